@@ -20,7 +20,7 @@ export function withoutPlatform(env: Bindings): Bindings {
     ORGANIZATION_GATE: { getByName: () => ({ admit }) },
     IP_LIMITER: { getByName: () => ({ take: async () => open }) },
     TOKEN_LIMITER: { getByName: () => ({ take: async () => open }) },
-    COMPANY_LOG: { getByName: () => ({ append: async () => 1 }) },
+    COMPANY_LOG: { getByName: () => ({ appendAll: async () => undefined }) },
   };
   known.set(env, made as unknown as Bindings);
   return made as unknown as Bindings;

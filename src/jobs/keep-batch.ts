@@ -29,11 +29,7 @@ export async function keepBatch<K extends LogKind>(
   await Promise.all(
     [...byCompany].map(async ([companyId, ofOne]) => {
       try {
-        await appendToLog(
-          env,
-          kind,
-          ofOne.map(({ record }) => record),
-        );
+        await appendToLog(env, { [kind]: ofOne.map(({ record }) => record) });
         for (const { message } of ofOne) message.ack();
       } catch (error) {
         const attempts = Math.max(...ofOne.map(({ message }) => message.attempts));

@@ -53,6 +53,22 @@ export const compareKeys = (a: LogKey, b: LogKey): number => a.at - b.at || (a.i
 
 export const keyOf = ({ occurredAt, id }: { occurredAt: number; id: string }): LogKey => ({ at: occurredAt, id });
 
+/** The key right behind another: texts that begin with an id come after it. */
+export const behind = ({ at, id }: LogKey): LogKey => ({ at, id: `${id}\u0000` });
+
+/** What two ranges have in common; null where that is nothing. */
+export function overlapOf(one: LogRange, other: LogRange): LogRange | null {
+  const lower = compareKeys(one.lower, other.lower) > 0 ? one.lower : other.lower;
+  const upper = compareKeys(one.upper, other.upper) < 0 ? one.upper : other.upper;
+  return compareKeys(lower, upper) < 0 ? { lower, upper } : null;
+}
+
+/** The day of a time. */
+export function dayRange(at: number): LogRange {
+  const start = Math.floor(at / DAY_MS) * DAY_MS;
+  return { lower: { at: start, id: '' }, upper: { at: start + DAY_MS, id: '' } };
+}
+
 /** All records that the times of a filter let through. */
 export const rangeOf = ({ from, to }: Pick<LogFilter, 'from' | 'to'>): LogRange => ({
   lower: { at: from ?? Number.MIN_SAFE_INTEGER, id: '' },

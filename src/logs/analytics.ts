@@ -1,4 +1,6 @@
 import type { LogFilter, LogRange } from '../kernel/log.ts';
+import { type DayTable, tablesIn } from './day-tables.ts';
+import { lateTableOf } from './tables.ts';
 
 /** Counts of one part of the analytics. */
 export interface Counts {
@@ -43,32 +45,35 @@ const TOPS = {
 /** How many entries a list of the most frequent has. */
 const TOP_LENGTH = 10;
 
+/** Most days that are counted: SQLite compiles no larger statement. */
+const MOST_DAYS = 500;
+
+/** SQLite as workerd has it takes five selects at once. */
+const UNITED_AT_ONCE = 5;
+
 /** @param interval its length and where the first begins, in milliseconds */
 export function readAnalytics(
   sql: SqlStorage,
-  { lower, upper }: LogRange,
+  range: LogRange,
   values: LogFilter['values'],
   interval: { ms: number; offset: number },
 ): LogAnalytics {
-  const conditions = Object.keys(values).map((member) => ` AND ${member} = ?`);
-  const events = `(SELECT *, ${OUTCOME} AS outcome FROM share_events
-    WHERE (occurredAt, id) >= (?, ?) AND (occurredAt, id) < (?, ?)${conditions.join('')})`;
-  const given = [lower.at, lower.id, upper.at, upper.id, ...Object.values(values)];
+  const { text, given } = eventsIn(tablesIn(sql, 'share', range).slice(-MOST_DAYS), values);
   const top = ({ key, label }: { key: string; label: string }) =>
     sql
       .exec<TopOf & Record<string, SqlStorageValue>>(
-        `SELECT ${key} AS key, max(${label}) AS label, count(*) AS count FROM ${events}
+        `SELECT ${key} AS key, max(${label}) AS label, count(*) AS count FROM ${text}
          WHERE outcome = 'executed' AND ${key} IS NOT NULL GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT ${TOP_LENGTH}`,
         ...given,
       )
       .toArray();
   type Row = Counts & Record<string, SqlStorageValue>;
   return {
-    totals: sql.exec<Row>(`SELECT ${COUNTS} FROM ${events} WHERE outcome IS NOT NULL`, ...given).one(),
+    totals: sql.exec<Row>(`SELECT ${COUNTS} FROM ${text} WHERE outcome IS NOT NULL`, ...given).one(),
     series: sql
       .exec<Row & { bucket: number }>(
         // Numbers are bound as doubles: without the cast each time would be an interval of its own.
-        `SELECT cast((occurredAt - ?) / ? AS INTEGER) AS bucket, ${COUNTS} FROM ${events}
+        `SELECT cast((occurredAt - ?) / ? AS INTEGER) AS bucket, ${COUNTS} FROM ${text}
          WHERE outcome IS NOT NULL GROUP BY 1`,
         interval.offset,
         interval.ms,
@@ -82,4 +87,33 @@ export function readAnalytics(
       countries: top(TOPS.countries),
     },
   };
+}
+
+/** The events of some tables, with their outcome: SQL, and what is bound in it. */
+function eventsIn(
+  tables: readonly DayTable[],
+  values: LogFilter['values'],
+): { text: string; given: SqlStorageValue[] } {
+  const given: SqlStorageValue[] = [];
+  const selects = tables.map(({ name, lower, upper }, n) => {
+    // What a range cuts is at its ends: of the days between, all events are meant.
+    if (n > 0 && n < tables.length - 1) return `SELECT * FROM ${name}`;
+    given.push(lower.at, lower.id, upper.at, upper.id);
+    return `SELECT * FROM ${name} WHERE (occurredAt, id) >= (?, ?) AND (occurredAt, id) < (?, ?)`;
+  });
+  if (tables.length === 0) selects.push(`SELECT * FROM ${lateTableOf('share')} WHERE false`);
+  const conditions = Object.keys(values).map((member) => ` AND ${member} = ?`);
+  given.push(...Object.values(values));
+  return {
+    text: `(SELECT *, ${OUTCOME} AS outcome FROM (${united(selects)}) WHERE true${conditions.join('')})`,
+    given,
+  };
+}
+
+function united(selects: readonly string[]): string {
+  if (selects.length <= UNITED_AT_ONCE) return selects.join(' UNION ALL ');
+  const groups = Array.from({ length: Math.ceil(selects.length / UNITED_AT_ONCE) }, (_, n) =>
+    selects.slice(n * UNITED_AT_ONCE, (n + 1) * UNITED_AT_ONCE),
+  );
+  return united(groups.map((group) => `SELECT * FROM (${united(group)})`));
 }

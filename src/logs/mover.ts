@@ -1,28 +1,15 @@
 import { clock } from '../kernel/clock.ts';
-import {
-  compareKeys,
-  DAY_MS,
-  dayOf,
-  keyOf,
-  type Logged,
-  type LogKey,
-  type LogKind,
-  type LogRange,
-} from '../kernel/log.ts';
+import { behind, compareKeys, dayOf, dayRange, keyOf, type Logged, type LogKind, rangeOf } from '../kernel/log.ts';
 import { contentsOf } from './contents.ts';
+import { forgetTables, freeMoved } from './day-tables.ts';
 import { encodePart, readPart } from './part-file.ts';
 import { deletePart, insertPart, isNamed, markMoved, type Part, partFor } from './parts.ts';
-import { countIn, endOf, logSizes, recordsIn } from './rows.ts';
-import { TABLES, tableOf } from './tables.ts';
+import { countIn, endOf, isFull, logSizes, recordsIn } from './rows.ts';
+import { lateTableOf, TABLES } from './tables.ts';
 import { countLate, countViews } from './view-counts.ts';
 
 /** How long a file stays that no part names any more: whoever reads it now can end. */
 const LEFTOVER_MS = 60 * 60 * 1000;
-
-const EVERYTHING: LogRange = {
-  lower: { at: Number.MIN_SAFE_INTEGER, id: '' },
-  upper: { at: Number.MAX_SAFE_INTEGER, id: '' },
-};
 
 /** What the log of a company moves its records with. */
 export interface Mover {
@@ -36,30 +23,38 @@ export interface Mover {
 
 /**
  * Moves the oldest records, of one day at most, into a file. The file is written first; then, in one transaction, it becomes
- * a part and the rows go: whatever breaks off in between is done again, under the same name.
+ * a part and the rows are none of the log's any more: whatever breaks off in between is done again, under the same name.
  * @param before moves only days that have ended before (ms)
  * @returns whether anything was moved
  */
 export async function moveOldest(mover: Mover, kind: LogKind, before: number): Promise<boolean> {
-  const { storage, changed } = mover;
-  const { sql } = storage;
-  const oldest = endOf(sql, kind, EVERYTHING, 'oldest');
+  const { sql } = mover.storage;
+  const oldest = endOf(sql, kind, rangeOf({}), 'oldest');
   if (!oldest) return false;
   const day = dayRange(oldest.at);
   if (day.upper.at > before) return false;
   const records = firstOf(recordsIn(sql, kind, day));
   const part = await writePart(mover, kind, records, 1);
-  return storage.transactionSync(() => {
-    // What came in between stands among them and is not in the file: it is written anew.
-    if (countIn(sql, kind, rangeOfPart(part)) !== records.length) return true;
+  return inTransaction(mover, () => {
+    // What came in between stands among them or before them, and is not in the file: it is written anew.
+    if (countIn(sql, kind, { ...rangeOf({}), upper: behind(part.last) }) !== records.length) return true;
     while (kind === 'share' && countViews(sql));
     insertPart(sql, kind, part);
-    deleteRows(sql, kind, records);
     markMoved(sql, kind, part.last);
+    freeMoved(sql, kind, clock.now(), isFull(sql));
     sql.exec('DELETE FROM days WHERE kind = ? AND day = ?', kind, day.lower.at);
-    changed();
+    mover.changed();
     return true;
   });
+}
+
+function inTransaction<T>({ storage }: Mover, work: () => T): T {
+  try {
+    return storage.transactionSync(work);
+  } catch (error) {
+    forgetTables(storage.sql);
+    throw error;
+  }
 }
 
 /**
@@ -70,7 +65,7 @@ export async function moveOldest(mover: Mover, kind: LogKind, before: number): P
 export async function mergeLate(mover: Mover, kind: LogKind): Promise<boolean> {
   const { storage, files, changed } = mover;
   const { sql } = storage;
-  const oldest = endOf(sql, kind, EVERYTHING, 'oldest', true);
+  const oldest = endOf(sql, kind, rangeOf({}), 'oldest', true);
   if (!oldest) return false;
   const day = dayRange(oldest.at);
   const old = partFor(sql, kind, oldest, day);
@@ -97,7 +92,7 @@ export async function mergeLate(mover: Mover, kind: LogKind): Promise<boolean> {
       sql.exec('INSERT OR REPLACE INTO leftovers (file, deleteAt) VALUES (?, ?)', old.file, clock.now() + LEFTOVER_MS);
     }
     for (const part of parts) insertPart(sql, kind, part);
-    deleteRows(sql, kind, late, true);
+    deleteLate(sql, kind, late);
     if (kind === 'share')
       countLate(sql, [...new Map(news.map((each) => [each.id, each])).values()] as Logged<'share'>[]);
     if (isNews) changed();
@@ -135,20 +130,10 @@ async function writePart({ files, name }: Mover, kind: LogKind, records: Logged[
   return { file, version, first, last, records: records.length, contents: contentsOf(kind, records) };
 }
 
-function deleteRows(sql: SqlStorage, kind: LogKind, records: readonly Logged[], late = false): void {
+function deleteLate(sql: SqlStorage, kind: LogKind, records: readonly Logged[]): void {
   const keys = JSON.stringify(records.map(({ occurredAt, id }) => [occurredAt, id]));
   sql.exec(
-    `DELETE FROM ${tableOf(kind, late)} WHERE (occurredAt, id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))`,
+    `DELETE FROM ${lateTableOf(kind)} WHERE (occurredAt, id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))`,
     keys,
   );
 }
-
-function dayRange(at: number): LogRange {
-  const start = Math.floor(at / DAY_MS) * DAY_MS;
-  return { lower: { at: start, id: '' }, upper: { at: start + DAY_MS, id: '' } };
-}
-
-const rangeOfPart = ({ first, last }: Part): LogRange => ({ lower: first, upper: behind(last) });
-
-/** The key right behind another: texts that begin with an id come after it. */
-const behind = ({ at, id }: LogKey): LogKey => ({ at, id: `${id}\u0000` });

@@ -76,17 +76,15 @@ export function listParts(sql: SqlStorage, kind: LogKind, range: LogRange, filte
 
 /** The part that a late record goes into: of its day the first one that does not end before it, else the day's last. */
 export function partFor(sql: SqlStorage, kind: LogKind, key: LogKey, day: LogRange): Part | undefined {
-  const behind = sql.exec<Row>(
-    `SELECT * FROM parts WHERE kind = ? AND (lastAt, lastId) >= (?, ?) AND (lastAt, lastId) < (?, ?)
-     ORDER BY lastAt, lastId LIMIT 1`,
-    ...[kind, key.at, key.id, day.upper.at, day.upper.id],
-  );
-  const last = sql.exec<Row>(
-    `SELECT * FROM parts WHERE kind = ? AND (lastAt, lastId) >= (?, ?) AND (lastAt, lastId) < (?, ?)
-     ORDER BY lastAt DESC, lastId DESC LIMIT 1`,
-    ...[kind, day.lower.at, day.lower.id, day.upper.at, day.upper.id],
-  );
-  const row = behind.toArray()[0] ?? last.toArray()[0];
+  const endOf = (lower: LogKey, order: 'ASC' | 'DESC') =>
+    sql
+      .exec<Row>(
+        `SELECT * FROM parts WHERE kind = ? AND (lastAt, lastId) >= (?, ?) AND (lastAt, lastId) < (?, ?)
+         ORDER BY lastAt ${order}, lastId ${order} LIMIT 1`,
+        ...[kind, lower.at, lower.id, day.upper.at, day.upper.id],
+      )
+      .toArray()[0];
+  const row = endOf(key, 'ASC') ?? endOf(day.lower, 'DESC');
   return row && partOf(row);
 }
 

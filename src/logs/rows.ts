@@ -1,15 +1,18 @@
 import { momentOf } from '../kernel/ids.ts';
 import {
+  behind,
   compareKeys,
-  DAY_MS,
+  dayRange,
   keyOf,
   type LogFilter,
   type Logged,
   type LogKey,
   type LogKind,
   type LogRange,
+  overlapOf,
 } from '../kernel/log.ts';
-import { columnsOf, TABLES, tableOf } from './tables.ts';
+import { type DayTable, tableFor, tablesIn } from './day-tables.ts';
+import { columnsOf, lateTableOf, TABLES } from './tables.ts';
 
 /** How much is done at once. One object of all isolates' own, so that tests can make it small. */
 export const logSizes = {
@@ -22,6 +25,12 @@ export const logSizes = {
   fullBytes: 9_000_000_000,
 };
 
+/** Whether the object has so little room left that its oldest days move early. */
+export const isFull = (sql: SqlStorage): boolean => sql.databaseSize >= logSizes.fullBytes;
+
+/** Rows that are read at once: no cursor stays open, which would keep its table from being dropped. */
+const ROWS_AT_ONCE = 1000;
+
 /** Longest JSON of one statement. A value that is bound may have 2 MB. */
 const STATEMENT_LENGTH = 500_000;
 
@@ -30,15 +39,23 @@ const bound = ({ lower, upper }: LogRange) => [lower.at, lower.id, upper.at, upp
 
 /** Stores records that are not there yet. @returns how many were new */
 export function insertRecords(sql: SqlStorage, kind: LogKind, records: readonly Logged[], late = false): number {
+  if (late) return insertInto(sql, kind, lateTableOf(kind), records);
+  const byTable = Map.groupBy(records, ({ occurredAt }) => tableFor(sql, kind, occurredAt));
+  return [...byTable].reduce((sum, [table, ofOne]) => sum + insertInto(sql, kind, table, ofOne), 0);
+}
+
+function insertInto(sql: SqlStorage, kind: LogKind, table: string, records: readonly Logged[]): number {
   const { members, json } = TABLES[kind];
   const extract = (member: string) => `value ${json.includes(member) ? '->' : '->>'} '${member}'`;
-  const statement = `INSERT OR IGNORE INTO ${tableOf(kind, late)} (${columnsOf(kind)})
+  const statement = `INSERT OR IGNORE INTO ${table} (${columnsOf(kind)})
     SELECT ${['occurredAt', 'id', ...members].map(extract).join(', ')} FROM json_each(?)`;
+  // In their order they fill pages to the end; in any other, pages are split, and half of them stays empty.
+  const ordered = records.toSorted((a, b) => compareKeys(keyOf(a), keyOf(b)));
   let written = 0;
-  for (let from = 0; from < records.length; ) {
+  for (let from = 0; from < ordered.length; ) {
     const texts: string[] = [];
-    for (let length = 0; from < records.length && length < STATEMENT_LENGTH; from += 1) {
-      const text = JSON.stringify(records[from]);
+    for (let length = 0; from < ordered.length && length < STATEMENT_LENGTH; from += 1) {
+      const text = JSON.stringify(ordered[from]);
       texts.push(text);
       length += text.length;
     }
@@ -53,24 +70,33 @@ export function isKnownInMinute(sql: SqlStorage, kind: LogKind, { occurredAt, id
   // Other ids are made when what they stand for happens.
   if (kind !== 'share' || madeAt % 60_000 !== 0 || occurredAt < madeAt || occurredAt >= madeAt + 60_000) return false;
   const range = { lower: { at: madeAt, id: '' }, upper: { at: madeAt + 60_000, id: '' } };
-  return (
-    sql.exec(`SELECT 1 FROM ${tableOf(kind)} WHERE ${IN_RANGE} AND id = ?`, ...bound(range), id).toArray().length > 0
-  );
+  return hasId(sql, kind, range, id);
 }
 
 /** Whether a record of this key is there. */
-export const isThere = (sql: SqlStorage, kind: LogKind, { occurredAt, id }: Logged): boolean =>
-  sql.exec(`SELECT 1 FROM ${tableOf(kind)} WHERE occurredAt = ? AND id = ?`, occurredAt, id).toArray().length > 0;
+export const isThere = (sql: SqlStorage, kind: LogKind, record: Logged): boolean =>
+  hasId(sql, kind, { lower: keyOf(record), upper: behind(keyOf(record)) }, record.id);
+
+const hasId = (sql: SqlStorage, kind: LogKind, range: LogRange, id: string): boolean =>
+  tablesIn(sql, kind, range).some(
+    ({ name, ...own }) =>
+      sql.exec(`SELECT 1 FROM ${name} WHERE ${IN_RANGE} AND id = ?`, ...bound(own), id).toArray().length > 0,
+  );
 
 /** The newest record of a range, or the oldest. */
 export function endOf(sql: SqlStorage, kind: LogKind, range: LogRange, end: 'newest' | 'oldest', late = false) {
-  const order = end === 'newest' ? 'DESC' : 'ASC';
-  const found = sql.exec<{ at: number; id: string }>(
-    `SELECT occurredAt AS at, id FROM ${tableOf(kind, late)} WHERE ${IN_RANGE}
-     ORDER BY occurredAt ${order}, id ${order} LIMIT 1`,
-    ...bound(range),
-  );
-  return found.toArray()[0];
+  const newestFirst = end === 'newest';
+  const order = newestFirst ? 'DESC' : 'ASC';
+  for (const { name, ...own } of tablesToRead(sql, kind, range, { newestFirst, late })) {
+    const found = sql.exec<{ at: number; id: string }>(
+      `SELECT occurredAt AS at, id FROM ${name} WHERE ${IN_RANGE}
+       ORDER BY occurredAt ${order}, id ${order} LIMIT 1`,
+      ...bound(own),
+    );
+    const [key] = found.toArray();
+    if (key) return key;
+  }
+  return undefined;
 }
 
 /** The records of a range, one after another. */
@@ -78,22 +104,64 @@ export function* recordsIn(
   sql: SqlStorage,
   kind: LogKind,
   range: LogRange,
-  { values = {}, newestFirst = false, late = false, limit = -1, offset = 0 }: Selection = {},
+  selection: Selection = {},
+): Generator<Logged> {
+  const { values = {}, late = false, newestFirst = false } = selection;
+  let { limit = Number.POSITIVE_INFINITY, offset = 0 } = selection;
+  for (const table of tablesToRead(sql, kind, range, { newestFirst, late })) {
+    let isEmpty = true;
+    for (const record of recordsOf(sql, kind, table, { values, newestFirst, limit, offset })) {
+      isEmpty = false;
+      yield record;
+      limit -= 1;
+    }
+    if (limit <= 0) return;
+    // What was passed over may reach into the next table.
+    if (offset > 0) offset = isEmpty ? offset - countOf(sql, table, values) : 0;
+  }
+}
+
+function* recordsOf(
+  sql: SqlStorage,
+  kind: LogKind,
+  { name, ...range }: DayTable,
+  { values, newestFirst, limit, offset }: Required<Omit<Selection, 'late'>>,
 ): Generator<Logged> {
   const order = newestFirst ? 'DESC' : 'ASC';
   const { json } = TABLES[kind];
-  const found = sql.exec<Record<string, string | number | null>>(
-    `SELECT ${columnsOf(kind)} FROM ${tableOf(kind, late)} WHERE ${IN_RANGE}${conditionsOf(values)}
-     ORDER BY occurredAt ${order}, id ${order} LIMIT ? OFFSET ?`,
-    ...bound(range),
-    ...Object.values(values),
-    limit,
-    offset,
-  );
-  for (const row of found) {
-    for (const member of json) row[member] = JSON.parse(row[member] as string);
-    yield row as unknown as Logged;
+  for (let { lower, upper } = range, left = limit, skip = offset; left > 0; skip = 0) {
+    const atOnce = Math.min(left, ROWS_AT_ONCE);
+    const rows = sql
+      .exec<Record<string, string | number | null>>(
+        `SELECT ${columnsOf(kind)} FROM ${name} WHERE ${IN_RANGE}${conditionsOf(values)}
+         ORDER BY occurredAt ${order}, id ${order} LIMIT ? OFFSET ?`,
+        ...bound({ lower, upper }),
+        ...Object.values(values),
+        atOnce,
+        skip,
+      )
+      .toArray();
+    for (const row of rows) {
+      for (const member of json) row[member] = JSON.parse(row[member] as string);
+      yield row as unknown as Logged;
+    }
+    const last = rows.at(-1) as unknown as Logged | undefined;
+    if (last === undefined || rows.length < atOnce) return;
+    left -= rows.length;
+    if (newestFirst) upper = keyOf(last);
+    else lower = behind(keyOf(last));
   }
+}
+
+function tablesToRead(
+  sql: SqlStorage,
+  kind: LogKind,
+  range: LogRange,
+  { newestFirst, late }: { newestFirst: boolean; late: boolean },
+): DayTable[] {
+  if (late) return [{ name: lateTableOf(kind), ...range }];
+  const tables = tablesIn(sql, kind, range);
+  return newestFirst ? tables.reverse() : tables;
 }
 
 /** Which records of a range are read, and in which order: the oldest first, unless it is said. */
@@ -105,15 +173,17 @@ export interface Selection {
   offset?: number;
 }
 
-export function countIn(sql: SqlStorage, kind: LogKind, range: LogRange, values: LogFilter['values'] = {}): number {
-  return sql
+export const countIn = (sql: SqlStorage, kind: LogKind, range: LogRange, values: LogFilter['values'] = {}): number =>
+  tablesIn(sql, kind, range).reduce((sum, table) => sum + countOf(sql, table, values), 0);
+
+const countOf = (sql: SqlStorage, { name, ...range }: DayTable, values: LogFilter['values']): number =>
+  sql
     .exec<{ n: number }>(
-      `SELECT count(*) AS n FROM ${tableOf(kind)} WHERE ${IN_RANGE}${conditionsOf(values)}`,
+      `SELECT count(*) AS n FROM ${name} WHERE ${IN_RANGE}${conditionsOf(values)}`,
       ...bound(range),
       ...Object.values(values),
     )
     .one().n;
-}
 
 /** The members are those of `TABLES`: who hands in the filter has made sure. */
 const conditionsOf = (values: LogFilter['values']): string =>
@@ -126,12 +196,10 @@ export function* daysIn(sql: SqlStorage, kind: LogKind, range: LogRange): Genera
   for (let { upper } = range; ; ) {
     const newest = endOf(sql, kind, { ...range, upper }, 'newest');
     if (!newest) return;
-    const day = Math.floor(newest.at / DAY_MS) * DAY_MS;
-    const ends = [range.lower, { at: day, id: '' }] as const;
-    const lower = compareKeys(...ends) > 0 ? ends[0] : ends[1];
-    const end = { at: day + DAY_MS, id: '' };
-    yield { day, lower, upper: compareKeys(upper, end) < 0 ? upper : end };
-    upper = lower;
+    const day = dayRange(newest.at);
+    const piece = overlapOf(day, { ...range, upper }) as LogRange;
+    yield { day: day.lower.at, ...piece };
+    upper = piece.lower;
   }
 }
 

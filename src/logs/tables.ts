@@ -1,8 +1,8 @@
-import type { Logged, LogKind, LogMembers } from '../kernel/log.ts';
+import { LOG_KINDS, type Logged, type LogKind, type LogMembers } from '../kernel/log.ts';
 
 /** How the log of a company keeps a kind of records. */
 interface Table<K extends LogKind> {
-  /** Of the object's database. */
+  /** How the names of its tables begin. */
   name: string;
   /** Of R2, within the company's. */
   folder: string;
@@ -62,21 +62,21 @@ export const TABLES: { [K in LogKind]: Table<K> } = {
 /** The columns of a kind, its key first: SQL. */
 export const columnsOf = (kind: LogKind): string => ['occurredAt', 'id', ...TABLES[kind].members].join(', ');
 
-/** The table of a kind; `late` holds records of times that were moved already, until they are put among those. */
-export const tableOf = (kind: LogKind, late = false): string => `${late ? 'late_' : ''}${TABLES[kind].name}`;
+/** Holds records of times that were moved already, until they are put among those. */
+export const lateTableOf = (kind: LogKind): string => `late_${TABLES[kind].name}`;
 
 /**
- * Makes the tables. Records are clustered by time and id, and have no second index: keeping one writes one row. What is
+ * Makes a table of records. They are clustered by time and id, and have no second index: keeping one writes one row. What is
  * asked for by something else is found by reading, in slices.
  */
+export function createTable(sql: SqlStorage, kind: LogKind, name: string): void {
+  sql.exec(`CREATE TABLE IF NOT EXISTS ${name} (occurredAt INTEGER NOT NULL, id TEXT NOT NULL,
+    ${TABLES[kind].members.join(', ')}, PRIMARY KEY (occurredAt, id)) WITHOUT ROWID`);
+}
+
+/** Makes all tables but those of days (`day-tables.ts`). */
 export function createTables(sql: SqlStorage): void {
-  for (const kind of Object.keys(TABLES) as LogKind[]) {
-    const members = TABLES[kind].members.join(', ');
-    for (const late of [false, true]) {
-      sql.exec(`CREATE TABLE IF NOT EXISTS ${tableOf(kind, late)} (
-        occurredAt INTEGER NOT NULL, id TEXT NOT NULL, ${members}, PRIMARY KEY (occurredAt, id)) WITHOUT ROWID`);
-    }
-  }
+  for (const kind of LOG_KINDS) createTable(sql, kind, lateTableOf(kind));
   // What was moved to R2: a part is a file with records of one day, which lie between its first and its last.
   sql.exec(`CREATE TABLE IF NOT EXISTS parts (
     kind TEXT NOT NULL, lastAt INTEGER NOT NULL, lastId TEXT NOT NULL, firstAt INTEGER NOT NULL, firstId TEXT NOT NULL,

@@ -1,5 +1,6 @@
 import { clock } from '../kernel/clock.ts';
-import { compareKeys, keyOf, type Logged, type LogKey, rangeOf } from '../kernel/log.ts';
+import { behind, compareKeys, keyOf, type Logged, type LogKey, rangeOf } from '../kernel/log.ts';
+import { tablesIn } from './day-tables.ts';
 import { endOf, isThere, logSizes, recordsIn } from './rows.ts';
 import { addViews } from './views.ts';
 
@@ -28,20 +29,22 @@ const VIEWED = ['share.resolved', 'share.executed'];
  */
 export function countViews(sql: SqlStorage): boolean {
   const { at, id } = markOf(sql);
-  const range = { lower: { at, id: `${id}\u0000` }, upper: rangeOf({}).upper };
+  const range = { lower: behind({ at, id }), upper: rangeOf({}).upper };
   const [full] = recordsIn(sql, 'share', range, { limit: 1, offset: logSizes.slice - 1 });
-  const last = full ? { at: full.occurredAt, id: full.id } : endOf(sql, 'share', range, 'newest');
+  const last = full ? keyOf(full) : endOf(sql, 'share', range, 'newest');
   if (!last) return false;
-  sql.exec(
-    `INSERT INTO share_views (shareId, viewCount, before, lastAccessedAt)
-       SELECT shareId, sum(type = 'share.executed'), 0, max(occurredAt) FROM share_events
-       WHERE (occurredAt, id) > (?, ?) AND (occurredAt, id) <= (?, ?) AND shareId IS NOT NULL
-         AND type IN (SELECT value FROM json_each(?))
-       GROUP BY shareId
-     ON CONFLICT DO UPDATE SET viewCount = viewCount + excluded.viewCount,
-       lastAccessedAt = max(lastAccessedAt, excluded.lastAccessedAt)`,
-    ...[at, id, last.at, last.id, JSON.stringify(VIEWED)],
-  );
+  for (const { name, lower, upper } of tablesIn(sql, 'share', { ...range, upper: behind(last) })) {
+    sql.exec(
+      `INSERT INTO share_views (shareId, viewCount, before, lastAccessedAt)
+         SELECT shareId, sum(type = 'share.executed'), 0, max(occurredAt) FROM ${name}
+         WHERE (occurredAt, id) >= (?, ?) AND (occurredAt, id) < (?, ?) AND shareId IS NOT NULL
+           AND type IN (SELECT value FROM json_each(?))
+         GROUP BY shareId
+       ON CONFLICT DO UPDATE SET viewCount = viewCount + excluded.viewCount,
+         lastAccessedAt = max(lastAccessedAt, excluded.lastAccessedAt)`,
+      ...[lower.at, lower.id, upper.at, upper.id, JSON.stringify(VIEWED)],
+    );
+  }
   sql.exec('UPDATE views_counted SET at = ?, id = ?', last.at, last.id);
   return full !== undefined;
 }

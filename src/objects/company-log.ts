@@ -13,10 +13,11 @@ import {
   STANDARD_RETENTION_DAYS,
 } from '../kernel/log.ts';
 import { type LogAnalytics, readAnalytics } from '../logs/analytics.ts';
+import { takeOverFormerTables } from '../logs/day-tables.ts';
 import { forgetCounts, type LogPage, listRecords } from '../logs/listing.ts';
 import { deleteLeftovers, type Mover, mergeLate, moveOldest } from '../logs/mover.ts';
 import { type ListedPart, lastMoved, listParts } from '../logs/parts.ts';
-import { endOf, insertRecords, isKnownInMinute, logSizes, recordsIn } from '../logs/rows.ts';
+import { endOf, insertRecords, isFull, isKnownInMinute, recordsIn } from '../logs/rows.ts';
 import { createTables } from '../logs/tables.ts';
 import { countLate, countViews, createViewsMark, lateViews } from '../logs/view-counts.ts';
 import { addViews, putViewsBefore, readViews, type ShareViews } from '../logs/views.ts';
@@ -43,6 +44,7 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
   constructor(state: DurableObjectState, env: { FILES: R2Bucket; AUDIT_RETENTION_DAYS?: string }) {
     super(state, env);
     createTables(this.#sql);
+    takeOverFormerTables(this.#sql);
     createViewsMark(this.#sql);
     void state.blockConcurrencyWhile(async () => {
       this.#alarmAt = await state.storage.getAlarm();
@@ -52,7 +54,7 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
   /**
    * Keeps records, each once by its id. What is of a time that was moved already waits to be put among it.
    * @param name whose log it is
-   * @returns how many rows were written
+   * @returns how many were new, each of which is a row written
    */
   async append(name: string, kind: LogKind, records: readonly Logged[]): Promise<number> {
     const { storage } = this.ctx;
@@ -66,9 +68,16 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
     const written = insertRecords(this.#sql, kind, news) + insertRecords(this.#sql, kind, late, true);
     countLate(this.#sql, lateSeen);
     if (written > 0) forgetCounts(this.#sql, kind, news);
-    const isFull = this.#sql.databaseSize >= logSizes.fullBytes;
-    await this.#wakeBy(clock.now() + (late.length > 0 || isFull ? SOON_MS : DAY_MS));
+    await this.#wakeBy(clock.now() + (late.length > 0 || isFull(this.#sql) ? SOON_MS : DAY_MS));
     return written;
+  }
+
+  /** Keeps records of both kinds: one call for all that comes together. */
+  async appendAll(name: string, records: Partial<Record<LogKind, readonly Logged[]>>): Promise<void> {
+    for (const kind of LOG_KINDS) {
+      const ofKind = records[kind] ?? [];
+      if (ofKind.length > 0) await this.append(name, kind, ofKind);
+    }
   }
 
   /** The object's part of a page, with the exact number of its records, and the files that the list goes on in. */
@@ -139,7 +148,7 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
         if (await mergeLate(mover, kind)) isDone = false;
         if (await moveOldest(mover, kind, clock.now() - this.#retention())) isDone = false;
       }
-      const fullest = this.#sql.databaseSize >= logSizes.fullBytes ? this.#kindOfOldest() : undefined;
+      const fullest = isFull(this.#sql) ? this.#kindOfOldest() : undefined;
       if (fullest && (await moveOldest(mover, fullest, Number.POSITIVE_INFINITY))) isDone = false;
     }
     await deleteLeftovers(mover);

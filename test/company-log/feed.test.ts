@@ -2,6 +2,8 @@ import { env, runDurableObjectAlarm } from 'cloudflare:test';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Bindings } from '../../src/config.ts';
 import type { AuditRecord } from '../../src/kernel/audit-record.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import type { ShareEvent } from '../../src/kernel/share-event.ts';
 import { keepInLog } from '../../src/modules/company-log/service.ts';
 import { call } from '../support/api.ts';
 import { runScheduled } from '../support/clock.ts';
@@ -19,6 +21,25 @@ afterEach(() => {
 });
 
 const aRecord = () => anAuditRecord({ companyId: company, principalType: 'user', principalId: 'p' });
+const anEvent = (): ShareEvent => ({
+  id: newId(Date.now()),
+  companyId: company,
+  type: 'share.executed',
+  occurredAt: Date.now(),
+  actorKind: 'viewer',
+  actorId: null,
+  actorEmail: null,
+  targetType: null,
+  targetId: null,
+  shareId: null,
+  shareContextId: null,
+  ipCountry: null,
+  userAgent: null,
+  origin: null,
+  correlationId: 'c',
+  viewer: 'v',
+  details: {},
+});
 const some = (count: number) => Array.from({ length: count }, aRecord);
 const keepAll = (records: AuditRecord[], bindings: object = {}) =>
   Promise.all(records.map((record) => keepInLog({ ...env, ...bindings } as Bindings, 'audit', record)));
@@ -33,26 +54,36 @@ async function keptOf(due: number): Promise<string[]> {
 }
 
 const away = () => Promise.reject(new Error('away'));
-const noLog = { getByName: () => ({ append: away }) };
+const noLog = { getByName: () => ({ appendAll: away }) };
 const noQueue = { send: away, sendBatch: away };
 
 /** The log, with the number of records of each call; `hang` says which calls never end. */
 function watchedLog(hang: (call: number) => boolean = () => false) {
   const calls: number[] = [];
-  const append = (name: string) => (company: string, kind: 'audit', records: never[]) => {
-    calls.push(records.length);
-    if (hang(calls.length)) return new Promise<number>(() => undefined);
-    return env.COMPANY_LOG.getByName(name).append(company, kind, records);
+  const appendAll = (name: string) => (company: string, records: { audit: never[]; share: never[] }) => {
+    calls.push(records.audit.length + records.share.length);
+    if (hang(calls.length)) return new Promise<void>(() => undefined);
+    return env.COMPANY_LOG.getByName(name).appendAll(company, records);
   };
-  return { calls, COMPANY_LOG: { getByName: (name: string) => ({ append: append(name) }) } };
+  return { calls, COMPANY_LOG: { getByName: (name: string) => ({ appendAll: appendAll(name) }) } };
 }
 
-it('hands over together what comes while the log is called', async () => {
+it('hands over together what comes at once, and while the log is called', async () => {
   const { calls, COMPANY_LOG } = watchedLog();
   const records = some(250);
   await keepAll(records, { COMPANY_LOG });
-  expect(calls).toEqual([1, 100, 100, 49]);
+  expect(calls).toEqual([100, 100, 50]);
   expect(await kept()).toEqual(idsOf(records));
+});
+
+it('hands over the event of a request with its audit record', async () => {
+  const { calls, COMPANY_LOG } = watchedLog();
+  const bindings = { ...env, COMPANY_LOG } as unknown as Bindings;
+  const [record] = some(1) as [AuditRecord];
+  const event = anEvent();
+  await Promise.all([keepInLog(bindings, 'share', event), keepInLog(bindings, 'audit', record)]);
+  expect(calls).toEqual([2]);
+  expect([await kept(), idsOf(await recordsOf('share', company))]).toEqual([[record.id], [event.id]]);
 });
 
 it('hands over a record by its own where the request that took it along was cut off', async () => {
@@ -62,16 +93,19 @@ it('hands over a record by its own where the request that took it along was cut 
     const { calls, COMPANY_LOG } = watchedLog((call) => call <= 2);
     // A request that is cut off brings its records neither to the log nor to a queue.
     const never = { sendBatch: () => new Promise(() => undefined) };
-    const keeping = keepAll(records, { COMPANY_LOG, AUDIT: never });
+    const [first, ...others] = records as [AuditRecord, ...AuditRecord[]];
+    const keeping = [keepAll([first], { COMPANY_LOG, AUDIT: never })];
+    await vi.advanceTimersByTimeAsync(10);
+    keeping.push(keepAll(others, { COMPANY_LOG, AUDIT: never }));
     // The first request waits for sixteen seconds, the others for eight more. The log answers in real time: none of these
     // timers may pass meanwhile.
     await vi.advanceTimersByTimeAsync(16_000);
-    expect(await keptOf(1)).toEqual([records[0]?.id]);
+    expect(await keptOf(1)).toEqual([first.id]);
     await vi.advanceTimersByTimeAsync(8_000);
     expect(await keptOf(3)).toEqual(idsOf(records));
     expect(calls).toEqual([1, 2, 1, 1, 1]);
     vi.useRealTimers();
-    await keeping;
+    await Promise.all(keeping);
   } finally {
     vi.useRealTimers();
   }
@@ -89,7 +123,7 @@ it('puts them into a file while the queue is away too, which the scheduled run b
   expect(await kept()).toEqual([]);
   // For as long as the log is away, the file stays.
   await runScheduled({ COMPANY_LOG: noLog });
-  expect((await env.FILES.list({ prefix: 'undelivered/' })).objects).toHaveLength(2);
+  expect((await env.FILES.list({ prefix: 'undelivered/' })).objects).toHaveLength(1);
   await runScheduled();
   expect(await kept()).toEqual(idsOf(records));
   expect((await env.FILES.list({ prefix: 'undelivered/' })).objects).toEqual([]);

@@ -1,8 +1,8 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { clock } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
-import { DAY_MS, type LogFilter, type Logged } from '../../src/kernel/log.ts';
-import { logSizes } from '../../src/logs/rows.ts';
+import { DAY_MS, type LogFilter, type Logged, type LogKind, rangeOf } from '../../src/kernel/log.ts';
+import { countIn, logSizes } from '../../src/logs/rows.ts';
 import { readLog } from '../../src/modules/company-log/service.ts';
 import { readerOf } from '../support/log.ts';
 
@@ -48,6 +48,22 @@ export const page = (company: string, filter: Partial<LogFilter>, number = 1, si
 /** One value of the object's database. */
 export const ask = (company: string, sql: string): Promise<unknown> =>
   runInDurableObject(logOf(company), (_, state) => Object.values(state.storage.sql.exec(sql).one())[0]);
+
+/** How many records are still in the object. */
+export const left = (company: string, kind: LogKind = 'audit'): Promise<number> =>
+  runInDurableObject(logOf(company), (_, { storage }) => countIn(storage.sql, kind, rangeOf({})));
+
+/** The tables of records that the object has, one a day. */
+export const tablesOf = (
+  company: string,
+  kind: 'audit_records' | 'share_events' = 'audit_records',
+): Promise<string[]> =>
+  runInDurableObject(logOf(company), (_, { storage }) =>
+    storage.sql
+      .exec<{ name: string }>('SELECT name FROM sqlite_master WHERE name GLOB ? ORDER BY name', `${kind}*`)
+      .toArray()
+      .map(({ name }) => name),
+  );
 
 /** The files of a company's log. */
 export async function filesOf(company: string): Promise<string[]> {

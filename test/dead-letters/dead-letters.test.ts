@@ -184,7 +184,7 @@ describe('a batch of audit records', () => {
   it('is tried again where a log is away, and kept by the logs that are there', async () => {
     const isAway = (name: string) => name === 'away';
     const COMPANY_LOG = {
-      getByName: (name: string) => (isAway(name) ? { append: away } : env.COMPANY_LOG.getByName(name)),
+      getByName: (name: string) => (isAway(name) ? { appendAll: away } : env.COMPANY_LOG.getByName(name)),
     };
     const outcome = await deliver(
       'data-console-audit',

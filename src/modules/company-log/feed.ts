@@ -1,6 +1,6 @@
 import { type Bindings, configOf } from '../../config.ts';
 import { clock } from '../../kernel/clock.ts';
-import { type Logged, type LogKind, type LogRecords, PLATFORM_LOG } from '../../kernel/log.ts';
+import { LOG_KINDS, type Logged, type LogKind, type LogRecords, PLATFORM_LOG } from '../../kernel/log.ts';
 import { withinJurisdiction } from '../../objects/jurisdiction.ts';
 import { withinTime } from '../../platform/concurrency.ts';
 import { logError } from '../../platform/log.ts';
@@ -15,39 +15,51 @@ const PATIENCE_MS = 8_000;
 /** A queue takes no more at once. */
 const MESSAGES_AT_ONCE = 100;
 
+/** How long what comes first waits for others, such as the event of a request for its audit record. */
+const GATHER_MS = 10;
+
+/** Records of one company. */
+type Records = { [K in LogKind]: LogRecords[K][] };
+
 interface Batch {
-  records: unknown[];
+  records: Records;
   /** Set once a request hands them over. */
   handedOver?: Promise<void>;
 }
 
-/** The records of this isolate that wait for the call under way, and that call, by kind and company. */
-const gathered = new Map<string, Batch>();
-const underWay = new Map<string, Promise<void>>();
+/** The records of this isolate that wait for the call under way, and that call, by company. */
+const gathered = new Map<string | null, Batch>();
+const underWay = new Map<string | null, Promise<void>>();
+
+const countOf = (records: Records): number => LOG_KINDS.reduce((sum, kind) => sum + records[kind].length, 0);
 
 /**
- * Keeps a record in the log of its company. Records that come while a call of that log is under way are handed over together
- * after it. When this resolves, the record is stored: in the log, or, while that is away, in a queue, or, while that is away too, in a
+ * Keeps a record in the log of its company. Records that come at the same time, or while a call of that log is under way, are
+ * handed over together. When this resolves, the record is stored: in the log, or, while that is away, in a queue, or, while that is away too, in a
  * file that the scheduled run delivers.
  * @throws if none of the three stores it
  */
 export async function keepInLog<K extends LogKind>(env: Bindings, kind: K, record: LogRecords[K]): Promise<void> {
-  const place = `${kind} ${record.companyId}`;
-  const batch = gathered.get(place) ?? { records: [] };
-  gathered.set(place, batch);
-  batch.records.push(record);
-  const before = underWay.get(place);
-  if (before && batch.records.length < BATCH_SIZE) await endOf(before, PATIENCE_MS);
+  const { companyId } = record;
+  const batch = gathered.get(companyId) ?? { records: { audit: [], share: [] } };
+  gathered.set(companyId, batch);
+  batch.records[kind].push(record);
+  if (countOf(batch.records) < BATCH_SIZE) {
+    const before = underWay.get(companyId);
+    await (before ? endOf(before, PATIENCE_MS) : new Promise((resolve) => setTimeout(resolve, GATHER_MS)));
+  }
   if (!batch.handedOver) {
-    if (gathered.get(place) === batch) gathered.delete(place);
-    const handedOver = handOver(env, kind, batch.records as LogRecords[K][]).finally(() => {
-      if (underWay.get(place) === handedOver) underWay.delete(place);
+    if (gathered.get(companyId) === batch) gathered.delete(companyId);
+    const handedOver = handOver(env, batch.records).finally(() => {
+      if (underWay.get(companyId) === handedOver) underWay.delete(companyId);
     });
     batch.handedOver = handedOver;
-    underWay.set(place, handedOver);
+    underWay.set(companyId, handedOver);
   }
   // The request that hands them over may be cut off: then each request hands over its own record.
-  if (!(await endOf(batch.handedOver, 2 * PATIENCE_MS))) return handOver(env, kind, [record]);
+  if (!(await endOf(batch.handedOver, 2 * PATIENCE_MS))) {
+    return handOver(env, { audit: [], share: [], [kind]: [record] });
+  }
   await batch.handedOver;
 }
 
@@ -60,36 +72,39 @@ async function endOf(work: Promise<void>, patience: number): Promise<boolean> {
   return withinTime(patience, ended).catch(() => false);
 }
 
-async function handOver<K extends LogKind>(env: Bindings, kind: K, records: LogRecords[K][]): Promise<void> {
-  const facts = { kind, records: records.length };
+async function handOver(env: Bindings, records: Records): Promise<void> {
   try {
-    return await appendToLog(env, kind, records);
+    return await appendToLog(env, records);
   } catch (error) {
-    logError('log_away', error, facts);
+    logError('log_away', error, { records: countOf(records) });
   }
+  for (const kind of LOG_KINDS) await keepElsewhere(env, kind, records[kind]);
+}
+
+async function keepElsewhere<K extends LogKind>(env: Bindings, kind: K, records: readonly LogRecords[K][]) {
+  if (records.length === 0) return;
   try {
     const queue: Queue = kind === 'audit' ? env.AUDIT : env.SHARE_EVENTS;
     for (let from = 0; from < records.length; from += MESSAGES_AT_ONCE) {
       await queue.sendBatch(records.slice(from, from + MESSAGES_AT_ONCE).map((body) => ({ body })));
     }
   } catch (error) {
-    logError('log_queue_away', error, facts);
+    logError('log_queue_away', error, { kind, records: records.length });
     const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('');
     await env.FILES.put(`undelivered/${kind}/${clock.now()}-${crypto.randomUUID()}.ndjson`, lines);
   }
 }
 
 /** Keeps records of one company in its log, each once by its id. @throws where the log does not answer in time */
-export async function appendToLog<K extends LogKind>(
-  env: Bindings,
-  kind: K,
-  records: readonly LogRecords[K][],
-): Promise<void> {
-  const name = records[0]?.companyId ?? PLATFORM_LOG;
-  const logged = records.map(({ companyId: _, ...record }) => record as Logged);
+export async function appendToLog(env: Bindings, records: Partial<Records>): Promise<void> {
+  const { audit = [], share = [] } = records;
+  const name = (audit[0] ?? share[0])?.companyId ?? PLATFORM_LOG;
+  const logged = { audit: audit.map(withoutCompany), share: share.map(withoutCompany) };
   const { COMPANY_LOG } = withinJurisdiction(env, configOf(env).DATA_JURISDICTION);
   await withinTime(
     PATIENCE_MS,
-    callObject(COMPANY_LOG, name, async (log) => await log.append(name, kind, logged)),
+    callObject(COMPANY_LOG, name, async (log) => await log.appendAll(name, logged)),
   );
 }
+
+const withoutCompany = ({ companyId: _, ...record }: LogRecords[LogKind]) => record as Logged;

@@ -37,7 +37,7 @@ export async function keepUndelivered(ctx: Context): Promise<number> {
         const byCompany = Map.groupBy(records, ({ companyId }) => companyId);
         for (const ofOne of byCompany.values()) {
           for (let from = 0; from < ofOne.length; from += RECORDS_A_CALL, calls += 1) {
-            await appendToLog(ctx.bindings, kind, ofOne.slice(from, from + RECORDS_A_CALL) as never);
+            await appendToLog(ctx.bindings, { [kind]: ofOne.slice(from, from + RECORDS_A_CALL) });
           }
         }
         await ctx.files.delete(key);

@@ -2,6 +2,7 @@ import { guardsOf } from '../guard.ts';
 
 const ATTEMPTS = ['test/gate/attempt-limiter.test.ts'];
 const GATE = ['test/gate/organization-gate.test.ts'];
+const FORMER_TABLES = ['test/company-log/former-tables.test.ts'];
 const LOG = ['test/company-log/company-log.test.ts'];
 const ONCE = ['test/http/idempotency.test.ts'];
 const STRANGERS = ['test/gate/ip-limiter.test.ts'];
@@ -40,27 +41,46 @@ export const OBJECTS = [
     { text: 'moved !== undefined && compareKeys(keyOf(record), moved) <= 0', without: 'false' },
     { text: 'compareKeys(keyOf(record), moved) <= 0', without: 'true', title: 'goes on as before' },
     { text: ' && !isKnownInMinute(this.#sql, kind, record)', without: '' },
-    { text: 'const isFull = this.#sql.databaseSize >= logSizes.fullBytes', without: 'const isFull = false' },
-    { text: 'late.length > 0 || isFull', without: 'isFull' },
-    { text: 'late.length > 0 || isFull ?', without: 'late.length > 0 ?' },
-    { text: 'const fullest = this.#sql.databaseSize >= logSizes.fullBytes ?', without: 'const fullest = false ?' },
+    { text: 'late.length > 0 || isFull(this.#sql)', without: 'isFull(this.#sql)' },
+    { text: 'late.length > 0 || isFull(this.#sql) ?', without: 'late.length > 0 ?' },
+    { text: 'const fullest = isFull(this.#sql) ?', without: 'const fullest = false ?' },
     { text: 'this.#alarmAt !== null && this.#alarmAt <= at', without: 'false' },
     { text: ' && this.#alarmAt <= at', without: '' },
   ]),
   ...guardsOf('src/logs/mover.ts', LOG, [
-    { text: 'countIn(sql, kind, rangeOfPart(part)) !== records.length', without: 'false' },
+    {
+      text: 'countIn(sql, kind, { ...rangeOf({}), upper: behind(part.last) }) !== records.length',
+      without: 'false',
+    },
+    {
+      text: '{ ...rangeOf({}), upper: behind(part.last) }',
+      without: '{ lower: part.first, upper: behind(part.last) }',
+      title: 'before all others',
+    },
     { text: 'day.upper.at > before', without: 'false' },
   ]),
   ...guardsOf('src/logs/mover.ts', VIEWS, [
     { text: "while (kind === 'share' && countViews(sql));", without: '' },
     { text: 'late.filter(({ id }) => !known.has(id))', without: 'late' },
   ]),
+  ...guardsOf('src/logs/day-tables.ts', LOG, [
+    { text: 'moved ? { lower: behind(moved)', without: 'false as boolean && moved ? { lower: behind(moved)' },
+    { text: 'if (!left) {', without: 'if (true as boolean) {', title: 'only a part of a day' },
+    { text: '(isUrgent && upper.at > now)', without: 'false', title: 'full of today' },
+  ]),
+  ...guardsOf('src/logs/day-tables.ts', FORMER_TABLES, [
+    { text: 'at < formerEnd', without: 'false' },
+    { text: 'isFormer || (', without: '(' },
+    { text: 'isFirst ? dayRange(newest).upper.at : NEVER', without: 'dayRange(newest ?? 0).upper.at' },
+    { text: 'occurredAt >= ? ORDER BY', without: '? IS NULL ORDER BY' },
+    { text: 'INSERT OR IGNORE INTO ${tableFor(', without: 'INSERT INTO ${tableFor(' },
+  ]),
   ...guardsOf('src/logs/view-counts.ts', VIEWS, [
     { text: 'compareKeys(keyOf(event), mark) <= 0', without: 'false' },
     { text: "!isThere(sql, 'share', event)", without: 'true' },
     { text: ' || occurredAt < since', without: '' },
     { text: ' WHERE NOT EXISTS (SELECT 1 FROM views_counted)', without: '' },
-    { text: '(occurredAt, id) > (?, ?) AND', without: '(? IS NOT NULL AND ? IS NOT NULL) AND' },
+    { text: 'lower: behind({ at, id })', without: 'lower: rangeOf({}).lower' },
   ]),
   ...guardsOf('src/logs/listing.ts', LOG, [
     { text: 'isMoved = state() !== before;', without: 'isMoved = state() < before;' },
@@ -76,11 +96,11 @@ export const OBJECTS = [
     ['test/company-log/feed.test.ts'],
     [
       {
-        text: 'if (!(await endOf(batch.handedOver, 2 * PATIENCE_MS))) return handOver(env, kind, [record]);',
-        without: '',
+        text: 'if (!(await endOf(batch.handedOver, 2 * PATIENCE_MS))) {',
+        without: 'if (false as boolean) {',
       },
-      { text: 'await endOf(before, PATIENCE_MS)', without: 'await before' },
-      { text: 'if (before && batch.records.length < BATCH_SIZE) await', without: 'if (false) await' },
+      { text: 'endOf(before, PATIENCE_MS)', without: 'before' },
+      { text: 'if (countOf(batch.records) < BATCH_SIZE) {', without: 'if (false as boolean) {' },
     ],
   ),
   ...guardsOf('src/objects/ip-limiter.ts', STRANGERS, [

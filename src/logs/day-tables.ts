@@ -1,0 +1,147 @@
+import {
+  behind,
+  compareKeys,
+  DAY_MS,
+  dayRange,
+  LOG_KINDS,
+  type LogKind,
+  type LogRange,
+  overlapOf,
+  rangeOf,
+} from '../kernel/log.ts';
+import { lastMoved } from './parts.ts';
+import { columnsOf, createTable, TABLES } from './tables.ts';
+
+/** A table, and the range whose records stand in it. */
+export interface DayTable extends LogRange {
+  name: string;
+}
+
+/** The days that have a table of their own, in order, and up to when records stand in the one that the version before had. */
+interface Known {
+  days: number[];
+  formerEnd: number;
+}
+
+const NEVER = Number.MIN_SAFE_INTEGER;
+
+/** What the database says of its tables. Whatever makes or drops one notes it here, or forgets all. */
+const known = new WeakMap<SqlStorage, Record<LogKind, Known>>();
+
+const nameOf = (kind: LogKind, day: number): string => `"${TABLES[kind].name}_${day}"`;
+
+function knownOf(sql: SqlStorage): Record<LogKind, Known> {
+  const found = known.get(sql);
+  if (found) return found;
+  const names = sql
+    .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'")
+    .toArray()
+    .map(({ name }) => name);
+  const read = {} as Record<LogKind, Known>;
+  for (const kind of LOG_KINDS) {
+    const { name: former } = TABLES[kind];
+    const beginning = `${former}_`;
+    const days = names.filter((name) => name.startsWith(beginning)).map((name) => Number(name.slice(beginning.length)));
+    const [end] = names.includes(former)
+      ? sql.exec<{ at: number }>('SELECT endAt AS at FROM former_tables WHERE kind = ?', kind).toArray()
+      : [];
+    read[kind] = { days: days.sort((a, b) => a - b), formerEnd: end?.at ?? NEVER };
+  }
+  known.set(sql, read);
+  return read;
+}
+
+/** The table in which a record of a time stands. It is made where there is none. */
+export function tableFor(sql: SqlStorage, kind: LogKind, at: number): string {
+  const { days, formerEnd } = knownOf(sql)[kind];
+  if (at < formerEnd) return TABLES[kind].name;
+  const day = Math.floor(at / DAY_MS);
+  if (!days.includes(day)) {
+    createTable(sql, kind, nameOf(kind, day));
+    days.push(day);
+    days.sort((a, b) => a - b);
+  }
+  return nameOf(kind, day);
+}
+
+function tablesOf(sql: SqlStorage, kind: LogKind): DayTable[] {
+  const { days, formerEnd } = knownOf(sql)[kind];
+  const former = { name: TABLES[kind].name, lower: rangeOf({}).lower, upper: { at: formerEnd, id: '' } };
+  return [former, ...days.map((day) => ({ name: nameOf(kind, day), ...dayRange(day * DAY_MS) }))];
+}
+
+/** The tables that have records of a range, the oldest first, each with what of the range is its own. What was moved is none of it. */
+export function tablesIn(sql: SqlStorage, kind: LogKind, range: LogRange): DayTable[] {
+  const moved = lastMoved(sql, kind);
+  const kept = moved ? { lower: behind(moved), upper: rangeOf({}).upper } : rangeOf({});
+  const asked = overlapOf(range, kept);
+  return tablesOf(sql, kind).flatMap(({ name, ...own }) => {
+    const common = asked && overlapOf(own, asked);
+    return common ? [{ name, ...common }] : [];
+  });
+}
+
+/**
+ * Frees the space of what was moved. A table that has nothing else is dropped, which writes no row; deleting its rows would
+ * write each. Only rows of a table that may last long are deleted by themselves.
+ * @param isUrgent whether the space is needed at once
+ */
+export function freeMoved(sql: SqlStorage, kind: LogKind, now: number, isUrgent: boolean): void {
+  const moved = lastMoved(sql, kind);
+  if (!moved) return;
+  for (const { name, upper, lower } of tablesOf(sql, kind)) {
+    if (compareKeys(lower, moved) > 0 || upper.at === NEVER) continue;
+    const [left] = sql
+      .exec(`SELECT 1 FROM ${name} WHERE (occurredAt, id) > (?, ?) LIMIT 1`, moved.at, moved.id)
+      .toArray();
+    const isFormer = name === TABLES[kind].name;
+    if (!left) {
+      sql.exec(`DROP TABLE ${name}`);
+      if (isFormer) sql.exec('UPDATE former_tables SET endAt = ? WHERE kind = ?', NEVER, kind);
+      known.delete(sql);
+    } else if (isFormer || (isUrgent && upper.at > now)) {
+      sql.exec(`DELETE FROM ${name} WHERE (occurredAt, id) <= (?, ?)`, moved.at, moved.id);
+    }
+  }
+}
+
+/** Has the tables looked up anew, where a transaction may have been undone. */
+export const forgetTables = (sql: SqlStorage): boolean => known.delete(sql);
+
+/**
+ * The version before had one table for all days. It stays the table of the days that it reaches into, until they have moved:
+ * nothing is copied. What that version adds when it serves again, after a roll back, goes into the tables of its days.
+ * May be repeated.
+ */
+export function takeOverFormerTables(sql: SqlStorage): void {
+  sql.exec('CREATE TABLE IF NOT EXISTS former_tables (kind TEXT PRIMARY KEY, endAt INTEGER NOT NULL) WITHOUT ROWID');
+  for (const kind of LOG_KINDS) {
+    const { name } = TABLES[kind];
+    if (sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", name).toArray().length === 0)
+      continue;
+    const { newest } = sql.exec<{ newest: number | null }>(`SELECT max(occurredAt) AS newest FROM ${name}`).one();
+    const isFirst = newest !== null && knownOf(sql)[kind].days.length === 0;
+    const end = isFirst ? dayRange(newest).upper.at : NEVER;
+    sql.exec('INSERT OR IGNORE INTO former_tables (kind, endAt) VALUES (?, ?)', kind, end);
+    known.delete(sql);
+    const { formerEnd } = knownOf(sql)[kind];
+    const next = `SELECT occurredAt AS at FROM ${name} WHERE occurredAt >= ? ORDER BY occurredAt LIMIT 1`;
+    for (;;) {
+      const [added] = sql.exec<{ at: number }>(next, formerEnd).toArray();
+      if (!added) break;
+      const { lower, upper } = dayRange(added.at);
+      const ofDay = 'WHERE occurredAt >= ? AND occurredAt < ?';
+      sql.exec(
+        `INSERT OR IGNORE INTO ${tableFor(sql, kind, added.at)} (${columnsOf(kind)})
+         SELECT ${columnsOf(kind)} FROM ${name} ${ofDay}`,
+        lower.at,
+        upper.at,
+      );
+      sql.exec(`DELETE FROM ${name} ${ofDay}`, lower.at, upper.at);
+    }
+    if (sql.exec(`SELECT 1 FROM ${name} LIMIT 1`).toArray().length > 0) continue;
+    sql.exec(`DROP TABLE ${name}`);
+    sql.exec('UPDATE former_tables SET endAt = ? WHERE kind = ?', NEVER, kind);
+    known.delete(sql);
+  }
+}
