@@ -1,16 +1,16 @@
-import { costOf, PLAN_DOLLARS, type Used } from './prices.ts';
-import { RECORD_BYTES } from './usage.ts';
+import { costOf, PLAN_DOLLARS, priceOf, type Used } from './prices.ts';
+import { MONTHS_KEPT, RECORD_BYTES } from './usage.ts';
 
-/** What a million requests of each sort use, and how many records in logs they leave. */
-export type Measured = Record<Sort, { used: Record<Used, number>; recordsEach: number }>;
+/** What a million requests of each sort use, what moving their records to R2 does, and how many records in logs they leave. */
+export type Measured = Record<Sort, { used: Usage; moving: Usage; recordsEach: number }>;
+
+type Usage = Record<Used, number>;
 
 export const SORTS = { api: 'API requests', views: 'shared views' } as const;
 export type Sort = keyof typeof SORTS;
 
 const RATES = [1, 100, 1000];
 const SECONDS_A_MONTH = (365.25 * 24 * 3600) / 12;
-/** Months that records stay in the object of their log, by default. */
-const MONTHS_KEPT = 3;
 
 /** What a month costs is made of. */
 const LINES: [what: string, used: Used[]][] = [
@@ -42,8 +42,7 @@ export function monthlyTable(measured: Measured): string[] {
       'Logs: the records of 90 days',
       (sort, rate) => costOf('objects.gigabyteMonths', (recordsOf(sort, rate) * MONTHS_KEPT * RECORD_BYTES) / 1e9),
     ],
-    // A row that is deleted costs as much as one that is written.
-    ['Logs: moving a day to R2', (sort, rate) => costOf('objects.rowsWritten', recordsOf(sort, rate))],
+    ['Logs: moving a day to R2', (sort, rate) => millions(rate) * priceOf(measured[sort].moving)],
     ['The plan', () => PLAN_DOLLARS],
   ];
   const line = (what: string, cells: string[]) => `| ${[what, ...cells].join(' | ')} |`;

@@ -1,5 +1,6 @@
 import { clock } from '../../src/kernel/clock.ts';
-import { DAY_MS, type LogFilter, type Logged } from '../../src/kernel/log.ts';
+import { DAY_MS, type LogFilter, type Logged, rangeOf } from '../../src/kernel/log.ts';
+import { countIn } from '../../src/logs/rows.ts';
 import { exportLog, type LogReader, readLog } from '../../src/modules/company-log/service.ts';
 import { CompanyLog } from '../../src/objects/company-log.ts';
 
@@ -20,8 +21,7 @@ export class BenchLog extends CompanyLog {
   /** Records that are still in the object, and its size. */
   left(): { records: number; bytes: number } {
     const { sql } = this.ctx.storage;
-    const { records } = sql.exec<{ records: number }>('SELECT count(*) AS records FROM audit_records').one();
-    return { records, bytes: sql.databaseSize };
+    return { records: countIn(sql, 'audit', rangeOf({})), bytes: sql.databaseSize };
   }
 }
 

@@ -52,7 +52,12 @@ const watched = <C extends Class>(Product: C) =>
   };
 
 export const AttemptLimiter = watched(product.AttemptLimiter);
-export const CompanyLog = watched(product.CompanyLog);
+export const CompanyLog = class extends watched(product.CompanyLog) {
+  /** Moves what has been kept for long enough, as its alarm does. */
+  async move(): Promise<void> {
+    await this.alarm();
+  }
+};
 export const IpLimiter = watched(product.IpLimiter);
 export const OrganizationGate = watched(product.OrganizationGate);
 export const TokenLimiter = watched(product.TokenLimiter);

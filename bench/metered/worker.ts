@@ -5,8 +5,10 @@ import type { Bindings } from '../../src/config.ts';
 import { ok } from '../../src/http/endpoint.ts';
 import * as console from '../../src/http/surfaces/console.ts';
 import * as organization from '../../src/http/surfaces/organization.ts';
+import { clock } from '../../src/kernel/clock.ts';
+import { DAY_MS, STANDARD_RETENTION_DAYS } from '../../src/kernel/log.ts';
 import { forgetPrincipals } from '../../test/support/known-principals.ts';
-import { metered } from './environment.ts';
+import { logs, metered } from './environment.ts';
 import { foundCompany } from './found.ts';
 import { beginHandler, follow, place, takeUsage, use } from './meter.ts';
 
@@ -75,6 +77,7 @@ export default {
       forgetPrincipals();
       return Response.json({});
     }
+    if (pathname === '/bench/move') return moveLogs(env);
     if (pathname === '/bench/found') {
       const [slug, principals] = ['slug', 'principals'].map((name) => searchParams.get(name) ?? '') as [string, string];
       return foundCompany(env, execution, slug, Number(principals)).then((made) => Response.json(made));
@@ -83,3 +86,12 @@ export default {
     return follow(async () => app.fetch(request, metered(env), execution));
   },
 } satisfies ExportedHandler<Bindings>;
+
+/** Has all logs move all days that are over, as they do when these have been kept for long enough. */
+async function moveLogs({ COMPANY_LOG }: Bindings): Promise<Response> {
+  const { now } = clock;
+  clock.now = () => now() + (STANDARD_RETENTION_DAYS + 1) * DAY_MS;
+  for (const name of logs) await (COMPANY_LOG.getByName(name) as unknown as { move(): Promise<void> }).move();
+  clock.now = now;
+  return Response.json({});
+}
