@@ -37,8 +37,11 @@ try {
       sendSigned(baseUrl, key as never, PATHS[(n + turn) % PATHS.length] as string, n % ADDRESSES),
     );
 
-  await round(0);
-  await round(1);
+  console.log(`${companies.length} companies are made`);
+  for (let turn = 0; turn < 2; turn += 1) {
+    await round(turn);
+    console.log(`round ${turn + 1} of two, which make the keys known, is over`);
+  }
   await usageOf(baseUrl);
   const memory: number[] = [await held()];
   let queries = 0;

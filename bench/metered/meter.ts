@@ -2,26 +2,26 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 /** What was used since the last look, by name: `d1.rowsWritten`. */
 const used = new Map<string, number>();
-/** Cursors tell what they read only when they have been read to their end. */
-let cursors: { of: string; cursor: { rowsRead: number; rowsWritten: number } }[] = [];
 
 export function use(name: string, amount = 1): void {
   used.set(name, (used.get(name) ?? 0) + amount);
 }
 
+/**
+ * Counts what a cursor has read when it has been read to its end, which is within the turn. Cursors that were kept any longer
+ * would keep their objects in memory, thousands of them.
+ */
 export function useCursor(of: string, cursor: { rowsRead: number; rowsWritten: number }): void {
-  cursors.push({ of, cursor });
+  queueMicrotask(() => {
+    use(`${of}.rowsRead`, cursor.rowsRead);
+    use(`${of}.rowsWritten`, cursor.rowsWritten);
+  });
 }
 
 /** What was used since the last call of this. */
 export function takeUsage(): Record<string, number> {
-  for (const { of, cursor } of cursors) {
-    use(`${of}.rowsRead`, cursor.rowsRead);
-    use(`${of}.rowsWritten`, cursor.rowsWritten);
-  }
   const taken = Object.fromEntries([...used].filter(([, amount]) => amount > 0));
   used.clear();
-  cursors = [];
   return taken;
 }
 
