@@ -5,10 +5,21 @@ import { TABLES } from './tables.ts';
  * What is in a file, as far as it spares reading it: of each member that lists are narrowed by, how many records have
  * each of its values; where there are too many of them, a Bloom filter, which only says what is not there.
  */
-type Contents = Record<string, { counts: Record<string, number> } | { bloom: string }>;
+type Contents = Record<string, { counts: Record<string, number> } | { bloom: string }> & { [TOGETHER]?: Together };
 
-/** Most values of a member that are counted. */
+/** How many records have the same values of all members that are counted: so several can be asked for at once. */
+interface Together {
+  members: string[];
+  /** The values, and after them how many records have these. */
+  rows: (string | number | null)[][];
+}
+
+/** No member has this name. */
+const TOGETHER = '';
+
+/** Most values of a member, and most of their combinations, that are counted. */
 const COUNTED_VALUES = 1000;
+const COUNTED_COMBINATIONS = 2000;
 
 /** Ten bits and seven hashes a value let one in a hundred through. */
 const BITS_PER_VALUE = 10;
@@ -16,16 +27,31 @@ const HASHES = 7;
 
 export function contentsOf(kind: LogKind, records: readonly Logged[]): string {
   const contents: Contents = {};
+  const counted: string[] = [];
   for (const member of TABLES[kind].filters) {
     const counts = new Map<string, number>();
     for (const record of records) {
       const value = (record as unknown as Record<string, string | null>)[member];
       if (value != null) counts.set(value, (counts.get(value) ?? 0) + 1);
     }
-    contents[member] =
-      counts.size > COUNTED_VALUES ? { bloom: bloomOf([...counts.keys()]) } : { counts: Object.fromEntries(counts) };
+    const isCounted = counts.size <= COUNTED_VALUES;
+    if (isCounted) counted.push(member);
+    contents[member] = isCounted ? { counts: Object.fromEntries(counts) } : { bloom: bloomOf([...counts.keys()]) };
   }
-  return JSON.stringify(contents);
+  const together = counted.length > 1 ? countTogether(counted, records) : null;
+  return JSON.stringify({ ...contents, ...(together && { [TOGETHER]: together }) });
+}
+
+function countTogether(members: string[], records: readonly Logged[]): Together | null {
+  const counts = new Map<string, number>();
+  for (const record of records) {
+    const values = JSON.stringify(
+      members.map((member) => (record as unknown as Record<string, unknown>)[member] ?? null),
+    );
+    counts.set(values, (counts.get(values) ?? 0) + 1);
+    if (counts.size > COUNTED_COMBINATIONS) return null;
+  }
+  return { members, rows: [...counts].map(([values, count]) => [...JSON.parse(values), count]) };
 }
 
 /**
@@ -44,7 +70,17 @@ export function countFrom(text: string, records: number, values: LogFilter['valu
     return mayHold(of.bloom, value) ? null : 0;
   });
   if (known.includes(0)) return 0;
-  return known.length === 1 ? (known[0] as number | null) : null;
+  return known.length === 1 ? (known[0] as number | null) : countFromTogether(contents[TOGETHER], asked);
+}
+
+function countFromTogether(together: Together | undefined, asked: [member: string, value: string][]): number | null {
+  if (!together) return null;
+  const { members, rows } = together;
+  const places = asked.map(([member, value]) => [members.indexOf(member), value] as const);
+  if (places.some(([place]) => place === -1)) return null;
+  return rows
+    .filter((row) => places.every(([place, value]) => row[place] === value))
+    .reduce((sum, row) => sum + Number(row.at(-1)), 0);
 }
 
 function bloomOf(values: readonly string[]): string {

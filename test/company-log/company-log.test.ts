@@ -104,6 +104,31 @@ describe('days that are older than is kept', () => {
     expect(get).toHaveBeenCalledTimes(3);
   });
 
+  it('are not read to count what several filters let through', async () => {
+    const records = recordsOfDay(95, 60).map((record, n) => ({
+      ...record,
+      principalId: n % 3 === 0 ? null : `p${n % 3}`,
+      action: n % 4 === 0 ? 'groups:GetGroup' : 'groups:ListGroups',
+    }));
+    await append(company, records);
+    setSizes({ partRows: 25 });
+    await settle(company);
+    const get = vi.spyOn(env.FILES, 'get');
+    const total = async (values: Record<string, string>, number = 100) =>
+      (await page(company, { values }, number)).total;
+    expect(await total({ principalId: 'p1', action: 'groups:GetGroup' })).toBe(5);
+    expect(await total({ principalId: 'p2', action: 'groups:ListGroups' })).toBe(15);
+    expect(await total({ principalId: 'p0', action: 'groups:ListGroups' })).toBe(0);
+    const { correlationId } = records[1] as Logged<'audit'>;
+    expect(await total({ principalId: 'p1', action: 'groups:ListGroups', correlationId })).toBe(1);
+    expect(await total({ principalId: 'p2', action: 'groups:ListGroups', correlationId })).toBe(0);
+    expect(get).not.toHaveBeenCalled();
+    const found = await page(company, { values: { principalId: 'p1', action: 'groups:GetGroup' } });
+    expect(found.records.map(({ id }) => id)).toEqual(
+      newestFirst(records.filter((_, n) => n % 3 === 1 && n % 4 === 0)),
+    );
+  });
+
   it('with more values than are counted are read where one may be among them', async () => {
     const records = recordsOfDay(95, 4500);
     await append(company, records);
