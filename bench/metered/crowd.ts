@@ -19,12 +19,21 @@ export async function withEach<T>(items: readonly T[], work: (item: T, index: nu
   await Promise.all(Array.from({ length: AT_ONCE }, goOn));
 }
 
-/** The runtime closes connections that are idle, at times just when a request comes: it is made and sent once more. */
-async function fetchAgain(make: () => string | Promise<Request>): Promise<Response> {
-  try {
-    return await fetch(await make());
-  } catch {
-    return fetch(await make());
+const TRIES = 4;
+
+/**
+ * The runtime closes connections that are idle, at times just when a request comes: it is made and sent once more, over a
+ * connection of its own, since all that are kept may be closed by then.
+ */
+export async function fetchAgain(make: () => string | Promise<Request>): Promise<Response> {
+  for (let tries = 1; ; tries += 1) {
+    const request = new Request(await make());
+    if (tries > 1) request.headers.set('connection', 'close');
+    try {
+      return await fetch(request);
+    } catch (error) {
+      if (tries === TRIES) throw error;
+    }
   }
 }
 
@@ -54,7 +63,7 @@ export async function sendSigned(baseUrl: string, key: Key, path: string, from: 
 
 /** What was used since the last call of this. */
 export const usageOf = async (baseUrl: string): Promise<Usage> =>
-  (await fetch(`${baseUrl}/bench/usage`)).json() as Promise<Usage>;
+  (await fetchAgain(() => `${baseUrl}/bench/usage`)).json() as Promise<Usage>;
 
 /** Queries of D1 that let requests in, or followed their answers; not those of handlers. */
 export const queriesOf = (usage: Usage): number =>

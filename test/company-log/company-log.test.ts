@@ -408,6 +408,39 @@ describe('a list', () => {
   });
 });
 
+describe('analytics', () => {
+  it('count the events of many days, each of which has a table, from one end of the time to the other', async () => {
+    const midnight = Math.floor(daysAgo(0) / DAY_MS) * DAY_MS;
+    const events = Array.from({ length: 130 }, (_, day) =>
+      [1000, 2000].map((ms, n) => ({
+        ...anEvent,
+        id: `${day}-${n}`.padStart(24, '0'),
+        type: 'share.executed' as const,
+        occurredAt: midnight - day * DAY_MS + ms,
+        shareId: `s${n}`,
+        viewer: `v${day % 50}`,
+      })),
+    ).flat();
+    await logOf(company).append(company, 'share', events);
+    expect(await tablesOf(company, 'share_events')).toHaveLength(130);
+    const interval = { ms: DAY_MS, offset: 0 };
+    const all = await logOf(company).analytics({ values: {} }, interval);
+    expect(all.totals).toEqual({ resolved: 0, executed: 260, denied: 0, unique_viewers: 50 });
+    expect(all.series).toHaveLength(130);
+    expect(all.top.shares).toMatchObject([
+      { key: 's0', count: 130 },
+      { key: 's1', count: 130 },
+    ]);
+    // Both ends are cut within their days.
+    const range = { from: midnight - 100 * DAY_MS + 1500, to: midnight - 10 * DAY_MS + 1500 };
+    const cut = await logOf(company).analytics({ ...range, values: { shareId: 's1' } }, interval);
+    expect(cut.totals.executed).toBe(90);
+    const one = await logOf(company).analytics({ from: range.from, to: range.from, values: {} }, interval);
+    const none = await logOf(company).analytics({ from: 0, to: 1, values: {} }, interval);
+    expect([one.totals.executed, none.totals.executed, none.series]).toEqual([0, 0, []]);
+  });
+});
+
 const anEvent: Logged<'share'> = {
   id: '',
   type: 'share.denied',
