@@ -202,7 +202,7 @@ describe.skipIf(!installed)('the language of a page', () => {
     const { id } = await aContext([dashboard], 'refused@example.com', [], 'Ω1');
     await refused((await aLink(dashboard, { share_context_id: id })).path);
     await refused((await aLink(await aDashboard([], { name: 'ΩNothing' }))).path);
-    const required = [{ ...FILTERS[2], required: true }] as typeof FILTERS;
+    const required = [{ slug: 'cost', label: 'ΩCost', kind: 'number', required: true }];
     const sql = 'SELECT 1 AS "Ωn" WHERE 1 < {{cost}}';
     await refused(
       await anEmbed(await aDashboard([{ name: 'Ω2', sql }], { name: 'ΩAsks', filters: required }), {
