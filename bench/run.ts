@@ -29,6 +29,7 @@ const ALL = [
   'load',
   'large-load',
   'upsert',
+  'metrics',
   'export',
   'upload-memory',
   'embed',

@@ -337,6 +337,8 @@ export interface Routes {
   "DELETE /api/v1/domain-knowledge/semantic/{id}": { params: { "id": string }; answer: undefined };
   /** List the versions of a semantic item */
   "GET /api/v1/domain-knowledge/semantic/{id}/versions": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
+  /** Query metrics */
+  "POST /api/v1/domain-knowledge/semantic/query": { body: MetricQuery; answer: MetricResult };
   /** List ontology nodes */
   "GET /api/v1/domain-knowledge/ontology/nodes": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number; "status"?: "draft" | "active" | "archived"; "node_type"?: "class" | "role" | "event" | "object" | "state" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<OntologyNode> } };
   /** Create an ontology node */
@@ -547,6 +549,8 @@ export type NewSemanticItem = { "kind": "entity" | "metric" | "dimension" | "map
 
 export type SemanticItemChanges = { "kind"?: "entity" | "metric" | "dimension" | "mapping"; "name"?: string; "description"?: string; "formula"?: string | null; "grain"?: string | null; "filters"?: Array<string>; "aggregation"?: string | null; "mapped_tables"?: Array<string>; "mapped_columns"?: Array<string>; "mapped_relations"?: Array<string>; "source_concept_ids"?: Array<string>; "depends_on_concepts"?: Array<string>; "depends_on_metrics"?: Array<string>; "depends_on_entities"?: Array<string>; "status"?: "draft" | "active" | "archived" };
 
+export type MetricQuery = { "metrics": Array<string>; "dimensions"?: Array<string>; "filters"?: Array<{ "dimension": string; "op": "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "nin" | "contains" | "starts_with" | "is_null"; "values": Array<unknown> }>; "time_grain"?: "day" | "week" | "month" | "quarter" | "year" | null; "order_by"?: Array<{ "by": string; "descending"?: boolean }>; "limit"?: number };
+
 export type NewOntologyNode = { "name": string; "description": string; "node_type"?: "class" | "role" | "event" | "object" | "state"; "parent_node_id"?: string | null; "aliases"?: Array<string>; "attributes"?: Array<string>; "constraints"?: Array<string>; "source_concepts"?: Array<string>; "mapped_semantic_entities"?: Array<string>; "mapped_catalog_assets"?: Array<string>; "status"?: "draft" | "active" };
 
 export type OntologyNodeChanges = { "name"?: string; "description"?: string; "node_type"?: "class" | "role" | "event" | "object" | "state"; "parent_node_id"?: string | null; "aliases"?: Array<string>; "attributes"?: Array<string>; "constraints"?: Array<string>; "source_concepts"?: Array<string>; "mapped_semantic_entities"?: Array<string>; "mapped_catalog_assets"?: Array<string>; "status"?: "draft" | "active" | "archived" };
@@ -670,6 +674,8 @@ export type KnowledgeVersion = { "version": number; "change": "created" | "updat
 export type SemanticItem = { "kind": "entity" | "metric" | "dimension" | "mapping"; "name": string; "description": string; "formula": string | null; "grain": string | null; "filters": Array<string>; "aggregation": string | null; "mapped_tables": Array<string>; "mapped_columns": Array<string>; "mapped_relations": Array<string>; "source_concept_ids": Array<string>; "depends_on_concepts": Array<string>; "depends_on_metrics": Array<string>; "depends_on_entities": Array<string>; "validation_errors": Array<KnowledgeValidationError>; "_id": string; "company_id": string; "status": "draft" | "active" | "archived"; "version": number; "suggestion_id": string | null; "created_by_user_id": string; "updated_by_user_id": string; "created_at": string; "updated_at": string };
 
 export type KnowledgeValidationError = { "field": string; "code": "malformed" | "unknown_table" | "unknown_column" | "does_not_compile" | "nothing_to_compile_on" | "not_checked"; "message": string };
+
+export type MetricResult = { "columns": Array<{ "name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime" }>; "rows": Array<Array<string | number | boolean | null>>; "row_count": number; "truncated": boolean; "sql": string; "used": Array<{ "id": string; "kind": "metric" | "dimension"; "name": string }> };
 
 export type OntologyNode = { "name": string; "description": string; "node_type": "class" | "role" | "event" | "object" | "state"; "parent_node_id": string | null; "aliases": Array<string>; "attributes": Array<string>; "constraints": Array<string>; "source_concepts": Array<string>; "mapped_semantic_entities": Array<string>; "mapped_catalog_assets": Array<string>; "_id": string; "company_id": string; "status": "draft" | "active" | "archived"; "version": number; "suggestion_id": string | null; "created_by_user_id": string; "updated_by_user_id": string; "created_at": string; "updated_at": string };
 

@@ -37,6 +37,7 @@ import { invitationEndpoints } from './modules/invitations/routes.console.ts';
 import { businessDomainEndpoints } from './modules/knowledge/business-domains/routes.console.ts';
 import { conceptEndpoints } from './modules/knowledge/concepts/routes.console.ts';
 import { generationEndpoints } from './modules/knowledge/generation/routes.console.ts';
+import { metricEndpoints } from './modules/knowledge/metrics/routes.console.ts';
 import { ontologyNodeEndpoints } from './modules/knowledge/ontology/routes.nodes.console.ts';
 import { ontologyRelationEndpoints } from './modules/knowledge/ontology/routes.relations.console.ts';
 import { semanticEndpoints } from './modules/knowledge/semantic/routes.console.ts';
@@ -134,6 +135,7 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...businessDomainEndpoints,
       ...conceptEndpoints,
       ...semanticEndpoints,
+      ...metricEndpoints,
       ...ontologyNodeEndpoints,
       ...ontologyRelationEndpoints,
       ...suggestionEndpoints,

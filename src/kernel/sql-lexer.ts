@@ -35,11 +35,17 @@ export function sqlTokens(sql: string): SqlToken[] {
   const tokens: SqlToken[] = [];
   let at = 0;
   while (at < sql.length) {
-    const [kind, end] = tokenAt(sql, at);
-    tokens.push({ kind, start: at, end });
-    at = end;
+    const token = sqlTokenAt(sql, at);
+    tokens.push(token);
+    at = token.end;
   }
   return tokens;
+}
+
+/** The token that begins at a place of the SQL. */
+export function sqlTokenAt(sql: string, at: number): SqlToken {
+  const [kind, end] = tokenAt(sql, at);
+  return { kind, start: at, end };
 }
 
 function tokenAt(sql: string, at: number): [SqlTokenKind, number] {

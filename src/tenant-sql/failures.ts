@@ -59,7 +59,7 @@ export const provisioningFailed = defineFailure('tenant_sql.provisioning_failed'
   },
 });
 
-const QUERY_ERROR = { sharing: 'DB_QUERY_ERROR' } as const;
+const QUERY_ERROR = { console: 'DB_QUERY_ERROR', sharing: 'DB_QUERY_ERROR' } as const;
 
 /** The query is wrong, or refers to something that the reader may not see. */
 export const queryFailed = defineFailure('user_sql.failed', {

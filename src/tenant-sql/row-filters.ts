@@ -18,6 +18,15 @@ export const FILTER_OPERATORS = [
 
 export type FilterOperator = (typeof FILTER_OPERATORS)[number];
 
+const FOR_TEXTS: ReadonlySet<FilterOperator> = new Set(['contains', 'starts_with']);
+const FOR_IDS: ReadonlySet<FilterOperator> = new Set(['eq', 'in']);
+
+/** Whether values of a type can be compared so. */
+export function takesOperator({ type }: Pick<FilteredColumn, 'type'>, operator: FilterOperator): boolean {
+  if (type === 'uuid') return FOR_IDS.has(operator);
+  return type === 'text' || !FOR_TEXTS.has(operator);
+}
+
 /** A column that rows are selected by; `id` is a uuid. */
 export interface FilteredColumn {
   name: string;
@@ -76,26 +85,39 @@ export const typeName = ({ type }: Pick<FilteredColumn, 'type'>): string =>
 
 const COMPARISONS = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 
-function conditionOf({ column, operator, values }: RowFilter, bind: Bind): string {
-  const name = ofSource(column.name);
-  const value = () => `${bind(values[0])}::${typeName(column)}`;
-  const list = () => `${bind(values)}::${typeName(column)}[]`;
+const conditionOf = ({ column, operator, values }: RowFilter, bind: Bind): string =>
+  comparison(ofSource(column.name), column, operator, values, bind);
+
+/**
+ * The SQL of a comparison.
+ * @param compared SQL of a value of the type
+ * @param values texts that Postgres reads for the type (see `toPostgresText`): one, or those of the list
+ */
+export function comparison(
+  compared: string,
+  type: Pick<FilteredColumn, 'type'>,
+  operator: FilterOperator,
+  values: readonly string[],
+  bind: Bind,
+): string {
+  const value = () => `${bind(values[0])}::${typeName(type)}`;
+  const list = () => `${bind(values)}::${typeName(type)}[]`;
   switch (operator) {
     case 'in':
-      return `${name} = ANY (${list()})`;
+      return `${compared} = ANY (${list()})`;
     // Everything else: nulls, too.
     case 'nin':
-      return `(${name} IS NULL OR ${name} <> ALL (${list()}))`;
+      return `(${compared} IS NULL OR ${compared} <> ALL (${list()}))`;
     case 'ne':
-      return `${name} IS DISTINCT FROM ${value()}`;
+      return `${compared} IS DISTINCT FROM ${value()}`;
     case 'contains':
-      return holds(name, value());
+      return holds(compared, value());
     case 'starts_with':
-      return `starts_with(${inAnyCase(name)}, ${inAnyCase(value())})`;
+      return `starts_with(${inAnyCase(compared)}, ${inAnyCase(value())})`;
     case 'is_null':
-      return `${name} IS ${values[0] === 'true' ? '' : 'NOT '}NULL`;
+      return `${compared} IS ${values[0] === 'true' ? '' : 'NOT '}NULL`;
     default:
-      return `${name} ${COMPARISONS[operator]} ${value()}`;
+      return `${compared} ${COMPARISONS[operator]} ${value()}`;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { qualified, quoted } from '../../tenant-sql/identifiers.ts';
 import { INDEX_PREFIX } from '../../tenant-sql/indexes.ts';
-import { type CatalogueRow, selectTable, type TableKey, tableOf } from './store.ts';
+import { type CatalogueRow, FIELDS, selectTable, type TableKey, tableOf } from './store.ts';
 import type { ManagedTable } from './table.ts';
 
 /** An index as Postgres knows it. */
@@ -41,6 +41,29 @@ export async function readIndexes(
     { text: SELECT_INDEXES, values: [key.id, key.companyId] },
   ]);
   return row && { table: tableOf(row), indexes };
+}
+
+/** A whole unique index of one column says that no two rows have the same value there. */
+const UNIQUE_COLUMNS = `ARRAY(
+  SELECT attribute.attname::text FROM pg_catalog.pg_index AS listed
+  JOIN pg_catalog.pg_attribute AS attribute
+    ON attribute.attrelid = listed.indrelid AND attribute.attnum = (listed.indkey::smallint[])[0]
+  WHERE listed.indrelid = to_regclass(format('public.%I', display_name))
+    AND listed.indisunique AND listed.indisvalid AND listed.indnkeyatts = 1 AND listed.indpred IS NULL
+)`;
+
+/** The company's living tables with one of these ids or names, and the columns that no two rows of them share. */
+export async function findKeyedTables(
+  tx: TenantTx,
+  companyId: string,
+  idsOrNames: string[],
+): Promise<{ table: ManagedTable; unique: string[] }[]> {
+  const rows = await tx.query<CatalogueRow & { unique_columns: string[] }>(
+    `SELECT ${FIELDS}, ${UNIQUE_COLUMNS} AS unique_columns FROM console.managed_tables
+     WHERE company_id = $1 AND deleted_at IS NULL AND (id = ANY($2) OR display_name = ANY($2)) ORDER BY display_name`,
+    [companyId, idsOrNames],
+  );
+  return rows.map((row) => ({ table: tableOf(row), unique: row.unique_columns }));
 }
 
 /** The ids of the company's tables with an index that is not valid: its building goes on, or broke off. */

@@ -7,6 +7,7 @@ import {
   type FilterOperator,
   type RowFilter,
   type RowSelection,
+  takesOperator,
 } from '../../tenant-sql/row-filters.ts';
 import { readValues } from './filter-values.ts';
 
@@ -70,25 +71,13 @@ function readFilter(
   const column = columns.get(name);
   if (!column) return { problem: 'names no column of the table' };
   if (!isOperator(operator)) return { problem: `must be one of ${FILTER_OPERATORS.join(', ')}` };
-  if (!TAKEN[column.type](operator)) return { problem: `does not go with "${name}", which is of type ${column.type}` };
+  if (!takesOperator(column, operator))
+    return { problem: `does not go with "${name}", which is of type ${column.type}` };
   const read = readValues(column, operator, value);
   return 'problem' in read ? read : { column, operator, values: read.values };
 }
 
 const isOperator = (text: string): text is FilterOperator => (FILTER_OPERATORS as readonly string[]).includes(text);
-
-const ofAnyType = (operator: FilterOperator) => operator !== 'contains' && operator !== 'starts_with';
-
-/** Which operators each type takes. */
-const TAKEN: Record<FilteredColumn['type'], (operator: FilterOperator) => boolean> = {
-  uuid: (operator) => operator === 'eq' || operator === 'in',
-  text: () => true,
-  integer: ofAnyType,
-  decimal: ofAnyType,
-  boolean: ofAnyType,
-  date: ofAnyType,
-  datetime: ofAnyType,
-};
 
 function fieldsOf(fields: string | undefined, columns: Column[]): { shown: Column[]; unknown: string[] } {
   if (fields === undefined) return { shown: columns, unknown: [] };

@@ -6,6 +6,7 @@ import type { Column } from '../../tenant-sql/columns.ts';
 import { createTable as createTableSql, moveToTrash, truncateTable as truncateSql } from '../../tenant-sql/ddl.ts';
 import { changeData, databaseOf, databaseToRead, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
 import { tableBusy, tableLocked, tableNameTaken, tableNotFound, truncateLocked } from './failures.ts';
+import * as indexes from './index-store.ts';
 import * as store from './store.ts';
 import type { ManagedTable, NewTable, TableSource } from './table.ts';
 import { KEPT_IN_TRASH_MS } from './trash.ts';
@@ -67,6 +68,19 @@ export async function listTables(
 export async function findTables(ctx: CompanyContext, idsOrNames: string[]): Promise<ManagedTable[]> {
   const database = await databaseToRead(ctx);
   return database && idsOrNames.length > 0 ? store.findTables(database, ctx.actor.companyId, idsOrNames) : [];
+}
+
+/** A table and the columns that no two of its rows share, besides `id`. */
+export interface KeyedTable {
+  table: ManagedTable;
+  unique: string[];
+}
+
+/** The same with the columns that identify their rows. */
+export async function findKeyedTables(ctx: CompanyContext, idsOrNames: string[]): Promise<KeyedTable[]> {
+  const database = await databaseToRead(ctx);
+  if (!database || idsOrNames.length === 0) return [];
+  return indexes.findKeyedTables(database, ctx.actor.companyId, idsOrNames);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { concepts, newConcept } from '../../knowledge/jobs.ts';
 import { aModel, proposal } from '../../knowledge/model.ts';
 import { aConcept, PREFIX } from '../../knowledge/support.ts';
-import { aTable, column } from '../../managed-tables/support.ts';
+import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
 import type { Step as Answered } from '../../support/ai-server.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany } from '../../support/worlds.ts';
@@ -67,6 +67,23 @@ const RESOURCES: Step[] = [
     }),
     { grain: 'day' },
   ),
+  {
+    route: `POST ${PREFIX}/semantic/query`,
+    before: async ({ company: { as }, kept }) => {
+      const item = { status: 'active', description: 'x', source_concept_ids: [kept.concept] };
+      const sold = { kind: 'metric', name: 'Sold', formula: 'sum(orders.total)', mapped_tables: ['orders'] };
+      await must(as.post(`${PREFIX}/semantic`, { json: { ...item, ...sold } }));
+      const city = { kind: 'dimension', name: 'City', mapped_columns: ['orders.city'] };
+      await must(as.post(`${PREFIX}/semantic`, { json: { ...item, ...city } }));
+    },
+    json: () => ({
+      metrics: ['Sold'],
+      dimensions: ['City'],
+      filters: [{ dimension: 'City', op: 'ne', values: ['Olinda'] }],
+      order_by: [{ by: 'Sold', descending: true }],
+    }),
+    stranger: 422,
+  },
   ...resource(
     '/ontology/nodes',
     'node',
@@ -162,7 +179,13 @@ walk(
   'knowledge',
   async () => {
     const company = await aProvisionedCompany({ slug: 'acme' });
-    await aTable(company.as, 'orders', [column('total', 'decimal')]);
+    const orders = await aTable(company.as, 'orders', [column('total', 'decimal'), column('city')]);
+    const rows = [
+      { total: 120.5, city: 'Recife' },
+      { total: 80, city: 'Olinda' },
+      { total: 30, city: 'Recife' },
+    ];
+    await must(tableRoutes(company.as, orders).insert(rows));
     await aConcept(company.as, { name: 'Customer', type: 'entity_hint' });
     return { company };
   },

@@ -7,7 +7,28 @@ const SUPERSEDES = 'supersedes the pending suggestions';
 const ONTOLOGY = ['test/knowledge/ontology-generation.test.ts'];
 const ONCE = 'suggests a relation once';
 
+const METRICS = ['test/knowledge/metrics/query.console.test.ts'];
+
 export const KNOWLEDGE = [
+  ...guardsOf('src/modules/knowledge/metrics/service.ts', METRICS, [
+    {
+      in: 'queryMetrics',
+      text: 'if (!(await areUnchanged(ctx, compiled.tables))) return undefined;',
+      without: '',
+      title: 'took the name of another',
+    },
+    {
+      in: 'queryMetrics',
+      text: "requireAction(ctx.actor, 'managed-tables:data-read', id);",
+      without: 'void id;',
+      title: 'to whom a table that it reads is denied',
+    },
+  ]),
+  ...guardsOf('src/modules/knowledge/metrics/store.ts', METRICS, [
+    { in: 'counting', text: 'eq(resources.companyId, companyId),', without: '', title: 'is unknown:' },
+    { in: 'counting', text: "eq(resources.status, 'active'),", without: '', title: 'is unknown:' },
+    { in: 'counting', text: 'eq(resources.validationErrors, []),', without: '', title: 'is unknown:' },
+  ]),
   ...guardsOf('src/modules/knowledge/suggestions/store.ts', JOBS, [
     { in: 'isPending', text: "and ${suggestions.status} = 'pending'", without: '', tests: RACES },
     { in: 'markAccepted', text: ', sql`changes() > 0`', without: '', tests: RACES },

@@ -7,6 +7,7 @@ import { quoted } from '../../../tenant-sql/identifiers.ts';
 import { runUserSql } from '../../../tenant-sql/user-sql.ts';
 import { openReadonlyDatabase } from '../../managed-database/service.ts';
 import type { ManagedTable } from '../../managed-tables/service.ts';
+import { metricNamesIn, withoutMetrics } from '../metrics/tokens.ts';
 import type { SemanticItem } from './item.ts';
 
 /** Only planning takes time: nothing is run and no row is sent. */
@@ -19,7 +20,9 @@ interface Expression {
   statement(from: string): string;
 }
 
-function expressionsOf({ formula, filters }: SemanticItem): Expression[] {
+function expressionsOf(item: SemanticItem): Expression[] {
+  const { filters } = item;
+  const formula = item.kind === 'metric' && item.formula !== null ? withoutMetrics(item.formula) : item.formula;
   return [
     ...(formula === null
       ? []
@@ -44,6 +47,8 @@ export async function compile(
   const expressions = expressionsOf(item);
   if (expressions.length === 0) return [];
   if (tables.length === 0) {
+    // A metric that builds on others needs no table of its own; it is read when it is asked for.
+    if (expressions.length === 1 && item.formula !== null && metricNamesIn(item.formula).length > 0) return [];
     const message = 'There is no mapped table to compile it on.';
     return expressions.map(({ field }) => ({ field, code: 'nothing_to_compile_on', message }));
   }

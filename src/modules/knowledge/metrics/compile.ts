@@ -1,0 +1,131 @@
+import { arrayLiteral, type CompiledSql } from '../../../kernel/compiled-sql.ts';
+import type { Bind, FilterOperator } from '../../../tenant-sql/row-filters.ts';
+import type { Item } from './definition.ts';
+import { type Expression, sql, type Table, type ValueType } from './expression.ts';
+import { type Condition, type Fact, factSql, factsOf, type Grouping, groupName } from './fact.ts';
+import { semanticItemUnknown } from './failures.ts';
+import { truncated } from './functions.ts';
+import { Leaves, resultType } from './leaves.ts';
+import type { Model } from './model.ts';
+
+export const TIME_GRAINS = ['day', 'week', 'month', 'quarter', 'year'] as const;
+export type TimeGrain = (typeof TIME_GRAINS)[number];
+
+/** A metric query whose items are found and whose values are read. */
+export interface MetricQuery {
+  metrics: readonly Item[];
+  dimensions: readonly Item[];
+  filters: readonly { dimension: Item; operator: FilterOperator; values: readonly string[] }[];
+  /** To what dates and times are truncated. */
+  timeGrain: TimeGrain | null;
+  /** By which column, dimensions first. */
+  orderBy: readonly { column: number; descending: boolean }[];
+  /** The most rows; one more is selected, to tell whether there is. */
+  limit: number;
+}
+
+/** The statement of a metric query. */
+export interface CompiledQuery {
+  statement: CompiledSql;
+  /** What stands in its columns, in their order. */
+  columns: Item[];
+  /** Metrics, those that they build on, dimensions, and those of the filters. */
+  used: Item[];
+  /** The tables that it reads. */
+  tables: Table[];
+}
+
+/** Longest statement. It is repeated for nobody, but planned by Postgres. */
+const MAX_SQL = 400_000;
+
+/**
+ * Compiles a metric query to one statement, as `docs/metrics.md` explains. What is not a name of ours or of a table is
+ * bound.
+ * @throws the failures of `compileFailures`
+ */
+export function compileQuery(model: Model, query: MetricQuery): CompiledQuery {
+  const values: string[] = [];
+  const bind: Bind = (value) => `$${values.push(Array.isArray(value) ? arrayLiteral(value) : String(value))}`;
+  const groupings = query.dimensions.map((item) => groupingOf(model, item, query.timeGrain));
+  const conditions = query.filters.map(({ dimension, operator, values }): Condition => {
+    const value = dimensionValue(model, dimension);
+    return { item: dimension, value, type: value.type as Condition['type'], operator, values };
+  });
+  const leaves = new Leaves(model);
+  const formulas = query.metrics.map((item) => leaves.formulaOf(item, bind));
+  const facts = factsOf(leaves.all);
+  const written = facts.map((fact) => factSql(model, fact, { groupings, conditions }, bind));
+  const groups = groupings.map((_, index) => groupName(index));
+  const named = [
+    ...written.map(({ text }, index) => `f${index + 1} AS (\n    ${text})`),
+    ...(facts.length > 1 ? [`facts AS (\n    ${together(facts, groups)})`] : []),
+  ];
+  const text = [
+    `WITH ${named.join(',\n  ')}`,
+    `SELECT ${[...groups, ...formulas.map((formula, index) => `${formula} AS m${index + 1}`)].join(', ')}`,
+    `FROM ${facts.length > 1 ? 'facts' : 'f1'}`,
+    `${orderOf(query, groups)}LIMIT ${bind(query.limit + 1)}::bigint`,
+  ].join('\n');
+  if (text.length > MAX_SQL) throw tooLong(query);
+  const items = [
+    ...query.metrics,
+    ...leaves.items.values(),
+    ...query.dimensions,
+    ...conditions.map(({ item }) => item),
+  ];
+  return {
+    statement: { text, values },
+    columns: [...query.dimensions, ...query.metrics],
+    used: unique(items),
+    tables: unique(written.flatMap(({ tables }) => tables)),
+  };
+}
+
+const unique = <T extends { id: string }>(all: readonly T[]): T[] => [
+  ...new Map(all.map((each) => [each.id, each])).values(),
+];
+
+const tooLong = ({ metrics: [item] }: MetricQuery) =>
+  semanticItemUnknown('metric', (item as Item).name, `the statement would be longer than ${MAX_SQL} characters`);
+
+/** The value of a dimension for each row: null where its filters do not hold. */
+export function dimensionValue(model: Model, item: Item): Expression {
+  const { value, filters } = model.dimension(item);
+  const [first, ...others] = filters;
+  if (!first) return value;
+  const holds = others.reduce((left, right) => sql('boolean')`${left} AND ${right}`, first);
+  return sql(value.type)`CASE WHEN ${holds} THEN ${value} END`;
+}
+
+export const isTime = (type: ValueType): boolean => type === 'date' || type === 'datetime';
+
+/** Dates and times become the first day of their grain, in UTC. */
+function groupingOf(model: Model, item: Item, grain: TimeGrain | null): Grouping {
+  const value = dimensionValue(model, item);
+  if (grain === null || !isTime(value.type)) return { item, value };
+  const first = truncated(grain, value);
+  return { item, value: value.type === 'date' ? first : sql('date')`(${first} AT TIME ZONE 'UTC')::date` };
+}
+
+/** The groups of several facts, each once. A fact has one row for a group at most, so that nothing is counted twice. */
+function together(facts: readonly Fact[], groups: readonly string[]): string {
+  const leaves = facts.flatMap((fact) => fact.leaves);
+  const union = facts.map((fact, index) => {
+    const columns = leaves.map((leaf) =>
+      fact.leaves.includes(leaf) ? leaf.name : `NULL::${resultType(leaf)} AS ${leaf.name}`,
+    );
+    return `SELECT ${[...groups, ...columns].join(', ')} FROM f${index + 1}`;
+  });
+  const values = leaves.map(({ name }) => `any_value(${name}) AS ${name}`);
+  const grouped = groups.length > 0 ? `\n    GROUP BY ${groups.join(', ')}` : '';
+  return `SELECT ${[...groups, ...values].join(', ')}\n    FROM (${union.join('\n    UNION ALL ')}) AS parts${grouped}`;
+}
+
+function orderOf({ orderBy, dimensions }: MetricQuery, groups: readonly string[]): string {
+  const named = orderBy.map(({ column, descending }) => `${column + 1}${descending ? ' DESC' : ''} NULLS LAST`);
+  const asked = new Set(orderBy.map(({ column }) => column));
+  // Ties are broken, so that the same query has the same rows.
+  const ties = dimensions.flatMap((_, index) => (asked.has(index) ? [] : [`${index + 1} NULLS LAST`]));
+  const order = [...named, ...ties];
+  return order.length > 0 && groups.length > 0 ? `ORDER BY ${order.join(', ')}\n` : '';
+}

@@ -1,0 +1,168 @@
+import { type Aggregate, type Expression, ExpressionError, type Table, type ValueType, within } from './expression.ts';
+import { AGGREGATES } from './functions.ts';
+import { parseExpression } from './parse.ts';
+import { tableNamesIn } from './relations.ts';
+import { toType } from './types.ts';
+
+/** What metric queries read of a semantic item. */
+export interface Item {
+  id: string;
+  kind: 'entity' | 'metric' | 'dimension' | 'mapping';
+  name: string;
+  formula: string | null;
+  filters: readonly string[];
+  aggregation: string | null;
+  /** By name or id. */
+  mapped_tables: readonly string[];
+  mapped_columns: readonly string[];
+  mapped_relations: readonly string[];
+}
+
+/** The fields that say what is computed. */
+export type Computed = Omit<Item, 'id' | 'name'>;
+
+/** A dimension: a value of each row. */
+export interface Dimension {
+  value: Expression;
+  /** Rows that do not fit have no value. */
+  filters: Expression[];
+}
+
+/** A metric: a formula of aggregates and of other metrics. */
+export interface Metric {
+  formula: Expression;
+  /** The rows that count. */
+  filters: Expression[];
+  /** Where a call names no column, such as `count(*)`, it counts rows of these tables joined. */
+  tables: Table[];
+  /** Of a semi-additive one: which moment of each group counts. */
+  moment: Moment | null;
+}
+
+/** Only rows of the last, or first, moment of a group count: balances, stock. */
+export interface Moment {
+  which: 'last' | 'first';
+  of: Expression;
+}
+
+/** How `aggregation` calls an aggregate besides its own name. */
+const ALIASES: ReadonlyMap<string, string> = new Map([
+  ['average', 'avg'],
+  ['mean', 'avg'],
+  ['minimum', 'min'],
+  ['maximum', 'max'],
+]);
+const DISTINCT = new Set(['count_distinct', 'count distinct', 'distinct_count', 'distinct count']);
+
+/** The tables that an item names, whole, by their columns or in relations, by name or id; whole ones first. */
+export function tableNamesOf({ mapped_tables, mapped_columns, mapped_relations }: Computed): string[][] {
+  return [
+    [...mapped_tables],
+    mapped_columns.map((text) => text.slice(0, Math.max(0, text.indexOf('.')))),
+    mapped_relations.flatMap(tableNamesIn),
+  ];
+}
+
+/** Finds those of the tables that names or ids name, each once, in that order. */
+const named = (tables: readonly Table[], names: readonly string[]): Table[] => [
+  ...new Set(names.flatMap((name) => tables.find((table) => table.id === name || table.name === name) ?? [])),
+];
+
+/** @throws ExpressionError where it cannot be computed */
+export function dimensionOf(item: Computed, all: readonly Table[]): Dimension {
+  const tables = named(all, tableNamesOf(item).flat());
+  const value = item.formula === null ? onlyColumn(item, tables) : parseExpression(item.formula, { tables });
+  if (value.type === 'interval') throw new ExpressionError('it is a length of time: extract its epoch');
+  if (![...within(value)].some(({ kind }) => kind === 'column')) throw new ExpressionError('it names no column');
+  return { value, filters: filtersOf(item, tables) };
+}
+
+/** @throws ExpressionError where it cannot be computed */
+export function metricOf(item: Computed, all: readonly Table[], typeOfMetric: (name: string) => ValueType): Metric {
+  const [whole = [], ...others] = tableNamesOf(item).map((names) => named(all, names));
+  const tables = [...new Set([...whole, ...others.flat()])];
+  const formula = item.formula === null ? null : parseExpression(item.formula, { tables, typeOfMetric });
+  const aggregated = aggregatedOf(item, tables, formula);
+  if (aggregated.type === 'interval') throw new ExpressionError('it is a length of time: extract its epoch');
+  const [own = []] = [whole, ...others].filter((some) => some.length > 0);
+  return {
+    formula: aggregated,
+    filters: filtersOf(item, tables),
+    tables: own,
+    moment: momentOf(item, tables),
+  };
+}
+
+const filtersOf = ({ filters }: Computed, tables: readonly Table[]): Expression[] =>
+  filters.map((filter) => toType('boolean', parseExpression(filter, { tables })));
+
+function onlyColumn({ mapped_columns }: Computed, tables: readonly Table[]): Expression {
+  const [text, ...others] = mapped_columns;
+  if (text === undefined || others.length > 0) {
+    throw new ExpressionError('it has no formula, and not one mapped column instead');
+  }
+  const at = text.indexOf('.');
+  const [table] = named(tables, [text.slice(0, at)]);
+  const column = table?.columns.find(({ name }) => name === text.slice(at + 1));
+  if (!table || !column) throw new ExpressionError(`column "${text}" does not exist in the mapped tables`);
+  return { kind: 'column', type: column.type, table, column: column.name };
+}
+
+/** The formula, with the aggregation around it where it has no aggregates of its own. */
+function aggregatedOf(item: Computed, tables: readonly Table[], formula: Expression | null): Expression {
+  const parts = formula ? [...topLevel(formula)] : [];
+  const isAggregated = parts.some(({ kind }) => kind === 'aggregate' || kind === 'metric');
+  const bare = parts.find(({ kind }) => kind === 'column');
+  if (formula && isAggregated) {
+    if (bare?.kind === 'column') throw new ExpressionError(`column "${bare.column}" must stand in an aggregate`);
+    return formula;
+  }
+  const word = aggregationOf(item);
+  if (word === undefined) {
+    throw new ExpressionError(
+      formula ? 'it aggregates nothing: use an aggregate, or set `aggregation`' : 'it has no formula',
+    );
+  }
+  if (!formula && word.name === 'count' && !word.isDistinct && item.mapped_columns.length !== 1) {
+    return { kind: 'aggregate', type: 'integer', call: { ...word, argument: null, filter: null } };
+  }
+  const argument = formula ?? onlyColumn(withoutMoments(item, tables), tables);
+  const type = (AGGREGATES.get(word.name) as (value: Expression) => ValueType)(argument);
+  return { kind: 'aggregate', type, call: { ...word, argument, filter: null } };
+}
+
+/** What stands in an expression outside of its aggregates. */
+function* topLevel(expression: Expression): Generator<Expression> {
+  yield expression;
+  if (expression.kind !== 'sql') return;
+  for (const part of expression.parts) if (typeof part !== 'string') yield* topLevel(part);
+}
+
+function aggregationOf({ aggregation }: Computed): Pick<Aggregate, 'name' | 'isDistinct'> | undefined {
+  const word = (aggregation ?? '').trim().toLowerCase();
+  if (DISTINCT.has(word)) return { name: 'count', isDistinct: true };
+  if (word === 'last' || word === 'first') return { name: 'sum', isDistinct: false };
+  const name = ALIASES.get(word) ?? word;
+  return AGGREGATES.has(name) ? { name, isDistinct: false } : undefined;
+}
+
+/** What `last` and `first` add up is not the moment that they look at. */
+function withoutMoments(item: Computed, tables: readonly Table[]): Computed {
+  const moment = momentOf(item, tables)?.of;
+  if (moment?.kind !== 'column') return item;
+  const isMoment = (text: string) => text.endsWith(`.${moment.column}`);
+  return { ...item, mapped_columns: item.mapped_columns.filter((text) => !isMoment(text)) };
+}
+
+/** The aggregations `last` and `first` make a metric semi-additive: over the one date or time among its mapped columns. */
+function momentOf(item: Computed, tables: readonly Table[]): Moment | null {
+  const which = (item.aggregation ?? '').trim().toLowerCase();
+  if (which !== 'last' && which !== 'first') return null;
+  const moments = item.mapped_columns.flatMap((text) => {
+    const column = onlyColumn({ ...item, mapped_columns: [text] }, tables);
+    return column.type === 'date' || column.type === 'datetime' ? [column] : [];
+  });
+  const [of, another] = moments;
+  if (!of || another) throw new ExpressionError(`\`${which}\` takes one date or datetime among the mapped columns`);
+  return { which, of };
+}

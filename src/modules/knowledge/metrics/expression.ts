@@ -1,0 +1,130 @@
+import { type ColumnType, POSTGRES_TYPES } from '../../../tenant-sql/columns.ts';
+
+/** The type of a value within an expression. Results are of the types that columns have. */
+export type ValueType = ColumnType | 'uuid' | 'interval';
+
+/** A column of a table, and the `id` that every table has. */
+export interface TableColumn {
+  name: string;
+  type: ColumnType | 'uuid';
+}
+
+/** A managed table, as far as expressions and relations see it. */
+export interface Table {
+  id: string;
+  /** Its name in SQL. */
+  name: string;
+  columns: readonly TableColumn[];
+  /** Counts changes of its name and columns. */
+  version: number;
+  /** Names of the columns that no two rows share: `id`, and those with a unique index of their own. */
+  unique: ReadonlySet<string>;
+}
+
+/** A call of an aggregate: what a fact table is asked for. */
+export interface Aggregate {
+  /** The function of Postgres. */
+  name: string;
+  isDistinct: boolean;
+  /** Null counts rows. */
+  argument: Expression | null;
+  /** The `FILTER` of the call. */
+  filter: Expression | null;
+}
+
+/**
+ * A parsed expression, every part of which has a type. What becomes SQL is only ever text of ours, numbers, and names
+ * that tables have; texts are bound.
+ */
+export type Expression = { type: ValueType } & (
+  | { kind: 'column'; table: Table; column: string }
+  /** A text in quotes, or a value read from it. */
+  | { kind: 'text'; value: string }
+  | { kind: 'null' }
+  | { kind: 'sql'; parts: readonly (string | Expression)[] }
+  | { kind: 'aggregate'; call: Aggregate }
+  /** Another metric, by its name. */
+  | { kind: 'metric'; name: string }
+);
+
+/** What is wrong with an expression, as a sentence about it. */
+export class ExpressionError extends Error {}
+
+/** The name of a type in Postgres. */
+export const typeName = (type: ValueType): string =>
+  type === 'uuid' || type === 'interval' ? type : POSTGRES_TYPES[type];
+
+/** An expression made of text of ours and other expressions, in brackets. */
+export const sql =
+  (type: ValueType) =>
+  (texts: TemplateStringsArray, ...between: (Expression | string)[]): Expression => ({
+    kind: 'sql',
+    type,
+    parts: ['(', ...texts.flatMap((text, index) => [text, ...between.slice(index, index + 1)]), ')'],
+  });
+
+/** A call of a function of Postgres. */
+export const call = (type: ValueType, name: string, values: readonly Expression[]): Expression => ({
+  kind: 'sql',
+  type,
+  parts: [`${name}(`, ...values.flatMap((value, index) => (index === 0 ? [value] : [', ', value])), ')'],
+});
+
+/** What stands directly in an expression. */
+function partsOf(expression: Expression): Expression[] {
+  if (expression.kind === 'sql') return expression.parts.filter((part) => typeof part !== 'string');
+  if (expression.kind !== 'aggregate') return [];
+  const { argument, filter } = expression.call;
+  return [argument, filter].filter((part) => part !== null);
+}
+
+/** An expression and everything in it. */
+export function* within(expression: Expression): Generator<Expression> {
+  yield expression;
+  for (const part of partsOf(expression)) yield* within(part);
+}
+
+/** The tables whose columns stand in expressions, each once. */
+export function tablesIn(expressions: readonly Expression[]): Table[] {
+  const tables = new Map<string, Table>();
+  for (const expression of expressions) {
+    for (const each of within(expression)) if (each.kind === 'column') tables.set(each.table.id, each.table);
+  }
+  return [...tables.values()];
+}
+
+/** The aggregates of an expression. */
+export const aggregatesIn = (expression: Expression): Aggregate[] =>
+  [...within(expression)].flatMap((each) => (each.kind === 'aggregate' ? [each.call] : []));
+
+/** The SQL of a call of an aggregate. @param conditions which rows count, all of them where there is none */
+export function aggregateSql({ name, isDistinct }: Aggregate, argument: string, conditions: readonly string[]): string {
+  const filter = conditions.length > 0 ? ` FILTER (WHERE ${conditions.join(' AND ')})` : '';
+  return `${name}(${isDistinct ? 'DISTINCT ' : ''}${argument})${filter}`;
+}
+
+/** How the parts of an expression that are not text of ours become SQL. */
+export interface Rendering {
+  bind(value: string): string;
+  column(table: Table, column: string): string;
+  aggregate(call: Aggregate, type: ValueType): string;
+  metric(name: string, type: ValueType): string;
+}
+
+/** The SQL of an expression. */
+export function render(expression: Expression, as: Rendering): string {
+  switch (expression.kind) {
+    case 'column':
+      return as.column(expression.table, expression.column);
+    case 'text':
+      return `${as.bind(expression.value)}::${typeName(expression.type)}`;
+    case 'null':
+      return `NULL::${typeName(expression.type)}`;
+    case 'aggregate':
+      return as.aggregate(expression.call, expression.type);
+    case 'metric':
+      return as.metric(expression.name, expression.type);
+    case 'sql':
+      return expression.parts.map((part) => (typeof part === 'string' ? part : render(part, as))).join('');
+  }
+}

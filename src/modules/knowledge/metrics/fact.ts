@@ -1,0 +1,213 @@
+import { qualified, quoted } from '../../../tenant-sql/identifiers.ts';
+import { type Bind, comparison, type FilterOperator } from '../../../tenant-sql/row-filters.ts';
+import type { Item } from './definition.ts';
+import {
+  aggregateSql,
+  type Expression,
+  type Rendering,
+  render,
+  type Table,
+  type TableColumn,
+  tablesIn,
+  type ValueType,
+} from './expression.ts';
+import { type Leaf, worst } from './leaves.ts';
+import type { Model } from './model.ts';
+import { isPath, type Path } from './relations.ts';
+
+/** A dimension as it is grouped by: its value, with its filters and the grain. */
+export interface Grouping {
+  item: Item;
+  value: Expression;
+}
+
+/** A condition on a dimension. */
+export interface Condition {
+  item: Item;
+  value: Expression;
+  type: TableColumn['type'];
+  operator: FilterOperator;
+  /** Texts that Postgres reads for the type. */
+  values: readonly string[];
+}
+
+/** What every fact table of a query is grouped and filtered by. */
+export interface Asked {
+  groupings: readonly Grouping[];
+  conditions: readonly Condition[];
+}
+
+/** Aggregates that are computed together: all of one table, where no moment decides which of its rows count. */
+export interface Fact {
+  root: Table;
+  leaves: Leaf[];
+}
+
+/** The facts that leaves are computed from. */
+export function factsOf(leaves: readonly Leaf[]): Fact[] {
+  const facts = new Map<string, Fact>();
+  for (const leaf of leaves) {
+    const key = leaf.moment ? leaf.name : leaf.root.id;
+    const fact = facts.get(key) ?? { root: leaf.root, leaves: [] };
+    fact.leaves.push(leaf);
+    facts.set(key, fact);
+  }
+  return [...facts.values()];
+}
+
+/** The name of the column of a grouping. */
+export const groupName = (index: number): string => `d${index + 1}`;
+
+/** The tables of a statement by the names that they have in it. */
+class Joined {
+  readonly #names = new Map<string, string>();
+  readonly #joins: string[] = [];
+  readonly tables: Table[] = [];
+  readonly #root: Table;
+  readonly #model: Model;
+
+  constructor(model: Model, root: Table) {
+    this.#model = model;
+    this.#root = root;
+    this.#names.set(root.id, 'f');
+    this.tables.push(root);
+  }
+
+  /** Joins the tables of expressions. @param items whose they are, for whoever is told that there is no way */
+  join(items: readonly Item[], expressions: readonly Expression[]): void {
+    const paths = tablesIn(expressions).map((table) => this.#model.path(this.#root, table));
+    if (!paths.every(isPath)) throw worst(items, paths);
+    for (const path of paths) this.#walk(path);
+  }
+
+  #walk(path: Path): void {
+    for (const { from, to } of path) {
+      if (this.#names.has(to.table.id)) continue;
+      const name = `j${this.#joins.length + 1}`;
+      this.#names.set(to.table.id, name);
+      this.tables.push(to.table);
+      const [left, right] = [this.column(from.table, from.column), this.column(to.table, to.column)];
+      const cast = areComparable(typeOf(from), typeOf(to)) ? '' : '::text';
+      this.#joins.push(
+        `LEFT JOIN ${qualified('public', to.table.name)} AS ${name} ON ${left}${cast} = ${right}${cast}`,
+      );
+    }
+  }
+
+  column(table: Table, column: string): string {
+    return `${this.#names.get(table.id)}.${quoted(column)}`;
+  }
+
+  get from(): string {
+    return [`FROM ${qualified('public', this.#root.name)} AS f`, ...this.#joins].join('\n    ');
+  }
+}
+
+const typeOf = ({ table, column }: { table: Table; column: string }): ValueType | undefined =>
+  table.columns.find(({ name }) => name === column)?.type;
+
+const FAMILIES: Partial<Record<ValueType, string>> = {
+  integer: 'number',
+  decimal: 'number',
+  date: 'time',
+  datetime: 'time',
+};
+const areComparable = (a: ValueType | undefined, b: ValueType | undefined): boolean =>
+  a === b || (a !== undefined && b !== undefined && FAMILIES[a] !== undefined && FAMILIES[a] === FAMILIES[b]);
+
+/**
+ * The statement that computes aggregates of one table for each group, and the tables it reads. Each row of the table
+ * counts once: what is joined has at most one row for it.
+ */
+export function factSql(
+  model: Model,
+  { root, leaves }: Fact,
+  { groupings, conditions }: Asked,
+  bind: Bind,
+): { text: string; tables: Table[] } {
+  const joined = new Joined(model, root);
+  for (const { item, call, filters, moment } of leaves) {
+    const parts = [call.argument, call.filter, moment?.of].filter((part) => part != null);
+    joined.join([item], [...parts, ...filters]);
+    for (const { item: dimension, value } of [...groupings, ...conditions]) joined.join([item, dimension], [value]);
+  }
+  const as: Rendering = {
+    bind,
+    column: (table, column) => joined.column(table, column),
+    aggregate: unexpected,
+    metric: unexpected,
+  };
+  const groups = groupings.map(({ value }, index) => `${render(value, as)} AS ${groupName(index)}`);
+  const asked = conditions.map(({ value, type, operator, values }) =>
+    comparison(render(value, as), { type }, operator, values, bind),
+  );
+  // Once each: what is bound must stand in the statement.
+  const distinct = new Map(leaves.map(({ filterKey, filters }) => [filterKey, filters]));
+  const sets = new Map([...distinct].map(([key, filters]) => [key, filters.map((filter) => render(filter, as))]));
+  const write = leaves[0]?.moment ? ofMoment : ofRows;
+  return { text: write({ leaves, groups, asked, sets, from: joined.from, as }), tables: joined.tables };
+}
+
+const unexpected = () => {
+  throw new Error('an aggregate within an aggregate');
+};
+
+interface Parts {
+  leaves: readonly Leaf[];
+  groups: readonly string[];
+  /** The conditions of the query. */
+  asked: readonly string[];
+  /** The filters of the metrics, by their key. */
+  sets: ReadonlyMap<string, readonly string[]>;
+  from: string;
+  as: Rendering;
+}
+
+const all = (conditions: readonly string[]): string => conditions.join(' AND ');
+const where = (conditions: readonly string[]): string =>
+  conditions.length > 0 ? `\n    WHERE ${all(conditions)}` : '';
+const groupBy = ({ length }: readonly string[]): string =>
+  length > 0 ? `\n    GROUP BY ${Array.from({ length }, (_, index) => index + 1).join(', ')}` : '';
+
+/**
+ * Aggregates over rows. A filter that all of them have selects rows; others stand in each aggregate, and rows that none
+ * of them counts make no group.
+ */
+function ofRows({ leaves, groups, asked, sets, from, as }: Parts): string {
+  const [first = []] = sets.values();
+  const isShared = sets.size === 1;
+  const some = [...sets.values()].every((filters) => filters.length > 0)
+    ? [`(${[...sets.values()].map((filters) => `(${all(filters)})`).join(' OR ')})`]
+    : [];
+  const columns = leaves.map((leaf) => {
+    const { argument, filter } = leaf.call;
+    const own = isShared ? [] : (sets.get(leaf.filterKey) as readonly string[]);
+    const conditions = [...(filter ? [render(filter, as)] : []), ...own];
+    return `${aggregateSql(leaf.call, argument ? render(argument, as) : '*', conditions)} AS ${leaf.name}`;
+  });
+  const conditions = [...asked, ...(isShared ? first : some)];
+  return `SELECT ${[...groups, ...columns].join(', ')}\n    ${from}${where(conditions)}${groupBy(groups)}`;
+}
+
+/** One aggregate over the rows of the last, or first, moment of each group. */
+function ofMoment({ leaves: [leaf], groups, asked, sets, from, as }: Parts): string {
+  const { call, moment, filterKey, name } = leaf as Leaf;
+  const at = render((moment as NonNullable<Leaf['moment']>).of, as);
+  const values = [call.argument, call.filter].map((part) => (part ? render(part, as) : 'true'));
+  const ranked = [
+    ...groups,
+    `${values[0]} AS v1, ${values[1]} AS v2`,
+    `rank() OVER (${partitionBy(groups)}ORDER BY ${at}${moment?.which === 'last' ? ' DESC' : ''}) AS place`,
+  ];
+  const conditions = [...asked, ...(sets.get(filterKey) ?? []), `${at} IS NOT NULL`];
+  const names = groups.map((_, index) => groupName(index));
+  const column = `${aggregateSql(call, call.argument ? 'v1' : '*', call.filter ? ['v2'] : [])} AS ${name}`;
+  const rows = `SELECT ${ranked.join(', ')}\n    ${from}${where(conditions)}`;
+  return `SELECT ${[...names, column].join(', ')}\n    FROM (${rows}) AS ranked WHERE place = 1${groupBy(groups)}`;
+}
+
+/** The SQL of the groups, without their names. */
+function partitionBy(groups: readonly string[]): string {
+  const values = groups.map((group, index) => group.slice(0, -` AS ${groupName(index)}`.length));
+  return values.length > 0 ? `PARTITION BY ${values.join(', ')} ` : '';
+}

@@ -1,0 +1,170 @@
+import { call, type Expression, ExpressionError, sql, type ValueType } from './expression.ts';
+import { alike, asNumber, toType } from './types.ts';
+
+/** Makes an expression of the arguments of a call. @throws ExpressionError where they do not fit */
+type Signature = (values: readonly Expression[]) => Expression;
+
+function between(values: readonly Expression[], least: number, most = least): void {
+  if (values.length >= least && values.length <= most) return;
+  throw new ExpressionError(`takes ${least === most ? least : `${least} to ${most}`} arguments`);
+}
+
+/** A function whose parameters have these types, of which the first `least` must be there. */
+const fixed =
+  (name: string, type: ValueType, parameters: readonly ValueType[], least = parameters.length): Signature =>
+  (values) => {
+    between(values, least, parameters.length);
+    return call(
+      type,
+      name,
+      values.map((value, index) => argument(parameters[index] as ValueType, value)),
+    );
+  };
+
+/** Postgres knows functions of whole numbers by a smaller type than columns have. */
+const argument = (type: ValueType, value: Expression): Expression =>
+  type === 'integer' ? sql('integer')`${toType(type, value)}::integer` : toType(type, value);
+
+/** A function of one number, calculated exactly. */
+const ofDecimal = (name: string): Signature => fixed(name, 'decimal', ['decimal']);
+
+/** A function of one number whose result is of the same type. */
+const ofNumber =
+  (name: string): Signature =>
+  (values) => {
+    between(values, 1);
+    const number = asNumber(values[0] as Expression);
+    return call(number.type, name, [number]);
+  };
+
+const ofText = (name: string): Signature => fixed(name, 'text', ['text']);
+
+/** A construct that takes any number of values of one type. */
+const ofAlike =
+  (name: string, least: number, most: number): Signature =>
+  (values) => {
+    between(values, least, most);
+    const { type, values: same } = alike(values);
+    return call(type, name, same);
+  };
+
+const MOST = 20;
+
+/** How a part of a moment is written in a call: as a text in quotes. */
+function unitOf(units: ReadonlySet<string>, value: Expression | undefined): string {
+  const unit = value?.kind === 'text' ? value.value.toLowerCase() : '';
+  if (!units.has(unit)) throw new ExpressionError(`takes one of ${[...units].join(', ')} in quotes`);
+  return unit;
+}
+
+const TRUNCATED = new Set(['minute', 'hour', 'day', 'week', 'month', 'quarter', 'year']);
+const EXTRACTED = new Set([...TRUNCATED, 'second', 'dow', 'isodow', 'doy', 'isoyear', 'epoch']);
+
+/** The moment at which a unit began, in UTC; weeks begin on Monday. */
+export function truncated(unit: string, moment: Expression): Expression {
+  if (moment.type === 'date') return sql('date')`date_trunc('${unit}', ${moment}::timestamp)::date`;
+  return sql('datetime')`date_trunc('${unit}', ${toType('datetime', moment)}, 'UTC')`;
+}
+
+/** A part of a moment in UTC, or of the time between two: `extract(unit from moment)`. */
+export function extracted(unit: string, moment: Expression): Expression {
+  if (!EXTRACTED.has(unit)) throw new ExpressionError(`extract takes one of ${[...EXTRACTED].join(', ')}`);
+  if (moment.type !== 'interval') toType('datetime', moment);
+  const of = moment.kind === 'text' || moment.kind === 'null' ? toType('datetime', moment) : moment;
+  return sql('decimal')`extract(${unit} FROM ${of})`;
+}
+
+/** The functions that are listed. Constructs with a syntax of their own are the parser's. */
+export const FUNCTIONS: ReadonlyMap<string, Signature> = new Map<string, Signature>([
+  ['abs', ofNumber('abs')],
+  ['ceil', ofDecimal('ceil')],
+  ['ceiling', ofDecimal('ceiling')],
+  ['floor', ofDecimal('floor')],
+  ['round', fixed('round', 'decimal', ['decimal', 'integer'], 1)],
+  ['trunc', fixed('trunc', 'decimal', ['decimal', 'integer'], 1)],
+  ['sign', ofDecimal('sign')],
+  ['sqrt', ofDecimal('sqrt')],
+  ['exp', ofDecimal('exp')],
+  ['ln', ofDecimal('ln')],
+  ['power', fixed('power', 'decimal', ['decimal', 'decimal'])],
+  [
+    'mod',
+    (values) => {
+      between(values, 2);
+      const [left, right] = values.map(asNumber) as [Expression, Expression];
+      return sql(left.type === right.type ? left.type : 'decimal')`${left} % nullif(${right}, 0)`;
+    },
+  ],
+  ['greatest', ofAlike('greatest', 1, MOST)],
+  ['least', ofAlike('least', 1, MOST)],
+  ['coalesce', ofAlike('coalesce', 1, MOST)],
+  ['nullif', ofAlike('nullif', 2, 2)],
+  ['lower', ofText('lower')],
+  ['upper', ofText('upper')],
+  ['trim', ofText('btrim')],
+  ['btrim', ofText('btrim')],
+  ['ltrim', ofText('ltrim')],
+  ['rtrim', ofText('rtrim')],
+  ['length', fixed('length', 'integer', ['text'])],
+  ['left', fixed('left', 'text', ['text', 'integer'])],
+  ['right', fixed('right', 'text', ['text', 'integer'])],
+  ['substr', fixed('substr', 'text', ['text', 'integer', 'integer'], 2)],
+  ['substring', fixed('substr', 'text', ['text', 'integer', 'integer'], 2)],
+  ['replace', fixed('replace', 'text', ['text', 'text', 'text'])],
+  ['split_part', fixed('split_part', 'text', ['text', 'text', 'integer'])],
+  ['strpos', fixed('strpos', 'integer', ['text', 'text'])],
+  ['starts_with', fixed('starts_with', 'boolean', ['text', 'text'])],
+  [
+    'concat',
+    (values) => {
+      between(values, 1, MOST);
+      return call(
+        'text',
+        'concat',
+        values.map((value) => (value.type === 'text' ? value : sql('text')`${value}::text`)),
+      );
+    },
+  ],
+  [
+    'date_trunc',
+    (values) => {
+      between(values, 2);
+      return truncated(unitOf(TRUNCATED, values[0]), values[1] as Expression);
+    },
+  ],
+  [
+    'date_part',
+    (values) => {
+      between(values, 2);
+      return extracted(unitOf(EXTRACTED, values[0]), values[1] as Expression);
+    },
+  ],
+  ['now', fixed('now', 'datetime', [])],
+]);
+
+const decimal = (value: Expression): ValueType => {
+  asNumber(value);
+  return 'decimal';
+};
+const ordered = ({ type }: Expression): ValueType => {
+  if (type === 'boolean' || type === 'uuid') throw new ExpressionError(`takes no value of type ${type}`);
+  return type;
+};
+const truth = (value: Expression): ValueType => toType('boolean', value).type;
+
+/** The aggregates that are listed: the type of the result by that of the argument. */
+export const AGGREGATES: ReadonlyMap<string, (value: Expression) => ValueType> = new Map([
+  ['sum', decimal],
+  ['avg', decimal],
+  ['count', () => 'integer' as const],
+  ['min', ordered],
+  ['max', ordered],
+  ['stddev', decimal],
+  ['stddev_samp', decimal],
+  ['stddev_pop', decimal],
+  ['variance', decimal],
+  ['var_samp', decimal],
+  ['var_pop', decimal],
+  ['bool_and', truth],
+  ['bool_or', truth],
+]);

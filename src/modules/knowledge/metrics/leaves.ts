@@ -1,0 +1,122 @@
+import type { Item, Metric, Moment } from './definition.ts';
+import {
+  type Aggregate,
+  type Expression,
+  type Rendering,
+  render,
+  type Table,
+  tablesIn,
+  typeName,
+  type ValueType,
+} from './expression.ts';
+import { queryAmbiguous, queryFansOut, queryUnreachable, semanticItemUnknown } from './failures.ts';
+import type { Model } from './model.ts';
+import { isPath, type NoPath, type Path } from './relations.ts';
+
+/** An aggregate of a metric with all that decides its value: it is computed on one fact table. */
+export interface Leaf {
+  /** The name of its column. */
+  name: string;
+  /** The metric that it stands in. */
+  item: Item;
+  call: Aggregate;
+  type: ValueType;
+  /** The table whose rows are aggregated: each other one has at most one row for each of its rows. */
+  root: Table;
+  /** The filters of the metric and of those that build on it. */
+  filters: readonly Expression[];
+  /** Equal for equal filters; empty without any. */
+  filterKey: string;
+  moment: Moment | null;
+}
+
+/** The most aggregates of a query, and the most metrics that are looked at for them, repetitions included. */
+const MAX_LEAVES = 100;
+const MAX_VISITS = 300;
+
+/** Text that is equal for expressions that mean the same. */
+const CANONICAL: Rendering = {
+  bind: (value) => JSON.stringify(value),
+  column: (table, column) => `${table.id}.${column}`,
+  aggregate: () => '',
+  metric: () => '',
+};
+
+/** Collects the aggregates that metrics are computed from, each once. */
+export class Leaves {
+  readonly all: Leaf[] = [];
+  readonly #byKey = new Map<string, Leaf>();
+  /** The metrics that were looked at, those that others build on included. */
+  readonly items = new Map<string, Item>();
+  readonly #model: Model;
+  #visits = 0;
+
+  constructor(model: Model) {
+    this.#model = model;
+  }
+
+  /** The SQL of a metric over the columns of its aggregates. A count of nothing is 0. */
+  formulaOf(item: Item, bind: (value: string) => string, outer: readonly Expression[] = []): string {
+    this.#visits += 1;
+    if (this.#visits > MAX_VISITS) throw tooLarge(item, `${MAX_VISITS} metrics`);
+    this.items.set(item.id, item);
+    const metric = this.#model.metric(item);
+    const filters = [...outer, ...metric.filters];
+    return render(metric.formula, {
+      bind,
+      column: () => {
+        throw new Error('a column outside of an aggregate');
+      },
+      aggregate: (call, type) => {
+        const { name } = this.#leaf(item, metric, { call, type }, filters);
+        return call.name === 'count' ? `coalesce(${name}, 0)` : name;
+      },
+      metric: (name) => `(${this.formulaOf(this.#model.metricNamed(name), bind, filters)})`,
+    });
+  }
+
+  #leaf(item: Item, metric: Metric, { call, type }: Pick<Leaf, 'call' | 'type'>, filters: readonly Expression[]): Leaf {
+    const keys = filters.map((filter) => render(filter, CANONICAL));
+    const filterKey = [...new Set(keys)].sort().join(' AND ');
+    const root = rootOf(this.#model, item, metric, call);
+    const parts = [call.argument, call.filter, metric.moment?.of].map((part) => part && render(part, CANONICAL));
+    const key = JSON.stringify([root.id, call.name, call.isDistinct, parts, metric.moment?.which, filterKey]);
+    const known = this.#byKey.get(key);
+    if (known) return known;
+    if (this.all.length === MAX_LEAVES) throw tooLarge(item, `${MAX_LEAVES} aggregates`);
+    const distinct = filters.filter((_, index) => keys.indexOf(keys[index] as string) === index);
+    const name = `a${this.all.length + 1}`;
+    const leaf: Leaf = { name, item, call, type, root, filters: distinct, filterKey, moment: metric.moment };
+    this.all.push(leaf);
+    this.#byKey.set(key, leaf);
+    return leaf;
+  }
+}
+
+/** The type of an aggregate's column in Postgres. */
+export const resultType = ({ type }: Leaf): string => typeName(type);
+
+const tooLarge = (item: Item, most: string) =>
+  semanticItemUnknown('metric', item.name, `the query would be computed from more than ${most}`);
+
+/** The one of the tables of an aggregate that has at most one row of each of the others for each of its rows. */
+function rootOf(model: Model, item: Item, metric: Metric, call: Aggregate): Table {
+  const named = tablesIn([call.argument, call.filter].filter((part) => part !== null));
+  const tables = named.length > 0 ? named : metric.tables;
+  const ways = tables.map((table) => tables.map((other) => model.path(table, other)));
+  const found = tables.find((_, index) => ways[index]?.every(isPath));
+  if (found) return found;
+  if (tables.length === 0) throw semanticItemUnknown('metric', item.name, 'it has no mapped table');
+  throw worst([item], ways.flat());
+}
+
+/** The failure of ways that there are not. */
+export function worst(items: readonly Item[], ways: readonly (Path | NoPath)[]) {
+  const missing = ways.filter((way): way is NoPath => !isPath(way));
+  const failures = { ambiguous: queryAmbiguous, fans_out: queryFansOut, unreachable: queryUnreachable } as const;
+  for (const reason of ['ambiguous', 'fans_out', 'unreachable'] as const) {
+    const way = missing.find((each) => each.reason === reason);
+    if (way) return failures[reason](items, way.relations);
+  }
+  throw new Error('there is a way');
+}

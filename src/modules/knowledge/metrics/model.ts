@@ -1,0 +1,76 @@
+import { type Dimension, dimensionOf, type Item, type Metric, metricOf } from './definition.ts';
+import { ExpressionError, type Table, type ValueType } from './expression.ts';
+import { semanticItemUnknown } from './failures.ts';
+import { type NoPath, type Path, Relations, relationsOf } from './relations.ts';
+
+/** How many metrics may build on one another. */
+const MAX_DEPTH = 10;
+
+/** What a company's items say, as far as a query needs it: parsed once each. */
+export class Model {
+  readonly #tables: readonly Table[];
+  readonly #relations: Relations;
+  readonly #metricNamed: (name: string) => Item | undefined;
+  readonly #metrics = new Map<string, Metric>();
+  readonly #dimensions = new Map<string, Dimension>();
+  /** The ids of the metrics that are being read, which build on one another. */
+  readonly #reading: string[] = [];
+
+  /**
+   * @param relations the `mapped_relations` of the company's items
+   * @param metricNamed finds a metric that another builds on
+   */
+  constructor(tables: readonly Table[], relations: readonly string[], metricNamed: (name: string) => Item | undefined) {
+    this.#tables = tables;
+    this.#relations = new Relations(relationsOf(relations, tables));
+    this.#metricNamed = metricNamed;
+  }
+
+  path(from: Table, to: Table): Path | NoPath {
+    return this.#relations.path(from, to);
+  }
+
+  dimension(item: Item): Dimension {
+    const known = this.#dimensions.get(item.id) ?? readable(item, () => dimensionOf(item, this.#tables));
+    this.#dimensions.set(item.id, known);
+    return known;
+  }
+
+  metric(item: Item): Metric {
+    const known = this.#metrics.get(item.id);
+    if (known) return known;
+    return readable(item, () => {
+      if (this.#reading.includes(item.id)) throw new ExpressionError('it builds on itself');
+      if (this.#reading.length === MAX_DEPTH)
+        throw new ExpressionError(`more than ${MAX_DEPTH} metrics build on one another`);
+      this.#reading.push(item.id);
+      try {
+        const metric = metricOf(item, this.#tables, (name) => this.#typeOf(name));
+        this.#metrics.set(item.id, metric);
+        return metric;
+      } finally {
+        this.#reading.pop();
+      }
+    });
+  }
+
+  /** A metric that another builds on. */
+  metricNamed(name: string): Item {
+    const item = this.#metricNamed(name);
+    if (!item) throw semanticItemUnknown('metric', name);
+    return item;
+  }
+
+  #typeOf(name: string): ValueType {
+    return this.metric(this.metricNamed(name)).formula.type;
+  }
+}
+
+function readable<T>(item: Item, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error;
+    throw semanticItemUnknown(item.kind === 'metric' ? 'metric' : 'dimension', item.name, error.message);
+  }
+}

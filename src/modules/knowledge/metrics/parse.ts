@@ -1,0 +1,423 @@
+import { call, type Expression, ExpressionError, sql, type Table, type ValueType } from './expression.ts';
+import { AGGREGATES, extracted, FUNCTIONS } from './functions.ts';
+import { type Token, tokensOf } from './tokens.ts';
+import { alike, arithmetic, asNumber, toType } from './types.ts';
+
+/** Where an expression stands. */
+export interface Scope {
+  /** The tables whose columns it may name. */
+  tables: readonly Table[];
+  /** The types of the metrics that it may build on, by name; aggregates may stand in it where there is such a function. */
+  typeOfMetric?(name: string): ValueType;
+}
+
+/** How deep brackets and calls may stand in one another. */
+const MAX_DEPTH = 60;
+
+/** How many operators an expression may hold: each may stand in the one after it. */
+const MAX_OPERATORS = 100;
+
+const COMPARISONS = new Set(['=', '<>', '!=', '<', '<=', '>', '>=']);
+
+/** Those that are repeated without brackets; signs of calculation are counted as they are taken. */
+const OPERATORS = new Set(['or', 'and', 'not', '||', '::']);
+
+/** The names of types in a cast. */
+const TYPES: ReadonlyMap<string, ValueType> = new Map([
+  ['text', 'text'],
+  ['integer', 'integer'],
+  ['int', 'integer'],
+  ['bigint', 'integer'],
+  ['numeric', 'decimal'],
+  ['decimal', 'decimal'],
+  ['boolean', 'boolean'],
+  ['date', 'date'],
+  ['timestamptz', 'datetime'],
+]);
+
+/** Words that are no columns unless they stand in quotes. */
+const RESERVED = new Set(
+  'all and any array as between case cast collate distinct else end exists false filter from group having ilike in into is like limit not null offset or order over select similar some then true union when where window with within'.split(
+    ' ',
+  ),
+);
+
+/**
+ * Parses an expression of the grammar that `docs/metrics.md` lists, and finds the type of each of its parts.
+ * @throws ExpressionError for everything else
+ */
+export function parseExpression(text: string, scope: Scope): Expression {
+  const parser = new Parser(tokensOf(text), scope);
+  return parser.whole();
+}
+
+class Parser {
+  readonly #tokens: readonly Token[];
+  readonly #scope: Scope;
+  #at = 0;
+  #depth = 0;
+  #operators = 0;
+  #isWithinAggregate = false;
+
+  constructor(tokens: readonly Token[], scope: Scope) {
+    this.#tokens = tokens;
+    this.#scope = scope;
+  }
+
+  whole(): Expression {
+    const expression = this.#expression();
+    if (this.#next.kind !== 'end') throw this.#unexpected();
+    return expression;
+  }
+
+  get #next(): Token {
+    return this.#tokens[this.#at] as Token;
+  }
+
+  #unexpected(): ExpressionError {
+    const { kind, value } = this.#next;
+    if (kind === 'end') return new ExpressionError('it ends too early');
+    if (value === 'select' || value === 'with') return new ExpressionError('subqueries are not allowed');
+    return new ExpressionError(`"${value.slice(0, 40)}" is not expected there`);
+  }
+
+  #is(kind: 'word' | 'sign', value: string): boolean {
+    return this.#next.kind === kind && this.#next.value === value;
+  }
+
+  #skip(kind: 'word' | 'sign', value: string): boolean {
+    const is = this.#is(kind, value);
+    if (is) this.#at += 1;
+    if (is && OPERATORS.has(value)) this.#count();
+    return is;
+  }
+
+  #count(): void {
+    this.#operators += 1;
+    if (this.#operators > MAX_OPERATORS) throw new ExpressionError(`it has more than ${MAX_OPERATORS} operators`);
+  }
+
+  #word = (value: string): boolean => this.#skip('word', value);
+  #sign = (value: string): boolean => this.#skip('sign', value);
+
+  #expect(kind: 'word' | 'sign', value: string): void {
+    if (!this.#skip(kind, value)) throw this.#unexpected();
+  }
+
+  #take(kind: Token['kind']): string {
+    if (this.#next.kind !== kind) throw this.#unexpected();
+    const { value } = this.#next;
+    this.#at += 1;
+    if (kind === 'sign') this.#count();
+    return value;
+  }
+
+  #expression(): Expression {
+    this.#depth += 1;
+    if (this.#depth > MAX_DEPTH) throw new ExpressionError(`it is nested more than ${MAX_DEPTH} deep`);
+    let left = this.#conjunction();
+    while (this.#word('or')) left = both('OR', left, this.#conjunction());
+    this.#depth -= 1;
+    return left;
+  }
+
+  #conjunction(): Expression {
+    let left = this.#negation();
+    while (this.#word('and')) left = both('AND', left, this.#negation());
+    return left;
+  }
+
+  #negation(): Expression {
+    let isNegated = false;
+    while (this.#word('not')) isNegated = !isNegated;
+    const expression = this.#comparison();
+    return isNegated ? sql('boolean')`NOT ${toType('boolean', expression)}` : expression;
+  }
+
+  #comparison(): Expression {
+    const left = this.#concatenation();
+    const { kind, value } = this.#next;
+    if (kind === 'sign' && COMPARISONS.has(value)) {
+      this.#at += 1;
+      return compared(value, left, this.#concatenation());
+    }
+    if (this.#word('is')) return this.#state(left);
+    const isNegated = this.#word('not');
+    const not = isNegated ? 'NOT ' : '';
+    if (this.#word('in')) return this.#membership(left, not);
+    if (this.#word('between')) {
+      const low = this.#concatenation();
+      this.#expect('word', 'and');
+      const [a, b, c] = alike([left, low, this.#concatenation()]).values as [Expression, Expression, Expression];
+      return sql('boolean')`${a} ${not}BETWEEN ${b} AND ${c}`;
+    }
+    for (const operator of ['like', 'ilike']) {
+      if (!this.#word(operator)) continue;
+      const [text, pattern] = [toType('text', left), toType('text', this.#concatenation())];
+      return sql('boolean')`${text} ${not}${operator.toUpperCase()} ${pattern}`;
+    }
+    if (isNegated) throw this.#unexpected();
+    return left;
+  }
+
+  /** What follows `IS`. */
+  #state(left: Expression): Expression {
+    const not = this.#word('not') ? 'NOT ' : '';
+    if (this.#word('null')) return sql('boolean')`${left} IS ${not}NULL`;
+    for (const truth of ['true', 'false']) {
+      if (this.#word(truth)) return sql('boolean')`${toType('boolean', left)} IS ${not}${truth.toUpperCase()}`;
+    }
+    this.#expect('word', 'distinct');
+    this.#expect('word', 'from');
+    const [a, b] = alike([left, this.#concatenation()]).values as [Expression, Expression];
+    return sql('boolean')`${a} IS ${not}DISTINCT FROM ${b}`;
+  }
+
+  #membership(left: Expression, not: string): Expression {
+    this.#expect('sign', '(');
+    if (this.#is('word', 'select')) throw this.#unexpected();
+    const [value, ...list] = alike([left, ...this.#list()]).values as [Expression, ...Expression[]];
+    return sql('boolean')`${value} ${not}IN ${call('boolean', '', list)}`;
+  }
+
+  #concatenation(): Expression {
+    let left = this.#sum();
+    while (this.#sign('||')) {
+      const right = this.#sum();
+      if (left.type !== 'text' && right.type !== 'text') throw new ExpressionError('|| takes a text');
+      left = sql('text')`${asText(left)} || ${asText(right)}`;
+    }
+    return left;
+  }
+
+  #sum(): Expression {
+    let left = this.#product();
+    while (this.#is('sign', '+') || this.#is('sign', '-')) left = arithmetic(this.#take('sign'), left, this.#product());
+    return left;
+  }
+
+  #product(): Expression {
+    let left = this.#signed();
+    while (['*', '/', '%'].some((sign) => this.#is('sign', sign))) {
+      left = arithmetic(this.#take('sign'), left, this.#signed());
+    }
+    return left;
+  }
+
+  #signed(): Expression {
+    let isNegative = false;
+    while (this.#is('sign', '+') || this.#is('sign', '-')) isNegative = (this.#take('sign') === '-') !== isNegative;
+    const expression = this.#cast();
+    if (!isNegative) return expression;
+    const number = asNumber(expression);
+    return sql(number.type)`- ${number}`;
+  }
+
+  #cast(): Expression {
+    let expression = this.#primary();
+    while (this.#sign('::')) expression = cast(expression, this.#type());
+    return expression;
+  }
+
+  #type(): ValueType {
+    const name = this.#take('word');
+    const type = TYPES.get(name);
+    if (type === undefined)
+      throw new ExpressionError(`the type "${name.slice(0, 40)}" is none of ${[...TYPES.keys()].join(', ')}`);
+    return type;
+  }
+
+  #primary(): Expression {
+    const { kind, value } = this.#next;
+    if (kind === 'word') return this.#ofWord(value);
+    if (kind === 'name') return this.#column();
+    if (kind === 'sign' && value === '(') {
+      this.#at += 1;
+      const expression = this.#expression();
+      this.#expect('sign', ')');
+      return expression;
+    }
+    if (kind === 'text') return { kind: 'text', type: 'text', value: this.#take('text') };
+    if (kind === 'number') return number(this.#take('number'));
+    if (kind === 'metric') return this.#metric();
+    throw this.#unexpected();
+  }
+
+  #ofWord(word: string): Expression {
+    const after = this.#tokens[this.#at + 1] as Token;
+    if (after.kind === 'sign' && after.value === '(' && !RESERVED.has(word)) return this.#call();
+    if (after.kind === 'text' && (word === 'date' || word === 'timestamptz' || word === 'interval'))
+      return this.#literal();
+    if (!RESERVED.has(word)) return word === 'current_date' ? this.#today() : this.#column();
+    this.#at += 1;
+    if (word === 'true' || word === 'false') return { kind: 'sql', type: 'boolean', parts: [word] };
+    if (word === 'null') return { kind: 'null', type: 'text' };
+    if (word === 'case') return this.#case();
+    if (word === 'cast' && this.#sign('(')) {
+      const expression = this.#expression();
+      this.#expect('word', 'as');
+      const type = this.#type();
+      this.#expect('sign', ')');
+      return cast(expression, type);
+    }
+    this.#at -= 1;
+    throw this.#unexpected();
+  }
+
+  #today(): Expression {
+    this.#at += 1;
+    return { kind: 'sql', type: 'date', parts: ['current_date'] };
+  }
+
+  /** `date '…'`, `timestamptz '…'`, `interval '90 days'` or `interval '90' day`. */
+  #literal(): Expression {
+    const word = this.#take('word');
+    const value = this.#take('text');
+    if (word !== 'interval')
+      return toType(word === 'date' ? 'date' : 'datetime', { kind: 'text', type: 'text', value });
+    const unit = this.#next.kind === 'word' && /^\d+$/.test(value) ? ` ${this.#take('word')}` : '';
+    return toType('interval', { kind: 'text', type: 'text', value: `${value}${unit}` });
+  }
+
+  #column(): Expression {
+    const first = this.#name();
+    const second = this.#sign('.') ? this.#name() : undefined;
+    if (this.#is('sign', '(') || this.#is('sign', '.')) throw this.#unexpected();
+    const { tables } = this.#scope;
+    const searched = second === undefined ? tables : tables.filter(({ name }) => name === first);
+    const name = second ?? first;
+    const spelt = second === undefined ? name : `${first}.${second}`;
+    const found = searched.flatMap((table) =>
+      table.columns.filter((column) => column.name === name).map((column) => ({ table, column })),
+    );
+    const [only, another] = found;
+    if (!only) throw new ExpressionError(`column "${spelt.slice(0, 130)}" does not exist in the mapped tables`);
+    if (another) throw new ExpressionError(`column "${name}" is ambiguous: write its table before it`);
+    return { kind: 'column', type: only.column.type, table: only.table, column: name };
+  }
+
+  #name(): string {
+    if (this.#next.kind === 'word' && RESERVED.has(this.#next.value)) throw this.#unexpected();
+    return this.#take(this.#next.kind === 'name' ? 'name' : 'word');
+  }
+
+  #metric(): Expression {
+    const name = this.#take('metric');
+    if (!this.#scope.typeOfMetric) throw new ExpressionError('it cannot build on metrics');
+    if (this.#isWithinAggregate) throw new ExpressionError(`the metric {{${name}}} cannot stand in an aggregate`);
+    return { kind: 'metric', type: this.#scope.typeOfMetric(name), name };
+  }
+
+  #call(): Expression {
+    const name = this.#take('word');
+    this.#expect('sign', '(');
+    const typeOf = AGGREGATES.get(name);
+    if (typeOf) return this.#aggregate(name, typeOf);
+    if (name === 'extract') return this.#extract();
+    const signature = FUNCTIONS.get(name);
+    if (!signature) throw new ExpressionError(`the function "${name.slice(0, 70)}" is not listed`);
+    const values = this.#sign(')') ? [] : this.#list();
+    try {
+      return signature(values);
+    } catch (error) {
+      throw error instanceof ExpressionError ? new ExpressionError(`${name}: ${error.message}`) : error;
+    }
+  }
+
+  #extract(): Expression {
+    const unit = this.#take('word');
+    this.#expect('word', 'from');
+    const moment = this.#expression();
+    this.#expect('sign', ')');
+    return extracted(unit, moment);
+  }
+
+  /** What stands between the brackets of a call, the closing one included. */
+  #list(): Expression[] {
+    const values = [this.#expression()];
+    while (this.#sign(',')) values.push(this.#expression());
+    this.#expect('sign', ')');
+    return values;
+  }
+
+  #aggregate(name: string, typeOf: (value: Expression) => ValueType): Expression {
+    if (!this.#scope.typeOfMetric) throw new ExpressionError(`${name} is an aggregate, which cannot stand here`);
+    if (this.#isWithinAggregate) throw new ExpressionError('aggregates cannot be nested');
+    this.#isWithinAggregate = true;
+    const countsRows = name === 'count' && this.#sign('*');
+    const isDistinct = !countsRows && this.#word('distinct');
+    const argument = countsRows ? null : this.#expression();
+    this.#expect('sign', ')');
+    const filter = this.#filter();
+    this.#isWithinAggregate = false;
+    const type = argument === null ? 'integer' : typeOf(argument);
+    return { kind: 'aggregate', type, call: { name, isDistinct, argument, filter } };
+  }
+
+  #filter(): Expression | null {
+    if (!this.#word('filter')) return null;
+    this.#expect('sign', '(');
+    this.#expect('word', 'where');
+    const condition = toType('boolean', this.#expression());
+    this.#expect('sign', ')');
+    return condition;
+  }
+
+  #case(): Expression {
+    const subject = this.#is('word', 'when') ? null : this.#expression();
+    const conditions: Expression[] = [];
+    const results: Expression[] = [];
+    while (this.#word('when')) {
+      const condition = this.#expression();
+      conditions.push(subject ? compared('=', subject, condition) : toType('boolean', condition));
+      this.#expect('word', 'then');
+      results.push(this.#expression());
+    }
+    if (conditions.length === 0) throw this.#unexpected();
+    if (this.#word('else')) results.push(this.#expression());
+    this.#expect('word', 'end');
+    const { type, values } = alike(results);
+    const branches = values.flatMap((value, index) =>
+      index < conditions.length ? [' WHEN ', conditions[index] as Expression, ' THEN ', value] : [' ELSE ', value],
+    );
+    return { kind: 'sql', type, parts: ['CASE', ...branches, ' END'] };
+  }
+}
+
+const MAX_BIGINT = 2n ** 63n - 1n;
+
+const number = (digits: string): Expression => ({
+  kind: 'sql',
+  type: !digits.includes('.') && BigInt(digits) <= MAX_BIGINT ? 'integer' : 'decimal',
+  parts: [digits],
+});
+
+const both = (operator: string, left: Expression, right: Expression): Expression =>
+  sql('boolean')`${toType('boolean', left)} ${operator} ${toType('boolean', right)}`;
+
+function compared(operator: string, left: Expression, right: Expression): Expression {
+  const [a, b] = alike([left, right]).values as [Expression, Expression];
+  return sql('boolean')`${a} ${operator === '!=' ? '<>' : operator} ${b}`;
+}
+
+const asText = (value: Expression): Expression => (value.type === 'text' ? value : sql('text')`${value}::text`);
+
+/** A cast of texts in quotes is read at once: what is no value of the type is refused. */
+function cast(expression: Expression, type: ValueType): Expression {
+  if (expression.kind === 'text' || expression.kind === 'null') return toType(type, expression);
+  if (expression.type === type) return expression;
+  const { type: from } = expression;
+  const isNoNumber = from === 'date' || from === 'datetime' || from === 'uuid' || from === 'interval';
+  const isTime = type === 'date' || type === 'datetime';
+  const isPossible =
+    type === 'text' ||
+    from === 'text' ||
+    (isTime
+      ? from === 'date' || from === 'datetime'
+      : !isNoNumber && !(type === 'boolean' && from === 'decimal') && !(type === 'decimal' && from === 'boolean'));
+  if (!isPossible) throw new ExpressionError(`a value of type ${from} cannot be cast to ${type}`);
+  const name =
+    type === 'integer' ? 'bigint' : type === 'decimal' ? 'numeric' : type === 'datetime' ? 'timestamptz' : type;
+  const value = from === 'boolean' && type === 'integer' ? sql('integer')`${expression}::integer` : expression;
+  return sql(type)`${value}::${name}`;
+}

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { FILTER_OPERATORS } from '../../../tenant-sql/row-filters.ts';
+import { textUpTo } from '../resources/fields.ts';
+import { TIME_GRAINS } from './compile.ts';
+
+const MAX_METRICS = 10;
+const MAX_DIMENSIONS = 10;
+const MAX_FILTERS = 20;
+const MAX_VALUES = 1000;
+export const MAX_ROWS = 10_000;
+
+const idOrName = textUpTo(200);
+
+const value = z.unknown().meta({
+  description: 'A text, a number or a boolean, as the type of the dimension wants it.',
+});
+
+/** What is asked of a company's metrics. */
+export const metricQuery = z
+  .object({
+    metrics: z
+      .array(idOrName)
+      .min(1)
+      .max(MAX_METRICS)
+      .meta({ description: 'Active metrics, by id or by name.', examples: [['Revenue']] }),
+    dimensions: z
+      .array(idOrName)
+      .max(MAX_DIMENSIONS)
+      .default([])
+      .meta({ description: 'Active dimensions to group by, by id or by name.', examples: [['City']] }),
+    filters: z
+      .array(
+        z.object({
+          dimension: idOrName,
+          op: z.enum(FILTER_OPERATORS),
+          values: z
+            .array(value)
+            .min(1)
+            .max(MAX_VALUES)
+            .meta({ description: 'One value; several for `in` and `nin`; true or false for `is_null`.' }),
+        }),
+      )
+      .max(MAX_FILTERS)
+      .default([])
+      .meta({ description: 'All must hold. They compare what the dimension is before it is cut to the grain.' }),
+    time_grain: z.enum(TIME_GRAINS).nullable().default(null).meta({
+      description:
+        'What dates and times among the dimensions are cut to, in UTC: the first day of it. Weeks begin on Monday.',
+    }),
+    order_by: z
+      .array(z.object({ by: idOrName, descending: z.boolean().default(false) }))
+      .max(MAX_METRICS + MAX_DIMENSIONS)
+      .default([])
+      .meta({ description: 'Metrics and dimensions of the query, nulls last. By the dimensions when not sent.' }),
+    limit: z.int().min(1).max(MAX_ROWS).default(1000),
+  })
+  .meta({ id: 'MetricQuery' });
+
+export type AskedMetrics = z.output<typeof metricQuery>;

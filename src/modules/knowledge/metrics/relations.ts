@@ -1,0 +1,138 @@
+import type { Table } from './expression.ts';
+
+/** A column at one end of a relation. */
+interface End {
+  table: Table;
+  column: string;
+}
+
+/** How the rows of one table find the row of another that they belong to: `many.column = one.column`. */
+export interface Relation {
+  many: End;
+  one: End;
+}
+
+/** A step from a table to another, along a relation or against it. */
+interface Step {
+  from: End;
+  to: End;
+}
+
+/** The way from one table to another: each step finds at most one row. */
+export type Path = readonly Step[];
+
+/** Why there is no one way. */
+export type NoPath = { reason: 'ambiguous' | 'unreachable' | 'fans_out'; relations: string[] };
+
+export const isPath = (found: Path | NoPath): found is Path => Array.isArray(found);
+
+const textOf = ({ table, column }: End): string => `${table.name}.${column}`;
+const keyOf = (...ends: End[]): string => ends.map(({ table, column }) => `${table.id}.${column}`).join('=');
+const isUnique = ({ table, column }: End): boolean => table.unique.has(column);
+
+const JOIN = /^([^.\s=]+)\.([^.\s=]+)\s*=\s*([^.\s=]+)\.([^.\s=]+)$/;
+
+/** The tables that a relation names, by name or id, before it is known whether there are such. */
+export const tableNamesIn = (relation: string): string[] => {
+  const [, many, , one] = JOIN.exec(relation) ?? [];
+  return many === undefined || one === undefined ? [] : [many, one];
+};
+
+/** The relations of a company's items, each once. What names a table or column that is not there is none. */
+export function relationsOf(texts: readonly string[], tables: readonly Table[]): Relation[] {
+  const byName = new Map(tables.flatMap((table) => [table.id, table.name].map((name) => [name, table])));
+  const relations = new Map<string, Relation>();
+  for (const text of texts) {
+    const [, many, manyColumn, one, oneColumn] = JOIN.exec(text) ?? [];
+    const from = end(byName.get(many ?? ''), manyColumn);
+    const to = end(byName.get(one ?? ''), oneColumn);
+    if (from && to && from.table !== to.table) relations.set(keyOf(from, to), { many: from, one: to });
+  }
+  return [...relations.values()];
+}
+
+const end = (table: Table | undefined, column: string | undefined): End | undefined =>
+  table?.columns.some(({ name }) => name === column) ? { table, column: column as string } : undefined;
+
+/** The relations of a company, as a graph of its tables. */
+export class Relations {
+  readonly #declared = new Map<string, Step[]>();
+  /** Against the relations that are one to one, too. */
+  readonly #single = new Map<string, Step[]>();
+  /** In both directions. */
+  readonly #any = new Map<string, Step[]>();
+  readonly #found = new Map<string, Path | NoPath>();
+
+  constructor(relations: readonly Relation[]) {
+    const said = new Set(relations.map(({ many, one }) => keyOf(many, one)));
+    for (const { many, one } of relations) {
+      const along: Step = { from: many, to: one };
+      const against: Step = { from: one, to: many };
+      add(this.#declared, along);
+      add(this.#single, along);
+      add(this.#any, along);
+      add(this.#any, against);
+      // Said in the other direction as well, it is a step of its own already.
+      if (isUnique(many) && isUnique(one) && !said.has(keyOf(one, many))) add(this.#single, against);
+    }
+  }
+
+  /**
+   * The one way from the rows of a table to a row of another. The relations alone decide which way is meant, so that an
+   * index more or less never leads along another one; the indexes decide whether it multiplies rows.
+   */
+  path(from: Table, to: Table): Path | NoPath {
+    const key = `${from.id} ${to.id}`;
+    const known = this.#found.get(key);
+    if (known) return known;
+    const found = this.#search(from, to);
+    this.#found.set(key, found);
+    return found;
+  }
+
+  #search(from: Table, to: Table): Path | NoPath {
+    if (from.id === to.id) return [];
+    for (const steps of [this.#declared, this.#single]) {
+      const path = shortest(steps, from, to);
+      if (!path) continue;
+      const other = another(steps, from, to, path);
+      if (other) return { reason: 'ambiguous', relations: [path, other].map(describe) };
+      const multiplies = path.find((step) => !isUnique(step.to));
+      return multiplies ? { reason: 'fans_out', relations: [describe([multiplies])] } : path;
+    }
+    const around = shortest(this.#any, from, to);
+    return around ? { reason: 'fans_out', relations: [describe(around)] } : { reason: 'unreachable', relations: [] };
+  }
+}
+
+const describe = (path: Path): string => path.map(({ from, to }) => `${textOf(from)} = ${textOf(to)}`).join(', ');
+
+function add(steps: Map<string, Step[]>, step: Step): void {
+  const { id } = step.from.table;
+  const known = steps.get(id);
+  if (known) known.push(step);
+  else steps.set(id, [step]);
+}
+
+/** Breadth first. @param without a step that is not taken */
+function shortest(steps: ReadonlyMap<string, Step[]>, from: Table, to: Table, without?: Step): Path | undefined {
+  const paths = new Map<string, Path>([[from.id, []]]);
+  for (const [id, path] of paths) {
+    for (const step of steps.get(id) ?? []) {
+      const next = step.to.table.id;
+      if (step === without || paths.has(next)) continue;
+      if (next === to.id) return [...path, step];
+      paths.set(next, [...path, step]);
+    }
+  }
+  return undefined;
+}
+
+/** Another way than this one: it lacks one of its steps. */
+function another(steps: ReadonlyMap<string, Step[]>, from: Table, to: Table, path: Path): Path | undefined {
+  for (const step of path) {
+    const other = shortest(steps, from, to, step);
+    if (other) return other;
+  }
+  return undefined;
+}

@@ -1,0 +1,151 @@
+import type { CompanyContext } from '../../../context.ts';
+import { readTogether } from '../../../db/client.ts';
+import { type FieldProblem, invalid } from '../../../kernel/failure.ts';
+import { ID_PATTERN } from '../../../kernel/ids.ts';
+import { takesOperator } from '../../../tenant-sql/row-filters.ts';
+import { normalized, uniqueKeyFrom } from '../resources/service.ts';
+import { dimensionValue, isTime, type MetricQuery } from './compile.ts';
+import { type Item, tableNamesOf } from './definition.ts';
+import type { Table, TableColumn } from './expression.ts';
+import { semanticItemUnknown } from './failures.ts';
+import { Model } from './model.ts';
+import type { AskedMetrics } from './query.ts';
+import { tableNamesIn } from './relations.ts';
+import { selectAsked, selectRelations } from './store.ts';
+import { readTables } from './tables.ts';
+import { metricNamesIn } from './tokens.ts';
+import { encoded, expectationOf } from './types.ts';
+
+/** More relations, or more metrics that build on one another, than a query looks at. */
+const MAX_RELATIONS = 2_000;
+const MAX_ITEMS = 200;
+
+type Kind = 'metric' | 'dimension';
+
+/** The items of a company that a query needs, by id and by name. */
+class Found {
+  readonly all = new Map<string, Item>();
+  readonly #byKey = new Map<string, Item>();
+
+  add(rows: Awaited<ReturnType<typeof selectAsked>>): Item[] {
+    return rows.map(({ id, uniqueKey, content }) => {
+      const item = { ...content, id } as Item;
+      this.all.set(id, item);
+      this.#byKey.set(uniqueKey, item);
+      return item;
+    });
+  }
+
+  named(kind: Kind, name: string): Item | undefined {
+    return this.#byKey.get(uniqueKeyFrom(kind, name));
+  }
+
+  /** @throws semanticItemUnknown */
+  asked(kind: Kind, idOrName: string): Item {
+    const item = this.all.get(idOrName) ?? this.named(kind, idOrName);
+    if (item?.kind !== kind) throw semanticItemUnknown(kind, idOrName);
+    return item;
+  }
+}
+
+/** What a query is compiled from. */
+export interface Resolved {
+  model: Model;
+  query: MetricQuery;
+  /** Every table that was looked at, as it was. */
+  tables: Table[];
+}
+
+/**
+ * Finds the items of a query, those that they build on, their tables and the company's relations, and reads its values.
+ * @throws semanticItemUnknown; `invalid` naming the field
+ */
+export async function resolve(ctx: CompanyContext, asked: AskedMetrics): Promise<Resolved> {
+  const { found, relations } = await readItems(ctx, asked);
+  const names = [...found.all.values()].flatMap((item) => tableNamesOf(item).flat());
+  const tables = await readTables(ctx, [...names, ...relations.flatMap(tableNamesIn)]);
+  const model = new Model(tables, relations, (name) => found.named('metric', name));
+  return { model, query: read(asked, model, found), tables };
+}
+
+async function readItems(ctx: CompanyContext, asked: AskedMetrics): Promise<{ found: Found; relations: string[] }> {
+  const { companyId } = ctx.actor;
+  const dimensions = [...asked.dimensions, ...asked.filters.map(({ dimension }) => dimension)];
+  const ids = [...asked.metrics, ...dimensions].filter((each) => ID_PATTERN.test(each));
+  const keys = [
+    ...asked.metrics.map((name) => uniqueKeyFrom('metric', name)),
+    ...dimensions.map((name) => uniqueKeyFrom('dimension', name)),
+  ];
+  const { items, relations } = await readTogether(ctx.db, {
+    items: selectAsked(ctx.db, companyId, ids, keys),
+    relations: selectRelations(ctx.db, companyId, MAX_RELATIONS + 1),
+  });
+  if (relations.length > MAX_RELATIONS) {
+    const message = `cannot be joined: the company's items hold more than ${MAX_RELATIONS} mapped relations`;
+    throw invalid([{ field: 'metrics', message }]);
+  }
+  const found = new Found();
+  for (let added = found.add(items); added.length > 0; ) {
+    const missing = added.flatMap(namesMissing(found));
+    if (missing.length === 0 || found.all.size > MAX_ITEMS) break;
+    added = found.add(await selectAsked(ctx.db, companyId, [], missing));
+  }
+  return { found, relations: relations.map(({ text }) => text) };
+}
+
+/** The keys of the metrics that an item builds on and that were not read. */
+const namesMissing =
+  (found: Found) =>
+  ({ kind, formula }: Item): string[] =>
+    kind !== 'metric' || formula === null
+      ? []
+      : metricNamesIn(formula).flatMap((name) => (found.named('metric', name) ? [] : [uniqueKeyFrom('metric', name)]));
+
+function read(asked: AskedMetrics, model: Model, found: Found): MetricQuery {
+  const problems: FieldProblem[] = [];
+  const metrics = asked.metrics.map((name) => found.asked('metric', name));
+  const dimensions = asked.dimensions.map((name) => found.asked('dimension', name));
+  for (const [field, items] of Object.entries({ metrics, dimensions })) {
+    for (const [index, item] of items.entries()) {
+      if (items.indexOf(item) < index) problems.push({ field: `${field}.${index}`, message: 'is named twice' });
+    }
+  }
+  const filters = asked.filters.map(({ dimension, op: operator, values: sent }, index) => {
+    const item = found.asked('dimension', dimension);
+    const { type } = dimensionValue(model, item);
+    const values = readValues(type as TableColumn['type'], operator, sent);
+    if ('problem' in values) {
+      problems.push({
+        field: `filters.${index}.${values.field}`,
+        message: `${values.problem}: "${item.name}" is of type ${type}`,
+      });
+    }
+    return { dimension: item, operator, values: 'problem' in values ? [] : values.values };
+  });
+  if (asked.time_grain !== null && !dimensions.some((item) => isTime(dimensionValue(model, item).type))) {
+    problems.push({ field: 'time_grain', message: 'needs a date or datetime among the dimensions' });
+  }
+  const columns = [...dimensions, ...metrics];
+  const orderBy = asked.order_by.map(({ by, descending }, index) => {
+    const column = columns.findIndex(({ id, name }) => id === by || normalized(name) === normalized(by));
+    if (column < 0)
+      problems.push({ field: `order_by.${index}.by`, message: 'must be a metric or dimension of the query' });
+    return { column, descending };
+  });
+  if (problems.length > 0) throw invalid(problems);
+  return { metrics, dimensions, filters, timeGrain: asked.time_grain, orderBy, limit: asked.limit };
+}
+
+type Filter = MetricQuery['filters'][number];
+type ReadValues = { values: string[] } | { field: 'op' | 'values'; problem: string };
+
+/** The values of a filter as Postgres reads them, or what is wrong with them. */
+function readValues(type: TableColumn['type'], operator: Filter['operator'], sent: readonly unknown[]): ReadValues {
+  if (!takesOperator({ type }, operator)) return { field: 'op', problem: 'does not go with the dimension' };
+  const takesList = operator === 'in' || operator === 'nin';
+  if (!takesList && sent.length !== 1) return { field: 'values', problem: `must be one value for ${operator}` };
+  const of = operator === 'is_null' ? 'boolean' : type;
+  const values = sent.map((value) => encoded(of, value));
+  const fit = values.filter((value) => value !== undefined);
+  return fit.length === values.length ? { values: fit } : { field: 'values', problem: expectationOf(of) };
+}

@@ -1,0 +1,58 @@
+import { requireAction } from '../../../access/requirements.ts';
+import type { PrincipalContext } from '../../../context.ts';
+import { retryOnConcurrentChange } from '../../../db/failures.ts';
+import { queryFailed } from '../../../tenant-sql/failures.ts';
+import { runUserSql, STANDARD_LIMITS, type UserSqlResult } from '../../../tenant-sql/user-sql.ts';
+import { openReadonlyDatabase } from '../../managed-database/service.ts';
+import { type CompiledQuery, compileQuery } from './compile.ts';
+import type { Table } from './expression.ts';
+import type { AskedMetrics } from './query.ts';
+import { resolve } from './resolve.ts';
+import { readTables } from './tables.ts';
+
+/** What a metric query was answered, and how. */
+export type MetricResult = UserSqlResult & Pick<CompiledQuery, 'used'> & { sql: string };
+
+/**
+ * Answers a metric query, for somebody who may read every table that it reads. It is compiled for the tables as they are,
+ * and what was read of other ones, because a table was renamed meanwhile, is never answered.
+ */
+export function queryMetrics(ctx: PrincipalContext, asked: AskedMetrics): Promise<MetricResult> {
+  return retryOnConcurrentChange(async () => {
+    const { model, query } = await resolve(ctx, asked);
+    const compiled = compileQuery(model, query);
+    for (const { id } of compiled.tables) requireAction(ctx.actor, 'managed-tables:data-read', id);
+    const outcome = await run(ctx, compiled, query.limit).catch((error: unknown) => {
+      if (queryFailed.matches(error)) return error;
+      throw error;
+    });
+    if (!(await areUnchanged(ctx, compiled.tables))) return undefined;
+    if (outcome instanceof Error) throw outcome;
+    const columns = outcome.columns.map((column, index) => ({
+      ...column,
+      name: compiled.columns[index]?.name ?? column.name,
+    }));
+    return { ...outcome, columns, sql: compiled.statement.text, used: compiled.used };
+  });
+}
+
+async function run(ctx: PrincipalContext, { statement }: CompiledQuery, rows: number): Promise<UserSqlResult> {
+  const database = await openReadonlyDatabase(ctx);
+  try {
+    return await runUserSql(database, statement, { ...STANDARD_LIMITS, rows });
+  } finally {
+    // The answer need not wait for it.
+    ctx.defer(database.close());
+  }
+}
+
+/** Whether tables still have the names, columns and unique indexes that a statement was compiled for. */
+async function areUnchanged(ctx: PrincipalContext, tables: readonly Table[]): Promise<boolean> {
+  const now = await readTables(
+    ctx,
+    tables.map(({ id }) => id),
+  );
+  const shapes = (all: readonly Table[]) =>
+    all.map(({ id, name, version, unique }) => JSON.stringify([id, name, version, [...unique].sort()])).sort();
+  return shapes(tables).join() === shapes(now).join();
+}

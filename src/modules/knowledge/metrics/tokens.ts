@@ -1,0 +1,85 @@
+import { type SqlTokenKind, sqlTokenAt } from '../../../kernel/sql-lexer.ts';
+import { ExpressionError } from './expression.ts';
+
+/** A word, a text in quotes, a number, a reference to a metric, or a sign of one or two characters. */
+export interface Token {
+  kind: 'word' | 'name' | 'text' | 'number' | 'metric' | 'sign' | 'end';
+  /** Words in lower case, names and texts without their quotes, of a metric its name. */
+  value: string;
+}
+
+const PLAIN_TEXT = /^'(?:[^']|'')*'$/;
+const NUMBER = /^\d{1,40}(?:\.\d{0,40})?$/;
+const SIGNS = new Set(['<=', '>=', '<>', '!=', '||', '::']);
+const SINGLE = new Set('()+-*/%,.=<>');
+
+const END: Token = { kind: 'end', value: '' };
+
+/** A reference to a metric, or a token of SQL. */
+type Piece = { kind: SqlTokenKind | 'metric'; start: number; end: number };
+
+function* piecesOf(text: string): Generator<Piece> {
+  for (let at = 0; at < text.length; ) {
+    const close = text.startsWith('{{', at) ? text.indexOf('}}', at) : -1;
+    const piece: Piece = close < 0 ? sqlTokenAt(text, at) : { kind: 'metric', start: at, end: close + 2 };
+    yield piece;
+    at = piece.end;
+  }
+}
+
+/** The tokens of an expression, which end with one of kind `end`. @throws ExpressionError for what is none of ours */
+export function tokensOf(text: string): Token[] {
+  const tokens: Token[] = [];
+  let until = 0;
+  for (const { kind, start, end } of piecesOf(text)) {
+    // The second character of a sign of two.
+    if (start < until || kind === 'space') continue;
+    const spelt = text.slice(start, end);
+    if (kind === 'symbol') {
+      const two = text.slice(start, start + 2);
+      const sign = SIGNS.has(two) ? two : spelt;
+      if (sign.length === 1 && !SINGLE.has(sign)) throw new ExpressionError(`"${sign}" is not allowed`);
+      tokens.push({ kind: 'sign', value: sign });
+      until = start + sign.length;
+    } else tokens.push(tokenOf(kind, spelt));
+  }
+  return [...tokens, END];
+}
+
+function tokenOf(kind: Piece['kind'], spelt: string): Token {
+  switch (kind) {
+    case 'metric':
+      return { kind: 'metric', value: nameIn(spelt) };
+    case 'word':
+      return { kind: 'word', value: spelt.toLowerCase() };
+    case 'quoted_identifier':
+      return { kind: 'name', value: spelt.slice(1, -1).replaceAll('""', '"') };
+    case 'string':
+      if (!PLAIN_TEXT.test(spelt)) throw new ExpressionError("a text must stand in '…' alone");
+      return { kind: 'text', value: spelt.slice(1, -1).replaceAll("''", "'") };
+    case 'number':
+      if (!NUMBER.test(spelt))
+        throw new ExpressionError('a number must be digits with at most one point, at most 40 each side');
+      return { kind: 'number', value: spelt };
+    case 'comment':
+      throw new ExpressionError('comments are not allowed');
+    case 'position':
+      throw new ExpressionError(`the parameter ${spelt.slice(0, 20)} is not allowed`);
+    default:
+      throw new ExpressionError(`${spelt.slice(0, 20)} is not allowed`);
+  }
+}
+
+/** The names of the metrics that a formula builds on. */
+export const metricNamesIn = (formula: string): string[] =>
+  [...piecesOf(formula)].flatMap(({ kind, start, end }) =>
+    kind === 'metric' ? [nameIn(formula.slice(start, end))] : [],
+  );
+
+/** A formula with a number in place of each metric that it builds on, as Postgres can plan it. */
+export const withoutMetrics = (formula: string): string =>
+  [...piecesOf(formula)]
+    .map(({ kind, start, end }) => (kind === 'metric' ? ' (NULL::numeric) ' : formula.slice(start, end)))
+    .join('');
+
+const nameIn = (reference: string): string => reference.slice(2, -2).trim();

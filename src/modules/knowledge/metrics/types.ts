@@ -1,0 +1,92 @@
+import { EXPECTATIONS, toPostgresText } from '../../../tenant-sql/values.ts';
+import { type Expression, ExpressionError, sql, type ValueType } from './expression.ts';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const INTERVAL = /^\d{1,6} *(second|minute|hour|day|week|month|year)s?$/i;
+
+/** What a text or a JSON value must be to be of a type. */
+export const expectationOf = (type: ValueType): string =>
+  type === 'uuid'
+    ? 'must be the id of a row'
+    : type === 'interval'
+      ? "must be a number and a unit such as '30 days'"
+      : EXPECTATIONS[type];
+
+/** The text that Postgres reads as a value of a type; undefined for what is no such value. */
+export function encoded(type: ValueType, value: unknown): string | undefined {
+  if (type !== 'uuid' && type !== 'interval') return toPostgresText(type, value);
+  return typeof value === 'string' && (type === 'uuid' ? UUID : INTERVAL).test(value) ? value : undefined;
+}
+
+export const isNumeric = ({ type }: Expression): boolean => type === 'integer' || type === 'decimal';
+
+/** Null and texts in quotes have no type of their own: they take that of what they stand beside. */
+const isUntyped = ({ kind, type }: Expression): boolean => kind === 'null' || (kind === 'text' && type === 'text');
+
+/** The expression as a value of a type. @throws ExpressionError where it is of another */
+export function toType(type: ValueType, expression: Expression): Expression {
+  if (expression.kind === 'null') return { ...expression, type };
+  if (expression.type === type) return expression;
+  if (isUntyped(expression) && expression.kind === 'text') {
+    const value = encoded(type, expression.value);
+    if (value === undefined) throw new ExpressionError(`a text ${expectationOf(type)}`);
+    return { kind: 'text', type, value };
+  }
+  if (type === 'decimal' && expression.type === 'integer') return sql('decimal')`${expression}::numeric`;
+  if (type === 'datetime' && expression.type === 'date') return sql('datetime')`${expression}::timestamptz`;
+  throw new ExpressionError(`a value is of type ${expression.type} where one of type ${type} is expected`);
+}
+
+/** The type that values have in common, of those that do not stand for any. @throws ExpressionError where there is none */
+export function commonType(expressions: readonly Expression[]): ValueType {
+  const typed = expressions.filter((each) => !isUntyped(each));
+  const types = new Set(
+    (typed.length > 0 ? typed : expressions.filter(({ kind }) => kind !== 'null')).map(({ type }) => type),
+  );
+  const [only = 'text', ...others] = types;
+  if (others.length === 0) return only;
+  if (types.size === 2 && types.has('integer') && types.has('decimal')) return 'decimal';
+  if (types.size === 2 && types.has('date') && types.has('datetime')) return 'datetime';
+  throw new ExpressionError(`values of types ${[...types].join(' and ')} do not go together`);
+}
+
+/** The values, those without a type as the type that they have in common; numbers stay as they are. */
+export function alike(expressions: readonly Expression[]): { type: ValueType; values: Expression[] } {
+  const type = commonType(expressions);
+  return { type, values: expressions.map((each) => (isUntyped(each) ? toType(type, each) : each)) };
+}
+
+/** The expression as a number that Postgres calculates with exactly. */
+export function asNumber(expression: Expression): Expression {
+  if (isUntyped(expression)) return toType('decimal', expression);
+  if (isNumeric(expression)) return expression;
+  throw new ExpressionError(`a value is of type ${expression.type} where a number is expected`);
+}
+
+/** `+`, `-`, `*`, `/` and `%`. What is divided by zero is null, and a division is one of decimals. */
+export function arithmetic(operator: string, left: Expression, right: Expression): Expression {
+  const moment = operator === '+' || operator === '-' ? ofTime(operator, left, right) : undefined;
+  if (moment) return moment;
+  const [a, b] = [asNumber(left), asNumber(right)];
+  if (operator === '/') return sql('decimal')`${toType('decimal', a)} / nullif(${b}, 0)`;
+  const type = a.type === 'integer' && b.type === 'integer' ? 'integer' : 'decimal';
+  if (operator === '%') return sql(type)`${a} % nullif(${b}, 0)`;
+  return sql(type)`${a} ${operator} ${b}`;
+}
+
+const isTime = ({ type }: Expression): boolean => type === 'date' || type === 'datetime';
+
+/** Dates and times more or less so many days, or so long; and the time between two. */
+function ofTime(operator: string, left: Expression, right: Expression): Expression | undefined {
+  if (operator === '+' && !isTime(left) && isTime(right)) return ofTime(operator, right, left);
+  if (!isTime(left)) return undefined;
+  if (right.type === 'interval') {
+    const moment = sql(left.type)`${left} ${operator} ${right}`;
+    return left.type === 'date' ? sql('date')`${moment}::date` : moment;
+  }
+  if (left.type === 'date' && right.type === 'integer') return sql('date')`${left} ${operator} ${right}::integer`;
+  if (operator === '+') throw new ExpressionError(`a value of type ${right.type} cannot be added to a ${left.type}`);
+  if (isUntyped(right)) return ofTime(operator, left, toType(left.type, right));
+  if (left.type === 'date' && right.type === 'date') return sql('integer')`${left} - ${right}`;
+  return sql('interval')`${toType('datetime', left)} - ${toType('datetime', right)}`;
+}

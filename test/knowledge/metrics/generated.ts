@@ -1,0 +1,286 @@
+import fc from 'fast-check';
+import type {
+  OracleDimension,
+  OracleFormula,
+  OracleMetric,
+  OracleQuery,
+  OracleRelation,
+  OracleTable,
+  Part,
+  Row,
+  Value,
+} from './oracle.ts';
+
+/** A filter of a query, as it is asked for and as it is computed. */
+export interface GeneratedFilter {
+  dimension: OracleDimension;
+  operator: 'eq' | 'ne' | 'in' | 'nin' | 'is_null' | 'gte' | 'lt';
+  values: string[];
+  fits(value: Value): boolean;
+}
+
+export interface Generated {
+  tables: OracleTable[];
+  relations: OracleRelation[];
+  /** The formulas that metrics build on are among them. */
+  queries: (Omit<OracleQuery, 'filters'> & { filters: GeneratedFilter[]; all: OracleMetric[] })[];
+}
+
+const NAMES = ['ta', 'tb', 'tc', 'td'];
+const DATES = ['2023-12-31', '2024-01-01', '2024-02-29', '2024-03-31', '2024-07-07'];
+const TEXTS = ['a', 'b', "c'd"];
+/** The columns of every table besides `id`. */
+export const COLUMNS = {
+  key: 'integer',
+  r1: 'integer',
+  r2: 'integer',
+  n: 'integer',
+  x: 'decimal',
+  s: 'text',
+  d: 'date',
+} as const;
+export const POSTGRES = { integer: 'bigint', decimal: 'numeric', text: 'text', date: 'date' } as const;
+
+const small = fc.option(fc.integer({ min: -3, max: 6 }), { freq: 5 });
+const row = fc.record({
+  r1: fc.option(fc.integer({ min: 0, max: 7 }), { freq: 6 }),
+  r2: fc.option(fc.integer({ min: 0, max: 7 }), { freq: 6 }),
+  n: small,
+  x: fc.option(fc.constantFrom(-1.5, 0, 0.25, 2, 10.5), { freq: 6 }),
+  s: fc.option(fc.constantFrom(...TEXTS), { freq: 5 }),
+  d: fc.option(fc.constantFrom(...DATES), { freq: 5 }),
+});
+
+const table = (name: string): fc.Arbitrary<OracleTable> =>
+  fc
+    .tuple(
+      fc.constantFrom(true, true, true, true, true, true, false),
+      fc.array(row, { maxLength: 9 }),
+      fc.integer({ min: 1, max: 4 }),
+    )
+    .map(([isUnique, rows, apart]) => ({
+      name,
+      unique: isUnique ? ['key'] : [],
+      rows: rows.map((each, index) => ({ ...each, key: isUnique ? index : index % apart })),
+    }));
+
+const relation: fc.Arbitrary<OracleRelation> = fc
+  .tuple(fc.constantFrom(...NAMES), fc.constantFrom(...NAMES), fc.constantFrom('r1', 'r1', 'r1', 'r2', 'key'))
+  .filter(([many, one]) => many < one)
+  .map(([many, one, column]) => ({ many: [many, column], one: [one, 'key'] }));
+
+/** A way through all tables: most queries have an answer along it. */
+const CHAIN: OracleRelation[] = [
+  { many: ['ta', 'r1'], one: ['tb', 'key'] },
+  { many: ['tb', 'r1'], one: ['tc', 'key'] },
+  { many: ['tc', 'r2'], one: ['td', 'key'] },
+];
+
+const tableName = fc.constantFrom('ta', 'ta', 'ta', 'tb', 'tb', 'tc', 'td');
+const columnOf = (name: string, column: string): Part => ({
+  sql: `${name}.${column}`,
+  tables: [name],
+  of: (joined) => joined[name]?.[column] ?? null,
+});
+
+const numberPart: fc.Arbitrary<Part> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.tuple(tableName, fc.constantFrom('n', 'x')).map(([name, column]) => columnOf(name, column)),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(tableName, tableName, fc.constantFrom('*', '+')).map(([left, right, operator]) => {
+      const [a, b] = [columnOf(left, 'n'), columnOf(right, 'x')];
+      return {
+        sql: `(${a.sql} ${operator} ${b.sql})`,
+        tables: [left, right],
+        of: (joined: Parameters<Part['of']>[0]) => {
+          const [m, n] = [a.of(joined), b.of(joined)] as (number | null)[];
+          if (m == null || n == null) return null;
+          return operator === '*' ? m * n : m + n;
+        },
+      };
+    }),
+  },
+);
+
+const condition: fc.Arbitrary<Part> = fc.oneof(
+  fc.tuple(tableName, fc.integer({ min: -1, max: 4 })).map(([name, least]) => ({
+    sql: `${name}.n >= ${least}`,
+    tables: [name],
+    of: (joined: Parameters<Part['of']>[0]) => {
+      const n = joined[name]?.n ?? null;
+      return n === null ? null : (n as number) >= least;
+    },
+  })),
+  fc.tuple(tableName, fc.constantFrom(...TEXTS)).map(([name, text]) => ({
+    sql: `${name}.s = '${text.replaceAll("'", "''")}' OR ${name}.s IS NULL`,
+    tables: [name],
+    of: (joined: Parameters<Part['of']>[0]) => (joined[name]?.s ?? text) === text,
+  })),
+);
+
+const aggregate: fc.Arbitrary<OracleFormula> = fc
+  .tuple(
+    fc.constantFrom(
+      'sum' as const,
+      'sum' as const,
+      'avg' as const,
+      'min' as const,
+      'max' as const,
+      'count' as const,
+      'count_distinct' as const,
+    ),
+    fc.option(numberPart, { freq: 8 }),
+    fc.option(condition, { freq: 1 }),
+  )
+  .map(([name, argument, filter]) => ({
+    kind: 'aggregate',
+    aggregate: { name: argument ? name : 'count', argument, filter },
+  }));
+
+const filters = fc.oneof(
+  { weight: 3, arbitrary: fc.constant<Part[]>([]) },
+  { weight: 2, arbitrary: fc.array(condition, { maxLength: 2 }) },
+);
+const operator = fc.constantFrom('+' as const, '-' as const, '*' as const, '/' as const, '/' as const);
+
+/** Three metrics, of which later ones may build on earlier ones. */
+const metrics: fc.Arbitrary<OracleMetric[]> = fc
+  .array(
+    fc.record({
+      formula: aggregate,
+      other: fc.option(aggregate, { freq: 2 }),
+      operator,
+      on: fc.option(fc.nat(), { freq: 2 }),
+      filters,
+      table: tableName,
+    }),
+    {
+      minLength: 3,
+      maxLength: 3,
+    },
+  )
+  .map((specs) => {
+    const made: OracleMetric[] = [];
+    for (const [index, { formula, other, operator, on, filters, table }] of specs.entries()) {
+      const base = on === null ? undefined : made[on % Math.max(1, made.length)];
+      const left: OracleFormula = base ? { kind: 'metric', metric: base } : formula;
+      const whole: OracleFormula = other ? { kind: 'operation', operator, left, right: other } : left;
+      made.push({ name: `M ${index}`, table, formula: whole, filters });
+    }
+    return made;
+  });
+
+const dimension = (name: string): fc.Arbitrary<OracleDimension> =>
+  fc.tuple(tableName, fc.constantFrom('s', 'n', 'd'), filters).map(([of, column, filters]) => ({
+    name,
+    value: columnOf(of, column),
+    filters,
+    isDate: column === 'd',
+  }));
+
+const compare = (left: Value, right: Value): number =>
+  left === right ? 0 : (left as number) < (right as number) ? -1 : 1;
+
+function filterOf(dimension: OracleDimension, operator: GeneratedFilter['operator'], some: number): GeneratedFilter {
+  const pool: Value[] = dimension.isDate ? DATES : dimension.value.sql.endsWith('.s') ? TEXTS : [0, 1, 2, 3];
+  const first = pool[some % pool.length] as Value;
+  const list = [first, pool[(some + 1) % pool.length] as Value];
+  const fits: Record<GeneratedFilter['operator'], (value: Value) => boolean> = {
+    eq: (value) => value === first,
+    ne: (value) => value !== first,
+    in: (value) => list.includes(value),
+    nin: (value) => !list.includes(value),
+    is_null: (value) => value === null,
+    gte: (value) => value !== null && compare(value, first) >= 0,
+    lt: (value) => value !== null && compare(value, first) < 0,
+  };
+  const values =
+    operator === 'is_null' ? ['true'] : operator === 'in' || operator === 'nin' ? list.map(String) : [String(first)];
+  return { dimension, operator, values, fits: fits[operator] };
+}
+
+const query = fc
+  .record({
+    all: metrics,
+    asked: fc.subarray([0, 1, 2], { minLength: 1 }),
+    dimensions: fc.tuple(dimension('D 0'), dimension('D 1'), dimension('D 2')),
+    grouped: fc.subarray([0, 1], { minLength: 0 }),
+    grain: fc.constantFrom(
+      'day' as const,
+      'week' as const,
+      'month' as const,
+      'quarter' as const,
+      'year' as const,
+      null,
+    ),
+    filter: fc.option(
+      fc.tuple(
+        fc.constantFrom(
+          'eq' as const,
+          'ne' as const,
+          'in' as const,
+          'nin' as const,
+          'is_null' as const,
+          'gte' as const,
+          'lt' as const,
+        ),
+        fc.nat({ max: 9 }),
+      ),
+      { freq: 1 },
+    ),
+  })
+  .map(({ all, asked, dimensions, grouped, grain, filter }) => ({
+    all,
+    metrics: asked.map((index) => all[index] as OracleMetric),
+    dimensions: grouped.map((index) => dimensions[index] as OracleDimension),
+    grain,
+    filters: filter ? [filterOf(dimensions[2], ...filter)] : [],
+  }));
+
+/** Tables with rows, relations, and queries over them. */
+export const generated = (queries: number): fc.Arbitrary<Generated> =>
+  fc.record({
+    tables: fc.tuple(...NAMES.map(table)) as unknown as fc.Arbitrary<OracleTable[]>,
+    relations: fc
+      .tuple(
+        fc.subarray(CHAIN, { minLength: 2 }),
+        fc.oneof(fc.constant([]), fc.constant([]), fc.array(relation, { maxLength: 3 })),
+      )
+      .map(([chain, others]) => [...chain, ...others]),
+    queries: fc.array(query, { minLength: queries, maxLength: queries }),
+  });
+
+export const textOf = (formula: OracleFormula): string => {
+  if (formula.kind === 'metric') return `{{${formula.metric.name}}}`;
+  if (formula.kind === 'operation') return `(${textOf(formula.left)} ${formula.operator} ${textOf(formula.right)})`;
+  const { name, argument, filter } = formula.aggregate;
+  const called = name === 'count_distinct' ? `count(DISTINCT ${argument?.sql})` : `${name}(${argument?.sql ?? '*'})`;
+  return filter ? `${called} FILTER (WHERE ${filter.sql})` : called;
+};
+
+/** The tables that a formula's own calls and filters name, and those of the rows that it counts first. */
+export const tablesOf = ({ table, formula, filters }: OracleMetric): string[] => {
+  const within = (each: OracleFormula): string[] =>
+    each.kind === 'operation'
+      ? [...within(each.left), ...within(each.right)]
+      : each.kind === 'aggregate'
+        ? [...(each.aggregate.argument?.tables ?? []), ...(each.aggregate.filter?.tables ?? [])]
+        : [];
+  return [...new Set([table, ...within(formula), ...filters.flatMap((filter) => filter.tables)])];
+};
+
+export const valuesOf = (rows: readonly Row[]): string =>
+  rows
+    .map((each) =>
+      Object.keys(COLUMNS)
+        .map((column) => literal(each[column] ?? null))
+        .join(', '),
+    )
+    .map((each) => `(${each})`)
+    .join(', ');
+
+const literal = (value: Value): string =>
+  value === null ? 'NULL' : typeof value === 'number' ? String(value) : `'${String(value).replaceAll("'", "''")}'`;

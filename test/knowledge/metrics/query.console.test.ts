@@ -1,0 +1,510 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
+import { rivalBeforeStatement } from '../../support/tunnel.ts';
+import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
+import { aConcept, aName, fieldsOf, PREFIX, refusal } from '../support.ts';
+import { insert, itemsOf, query } from './support.ts';
+
+let company: Company;
+let as: Company['as'];
+let concept: string;
+const { metric, dimension, mapping } = itemsOf(
+  () => as,
+  () => concept,
+);
+/** Ids of tables and items. */
+const tables: Record<string, string> = {};
+const items: Record<string, string> = {};
+
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  as = company.as;
+  concept = await aConcept(as);
+  tables.customers = await aTable(as, 'customers', [column('name'), column('city'), column('code', 'integer')]);
+  tables.orders = await aTable(as, 'orders', [
+    column('customer_id'),
+    column('total', 'decimal'),
+    column('status'),
+    column('day', 'date'),
+    column('at', 'datetime'),
+    column('gift', 'boolean'),
+  ]);
+  tables.refunds = await aTable(as, 'refunds', [column('order_id'), column('amount', 'decimal')]);
+  const [ana, bia, rio] = (await insert(as, tables.customers, [
+    { name: 'Ana', city: 'Recife', code: 1 },
+    { name: 'Bia', city: 'Olinda', code: 2 },
+    { name: 'Rio', city: null, code: 3 },
+  ])) as [string, string, string];
+  const orders = await insert(as, tables.orders, [
+    { customer_id: ana, total: 100, status: 'paid', day: '2024-01-01', at: '2023-12-31T23:30:00-01:00', gift: true },
+    { customer_id: ana, total: 50, status: 'open', day: '2024-01-07', at: '2024-01-07T23:59:59Z', gift: false },
+    { customer_id: bia, total: 30, status: 'paid', day: '2024-01-08', at: '2024-01-08T00:00:00Z', gift: null },
+    { customer_id: rio, total: 7, status: 'paid', day: '2024-02-29', at: '2024-02-29T10:00:00Z', gift: false },
+    { customer_id: 'nobody', total: 1, status: 'paid', day: null, at: null, gift: null },
+  ]);
+  await insert(as, tables.refunds, [
+    { order_id: orders[0], amount: 10 },
+    { order_id: orders[0], amount: 5 },
+    { order_id: orders[3], amount: 7 },
+    { order_id: null, amount: 2 },
+  ]);
+  await mapping('Joins', {
+    mapped_relations: ['orders.customer_id = customers.id', 'refunds.order_id = orders.id'],
+  });
+  items.revenue = await metric('Revenue', { formula: 'sum(orders.total)', mapped_tables: ['orders'] });
+  items.paid = await metric('Paid', {
+    formula: 'sum(orders.total)',
+    mapped_tables: ['orders'],
+    filters: ["orders.status = 'paid'"],
+  });
+  items.orders = await metric('Orders', { aggregation: 'count', mapped_tables: ['orders'] });
+  items.refunded = await metric('Refunded', { aggregation: 'sum', mapped_columns: ['refunds.amount'] });
+  items.refunds = await metric('Refunds', { formula: 'count(refunds.id)', mapped_tables: ['refunds'] });
+  items.average = await metric('Average order', { formula: '{{Revenue}} / {{orders}}' });
+  items.rate = await metric('Refund rate', { formula: '{{Refunded}} / {{Revenue}}' });
+  items.city = await dimension('City', { mapped_columns: ['customers.city'] });
+  items.status = await dimension('Status', { formula: 'upper(status)', mapped_tables: ['orders'] });
+  items.day = await dimension('Day', { mapped_columns: ['orders.day'] });
+  items.moment = await dimension('Moment', { mapped_columns: ['orders.at'] });
+  items.gift = await dimension('Gift', { mapped_columns: ['orders.gift'] });
+  items.code = await dimension('Code', { mapped_columns: [`${tables.customers}.code`] });
+}, 120_000);
+
+/** The rows of an answer that is right. */
+async function rows(json: Record<string, unknown>): Promise<unknown[][]> {
+  const { status, body } = await query(as, json);
+  expect([status, body]).toEqual([200, expect.anything()]);
+  return body.rows;
+}
+
+describe('a metric query', () => {
+  it('answers the columns, dimensions first, and what it used', async () => {
+    const { status, body } = await query(as, { metrics: ['Refund rate', items.orders], dimensions: ['city'] });
+    expect(status).toBe(200);
+    expect(Object.keys(body).sort()).toEqual(['columns', 'row_count', 'rows', 'sql', 'truncated', 'used']);
+    expect(body.columns).toEqual([
+      { name: 'City', type: 'text' },
+      { name: 'Refund rate', type: 'decimal' },
+      { name: 'Orders', type: 'integer' },
+    ]);
+    expect(body.rows).toEqual([
+      ['Olinda', null, 1],
+      ['Recife', 0.1, 2],
+      [null, 1.125, 2],
+    ]);
+    expect(body).toMatchObject({ row_count: 3, truncated: false });
+    expect(body.sql).toContain('sum(f."total")');
+    expect(body.used).toEqual([
+      { id: items.rate, kind: 'metric', name: 'Refund rate' },
+      { id: items.orders, kind: 'metric', name: 'Orders' },
+      { id: items.refunded, kind: 'metric', name: 'Refunded' },
+      { id: items.revenue, kind: 'metric', name: 'Revenue' },
+      { id: items.city, kind: 'dimension', name: 'City' },
+    ]);
+  });
+
+  it('aggregates each metric on its own table, and counts no row twice', async () => {
+    // The order of 100 has two refunds.
+    expect(await rows({ metrics: ['Revenue', 'Refunded', 'Refunds'], dimensions: ['City'] })).toEqual([
+      ['Olinda', 30, null, 0],
+      ['Recife', 150, 15, 2],
+      [null, 8, 9, 2],
+    ]);
+    expect(await rows({ metrics: ['Revenue', 'Refunded', 'Average order'] })).toEqual([[188, 24, 37.6]]);
+  });
+
+  it('leaves out groups that no metric counts, and a metric that is absent from a group is null', async () => {
+    expect(await rows({ metrics: ['Paid'], dimensions: ['Status'] })).toEqual([['PAID', 138]]);
+    expect(await rows({ metrics: ['Paid', 'Orders'], dimensions: ['Status'] })).toEqual([
+      ['OPEN', null, 1],
+      ['PAID', 138, 4],
+    ]);
+  });
+
+  it('answers one row without dimensions, also where nothing fits', async () => {
+    const filters = [{ dimension: 'City', op: 'eq', values: ['Nowhere'] }];
+    expect(await rows({ metrics: ['Revenue', 'Orders', 'Refunds'], filters })).toEqual([[null, 0, 0]]);
+    expect(await rows({ metrics: ['Revenue', 'Orders'], filters, dimensions: ['City'] })).toEqual([]);
+  });
+
+  it.each([
+    [
+      'day',
+      [
+        ['2024-01-01', 100],
+        ['2024-01-07', 50],
+        ['2024-01-08', 30],
+        ['2024-02-29', 7],
+        [null, 1],
+      ],
+    ],
+    [
+      'week',
+      [
+        ['2024-01-01', 150],
+        ['2024-01-08', 30],
+        ['2024-02-26', 7],
+        [null, 1],
+      ],
+    ],
+    [
+      'month',
+      [
+        ['2024-01-01', 180],
+        ['2024-02-01', 7],
+        [null, 1],
+      ],
+    ],
+    [
+      'quarter',
+      [
+        ['2024-01-01', 187],
+        [null, 1],
+      ],
+    ],
+    [
+      'year',
+      [
+        ['2024-01-01', 187],
+        [null, 1],
+      ],
+    ],
+  ])('cuts dates and times to the %s, in UTC', async (time_grain, expected) => {
+    for (const name of ['Day', 'Moment']) {
+      const { body } = await query(as, { metrics: ['Revenue'], dimensions: [name], time_grain });
+      expect([body.columns[0], body.rows]).toEqual([{ name, type: 'date' }, expected]);
+    }
+  });
+
+  it.each([
+    ['City', 'eq', ['Recife'], 150],
+    ['City', 'ne', ['Recife'], 38],
+    ['City', 'in', ['Recife', 'Olinda'], 180],
+    ['City', 'nin', ['Recife'], 38],
+    ['City', 'contains', ['CIF'], 150],
+    ['City', 'starts_with', ['ol'], 30],
+    ['City', 'is_null', [true], 8],
+    ['City', 'is_null', ['false'], 180],
+    ['Code', 'gte', [2], 37],
+    ['Code', 'in', ['1', 3], 157],
+    ['Gift', 'eq', [false], 57],
+    ['Day', 'lt', ['2024-01-08'], 150],
+    ['Moment', 'lte', ['2024-01-08T00:00:00Z'], 180],
+    ['Status', 'eq', ["PAID' OR true --"], null],
+  ])('filters by %s %s %j', async (dimension, op, values, total) => {
+    expect(await rows({ metrics: ['Revenue'], filters: [{ dimension, op, values }] })).toEqual([[total]]);
+  });
+
+  it('orders by what is asked, nulls last, and says that there is more', async () => {
+    const json = { metrics: ['Revenue'], dimensions: ['City'], order_by: [{ by: 'revenue', descending: true }] };
+    expect(await rows(json)).toEqual([
+      ['Recife', 150],
+      ['Olinda', 30],
+      [null, 8],
+    ]);
+    expect(await rows({ ...json, order_by: [{ by: items.city, descending: true }] })).toEqual([
+      ['Recife', 150],
+      ['Olinda', 30],
+      [null, 8],
+    ]);
+    const { body } = await query(as, { ...json, limit: 2 });
+    expect(body).toMatchObject({ row_count: 2, truncated: true });
+  });
+
+  it.each([
+    [{ metrics: [] }, ['metrics']],
+    [{ metrics: Array.from({ length: 11 }, (_, index) => `m${index}`) }, ['metrics']],
+    [{ metrics: ['Revenue', 'revenue'] }, ['metrics.1']],
+    [{ metrics: ['Revenue'], limit: 10_001 }, ['limit']],
+    [{ metrics: ['Revenue'], time_grain: 'hour' }, ['time_grain']],
+    [{ metrics: ['Revenue'], dimensions: ['City'], time_grain: 'day' }, ['time_grain']],
+    [{ metrics: ['Revenue'], order_by: [{ by: 'City' }] }, ['order_by.0.by']],
+    [{ metrics: ['Revenue'], filters: [{ dimension: 'City', op: 'like', values: ['x'] }] }, ['filters.0.op']],
+    [{ metrics: ['Revenue'], filters: [{ dimension: 'Code', op: 'contains', values: ['1'] }] }, ['filters.0.op']],
+    [{ metrics: ['Revenue'], filters: [{ dimension: 'Code', op: 'eq', values: ['one'] }] }, ['filters.0.values']],
+    [{ metrics: ['Revenue'], filters: [{ dimension: 'City', op: 'eq', values: ['a', 'b'] }] }, ['filters.0.values']],
+    [{ metrics: ['Revenue'], filters: [{ dimension: 'City', op: 'eq', values: [null] }] }, ['filters.0.values']],
+    [{ metrics: ['Revenue'], filters: [{ dimension: 'Day', op: 'eq', values: ['2024-02-30'] }] }, ['filters.0.values']],
+    [
+      {
+        metrics: ['Revenue'],
+        filters: Array.from({ length: 1000 }, () => ({ dimension: 'City', op: 'eq', values: ['x'] })),
+      },
+      ['filters'],
+    ],
+  ])('is refused where it makes no sense: %j', async (json, fields) => {
+    expect(fieldsOf(await query(as, json))).toEqual(fields);
+  });
+
+  it('is refused to whom a table that it reads is denied, joined ones included', async () => {
+    const can = ['semantic:list', 'managed-tables:data-read'];
+    const onlyOrders = await aUser(company, {
+      can,
+      on: [`arn:svc:semantic::${company.id}:item/*`, `arn:svc:managed-tables::${company.id}:table/${tables.orders}`],
+    });
+    expect((await query(onlyOrders.as, { metrics: ['Revenue'] })).status).toBe(200);
+    expect(refusal(await query(onlyOrders.as, { metrics: ['Revenue'], dimensions: ['City'] }))).toEqual([
+      403,
+      'FORBIDDEN',
+    ]);
+    const filters = [{ dimension: 'City', op: 'eq', values: ['Recife'] }];
+    expect((await query(onlyOrders.as, { metrics: ['Revenue'], filters })).status).toBe(403);
+    expect((await query(onlyOrders.as, { metrics: ['Refund rate'] })).status).toBe(403);
+    const { as: denied } = await aUser(company, {
+      can,
+      denied: ['managed-tables:data-read'],
+      deniedOn: [`*/${tables.orders}`],
+    });
+    expect((await query(denied, { metrics: ['Refunds'] })).status).toBe(200);
+    expect((await query(denied, { metrics: ['Revenue'] })).status).toBe(403);
+    const { as: reader } = await aUser(company, { can: ['managed-tables:data-read'] });
+    expect((await query(reader, { metrics: ['Revenue'] })).status).toBe(403);
+  });
+});
+
+it('answers nothing of a table that took the name of another meanwhile', async () => {
+  const swapped = [column('swapped', 'integer')];
+  const [open, secret] = [await aTable(as, 'swap_open', swapped), await aTable(as, 'swap_secret', swapped)];
+  await insert(as, open, [{ swapped: 1 }]);
+  await insert(as, secret, [{ swapped: 42 }]);
+  await metric('Swapped', { formula: 'sum(swapped)', mapped_tables: ['swap_open'] });
+  const { as: denied } = await aUser(company, {
+    can: ['semantic:list', 'managed-tables:data-read'],
+    denied: ['managed-tables:data-read'],
+    deniedOn: [`*/${secret}`],
+  });
+  expect((await query(denied, { metrics: ['Swapped'] })).body.rows).toEqual([[1]]);
+  const { outcome } = await rivalBeforeStatement(company.id, /sum\(f\."swapped"\)/, async () => [
+    (await tableRoutes(as, open).put({ display_name: 'swap_was_open' })).status,
+    (await tableRoutes(as, secret).put({ display_name: 'swap_open' })).status,
+  ]);
+  // Refused, or unknown while the item is checked again.
+  const { status } = await query(denied, { metrics: ['Swapped'] });
+  expect([403, 422]).toContain(status);
+  expect(await outcome).toEqual([200, 200]);
+});
+
+it('adds up balances over groups, and takes the last or first moment of each', async () => {
+  const stock = await aTable(as, 'stock', [column('shop'), column('day', 'date'), column('pieces', 'integer')]);
+  await insert(as, stock, [
+    { shop: 'a', day: '2024-01-01', pieces: 5 },
+    { shop: 'a', day: '2024-01-31', pieces: 3 },
+    { shop: 'b', day: '2024-01-31', pieces: 4 },
+    { shop: 'b', day: '2024-02-01', pieces: 2 },
+    { shop: 'b', day: null, pieces: 99 },
+  ]);
+  const mapped_columns = ['stock.pieces', 'stock.day'];
+  await metric('Stock', { aggregation: 'last', mapped_columns });
+  await metric('Opening stock', { aggregation: 'first', formula: 'sum(pieces)', mapped_columns });
+  await dimension('Shop', { mapped_columns: ['stock.shop'] });
+  await dimension('Stock day', { mapped_columns: ['stock.day'] });
+  const both = ['Stock', 'Opening stock'];
+  expect(await rows({ metrics: both })).toEqual([[2, 5]]);
+  expect(await rows({ metrics: both, dimensions: ['Shop'] })).toEqual([
+    ['a', 3, 5],
+    ['b', 2, 4],
+  ]);
+  expect(await rows({ metrics: both, dimensions: ['Stock day'], time_grain: 'month' })).toEqual([
+    ['2024-01-01', 7, 5],
+    ['2024-02-01', 2, 2],
+  ]);
+  await metric('Undated', { aggregation: 'last', mapped_columns: ['stock.pieces'] });
+  expect((await query(as, { metrics: ['Undated'] })).body.message).toContain('date or datetime');
+});
+
+describe('an item that cannot be used', () => {
+  const unknown = async (json: Record<string, unknown>, name: string) => {
+    const { status, body } = await query(as, json);
+    expect([status, body.error, body.message]).toEqual([
+      422,
+      'SEMANTIC_ITEM_UNKNOWN',
+      expect.stringContaining(`"${name}"`),
+    ]);
+    return body.message as string;
+  };
+
+  it('is unknown: another kind, a draft, an archived one, one with errors, one of another company', async () => {
+    await unknown({ metrics: ['Nothing'] }, 'Nothing');
+    await unknown({ metrics: ['City'] }, 'City');
+    await unknown({ metrics: ['Revenue'], dimensions: ['Revenue'] }, 'Revenue');
+    await unknown({ metrics: ['Revenue'], dimensions: ['f'.repeat(24)] }, 'f'.repeat(24));
+    await metric('Draft', { formula: 'count(*)', mapped_tables: ['orders'], status: 'draft' });
+    await unknown({ metrics: ['Draft'] }, 'Draft');
+    const archived = await metric('Archived', { formula: 'count(*)', mapped_tables: ['orders'] });
+    await as.delete(`${PREFIX}/semantic/${archived}`);
+    await unknown({ metrics: [archived] }, archived);
+    await metric('Wrong', { formula: 'sum(orders.nothing)', mapped_tables: ['orders'] });
+    await unknown({ metrics: ['Wrong'] }, 'Wrong');
+    await metric('Of a wrong one', { formula: '{{Wrong}} + 1' });
+    await unknown({ metrics: ['Of a wrong one'] }, 'Wrong');
+    await metric('Half', { formula: '{{Revenue}} +' });
+    await unknown({ metrics: ['Half'] }, 'Half');
+    const other = await aProvisionedCompany();
+    const { status, body } = await query(other.as, { metrics: [items.revenue] });
+    expect([status, body.error]).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
+  });
+
+  it('is one that builds on itself', async () => {
+    await metric('Egg', { formula: '{{Hen}} * 2' });
+    await metric('Hen', { formula: '{{Egg}} * 2' });
+    expect(await unknown({ metrics: ['Egg'] }, 'Egg')).toContain('builds on itself');
+  });
+
+  it.each([
+    '(SELECT max(total) FROM orders)',
+    'sum((SELECT 1))',
+    'sum(sum(orders.total))',
+    'sum({{Revenue}})',
+    'sum(orders.total) -- all',
+    'sum(orders.total); DELETE FROM orders',
+    'sum(customers.code)',
+    'sum(public.orders.total)',
+    'sum(orders.total) + orders.total',
+    'sum($1)',
+    'sum(pg_sleep(1)::text::numeric)',
+    "current_setting('is_superuser')",
+    'count(orders.*)',
+    'sum(orders.total) OVER ()',
+    'orders.total',
+    '1',
+  ])('is a metric that is %s', async (formula) => {
+    const name = aName('Bad');
+    await metric(name, { formula, mapped_tables: ['orders'] });
+    await unknown({ metrics: [name] }, name);
+    const ofDimension = aName('Bad dimension');
+    await dimension(ofDimension, { formula: formula.includes('total') ? formula : '1', mapped_tables: ['customers'] });
+    await unknown({ metrics: ['Revenue'], dimensions: [ofDimension] }, ofDimension);
+    const filtered = aName('Badly filtered');
+    await metric(filtered, { formula: 'count(*)', filters: [formula], mapped_tables: ['refunds'] });
+    await unknown({ metrics: [filtered] }, filtered);
+  });
+
+  it.each([
+    `sum(${'('.repeat(61)}total${')'.repeat(61)})`,
+    `sum(${Array(102).fill('total').join('+')})`,
+    `sum(${'-'.repeat(1)}total${'::numeric'.repeat(101)})`,
+  ])('is a metric that would keep the compiler busy: %s', async (formula) => {
+    const name = aName('Long');
+    await metric(name, { formula, mapped_tables: ['orders'] });
+    expect(await unknown({ metrics: [name] }, name)).toMatch(/more than (60|100)/);
+  });
+
+  it('is a metric of metrics that grow with each other', async () => {
+    await metric('Grown 0', { formula: 'count(*)', mapped_tables: ['orders'] });
+    for (let index = 1; index <= 9; index++) {
+      const below = `{{Grown ${index - 1}}}`;
+      await metric(`Grown ${index}`, { formula: [below, below, below].join(' + ') });
+    }
+    expect(await rows({ metrics: ['Grown 4'] })).toEqual([[5 * 81]]);
+    const { status, body } = await query(as, { metrics: ['Grown 9'] });
+    expect([status, body.error, body.message]).toEqual([
+      422,
+      'SEMANTIC_ITEM_UNKNOWN',
+      expect.stringContaining('more than'),
+    ]);
+  });
+
+  it('is a metric without a table', async () => {
+    await metric('Nowhere', { formula: 'count(*)' });
+    await unknown({ metrics: ['Nowhere'] }, 'Nowhere');
+  });
+
+  it('divides by zero without failing', async () => {
+    await metric('By zero', {
+      formula: 'sum(orders.total / (orders.total - orders.total)) / 0',
+      mapped_tables: ['orders'],
+    });
+    await metric('Rest by zero', { formula: 'sum(mod(orders.total, 0)) % 0', mapped_tables: ['orders'] });
+    expect(await rows({ metrics: ['By zero', 'Rest by zero'] })).toEqual([[null, null]]);
+  });
+
+  it('is refused in the words of the database where only it knows', async () => {
+    await metric('Too large', { formula: 'exp(sum(orders.total) * 1000000)', mapped_tables: ['orders'] });
+    expect(refusal(await query(as, { metrics: ['Too large'] }))).toEqual([422, 'DB_QUERY_ERROR']);
+  });
+});
+
+describe('relations', () => {
+  const related = async (name: string, relation: string[], extra: ReturnType<typeof column>[] = []) => {
+    const one = `${name}_one`;
+    const id = await aTable(as, one, [column('label'), column('key', 'integer'), ...extra]);
+    const many = await aTable(as, `${name}_many`, [column('one_key', 'integer'), column('other_key', 'integer')]);
+    const owner = await mapping(`${name} joins`, { mapped_relations: relation });
+    await metric(`${name} rows`, { formula: 'count(*)', mapped_tables: [`${name}_many`] });
+    await dimension(`${name} label`, { mapped_columns: [`${one}.label`] });
+    return { one: id, many, owner, ask: () => query(as, { metrics: [`${name} rows`], dimensions: [`${name} label`] }) };
+  };
+  const failure = async (answer: ReturnType<typeof query>) => {
+    const { status, body } = await answer;
+    return [status, body.error, body.details?.items.map(({ name }: { name: string }) => name)];
+  };
+
+  it('must lead from one table to the other', async () => {
+    const { ask } = await related('apart', []);
+    expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_UNREACHABLE', ['apart rows', 'apart label']]);
+    expect(await failure(query(as, { metrics: ['Revenue'], dimensions: ['apart label'] }))).toEqual([
+      422,
+      'SEMANTIC_QUERY_UNREACHABLE',
+      ['Revenue', 'apart label'],
+    ]);
+  });
+
+  it('must lead there in one way only', async () => {
+    const { ask, one, owner } = await related('twofold', [
+      'twofold_many.one_key = twofold_one.key',
+      'twofold_many.other_key = twofold_one.key',
+    ]);
+    await tableRoutes(as, one).index(['key'], true);
+    expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_AMBIGUOUS', ['twofold rows', 'twofold label']]);
+    const mapped_relations = ['twofold_many.one_key = twofold_one.key'];
+    await as.patch(`${PREFIX}/semantic/${owner}`, { json: { mapped_relations } });
+    expect((await ask()).status).toBe(200);
+    // Said twice, once by the table's id, it is one.
+    await mapping('twofold again', { mapped_relations: [`twofold_many.one_key=${one}.key`] });
+    expect((await ask()).status).toBe(200);
+  });
+
+  it('must end in a column of its own values, and never lead from one row to many', async () => {
+    const { ask, one, many } = await related('fan', ['fan_many.one_key = fan_one.key']);
+    expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['fan rows', 'fan label']]);
+    const { body: index } = await tableRoutes(as, one).index(['key'], true);
+    await insert(as, one, [{ label: 'a', key: 1 }]);
+    await insert(as, many, [{ one_key: 1 }, { one_key: 1 }, { one_key: 2 }]);
+    expect((await ask()).body.rows).toEqual([
+      ['a', 2],
+      [null, 1],
+    ]);
+    await metric('fan ones', { formula: 'count(*)', mapped_tables: ['fan_one'] });
+    await dimension('fan key', { mapped_columns: ['fan_many.other_key'] });
+    expect(await failure(query(as, { metrics: ['fan ones'], dimensions: ['fan key'] }))).toEqual([
+      422,
+      'SEMANTIC_QUERY_FANS_OUT',
+      ['fan ones', 'fan key'],
+    ]);
+    await tableRoutes(as, one).deleteIndex(index.id);
+    await tableRoutes(as, one).index(['key', 'label'], true);
+    expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['fan rows', 'fan label']]);
+  });
+
+  it('are followed against their direction where both ends are unique', async () => {
+    const { ask, one, many } = await related('ring', ['ring_one.key = ring_many.one_key']);
+    await tableRoutes(as, one).index(['key'], true);
+    expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['ring rows', 'ring label']]);
+    await tableRoutes(as, many).index(['one_key'], true);
+    expect((await ask()).status).toBe(200);
+    // In a circle there is a way in the direction that was declared.
+    await mapping('ring closed', { mapped_relations: ['ring_many.other_key = ring_one.key'] });
+    expect((await ask()).status).toBe(200);
+  });
+
+  it('count only while their item is active and without errors', async () => {
+    const { ask, one, owner } = await related('gone', ['gone_many.one_key = gone_one.key']);
+    await tableRoutes(as, one).index(['key'], true);
+    expect((await ask()).status).toBe(200);
+    await as.patch(`${PREFIX}/semantic/${owner}`, { json: { status: 'draft' } });
+    expect((await ask()).body.error).toBe('SEMANTIC_QUERY_UNREACHABLE');
+    const mapped_relations = ['gone_many.one_key = gone_one.key', 'gone_many.nothing = gone_one.key'];
+    await as.patch(`${PREFIX}/semantic/${owner}`, { json: { status: 'active', mapped_relations } });
+    expect((await ask()).body.error).toBe('SEMANTIC_QUERY_UNREACHABLE');
+  });
+});
