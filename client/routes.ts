@@ -127,6 +127,12 @@ export interface Routes {
   "GET /v1/company/settings": { answer: CompanySettings };
   /** Update the company's settings */
   "PUT /v1/company/settings": { body: { "require_2fa"?: boolean; "sso_only"?: boolean; "locale"?: "en" | "pt-BR" | "es" }; answer: CompanySettings };
+  /** Get the company's branding */
+  "GET /v1/company/branding": { answer: CompanyBranding };
+  /** Update the company's branding */
+  "PUT /v1/company/branding": { body: CompanyBrandingInput; answer: CompanyBranding };
+  /** Replace the company's logo */
+  "PUT /v1/company/branding/logo": { form: FormData; answer: CompanyBranding };
   /** Begin a sign-in with the company's identity provider */
   "GET /v1/auth/sso/{company_slug}/start": { params: { "company_slug": string }; query: { "redirect_uri": string | number }; answer: { "url": string; "exchange_secret": string } };
   /** Complete a sign-in with the identity provider's answer */
@@ -438,7 +444,7 @@ export interface Routes {
   /** List the parameters that an embed token can fix or allow */
   "GET /api/v1/dashboards/{id}/embed-parameter-candidates": { params: { "id": string }; answer: { "records": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "options_source": "static" | "dynamic" | null }> } };
   /** Get a shared dashboard */
-  "GET /api/v1/public/shares/{token}/resolve": { params: { "token": string }; answer: { "requires_auth": true; "company_slug": string } | { "requires_auth": false; "share_type": "link" | "embed"; "dashboard": SharedItem; "embed_options": EmbedOptions; "expires_at": string | null } };
+  "GET /api/v1/public/shares/{token}/resolve": { params: { "token": string }; answer: { "requires_auth": true; "company_slug": string } | { "requires_auth": false; "branding": Branding; "share_type": "link" | "embed"; "dashboard": SharedItem; "embed_options": EmbedOptions; "expires_at": string | null } };
   /** List the options of a filter of a shared dashboard */
   "GET /api/v1/public/shares/{token}/filters/{filter_slug}/options": { params: { "token": string; "filter_slug": string }; query?: { "search"?: string | number }; answer: FilterOptions };
   /** Execute a shared dashboard */
@@ -472,9 +478,9 @@ export interface Routes {
   /** Execute a dashboard of a context by slug */
   "POST /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/execute": { params: { "company_slug": string; "dashboard_slug": string }; body: { "parameters"?: Record<string, unknown>; "context_id"?: string }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true } };
   /** Create an embed token for a dashboard */
-  "POST /api/v1/embed/dashboards/{id}": { params: { "id": string }; body: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "allowed_origins"?: Array<string>; "viewer"?: Viewer; "expires_in"?: number }; answer: Embed };
+  "POST /api/v1/embed/dashboards/{id}": { params: { "id": string }; body: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "allowed_origins"?: Array<string>; "viewer"?: Viewer; "theme"?: { "name"?: string; "primary_color"?: string; "background"?: string; "text_color"?: string; "font"?: "system" | "serif" | "mono"; "radius"?: number; "chart_palette"?: Array<string> }; "locale"?: "en" | "pt-BR" | "es"; "expires_in"?: number }; answer: Embed };
   /** Create an embed token for a visualization */
-  "POST /api/v1/embed/visualizations/{id}": { params: { "id": string }; body: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "allowed_origins"?: Array<string>; "viewer"?: Viewer; "expires_in"?: number }; answer: Embed };
+  "POST /api/v1/embed/visualizations/{id}": { params: { "id": string }; body: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "allowed_origins"?: Array<string>; "viewer"?: Viewer; "theme"?: { "name"?: string; "primary_color"?: string; "background"?: string; "text_color"?: string; "font"?: "system" | "serif" | "mono"; "radius"?: number; "chart_palette"?: Array<string> }; "locale"?: "en" | "pt-BR" | "es"; "expires_in"?: number }; answer: Embed };
   /** Revoke embed tokens */
   "POST /api/v1/embed/revoke": { body: { "token_id"?: string; "dashboard_id"?: string; "visualization_id"?: string; "viewer_id"?: string }; answer: undefined };
   /** Rotate the embed key */
@@ -486,13 +492,13 @@ export interface Routes {
   /** Delete a signing key for embeds */
   "DELETE /api/v1/embed/signing-keys/{id}": { params: { "id": string }; answer: undefined };
   /** Get an embedded dashboard */
-  "GET /api/embed/d/{token}/info": { params: { "token": string }; answer: { "requires_auth": false; "embed_options": EmbedOptions; "expires_at": string; "dashboard": SharedItem } };
+  "GET /api/embed/d/{token}/info": { params: { "token": string }; answer: { "requires_auth": false; "branding": Branding; "embed_options": EmbedOptions; "expires_at": string; "dashboard": SharedItem } };
   /** List the options of a filter of an embedded dashboard */
   "GET /api/embed/d/{token}/filters/{filter_slug}/options": { params: { "token": string; "filter_slug": string }; query?: { "search"?: string | number }; answer: FilterOptions };
   /** Execute an embedded dashboard */
   "POST /api/embed/d/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true } };
   /** Get an embedded visualization */
-  "GET /api/embed/v/{token}/info": { params: { "token": string }; answer: { "requires_auth": false; "embed_options": EmbedOptions; "expires_at": string; "visualization": SharedItem } };
+  "GET /api/embed/v/{token}/info": { params: { "token": string }; answer: { "requires_auth": false; "branding": Branding; "embed_options": EmbedOptions; "expires_at": string; "visualization": SharedItem } };
   /** Execute an embedded visualization */
   "POST /api/embed/v/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "result": ExecuteResult; "as_of"?: string; "waking"?: true } };
   /** List share events */
@@ -501,6 +507,8 @@ export interface Routes {
   "GET /api/v1/share-events/{id}": { params: { "id": string }; answer: ShareEvent };
   /** Get share analytics */
   "GET /api/v1/share-analytics": { query?: { "target_type"?: "dashboard" | "visualization"; "share_id"?: string | number; "share_context_id"?: string | number; "from"?: string | number; "to"?: string | number; "interval"?: "hour" | "day" | "week" }; answer: ShareAnalytics };
+  /** Get a logo */
+  "GET /api/v1/public/logos/{company_id}/{logo_id}": { params: { "company_id": string; "logo_id": string }; answer: string };
   /** Show the page of an embedded dashboard */
   "GET /embed/d/{token}": { params: { "token": string }; answer: string };
   /** Show the page of an embedded visualization */
@@ -512,6 +520,8 @@ export interface Routes {
 }
 
 export type idempotencyKey = string;
+
+export type CompanyBrandingInput = { "name"?: string | null; "primary_color"?: string | null; "background"?: string | null; "text_color"?: string | null; "font"?: "system" | "serif" | "mono" | null; "radius"?: number | null; "chart_palette"?: Array<string> | null; "logo_url"?: null };
 
 export type OidcConfigurationInput = { "type": "oidc"; "issuer": string; "client_id": string; "client_secret"?: string; "redirect_uris": Array<string>; "jit_provisioning"?: boolean };
 
@@ -625,6 +635,8 @@ export type Session = { "_id": string; "created_at": string; "last_used_at": str
 
 export type CompanySettings = { "require_2fa": boolean; "sso_only": boolean; "locale": "en" | "pt-BR" | "es" };
 
+export type CompanyBranding = { "name": string | null; "primary_color": string | null; "background": string | null; "text_color": string | null; "font": "system" | "serif" | "mono" | null; "radius": number | null; "chart_palette": Array<string> | null; "logo_url": string | null };
+
 export type SsoConfiguration = OidcConfiguration | SamlConfiguration;
 
 export type OidcConfiguration = { "type": "oidc"; "issuer": string; "client_id": string; "redirect_uris": Array<string>; "jit_provisioning": boolean; "callback_url": string; "created_at": string; "updated_at": string };
@@ -700,6 +712,8 @@ export type ShareMember = { "id": string; "member_type": "internal_user" | "grou
 export type DashboardShare = { "id": string; "dashboard_id": string; "name": string; "share_type": "link" | "embed"; "share_context_id": string | null; "requires_auth": boolean; "expires_at": string | null; "embed_options": EmbedOptions; "share_filter_policies": Array<FilterPolicyOutput>; "status": "active" | "revoked" | "expired"; "token"?: string; "url"?: string; "created_by": string; "created_at": string; "updated_at": string; "last_accessed_at": string | null; "view_count": number };
 
 export type EmbedOptions = { "allowed_origins": Array<string>; "hide_header": boolean; "hide_controls": boolean };
+
+export type Branding = { "name"?: string; "primary_color"?: string; "background"?: string; "text_color"?: string; "font"?: "system" | "serif" | "mono"; "radius"?: number; "chart_palette"?: Array<string>; "logo_url"?: string };
 
 export type SharedItem = { "id": string; "name": string; "slug": string; "description": string; "layout": Array<{ "visualization_id": string; "x": number; "y": number; "w": number; "h": number }>; "filters": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean }>; "charts": Array<{ "visualization_id": string; "name": string; "description": string; "chart": unknown }> };
 

@@ -18,7 +18,9 @@ import { surfaceOf, unmatched } from './http/unmatched.ts';
 import { keepAuditRecord } from './jobs/audit-queue.ts';
 import { accountEndpoints } from './modules/accounts/routes.organization.ts';
 import { auditEndpoints } from './modules/audit/routes.organization.ts';
+import { brandingEndpoints } from './modules/companies/routes.branding.console.ts';
 import { companySettingsEndpoints } from './modules/companies/routes.console.ts';
+import { logoEndpoints } from './modules/companies/routes.public.sharing.ts';
 import { dashboardEndpoints } from './modules/dashboards/routes.console.ts';
 import { openResultToken } from './modules/data-api/link.ts';
 import { vizApiEndpoints } from './modules/data-api/routes.console.ts';
@@ -27,7 +29,7 @@ import { dataEndpoints } from './modules/data-api/routes.organization.ts';
 import { publicEmbedEndpoints } from './modules/embeds/routes.public.sharing.ts';
 import { embedEndpoints } from './modules/embeds/routes.sharing.ts';
 import { signingKeyEndpoints } from './modules/embeds/routes.signing-keys.sharing.ts';
-import { frameAncestorsOf as embedFrames } from './modules/embeds/service.ts';
+import { pageOfEmbed } from './modules/embeds/service.ts';
 import { openEmbedToken } from './modules/embeds/token.ts';
 import { consoleGroupEndpoints } from './modules/groups/routes.console.ts';
 import { groupMemberEndpoints } from './modules/groups/routes.members.organization.ts';
@@ -64,7 +66,7 @@ import { shareContextEndpoints } from './modules/share-contexts/routes.sharing.t
 import { sharePortalEndpoints } from './modules/share-portal/routes.sharing.ts';
 import { publicShareEndpoints } from './modules/shares/routes.public.sharing.ts';
 import { shareEndpoints } from './modules/shares/routes.sharing.ts';
-import { openShareToken, frameAncestorsOf as shareFrames } from './modules/shares/token.ts';
+import { openShareToken, pageOfShare } from './modules/shares/token.ts';
 import { signInEndpoints } from './modules/sign-in/routes.console.ts';
 import { passwordlessEndpoints } from './modules/sign-in/routes.passwordless.console.ts';
 import { secondFactorEndpoints } from './modules/sign-in/routes.second-factor.console.ts';
@@ -105,6 +107,7 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...secondFactorEndpoints,
       ...sessionEndpoints,
       ...companySettingsEndpoints,
+      ...brandingEndpoints,
       ...singleSignOnEndpoints,
       ...socialSignInEndpoints,
       ...invitationEndpoints,
@@ -154,7 +157,8 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...signingKeyEndpoints,
       ...publicEmbedEndpoints,
       ...shareActivityEndpoints,
-      ...pageEndpoints({ ofEmbed: embedFrames, ofShare: shareFrames }),
+      ...logoEndpoints,
+      ...pageEndpoints({ ofEmbed: pageOfEmbed, ofShare: pageOfShare }),
     ],
   },
 ];

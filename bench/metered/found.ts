@@ -32,6 +32,8 @@ export async function foundCompany(env: Bindings, execution: ExecutionContext, s
       require2fa: false,
       ssoOnly: false,
       locale: 'en' as const,
+      branding: {},
+      logo: null,
       createdAt: now,
       updatedAt: now,
     };

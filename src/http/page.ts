@@ -1,5 +1,5 @@
 import { acceptedLocale, type Locale, localeOf, STANDARD_LOCALE } from '../kernel/locales.ts';
-import type { FrameAncestors } from '../kernel/viewing.ts';
+import type { FrameAncestors, ViewBranding } from '../kernel/viewing.ts';
 
 /** The pages that `src/web` builds. */
 export type PageName = 'view' | 'portal' | 'docs';
@@ -8,6 +8,8 @@ export type PageName = 'view' | 'portal' | 'docs';
 export interface Served {
   frames: FrameAncestors;
   locale: Locale;
+  /** Where the page wears a brand before it asks for anything. */
+  branding?: ViewBranding;
 }
 
 /**
@@ -23,10 +25,14 @@ export function pageLocale({ url, headers }: Request, ofToken?: Locale): Locale 
  * no address that holds a token is passed on, and no cache that others share keeps it.
  * @param assets the binding that holds what `src/web/build.ts` wrote
  */
-export async function pageResponse(assets: Fetcher, name: PageName, { frames, locale }: Served): Promise<Response> {
+export async function pageResponse(
+  assets: Fetcher,
+  name: PageName,
+  { frames, locale, branding }: Served,
+): Promise<Response> {
   const page = await assets.fetch(`https://assets.invalid/pages/${name}.${locale}.html`);
   if (!page.ok) throw new Error(`The page ${name} in ${locale} is not among the assets (${page.status}).`);
-  return new Response(page.body, {
+  return new Response(withBranding(await page.text(), branding), {
     headers: {
       'Content-Type': 'text/html; charset=utf-8',
       'Content-Language': locale,
@@ -39,6 +45,14 @@ export async function pageResponse(assets: Fetcher, name: PageName, { frames, lo
     },
   });
 }
+
+/** Puts a brand into a page, as data that is no script. */
+const withBranding = (html: string, branding: ViewBranding | undefined): string =>
+  html.replace('<!--branding-->', () =>
+    branding
+      ? `<script type="application/json" id="branding">${JSON.stringify(branding).replaceAll('<', '\\u003c')}</script>`
+      : '',
+  );
 
 /** An origin as CSP can name it: no separator that would end the directive, no wildcard. */
 const ORIGIN = /^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$|^https?:\/\/\[[0-9a-f:]+\](:\d{1,5})?$/i;

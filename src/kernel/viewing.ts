@@ -1,3 +1,4 @@
+import type { Branding } from './branding.ts';
 import type { ParameterKind } from './parameters.ts';
 
 /** What a viewer's page is given of a dashboard or visualization, and how results come back. JSON, as it travels. */
@@ -53,11 +54,17 @@ export interface EmbedOptions {
   hide_controls?: boolean;
 }
 
+/** What a page wears. */
+export interface ViewBranding extends Branding {
+  logo_url?: string;
+}
+
 /** What a token opens: the answers of resolve and embed info. */
 export type TokenView =
   | { requires_auth: true; company_slug: string }
   | {
       requires_auth: false;
+      branding: ViewBranding;
       dashboard?: SharedItemView;
       visualization?: SharedItemView;
       embed_options?: EmbedOptions | null;

@@ -25,9 +25,10 @@ const PERMANENT = new Set([
 /** Sends through Cloudflare's `send_email` binding. */
 export function cloudflareMailer(binding: SendEmail, sender: Sender): Mailer {
   return {
-    async send(mail) {
+    async send({ pictures = [], ...mail }) {
+      const attachments = pictures.map((picture) => ({ disposition: 'inline' as const, ...picture }));
       try {
-        await binding.send({ from: sender, ...mail });
+        await binding.send({ from: sender, ...mail, ...(attachments.length > 0 && { attachments }) });
       } catch (error) {
         const code = (error as { code?: unknown } | null)?.code;
         if (typeof code !== 'string') throw error;

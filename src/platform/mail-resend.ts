@@ -19,7 +19,13 @@ export interface ResendSettings {
 export function resendMailer({ baseUrl, apiKey, sender }: ResendSettings): Mailer {
   const from = sender.name === '' ? sender.email : `${sender.name} <${sender.email}>`;
   return {
-    async send({ to, subject, text, html }: Mail) {
+    async send({ to, subject, text, html, pictures = [] }: Mail) {
+      const attachments = pictures.map(({ contentId, filename, type, content }) => ({
+        filename,
+        content: Buffer.from(content).toString('base64'),
+        content_type: type,
+        content_id: contentId,
+      }));
       const response = await fetch(`${baseUrl}/emails`, {
         method: 'POST',
         headers: {
@@ -28,7 +34,7 @@ export function resendMailer({ baseUrl, apiKey, sender }: ResendSettings): Maile
           // Resend refuses requests without one.
           'user-agent': 'data-console',
         },
-        body: JSON.stringify({ from, to: [to], subject, text, html }),
+        body: JSON.stringify({ from, to: [to], subject, text, html, ...(attachments.length > 0 && { attachments }) }),
         redirect: 'manual',
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });

@@ -1,9 +1,18 @@
+/** A picture that the HTML shows as `cid:{contentId}`: mails load nothing from elsewhere. */
+export interface InlinePicture {
+  contentId: string;
+  filename: string;
+  type: string;
+  content: Uint8Array<ArrayBuffer>;
+}
+
 /** Always both in plain text and in HTML. */
 export interface Mail {
   to: string;
   subject: string;
   text: string;
   html: string;
+  pictures?: InlinePicture[];
 }
 
 export interface Mailer {

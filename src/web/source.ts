@@ -3,6 +3,7 @@ import type {
   SharedItemView,
   TokenView,
   ViewAnswer,
+  ViewBranding,
   ViewOptions,
   ViewResult,
 } from '../kernel/viewing.ts';
@@ -12,7 +13,7 @@ import type { ParameterValues } from './values.ts';
 
 /** The content of a page, or who must sign in first. */
 export type Opened =
-  | { kind: 'subject'; subject: SharedItemView; options: EmbedOptions }
+  | { kind: 'subject'; subject: SharedItemView; options: EmbedOptions; branding: ViewBranding }
   | { kind: 'sign_in'; companySlug: string };
 
 /** Results, and when they were computed if there are new ones in a moment. */
@@ -36,7 +37,7 @@ function tokenSource(base: string, info: 'info' | 'resolve'): Source {
       if (view.requires_auth) return { kind: 'sign_in', companySlug: view.company_slug };
       const subject = view.dashboard ?? view.visualization;
       if (!subject) throw new ApiProblem(200, 'UNKNOWN', TEXTS.broken);
-      return { kind: 'subject', subject, options: view.embed_options ?? {} };
+      return { kind: 'subject', subject, options: view.embed_options ?? {}, branding: view.branding };
     },
     options: (slug, search, signal) => call(`${base}/filters/${optionsPath(slug, search)}`, { signal }),
     execute: async (parameters, signal) => executedOf(await call(`${base}/execute`, { body: { parameters }, signal })),

@@ -8,7 +8,13 @@ const described = operations(description);
 const keyOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`;
 
 /** Pages that people open, and the description's own neighbours: routes that the table of the contract does not list. */
-const PAGES = ['GET /embed/d/{token}', 'GET /embed/v/{token}', 'GET /p/{token}', 'GET /portal/{company_slug}'];
+const PAGES = [
+  'GET /embed/d/{token}',
+  'GET /embed/v/{token}',
+  'GET /p/{token}',
+  'GET /portal/{company_slug}',
+  'GET /api/v1/public/logos/{company_id}/{logo_id}',
+];
 
 /** Needs no token; but the session of one that is sent ends. */
 const LEAVING = ['POST /api/v1/share-auth/logout'];

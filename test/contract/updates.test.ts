@@ -91,6 +91,7 @@ const CASES: Record<string, () => Promise<Case>> = {
   },
   'PUT /v1/company/settings': async () =>
     console('/v1/company/settings', 'companies', { require_2fa: true }, { locale: 'pt-BR' }),
+  'PUT /v1/company/branding': async () => console('/v1/company/branding', 'companies', { radius: 3 }, { font: 'mono' }),
   'PUT /v1/visualizations/{id}': async () => {
     const { _id } = await aVisualization(company.as, 'SELECT 1');
     return console(`/v1/visualizations/${_id}`, 'visualizations', ...TEXTS);
@@ -172,6 +173,7 @@ const WHOLE = new Set([
   'PUT /v1/auth/social/config',
   'PUT /v1/viz-api-endpoints/{id}',
   'PUT /v1/auth/sso/config',
+  'PUT /v1/company/branding/logo',
   `PUT ${KNOWLEDGE}/business-domains`,
 ]);
 

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
 import { call } from '../support/api.ts';
 import { invite } from '../support/invite.ts';
 import { mailTo } from '../support/mail.ts';
@@ -17,6 +18,28 @@ const inSpanish = (email: string, subject: RegExp) => {
   expect(mail.text).toMatch(/^Hola/);
   expect(mail.html).toContain('<html lang="es">');
 };
+
+describe("a mail wears the company's brand", () => {
+  it('with its name and its logo, which is attached', async () => {
+    const branded = await aCompany();
+    await must(branded.as.put('/v1/company/branding', { json: { name: 'Aves & Cia', primary_color: '#7a1f3d' } }));
+    await must(branded.as.put('/v1/company/branding/logo', { body: bytesOf(PICTURES.jpeg) }));
+    const { email } = await aUser(branded);
+    const request = () =>
+      must(call('POST', '/v1/auth/passwordless/request', { json: { company_slug: branded.slug, email } }));
+    await request();
+    const { subject, html } = mailTo(email);
+    const attachments = () =>
+      (mailTo(email) as unknown as { attachments?: { contentId: string; type: string }[] }).attachments;
+    expect(subject).toBe('Your sign-in code for Aves & Cia');
+    expect(html).toContain('src="cid:logo" alt="Aves &amp; Cia"');
+    expect(attachments()).toMatchObject([{ disposition: 'inline', contentId: 'logo', type: 'image/jpeg' }]);
+    // Some mail programs do not show a WebP.
+    await must(branded.as.put('/v1/company/branding/logo', { body: bytesOf(PICTURES.webp) }));
+    await request();
+    expect([attachments(), mailTo(email).html.includes('cid:')]).toEqual([undefined, false]);
+  });
+});
 
 describe("a mail is in the company's language", () => {
   it('with a code to sign in', async () => {

@@ -4,6 +4,7 @@ import { configOf } from '../../src/config.ts';
 import { type Mail, type Mailer, MailRefused, parseSender } from '../../src/platform/mail.ts';
 import { cloudflareMailer } from '../../src/platform/mail-cloudflare.ts';
 import { resendMailer } from '../../src/platform/mail-resend.ts';
+import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
 import { call } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { codeIn, mailsTo, whileMailIsRefused } from '../support/mail.ts';
@@ -35,6 +36,14 @@ describe('a mail service with Resend’s API', () => {
   it('receives the mail unchanged', async () => {
     await resend().send(mail('ina@example.com'));
     expect(await taken('ina@example.com')).toEqual([{ from: FROM, ...mail(''), to: ['ina@example.com'] }]);
+  });
+
+  it('receives the pictures that a mail shows', async () => {
+    const picture = { contentId: 'logo', filename: 'logo.png', type: 'image/png', content: bytesOf(PICTURES.png) };
+    await resend().send({ ...mail('picture@example.com'), pictures: [picture] });
+    expect((await taken('picture@example.com'))[0]).toMatchObject({
+      attachments: [{ content_id: 'logo', filename: 'logo.png', content_type: 'image/png', content: PICTURES.png }],
+    });
   });
 
   it('receives a bare address as sender', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NoticeEvent } from '../../src/db/schema/mails.ts';
 import { LOCALES, type Locale } from '../../src/kernel/locales.ts';
+import type { MailLook } from '../../src/modules/mails/look.ts';
 import { nameInMail } from '../../src/modules/mails/names.ts';
 import {
   invitationMail,
@@ -12,6 +13,7 @@ import {
   signInCodeMail,
 } from '../../src/modules/mails/texts.ts';
 import { MAIL_TEXTS } from '../../src/texts/mails/languages.ts';
+import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
 
 const receiver = { to: 'ina@example.com', name: 'Ina' };
 const url = 'https://console.test/x?token=abc';
@@ -109,6 +111,47 @@ describe('a mail in another language', () => {
     expect(one('en')).toContain('for 1 minute.');
     expect(one('pt-BR')).toContain('por 1 minuto.');
     expect(one('es')).toContain('durante 1 minuto.');
+  });
+});
+
+describe('a mail of a company with a brand', () => {
+  const look: MailLook = {
+    name: 'Aves <Cia>',
+    primary_color: '#ffd166',
+    background: '#101820',
+    text_color: '#f4f4f4',
+    font: 'serif',
+    radius: 3,
+  };
+  const logo = { type: 'image/png', width: 896, height: 96, bytes: bytesOf(PICTURES.png) } as const;
+  const dressed = (more: MailLook) =>
+    invitationMail({ ...receiver, inviter: 'Olga', url, days: 7, company: { name: 'Acme', locale: 'en', look: more } });
+
+  it('has its colours, its font and its name, all within its elements', () => {
+    const { html, text, pictures } = dressed(look);
+    expect(html).toContain('background-color: #101820');
+    expect(html).toContain('color: #f4f4f4');
+    // The label of the button can be read on it.
+    expect(html).toMatch(/border-radius: 3px; background-color: #ffd166; color: #000000/);
+    expect(html).toContain('Georgia');
+    expect(html).toContain('>Aves &lt;Cia&gt;</p>');
+    expect(html).not.toMatch(/<style|<script|<link/);
+    expect(pictures).toBeUndefined();
+    expect(text).toBe(dressed({}).text);
+  });
+
+  it('brings its logo along, and loads nothing from elsewhere', () => {
+    const { html, pictures } = dressed({ ...look, logo });
+    expect(html).toContain('<img src="cid:logo" alt="Aves &lt;Cia&gt;" width="224" height="24"');
+    expect(pictures).toEqual([{ contentId: 'logo', filename: 'logo.png', type: 'image/png', content: logo.bytes }]);
+    expect([...html.matchAll(/src="([^"]*)"/g)].map(([, source]) => source)).toEqual(['cid:logo']);
+    expect(html).not.toMatch(/url\(|background=|srcset/);
+  });
+
+  it('leaves day and night to the mail program where it has no colours of its own', () => {
+    expect(dressed({ font: 'mono', primary_color: '#063970' }).html).not.toMatch(
+      /background-color: #ffffff|; color: #172033/,
+    );
   });
 });
 

@@ -29,6 +29,7 @@ describe('what a link answers', () => {
       200,
       {
         requires_auth: false,
+        branding: {},
         share_type: 'link',
         dashboard: {
           id,

@@ -1,6 +1,16 @@
 import { sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { Branding } from '../../kernel/branding.ts';
 import { LOCALES } from '../../kernel/locales.ts';
-import { flag, id, timestamps } from '../columns.ts';
+import { flag, id, json, timestamps } from '../columns.ts';
+
+/** A company's logo; the picture itself is in R2. */
+export interface Logo {
+  /** Another one with each upload. */
+  id: string;
+  type: 'image/png' | 'image/jpeg' | 'image/webp';
+  width: number;
+  height: number;
+}
 
 /** The tenants. Organization (documents 1) and company (documents 2 and 3) are both this. */
 export const companies = sqliteTable(
@@ -14,6 +24,8 @@ export const companies = sqliteTable(
     /** Everybody but the owner comes by the company's identity provider. */
     ssoOnly: flag('sso_only').notNull().default(false),
     locale: text('locale', { enum: LOCALES }).notNull().default('en'),
+    branding: json<Branding>('branding').notNull().default({}),
+    logo: json<Logo>('logo'),
     ...timestamps(),
   },
   (table) => [uniqueIndex('companies_slug').on(table.slug)],

@@ -11,3 +11,17 @@ export const companySlugTaken = defineFailure('company.slug_taken', {
   detail: { message: 'This slug is taken.', field: 'slug', reason: 'taken' },
   says: { organization: 'AlreadyExists' },
 });
+
+export const logoNotFound = defineFailure('company.logo_not_found', {
+  kind: 'missing',
+  detail: { message: 'There is no such picture.' },
+  says: { sharing: 'NOT_FOUND' },
+});
+
+export const MAX_LOGO_BYTES = 256 * 1024;
+
+export const logoTooLarge = defineFailure('company.logo_too_large', {
+  kind: 'too_large',
+  detail: { message: 'A logo has at most 256 KiB.', limit: MAX_LOGO_BYTES },
+  says: { console: 'PAYLOAD_TOO_LARGE' },
+});

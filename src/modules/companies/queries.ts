@@ -6,4 +6,7 @@ import type { Locale } from '../../kernel/locales.ts';
 export const MAILED_COMPANY = {
   name: sql<string>`${companies.name}`.as('company_name'),
   locale: sql<Locale>`${companies.locale}`.as('company_locale'),
+  id: sql<string>`${companies.id}`.as('mailed_company_id'),
+  branding: companies.branding,
+  logo: companies.logo,
 };

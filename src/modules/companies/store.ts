@@ -1,6 +1,7 @@
-import { eq } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { companies } from '../../db/schema/companies.ts';
+import { companies, type Logo } from '../../db/schema/companies.ts';
+import type { Branding } from '../../kernel/branding.ts';
 
 export type Company = typeof companies.$inferSelect;
 
@@ -18,6 +19,17 @@ export const updateSettings = (
     .set({ ...changes, updatedAt: now })
     .where(eq(companies.id, id))
     .returning();
+
+/** Changes a company's brand, unless that is another than `before` by now. */
+export const updateBranding = (db: ControlDb, id: string, before: Branding, branding: Branding, now: number) =>
+  db
+    .update(companies)
+    .set({ branding, updatedAt: now })
+    .where(and(eq(companies.id, id), eq(companies.branding, before)))
+    .returning();
+
+export const updateLogo = (db: ControlDb, id: string, logo: Logo | null, now: number) =>
+  db.update(companies).set({ logo, updatedAt: now }).where(eq(companies.id, id)).returning();
 
 export const selectCompanyBySlug = (db: ControlDb, slug: string) =>
   db.select().from(companies).where(eq(companies.slug, slug));

@@ -1,7 +1,9 @@
 import { errors, SignJWT } from 'jose';
 import { invalidToken } from '../../access/failures.ts';
 import type { Context } from '../../context.ts';
+import type { Branding } from '../../kernel/branding.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
+import type { Locale } from '../../kernel/locales.ts';
 import type { EmbedTerms } from '../../kernel/sharing-terms.ts';
 import type { Viewer, ViewerAttributes } from '../../kernel/viewer-attributes.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
@@ -33,6 +35,10 @@ export interface EmbedClaims {
   viewer: Viewer | null;
   /** Origins whose pages may use it; none are named where all may. */
   allowedOrigins: readonly string[];
+  /** Goes before the company's brand, member by member. */
+  theme?: Branding | undefined;
+  /** Of the page. */
+  locale?: Locale | undefined;
   /** Our key of the company, at a number of rotations; or one of the company's own. */
   signedWith: { rotations: number } | { keyId: string };
   /** When it was made, in milliseconds since the epoch. */
@@ -53,6 +59,8 @@ interface Payload {
   req?: string[];
   org?: string[];
   vwr?: { id: string; atr: ViewerAttributes };
+  thm?: Branding;
+  loc?: Locale;
   /** Seconds, with a fraction: what is ended is what was made before a moment, not within its second. */
   iat: number;
   exp: number;
@@ -64,7 +72,7 @@ export type OwnClaims = EmbedClaims & { signedWith: { rotations: number } };
 /** Signs a token with these claims, with the company's key. */
 export async function signEmbed(ctx: Context, claims: OwnClaims): Promise<string> {
   const { version, secret } = newestSecret(ctx.config.EMBED_SECRETS);
-  const { companyId, target, terms, allowedOrigins, viewer } = claims;
+  const { companyId, target, terms, allowedOrigins, viewer, theme, locale } = claims;
   const { rotations } = claims.signedWith;
   const key = await embedKey(secret, { companyId, rotations });
   const payload: Omit<Payload, 'iat' | 'exp'> = {
@@ -78,6 +86,8 @@ export async function signEmbed(ctx: Context, claims: OwnClaims): Promise<string
     ...(terms.required.length > 0 && { req: [...terms.required] }),
     ...(allowedOrigins.length > 0 && { org: [...allowedOrigins] }),
     ...(viewer && { vwr: { id: viewer.id, atr: viewer.attributes } }),
+    ...(theme && { thm: theme }),
+    ...(locale && { loc: locale }),
   };
   return new SignJWT({ ...payload })
     .setProtectedHeader({ alg: ALGORITHM, kid: String(version), typ: 'JWT' })
@@ -134,6 +144,8 @@ const claimsOf = (payload: Payload): OwnClaims => ({
   terms: { fixed: payload.fix ?? {}, allowed: payload.alw ?? [], required: payload.req ?? [] },
   allowedOrigins: payload.org ?? [],
   viewer: payload.vwr ? { id: payload.vwr.id, attributes: payload.vwr.atr } : null,
+  theme: payload.thm,
+  locale: payload.loc,
   signedWith: { rotations: payload.rot },
   madeAt: Math.round(payload.iat * 1000),
   expiresAt: payload.exp * 1000,

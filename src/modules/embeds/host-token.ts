@@ -4,6 +4,7 @@ import { invalidToken } from '../../access/failures.ts';
 import type { Context } from '../../context.ts';
 import { theme } from '../../kernel/branding-fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
+import { localeOf } from '../../kernel/locales.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { ALGORITHM, AUDIENCE, type EmbedClaims, MAX_TOKEN_LENGTH } from './claims.ts';
@@ -78,6 +79,8 @@ export async function readHostToken(token: string): Promise<HostToken | undefine
       terms: { fixed: terms.fixed_params, allowed: terms.allowed_params, required: terms.required_params },
       allowedOrigins: terms.allowed_origins,
       viewer: terms.viewer ?? null,
+      theme: terms.theme,
+      locale: localeOf(terms.locale),
       signedWith: { keyId },
       madeAt: Math.floor(iat * 1000),
       expiresAt: Math.floor(exp * 1000),

@@ -3,6 +3,7 @@ import type { Principal } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { endpointFor, ok, prepared } from '../../http/endpoint.ts';
 import { executeBody, isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { brandingView, viewBranding } from '../companies/views.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { executionFailures, optionFailures, originNotAllowed } from '../viewing/failures.ts';
 import {
@@ -25,12 +26,18 @@ const visualizationToken = { token: 'embed-visualization' } as const;
 const dashboardFailures = [invalidToken, originNotAllowed, dashboardNotFound];
 const visualizationFailures = [invalidToken, originNotAllowed, visualizationNotFound];
 
-const fields = { requires_auth: z.literal(false), embed_options: embedOptionsView, expires_at: timestamp };
+const fields = {
+  requires_auth: z.literal(false),
+  branding: brandingView,
+  embed_options: embedOptionsView,
+  expires_at: timestamp,
+};
 const dashboardInfo = z.object({ ...fields, dashboard: sharedItemView });
 const visualizationInfo = z.object({ ...fields, visualization: sharedItemView });
 
-const infoOf = (opened: OpenedEmbed) => ({
+const infoOf = (baseUrl: string, opened: OpenedEmbed) => ({
   requires_auth: false as const,
+  branding: viewBranding(baseUrl, opened.brand, opened.claims.theme),
   embed_options: {
     allowed_origins: [...opened.claims.allowedOrigins],
     hide_header: false,
@@ -52,7 +59,7 @@ export const publicEmbedEndpoints = [
       returns: ok(dashboardInfo),
       fails: [...dashboardFailures],
     },
-    ({ ctx: { actor } }) => ({ ...infoOf(actor.opened), dashboard: itemOf(actor.opened) }),
+    ({ ctx: { actor, baseUrl } }) => ({ ...infoOf(baseUrl, actor.opened), dashboard: itemOf(actor.opened) }),
   ),
   dashboardEndpoint(
     {
@@ -93,7 +100,7 @@ export const publicEmbedEndpoints = [
       returns: ok(visualizationInfo),
       fails: [...visualizationFailures],
     },
-    ({ ctx: { actor } }) => ({ ...infoOf(actor.opened), visualization: itemOf(actor.opened) }),
+    ({ ctx: { actor, baseUrl } }) => ({ ...infoOf(baseUrl, actor.opened), visualization: itemOf(actor.opened) }),
   ),
   visualizationEndpoint(
     {

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/sharing.ts';
+import { theme } from '../../kernel/branding-fields.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { LOCALES } from '../../kernel/locales.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { MAX_LIFETIME_SECONDS } from './claims.ts';
@@ -16,6 +18,8 @@ const DEFAULT_SECONDS = 3600;
 const newEmbed = z
   .object({
     ...embedFields,
+    theme: theme.optional().meta({ description: "Goes before the company's branding, member by member." }),
+    locale: z.enum(LOCALES).optional().meta({ description: 'Of the page, unless its address names another.' }),
     expires_in: z.int().min(MIN_SECONDS).max(MAX_LIFETIME_SECONDS).default(DEFAULT_SECONDS).meta({
       description: 'Seconds.',
     }),
@@ -26,6 +30,8 @@ const newEmbed = z
       expiresIn: body.expires_in,
       allowedOrigins: body.allowed_origins,
       viewer: body.viewer ?? null,
+      theme: body.theme,
+      locale: body.locale,
     }),
   );
 

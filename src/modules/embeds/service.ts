@@ -1,8 +1,10 @@
 import type { PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
+import type { Branding } from '../../kernel/branding.ts';
 import { ExactNumber } from '../../kernel/exact-json.ts';
 import { invalid } from '../../kernel/failure.ts';
+import type { Locale } from '../../kernel/locales.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import type { EmbedTerms } from '../../kernel/sharing-terms.ts';
 import { embedProblems } from '../../kernel/sharing-terms.ts';
@@ -17,7 +19,7 @@ import { tokenIdFor } from './token-id.ts';
 
 export { purgeRevocations } from './revocation.ts';
 export { reencryptSigningSecrets } from './signing-keys.ts';
-export { frameAncestorsOf } from './token.ts';
+export { pageOfEmbed } from './token.ts';
 
 /** What an embed may do, and for how long. */
 export interface NewEmbed {
@@ -26,6 +28,8 @@ export interface NewEmbed {
   expiresIn: number;
   allowedOrigins: string[];
   viewer: Viewer | null;
+  theme: Branding | undefined;
+  locale: Locale | undefined;
 }
 
 /** A token with its id, the page to show in a frame, and when both end (ms). */
@@ -75,6 +79,8 @@ async function tryGenerateEmbed(
     terms,
     allowedOrigins: wanted.allowedOrigins,
     viewer,
+    theme: wanted.theme,
+    locale: wanted.locale,
     signedWith: { rotations: key?.rotations ?? 0 },
     // What is made after tokens were ended is not among them, whatever this machine's clock says.
     madeAt: Math.max(ctx.now(), (revoked?.revokedAt ?? 0) + 1),

@@ -2,12 +2,15 @@ import type { ViewerActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
 import type { Context, OpenToken } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
+import type { Branding } from '../../kernel/branding.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
+import type { Locale } from '../../kernel/locales.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
 import { embedProblems } from '../../kernel/sharing-terms.ts';
 import type { FrameAncestors } from '../../kernel/viewing.ts';
+import { type Brand, selectCompany } from '../companies/service.ts';
 import { recordShareEvent } from '../share-activity/service.ts';
 import {
   dashboardReads,
@@ -32,6 +35,8 @@ import { selectRevokedAt, selectRotations } from './store.ts';
 export interface OpenedEmbed<E extends SharedItem = SharedItem> {
   claims: EmbedClaims;
   item: E;
+  /** Of the company. */
+  brand: Brand;
 }
 
 /** Whoever holds an embed token. */
@@ -88,6 +93,7 @@ async function readShown({ db }: Context, claims: EmbedClaims, keyId = '') {
     signingKey: selectSigningKey(db, companyId, keyId),
     rotations: selectRotations(db, companyId),
     revoked: selectRevokedAt(db, companyId, subjectsOf(claims)),
+    company: selectCompany(db, companyId),
   };
   if (target.type === 'visualization') {
     const found = await readTogether(db, { ...validity, visualization: selectVisualization(db, companyId, target.id) });
@@ -100,6 +106,7 @@ async function readShown({ db }: Context, claims: EmbedClaims, keyId = '') {
 interface Shown {
   rotations: { rotations: number }[];
   revoked: { revokedAt: number | null }[];
+  company: Brand[];
   item(): SharedItem;
 }
 
@@ -107,13 +114,13 @@ interface Shown {
 function viewerOf(
   ctx: Context,
   claims: EmbedClaims,
-  { rotations: [key], revoked: [revoked], item }: Shown,
+  { rotations: [key], revoked: [revoked], company: [brand], item }: Shown,
 ): EmbedViewer {
   const { companyId, countedAs: tokenId, allowedOrigins, madeAt, signedWith } = claims;
   const isRotated = 'rotations' in signedWith && (key?.rotations ?? 0) !== signedWith.rotations;
   const isRevoked = madeAt <= (revoked?.revokedAt ?? Number.NEGATIVE_INFINITY);
-  if (isRotated || isRevoked) throw invalidToken();
-  const opened = { claims, item: item() };
+  if (isRotated || isRevoked || !brand) throw invalidToken();
+  const opened = { claims, item: item(), brand };
   requireOrigin(ctx, allowedOrigins);
   return { kind: 'viewer', companyId, tokenId, allowedOrigins, opened };
 }
@@ -152,20 +159,29 @@ export const executeEmbed = (ctx: Context<EmbedViewer>, parameters: Readonly<Rec
     return answer;
   });
 
-/** Who may show the page of an embed in a frame: nobody when the token is invalid. */
-export async function frameAncestorsOf(ctx: Context, token: string): Promise<FrameAncestors> {
+/** What a token says of the page of its embed: nobody may show that in a frame when the token is invalid. */
+export async function pageOfEmbed(
+  ctx: Context,
+  token: string,
+): Promise<{ frames: FrameAncestors; locale?: Locale; branding?: Branding }> {
   try {
     const ofHost = await readHostToken(token);
-    if (!ofHost) return framesFor((await verifyEmbed(ctx, token)).claims.allowedOrigins);
+    if (!ofHost) return pageOf((await verifyEmbed(ctx, token)).claims);
     const { claims, keyId } = ofHost;
     const [key] = await selectSigningKey(ctx.db, claims.companyId, keyId);
     await verifyHostToken(ctx, ofHost, key);
-    return framesFor(claims.allowedOrigins);
+    return pageOf(claims);
   } catch (error) {
-    if (error instanceof Failure) return [];
+    if (error instanceof Failure) return { frames: [] };
     throw error;
   }
 }
+
+const pageOf = ({ allowedOrigins, locale, theme }: EmbedClaims) => ({
+  frames: framesFor(allowedOrigins),
+  locale,
+  branding: theme,
+});
 
 async function recordRefusals<T>(ctx: Context<EmbedViewer>, work: () => Promise<T>): Promise<T> {
   try {

@@ -6,7 +6,13 @@ import { newSecretToken } from '../../kernel/ids.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { selectCompany } from '../companies/service.ts';
-import { consoleLink, invitationMail, type MailRequest, prepareInvitationMail } from '../mails/service.ts';
+import {
+  consoleLink,
+  invitationMail,
+  type MailRequest,
+  mailedCompany,
+  prepareInvitationMail,
+} from '../mails/service.ts';
 import { requireUnlikePerson } from '../users/fields.ts';
 import { emailTaken, prepareInvitedUser, selectUserByEmail, statusOf, type User } from '../users/service.ts';
 import {
@@ -83,7 +89,8 @@ export async function mailInvitation(ctx: Context, { companyId, email }: MailReq
   const token = newSecretToken();
   await setDigest(ctx.db, companyId, open.userId, await sha256Hex(token));
   const url = consoleLink(ctx, 'accept-invitation', token);
-  const { name, company, inviter } = open;
+  const { name, inviter } = open;
+  const company = await mailedCompany(ctx, open.company);
   await ctx.mailer.send(invitationMail({ to: email, name, company, inviter, url, days: DAYS }));
 }
 

@@ -1,10 +1,12 @@
 import type { Locale } from '../../kernel/locales.ts';
 import type { Mail } from '../../platform/mail.ts';
+import { buttonStyle, groundStyle, headOf, type MailLook, pictureOf, textStyle } from './look.ts';
 
 /** The content of a mail: paragraphs, and between them a code or a link. */
 export interface Content {
   to: string;
   locale: Locale;
+  look?: MailLook;
   subject: string;
   greeting: string;
   before: string;
@@ -16,7 +18,7 @@ export interface Content {
 }
 
 /** The mail in plain text and in HTML. */
-export function compose({ to, locale, subject, greeting, before, code, link, after }: Content): Mail {
+export function compose({ to, locale, look = {}, subject, greeting, before, code, link, after }: Content): Mail {
   const text = [greeting, before, ...(code ? [code] : []), ...(link ? [link.url] : []), ...after].map((paragraph) =>
     oneLine(paragraph),
   );
@@ -26,7 +28,7 @@ export function compose({ to, locale, subject, greeting, before, code, link, aft
     ...(code ? [`<p style="${CODE}">${escapeHtml(code)}</p>`] : []),
     ...(link
       ? [
-          `<p><a href="${escapeHtml(link.url)}" style="${BUTTON}">${escapeHtml(oneLine(link.label))}</a></p>`,
+          `<p><a href="${escapeHtml(link.url)}" style="${buttonStyle(look)}">${escapeHtml(oneLine(link.label))}</a></p>`,
           plainLink(link.url),
         ]
       : []),
@@ -36,21 +38,23 @@ export function compose({ to, locale, subject, greeting, before, code, link, aft
     to,
     subject: oneLine(subject),
     text: `${text.join('\n\n')}\n`,
+    ...(look.logo && { pictures: [pictureOf(look.logo)] }),
     html: `<!doctype html>
 <html lang="${locale}">
 <head><meta charset="utf-8"><title>${escapeHtml(oneLine(subject))}</title></head>
-<body style="${BODY}">
-${html.join('\n')}
+<body style="margin: 0; padding: 0${groundStyle(look)}">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="width: 100%${groundStyle(look)}"><tr><td align="center" style="padding: 24px 16px">
+<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="width: 100%; max-width: 576px"><tr><td align="left" style="${textStyle(look)}">
+${[...headOf(look, escapeHtml), ...html].join('\n')}
+</td></tr></table>
+</td></tr></table>
 </body>
 </html>
 `,
   };
 }
 
-const BODY = 'font-family: system-ui, sans-serif; font-size: 16px; line-height: 1.5; max-width: 36em; margin: 2em auto';
 const CODE = 'font-family: ui-monospace, monospace; font-size: 28px; letter-spacing: 0.2em; margin: 1em 0';
-const BUTTON =
-  'display: inline-block; padding: 0.6em 1.2em; border-radius: 6px; background: #1a56db; color: #ffffff; text-decoration: none';
 
 const paragraph = (text: string): string => `<p>${escapeHtml(oneLine(text))}</p>`;
 

@@ -2,11 +2,11 @@ import { selectAdministrators } from '../../access/administrators.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { NoticeEvent } from '../../db/schema/mails.ts';
-import { selectCompany } from '../companies/service.ts';
+import { type Company, logoForMail, selectCompany } from '../companies/service.ts';
 import { selectUserByEmail } from '../users/service.ts';
 import { nameInMail } from './names.ts';
 import { type MailRequest, prepareMails } from './requests.ts';
-import { noticeMail } from './texts.ts';
+import { type MailedCompany, noticeMail } from './texts.ts';
 
 export * from './requests.ts';
 export * from './texts.ts';
@@ -36,6 +36,20 @@ export async function prepareNoticesToAdministrators(ctx: PrincipalContext, even
   );
 }
 
+/** A company as its mails show it. */
+export async function mailedCompany(
+  ctx: Context,
+  { id, name, locale, branding, logo }: Pick<Company, 'id' | 'name' | 'locale' | 'branding' | 'logo'>,
+): Promise<MailedCompany> {
+  const picture = await logoForMail(ctx, id, logo);
+  const look = {
+    ...branding,
+    ...(branding.name && { name: nameInMail(branding.name, '') }),
+    ...(picture && { logo: picture }),
+  };
+  return { name: branding.name ?? name, locale, look };
+}
+
 /** The user of a mail's address, and their company. */
 export async function readRecipient(ctx: Context, { companyId, email }: { companyId: string; email: string }) {
   const {
@@ -51,5 +65,5 @@ export async function readRecipient(ctx: Context, { companyId, email }: { compan
 export async function mailNotice(ctx: Context, { companyId, email, notice }: MailRequest<'notice'>): Promise<void> {
   const { user, company } = await readRecipient(ctx, { companyId, email });
   if (!user || !company || !notice) return;
-  await ctx.mailer.send(noticeMail({ to: email, name: user.name, company, notice }));
+  await ctx.mailer.send(noticeMail({ to: email, name: user.name, company: await mailedCompany(ctx, company), notice }));
 }

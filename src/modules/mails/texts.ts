@@ -3,12 +3,14 @@ import type { Locale } from '../../kernel/locales.ts';
 import type { Mail } from '../../platform/mail.ts';
 import { MAIL_TEXTS, type MailTexts } from '../../texts/mails/languages.ts';
 import { type Content, compose } from './layout.ts';
+import type { MailLook } from './look.ts';
 import { nameInMail } from './names.ts';
 
-/** The company that a mail is about, and in whose language it is. */
+/** The company that a mail is about, in whose language and colours it is. */
 export interface MailedCompany {
   name: string;
   locale: Locale;
+  look?: MailLook;
 }
 
 /** Whom a mail goes to, and which company it is about. */
@@ -18,15 +20,16 @@ interface Receiver {
   company: MailedCompany;
 }
 
-type Words = Omit<Content, 'to' | 'locale' | 'greeting'>;
+type Words = Omit<Content, 'to' | 'locale' | 'look' | 'greeting'>;
 
 /** A mail in the language of the company; `words` is given the name to call the company by. */
 function mailTo({ to, name, company }: Receiver, words: (texts: MailTexts, company: string) => Words): Mail {
-  const { locale } = company;
+  const { locale, look } = company;
   const texts = MAIL_TEXTS[locale];
   return compose({
     to,
     locale,
+    look,
     greeting: texts.greeting(nameInMail(name, '')),
     ...words(texts, nameInMail(company.name, texts.aCompany)),
   });

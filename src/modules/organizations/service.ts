@@ -2,6 +2,7 @@ import { commitAccess, only } from '../../access/commit-access.ts';
 import { unknownRoute } from '../../access/failures.ts';
 import type { AuthenticateOperator, Context } from '../../context.ts';
 import { defineFailure, invalid } from '../../kernel/failure.ts';
+import { STANDARD_LOCALE } from '../../kernel/locales.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { sameSecret } from '../../platform/secrets.ts';
 import { prepareAccount } from '../accounts/service.ts';
@@ -32,7 +33,9 @@ export async function createOrganization(
     name: input.name,
     require2fa: false,
     ssoOnly: false,
-    locale: 'en',
+    locale: STANDARD_LOCALE,
+    branding: {},
+    logo: null,
     createdAt: now,
     updatedAt: now,
   };

@@ -3,14 +3,23 @@ import type { Context } from '../../context.ts';
 import { raw } from '../../http/endpoint.ts';
 import { type PageName, pageLocale, pageResponse } from '../../http/page.ts';
 import { endpoint } from '../../http/surfaces/sharing.ts';
-import type { FrameAncestors } from '../../kernel/viewing.ts';
+import type { Locale } from '../../kernel/locales.ts';
+import type { FrameAncestors, ViewBranding } from '../../kernel/viewing.ts';
+import { brandingOfSlug } from '../companies/service.ts';
 
-/** Which origins may show the pages of tokens inside theirs. Invalid tokens are no failure: nobody may then. */
-export interface Framing {
+/** What a token says of the page that it opens. Invalid tokens are no failure: nobody may show their page in a frame. */
+export interface OpenedPage {
+  frames: FrameAncestors;
+  locale?: Locale;
+  branding?: ViewBranding;
+}
+
+/** What the tokens in the addresses of pages open. */
+export interface PageOpeners {
   /** Of an embed token: its `allowed_origins`; anywhere when it names none. */
-  ofEmbed(ctx: Context<AnonymousActor>, token: string): Promise<FrameAncestors>;
+  ofEmbed(ctx: Context<AnonymousActor>, token: string): Promise<OpenedPage>;
   /** Of a share: nobody, unless its `embed_options.allowed_origins` say otherwise. */
-  ofShare(ctx: Context<AnonymousActor>, token: string): Promise<FrameAncestors>;
+  ofShare(ctx: Context<AnonymousActor>, token: string): Promise<OpenedPage>;
 }
 
 const LANGUAGE = '`locale=en|pt-BR|es` chooses the language, else `Accept-Language` does.';
@@ -18,11 +27,11 @@ const LANGUAGE = '`locale=en|pt-BR|es` chooses the language, else `Accept-Langua
 const FILTERS_IN_ADDRESS = `The query may give values to filters: \`?region=South\`, a multi_select repeated, a date_range as \`?period.from=2024-01-01&period.to=2024-12-31\`, and \`theme=light|dark\`. ${LANGUAGE}`;
 
 /** A page in the language of whoever asks for it. */
-const page = (ctx: Context, name: PageName, request: Request, frames: FrameAncestors): Promise<Response> =>
-  pageResponse(ctx.bindings.PAGES, name, { frames, locale: pageLocale(request) });
+const page = (ctx: Context, name: PageName, request: Request, { locale, ...opened }: OpenedPage): Promise<Response> =>
+  pageResponse(ctx.bindings.PAGES, name, { ...opened, locale: pageLocale(request, locale) });
 
 /** The pages that outsiders open. What they show comes from the routes of sharing, with the token in their address. */
-export const pageEndpoints = (framing: Framing) => [
+export const pageEndpoints = (openers: PageOpeners) => [
   endpoint(
     {
       method: 'get',
@@ -35,7 +44,7 @@ export const pageEndpoints = (framing: Framing) => [
       openQuery: true,
       fails: [],
     },
-    async ({ ctx, params, request }) => page(ctx, 'view', request, await framing.ofEmbed(ctx, params.token)),
+    async ({ ctx, params, request }) => page(ctx, 'view', request, await openers.ofEmbed(ctx, params.token)),
   ),
   endpoint(
     {
@@ -49,7 +58,7 @@ export const pageEndpoints = (framing: Framing) => [
       openQuery: true,
       fails: [],
     },
-    async ({ ctx, params, request }) => page(ctx, 'view', request, await framing.ofEmbed(ctx, params.token)),
+    async ({ ctx, params, request }) => page(ctx, 'view', request, await openers.ofEmbed(ctx, params.token)),
   ),
   endpoint(
     {
@@ -63,7 +72,7 @@ export const pageEndpoints = (framing: Framing) => [
       openQuery: true,
       fails: [],
     },
-    async ({ ctx, params, request }) => page(ctx, 'view', request, await framing.ofShare(ctx, params.token)),
+    async ({ ctx, params, request }) => page(ctx, 'view', request, await openers.ofShare(ctx, params.token)),
   ),
   endpoint(
     {
@@ -77,6 +86,7 @@ export const pageEndpoints = (framing: Framing) => [
       openQuery: true,
       fails: [],
     },
-    ({ ctx, request }) => page(ctx, 'portal', request, []),
+    async ({ ctx, params, request }) =>
+      page(ctx, 'portal', request, { frames: [], branding: await brandingOfSlug(ctx, params.company_slug) }),
   ),
 ];

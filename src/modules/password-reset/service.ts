@@ -6,7 +6,7 @@ import { newSecretToken } from '../../kernel/ids.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { selectCompany, selectCompanyBySlug } from '../companies/service.ts';
-import { consoleLink, type MailRequest, passwordResetMail, requestMail } from '../mails/service.ts';
+import { consoleLink, type MailRequest, mailedCompany, passwordResetMail, requestMail } from '../mails/service.ts';
 import { prepareSecurityMail, requireSsoOptional } from '../sign-in/service.ts';
 import { requireUnlikePerson } from '../users/fields.ts';
 import { selectUserByEmail } from '../users/service.ts';
@@ -55,7 +55,9 @@ export async function mailResets(ctx: Context, { companyId, email }: MailRequest
   );
   if (links.length === 0) return;
   await commit(ctx.db, { resets: links.map(({ statement }) => statement) });
-  for (const { mail } of links) await ctx.mailer.send(passwordResetMail(mail));
+  for (const { mail } of links) {
+    await ctx.mailer.send(passwordResetMail({ ...mail, company: await mailedCompany(ctx, mail.company) }));
+  }
 }
 
 /** Sets the password of the account that a link is for, and ends all its sessions. */

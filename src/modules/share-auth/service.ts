@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { randomBelow } from '../../kernel/ids.ts';
 import { selectCompany, selectCompanyBySlug } from '../companies/service.ts';
-import { type MailRequest, portalCodeMail, requestMail } from '../mails/service.ts';
+import { type MailRequest, mailedCompany, portalCodeMail, requestMail } from '../mails/service.ts';
 import { endSession } from '../sessions/queries.ts';
 import { recordShareEvent } from '../share-activity/service.ts';
 import { membershipsOfEmail } from '../share-contexts/service.ts';
@@ -57,7 +57,9 @@ export async function mailPortalCode(
   if (memberships.length === 0 || !company) return;
   onMember();
   const [name = email] = email.split('@');
-  await ctx.mailer.send(portalCodeMail({ to: email, name, company, code, minutes: CODE_MINUTES }));
+  await ctx.mailer.send(
+    portalCodeMail({ to: email, name, company: await mailedCompany(ctx, company), code, minutes: CODE_MINUTES }),
+  );
 }
 
 /**

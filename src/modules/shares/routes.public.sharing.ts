@@ -3,6 +3,7 @@ import type { Principal } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { endpointFor, ok, prepared } from '../../http/endpoint.ts';
 import { executeBody, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
+import { brandingView } from '../companies/views.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { executionFailures, optionFailures, originNotAllowed } from '../viewing/failures.ts';
 import {
@@ -25,6 +26,7 @@ const resolvedView = z.union([
   z.object({ requires_auth: z.literal(true), company_slug: z.string() }),
   z.object({
     requires_auth: z.literal(false),
+    branding: brandingView,
     share_type: z.enum(['link', 'embed']),
     dashboard: sharedItemView,
     embed_options: embedOptionsView,
@@ -34,9 +36,10 @@ const resolvedView = z.union([
 
 function viewResolved(resolved: ReturnType<typeof resolveShare>): z.input<typeof resolvedView> {
   if (resolved.requiresAuth) return { requires_auth: true, company_slug: resolved.companySlug };
-  const { share, item, rules } = resolved;
+  const { branding, share, item, rules } = resolved;
   return {
     requires_auth: false,
+    branding,
     share_type: share.shareType,
     dashboard: viewSharedItem(item, rules),
     embed_options: share.embedOptions,

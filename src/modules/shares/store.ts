@@ -89,10 +89,15 @@ export const updateToRevoked = (db: ControlDb, companyId: string, id: string, no
     .where(and(eq(dashboardShares.companyId, companyId), eq(dashboardShares.id, id), isNull(dashboardShares.revokedAt)))
     .returning({ id: dashboardShares.id });
 
-/** The share of a token, with its company's slug, whatever its state. */
+/** The share of a token, with its company's slug and brand, whatever its state. */
 export const selectShareOfToken = (db: ControlDb, tokenDigest: string) =>
   db
-    .select({ share: getTableColumns(dashboardShares), companySlug: companies.slug })
+    .select({
+      share: getTableColumns(dashboardShares),
+      companySlug: companies.slug,
+      branding: companies.branding,
+      logo: companies.logo,
+    })
     .from(dashboardShares)
     .innerJoin(companies, eq(companies.id, dashboardShares.companyId))
     .where(eq(dashboardShares.tokenDigest, tokenDigest));

@@ -5,8 +5,9 @@ import { readTogether } from '../../db/client.ts';
 import type { dashboardShares } from '../../db/schema/shares.ts';
 import { Failure } from '../../kernel/failure.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
-import type { FrameAncestors } from '../../kernel/viewing.ts';
+import type { FrameAncestors, ViewBranding } from '../../kernel/viewing.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
+import { type Brand, viewBranding } from '../companies/service.ts';
 import { recordShareEvent } from '../share-activity/service.ts';
 import {
   dashboardReads,
@@ -25,6 +26,7 @@ import { companyOfToken, dashboardOfToken, selectShareOfToken } from './store.ts
 export interface OpenedShare {
   share: typeof dashboardShares.$inferSelect;
   companySlug: string;
+  brand: Brand;
   item: SharedItem & { type: 'dashboard' };
 }
 
@@ -46,12 +48,13 @@ export const openShareToken: OpenToken = async (ctx, token, count): Promise<Shar
     dashboard: dashboardReads(ctx.db, companyOfToken(digest), dashboardOfToken(digest)),
   });
   if (!found) throw invalidToken();
-  const { share, companySlug } = found;
+  const { share, companySlug, branding, logo } = found;
   await count?.(share.id);
   try {
     if (share.revokedAt !== null || (share.expiresAt !== null && share.expiresAt <= ctx.now())) throw invalidToken();
     requireOrigin(ctx, share.embedOptions.allowed_origins);
-    const opened = { share, companySlug, item: sharedDashboard(dashboard) };
+    const brand = { id: share.companyId, branding, logo };
+    const opened = { share, companySlug, brand, item: sharedDashboard(dashboard) };
     const { companyId, id: tokenId } = share;
     return { kind: 'viewer', companyId, tokenId, allowedOrigins: share.embedOptions.allowed_origins, opened };
   } catch (error) {
@@ -61,10 +64,11 @@ export const openShareToken: OpenToken = async (ctx, token, count): Promise<Shar
 
 /** What a viewer learns before anything is executed. */
 export function resolveShare(ctx: Context<ShareViewer>) {
-  const { share, companySlug, item } = ctx.actor.opened;
+  const { share, companySlug, brand, item } = ctx.actor.opened;
   recordEvent(ctx, 'share.resolved', share);
   if (share.shareContextId !== null) return { requiresAuth: true as const, companySlug };
-  return { requiresAuth: false as const, share, item, rules: rulesOfShare(ctx.actor.opened) };
+  const branding = viewBranding(ctx.baseUrl, brand);
+  return { requiresAuth: false as const, branding, share, item, rules: rulesOfShare(ctx.actor.opened) };
 }
 
 export const shareOptions = (ctx: Context<ShareViewer>, slug: string, search: string) =>
@@ -78,15 +82,20 @@ export const executeShare = (ctx: Context<ShareViewer>, parameters: Readonly<Rec
     return answer;
   });
 
-/** Who may show the page of a share in a frame: nobody, unless it is shared for that. */
-export async function frameAncestorsOf(ctx: Context, token: string): Promise<FrameAncestors> {
-  if (!TOKEN.test(token)) return [];
+/** What the page of a share wears, and who may show it in a frame: nobody, unless it is shared for that. */
+export async function pageOfShare(
+  ctx: Context,
+  token: string,
+): Promise<{ frames: FrameAncestors; branding?: ViewBranding }> {
+  if (!TOKEN.test(token)) return { frames: [] };
   const [found] = await selectShareOfToken(ctx.db, await sha256Hex(token));
-  if (!found || found.share.revokedAt !== null) return [];
-  const { shareType, embedOptions } = found.share;
-  return shareType === 'link' && embedOptions.allowed_origins.length === 0
-    ? []
-    : framesFor(embedOptions.allowed_origins);
+  if (!found || found.share.revokedAt !== null) return { frames: [] };
+  const { companyId: id, shareType, embedOptions } = found.share;
+  const isClosed = shareType === 'link' && embedOptions.allowed_origins.length === 0;
+  return {
+    frames: isClosed ? [] : framesFor(embedOptions.allowed_origins),
+    branding: viewBranding(ctx.baseUrl, { ...found, id }),
+  };
 }
 
 const rulesOfShare = ({ share, item }: OpenedShare): ViewerRules => rulesOf(item, { policies: share.filterPolicies });

@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { randomBelow } from '../../kernel/ids.ts';
 import { companyBySlug, selectCompany } from '../companies/service.ts';
-import { type MailRequest, requestMail, signInCodeMail } from '../mails/service.ts';
+import { type MailRequest, mailedCompany, requestMail, signInCodeMail } from '../mails/service.ts';
 import { recordVerified, selectUserByEmail } from '../users/service.ts';
 import { completeSignIn, requireSsoOptional, type SignInResult } from './complete.ts';
 import { CODE_MINUTES, prepareCode, prepareCodeCheck } from './emailed-codes.ts';
@@ -28,7 +28,15 @@ export async function mailCode(ctx: Context, { companyId, email }: MailRequest<'
     companies: selectCompany(ctx.db, companyId),
   });
   if (!user?.isActive || !company) return;
-  await ctx.mailer.send(signInCodeMail({ to: email, name: user.name, company, code, minutes: CODE_MINUTES }));
+  await ctx.mailer.send(
+    signInCodeMail({
+      to: email,
+      name: user.name,
+      company: await mailedCompany(ctx, company),
+      code,
+      minutes: CODE_MINUTES,
+    }),
+  );
 }
 
 /** Signs in with a mailed code, which works once, for ten minutes, until five wrong tries. */

@@ -1,6 +1,7 @@
 import type { Context } from '../../context.ts';
 import {
   type MailRequest,
+  mailedCompany,
   prepareMailAfterChange,
   readRecipient,
   type SecurityChange,
@@ -23,7 +24,7 @@ export async function mailSecurityChange(
 ): Promise<void> {
   const { user, company } = await readRecipient(ctx, { companyId, email });
   if (!user?.isActive || !company) return;
-  await ctx.mailer.send(securityMail(kind, { to: email, name: user.name, company }));
+  await ctx.mailer.send(securityMail(kind, { to: email, name: user.name, company: await mailedCompany(ctx, company) }));
 }
 
 /**

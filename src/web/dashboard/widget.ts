@@ -114,7 +114,10 @@ function numbersOf(data: Data, chart: ViewChart['chart']): HTMLElement {
       const cell = row[at] ?? null;
       const label = data.columns[at]?.name ?? '';
       const text = toNumber(cell) === null ? String(cell ?? '–') : numberText(cell as number | string, style);
-      return h('div', {}, h('dt', { class: y.length === 1 && 'unseen' }, label), h('dd', {}, text));
+      const number = h('dd', {}, text);
+      // A long one is written smaller: it stands on one line.
+      number.style.setProperty('--length', String(text.length));
+      return h('div', {}, h('dt', { class: y.length === 1 && 'unseen' }, label), number);
     }),
   );
 }

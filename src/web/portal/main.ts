@@ -1,5 +1,6 @@
 import '../styles/main.css';
 import { ApiProblem } from '../api.ts';
+import { brandingOfPage, markOf, wear } from '../branding/wear.ts';
 import { type SubjectPage, subjectPage } from '../dashboard/page.ts';
 import { h } from '../dom.ts';
 import { loadingPage, messagePage, problemPanel } from '../panel.ts';
@@ -13,6 +14,10 @@ import { portalDashboard } from './source.ts';
 
 /** The page of `/portal/{company_slug}`: the viewer signs in with a mailed code, then chooses a shared dashboard. */
 const page = document.getElementById('page') as HTMLElement;
+/** It is worn before anybody has signed in. */
+const branding = brandingOfPage();
+wear(branding);
+const title = branding.name === undefined ? TEXTS.sharedDashboards : `${TEXTS.sharedDashboards} – ${branding.name}`;
 const companySlug = decodeURIComponent(location.pathname.split('/')[2] ?? '');
 let session: Session | undefined;
 let open: SubjectPage | undefined;
@@ -29,7 +34,7 @@ function askToSignIn(reason: string): void {
   open?.end();
   use(undefined);
   page.replaceChildren(
-    signInPage(companySlug, reason, (signedIn) => {
+    signInPage(companySlug, reason, markOf(branding), (signedIn) => {
       use(signedIn);
       void show();
     }),
@@ -41,7 +46,7 @@ async function show(): Promise<void> {
   const own = ++navigation;
   open?.end();
   open = undefined;
-  document.title = TEXTS.sharedDashboards;
+  document.title = title;
   if (!session) return askToSignIn('');
   const place = placeOf(location.hash);
   page.replaceChildren(bannerOf(session, place), loadingPage());
@@ -83,6 +88,7 @@ function bannerOf(signedIn: Session, place: Place | undefined): HTMLElement {
   return h(
     'header',
     { class: 'banner' },
+    markOf(branding),
     place ? h('a', { href: '#' }, `← ${TEXTS.allDashboards}`) : h('span', {}),
     h('span', { class: 'who' }, signedIn.email),
     h('button', { type: 'button', class: 'quiet', onclick: () => void leave() }, TEXTS.signOut),

@@ -36,7 +36,12 @@ export function portalDashboard(session: Session, id: string, contextId: string)
   const inContext = new URLSearchParams({ context_id: contextId });
   return {
     async open() {
-      return { kind: 'subject', subject: await session.call<SharedItemView>(`${base}?${inContext}`), options: {} };
+      return {
+        kind: 'subject',
+        subject: await session.call<SharedItemView>(`${base}?${inContext}`),
+        options: {},
+        branding: {},
+      };
     },
     options(slug, search, signal) {
       const path = optionsPath(slug, search);

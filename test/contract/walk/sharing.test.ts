@@ -1,8 +1,10 @@
 import { expect, vi } from 'vitest';
+import { bytesOf, PICTURES } from '../../formats/image/pictures.ts';
 import { anOutsider, dashboardGrant, portalCodeOf } from '../../share-portal/support.ts';
 import { aSalesDashboard, policy, someSales } from '../../shares/support.ts';
 import { bearer } from '../../support/api.ts';
 import { mailsTo } from '../../support/mail.ts';
+import { must } from '../../support/signed.ts';
 import { aProvisionedCompany } from '../../support/worlds.ts';
 import { type Step, walk } from '../walk.ts';
 
@@ -120,6 +122,15 @@ const PORTAL: Step[] = [
     json: (kept) => ({ ...ofContext(kept), parameters: { regions: ['north'] } }),
   },
   { route: 'GET /portal/{company_slug}', params: { company_slug: 'company' }, unshown: true },
+  {
+    route: 'GET /api/v1/public/logos/{company_id}/{logo_id}',
+    before: async ({ company, kept }) => {
+      const { logo_url } = await must(company.as.put('/v1/company/branding/logo', { body: bytesOf(PICTURES.png) }));
+      [kept.logoCompany, kept.logo] = new URL(logo_url).pathname.split('/').slice(-2) as [string, string];
+    },
+    params: { company_id: 'logoCompany', logo_id: 'logo' },
+    unshown: true,
+  },
   { route: 'POST /api/v1/share-auth/logout', as: ({ callers }) => callers.external ?? bearer('none') },
 ];
 

@@ -1,5 +1,6 @@
 import { importJWK, SignJWT } from 'jose';
 import { inject } from 'vitest';
+import { bytesOf, PICTURES } from '../../formats/image/pictures.ts';
 import { secretOfStart, start } from '../../single-sign-on/support.ts';
 import { bearer, call } from '../../support/api.ts';
 import { codeIn, mailTo } from '../../support/mail.ts';
@@ -163,6 +164,12 @@ export const SESSIONS: Step[] = [
   { route: 'DELETE /v1/users/{id}/sessions', params: { id: 'roamer' } },
   { route: 'GET /v1/company/settings' },
   { route: 'PUT /v1/company/settings', json: () => ({ locale: 'pt-BR' }) },
+  {
+    route: 'PUT /v1/company/branding',
+    json: () => ({ name: 'Acme', primary_color: '#7a1f3d', font: 'serif', radius: 4, chart_palette: ['#7a1f3d'] }),
+  },
+  { route: 'PUT /v1/company/branding/logo', body: () => bytesOf(PICTURES.png) },
+  { route: 'GET /v1/company/branding' },
 ];
 
 /** Last, because the clock stands still from here on: a code of the app is good once. */

@@ -7,6 +7,11 @@ const INVITATIONS = ['test/invitations/races.test.ts'];
 const COUNTS = ['test/users/stored-counts.organization.test.ts'];
 
 export const USERS_AND_INVITATIONS = [
+  ...guardsOf(
+    'src/modules/companies/store.ts',
+    ['test/companies/branding.console.test.ts'],
+    [{ in: 'updateBranding', text: ', eq(companies.branding, before)', without: '', title: 'half of it' }],
+  ),
   ...guardsOf('src/modules/users/store.ts', USERS, [
     { in: 'recordSignIn', text: ', sql`changes() > 0`', without: '', tests: SIGN_IN },
     {

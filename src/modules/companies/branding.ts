@@ -1,0 +1,50 @@
+import type { PrincipalContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { retryOnConcurrentChange } from '../../db/failures.ts';
+import { type Branding, contrastProblems, STANDARD_COLOURS } from '../../kernel/branding.ts';
+import { invalid } from '../../kernel/failure.ts';
+import { companyNotFound } from './failures.ts';
+import { deleteLogo } from './logos.ts';
+import { type Company, selectCompany, updateBranding, updateLogo } from './store.ts';
+
+export type Brand = Pick<Company, 'id' | 'branding' | 'logo'>;
+
+/** What is changed of a brand; null is as without a brand again. */
+export type BrandingChanges = { [Member in keyof Branding]?: Branding[Member] | null } & { logo?: null };
+
+/** The brand of the caller's company. */
+export async function getBranding(ctx: PrincipalContext): Promise<Brand> {
+  const [company] = await selectCompany(ctx.db, ctx.actor.companyId);
+  if (!company) throw companyNotFound();
+  return company;
+}
+
+/** Changes what is sent, if people can read the colours that come of it. */
+export function changeBranding(ctx: PrincipalContext, { logo, ...changes }: BrandingChanges): Promise<Brand> {
+  return retryOnConcurrentChange(async () => {
+    const before = await getBranding(ctx);
+    const branding = without(null, { ...before.branding, ...without(undefined, changes) }) as Branding;
+    const problems = contrastProblems({ ...STANDARD_COLOURS, ...branding });
+    if (problems.length > 0) throw invalid(problems);
+    const { changed } = await commit(ctx.db, {
+      changed: updateBranding(ctx.db, before.id, before.branding, branding, ctx.now()),
+    });
+    if (changed.length === 0) return undefined;
+    return logo === null ? removeLogo(ctx) : (changed[0] as Brand);
+  });
+}
+
+async function removeLogo(ctx: PrincipalContext): Promise<Brand> {
+  const { companyId } = ctx.actor;
+  const { before, after } = await commit(ctx.db, {
+    before: selectCompany(ctx.db, companyId),
+    after: updateLogo(ctx.db, companyId, null, ctx.now()),
+  });
+  const [company] = after;
+  if (!company) throw companyNotFound();
+  deleteLogo(ctx, companyId, before[0]?.logo);
+  return company;
+}
+
+const without = (nothing: null | undefined, members: object): object =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== nothing));

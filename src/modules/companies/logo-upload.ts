@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { boundaryOf, MultipartMalformed } from '../../formats/multipart/headers.ts';
+import { readSmallForm } from '../../formats/multipart/reader.ts';
+import { invalid } from '../../kernel/failure.ts';
+import { readBounded } from '../../platform/bounded.ts';
+import { logoTooLarge, MAX_LOGO_BYTES } from './failures.ts';
+
+/** What a form has besides the file. */
+const MAX_FORM_BYTES = 16 * 1024;
+
+/** A logo as a field of a form; it may also be the body itself. */
+export const logoForm = z.object({
+  logo: z.string().meta({ format: 'binary', description: 'One PNG, JPEG or WebP of at most 256 KiB.' }),
+});
+
+/** The file of a request: its body, or the one file of its form. */
+export async function readLogoFile({ headers, body }: Request): Promise<Uint8Array<ArrayBuffer>> {
+  const boundary = boundaryOf(headers.get('content-type'));
+  const file = boundary && body ? await fileOfForm(body, boundary) : await readBounded(body, MAX_LOGO_BYTES);
+  if (file === null || file.length > MAX_LOGO_BYTES) throw logoTooLarge();
+  if (file.length === 0) throw badLogo('must be a PNG, JPEG or WebP picture');
+  return new Uint8Array(file);
+}
+
+const badLogo = (message: string) => invalid([{ field: 'logo', message }]);
+
+async function fileOfForm(body: ReadableStream<Uint8Array>, boundary: string): Promise<Uint8Array> {
+  const bounds = { maxBytes: MAX_LOGO_BYTES + MAX_FORM_BYTES, tooLarge: () => logoTooLarge() };
+  const parts = await readSmallForm(body, boundary, bounds).catch((error: unknown) => {
+    throw error instanceof MultipartMalformed ? badLogo('must be sent as a form, or as the body itself') : error;
+  });
+  const files = parts.filter(({ filename }) => filename !== null);
+  const [file] = files;
+  if (!file || files.length > 1) throw badLogo('must be one file');
+  return file.bytes;
+}

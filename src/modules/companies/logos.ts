@@ -1,0 +1,61 @@
+import type { Context, PrincipalContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import type { Logo } from '../../db/schema/companies.ts';
+import { BadImage, readImage } from '../../formats/image/read.ts';
+import { invalid } from '../../kernel/failure.ts';
+import { ID_PATTERN } from '../../kernel/ids.ts';
+import { logError } from '../../platform/log.ts';
+import { companyNotFound, logoNotFound } from './failures.ts';
+import { type Company, selectCompany, updateLogo } from './store.ts';
+
+const keyOf = (companyId: string, logoId: string): string => `${companyId}/logos/${logoId}`;
+
+/** Where a logo is shown, below the address of the system. Another one has another address. */
+export const logoPath = (companyId: string, { id }: Logo): string => `/api/v1/public/logos/${companyId}/${id}`;
+
+/**
+ * Gives the caller's company another logo: what of the file draws the picture, and nothing else of it. The one before is
+ * deleted.
+ */
+export async function replaceLogo(ctx: PrincipalContext, file: Uint8Array<ArrayBuffer>): Promise<Company> {
+  const { companyId } = ctx.actor;
+  const { bytes, ...picture } = await readImage(file).catch((error: unknown) => {
+    throw error instanceof BadImage ? invalid([{ field: 'logo', message: error.message }]) : error;
+  });
+  const logo = { id: ctx.newId(), ...picture };
+  await ctx.bindings.FILES.put(keyOf(companyId, logo.id), bytes, { httpMetadata: { contentType: logo.type } });
+  const { before, after } = await commit(ctx.db, {
+    before: selectCompany(ctx.db, companyId),
+    after: updateLogo(ctx.db, companyId, logo, ctx.now()),
+  });
+  const [company] = after;
+  if (!company) throw companyNotFound();
+  deleteLogo(ctx, companyId, before[0]?.logo);
+  return company;
+}
+
+/** Deletes a logo that is none any more, after the answer. */
+export function deleteLogo(ctx: Context, companyId: string, logo: Logo | null | undefined): void {
+  if (logo) ctx.defer(ctx.bindings.FILES.delete(keyOf(companyId, logo.id)));
+}
+
+/** The bytes of a logo that mail programs show; undefined for one that some do not, and while the files are away. */
+export async function logoForMail(ctx: Context, companyId: string, logo: Logo | null) {
+  if (!logo || logo.type === 'image/webp') return undefined;
+  try {
+    const object = await ctx.bindings.FILES.get(keyOf(companyId, logo.id));
+    return object ? { ...logo, bytes: new Uint8Array(await object.arrayBuffer()) } : undefined;
+  } catch (error) {
+    // A mail without its logo is better than none.
+    logError('logo_not_read', error, { company_id: companyId });
+    return undefined;
+  }
+}
+
+/** A logo, for whoever is shown it. */
+export async function readLogo(ctx: Context, companyId: string, logoId: string): Promise<R2ObjectBody> {
+  const known = ID_PATTERN.test(companyId) && ID_PATTERN.test(logoId);
+  const object = known ? await ctx.bindings.FILES.get(keyOf(companyId, logoId)) : null;
+  if (!object) throw logoNotFound();
+  return object;
+}

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { concurrentChange } from '../../db/failures.ts';
+import { ok } from '../../http/endpoint.ts';
+import { endpoint } from '../../http/surfaces/console.ts';
+import { brandingFields } from '../../kernel/branding-fields.ts';
+import { invalid } from '../../kernel/failure.ts';
+import { changeBranding, getBranding } from './branding.ts';
+import { companyNotFound, logoTooLarge } from './failures.ts';
+import { logoForm, readLogoFile } from './logo-upload.ts';
+import { replaceLogo } from './logos.ts';
+import { brandView, viewBrand } from './views.ts';
+
+type Fields = typeof brandingFields;
+
+const brandingInput = z
+  .object({
+    ...(Object.fromEntries(Object.entries(brandingFields).map(([name, field]) => [name, field.nullable()])) as {
+      [Name in keyof Fields]: z.ZodNullable<Fields[Name]>;
+    }),
+    logo_url: z.null().meta({ description: 'Takes the logo away.' }),
+  })
+  .partial()
+  .transform(({ logo_url: logo, ...changes }) => ({ ...changes, ...(logo === null && { logo }) }))
+  .meta({ id: 'CompanyBrandingInput' });
+
+export const brandingEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/company/branding',
+      access: 'company:get',
+      operationId: 'getCompanyBranding',
+      summary: "Get the company's branding",
+      description: 'What its pages, its portal and its mails look like.',
+      returns: ok(brandView),
+      fails: [companyNotFound],
+    },
+    async ({ ctx }) => viewBrand(ctx.baseUrl, await getBranding(ctx)),
+  ),
+  endpoint(
+    {
+      method: 'put',
+      path: '/v1/company/branding',
+      access: 'company:update',
+      operationId: 'updateCompanyBranding',
+      summary: "Update the company's branding",
+      description:
+        'Changes what is sent; null is as without a brand. Text and the primary color need a contrast of 4.5 to the background, colours of charts one of 3, as WCAG AA asks; a color that is not set counts as the standard one.',
+      body: brandingInput,
+      returns: ok(brandView),
+      fails: [companyNotFound, concurrentChange],
+    },
+    async ({ ctx, body }) => viewBrand(ctx.baseUrl, await changeBranding(ctx, body)),
+  ),
+  endpoint(
+    {
+      method: 'put',
+      path: '/v1/company/branding/logo',
+      access: 'company:update',
+      operationId: 'replaceCompanyLogo',
+      summary: "Replace the company's logo",
+      description:
+        'A PNG, JPEG or WebP of at most 256 KiB and 2048 pixels a side, as the body itself or as the one file of a form. It is known by its content alone, and kept without metadata.',
+      form: logoForm,
+      returns: ok(brandView),
+      fails: [companyNotFound, logoTooLarge, invalid],
+    },
+    async ({ ctx, request }) => viewBrand(ctx.baseUrl, await replaceLogo(ctx, await readLogoFile(request))),
+  ),
+];

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { type Branding, FONTS } from '../../kernel/branding.ts';
+import type { ViewBranding } from '../../kernel/viewing.ts';
+import type { Brand } from './branding.ts';
+import { logoPath } from './logos.ts';
+
+const members = {
+  name: z.string(),
+  primary_color: z.string(),
+  background: z.string(),
+  text_color: z.string(),
+  font: z.enum(FONTS),
+  radius: z.int(),
+  chart_palette: z.array(z.string()),
+  logo_url: z.string(),
+};
+
+type Members = typeof members;
+
+/** The brand of a company, for those who manage it. */
+export const brandView = z
+  .object(
+    Object.fromEntries(Object.entries(members).map(([name, type]) => [name, type.nullable()])) as {
+      [Name in keyof Members]: z.ZodNullable<Members[Name]>;
+    },
+  )
+  .meta({ id: 'CompanyBranding', description: 'What is null is as without a brand.' });
+
+export const viewBrand = (baseUrl: string, brand: Brand): z.input<typeof brandView> => ({
+  name: null,
+  primary_color: null,
+  background: null,
+  text_color: null,
+  font: null,
+  radius: null,
+  chart_palette: null,
+  logo_url: null,
+  ...viewBranding(baseUrl, brand),
+});
+
+/** The brand that a page wears. */
+export const brandingView = z
+  .object(members)
+  .partial()
+  .meta({ id: 'Branding', description: 'What is left out is as without a brand.' });
+
+/** A company's brand for a page; the members of a token's theme go before its own. */
+export const viewBranding = (baseUrl: string, { id, branding, logo }: Brand, theme: Branding = {}): ViewBranding => ({
+  ...branding,
+  ...theme,
+  ...(logo && { logo_url: baseUrl + logoPath(id, logo) }),
+});

@@ -1,0 +1,140 @@
+import { type Branding, STANDARD_COLOURS } from '../../kernel/branding.ts';
+import {
+  type Colour,
+  contrast,
+  GRAPHIC_CONTRAST,
+  inkOn,
+  mixed,
+  readable,
+  TEXT_CONTRAST,
+} from '../../kernel/colours.ts';
+
+export type Scheme = 'light' | 'dark';
+
+/** The colours that a chart is drawn with. */
+export interface ChartColours {
+  text: Colour;
+  grid: Colour;
+  card: Colour;
+  series: readonly Colour[];
+}
+
+/** How a brand looks. */
+export interface Look {
+  /** Where the brand has a background or a text colour of its own: the page is the same by day and by night. */
+  scheme?: Scheme;
+  /** Properties of styles/base.css. */
+  properties: Record<string, string>;
+  charts: Record<Scheme, ChartColours>;
+}
+
+/** The standard colours. Of series: people with any colour vision can tell them apart, with a contrast of 3 on a card. */
+export const STANDARD: Record<Scheme, ChartColours> = {
+  light: {
+    text: '#475569',
+    grid: '#e2e8f0',
+    card: '#ffffff',
+    series: [
+      '#2563eb',
+      '#c2410c',
+      '#0f766e',
+      '#9333ea',
+      '#be123c',
+      '#4d7c0f',
+      '#0e7490',
+      '#a16207',
+      '#475569',
+      '#db2777',
+    ],
+  },
+  dark: {
+    text: '#a8b3c4',
+    grid: '#2c3646',
+    card: '#171e29',
+    series: [
+      '#60a5fa',
+      '#fb923c',
+      '#2dd4bf',
+      '#c084fc',
+      '#fb7185',
+      '#a3e635',
+      '#22d3ee',
+      '#facc15',
+      '#94a3b8',
+      '#f472b6',
+    ],
+  },
+};
+
+/** What stands in styles/base.css, where the brand's colours have to be read on it. */
+const GROUNDS: Record<Scheme, { grounds: readonly Colour[]; text: Colour; accent: Colour; error: Colour }> = {
+  light: { grounds: ['#f5f7fa', '#ffffff', '#eef2f8'], text: '#172033', accent: '#1d5bd8', error: '#b42318' },
+  dark: { grounds: ['#0e131b', '#171e29', '#212b3a'], text: '#e8edf4', accent: '#7fb0ff', error: '#ff9a8d' },
+};
+
+/** The look of a brand. Whatever its colours are, all that is written can be read. */
+export function lookOf(brand: Branding): Look {
+  return brand.background === undefined && brand.text_color === undefined ? lookByScheme(brand) : ownLook(brand);
+}
+
+/** On the standard page the brand's colours are changed as far as day and night need it. */
+function lookByScheme({ primary_color: primary, chart_palette: series }: Branding): Look {
+  const accents = (['light', 'dark'] as const).map((scheme) => {
+    const { grounds, text, accent } = GROUNDS[scheme];
+    return readable(primary ?? accent, grounds, TEXT_CONTRAST, text);
+  }) as [Colour, Colour];
+  const chartsOf = (scheme: Scheme): ChartColours => {
+    const standard = STANDARD[scheme];
+    const drawn = (colour: Colour) => readable(colour, [standard.card], GRAPHIC_CONTRAST, GROUNDS[scheme].text);
+    return { ...standard, series: series?.map(drawn) ?? standard.series };
+  };
+  return {
+    properties:
+      primary === undefined
+        ? {}
+        : {
+            '--accent': `light-dark(${accents.join()})`,
+            '--on-accent': `light-dark(${accents.map(inkOn).join()})`,
+          },
+    charts: { light: chartsOf('light'), dark: chartsOf('dark') },
+  };
+}
+
+/** On a background of its own all other colours follow from the brand's. */
+function ownLook(brand: Branding): Look {
+  const page = brand.background ?? STANDARD_COLOURS.background;
+  const scheme = inkOn(page) === '#ffffff' ? 'dark' : 'light';
+  const standard = GROUNDS[scheme];
+  const text = readable(brand.text_color ?? standard.text, [page], TEXT_CONTRAST, inkOn(page));
+  const onlyIfRead = (ground: Colour, otherwise: Colour, ...inks: Colour[]): Colour =>
+    inks.every((ink) => contrast(ink, ground) >= TEXT_CONTRAST) ? ground : otherwise;
+  const card = onlyIfRead(mixed(page, '#ffffff', scheme === 'dark' ? 0.05 : 0.6), page, text);
+  const accent = readable(brand.primary_color ?? standard.accent, [page, card], TEXT_CONTRAST, text);
+  const hover = onlyIfRead(mixed(card, text, 0.06), card, text, accent);
+  const soft = readable(mixed(text, page, 0.3), [page, card, hover], TEXT_CONTRAST, text);
+  const line = mixed(card, text, 0.14);
+  const series = brand.chart_palette ?? STANDARD[scheme].series;
+  const colours: ChartColours = {
+    text: soft,
+    grid: line,
+    card,
+    series: series.map((colour) => readable(colour, [card], GRAPHIC_CONTRAST, text)),
+  };
+  return {
+    scheme,
+    properties: {
+      '--page': page,
+      '--card': card,
+      '--line': line,
+      '--field': readable(mixed(text, card, 0.5), [page, card], GRAPHIC_CONTRAST, text),
+      '--text': text,
+      '--soft': soft,
+      '--accent': accent,
+      '--on-accent': inkOn(accent),
+      '--error': readable(standard.error, [page, card], TEXT_CONTRAST, text),
+      '--hover': hover,
+      '--chosen': onlyIfRead(mixed(card, accent, 0.14), card, text),
+    },
+    charts: { light: colours, dark: colours },
+  };
+}

@@ -1,0 +1,59 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aSalesDashboard } from '../shares/support.ts';
+import { call } from '../support/api.ts';
+import { must } from '../support/signed.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { hostToken, type SigningKey } from './support.ts';
+
+const THEME = { name: 'Partner', primary_color: '#063970', radius: 0 };
+
+let company: Company;
+let dashboardId: string;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  dashboardId = (await aSalesDashboard(company)).dashboard._id;
+  await must(company.as.put('/v1/company/branding', { json: { name: 'Aves & Cia', font: 'serif', radius: 8 } }));
+});
+
+const embed = (json: unknown) => company.as.post(`/api/v1/embed/dashboards/${dashboardId}`, { json });
+
+describe('a token', () => {
+  it('may bring a theme, whose members go before the brand of the company', async () => {
+    const { token } = await must(embed({ theme: THEME }));
+    const { branding } = await must(call('GET', `/api/embed/d/${token}/info`));
+    expect(branding).toEqual({ ...THEME, font: 'serif' });
+    // The page wears it before it has asked for anything.
+    expect(String((await call('GET', `/embed/d/${token}`)).body)).toContain(JSON.stringify(THEME));
+    const plain = await must(embed({}));
+    const { branding: own } = await must(call('GET', `/api/embed/d/${plain.token}/info`));
+    expect(own).toEqual({ name: 'Aves & Cia', font: 'serif', radius: 8 });
+  });
+
+  it('of a host may do the same', async () => {
+    const key: SigningKey = await must(company.as.post('/api/v1/embed/signing-keys'));
+    const token = await hostToken(key, { dashboard_id: dashboardId, theme: THEME, locale: 'es-MX' });
+    const { branding } = await must(call('GET', `/api/embed/d/${token}/info`));
+    expect(branding).toEqual({ ...THEME, font: 'serif' });
+    const { headers, body } = await call('GET', `/embed/d/${token}`);
+    expect([headers.get('content-language'), String(body).includes(JSON.stringify(THEME))]).toEqual(['es', true]);
+  });
+
+  it.each([
+    [{ background: '#ffffff', text_color: '#eeeeee' }, 'theme.text_color'],
+    [{ font: 'Papyrus' }, 'theme.font'],
+  ])('brings no theme that nobody can read, or that is none: %j', async (theme, field) => {
+    const { status, body } = await embed({ theme });
+    expect([status, body.details?.[0]?.field]).toEqual([422, field]);
+  });
+
+  it('may name the language of its page, which the address changes', async () => {
+    const { token } = await must(embed({ locale: 'pt-BR' }));
+    const languageOf = async (query = '') => {
+      const headers = { 'accept-language': 'es' };
+      return (await call('GET', `/embed/d/${token}${query}`, { headers })).headers.get('content-language');
+    };
+    expect(await languageOf()).toBe('pt-BR');
+    expect(await languageOf('?locale=en')).toBe('en');
+    expect((await embed({ locale: 'de' })).status).toBe(422);
+  });
+});

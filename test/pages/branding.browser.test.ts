@@ -1,0 +1,132 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
+import { axeFindings, installed, settled, useBrowser } from './browser.ts';
+import { CHARTS, FILTERS } from './everything.ts';
+import { aContext, aDashboard, aLink, anEmbed, api, demo, mailedCode, upload } from './world.ts';
+
+const BRAND = {
+  name: 'Aves & Cia',
+  primary_color: '#7a1f3d',
+  background: '#fff8f0',
+  text_color: '#2b1a12',
+  font: 'serif',
+  radius: 2,
+  chart_palette: ['#7a1f3d', '#1f5a7a'],
+};
+const NIGHT = { background: '#101820', text_color: '#f4f4f4', primary_color: '#ffd166', chart_palette: ['#ffd166'] };
+const NONE = Object.fromEntries([...Object.keys(BRAND), 'logo_url'].map((name) => [name, null]));
+
+const styleOf = (page: Page, selector: string, property: string): Promise<string> =>
+  page
+    .locator(selector)
+    .first()
+    .evaluate((element, name) => {
+      const { getComputedStyle } = globalThis as unknown as { getComputedStyle(of: unknown): Record<string, string> };
+      return getComputedStyle(element)[name] ?? '';
+    }, property);
+
+/** The colours of a canvas, the most frequent first. */
+const paintedOn = (page: Page, name: RegExp): Promise<string[]> =>
+  page.getByRole('img', { name }).evaluate((element) => {
+    const { width, height, getContext } = element as unknown as {
+      width: number;
+      height: number;
+      getContext(kind: '2d'): { getImageData(...box: number[]): { data: Uint8ClampedArray } };
+    };
+    const { data } = getContext.call(element, '2d').getImageData(0, 0, width, height);
+    const counts = new Map<string, number>();
+    for (let at = 0; at < data.length; at += 4) {
+      if (data[at + 3] !== 255) continue;
+      const hex = `#${[...data.slice(at, at + 3)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+      counts.set(hex, (counts.get(hex) ?? 0) + 1);
+    }
+    return [...counts].sort(([, a], [, b]) => b - a).map(([colour]) => colour);
+  });
+
+describe.skipIf(!installed)('a brand', () => {
+  const open = useBrowser();
+  let dashboard: string;
+  let link: string;
+
+  beforeAll(async () => {
+    dashboard = await aDashboard(CHARTS, { filters: FILTERS, cache_seconds: 60 });
+    link = (await aLink(dashboard)).path;
+    await api('PUT', '/v1/company/branding', BRAND);
+    await upload('/v1/company/branding/logo', bytesOf(PICTURES.png));
+  });
+  afterAll(() => api('PUT', '/v1/company/branding', NONE));
+
+  it.each(['light', 'dark'] as const)('is worn by a page, by day and by night: %s', async (colorScheme) => {
+    const { page, problems } = await open(link, { colorScheme });
+    await settled(page);
+    expect(await styleOf(page, 'body', 'backgroundColor')).toBe('rgb(255, 248, 240)');
+    expect(await styleOf(page, 'h1', 'color')).toBe('rgb(43, 26, 18)');
+    expect(await styleOf(page, '.quiet:visible', 'color')).toBe('rgb(122, 31, 61)');
+    expect(await styleOf(page, 'body', 'fontFamily')).toMatch(/^Georgia/);
+    expect(await styleOf(page, '.widget', 'borderRadius')).toBe('2px');
+    expect(await paintedOn(page, /^Strikes by state: /)).toContain('#7a1f3d');
+    const logo = page.getByRole('img', { name: BRAND.name });
+    expect(await logo.evaluate((element) => (element as unknown as { naturalWidth: number }).naturalWidth)).toBe(3);
+    expect(await page.title()).toBe(`Bird strikes – ${BRAND.name}`);
+    expect(await axeFindings(page)).toEqual([]);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('is worn within another page, which has a logo of its own', async () => {
+    const { page, problems } = await open(await anEmbed(dashboard));
+    await settled(page);
+    expect(await styleOf(page, 'body', 'backgroundColor')).toBe('rgb(255, 248, 240)');
+    expect(await page.getByRole('img', { name: BRAND.name }).count()).toBe(0);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('is worn by the portal, before and after signing in', async () => {
+    const email = 'branded@example.com';
+    await aContext([dashboard], email);
+    const { page, problems } = await open(`/portal/${demo.company.slug}`, { viewport: { width: 390, height: 844 } });
+    await page.getByLabel('E-mail').waitFor();
+    await page.getByRole('img', { name: BRAND.name }).waitFor();
+    expect(await styleOf(page, '.primary', 'backgroundColor')).toBe('rgb(122, 31, 61)');
+    expect(await axeFindings(page)).toEqual([]);
+    await page.getByLabel('E-mail').fill(email);
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Code').fill(await mailedCode(email));
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: /Bird strikes/ }).waitFor();
+    await page.getByRole('img', { name: BRAND.name }).waitFor();
+    expect(await page.title()).toBe(`Shared dashboards – ${BRAND.name}`);
+    expect(await axeFindings(page)).toEqual([]);
+    await page.getByRole('link', { name: /Bird strikes/ }).click();
+    await settled(page);
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('can be a dark one, or leave day and night to the viewer', async () => {
+    await api('PUT', '/v1/company/branding', { ...NIGHT, logo_url: null });
+    const night = await open(link);
+    await settled(night.page);
+    expect(await styleOf(night.page, 'body', 'backgroundColor')).toBe('rgb(16, 24, 32)');
+    expect(await paintedOn(night.page, /^Strikes by state: /)).toContain('#ffd166');
+    await night.page.getByText(BRAND.name, { exact: true }).waitFor();
+    expect(await axeFindings(night.page)).toEqual([]);
+    await night.page.context().close();
+
+    await api('PUT', '/v1/company/branding', { ...NONE, primary_color: '#7a1f3d' });
+    for (const [colorScheme, background] of [
+      ['light', 'rgb(245, 247, 250)'],
+      ['dark', 'rgb(14, 19, 27)'],
+    ] as const) {
+      const { page, problems } = await open(link, { colorScheme });
+      await settled(page);
+      expect(await styleOf(page, 'body', 'backgroundColor')).toBe(background);
+      expect(await axeFindings(page)).toEqual([]);
+      expect(problems).toEqual([]);
+      await page.context().close();
+    }
+  });
+});

@@ -1,0 +1,69 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { contrastProblems, STANDARD_COLOURS } from '../../src/kernel/branding.ts';
+import { contrast } from '../../src/kernel/colours.ts';
+import { lookOf, STANDARD } from '../../src/web/branding/look.ts';
+
+const aColour = fc.integer({ min: 0, max: 0xffffff }).map((number) => `#${number.toString(16).padStart(6, '0')}`);
+const someColours = fc.record(
+  {
+    background: aColour,
+    text_color: aColour,
+    primary_color: aColour,
+    chart_palette: fc.array(aColour, { minLength: 1, maxLength: 3 }),
+  },
+  { requiredKeys: [] },
+);
+
+describe('the look of a brand', () => {
+  it('can be read, whatever colours a theme and a brand make together', () => {
+    fc.assert(
+      fc.property(someColours, (brand) => {
+        const { scheme, properties, charts } = lookOf(brand);
+        for (const { card, text, series } of Object.values(charts)) {
+          for (const colour of series) expect(contrast(colour, card)).toBeGreaterThanOrEqual(3);
+          expect(contrast(text, card)).toBeGreaterThanOrEqual(4.5);
+        }
+        if (scheme === undefined) return;
+        const of = (name: string) => properties[`--${name}`] as string;
+        for (const ground of ['page', 'card', 'hover']) {
+          for (const ink of ['text', 'soft', 'accent']) {
+            expect(contrast(of(ink), of(ground)), `${ink} on ${ground}`).toBeGreaterThanOrEqual(4.5);
+          }
+        }
+        expect(contrast(of('text'), of('chosen'))).toBeGreaterThanOrEqual(4.5);
+        for (const ground of ['page', 'card']) expect(contrast(of('error'), of(ground))).toBeGreaterThanOrEqual(4.5);
+        expect(contrast(of('on-accent'), of('accent'))).toBeGreaterThanOrEqual(4.5);
+        expect(contrast(of('field'), of('card'))).toBeGreaterThanOrEqual(3);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('has the very colours that were set, where those can be read', () => {
+    fc.assert(
+      fc.property(someColours, (brand) => {
+        const whole = { ...STANDARD_COLOURS, ...brand };
+        fc.pre(contrastProblems(whole).length === 0);
+        const { properties } = lookOf(whole);
+        expect([properties['--page'], properties['--text']]).toEqual([whole.background, whole.text_color]);
+      }),
+    );
+  });
+
+  it('follows day and night where it has no background and no text of its own', () => {
+    const { scheme, properties, charts } = lookOf({ primary_color: '#063970', chart_palette: ['#063970'] });
+    expect(scheme).toBeUndefined();
+    const [, light, dark] = /^light-dark\((#\w+),(#\w+)\)$/.exec(properties['--accent'] ?? '') ?? [];
+    expect(light).toBe('#063970');
+    expect(contrast(dark as string, STANDARD.dark.card)).toBeGreaterThanOrEqual(4.5);
+    expect(charts.light.series).toEqual(['#063970']);
+    expect(contrast(charts.dark.series[0] as string, STANDARD.dark.card)).toBeGreaterThanOrEqual(3);
+    expect(lookOf({})).toEqual({ properties: {}, charts: STANDARD });
+  });
+
+  it('is a dark one on a dark background, a light one on a light one', () => {
+    expect(lookOf({ background: '#101820', text_color: '#ffffff' }).scheme).toBe('dark');
+    expect(lookOf({ background: '#fff8f0' }).scheme).toBe('light');
+  });
+});
