@@ -335,11 +335,16 @@ describe('an item that cannot be used', () => {
     await unknown({ metrics: [archived] }, archived);
     await metric('Wrong', { formula: 'sum(orders.nothing)', mapped_tables: ['orders'] });
     await unknown({ metrics: ['Wrong'] }, 'Wrong');
+    // Its formula could be computed.
+    const mapped = { mapped_tables: ['orders'], mapped_columns: ['orders.nothing'] };
+    await metric('Mapped wrongly', { formula: 'count(orders.id)', ...mapped });
+    await unknown({ metrics: ['Mapped wrongly'] }, 'Mapped wrongly');
     await metric('Of a wrong one', { formula: '{{Wrong}} + 1' });
     await unknown({ metrics: ['Of a wrong one'] }, 'Wrong');
     await metric('Half', { formula: '{{Revenue}} +' });
     await unknown({ metrics: ['Half'] }, 'Half');
     const other = await aProvisionedCompany();
+    await aTable(other.as, 'orders', [column('total', 'decimal')]);
     const { status, body } = await query(other.as, { metrics: [items.revenue] });
     expect([status, body.error]).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
   });
