@@ -2,6 +2,7 @@ import type { Credential } from './credentials.ts';
 import type { Routes } from './routes.ts';
 
 export { type Credential, type Key, withKey, withToken } from './credentials.ts';
+export { type DataValue, endpointOf } from './data.ts';
 export type * from './routes.ts';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -18,15 +19,26 @@ type RouteOf<M extends Method, P extends PathOf<M>> = Routes[`${M} ${P}` & keyof
 /** What is answered to a method on a path. */
 export type AnswerOf<M extends Method, P extends PathOf<M>> = RouteOf<M, P> extends { answer: infer A } ? A : never;
 
+/** The files that a method on a path can be asked for, by their `format`. */
+export type FilesOf<M extends Method, P extends PathOf<M>> =
+  RouteOf<M, P> extends { files: infer F } ? F : Record<never, never>;
+
 /** What a method on a path takes. */
-export type InputOf<M extends Method, P extends PathOf<M>> = Omit<RouteOf<M, P>, 'answer'> & { signal?: AbortSignal };
+export type InputOf<M extends Method, P extends PathOf<M>> = Omit<RouteOf<M, P>, 'answer' | 'files'> & {
+  signal?: AbortSignal;
+  /** Is told the headers of the answer: `x-truncated`, `content-disposition`, `etag`. */
+  onHeaders?: (headers: Headers) => void;
+};
 
 type Arguments<Input> = Record<never, never> extends Input ? [input?: Input] : [input: Input];
 
-type Send<M extends Method> = <P extends PathOf<M>>(
-  path: P,
-  ...input: Arguments<InputOf<M, P>>
-) => Promise<AnswerOf<M, P>>;
+interface Send<M extends Method> {
+  <P extends PathOf<M>, F extends keyof FilesOf<M, P>>(
+    path: P,
+    input: InputOf<M, P> & { query: { format: F } },
+  ): Promise<FilesOf<M, P>[F]>;
+  <P extends PathOf<M>>(path: P, ...input: Arguments<InputOf<M, P>>): Promise<AnswerOf<M, P>>;
+}
 
 /** One function for each method; path, input and answer are those of the contract. */
 export interface Client {
@@ -79,6 +91,7 @@ interface Input {
   body?: unknown;
   form?: FormData;
   signal?: AbortSignal;
+  onHeaders?: (headers: Headers) => void;
 }
 
 /** A client of every surface. Runs in browsers, Node and Workers. Its calls throw `ApiError` when they are refused. */
@@ -86,7 +99,8 @@ export function createClient({ baseUrl, credential, retries = 2, fetch: send = f
   const ask = async (method: string, url: string, headers: Record<string, string>) =>
     read(`${method} ${url.slice(baseUrl.length)}`, await send(url, { method, headers }));
 
-  async function call(method: Method, path: string, { params = {}, query = {}, body, form, signal }: Input = {}) {
+  async function call(method: Method, path: string, input: Input = {}) {
+    const { params = {}, query = {}, body, form, signal, onHeaders } = input;
     const url = baseUrl + fill(path, params) + search(query);
     const text = body === undefined ? '' : JSON.stringify(body);
     const key = method === 'POST' && credential && !form ? crypto.randomUUID() : undefined;
@@ -100,7 +114,9 @@ export function createClient({ baseUrl, credential, retries = 2, fetch: send = f
       if (key !== undefined) headers.set('idempotency-key', key);
       try {
         const response = await send(url, { method, headers, body: form ?? (text || undefined), signal });
-        return await read(`${method} ${path}`, response);
+        const answer = await read(`${method} ${path}`, response);
+        onHeaders?.(response.headers);
+        return answer;
       } catch (error) {
         const authorization = headers.get('authorization') ?? '';
         if (refused === undefined && isRefused(error) && authorization.startsWith('Bearer ')) {
@@ -132,9 +148,14 @@ function mayHelpToRepeat(error: unknown, isRepeatable: boolean): boolean {
   return status === 429 || (isRepeatable && (MAY_PASS.includes(status) || FIRST_IS_AT_WORK.includes(code ?? '')));
 }
 
+/** Types of answers that are texts; others are bytes. */
+const TEXT = /^text\/|json\b/;
+
 async function read(what: string, response: Response): Promise<unknown> {
+  const type = response.headers.get('content-type') ?? 'text/plain';
+  if (response.ok && !TEXT.test(type)) return response.blob();
   const text = await response.text();
-  const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '');
+  const isJson = /\bjson\b/.test(type);
   const answer = isJson ? JSON.parse(text) : text || undefined;
   if (response.ok) return answer;
   throw new ApiError(what, response, answer);

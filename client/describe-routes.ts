@@ -6,9 +6,17 @@ export interface OpenApi {
 
 interface Operation {
   summary?: string;
-  parameters?: { name: string; in: string; required?: boolean; schema?: Schema }[];
+  parameters?: Parameter[];
   requestBody?: { content: Record<string, { schema?: Schema }> };
   responses: Record<string, { content?: Record<string, { schema?: Schema }> }>;
+}
+
+interface Parameter {
+  name: string;
+  in: string;
+  required?: boolean;
+  schema?: Schema;
+  style?: string;
 }
 
 interface Schema {
@@ -51,17 +59,19 @@ function route(name: string, { summary, parameters = [], requestBody, responses 
     ),
     ...sent(requestBody?.content ?? {}),
     `answer: ${answer(success?.content ?? {})}`,
+    ...files(parameters, success?.content ?? {}),
   ];
   const doc = summary ? `  /** ${summary.replaceAll('*/', '*')} */\n` : '';
   return `${doc}  ${JSON.stringify(name)}: { ${members.join('; ')} };\n`;
 }
 
 /** Parameters of one place. Those of a query go out as text, whatever they are written as. */
-function place(name: string, parameters: NonNullable<Operation['parameters']>): string[] {
+function place(name: string, parameters: readonly Parameter[]): string[] {
   if (parameters.length === 0) return [];
-  const members = parameters.map(
-    ({ name: key, required, schema = {} }) =>
-      `${JSON.stringify(key)}${required ? '' : '?'}: ${name === 'query' ? orNumber(schema) : type(schema)}`,
+  const members = parameters.map(({ name: key, required, schema = {}, style }) =>
+    style === 'form'
+      ? '[parameter: string]: string | number | boolean | Array<string | number> | undefined'
+      : `${JSON.stringify(key)}${required ? '' : '?'}: ${name === 'query' ? orNumber(schema) : type(schema)}`,
   );
   const isOptional = parameters.every(({ required }) => !required);
   return [`${name}${isOptional ? '?' : ''}: { ${members.join('; ')} }`];
@@ -82,6 +92,22 @@ function answer(content: Record<string, { schema?: Schema }>): string {
   const json = content['application/json']?.schema;
   if (json) return type(json);
   return Object.keys(content).length > 0 ? 'string' : 'undefined';
+}
+
+/** What the client makes of a file, by its media type. */
+const FILES: Record<string, [format: string, made: string]> = {
+  'text/csv': ['csv', 'string'],
+  'application/x-ndjson': ['ndjson', 'string'],
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': ['xlsx', 'Blob'],
+  'application/vnd.apache.parquet': ['parquet', 'Blob'],
+};
+
+/** What is answered to each `format` that a route can be asked for, other than JSON. */
+function files(parameters: readonly Parameter[], content: Record<string, unknown>): string[] {
+  const formats = parameters.find(({ name, in: place }) => name === 'format' && place === 'query')?.schema?.enum ?? [];
+  const made = Object.keys(content).flatMap((mediaType) => (FILES[mediaType] ? [FILES[mediaType]] : []));
+  const members = made.filter(([format]) => formats.includes(format)).map(([format, kind]) => `"${format}": ${kind}`);
+  return members.length > 0 ? [`files: { ${members.join('; ')} }`] : [];
 }
 
 function type(schema: Schema): string {

@@ -11,7 +11,7 @@ export type Header = readonly [name: string, value: string];
 /** Headers of ours that pages of other origins may read. */
 export const EXPOSED: Header = [
   'Access-Control-Expose-Headers',
-  'x-correlation-id,X-RateLimit-Limit,X-RateLimit-Remaining,X-RateLimit-Reset,Retry-After,Location,ETag,Idempotency-Replayed',
+  'x-correlation-id,X-RateLimit-Limit,X-RateLimit-Remaining,X-RateLimit-Reset,Retry-After,Location,ETag,Idempotency-Replayed,X-Truncated,Content-Disposition',
 ];
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;

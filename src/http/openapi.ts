@@ -108,7 +108,7 @@ function operation(surface: Surface, contract: Contract, forVersion: boolean): Z
     security: security(contract.access, contract.credential ?? surface.credential),
     requestParams: {
       ...(parameters.length > 0 && { path: z.object(Object.fromEntries(parameters)) }),
-      ...(contract.query && { query: contract.query as z.ZodObject }),
+      ...(contract.query && { query: withOpenParameters(contract.query as z.ZodObject) }),
       ...(takesIdempotencyKey(contract) && { header: IDEMPOTENCY_KEY }),
       ...(contract.versioned && { header: z.object({ 'If-None-Match': IF_NONE_MATCH }) }),
       ...(forVersion && { header: z.object({ 'If-Match': IF_MATCH }) }),
@@ -134,6 +134,15 @@ function operation(surface: Surface, contract: Contract, forVersion: boolean): Z
       ...failureResponses(surface, contract, forVersion ? [preconditionFailed, invalid] : []),
     },
   };
+}
+
+/** Parameters whose names depend on the data: OpenAPI's form for them is the members of an object. */
+function withOpenParameters(query: z.ZodObject): z.ZodObject {
+  const catchall = query.def.catchall as z.ZodType | undefined;
+  if (catchall === undefined || catchall instanceof z.ZodNever) return query;
+  const { description } = catchall.meta() ?? {};
+  const members = z.record(z.string(), catchall).optional();
+  return query.extend({ parameters: members.meta({ description, param: { style: 'form', explode: true } }) });
 }
 
 const IDEMPOTENCY_KEY = z.object({

@@ -1,6 +1,14 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { type ApiError, type ClientOptions, createClient, oneOf, withKey, withToken } from '../../client/client.ts';
+import {
+  type ApiError,
+  type ClientOptions,
+  createClient,
+  endpointOf,
+  oneOf,
+  withKey,
+  withToken,
+} from '../../client/client.ts';
 import worker from '../../src/index.ts';
 import { BASE_URL } from '../support/api.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
@@ -103,6 +111,55 @@ describe('the client', () => {
     }
     const wrong = client({ credential: withKey({ ...company.apiKey, secret_key: 'wrong' }), fetch: watching });
     await expect(wrong.get('/v1/auth/me')).rejects.toMatchObject({ status: 401, code: 'Unauthorized' });
+  });
+
+  it('takes files as texts and bytes, and is told the headers', async () => {
+    const person = client({ credential: withToken(company.token) });
+    await person.post('/v1/managed-tables/provision');
+    const sql = "SELECT n, 'é' AS t FROM generate_series(1, 10001) AS n";
+    const { _id: id } = await person.post('/v1/visualizations', { body: { name: 'Many', sql } });
+    const path = '/v1/visualizations/{id}/execute';
+    const cut: (string | null)[] = [];
+    const onHeaders = (headers: Headers) => cut.push(headers.get('x-truncated'));
+    const input = { params: { id }, body: {}, onHeaders };
+    const csv: string = await person.post(path, { ...input, query: { format: 'csv' } });
+    expect(csv.slice(0, 10)).toBe('n,t\r\n1,é\r\n');
+    const xlsx: Blob = await person.post(path, { ...input, query: { format: 'xlsx' } });
+    expect((await xlsx.text()).slice(0, 2)).toBe('PK');
+    const { result } = await person.post(path, input);
+    expect([result.truncated, cut]).toEqual([true, ['true', 'true', null]]);
+  });
+
+  it('calls a published visualization with the types that it is told', async () => {
+    const person = client({ credential: withToken(company.token) });
+    await person.post('/v1/managed-tables/provision');
+    const parameters = [
+      { slug: 'names', label: 'Names', kind: 'multi_select' as const },
+      { slug: 'days', label: 'Days', kind: 'date_range' as const },
+      { slug: 'least', label: 'Least', kind: 'number' as const, default: 7 },
+    ];
+    const sql = "SELECT array_to_string({{names}}::text[], '+') AS a, {{days.from}}::date AS b, {{least}} AS c";
+    const made = await person.post('/v1/visualizations', { body: { name: 'Published', sql, parameters } });
+    const body = { name: 'Published', slug: 'typed', visualization_id: made._id };
+    await person.post('/v1/viz-api-endpoints', { body });
+    interface Asked {
+      names?: string[];
+      days?: { from?: string; to?: string };
+      least?: number | null;
+    }
+    const robot = client({ credential: withKey(company.apiKey) });
+    const ask = endpointOf<Asked, [a: string | null, b: string | null, c: number | null]>(robot, 'typed');
+    const { rows } = await ask({ names: ['x', 'y'], days: { from: '2024-01-31' } });
+    const [first] = rows;
+    expect(first).toEqual(['x+y', '2024-01-31', 7]);
+    expect((await ask({ least: null })).rows[0]?.[2]).toBeNull();
+    // @ts-expect-error: no parameter of it.
+    await expect(ask({ nope: 1 })).rejects.toMatchObject({ status: 422 });
+    const csv: string = await robot.get('/data/{slug}', {
+      params: { slug: 'typed' },
+      query: { format: 'csv', least: 1 },
+    });
+    expect(csv).toBe('a,b,c\r\n,,1\r\n');
   });
 
   it('sends forms', async () => {

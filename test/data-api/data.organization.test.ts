@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { call } from '../support/api.ts';
+import { countedD1 } from '../support/counted.ts';
 import { allow, aRobotThat, deny, must, type Robot, withServiceToken } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { parameter, someSales, VISUALIZATIONS } from '../visualizations/support.ts';
@@ -214,6 +215,27 @@ describe('the reader of an endpoint', () => {
     const status = async (slug: string) => (await narrow.as.get(`/data/${slug}`)).status;
     expect([await status(one.slug), await status(other.slug), await status('no-such')]).toEqual([200, 403, 403]);
     expect((await data('no-such')).status).toBe(404);
+  });
+
+  it('costs the control database nothing more where it is allowed some only', async () => {
+    const { slug, _id } = await aPublished(company, 'SELECT 1 AS one', { cache_seconds: 3600 });
+    const resources = [`arn:svc:data_api::${company.id}:endpoint/${_id}`];
+    const narrow = await withServiceToken(await aRobotThat(company, { ...allow('data_api:execute'), resources }));
+    const wide = await withServiceToken(reader);
+    const askedBy = async (as: typeof narrow) => {
+      await must(as.get(`/data/${slug}`));
+      const counted = countedD1();
+      expect((await as.get(`/data/${slug}`, { env: counted.env })).status).toBe(200);
+      return counted.calls();
+    };
+    const asked = await askedBy(wide);
+    expect([asked > 0, await askedBy(narrow)]).toEqual([true, asked]);
+    const { job_id: id } = await must(reader.as.post(`/data/${slug}/jobs`));
+    const ofJob = await withServiceToken(await aRobotThat(company, { ...allow('data_api:get_job'), resources }));
+    await must(ofJob.get(`/data/jobs/${id}`));
+    const counted = countedD1();
+    expect((await ofJob.get(`/data/jobs/${id}`, { env: counted.env })).status).toBe(200);
+    expect(counted.calls()).toBe(1);
   });
 
   it('is denied what a policy denies, the visualization included', async () => {

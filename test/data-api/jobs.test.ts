@@ -63,7 +63,7 @@ describe('a job of the Data API', () => {
     }
     expect(job).toMatchObject({ job_id: body.job_id, status: 'succeeded', row_count: LINES, error: null });
     const { body: csv, headers } = await download(job.url);
-    expect(headers.get('content-disposition')).toBe(`attachment; filename="${slug}.csv"`);
+    expect(headers.get('content-disposition')).toBe(`attachment; filename="${slug}.csv"; filename*=UTF-8''${slug}.csv`);
     expect([csv.length, numbersIn(csv)]).toEqual([job.bytes, inOrder]);
     // Of more than one object.
     expect((await objectsOf(body.job_id)).length).toBeGreaterThan(1);

@@ -10,7 +10,18 @@ export interface Case {
   run(system: System, which: number): Promise<unknown>;
 }
 
-/** Executes SQL as a visualization, and as a dashboard of `widgets` of it. */
+/** Takes the result of a visualization as a file. */
+async function takeFile({ baseUrl, logIn }: System, id: string | undefined, format: string): Promise<void> {
+  const headers = { authorization: `Bearer ${await logIn()}` };
+  const answer = await fetch(`${baseUrl}/v1/visualizations/${id}/execute?format=${format}`, {
+    method: 'POST',
+    headers,
+  });
+  const { byteLength } = await answer.arrayBuffer();
+  if (!answer.ok || byteLength < 10_000) throw new Error(`${format} answered ${answer.status}, ${byteLength} bytes`);
+}
+
+/** Executes SQL as a visualization, as a dashboard of `widgets` of it, and into files. */
 function execution(name: string, sql: string, widgets: number): Case[] {
   const ids: { chart?: string; dashboard?: string } = {};
   const check = (results: { row_count: number; error?: object }[]) => {
@@ -34,6 +45,10 @@ function execution(name: string, sql: string, widgets: number): Case[] {
       name: `dashboard of ${widgets}: ${name}`,
       run: async (system) => check((await system.call('POST', `/v1/dashboards/${ids.dashboard}/execute`, {})).results),
     },
+    ...(['csv', 'xlsx'] as const).map((format) => ({
+      name: `visualization as ${format}: ${name}`,
+      run: (system: System) => takeFile(system, ids.chart, format),
+    })),
   ];
 }
 

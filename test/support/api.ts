@@ -5,7 +5,7 @@ import { EMAIL } from './mail.ts';
 
 export const BASE_URL = 'https://api.test';
 
-/** An answer with its body read: parsed when it is JSON, text otherwise. */
+/** An answer with its body read: parsed when it is JSON, the bytes of a workbook, text otherwise. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
 export interface Answer<T = any> {
   status: number;
@@ -47,15 +47,18 @@ export async function call(method: string, path: string, sending: Sending = {}):
   const execution = createExecutionContext();
   const request = new Request(`${BASE_URL}${path}`, { method, headers, body, redirect: 'manual' });
   const response = await worker.fetch(request, bindingsWith(sending.env), execution);
-  const text = await response.text();
+  const bytes = await response.bytes();
   await waitOnExecutionContext(execution);
-  const answer = { status: response.status, headers: response.headers, body: parsed(text, response) };
+  const answer = { status: response.status, headers: response.headers, body: parsed(bytes, response) };
   mustConform(method, path, answer);
   return answer;
 }
 
-function parsed(text: string, response: Response): unknown {
-  return /[/+]json\b/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : text;
+function parsed(bytes: Uint8Array, { headers }: Response): unknown {
+  const type = headers.get('content-type') ?? '';
+  if (/\bsheet$/.test(type)) return bytes;
+  const text = new TextDecoder().decode(bytes);
+  return /[/+]json\b/.test(type) ? JSON.parse(text) : text;
 }
 
 /** The same with a session token. */

@@ -1,13 +1,22 @@
 import { z } from 'zod';
+import { accessDenied } from '../../access/failures.ts';
 import { concurrentChange } from '../../db/failures.ts';
-import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
+import { created, noContent, ok, prepared, versioned } from '../../http/endpoint.ts';
 import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { executeBody, isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
-import { visualizationNotFound } from '../visualizations/failures.ts';
-import { executionSchema, isAuthor, viewExecution } from '../visualizations/service.ts';
+import { executionFailed, visualizationNotFound } from '../visualizations/failures.ts';
+import {
+  executionSchema,
+  fileMediaTypes,
+  fileOf,
+  isAuthor,
+  requireFormat,
+  viewExecution,
+  widgetQuery,
+} from '../visualizations/service.ts';
 import { dashboardChanges, definitionFields, newDashboard } from './definition.ts';
 import { dashboardNotFound, dashboardSlugTaken } from './failures.ts';
 import {
@@ -16,6 +25,7 @@ import {
   type Dashboard,
   deleteDashboard,
   executeDashboard,
+  executeWidget,
   getDashboard,
   listDashboards,
 } from './service.ts';
@@ -31,6 +41,8 @@ const dashboardRecord = z
     updated_at: timestamp,
   })
   .meta({ id: 'Dashboard' });
+
+const executed = z.object({ results: z.array(executionSchema) });
 
 const view = (dashboard: Dashboard): z.input<typeof dashboardRecord> => ({
   _id: dashboard.id,
@@ -124,16 +136,24 @@ export const dashboardEndpoints = [
       operationId: 'executeDashboard',
       summary: 'Execute a dashboard',
       description:
-        'Runs its visualizations side by side, within 30 s and 20 MiB altogether. One that fails has `error` and does not fail the others.',
+        'Runs its visualizations side by side, within 30 s and 20 MiB altogether. One that fails has `error` and does not fail the others. With `format` one of them, `visualization_id`, is run and its result is a file; if it fails it is 422.',
+      query: widgetQuery,
       body: executeBody,
       exactNumbers: true,
-      returns: ok(z.object({ results: z.array(executionSchema) })),
-      fails: [dashboardNotFound, notProvisioned, ...tenantSqlFailures],
+      returns: prepared(executed, ...fileMediaTypes),
+      fails: [dashboardNotFound, executionFailed, accessDenied, notProvisioned, ...tenantSqlFailures],
     },
-    async ({ ctx, params, body }) => ({
-      results: (await executeDashboard(ctx, params.id, body.parameters)).map((execution) =>
-        viewExecution(execution, isAuthor(ctx, execution.visualizationId)),
-      ),
-    }),
+    async ({ ctx, params: { id }, query: { format, safe, visualization_id: widgetId }, body: { parameters } }) => {
+      const explains = (visualizationId: string) => isAuthor(ctx, visualizationId);
+      if (format) {
+        const { visualization, execution } = await executeWidget(ctx, id, widgetId, parameters);
+        const file = { name: visualization.name, format, safe: safe === 'true' };
+        return fileOf(execution, file, explains(visualization.id));
+      }
+      requireFormat(widgetId);
+      const executions = await executeDashboard(ctx, id, parameters);
+      const results = executions.map((execution) => viewExecution(execution, explains(execution.visualizationId)));
+      return Response.json({ results } satisfies z.input<typeof executed>);
+    },
   ),
 ];

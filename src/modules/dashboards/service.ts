@@ -10,6 +10,7 @@ import { boundValues } from '../../kernel/sharing-values.ts';
 import { slugFrom } from '../../kernel/text.ts';
 import {
   denials,
+  type Executed,
   type Execution,
   execute,
   mayShareAll,
@@ -132,7 +133,8 @@ export async function deleteDashboard(ctx: CompanyContext, id: string): Promise<
 
 /**
  * Runs the visualizations of a dashboard with values of `boundValues`.
- * @param limits what is not run, and why; the slugs with enforced values; how many connections it may use at once
+ * @param limits what is not run, and why; the slugs with enforced values; how many connections it may use at once; the
+ *   only one to run
  * @returns one execution for each visualization, in the order of the layout
  */
 export async function runDashboard(
@@ -143,10 +145,15 @@ export async function runDashboard(
     refusals = new Map(),
     enforced,
     maxConnections,
-  }: { refusals?: Refusals; enforced?: ReadonlySet<string>; maxConnections?: number } = {},
+    only,
+  }: {
+    refusals?: Refusals;
+    enforced?: ReadonlySet<string> | undefined;
+    maxConnections?: number;
+    only?: Visualization | undefined;
+  } = {},
 ): Promise<Execution[]> {
-  const byId = new Map(visualizations.map((visualization) => [visualization.id, visualization]));
-  const placed = widgetIds(dashboard.layout).flatMap((id) => byId.get(id) ?? []);
+  const placed = only ? [only] : placedOn({ dashboard, visualizations });
   const runs = placed
     .filter(({ id }) => !refusals.has(id))
     .map((visualization) => ({ visualization, values: valuesFor(dashboard, visualization.id, values), enforced }));
@@ -156,6 +163,20 @@ export async function runDashboard(
     if (failure) return { visualizationId: id, durationMs: 0, cached: false, failure };
     return executed.next().value as Execution;
   });
+}
+
+/** The visualizations on the layout, in its order. */
+function placedOn({ dashboard, visualizations }: LoadedDashboard): Visualization[] {
+  const byId = new Map(visualizations.map((visualization) => [visualization.id, visualization]));
+  return widgetIds(dashboard.layout).flatMap((id) => byId.get(id) ?? []);
+}
+
+/** The visualization that a request names of a dashboard. */
+export function widgetOf(loaded: LoadedDashboard, visualizationId: string | undefined): Visualization {
+  const placed = placedOn(loaded).find(({ id }) => id === visualizationId);
+  if (placed) return placed;
+  const message = visualizationId === undefined ? 'is required with format' : 'must be on the dashboard';
+  throw invalid([{ field: 'visualization_id', message }]);
 }
 
 /**
@@ -168,9 +189,34 @@ export async function executeDashboard(
   parameters: Record<string, unknown>,
 ): Promise<Execution[]> {
   const loaded = await loadDashboard(ctx, id);
+  return executeLoaded(ctx, loaded, parameters);
+}
+
+/** Runs one visualization of a dashboard, with the same values and rules. */
+export async function executeWidget(
+  ctx: CompanyContext,
+  id: string,
+  visualizationId: string | undefined,
+  parameters: Record<string, unknown>,
+): Promise<Executed> {
+  const loaded = await loadDashboard(ctx, id);
+  const visualization = widgetOf(loaded, visualizationId);
+  const [execution] = await executeLoaded(ctx, loaded, parameters, visualization);
+  return { visualization, execution: execution as Execution };
+}
+
+function executeLoaded(
+  ctx: CompanyContext,
+  loaded: LoadedDashboard,
+  parameters: Record<string, unknown>,
+  only?: Visualization,
+): Promise<Execution[]> {
   const rules = viewerRules(dashboardInputs(loaded.dashboard, loaded.visualizations), { isInsider: true });
-  const ids = loaded.visualizations.map((visualization) => visualization.id);
-  return runDashboard(ctx, loaded, boundValues(rules, parameters), { refusals: denials(ctx, ids) });
+  const refusals = denials(
+    ctx,
+    loaded.visualizations.map((visualization) => visualization.id),
+  );
+  return runDashboard(ctx, loaded, boundValues(rules, parameters), { refusals, only });
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
+import { once } from '../../db/once.ts';
 import { resourceArn } from '../../kernel/arn.ts';
 import { Failure, invalid } from '../../kernel/failure.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
@@ -9,10 +10,11 @@ import { sha256Hex } from '../../platform/secrets.ts';
 import { userSqlFailures } from '../../tenant-sql/failures.ts';
 import type { UserSqlResult } from '../../tenant-sql/user-sql.ts';
 import { keptResults } from '../managed-database/service.ts';
+import { executionFailed } from '../visualizations/failures.ts';
 import { denials, execute, type Visualization, visualizationInputs } from '../visualizations/service.ts';
-import { dataQueryFailed, endpointNotFound } from './failures.ts';
+import { endpointNotFound } from './failures.ts';
 import { parametersOf } from './parameters.ts';
-import { publishedReads, selectActiveEndpoint, type VizApiEndpoint } from './store.ts';
+import { publishedReads, type VizApiEndpoint } from './store.ts';
 
 /** An active endpoint and what it publishes. */
 export interface Published {
@@ -20,10 +22,14 @@ export interface Published {
   visualization: Visualization;
 }
 
+/** The active endpoint of a slug and its visualization, read once by a request. */
+const readSlug = ({ db, actor: { companyId } }: PrincipalContext, slug: string) =>
+  once(db, `endpoint ${slug}`, () => readTogether(db, publishedReads(db, companyId, slug)));
+
 /** The ARN of the active endpoint of a slug; of all where there is none. */
-export async function endpointArn({ db, actor }: PrincipalContext, slug: string): Promise<string> {
-  const [endpoint] = await selectActiveEndpoint(db, actor.companyId, slug);
-  return resourceArn('data_api:execute', actor.companyId, endpoint?.id);
+export async function endpointArn(ctx: PrincipalContext, slug: string): Promise<string> {
+  const { endpoint } = await readSlug(ctx, slug);
+  return resourceArn('data_api:execute', ctx.actor.companyId, endpoint[0]?.id);
 }
 
 /** What a slug publishes, for a caller who is not denied it. */
@@ -31,7 +37,7 @@ export async function readPublished(ctx: PrincipalContext, slug: string): Promis
   const {
     endpoint: [endpoint],
     visualization: [visualization],
-  } = await readTogether(ctx.db, publishedReads(ctx.db, ctx.actor.companyId, slug));
+  } = await readSlug(ctx, slug);
   if (!endpoint || !visualization) throw endpointNotFound();
   const [denied] = denials(ctx, [visualization.id]).values();
   if (denied) throw denied;
@@ -81,7 +87,7 @@ async function run(ctx: CompanyContext, visualization: Visualization, values: Bo
 /** A failure of the visualization's SQL in the words that programs are told. */
 export const forPrograms = (failure: Failure): Failure =>
   userSqlFailures.some((type) => type.matches(failure))
-    ? dataQueryFailed(failure.message).because(failure.cause ?? failure)
+    ? executionFailed(failure.message).because(failure.cause ?? failure)
     : failure;
 
 /** A parameter at fault is told by its name in the query, where it stands alone. */

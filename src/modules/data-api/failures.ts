@@ -12,14 +12,6 @@ export const endpointSlugTaken = defineFailure('viz_api_endpoint.slug_taken', {
   says: { console: 'VIZ_API_ENDPOINT_SLUG_DUPLICATE' },
 });
 
-/** What the database made of the visualization's SQL; programs are not told its own message. */
-export const dataQueryFailed = defineFailure('data_api.query_failed', {
-  kind: 'invalid',
-  describes: 'The query of the visualization failed, took too long, or is not allowed.',
-  detail: (message: string) => ({ message }),
-  says: { organization: 'DbQueryError' },
-});
-
 /** @returns the failure of publishing a visualization whose parameter could not be told from the form of the answer */
 export const formatTaken = () =>
   invalid([

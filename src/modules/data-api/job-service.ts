@@ -1,11 +1,12 @@
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
+import { once } from '../../db/once.ts';
 import { resourceArn } from '../../kernel/arn.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { readPublished, valuesFor } from './execute.ts';
 import { jobNotFound, tooManyJobs } from './failures.ts';
+import type { DataFormat } from './formats.ts';
 import { type DataJob, insertJob, selectJob } from './job-store.ts';
-import type { ResultFormat } from './results.ts';
 
 /** Jobs of a company that have not ended. */
 export const MAX_UNFINISHED = 20;
@@ -17,7 +18,7 @@ export const UNBEGUN_MS = 120_000;
 export async function createJob(
   ctx: PrincipalContext,
   slug: string,
-  { parameters, format }: { parameters: Record<string, unknown>; format: ResultFormat },
+  { parameters, format }: { parameters: Record<string, unknown>; format: DataFormat },
 ): Promise<DataJob> {
   const { endpoint, visualization } = await readPublished(ctx, slug);
   const now = ctx.now();
@@ -45,14 +46,17 @@ export async function createJob(
   return record;
 }
 
+const readJob = ({ db, actor: { companyId } }: PrincipalContext, id: string) =>
+  once(db, `job ${id}`, () => selectJob(db, companyId, id));
+
 /** The ARN of the endpoint that a job is of; of all where there is no such job. */
-export async function jobArn({ db, actor }: PrincipalContext, id: string): Promise<string> {
-  const [job] = await selectJob(db, actor.companyId, id);
-  return resourceArn('data_api:get_job', actor.companyId, job?.endpointId);
+export async function jobArn(ctx: PrincipalContext, id: string): Promise<string> {
+  const [job] = await readJob(ctx, id);
+  return resourceArn('data_api:get_job', ctx.actor.companyId, job?.endpointId);
 }
 
-export async function getJob({ db, actor }: PrincipalContext, id: string): Promise<DataJob> {
-  const [job] = ID_PATTERN.test(id) ? await selectJob(db, actor.companyId, id) : [];
+export async function getJob(ctx: PrincipalContext, id: string): Promise<DataJob> {
+  const [job] = ID_PATTERN.test(id) ? await readJob(ctx, id) : [];
   if (!job) throw jobNotFound();
   return job;
 }

@@ -5,13 +5,12 @@ import { logError } from '../../platform/log.ts';
 import { bytesIn, SegmentWriter } from '../../platform/segments.ts';
 import { streamUserSql } from '../../tenant-sql/user-sql-stream.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';
-import { getVisualization, statementOf } from '../visualizations/service.ts';
+import { executionFailed } from '../visualizations/failures.ts';
+import { getVisualization, resultWriter, statementOf } from '../visualizations/service.ts';
 import { forPrograms } from './execute.ts';
-import { dataQueryFailed } from './failures.ts';
 import { UNBEGUN_MS } from './job-service.ts';
 import { claimDueJobs, claimJob, type DataJob, deleteJob, giveUpJob, selectOldJobs, updateTry } from './job-store.ts';
 import { deleteResult, deleteTry, pieceOf } from './pieces.ts';
-import { resultWriter } from './results.ts';
 
 const MAX_TRIES = 5;
 /** How long a try is believed to be at work after it last said so, and how often it does. Milliseconds. */
@@ -72,22 +71,20 @@ async function write(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMIT
   const statement = statementOf({ visualization, values: new Map(job.values) });
   const sql = await openReadonlyDatabase(ctx);
   try {
-    const writer = resultWriter(job.format);
-    const encoder = new TextEncoder();
+    const writer = resultWriter({ format: job.format });
     let pieces = 0;
     const file = new SegmentWriter(ctx.files, () => pieceOf(job, pieces++));
     let rowCount: number | undefined;
     let bytes = 0;
-    const add = async (text: string) => {
-      const encoded = encoder.encode(text);
-      bytes += encoded.length;
-      if (bytes > limits.bytes) throw dataQueryFailed(`The result has more than ${limits.bytes} bytes.`);
-      await file.write(encoded);
+    const add = async (written: Uint8Array) => {
+      bytes += written.length;
+      if (bytes > limits.bytes) throw executionFailed(`The result has more than ${limits.bytes} bytes.`);
+      await file.write(written);
     };
     for await (const { columns, rows } of streamUserSql(sql, statement, limits)) {
       if (rowCount === undefined) await add(writer.begin(columns));
       rowCount = (rowCount ?? 0) + rows.length;
-      if (rowCount > limits.rows) throw dataQueryFailed(`The result has more than ${limits.rows} rows.`);
+      if (rowCount > limits.rows) throw executionFailed(`The result has more than ${limits.rows} rows.`);
       await add(writer.rows(rows));
     }
     await add(writer.end({ row_count: rowCount ?? 0, truncated: false }));

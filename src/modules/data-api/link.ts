@@ -1,9 +1,10 @@
 import type { ViewerActor } from '../../access/actors.ts';
 import type { Context, OpenToken } from '../../context.ts';
+import { fileHeaders } from '../../kernel/files.ts';
 import { signToken, validFor, verifyToken } from '../sign-in/service.ts';
+import type { DataFormat } from './formats.ts';
 import type { DataJob } from './job-store.ts';
 import { piecesOf } from './pieces.ts';
-import { RESULT_FORMATS, type ResultFormat } from './results.ts';
 
 /** How long a link to a result works. */
 const LINK_SECONDS = 3600;
@@ -16,7 +17,7 @@ interface Claims {
   /** The try that wrote the result. */
   sid: string;
   slug: string;
-  format: ResultFormat;
+  format: DataFormat;
   bytes: number;
   pieces: number;
 }
@@ -51,10 +52,7 @@ export const openResultToken: OpenToken = async (ctx, token, count) => {
 export async function download({ files, actor }: Context<ResultViewer>): Promise<Response | undefined> {
   const { sub: id, company_id: companyId, sid, slug, format, bytes, pieces } = actor.opened;
   const keys = piecesOf({ companyId, id, attempt: Number(sid) }, pieces);
-  const headers = {
-    'Content-Type': `${RESULT_FORMATS[format]}; charset=utf-8`,
-    'Content-Disposition': `attachment; filename="${slug}.${format}"`,
-  };
+  const headers = fileHeaders(slug, format);
   const [first, ...rest] = keys;
   if (first === undefined) return new Response('', { headers });
   const head = await files.get(first);

@@ -4,11 +4,12 @@ import { invalidToken } from '../../access/failures.ts';
 import { DATA_JOB_STATUSES } from '../../db/schema/data-jobs.ts';
 import { accepted, endpointFor, ok, raw } from '../../http/endpoint.ts';
 import { executeBody, isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { MEDIA_TYPES } from '../../kernel/files.ts';
 import { endpointArn } from './execute.ts';
 import { endpointNotFound, jobNotFound, tooManyJobs } from './failures.ts';
+import { DATA_FORMATS } from './formats.ts';
 import { createJob, getJob, jobArn } from './job-service.ts';
 import { download, linkTo, type ResultViewer } from './link.ts';
-import { FORMAT_NAMES, RESULT_FORMATS } from './results.ts';
 
 const endpoint = endpointFor<'organization', ServiceAccountActor, ResultViewer>();
 
@@ -40,7 +41,7 @@ export const dataJobEndpoints = [
       summary: 'Create a job of the Data API',
       description:
         'Writes the result of an endpoint to a file in the background: up to 10,000,000 rows, 5 GiB and 10 minutes; a larger one fails. Jobs and results are deleted after a day.',
-      body: executeBody.extend({ format: z.enum(FORMAT_NAMES).default('json') }),
+      body: executeBody.extend({ format: z.enum(DATA_FORMATS).default('json') }),
       exactNumbers: true,
       returns: accepted(z.object({ job_id: z.string(), status })),
       fails: [endpointNotFound, tooManyJobs],
@@ -82,7 +83,11 @@ export const dataJobEndpoints = [
       access: { token: 'data-result' },
       operationId: 'downloadDataResult',
       summary: 'Download the result of a job of the Data API',
-      returns: raw(200, 'The result, as the job was asked to write it.', ...Object.values(RESULT_FORMATS)),
+      returns: raw(
+        200,
+        'The result, as the job was asked to write it.',
+        ...DATA_FORMATS.map((format) => MEDIA_TYPES[format]),
+      ),
       fails: [jobNotFound, invalidToken],
     },
     async ({ ctx }) => {

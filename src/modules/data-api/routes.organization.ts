@@ -1,16 +1,24 @@
 import { z } from 'zod';
 import { prepared } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/organization.ts';
+import { contentType, MEDIA_TYPES } from '../../kernel/files.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
+import { executionFailed } from '../visualizations/failures.ts';
+import { resultFile, truncation } from '../visualizations/service.ts';
 import { type EndpointResult, endpointArn, executeEndpoint } from './execute.ts';
-import { dataQueryFailed, endpointNotFound } from './failures.ts';
-import { FORMAT_NAMES, RESULT_FORMATS, type ResultFormat, resultWriter } from './results.ts';
+import { endpointNotFound } from './failures.ts';
+import { DATA_FORMATS, type DataFormat } from './formats.ts';
 
-const format = z.enum(FORMAT_NAMES).default('json');
+const format = z.enum(DATA_FORMATS).default('json');
 
-const dataQuery = z.object({ format }).catchall(z.union([z.string(), z.array(z.string())]));
+const dataQuery = z.object({ format }).catchall(
+  z.union([z.string(), z.array(z.string())]).meta({
+    description:
+      'The parameters of the visualization under their own names, as `GET /v1/visualizations/{id}` lists them: a list is repeated, the ends of a range are `slug.from` and `slug.to`. Others are refused.',
+  }),
+);
 
 const cell = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
@@ -24,12 +32,10 @@ const dataView = z
   })
   .meta({ id: 'DataResult' });
 
-function answer({ columns, rows, truncated, cached }: EndpointResult, wanted: ResultFormat): Response {
-  const writer = resultWriter(wanted);
-  const facts = { row_count: rows.length, truncated, cached };
-  const text = writer.begin(columns) + writer.rows(rows) + writer.end(facts);
-  const headers = { 'Content-Type': `${RESULT_FORMATS[wanted]}; charset=utf-8` };
-  return new Response(text, { headers: { ...headers, ...(truncated && { 'X-Truncated': 'true' }) } });
+function answer(result: EndpointResult, format: DataFormat): Response {
+  const { rows, truncated, cached } = result;
+  const body = resultFile({ format }, result, { row_count: rows.length, truncated, cached });
+  return new Response(body, { headers: { 'Content-Type': contentType(format), ...truncation(result) } });
 }
 
 /** The Data API: published visualizations, for service accounts with a signature or a service token. */
@@ -43,10 +49,10 @@ export const dataEndpoints = [
       operationId: 'executeVizApiEndpoint',
       summary: 'Execute an endpoint of the Data API',
       description:
-        'Parameters of the visualization are parameters of the query: a list is repeated, the ends of a range are `slug.from` and `slug.to`. Within 10 s, 10,000 rows and 10 MiB; a result that was cut carries `X-Truncated: true`.',
+        'Parameters of the visualization are parameters of the query. Within 10 s, 10,000 rows and 10 MiB; a result that was cut carries `X-Truncated: true`.',
       query: dataQuery,
-      returns: prepared(dataView, RESULT_FORMATS.ndjson, RESULT_FORMATS.csv),
-      fails: [endpointNotFound, dataQueryFailed, notProvisioned, ...tenantSqlFailures],
+      returns: prepared(dataView, MEDIA_TYPES.ndjson, MEDIA_TYPES.csv),
+      fails: [endpointNotFound, executionFailed, notProvisioned, ...tenantSqlFailures],
     },
     async ({ ctx, params, query, request }) =>
       answer(await executeEndpoint(ctx, params.slug, new URL(request.url).searchParams), query.format),

@@ -47,12 +47,9 @@ export const readEndpoints = (db: ControlDb, companyId: string, wanted: ListRequ
 const isActive = (companyId: string, slug: string) =>
   and(eq(vizApiEndpoints.companyId, companyId), eq(vizApiEndpoints.slug, slug), eq(vizApiEndpoints.status, 'active'));
 
-export const selectActiveEndpoint = (db: ControlDb, companyId: string, slug: string) =>
-  db.select().from(vizApiEndpoints).where(isActive(companyId, slug));
-
 /** The active endpoint of a slug, and its visualization. */
 export const publishedReads = (db: ControlDb, companyId: string, slug: string) => ({
-  endpoint: selectActiveEndpoint(db, companyId, slug),
+  endpoint: db.select().from(vizApiEndpoints).where(isActive(companyId, slug)),
   visualization: db
     .select()
     .from(visualizations)

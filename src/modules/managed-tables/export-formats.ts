@@ -21,15 +21,10 @@ import type { RawRow } from './page.ts';
 import { rowOf } from './row-view.ts';
 import { cellsOf, longText } from './workbook-cells.ts';
 
-/** What a table can be exported as, with its media type. */
-export const EXPORT_FORMATS = {
-  csv: 'text/csv; charset=utf-8',
-  ndjson: 'application/x-ndjson; charset=utf-8',
-  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-  parquet: 'application/vnd.apache.parquet',
-} as const;
+/** What a table can be exported as. */
+export const EXPORT_FORMATS = ['csv', 'ndjson', 'xlsx', 'parquet'] as const;
 
-export type ExportFormat = keyof typeof EXPORT_FORMATS;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 /** Those whose first bytes depend on all the rows, which are read before. */
 export const SURVEYED: ReadonlySet<ExportFormat> = new Set(['xlsx', 'parquet']);

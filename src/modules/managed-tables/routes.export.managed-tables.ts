@@ -2,19 +2,18 @@ import { z } from 'zod';
 import { concurrentChange } from '../../db/failures.ts';
 import { raw } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/managed-tables.ts';
+import { fileHeaders, MEDIA_TYPES } from '../../kernel/files.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { exportRows } from './export.ts';
-import { EXPORT_FORMATS, type ExportFormat } from './export-formats.ts';
+import { EXPORT_FORMATS } from './export-formats.ts';
 import { selectionTooSlow, tableBusy, tableNotFound, tooManyExports, tooManyRows } from './failures.ts';
 import { selectionQuery, sortBy } from './selection-query.ts';
-
-const formats = Object.keys(EXPORT_FORMATS) as [ExportFormat, ...ExportFormat[]];
 
 const exportQuery = z
   .object({
     ...selectionQuery,
     sort_by: sortBy,
-    format: z.enum(formats, { error: `must be one of ${formats.join(', ')}` }).default('csv'),
+    format: z.enum(EXPORT_FORMATS, { error: `must be one of ${EXPORT_FORMATS.join(', ')}` }).default('csv'),
     safe: z.enum(['true', 'false'], { error: 'must be true or false' }).default('false').meta({
       description:
         "For spreadsheets, in CSV and XLSX: texts that begin with `=`, `+`, `-`, `@`, a tab or a carriage return are given a `'` before.",
@@ -33,7 +32,7 @@ export const managedTableExportEndpoints = [
       description:
         'All selected rows as they are at one moment, as a stream; in insertion order unless `sort_by` says otherwise. CSV is RFC 4180 in UTF-8 with a header: decimals with a point, datetimes in UTC with a time, nulls empty and empty texts `""`. NDJSON has the rows of the list, one a line. XLSX has one sheet of at most 1,048,575 rows under a header and 4 GiB of XML; what a double cannot hold is text, and a text of more than 32,767 characters is refused. Parquet has integers as INT64, decimals as DECIMAL(38, s) with as many digits after the point as the rows need (as text where one does not fit), dates as DATE, datetimes as TIMESTAMP in UTC with microseconds; its row groups have at most 20,000 rows. An export that breaks off fails as a transfer. Until it ends, or for 15 minutes, the table cannot be changed, emptied or deleted, while its rows can; a company can have four at once.',
       query: exportQuery,
-      returns: raw(200, 'The rows.', ...formats.map((format) => EXPORT_FORMATS[format].replace(/;.*/, ''))),
+      returns: raw(200, 'The rows.', ...EXPORT_FORMATS.map((format) => MEDIA_TYPES[format])),
       fails: [
         tableNotFound,
         selectionTooSlow,
@@ -46,12 +45,7 @@ export const managedTableExportEndpoints = [
     },
     async ({ ctx, params, query: { format, safe, sort_by: sortBy, ...rows } }) => {
       const { name, body } = await exportRows(ctx, params.id, { rows, sortBy, format, safe: safe === 'true' });
-      // The names of tables are identifiers: they need no quoting.
-      const headers = {
-        'Content-Type': EXPORT_FORMATS[format],
-        'Content-Disposition': `attachment; filename="${name}.${format}"; filename*=UTF-8''${name}.${format}`,
-      };
-      return new Response(body, { headers });
+      return new Response(body, { headers: fileHeaders(name, format) });
     },
   ),
 ];

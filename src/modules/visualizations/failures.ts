@@ -19,3 +19,11 @@ export const visualizationInUse = defineFailure('visualization.in_use', {
   },
   says: { console: 'VISUALIZATION_IN_USE' },
 });
+
+/** SQL failed whose result is the whole answer. Only its author is told what the database said. */
+export const executionFailed = defineFailure('visualization.execution_failed', {
+  kind: 'invalid',
+  describes: 'The query of the visualization failed, took too long, or is not allowed.',
+  detail: (message: string) => ({ message }),
+  says: { organization: 'DbQueryError', console: 'DB_QUERY_ERROR', sharing: 'DB_QUERY_ERROR' },
+});

@@ -1,8 +1,11 @@
 import { z } from 'zod';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import { fileHeaders, MEDIA_TYPES } from '../../kernel/files.ts';
 import { policyViolation } from '../../kernel/sharing-failures.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
 import { databaseMessage } from '../../tenant-sql/failures.ts';
+import { executionFailed } from './failures.ts';
+import { type ResultFormat, resultFile } from './result-writers.ts';
 import type { Execution } from './run.ts';
 
 const cell = z.union([z.string(), z.number(), z.boolean(), z.null()]);
@@ -41,19 +44,72 @@ export function viewExecution(execution: Execution, explain = false): z.input<ty
 }
 
 function errorOf(failure: Failure, explain: boolean): { error_code: string; message: string } {
-  if (failure.kind === 'forbidden') {
-    const isByPolicy = policyViolation.matches(failure);
-    return { error_code: isByPolicy ? 'SHARE_FILTER_POLICY_VIOLATION' : 'FORBIDDEN', message: failure.message };
+  const { kind, message, detail } = toldFailure(failure, explain);
+  if (kind === 'forbidden') {
+    return { error_code: policyViolation.matches(failure) ? 'SHARE_FILTER_POLICY_VIOLATION' : 'FORBIDDEN', message };
   }
-  if (failure.kind === 'unavailable') {
+  if (kind === 'unavailable') {
     return { error_code: 'SERVICE_UNAVAILABLE', message: 'The database cannot be reached at the moment.' };
   }
-  if (failure.detail.problems) {
-    const problems = failure.detail.problems.map(({ field, message }) => `${field} ${message}`);
-    return { error_code: 'VALIDATION_ERROR', message: explain ? problems.join('; ') : 'A parameter does not fit.' };
+  if (detail.problems) {
+    const problems = detail.problems.map(({ field, message: problem }) => `${field} ${problem}`);
+    return { error_code: 'VALIDATION_ERROR', message: problems.join('; ') || message };
   }
-  return {
-    error_code: 'DB_QUERY_ERROR',
-    message: (explain ? databaseMessage(failure) : undefined) ?? failure.message,
-  };
+  return { error_code: 'DB_QUERY_ERROR', message };
+}
+
+/** The failure of an execution with as much as its reader is told. */
+function toldFailure(failure: Failure, explain: boolean): Failure {
+  if (failure.kind === 'forbidden' || failure.kind === 'unavailable') return failure;
+  if (failure.detail.problems) return explain ? failure : invalid([], 'A parameter does not fit.').because(failure);
+  return executionFailed((explain ? databaseMessage(failure) : undefined) ?? failure.message).because(failure);
+}
+
+/** What a result of an execution can be taken away as. */
+export const FILE_FORMATS = ['csv', 'ndjson', 'xlsx'] as const;
+
+/** The media types of these. */
+export const fileMediaTypes = FILE_FORMATS.map((format) => MEDIA_TYPES[format]);
+
+/** What the query of an execution asks for a file with. */
+export const fileQuery = z.object({
+  format: z.enum(FILE_FORMATS).optional().meta({
+    description:
+      'Answers the result as a file. One that was cut carries `X-Truncated: true`, and one that failed is refused.',
+  }),
+  safe: z.enum(['true', 'false']).default('false').meta({
+    description:
+      "For spreadsheets, in CSV and XLSX: texts that begin with `=`, `+`, `-`, `@`, a tab or a carriage return are given a `'` before.",
+  }),
+});
+
+/** The same where a file holds the result of one visualization of several. */
+export const widgetQuery = fileQuery.extend({
+  visualization_id: z.string().optional().meta({ description: 'Whose result the file holds; required with `format`.' }),
+});
+
+/** Refuses the id of a visualization where no file is asked for: all of them are run then. */
+export function requireFormat(visualizationId: string | undefined): void {
+  if (visualizationId !== undefined)
+    throw invalid([{ field: 'visualization_id', message: 'is taken with format only' }]);
+}
+
+/** Says that a result was cut. */
+export const truncation = ({ truncated }: { truncated: boolean }): Record<string, string> =>
+  truncated ? { 'X-Truncated': 'true' } : {};
+
+/**
+ * The result of an execution as a file.
+ * @param explain whether the reader wrote the SQL or may change it
+ * @throws the failure of an execution that failed, as it is told otherwise
+ */
+export function fileOf(
+  execution: Execution,
+  { name, format, safe }: { name: string; format: ResultFormat; safe: boolean },
+  explain = false,
+): Response {
+  if ('failure' in execution) throw toldFailure(execution.failure, explain);
+  const { result } = execution;
+  const body = resultFile({ format, title: name, safe }, result);
+  return new Response(body, { headers: { ...fileHeaders(name, format), ...truncation(result) } });
 }

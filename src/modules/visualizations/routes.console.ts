@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { concurrentChange } from '../../db/failures.ts';
-import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
+import { created, noContent, ok, prepared, versioned } from '../../http/endpoint.ts';
 import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { executeBody, isoTimestamp, timestamp } from '../../kernel/fields.ts';
@@ -8,8 +8,8 @@ import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
 import { isAuthor } from './access.ts';
 import { chart, newVisualization, parameterFields, visualizationChanges } from './definition.ts';
-import { visualizationInUse, visualizationNotFound, visualizationSlugTaken } from './failures.ts';
-import { executionSchema, viewExecution } from './results.ts';
+import { executionFailed, visualizationInUse, visualizationNotFound, visualizationSlugTaken } from './failures.ts';
+import { executionSchema, fileMediaTypes, fileOf, fileQuery, viewExecution } from './results.ts';
 import {
   changeVisualization,
   createVisualization,
@@ -34,6 +34,8 @@ const visualizationRecord = z
     updated_at: timestamp,
   })
   .meta({ id: 'Visualization' });
+
+const executed = z.object({ result: executionSchema });
 
 const view = (visualization: Visualization): z.input<typeof visualizationRecord> => ({
   _id: visualization.id,
@@ -126,14 +128,18 @@ export const visualizationEndpoints = [
       operationId: 'executeVisualization',
       summary: 'Execute a visualization',
       description:
-        'Under a read-only login, within 10 s, 10,000 rows and 10 MiB. A query that fails is told in `result.error`, with the message of the database for those who may change the visualization.',
+        'Under a read-only login, within 10 s, 10,000 rows and 10 MiB. A query that fails is told in `result.error`, with the message of the database for those who may change the visualization. With `format` the result is a file, and a query that fails 422.',
+      query: fileQuery,
       body: executeBody,
       exactNumbers: true,
-      returns: ok(z.object({ result: executionSchema })),
-      fails: [visualizationNotFound, notProvisioned, ...tenantSqlFailures],
+      returns: prepared(executed, ...fileMediaTypes),
+      fails: [visualizationNotFound, executionFailed, notProvisioned, ...tenantSqlFailures],
     },
-    async ({ ctx, params, body }) => ({
-      result: viewExecution(await executeVisualization(ctx, params.id, body.parameters), isAuthor(ctx, params.id)),
-    }),
+    async ({ ctx, params, query: { format, safe }, body }) => {
+      const { visualization, execution } = await executeVisualization(ctx, params.id, body.parameters);
+      const explain = isAuthor(ctx, params.id);
+      if (format) return fileOf(execution, { name: visualization.name, format, safe: safe === 'true' }, explain);
+      return Response.json({ result: viewExecution(execution, explain) } satisfies z.input<typeof executed>);
+    },
   ),
 ];

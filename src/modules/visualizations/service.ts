@@ -40,7 +40,18 @@ export {
   templateSql,
 } from './definition.ts';
 export { visualizationNotFound } from './failures.ts';
-export { executionSchema, viewExecution } from './results.ts';
+export { resultFile, resultWriter } from './result-writers.ts';
+export {
+  executionSchema,
+  FILE_FORMATS,
+  fileMediaTypes,
+  fileOf,
+  fileQuery,
+  requireFormat,
+  truncation,
+  viewExecution,
+  widgetQuery,
+} from './results.ts';
 export { type Execution, execute, type Run, statementOf } from './run.ts';
 export type { Visualization };
 export { selectVisualization, selectVisualizations };
@@ -120,16 +131,22 @@ export function visualizationInputs({
   }));
 }
 
+/** A visualization and how its execution ended. */
+export interface Executed {
+  visualization: Visualization;
+  execution: Execution;
+}
+
 /** Runs a visualization for a member of the company. A query that fails says so in the result. */
 export async function executeVisualization(
   ctx: CompanyContext,
   id: string,
   parameters: Record<string, unknown>,
-): Promise<Execution> {
+): Promise<Executed> {
   const visualization = await getVisualization(ctx, id);
   const values = boundValues(viewerRules(visualizationInputs(visualization), { isInsider: true }), parameters);
   const [execution] = await execute(ctx, [{ visualization, values }]);
-  return execution as Execution;
+  return { visualization, execution: execution as Execution };
 }
 
 /** Whether a parameter has the name that the query of the Data API gives to the form of the answer. */

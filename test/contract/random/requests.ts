@@ -111,6 +111,7 @@ const segmentAfter = (kind: string) =>
 
 function queryPart(parameter: Parameter, resolve: (ref: string) => JsonSchema): fc.Arbitrary<string> {
   const { name, required, schema, style } = parameter;
+  if (style === 'form') return openPart;
   if (style === 'deepObject') return deepObject(name, Object(schema.additionalProperties), resolve);
   const written = valuesOf(schema, resolve, WILDNESS, name).map((value) => {
     const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
@@ -124,6 +125,14 @@ function queryPart(parameter: Parameter, resolve: (ref: string) => JsonSchema): 
     },
   );
 }
+
+/** A parameter whose name depends on the data. */
+const openPart = fc
+  .tuple(
+    fc.constantFrom('region', 'regions', 'days.from', 'nope', '__proto__', ''),
+    fc.constantFrom('north', '1', '', '%'),
+  )
+  .map(([name, value]) => `${name}=${value}`);
 
 /** Members of the members of a deep object: `filter[city][eq]=…`. */
 function deepObject(name: string, { properties = {} }: JsonSchema, resolve: (ref: string) => JsonSchema) {

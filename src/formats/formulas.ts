@@ -1,0 +1,5 @@
+/** What a spreadsheet takes for the beginning of a formula. */
+const FORMULA = /^[=+\-@\t\r]/;
+
+/** A text that no spreadsheet takes for a formula. */
+export const withoutFormula = (text: string): string => (FORMULA.test(text) ? `'${text}` : text);

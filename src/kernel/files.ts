@@ -1,0 +1,31 @@
+/** The media types of files that are made to be taken away, by the ending of their names. */
+export const MEDIA_TYPES = {
+  json: 'application/json',
+  ndjson: 'application/x-ndjson',
+  csv: 'text/csv',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  parquet: 'application/vnd.apache.parquet',
+} as const;
+
+export type FileEnding = keyof typeof MEDIA_TYPES;
+
+/** The media type of a file with what it is written in. */
+export const contentType = (ending: FileEnding): string =>
+  BINARY.has(ending) ? MEDIA_TYPES[ending] : `${MEDIA_TYPES[ending]}; charset=utf-8`;
+
+const BINARY: ReadonlySet<FileEnding> = new Set(['xlsx', 'parquet']);
+
+/** What no system takes in the name of a file, or what says more than a name. */
+const NO_NAME = /[\p{Cc}\p{Cf}\p{Cs}\\/:*?"<>|]/gu;
+const MAX_NAME = 150;
+
+/** The headers of a file that is made to be taken away. RFC 6266: a name for all, and one in Unicode. */
+export function fileHeaders(name: string, ending: FileEnding): Record<string, string> {
+  const whole = `${[...name.replace(NO_NAME, '_')].slice(0, MAX_NAME).join('')}.${ending}`;
+  const plain = whole.replace(/[^\x20-\x7e]/g, '_');
+  const encoded = encodeURIComponent(whole).replace(/['()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`);
+  return {
+    'Content-Type': contentType(ending),
+    'Content-Disposition': `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`,
+  };
+}
