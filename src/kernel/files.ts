@@ -19,9 +19,13 @@ const BINARY: ReadonlySet<FileEnding> = new Set(['xlsx', 'parquet']);
 const NO_NAME = /[\p{Cc}\p{Cf}\p{Cs}\\/:*?"<>|]/gu;
 const MAX_NAME = 150;
 
+/** The name of a file, in Unicode, as every system takes it. */
+export const fileName = (name: string, ending: string): string =>
+  `${[...name.replace(NO_NAME, '_')].slice(0, MAX_NAME).join('')}.${ending}`;
+
 /** The headers of a file that is made to be taken away. RFC 6266: a name for all, and one in Unicode. */
 export function fileHeaders(name: string, ending: FileEnding): Record<string, string> {
-  const whole = `${[...name.replace(NO_NAME, '_')].slice(0, MAX_NAME).join('')}.${ending}`;
+  const whole = fileName(name, ending);
   const plain = whole.replace(/[^\x20-\x7e]/g, '_');
   const encoded = encodeURIComponent(whole).replace(/['()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`);
   return {

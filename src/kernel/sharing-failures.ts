@@ -10,6 +10,12 @@ export const policyViolation = defineFailure('sharing.policy_violation', {
   says: { sharing: 'SHARE_FILTER_POLICY_VIOLATION' },
 });
 
+export const downloadsDisabled = defineFailure('sharing.downloads_disabled', {
+  kind: 'forbidden',
+  detail: { message: 'Results cannot be downloaded here.' },
+  says: { sharing: 'DOWNLOADS_DISABLED' },
+});
+
 export const filterNotFound = defineFailure('sharing.filter_not_found', {
   kind: 'missing',
   detail: { message: 'There is no such filter with options.' },

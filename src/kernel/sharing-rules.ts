@@ -27,6 +27,8 @@ export interface ViewerRules {
   refused: ReadonlySet<string>;
   /** An embed answers every slug that it does not allow alike, so that nobody can guess which ones exist. */
   allowedOnly: boolean;
+  /** Whether the viewer may download results, which are those that the other rules leave. */
+  downloads: boolean;
   /**
    * Slugs whose terms can be enforced nowhere, because what they name is gone or changed, or because the viewer lacks the
    * attribute that decides: nothing is shown then.
@@ -64,7 +66,15 @@ export function viewerRules(inputs: readonly Input[], terms: Terms = {}): Viewer
     for (const id of left) refused.add(id);
     if (!bound && left.length === 0) unenforceable.add(slug);
   }
-  return { rules, enforced, refused, allowedOnly: terms.embed !== undefined, unenforceable: [...unenforceable] };
+  const { downloads = [] } = terms;
+  return {
+    rules,
+    enforced,
+    refused,
+    allowedOnly: terms.embed !== undefined,
+    downloads: downloads.length > 0 && downloads.every(Boolean),
+    unenforceable: [...unenforceable],
+  };
 }
 
 function initialRule(input: Input, terms: Terms): Rule {

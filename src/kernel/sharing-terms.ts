@@ -54,6 +54,8 @@ export interface EmbedTerms {
 
 /** Everything that narrows one viewer. More terms never show more. */
 export interface Terms {
+  /** Whether results may be downloaded; where several things share, what each says. Nothing said is no. */
+  downloads?: readonly boolean[];
   /** Of the context's grant and of every active share of that context and dashboard. */
   policies?: readonly FilterPolicy[];
   embed?: EmbedTerms;

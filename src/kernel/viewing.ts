@@ -52,6 +52,7 @@ export interface EmbedOptions {
   allowed_origins?: string[];
   hide_header?: boolean;
   hide_controls?: boolean;
+  allow_downloads?: boolean;
 }
 
 /** What a page wears. */

@@ -35,19 +35,37 @@ interface Call {
  * Calls the API of the page's own origin: with a body by POST, else by GET.
  * @throws ApiProblem; the signal's reason when aborted
  */
-export async function call<T>(path: string, { body, token, signal }: Call = {}): Promise<T> {
+export async function call<T>(path: string, options: Call = {}): Promise<T> {
+  const response = await ask(path, options);
+  const answer: unknown = await response.json().catch(() => undefined);
+  if (response.ok && answer !== undefined) return answer as T;
+  options.signal?.throwIfAborted();
+  throw problemOf(response, answer);
+}
+
+/**
+ * Calls the API for a file, which has the name that the answer gives it.
+ * @throws ApiProblem
+ */
+export async function callFile(path: string, options: Call): Promise<File> {
+  const response = await ask(path, options);
+  if (!response.ok) throw problemOf(response, await response.json().catch(() => undefined));
+  const [, name = 'file'] = /filename\*=UTF-8''([^;]+)/.exec(response.headers.get('Content-Disposition') ?? '') ?? [];
+  const content = await response.blob().catch(() => {
+    throw new ApiProblem(0, 'NETWORK', TEXTS.offline);
+  });
+  return new File([content], decodeURIComponent(name), { type: content.type });
+}
+
+function ask(path: string, { body, token, signal }: Call): Promise<Response> {
   const headers = new Headers();
   if (token) headers.set('Authorization', `Bearer ${token}`);
   if (body !== undefined) headers.set('Content-Type', 'application/json');
   const request: RequestInit = { headers, signal, credentials: 'omit' };
   if (body !== undefined) Object.assign(request, { method: 'POST', body: JSON.stringify(body) });
-  const response = await fetch(path, request).catch((cause: unknown) => {
+  return fetch(path, request).catch((cause: unknown) => {
     throw signal?.aborted ? cause : new ApiProblem(0, 'NETWORK', TEXTS.offline);
   });
-  const answer: unknown = await response.json().catch(() => undefined);
-  if (response.ok && answer !== undefined) return answer as T;
-  signal?.throwIfAborted();
-  throw problemOf(response, answer);
 }
 
 /** A failure in the words of the page's language. */

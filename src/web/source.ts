@@ -7,7 +7,7 @@ import type {
   ViewOptions,
   ViewResult,
 } from '../kernel/viewing.ts';
-import { ApiProblem, call } from './api.ts';
+import { ApiProblem, call, callFile } from './api.ts';
 import { TEXTS } from './texts.ts';
 import type { ParameterValues } from './values.ts';
 
@@ -27,7 +27,16 @@ export interface Source {
   open(): Promise<Opened>;
   options(slug: string, search: string, signal: AbortSignal): Promise<ViewOptions>;
   execute(parameters: ParameterValues, signal: AbortSignal): Promise<Executed>;
+  /** The result of one visualization as a file. */
+  download(visualizationId: string, format: FileFormat, parameters: ParameterValues): Promise<File>;
 }
+
+/** What results are downloaded as. */
+export type FileFormat = 'csv' | 'xlsx';
+
+/** The execution that answers a file. */
+export const downloadPath = (base: string, visualizationId: string, format: FileFormat): string =>
+  `${base}/execute?${new URLSearchParams({ format, visualization_id: visualizationId })}`;
 
 /** The API below a token's address; `info` is the name of the route that describes the shared item. */
 function tokenSource(base: string, info: 'info' | 'resolve'): Source {
@@ -41,6 +50,7 @@ function tokenSource(base: string, info: 'info' | 'resolve'): Source {
     },
     options: (slug, search, signal) => call(`${base}/filters/${optionsPath(slug, search)}`, { signal }),
     execute: async (parameters, signal) => executedOf(await call(`${base}/execute`, { body: { parameters }, signal })),
+    download: (id, format, parameters) => callFile(downloadPath(base, id, format), { body: { parameters } }),
   };
 }
 

@@ -482,3 +482,18 @@ describe('the attributes of several memberships', () => {
     expect(Object.keys(combinedAttributes(all.toReversed()))).toHaveLength(Object.keys(together).length);
   });
 });
+
+describe('downloads', () => {
+  it.each<[what: string, terms: Terms, allowed: boolean]>([
+    ['nothing said', {}, false],
+    ['nobody who shares', { downloads: [] }, false],
+    ['one that allows', { downloads: [true] }, true],
+    ['one that does not', { downloads: [false] }, false],
+    ['all that allow', { downloads: [true, true] }, true],
+    ['one of several that does not', { downloads: [true, false, true] }, false],
+  ])('are decided by those who share: %s', (_what, terms, allowed) => {
+    expect(viewerRules([region], terms).downloads).toBe(allowed);
+    expect(viewerRules([region], { ...terms, ...lockedAB }).downloads).toBe(allowed);
+    expect(decide({ ...terms, ...lockedAB }, {})).toEqual(list('a', 'b'));
+  });
+});

@@ -51,7 +51,7 @@ describe('what a link answers', () => {
             },
           ],
         },
-        embed_options: { allowed_origins: [], hide_header: false, hide_controls: false },
+        embed_options: { allowed_origins: [], hide_header: false, hide_controls: false, allow_downloads: false },
         expires_at: '2099-01-01T00:00:00.000Z',
       },
     ]);

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { anEmbed, aSigningKey, embedOf, hostToken } from '../embeds/support.ts';
 import { aContext, aMember, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf, policy, regionsOf, someSales } from '../shares/support.ts';
-import type { Answer } from '../support/api.ts';
+import { type Answer, call } from '../support/api.ts';
 import { aProvisionedCompany } from '../support/worlds.ts';
 import { aDashboard, aVisualization, parameter } from '../visualizations/support.ts';
 
@@ -32,6 +32,14 @@ function randomFrom(seed: number): () => number {
   };
 }
 
+/** The rows of a CSV without quotes. */
+const linesOf = (csv: string): string[][] =>
+  csv
+    .trim()
+    .split('\r\n')
+    .slice(1)
+    .map((line) => line.split(','));
+
 const viewers: Viewer[] = [];
 beforeAll(async () => {
   // Two companies whose tables have the same names and other rows: theirs must not be mixed up either.
@@ -52,6 +60,13 @@ beforeAll(async () => {
         execute: link.execute,
       });
     }
+    const open = await anEmbed(company, 'dashboards', id, { fixed_params: { regions: values }, allow_downloads: true });
+    const file = async (parameters: Record<string, unknown>) => {
+      const query = `format=csv&visualization_id=${rows._id}`;
+      const answer = await call('POST', `/api/embed/d/${open}/execute?${query}`, { json: { parameters } });
+      return { ...answer, body: answer.status === 200 ? { results: [{ rows: linesOf(answer.body) }] } : answer.body };
+    };
+    viewers.push({ name: `download ${values}`, allowed: values, chooses: false, execute: file });
     const fixed = embedOf('d', await anEmbed(company, 'dashboards', id, { fixed_params: { regions: values } }));
     viewers.push({ name: `embed ${values}`, allowed: values, chooses: false, execute: fixed.execute });
     const token = await anEmbed(company, 'visualizations', rows._id, { fixed_params: { regions: values } });

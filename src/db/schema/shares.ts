@@ -7,6 +7,8 @@ export interface EmbedOptions {
   allowed_origins: string[];
   hide_header: boolean;
   hide_controls: boolean;
+  /** Shares made before there were downloads do not say it. */
+  allow_downloads?: boolean;
 }
 
 /** A dashboard shared by a link, or for a page of somebody else. */

@@ -35,6 +35,7 @@ export interface EmbedClaims {
   viewer: Viewer | null;
   /** Origins whose pages may use it; none are named where all may. */
   allowedOrigins: readonly string[];
+  allowDownloads: boolean;
   /** Goes before the company's brand, member by member. */
   theme?: Branding | undefined;
   /** Of the page. */
@@ -59,6 +60,7 @@ interface Payload {
   req?: string[];
   org?: string[];
   vwr?: { id: string; atr: ViewerAttributes };
+  dwn?: true;
   thm?: Branding;
   loc?: Locale;
   /** Seconds, with a fraction: what is ended is what was made before a moment, not within its second. */
@@ -72,7 +74,7 @@ export type OwnClaims = EmbedClaims & { signedWith: { rotations: number } };
 /** Signs a token with these claims, with the company's key. */
 export async function signEmbed(ctx: Context, claims: OwnClaims): Promise<string> {
   const { version, secret } = newestSecret(ctx.config.EMBED_SECRETS);
-  const { companyId, target, terms, allowedOrigins, viewer, theme, locale } = claims;
+  const { companyId, target, terms, allowedOrigins, allowDownloads, viewer, theme, locale } = claims;
   const { rotations } = claims.signedWith;
   const key = await embedKey(secret, { companyId, rotations });
   const payload: Omit<Payload, 'iat' | 'exp'> = {
@@ -86,6 +88,7 @@ export async function signEmbed(ctx: Context, claims: OwnClaims): Promise<string
     ...(terms.required.length > 0 && { req: [...terms.required] }),
     ...(allowedOrigins.length > 0 && { org: [...allowedOrigins] }),
     ...(viewer && { vwr: { id: viewer.id, atr: viewer.attributes } }),
+    ...(allowDownloads && { dwn: true }),
     ...(theme && { thm: theme }),
     ...(locale && { loc: locale }),
   };
@@ -143,6 +146,7 @@ const claimsOf = (payload: Payload): OwnClaims => ({
   target: { type: payload.typ === 'd' ? 'dashboard' : 'visualization', id: payload.sub },
   terms: { fixed: payload.fix ?? {}, allowed: payload.alw ?? [], required: payload.req ?? [] },
   allowedOrigins: payload.org ?? [],
+  allowDownloads: payload.dwn === true,
   viewer: payload.vwr ? { id: payload.vwr.id, attributes: payload.vwr.atr } : null,
   theme: payload.thm,
   locale: payload.loc,

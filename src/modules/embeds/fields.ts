@@ -19,5 +19,6 @@ export const embedFields = {
   allowed_origins: z.array(origin).max(MAX_ORIGINS).default([]).meta({
     description: 'Whose pages may show it; empty for any.',
   }),
+  allow_downloads: z.boolean().default(false).meta({ description: 'Whether viewers may download results.' }),
   viewer: viewer.optional(),
 };

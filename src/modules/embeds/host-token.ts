@@ -33,7 +33,6 @@ const hostClaims = z
       .optional(),
     dashboard_id: targetId,
     visualization_id: targetId,
-    allow_downloads: z.boolean().optional(),
     theme: theme.optional(),
     // One that is not among ours is no error: the page is in the language that the browser asks for.
     locale: z
@@ -78,6 +77,7 @@ export async function readHostToken(token: string): Promise<HostToken | undefine
           : { type: 'dashboard', id: dashboard_id },
       terms: { fixed: terms.fixed_params, allowed: terms.allowed_params, required: terms.required_params },
       allowedOrigins: terms.allowed_origins,
+      allowDownloads: terms.allow_downloads,
       viewer: terms.viewer ?? null,
       theme: terms.theme,
       locale: localeOf(terms.locale),

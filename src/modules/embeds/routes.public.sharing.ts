@@ -5,9 +5,12 @@ import { endpointFor, ok, prepared } from '../../http/endpoint.ts';
 import { executeBody, isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { brandingView, viewBranding } from '../companies/views.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
-import { executionFailures, optionFailures, originNotAllowed } from '../viewing/failures.ts';
+import { downloadFailures, executionFailures, optionFailures, originNotAllowed } from '../viewing/failures.ts';
 import {
+  downloadMediaTypes,
+  EXECUTION,
   embedOptionsView,
+  executionQuery,
   optionsQuery,
   optionsView,
   resultsView,
@@ -42,6 +45,7 @@ const infoOf = (baseUrl: string, opened: OpenedEmbed) => ({
     allowed_origins: [...opened.claims.allowedOrigins],
     hide_header: false,
     hide_controls: false,
+    allow_downloads: opened.claims.allowDownloads,
   },
   expires_at: isoTimestamp(opened.claims.expiresAt),
 });
@@ -82,13 +86,14 @@ export const publicEmbedEndpoints = [
       access: dashboardToken,
       operationId: 'executeEmbeddedDashboard',
       summary: 'Execute an embedded dashboard',
-      description: 'A visualization that fails has `error` and does not fail the others.',
+      description: EXECUTION,
+      query: executionQuery,
       body: executeBody,
       exactNumbers: true,
-      returns: prepared(resultsView),
-      fails: [...dashboardFailures, ...executionFailures],
+      returns: prepared(resultsView, ...downloadMediaTypes),
+      fails: [...dashboardFailures, ...executionFailures, ...downloadFailures],
     },
-    ({ ctx, body }) => executeEmbed(ctx, body.parameters),
+    ({ ctx, query, body }) => executeEmbed(ctx, body.parameters, query),
   ),
   visualizationEndpoint(
     {
@@ -109,11 +114,13 @@ export const publicEmbedEndpoints = [
       access: visualizationToken,
       operationId: 'executeEmbeddedVisualization',
       summary: 'Execute an embedded visualization',
+      description: 'Where downloads are allowed, `format` downloads the result.',
+      query: executionQuery,
       body: executeBody,
       exactNumbers: true,
-      returns: prepared(resultView),
-      fails: [...visualizationFailures, ...executionFailures],
+      returns: prepared(resultView, ...downloadMediaTypes),
+      fails: [...visualizationFailures, ...executionFailures, ...downloadFailures],
     },
-    ({ ctx, body }) => executeEmbed(ctx, body.parameters),
+    ({ ctx, query, body }) => executeEmbed(ctx, body.parameters, query),
   ),
 ];

@@ -30,6 +30,7 @@ const newEmbed = z
       expiresIn: body.expires_in,
       allowedOrigins: body.allowed_origins,
       viewer: body.viewer ?? null,
+      allowDownloads: body.allow_downloads,
       theme: body.theme,
       locale: body.locale,
     }),

@@ -28,6 +28,7 @@ export interface NewEmbed {
   expiresIn: number;
   allowedOrigins: string[];
   viewer: Viewer | null;
+  allowDownloads: boolean;
   theme: Branding | undefined;
   locale: Locale | undefined;
 }
@@ -78,6 +79,7 @@ async function tryGenerateEmbed(
     target,
     terms,
     allowedOrigins: wanted.allowedOrigins,
+    allowDownloads: wanted.allowDownloads,
     viewer,
     theme: wanted.theme,
     locale: wanted.locale,

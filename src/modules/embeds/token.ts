@@ -14,6 +14,7 @@ import { type Brand, selectCompany } from '../companies/service.ts';
 import { recordShareEvent } from '../share-activity/service.ts';
 import {
   dashboardReads,
+  type ExecutionQuery,
   executeFor,
   framesFor,
   inputsOf,
@@ -140,7 +141,11 @@ async function recordingRefusals(
 
 /** What the viewer may do. */
 export const rulesOfEmbed = ({ claims, item }: OpenedEmbed): ViewerRules =>
-  rulesOf(item, { embed: claims.terms, attributes: claims.viewer?.attributes ?? {} });
+  rulesOf(item, {
+    embed: claims.terms,
+    attributes: claims.viewer?.attributes ?? {},
+    downloads: [claims.allowDownloads],
+  });
 
 export const embedOptions = (
   ctx: Context<EmbedViewer<SharedItem & { type: 'dashboard' }>>,
@@ -151,11 +156,17 @@ export const embedOptions = (
   return recordRefusals(ctx, () => optionsFor(ctx, opened.item, rulesOfEmbed(opened), slug, search));
 };
 
-export const executeEmbed = (ctx: Context<EmbedViewer>, parameters: Readonly<Record<string, unknown>>) =>
+/** Executes what is embedded, or downloads the result of one visualization. */
+export const executeEmbed = (
+  ctx: Context<EmbedViewer>,
+  parameters: Readonly<Record<string, unknown>>,
+  query: ExecutionQuery,
+) =>
   recordRefusals(ctx, async () => {
     const { opened } = ctx.actor;
-    const answer = await executeFor(ctx, opened.item, rulesOfEmbed(opened), parameters);
-    recordEvent(ctx, 'embed.executed', opened.claims);
+    const { answer, downloaded } = await executeFor(ctx, opened.item, rulesOfEmbed(opened), parameters, query);
+    if (downloaded) recordEvent(ctx, 'embed.downloaded', opened.claims, downloaded);
+    else recordEvent(ctx, 'embed.executed', opened.claims);
     return answer;
   });
 
@@ -207,7 +218,7 @@ function recordRefusal(ctx: Context, claims: EmbedClaims, error: unknown): unkno
 
 function recordEvent(
   ctx: Context,
-  type: 'embed.executed' | 'embed.denied',
+  type: 'embed.executed' | 'embed.downloaded' | 'embed.denied',
   { companyId, target, id, viewer }: EmbedClaims,
   details: Record<string, unknown> = {},
   onceAMinute?: string,

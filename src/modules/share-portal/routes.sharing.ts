@@ -5,8 +5,17 @@ import { portalEndpoint as endpoint, list, listOf, pageRequest } from '../../htt
 import { executeBody } from '../../kernel/fields.ts';
 import { companyNotFound } from '../companies/failures.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
-import { executionFailures, optionFailures } from '../viewing/failures.ts';
-import { optionsQuery, optionsView, resultsView, sharedItemView, viewSharedItem } from '../viewing/service.ts';
+import { downloadFailures, executionFailures, optionFailures } from '../viewing/failures.ts';
+import {
+  downloadMediaTypes,
+  EXECUTION,
+  executionQuery,
+  optionsQuery,
+  optionsView,
+  resultsView,
+  sharedItemView,
+  viewSharedItem,
+} from '../viewing/service.ts';
 import {
   contextDashboards,
   executeInPortal,
@@ -38,11 +47,14 @@ const viewEntry = ({ id, name, slug, description, contextId }: PortalEntry): z.i
   context_id: contextId,
 });
 
-const dashboardView = sharedItemView.extend({ context_id: z.string() }).meta({ id: 'PortalDashboard' });
+const dashboardView = sharedItemView
+  .extend({ context_id: z.string(), allow_downloads: z.boolean() })
+  .meta({ id: 'PortalDashboard' });
 
 const viewDashboard = ({ contextId, item, rules }: PortalDashboard): z.input<typeof dashboardView> => ({
   ...viewSharedItem(item, rules),
   context_id: contextId,
+  allow_downloads: rules.downloads,
 });
 
 // Whatever is wrong with it is the same failure, so it is not for the schema to refuse.
@@ -200,14 +212,15 @@ export const sharePortalEndpoints = [
       path: `${own}/dashboards/{id}/execute`,
       operationId: 'executePortalDashboard',
       summary: 'Execute a dashboard of a context',
-      description: 'A visualization that fails has `error` and does not fail the others.',
+      description: EXECUTION,
+      query: executionQuery,
       body: execution,
       exactNumbers: true,
-      returns: prepared(resultsView),
-      fails: [...dashboardFailures, ...executionFailures],
+      returns: prepared(resultsView, ...downloadMediaTypes),
+      fails: [...dashboardFailures, ...executionFailures, ...downloadFailures],
     },
-    ({ ctx, params, body }) =>
-      executeInPortal(ctx, { contextId: body.context_id, dashboard: { id: params.id } }, body.parameters),
+    ({ ctx, params, query, body }) =>
+      executeInPortal(ctx, { contextId: body.context_id, dashboard: { id: params.id } }, body.parameters, query),
   ),
   endpoint(
     {
@@ -216,16 +229,17 @@ export const sharePortalEndpoints = [
       path: `${company}/dashboards/{dashboard_slug}/execute`,
       operationId: 'executePortalDashboardBySlug',
       summary: 'Execute a dashboard of a context by slug',
-      description: 'A visualization that fails has `error` and does not fail the others.',
+      description: EXECUTION,
+      query: executionQuery,
       body: execution,
       exactNumbers: true,
-      returns: prepared(resultsView),
-      fails: [companyNotFound, ...dashboardFailures, ...executionFailures],
+      returns: prepared(resultsView, ...downloadMediaTypes),
+      fails: [companyNotFound, ...dashboardFailures, ...executionFailures, ...downloadFailures],
     },
-    ({ ctx, params, body }) => {
+    ({ ctx, params, query, body }) => {
       requireOwnCompany(ctx, params.company_slug);
       const request = { contextId: body.context_id, dashboard: { slug: params.dashboard_slug } };
-      return executeInPortal(ctx, request, body.parameters);
+      return executeInPortal(ctx, request, body.parameters, query);
     },
   ),
 ];

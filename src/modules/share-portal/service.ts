@@ -10,6 +10,7 @@ import { countView, recordShareEvent } from '../share-activity/service.ts';
 import { selectActiveShares } from '../shares/service.ts';
 import {
   dashboardReads,
+  type ExecutionQuery,
   executeFor,
   optionsFor,
   rulesOf,
@@ -86,16 +87,21 @@ export async function portalOptions(ctx: PortalContext, request: DashboardReques
   return recordRefusals(ctx, dashboard, () => optionsFor(ctx, dashboard.item, dashboard.rules, slug, search));
 }
 
-/** Counts as a view of the shares of that context. */
+/** Executes, which counts as a view of the shares of that context, or downloads the result of one visualization. */
 export async function executeInPortal(
   ctx: PortalContext,
   request: DashboardRequest,
   parameters: Readonly<Record<string, unknown>>,
+  query: ExecutionQuery,
 ): Promise<Response> {
   const dashboard = await openDashboard(ctx, request);
-  const answer = await recordRefusals(ctx, dashboard, () =>
-    executeFor(ctx, dashboard.item, dashboard.rules, parameters),
+  const { answer, downloaded } = await recordRefusals(ctx, dashboard, () =>
+    executeFor(ctx, dashboard.item, dashboard.rules, parameters, query),
   );
+  if (downloaded) {
+    recordEvent(ctx, 'share.downloaded', dashboard, downloaded);
+    return answer;
+  }
   countSeveral(ctx, dashboard, 1);
   recordEvent(ctx, 'share.executed', dashboard);
   return answer;
@@ -135,7 +141,9 @@ async function openDashboard(ctx: PortalContext, request: DashboardRequest): Pro
   const item = sharedDashboard(dashboard);
   const policies = [...grant.filterPolicies, ...shares.flatMap(({ filterPolicies }) => filterPolicies)];
   const attributes = combinedAttributes(own.map(({ attributes: each }) => each ?? {}));
-  return { contextId, item, rules: rulesOf(item, { policies, attributes }), shareIds: shares.map(({ id }) => id) };
+  const downloads = shares.map(({ embedOptions }) => embedOptions.allow_downloads === true);
+  const rules = rulesOf(item, { policies, attributes, downloads });
+  return { contextId, item, rules, shareIds: shares.map(({ id }) => id) };
 }
 
 function contextIdOf(given: unknown): string {
@@ -157,7 +165,7 @@ async function recordRefusals<T>(ctx: PortalContext, dashboard: PortalDashboard,
 
 function recordEvent(
   ctx: PortalContext,
-  type: 'share.resolved' | 'share.executed' | 'share.denied',
+  type: 'share.resolved' | 'share.executed' | 'share.downloaded' | 'share.denied',
   { contextId, item, shareIds }: PortalDashboard,
   details: Record<string, unknown> = {},
 ): void {

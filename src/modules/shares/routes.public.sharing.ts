@@ -5,13 +5,17 @@ import { endpointFor, ok, prepared } from '../../http/endpoint.ts';
 import { executeBody, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
 import { brandingView } from '../companies/views.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
-import { executionFailures, optionFailures, originNotAllowed } from '../viewing/failures.ts';
+import { downloadFailures, executionFailures, optionFailures, originNotAllowed } from '../viewing/failures.ts';
 import {
+  downloadMediaTypes,
+  EXECUTION,
   embedOptionsView,
+  executionQuery,
   optionsQuery,
   optionsView,
   resultsView,
   sharedItemView,
+  viewEmbedOptions,
   viewSharedItem,
 } from '../viewing/service.ts';
 import { signInNeeded } from './failures.ts';
@@ -42,7 +46,7 @@ function viewResolved(resolved: ReturnType<typeof resolveShare>): z.input<typeof
     branding,
     share_type: share.shareType,
     dashboard: viewSharedItem(item, rules),
-    embed_options: share.embedOptions,
+    embed_options: viewEmbedOptions(share.embedOptions),
     expires_at: isoTimestampOrNull(share.expiresAt),
   };
 }
@@ -83,12 +87,13 @@ export const publicShareEndpoints = [
       access,
       operationId: 'executeSharedDashboard',
       summary: 'Execute a shared dashboard',
-      description: 'A visualization that fails has `error` and does not fail the others.',
+      description: EXECUTION,
+      query: executionQuery,
       body: executeBody,
       exactNumbers: true,
-      returns: prepared(resultsView),
-      fails: [...tokenFailures, signInNeeded, ...executionFailures],
+      returns: prepared(resultsView, ...downloadMediaTypes),
+      fails: [...tokenFailures, signInNeeded, ...executionFailures, ...downloadFailures],
     },
-    ({ ctx, body }) => executeShare(ctx, body.parameters),
+    ({ ctx, query, body }) => executeShare(ctx, body.parameters, query),
   ),
 ];

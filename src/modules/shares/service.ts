@@ -116,7 +116,12 @@ async function tryCreateShare(ctx: PrincipalContext, dashboardId: string, terms:
   return { share, token, viewCount: 0, lastAccessedAt: null };
 }
 
-const DEFAULT_OPTIONS: EmbedOptions = { allowed_origins: [], hide_header: false, hide_controls: false };
+const DEFAULT_OPTIONS: EmbedOptions = {
+  allowed_origins: [],
+  hide_header: false,
+  hide_controls: false,
+  allow_downloads: false,
+};
 
 /** Changes what is sent, and nothing else: what others change meanwhile stays. */
 export async function changeShare(

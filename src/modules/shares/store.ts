@@ -115,7 +115,11 @@ export const selectActiveShares = (
   now: number,
 ) =>
   db
-    .select({ id: dashboardShares.id, filterPolicies: dashboardShares.filterPolicies })
+    .select({
+      id: dashboardShares.id,
+      filterPolicies: dashboardShares.filterPolicies,
+      embedOptions: dashboardShares.embedOptions,
+    })
     .from(dashboardShares)
     .where(
       and(

@@ -11,6 +11,7 @@ import { type Brand, viewBranding } from '../companies/service.ts';
 import { recordShareEvent } from '../share-activity/service.ts';
 import {
   dashboardReads,
+  type ExecutionQuery,
   executeFor,
   framesFor,
   optionsFor,
@@ -74,11 +75,16 @@ export function resolveShare(ctx: Context<ShareViewer>) {
 export const shareOptions = (ctx: Context<ShareViewer>, slug: string, search: string) =>
   forViewer(ctx, ({ item }, rules) => optionsFor(ctx, item, rules, slug, search));
 
-/** Executes the dashboard, which counts as a view. */
-export const executeShare = (ctx: Context<ShareViewer>, parameters: Readonly<Record<string, unknown>>) =>
+/** Executes the dashboard, which counts as a view, or downloads the result of a visualization on it. */
+export const executeShare = (
+  ctx: Context<ShareViewer>,
+  parameters: Readonly<Record<string, unknown>>,
+  query: ExecutionQuery,
+) =>
   forViewer(ctx, async ({ share, item }, rules) => {
-    const answer = await executeFor(ctx, item, rules, parameters);
-    recordEvent(ctx, 'share.executed', share);
+    const { answer, downloaded } = await executeFor(ctx, item, rules, parameters, query);
+    if (downloaded) recordEvent(ctx, 'share.downloaded', share, downloaded);
+    else recordEvent(ctx, 'share.executed', share);
     return answer;
   });
 
@@ -98,7 +104,11 @@ export async function pageOfShare(
   };
 }
 
-const rulesOfShare = ({ share, item }: OpenedShare): ViewerRules => rulesOf(item, { policies: share.filterPolicies });
+const rulesOfShare = ({ share, item }: OpenedShare): ViewerRules =>
+  rulesOf(item, {
+    policies: share.filterPolicies,
+    downloads: [share.embedOptions.allow_downloads === true],
+  });
 
 async function forViewer<T>(
   ctx: Context<ShareViewer>,
@@ -129,7 +139,7 @@ function recordRefusal(ctx: Context, share: OpenedShare['share'], error: unknown
 
 function recordEvent(
   ctx: Context,
-  type: 'share.resolved' | 'share.executed' | 'share.denied',
+  type: 'share.resolved' | 'share.executed' | 'share.downloaded' | 'share.denied',
   share: OpenedShare['share'],
   details: Record<string, unknown> = {},
   onceAMinute?: string,

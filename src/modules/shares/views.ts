@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { displayName, isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
-import { embedOptionsView, filterPolicies, origin } from '../viewing/service.ts';
+import { embedOptionsView, filterPolicies, origin, viewEmbedOptions } from '../viewing/service.ts';
 import { type ShareTerms, type ShareWithViews, statusOf } from './service.ts';
 
 const MAX_ORIGINS = 50;
@@ -18,6 +18,7 @@ const terms = {
       allowed_origins: z.array(origin).max(MAX_ORIGINS),
       hide_header: z.boolean(),
       hide_controls: z.boolean(),
+      allow_downloads: z.boolean(),
     })
     .partial(),
   share_filter_policies: filterPolicies,
@@ -87,7 +88,7 @@ export const viewShare = (
   share_context_id: share.shareContextId,
   requires_auth: share.shareContextId !== null,
   expires_at: isoTimestampOrNull(share.expiresAt),
-  embed_options: share.embedOptions,
+  embed_options: viewEmbedOptions(share.embedOptions),
   share_filter_policies: share.filterPolicies,
   status: statusOf(share, now()),
   ...(token !== undefined && { token, url: `${baseUrl}/p/${token}` }),

@@ -1,22 +1,30 @@
 import type { CompanyContext } from '../../context.ts';
+import { invalid } from '../../kernel/failure.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
-import { policyViolation } from '../../kernel/sharing-failures.ts';
+import { downloadsDisabled, policyViolation } from '../../kernel/sharing-failures.ts';
 import { optionsRule } from '../../kernel/sharing-filters.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
-import { boundValues, canonicalValues } from '../../kernel/sharing-values.ts';
-import { logError } from '../../platform/log.ts';
-import { sha256Hex } from '../../platform/secrets.ts';
-import { filterOptions, runDashboard, usedInOptions } from '../dashboards/service.ts';
+import { boundValues } from '../../kernel/sharing-values.ts';
+import type { ViewAnswer } from '../../kernel/viewing.ts';
+import { filterOptions, runDashboard, usedInOptions, widgetOf } from '../dashboards/service.ts';
 import { keptResults, untilWaking } from '../managed-database/service.ts';
-import { denials, type Execution, execute, type Refusals, viewExecution } from '../visualizations/service.ts';
+import {
+  denials,
+  type Execution,
+  execute,
+  fileOf,
+  type Refusals,
+  requireFormat,
+  type Visualization,
+  viewExecution,
+} from '../visualizations/service.ts';
 import { answerEarly } from './answer-early.ts';
-import { recordOf, type SharedItem, visualizationsOf } from './shared-item.ts';
+import { json, type Kept, keptAnswer, type Limits } from './kept-answer.ts';
+import { type SharedItem, visualizationsOf } from './shared-item.ts';
 import { withSlot } from './slot.ts';
 import { executeTogether } from './together.ts';
 
-/** How long the result of a single visualization is cached, in seconds. Dashboards have a setting for it. */
-const DEFAULT_CACHE_SECONDS = 60;
 /** How long a last result is kept: from one working day to the next. */
 const LAST_SECONDS = 24 * 60 * 60;
 /** How many connections one execution uses at once: see `ViewerGate`. */
@@ -44,33 +52,72 @@ export async function optionsFor(
   return { filter_slug: slug, ...(await (isDynamic ? withSlot(ctx, find) : find())) };
 }
 
+/** Whether a viewer asks for a file, and of what. */
+export interface ExecutionQuery {
+  format?: 'csv' | 'xlsx' | undefined;
+  visualization_id?: string | undefined;
+}
+
+/** An answer to a viewer, and what was downloaded by it. */
+export interface Executed {
+  answer: Response;
+  downloaded?: { visualization_id: string; format: string };
+}
+
 /**
- * Executes for a viewer, or answers a cached result for the same values. While the database wakes, which takes half a second,
- * the last result of the present data is answered if there is one, and renewed after the answer.
- * @returns JSON: `{ results }` of a dashboard, `{ result }` of a visualization; with `as_of` and `waking` where the database
- *   is waking
+ * Executes for a viewer, or downloads one result, which is that of the same execution where it is known.
+ * @returns JSON: `{ results }` of a dashboard, `{ result }` of a visualization; or a file
  */
 export async function executeFor(
   ctx: CompanyContext,
   item: SharedItem,
   rules: ViewerRules,
   parameters: Readonly<Record<string, unknown>>,
-): Promise<Response> {
+  { format, visualization_id: wanted }: ExecutionQuery = {},
+): Promise<Executed> {
+  if (format && !rules.downloads) throw downloadsDisabled();
   const values = boundValues(rules, parameters);
   const limits = { refusals: refusalsFor(ctx, item, rules), enforced: new Set(rules.enforced.keys()) };
-  const seconds = item.type === 'dashboard' ? item.dashboard.cacheSeconds : DEFAULT_CACHE_SECONDS;
-  const digest = await digestOf(ctx, item, values, limits);
-  // Under our own host, as Cloudflare caches nothing under others.
-  const key = `${ctx.baseUrl}/.results/${ctx.actor.companyId}/${digest}`;
-  const cache = await caches.open('results');
-  const lookUp = async () => {
-    const known = seconds === 0 ? undefined : await cache.match(key);
-    return known && new Response(known.body, { headers: { 'Content-Type': 'application/json' } });
-  };
-  const keep = async (text: string) => {
-    const response = new Response(text, { headers: { 'Cache-Control': `max-age=${seconds}` } });
-    await cache.put(key, response).catch((error) => logError('result_not_kept', error));
-  };
+  const kept = await keptAnswer(ctx, item, values, limits);
+  if (!format) {
+    requireFormat(wanted);
+    return { answer: await execution(ctx, item, values, limits, kept) };
+  }
+  const visualization = item.type === 'dashboard' ? widgetOf(item, wanted) : requireShown(item.visualization, wanted);
+  const { id, name } = visualization;
+  const result =
+    (await resultIn(await kept.lookUp(), id)) ??
+    (await withSlot(ctx, () => run(ctx, item, values, { ...limits, only: visualization })))[0];
+  const answer = fileOf(result as Execution, { name, format, safe: true });
+  return { answer, downloaded: { visualization_id: id, format } };
+}
+
+function requireShown(visualization: Visualization, wanted: string | undefined): Visualization {
+  if (wanted === undefined || wanted === visualization.id) return visualization;
+  throw invalid([{ field: 'visualization_id', message: 'must be the one that is shown' }]);
+}
+
+/** The result of a visualization in an answer, unless it failed there. */
+async function resultIn(answer: Response | undefined, visualizationId: string): Promise<Execution | undefined> {
+  if (!answer) return undefined;
+  const known = await answer.json<ViewAnswer>();
+  const results = 'results' in known ? known.results : [known.result];
+  const { columns, rows, truncated = false } = results.find((each) => each.visualization_id === visualizationId) ?? {};
+  return columns && rows && { visualizationId, durationMs: 0, cached: true, result: { columns, rows, truncated } };
+}
+
+/**
+ * Executes, or answers a cached result for the same values. While the database wakes, which takes half a second,
+ * the last result of the present data is answered if there is one, and renewed after the answer.
+ * @returns JSON, with `as_of` and `waking` where the database is waking
+ */
+async function execution(
+  ctx: CompanyContext,
+  item: SharedItem,
+  values: BoundValues,
+  limits: Limits,
+  { digest, key, seconds, lookUp, keep }: Kept,
+): Promise<Response> {
   const compute = async (own: CompanyContext, tell: (last: string) => void) => {
     const last = keptResults(own, 'last-results', digest);
     void untilWaking(own).then(async () => {
@@ -102,12 +149,6 @@ export async function executeFor(
   return (await lookUp()) ?? json(await answer());
 }
 
-/** What a viewer may not see, and the slugs with enforced values. */
-interface Limits {
-  refusals: Refusals;
-  enforced: ReadonlySet<string>;
-}
-
 /**
  * The visualizations that a viewer may not see: an enforced value does not apply to them, or the caller is denied them.
  */
@@ -132,28 +173,4 @@ async function run(ctx: CompanyContext, item: SharedItem, values: BoundValues, l
 function jsonOf(item: SharedItem, executions: readonly Execution[], more = {}): string {
   const results = executions.map((execution) => viewExecution(execution));
   return JSON.stringify({ ...(item.type === 'dashboard' ? { results } : { result: results[0] }), ...more });
-}
-
-const json = (text: string): Response => new Response(text, { headers: { 'Content-Type': 'application/json' } });
-
-/**
- * What distinguishes a result from others of the same data. It is made of everything that the result depends on: the
- * company, the version of what is executed, all bound values, the enforced slugs, and the refused visualizations.
- */
-async function digestOf(ctx: CompanyContext, item: SharedItem, values: BoundValues, limits: Limits): Promise<string> {
-  const { companyId } = ctx.actor;
-  const record = recordOf(item);
-  const charts = visualizationsOf(item).map(({ id, version }) => `${id}.${version}`);
-  const refused = [...limits.refusals].map(([id, { reason }]) => `${id} ${reason}`);
-  const parts = [
-    companyId,
-    item.type,
-    record.id,
-    record.version,
-    charts.sort(),
-    canonicalValues(values),
-    refused.sort(),
-    [...limits.enforced].sort(),
-  ];
-  return sha256Hex(JSON.stringify(parts));
 }

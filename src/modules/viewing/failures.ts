@@ -1,7 +1,9 @@
+import { accessDenied } from '../../access/failures.ts';
 import { defineFailure } from '../../kernel/failure.ts';
-import { filterDisabled, filterNotFound, policyViolation } from '../../kernel/sharing-failures.ts';
+import { downloadsDisabled, filterDisabled, filterNotFound, policyViolation } from '../../kernel/sharing-failures.ts';
 import { tenantSqlFailures, userSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
+import { executionFailed } from '../visualizations/failures.ts';
 
 export const originNotAllowed = defineFailure('share.origin_not_allowed', {
   kind: 'forbidden',
@@ -19,6 +21,9 @@ const databaseFailures = [notProvisioned, ...tenantSqlFailures, tooManyViewers];
 
 /** The failures of `executeFor`, besides bad parameters. */
 export const executionFailures = [policyViolation, ...databaseFailures];
+
+/** The failures of `executeFor` where a file is asked for. */
+export const downloadFailures = [downloadsDisabled, executionFailed, accessDenied];
 
 /** The failures of `optionsFor`. */
 export const optionFailures = [filterNotFound, filterDisabled, ...databaseFailures, ...userSqlFailures];

@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts';
 import type { FrameAncestors } from '../../kernel/viewing.ts';
 import { originNotAllowed } from './failures.ts';
 
-export { executeFor, optionsFor } from './execution.ts';
+export { type ExecutionQuery, executeFor, optionsFor } from './execution.ts';
 export {
   dashboardReads,
   inputsOf,
@@ -21,7 +21,10 @@ export {
 } from './shared-item.ts';
 export {
   candidatesView,
+  downloadMediaTypes,
+  EXECUTION,
   embedOptionsView,
+  executionQuery,
   filterPolicies,
   optionsQuery,
   optionsView,
@@ -29,6 +32,7 @@ export {
   resultsView,
   resultView,
   sharedItemView,
+  viewEmbedOptions,
   viewer,
   viewerAttributes,
 } from './views.ts';

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import type { EmbedOptions } from '../../db/schema/shares.ts';
 import { ExactNumber } from '../../kernel/exact-json.ts';
 import { timestamp, valuesBySlug } from '../../kernel/fields.ts';
+import { MEDIA_TYPES } from '../../kernel/files.ts';
 import {
   MAX_LIST_LENGTH,
   MAX_SLUG_LENGTH,
@@ -40,8 +42,19 @@ export const sharedItemView = z
 
 /** How and where the page of a share is displayed. */
 export const embedOptionsView = z
-  .object({ allowed_origins: z.array(z.string()), hide_header: z.boolean(), hide_controls: z.boolean() })
+  .object({
+    allowed_origins: z.array(z.string()),
+    hide_header: z.boolean(),
+    hide_controls: z.boolean(),
+    allow_downloads: z.boolean(),
+  })
   .meta({ id: 'EmbedOptions' });
+
+/** The options of a share, of which old ones say nothing about downloads. */
+export const viewEmbedOptions = (options: EmbedOptions): z.input<typeof embedOptionsView> => ({
+  ...options,
+  allow_downloads: options.allow_downloads === true,
+});
 
 export const optionsView = z
   .object({
@@ -70,6 +83,24 @@ const age = {
 
 /** The answer to executing a dashboard. */
 export const resultsView = z.object({ results: z.array(executionSchema), ...age });
+
+/** What a viewer may download a result as. */
+export const DOWNLOAD_FORMATS = ['csv', 'xlsx'] as const;
+
+export const downloadMediaTypes = DOWNLOAD_FORMATS.map((format) => MEDIA_TYPES[format]);
+
+/** The query of an execution, which downloads one result where it names a format. */
+export const executionQuery = z.object({
+  format: z.enum(DOWNLOAD_FORMATS).optional().meta({ description: 'Downloads a result, where downloads are allowed.' }),
+  visualization_id: z
+    .string()
+    .optional()
+    .meta({ description: 'Whose result is downloaded; required with `format` for a dashboard.' }),
+});
+
+/** What the execution of a dashboard does. */
+export const EXECUTION =
+  "A visualization that fails has `error` and does not fail the others. Where downloads are allowed, `format` downloads the result of one of them, `visualization_id`, under the same rules: texts that a spreadsheet would take for formulas have a `'` before, a result that was cut carries `X-Truncated: true`, and one that failed is refused.";
 
 /** The answer to executing a visualization. */
 export const resultView = z.object({ result: executionSchema, ...age });

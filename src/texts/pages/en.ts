@@ -18,6 +18,11 @@ export const texts = {
   truncated: (shown: number) => `${rows(shown)}. There is more than is shown here.`,
   emptyDashboard: 'There is nothing on this dashboard yet.',
 
+  download: 'Download',
+  downloadOf: (name: string) => `Download: ${name}`,
+  preparing: 'The file is being made …',
+  tooLongForXlsx: 'A text is too long for a cell of XLSX. CSV takes it.',
+
   filters: 'Filters',
   reset: 'Reset filters',
   all: 'All',
@@ -69,6 +74,7 @@ export const texts = {
     VALIDATION_ERROR: 'A value is not of the right form.',
     SHARE_FILTER_POLICY_VIOLATION: 'These values may not be chosen here.',
     FILTER_DISABLED_BY_POLICY: 'This filter is not available.',
+    DOWNLOADS_DISABLED: 'Results cannot be downloaded here.',
     DB_QUERY_ERROR: 'The data could not be read.',
     SERVICE_UNAVAILABLE: 'This is not available at the moment.',
   },

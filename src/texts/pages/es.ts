@@ -19,6 +19,11 @@ export const texts: PageTexts = {
   truncated: (shown) => `${rows(shown)}. Hay más datos de los que se muestran aquí.`,
   emptyDashboard: 'Todavía no hay nada en este panel.',
 
+  download: 'Descargar',
+  downloadOf: (name) => `Descargar: ${name}`,
+  preparing: 'Se está preparando el archivo …',
+  tooLongForXlsx: 'Un texto es demasiado largo para una celda de XLSX. En CSV cabe.',
+
   filters: 'Filtros',
   reset: 'Restablecer filtros',
   all: 'Todos',
@@ -69,6 +74,7 @@ export const texts: PageTexts = {
     VALIDATION_ERROR: 'Uno de los valores no tiene el formato correcto.',
     SHARE_FILTER_POLICY_VIOLATION: 'Estos valores no se pueden elegir aquí.',
     FILTER_DISABLED_BY_POLICY: 'Este filtro no está disponible.',
+    DOWNLOADS_DISABLED: 'Aquí no se pueden descargar los resultados.',
     DB_QUERY_ERROR: 'No se pudieron leer los datos.',
     SERVICE_UNAVAILABLE: 'No está disponible en este momento.',
   },

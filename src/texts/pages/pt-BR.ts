@@ -19,6 +19,11 @@ export const texts: PageTexts = {
   truncated: (shown) => `${rows(shown)}. Há mais dados do que os exibidos aqui.`,
   emptyDashboard: 'Ainda não há nada neste painel.',
 
+  download: 'Baixar',
+  downloadOf: (name) => `Baixar: ${name}`,
+  preparing: 'O arquivo está sendo preparado …',
+  tooLongForXlsx: 'Um texto é longo demais para uma célula de XLSX. Em CSV ele cabe.',
+
   filters: 'Filtros',
   reset: 'Redefinir filtros',
   all: 'Todos',
@@ -69,6 +74,7 @@ export const texts: PageTexts = {
     VALIDATION_ERROR: 'Um dos valores não está no formato correto.',
     SHARE_FILTER_POLICY_VIOLATION: 'Estes valores não podem ser escolhidos aqui.',
     FILTER_DISABLED_BY_POLICY: 'Este filtro não está disponível.',
+    DOWNLOADS_DISABLED: 'Aqui não é possível baixar os resultados.',
     DB_QUERY_ERROR: 'Não foi possível ler os dados.',
     SERVICE_UNAVAILABLE: 'Indisponível no momento.',
   },

@@ -40,6 +40,8 @@ export interface Drawing {
   /** Names what was left out; empty if nothing was. */
   note: string;
   end(): void;
+  /** What the canvas shows, as a PNG on the colour of the card. */
+  picture(): Promise<Blob>;
 }
 
 /** Draws a chart on a canvas; returns undefined if the result does not fit the chart. */
@@ -49,7 +51,20 @@ export function draw(canvas: HTMLCanvasElement, data: Data, chart: ChartTerms): 
   const drawn = new Chart(canvas, made.configuration);
   const series = made.configuration.data.datasets.length;
   const note = series < made.series ? TEXTS.seriesCut(series, made.series) : '';
-  return { summary: made.summary, note, end: () => drawn.destroy() };
+  return { summary: made.summary, note, end: () => drawn.destroy(), picture: () => pictureOf(canvas) };
+}
+
+function pictureOf(canvas: HTMLCanvasElement): Promise<Blob> {
+  const copy = document.createElement('canvas');
+  copy.width = canvas.width;
+  copy.height = canvas.height;
+  const to = copy.getContext('2d') as CanvasRenderingContext2D;
+  to.fillStyle = palette().card;
+  to.fillRect(0, 0, copy.width, copy.height);
+  to.drawImage(canvas, 0, 0);
+  return new Promise((resolve, reject) =>
+    copy.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('the canvas has no picture'))), 'image/png'),
+  );
 }
 
 function configurationOf(

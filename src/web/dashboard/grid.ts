@@ -1,7 +1,7 @@
 import type { ViewChart, ViewPlace } from '../../kernel/viewing.ts';
 import { h } from '../dom.ts';
 import { arrange } from './arrange.ts';
-import { type Widget, widgetOf } from './widget.ts';
+import { type DownloadResult, type Widget, widgetOf } from './widget.ts';
 
 export interface Grid {
   element: HTMLElement;
@@ -13,8 +13,14 @@ export interface Grid {
  * Puts cards on a grid. On a narrow page they stand below each other, in the reading order of the wide page.
  * Visualizations without a place come last, over the whole width.
  * @param bare leaves out the names of cards, if the page names them already
+ * @param download makes a file of a visualization's result, where that may be
  */
-export function gridOf(layout: readonly ViewPlace[], charts: readonly ViewChart[], bare: boolean): Grid {
+export function gridOf(
+  layout: readonly ViewPlace[],
+  charts: readonly ViewChart[],
+  bare: boolean,
+  download?: DownloadResult,
+): Grid {
   const byId = new Map(charts.map((chart) => [chart.visualization_id, chart]));
   const { columns, places } = arrange(layout.filter(({ visualization_id: id }) => byId.has(id)));
   const placed = new Set(places.map(({ visualization_id: id }) => id));
@@ -22,7 +28,7 @@ export function gridOf(layout: readonly ViewPlace[], charts: readonly ViewChart[
   element.style.setProperty('--columns', String(columns));
   const cards: Grid['cards'] = [];
   function add(visualizationId: string): Widget {
-    const widget = widgetOf(byId.get(visualizationId) as ViewChart, bare);
+    const widget = widgetOf(byId.get(visualizationId) as ViewChart, bare, download);
     cards.push({ visualizationId, widget });
     element.append(widget.element);
     return widget;

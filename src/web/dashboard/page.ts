@@ -7,6 +7,7 @@ import type { Executed, Source } from '../source.ts';
 import { LOCALE, listed, TEXTS } from '../texts.ts';
 import { initialValues, type ParameterValues, toParameters, toQuery, unmet } from '../values.ts';
 import { gridOf } from './grid.ts';
+import type { DownloadResult } from './widget.ts';
 
 /** Pauses before what is outdated is asked for again, in milliseconds: a database wakes within a second or two. */
 const PAUSES = [1_000, 2_000, 4_000, 8_000];
@@ -29,7 +30,7 @@ export interface SubjectPage {
  */
 export function subjectPage(
   subject: SharedItemView,
-  { hide_header, hide_controls }: EmbedOptions,
+  { hide_header, hide_controls, allow_downloads }: EmbedOptions,
   source: Source,
   query: URLSearchParams,
   changed: (query: URLSearchParams) => void,
@@ -39,7 +40,10 @@ export function subjectPage(
   let running = new AbortController();
 
   const alone = charts.length === 1 && charts[0]?.name === name;
-  const grid = gridOf(layout, charts, alone);
+  const download: DownloadResult | undefined = allow_downloads
+    ? (id, format) => source.download(id, format, toParameters(filters, values))
+    : undefined;
+  const grid = gridOf(layout, charts, alone, download);
   const status = h('p', { class: 'unseen', role: 'status' });
   const age = h('p', { class: 'age', role: 'status' });
   const trouble = h('div', { class: 'trouble' });

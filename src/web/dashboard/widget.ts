@@ -1,10 +1,13 @@
+import { fileName } from '../../kernel/files.ts';
 import type { ViewChart, ViewResult } from '../../kernel/viewing.ts';
 import type { Drawing } from '../charts/draw.ts';
 import { numberStyleOf, numberText, toNumber } from '../charts/format.ts';
 import { type Data, rolesOf } from '../charts/plot.ts';
 import { h, uniqueId } from '../dom.ts';
+import type { FileFormat } from '../source.ts';
 import { tableOf } from '../table.ts';
 import { failureText, TEXTS } from '../texts.ts';
+import { downloadMenu } from './download-menu.ts';
 
 /** The card of one visualization and its result. */
 export interface Widget {
@@ -18,8 +21,15 @@ export interface Widget {
   repaint(): void;
 }
 
+/** Makes a file of a visualization's result, with the values that the page has. */
+export type DownloadResult = (visualizationId: string, format: FileFormat) => Promise<File>;
+
 /** Makes the card of a visualization. `bare` leaves out its name, if the page names it already. */
-export function widgetOf({ name, description, chart }: ViewChart, bare: boolean): Widget {
+export function widgetOf(
+  { visualization_id: id, name, description, chart }: ViewChart,
+  bare: boolean,
+  download?: DownloadResult,
+): Widget {
   let result: ViewResult | undefined;
   let drawing: Drawing | undefined;
   let asTable = false;
@@ -27,14 +37,21 @@ export function widgetOf({ name, description, chart }: ViewChart, bare: boolean)
   const titleId = uniqueId('widget');
   const title = h('h2', { id: titleId, class: bare && 'unseen' }, name);
   const toggle = h('button', { type: 'button', class: 'quiet', hidden: true, onclick: toggleTable });
+  const menu = download && downloadMenu(name);
   const body = h('div', { class: 'body' });
   const note = h('p', { class: 'note', hidden: true });
   const element = h(
     'section',
     { class: `widget ${chart.type}`, 'aria-labelledby': titleId, 'aria-busy': 'true' },
-    h('header', {}, h('div', {}, title, !bare && description !== '' && h('p', {}, description)), toggle),
+    h(
+      'header',
+      {},
+      h('div', {}, title, !bare && description !== '' && h('p', {}, description)),
+      h('div', { class: 'tools' }, toggle, menu?.button, menu?.panel),
+    ),
     body,
     note,
+    menu?.said,
   );
 
   function toggleTable(): void {
@@ -50,6 +67,7 @@ export function widgetOf({ name, description, chart }: ViewChart, bare: boolean)
 
   function say(message: string, kind: 'empty' | 'error'): void {
     toggle.hidden = note.hidden = true;
+    menu?.offer([]);
     put(h('p', { class: kind, role: kind === 'error' && 'alert' }, message));
   }
 
@@ -71,6 +89,19 @@ export function widgetOf({ name, description, chart }: ViewChart, bare: boolean)
     if (chart.type === 'table' || asTable || !drawable) put(tableOf(data, name, numberStyleOf(chart.options)));
     else if (chart.type === 'number') put(numbersOf(data, chart));
     else await drawChart(shown, data);
+    if (result === shown) offerDownloads();
+  }
+
+  function offerDownloads(): void {
+    if (!download) return;
+    const shown = drawing;
+    const picture = async () =>
+      new File([await (shown as Drawing).picture()], fileName(name, 'png'), { type: 'image/png' });
+    menu?.offer([
+      { label: 'CSV', make: () => download(id, 'csv') },
+      { label: 'XLSX', make: () => download(id, 'xlsx') },
+      ...(shown ? [{ label: 'PNG', make: picture }] : []),
+    ]);
   }
 
   async function drawChart(shown: ViewResult, data: Data): Promise<void> {

@@ -1,4 +1,4 @@
-import { ApiProblem, call } from '../api.ts';
+import { ApiProblem, call, callFile } from '../api.ts';
 
 /** An outsider's tokens, as share-auth answers them. */
 interface Tokens {
@@ -13,6 +13,8 @@ export interface Session {
   onEnded: () => void;
   /** @throws ApiProblem */
   call<T>(path: string, options?: { body?: unknown; signal?: AbortSignal }): Promise<T>;
+  /** The same for a file. @throws ApiProblem */
+  file(path: string, options: { body: unknown }): Promise<File>;
   /** Deletes the tokens, here and on the server. */
   signOut(): Promise<void>;
 }
@@ -58,33 +60,37 @@ function sessionOf(companySlug: string, email: string, first: Tokens): Session {
   }
 
   keep();
+  /** Calls with the token, and once more with a new one where it has ended. */
+  async function withToken<T>(send: (token: string) => Promise<T>): Promise<T> {
+    const used = tokens.access_token;
+    try {
+      return await send(used);
+    } catch (error) {
+      if (!(error instanceof ApiProblem) || error.status !== 401) throw error;
+    }
+    try {
+      // Calls that fail together request one new token.
+      if (used === tokens.access_token) {
+        refreshing ??= refresh().finally(() => {
+          refreshing = undefined;
+        });
+        await refreshing;
+      }
+      return await send(tokens.access_token);
+    } catch (error) {
+      if (error instanceof ApiProblem && error.status === 401) {
+        forget();
+        session.onEnded();
+      }
+      throw error;
+    }
+  }
+
   const session: Session = {
     email,
     onEnded() {},
-    async call(path, options = {}) {
-      const used = tokens.access_token;
-      try {
-        return await call(path, { ...options, token: used });
-      } catch (error) {
-        if (!(error instanceof ApiProblem) || error.status !== 401) throw error;
-      }
-      try {
-        // Calls that fail together request one new token.
-        if (used === tokens.access_token) {
-          refreshing ??= refresh().finally(() => {
-            refreshing = undefined;
-          });
-          await refreshing;
-        }
-        return await call(path, { ...options, token: tokens.access_token });
-      } catch (error) {
-        if (error instanceof ApiProblem && error.status === 401) {
-          forget();
-          session.onEnded();
-        }
-        throw error;
-      }
-    },
+    call: (path, options = {}) => withToken((token) => call(path, { ...options, token })),
+    file: (path, options) => withToken((token) => callFile(path, { ...options, token })),
     async signOut() {
       forget();
       const { access_token: token, refresh_token } = tokens;

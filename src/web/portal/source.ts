@@ -1,5 +1,5 @@
 import type { SharedItemView, ViewOptions } from '../../kernel/viewing.ts';
-import { executedOf, optionsPath, type Source } from '../source.ts';
+import { downloadPath, executedOf, optionsPath, type Source } from '../source.ts';
 import type { Session } from './session.ts';
 
 /** A dashboard in the portal's list, with the context that grants it. */
@@ -10,6 +10,9 @@ export interface Listed {
   description: string;
   context_id: string;
 }
+
+/** A dashboard as the portal answers it. */
+type PortalView = SharedItemView & { allow_downloads: boolean };
 
 export interface ListPage<T> {
   total: number;
@@ -36,12 +39,8 @@ export function portalDashboard(session: Session, id: string, contextId: string)
   const inContext = new URLSearchParams({ context_id: contextId });
   return {
     async open() {
-      return {
-        kind: 'subject',
-        subject: await session.call<SharedItemView>(`${base}?${inContext}`),
-        options: {},
-        branding: {},
-      };
+      const { allow_downloads, ...subject } = await session.call<PortalView>(`${base}?${inContext}`);
+      return { kind: 'subject', subject, options: { allow_downloads }, branding: {} };
     },
     options(slug, search, signal) {
       const path = optionsPath(slug, search);
@@ -52,5 +51,7 @@ export function portalDashboard(session: Session, id: string, contextId: string)
     async execute(parameters, signal) {
       return executedOf(await session.call(`${base}/execute`, { body: { context_id: contextId, parameters }, signal }));
     },
+    download: (visualizationId, format, parameters) =>
+      session.file(downloadPath(base, visualizationId, format), { body: { context_id: contextId, parameters } }),
   };
 }

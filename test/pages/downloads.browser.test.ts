@@ -1,0 +1,138 @@
+import { readFile } from 'node:fs/promises';
+import { read, utils, type WorkSheet } from '@e965/xlsx';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { ViewResult } from '../../src/kernel/viewing.ts';
+import { axeFindings, installed, settled, useBrowser } from './browser.ts';
+import { aContext, aDashboard, aLink, anEmbed, api, demo, mailedCode, resultsOf } from './world.ts';
+
+const CHARTS = [
+  {
+    name: 'Strikes: by state',
+    sql: 'SELECT origin_state AS state, count(*) AS strikes FROM birdstrikes WHERE true [[AND origin_state = ANY({{state}})]] GROUP BY 1 ORDER BY 2 DESC LIMIT 5',
+    chart: { type: 'bar', x: 'state', y: ['strikes'] },
+  },
+  { name: 'Formulas', sql: "SELECT '=1+1' AS text, -1 AS n", chart: { type: 'table' } },
+  { name: 'Fails', sql: 'SELECT 1 / 0 AS n', chart: { type: 'number' } },
+];
+const FILTERS = [{ slug: 'state', label: 'State', kind: 'multi_select', options: [] }];
+const ALLOWED = { embed_options: { allow_downloads: true } };
+
+const cardOf = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
+const buttonOf = (page: Page, name: string) => cardOf(page, name).getByRole('button', { name: `Download: ${name}` });
+
+/** Downloads by the menu of a card. @returns the file's name and content */
+async function take(page: Page, name: string, format: string): Promise<{ name: string; content: Buffer }> {
+  await buttonOf(page, name).click();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page
+      .getByRole('group', { name: `Download: ${name}` })
+      .getByRole('button', { name: format })
+      .click(),
+  ]);
+  return { name: download.suggestedFilename(), content: await readFile(await download.path()) };
+}
+
+describe.skipIf(!installed)('the downloads of a card', () => {
+  const open = useBrowser();
+  let dashboard: string;
+  let link: string;
+  beforeAll(async () => {
+    dashboard = await aDashboard(CHARTS, { filters: FILTERS, cache_seconds: 60 });
+    link = (await aLink(dashboard, ALLOWED)).path;
+  });
+
+  it('are CSV, XLSX and a picture of what is shown', async () => {
+    const { page, problems } = await open(`${link}?state=Texas&state=Ohio`);
+    await cardOf(page, 'Strikes: by state').getByRole('img').waitFor();
+    const { rows } = (await resultsOf(link, { state: ['Texas', 'Ohio'] })).get('Strikes: by state') as ViewResult;
+    const csv = await take(page, 'Strikes: by state', 'CSV');
+    expect(csv.name).toBe('Strikes_ by state.csv');
+    expect(csv.content.toString()).toBe(['state,strikes', ...(rows ?? []).map(String), ''].join('\r\n'));
+    const xlsx = await take(page, 'Strikes: by state', 'XLSX');
+    const book = read(xlsx.content);
+    expect(book.SheetNames).toEqual(['Strikes  by state']);
+    expect(utils.sheet_to_json(book.Sheets['Strikes  by state'] as WorkSheet, { header: 1 }).slice(1)).toEqual(rows);
+    const png = await take(page, 'Strikes: by state', 'PNG');
+    expect([png.name, png.content.subarray(1, 4).toString()]).toEqual(['Strikes_ by state.png', 'PNG']);
+    expect(png.content.length).toBeGreaterThan(2_000);
+    const safe = await take(page, 'Formulas', 'CSV');
+    expect(safe.content.toString()).toBe("text,n\r\n'=1+1,-1\r\n");
+    await buttonOf(page, 'Formulas').click();
+    const offered = page.getByRole('group', { name: 'Download: Formulas' }).getByRole('button');
+    expect(await offered.allInnerTexts()).toEqual(['CSV', 'XLSX']);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('are reached by the keyboard alone, in light and dark and on a phone', async () => {
+    for (const options of [{}, { colorScheme: 'dark' as const }, { viewport: { width: 320, height: 640 } }]) {
+      const { page, problems } = await open(link, options);
+      await settled(page);
+      const button = buttonOf(page, 'Strikes: by state');
+      await button.focus();
+      await page.keyboard.press('Enter');
+      const menu = page.getByRole('group', { name: 'Download: Strikes: by state' });
+      await menu.waitFor();
+      const { x = -1, width = 0 } = (await menu.boundingBox()) ?? {};
+      expect([x >= 0, x + width <= (page.viewportSize()?.width ?? 0)]).toEqual([true, true]);
+      expect(await axeFindings(page)).toEqual([]);
+      await page.keyboard.press('Escape');
+      await menu.waitFor({ state: 'hidden' });
+      expect(await button.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
+      await page.keyboard.press('Enter');
+      await page.keyboard.press('Tab');
+      const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')]);
+      expect(download.suggestedFilename()).toBe('Strikes_ by state.csv');
+      expect(await axeFindings(page)).toEqual([]);
+      expect(problems).toEqual([]);
+      await page.context().close();
+    }
+  });
+
+  it('are not offered of what failed, nor where they are not allowed', async () => {
+    const { page } = await open(link);
+    await settled(page);
+    expect(await cardOf(page, 'Fails').getByRole('button').count()).toBe(0);
+    expect(await buttonOf(page, 'Formulas').count()).toBe(1);
+    await page.context().close();
+    const without = await open((await aLink(dashboard)).path);
+    await settled(without.page);
+    expect(await without.page.getByRole('button', { name: /^Download/ }).count()).toBe(0);
+    await without.page.context().close();
+  });
+
+  it('say why there is no file', async () => {
+    const share = await aLink(dashboard, ALLOWED);
+    const { page } = await open(share.path);
+    await settled(page);
+    await api('PUT', `/api/v1/dashboard-shares/${share.id}`, { embed_options: { allow_downloads: false } });
+    await buttonOf(page, 'Formulas').click();
+    await page.getByRole('group', { name: 'Download: Formulas' }).getByRole('button', { name: 'CSV' }).click();
+    await cardOf(page, 'Formulas').getByText('Results cannot be downloaded here.').waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    await page.context().close();
+  });
+
+  it('are there in an embed and in the portal', async () => {
+    const embed = await open(await anEmbed(dashboard, { allow_downloads: true }));
+    await settled(embed.page);
+    expect((await take(embed.page, 'Formulas', 'CSV')).content.toString()).toBe("text,n\r\n'=1+1,-1\r\n");
+    await embed.page.context().close();
+
+    const email = `downloads-${Date.now()}@customer.test`;
+    const context = await aContext([dashboard], email);
+    await aLink(dashboard, { ...ALLOWED, share_context_id: context.id });
+    const { page, problems } = await open(`/portal/${demo.company.slug}`);
+    await page.getByLabel('E-mail').fill(email);
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Code').fill((await mailedCode(email)).replace('-', ''));
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: /Bird strikes/ }).click();
+    await settled(page);
+    expect((await take(page, 'Formulas', 'XLSX')).name).toBe('Formulas.xlsx');
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+});
