@@ -44,10 +44,11 @@ it('a page by filters and its exact total, and one by cursor, take no more', asy
   expect([first.trips, next.trips]).toEqual([4, 4]);
 });
 
-it('a table, and the list of them, take one round trip more than the connection', async () => {
+it('a table, the list of them and that of its loads take one round trip more than the connection', async () => {
   const table = await aNumberedTable('far_tables', 1);
   expect((await far(() => table.get())).trips).toBe(4);
   expect((await far(() => company.as.get('/v1/managed-tables'))).trips).toBe(4);
+  expect((await far(() => table.loads())).trips).toBe(4);
 });
 
 it('what only reads goes through the pooler, what writes does not, and neither takes a second connection', async () => {

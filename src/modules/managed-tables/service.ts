@@ -11,14 +11,14 @@ import * as store from './store.ts';
 import type { ManagedTable, NewTable, TableSource } from './table.ts';
 import { KEPT_IN_TRASH_MS } from './trash.ts';
 import { markDeleted } from './trash-store.ts';
-import { endUndo, readUndoLimit as selectUndoLimit, type UndoLimit } from './undo-store.ts';
+import { endUndo } from './undo-store.ts';
 import { requireTableVersion } from './views.ts';
 
 export { tableNameTaken } from './failures.ts';
 export { createIndex, listIndexes, requireUniqueIndex, sweepIndexes } from './indexes.ts';
 export { column, columnList, type ManagedTable, type TableSource, tableName } from './table.ts';
 export { KEPT_IN_TRASH_MS, purgeTrash } from './trash.ts';
-export type { UndoEnd, UndoLimit } from './undo-store.ts';
+export { selectUndoLimit, toUndoLimit, type UndoEnd, type UndoLimit, type UndoLimitRow } from './undo-store.ts';
 
 export interface TablePage {
   total: number;
@@ -199,11 +199,6 @@ export async function truncateTable(ctx: CompanyContext, id: string): Promise<0>
     await endUndo(tx, keyOf(ctx, id), 'truncated');
     return 0 as const;
   });
-}
-
-/** Which loads of a table can be undone, as far as the table decides that. */
-export async function readUndoLimit(tx: TenantTx, ctx: CompanyContext, id: string): Promise<UndoLimit> {
-  return selectUndoLimit(tx, keyOf(ctx, id));
 }
 
 /** Runs a transaction; fails with `tableBusy` if it waits for others too long. */

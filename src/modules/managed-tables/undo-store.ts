@@ -1,4 +1,5 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
+import type { Statement } from '../../tenant-sql/rows.ts';
 import { LIVING, type TableKey } from './store.ts';
 
 /** What ends the undo of all loads that came before. */
@@ -19,11 +20,19 @@ export async function endUndo(tx: TenantTx, key: TableKey, by: UndoEnd): Promise
   );
 }
 
-/** Which loads of a table can be undone, as far as the table decides that. */
-export async function readUndoLimit(tx: TenantTx, key: TableKey): Promise<UndoLimit> {
-  const [row] = await tx.query<{ undoable_after: string; undo_ended_by: UndoEnd | null }>(
-    `SELECT undoable_after, undo_ended_by FROM console.managed_tables WHERE ${LIVING}`,
-    [key.id, key.companyId],
-  );
-  return { after: Number(row?.undoable_after ?? 0), endedBy: row?.undo_ended_by ?? null };
+/** A limit as it is stored. */
+export interface UndoLimitRow {
+  undoable_after: string;
+  undo_ended_by: UndoEnd | null;
 }
+
+/** Which loads of a table can be undone, as far as the table decides that; no row where there is no such table. */
+export const selectUndoLimit = ({ id, companyId }: TableKey): Statement => ({
+  text: `SELECT undoable_after, undo_ended_by FROM console.managed_tables WHERE ${LIVING}`,
+  values: [id, companyId],
+});
+
+export const toUndoLimit = (row: UndoLimitRow): UndoLimit => ({
+  after: Number(row.undoable_after),
+  endedBy: row.undo_ended_by,
+});

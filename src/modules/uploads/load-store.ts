@@ -1,4 +1,5 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
+import type { Statement } from '../../tenant-sql/rows.ts';
 import { datetimeJson } from '../../tenant-sql/values.ts';
 import type { JobProgress, JobStatus, UploadMode } from './job.ts';
 import type { StoredFile } from './receive.ts';
@@ -24,7 +25,8 @@ export interface Load {
   undoneAt: string | null;
 }
 
-interface LoadRow {
+/** A load as it is stored. */
+export interface LoadRow {
   id: string;
   user_table_id: string | null;
   mode: UploadMode;
@@ -42,7 +44,7 @@ interface LoadRow {
 const COLUMNS =
   'id, user_table_id, mode, status, files, progress, result, load_number, coalesce(loaded_at, updated_at) AS loaded, created_by_user_id, added_rows, undone_at';
 
-const toLoad = (row: LoadRow): Load => ({
+export const toLoad = (row: LoadRow): Load => ({
   jobId: row.id,
   tableId: row.user_table_id,
   mode: row.mode,
@@ -69,35 +71,31 @@ export async function lockLoad(tx: TenantTx, key: JobKey): Promise<Load | undefi
 
 const OF_TABLE = `company_id = $1 AND user_table_id = $2 AND status = 'done'`;
 
-/** The id of the last load of a table that was not undone; one without a number may have come last. */
-export async function readLastLoad(tx: TenantTx, companyId: string, tableId: string): Promise<string | undefined> {
-  const [row] = await tx.query<{ id: string }>(
-    `SELECT id FROM console.upload_jobs WHERE ${OF_TABLE} AND undone_at IS NULL
-     ORDER BY load_number DESC NULLS FIRST LIMIT 1`,
-    [companyId, tableId],
-  );
-  return row?.id;
-}
+/** The last load of a table that was not undone; one without a number may have come last. */
+export const selectLastLoad = (companyId: string, tableId: string): Statement => ({
+  text: `SELECT id FROM console.upload_jobs WHERE ${OF_TABLE} AND undone_at IS NULL
+    ORDER BY load_number DESC NULLS FIRST LIMIT 1`,
+  values: [companyId, tableId],
+});
 
-/** A page of a table's loads after `since` (ISO 8601), the last first, with the exact total. */
-export async function readLoads(
-  tx: TenantTx,
+/** A page of a table's loads after `since` (ISO 8601), the last first, and their exact number as `total`. */
+export const selectLoads = (
   companyId: string,
   tableId: string,
   since: string,
   { limit, offset }: { limit: number; offset: number },
-): Promise<{ total: number; records: Load[] }> {
+): { count: Statement; page: Statement } => {
   const found = `${OF_TABLE} AND coalesce(loaded_at, updated_at) > $3`;
-  const [[count], rows] = await tx.queryAll<[{ total: string }, LoadRow]>([
-    { text: `SELECT count(*) AS total FROM console.upload_jobs WHERE ${found}`, values: [companyId, tableId, since] },
-    {
+  const values = [companyId, tableId, since];
+  return {
+    count: { text: `SELECT count(*) AS total FROM console.upload_jobs WHERE ${found}`, values },
+    page: {
       text: `SELECT ${COLUMNS} FROM console.upload_jobs WHERE ${found}
         ORDER BY load_number DESC NULLS FIRST, loaded DESC, id DESC LIMIT $4 OFFSET $5`,
-      values: [companyId, tableId, since, limit, offset],
+      values: [...values, limit, offset],
     },
-  ]);
-  return { total: Number(count?.total ?? 0), records: rows.map(toLoad) };
-}
+  };
+};
 
 /** Marks a load as undone; the transaction has locked it. */
 export async function markUndone(tx: TenantTx, key: JobKey, by: string, at: string): Promise<void> {

@@ -2,23 +2,25 @@ import { requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 import { bringBack, dropKept, holdKept, removeAdded } from '../../tenant-sql/kept.ts';
+import type { Statement } from '../../tenant-sql/rows.ts';
 import { scheduleSweep } from '../managed-database/service.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import {
   announceChange,
   deleteLockedTable,
-  getTable,
   inChange,
   KEPT_IN_TRASH_MS,
   lockTable,
   type ManagedTable,
-  readUndoLimit,
+  selectUndoLimit,
   setRowCount,
   tablesToRead,
+  toUndoLimit,
   type UndoLimit,
+  type UndoLimitRow,
 } from '../managed-tables/service.ts';
 import { jobNotFound, notUndoable, type UndoRefusal } from './failures.ts';
-import { type Load, lockLoad, markUndone, readLastLoad, readLoads } from './load-store.ts';
+import { type Load, type LoadRow, lockLoad, markUndone, selectLastLoad, selectLoads, toLoad } from './load-store.ts';
 import { vacuumTable } from './publish.ts';
 import { requireJob, requireJobsDatabase } from './service.ts';
 import { isoNow } from './work.ts';
@@ -58,15 +60,37 @@ export async function listLoads(
   tableId: string,
   { page, perPage }: { page: number; perPage: number },
 ): Promise<{ total: number; records: (Load & { undoable: boolean })[] }> {
-  await getTable(ctx, tableId);
   const database = await tablesToRead(ctx);
-  const { companyId } = ctx.actor;
+  const from = since(ctx);
   const window = { limit: perPage, offset: (page - 1) * perPage };
-  const { total, records } = await readLoads(database, companyId, tableId, since(ctx), window);
-  const last = await readLastLoad(database, companyId, tableId);
-  const limit = await readUndoLimit(database, ctx, tableId);
-  const isUndoable = (load: Load) => refusalOf(load, last, limit, since(ctx)) === undefined;
-  return { total, records: records.map((load) => ({ ...load, undoable: isUndoable(load) })) };
+  const loads = selectLoads(ctx.actor.companyId, tableId, from, window);
+  const of = undoState(ctx, tableId);
+  const [limits, lasts, [count], rows] = await database.queryAll<[UndoLimitRow, Named, { total: string }, LoadRow]>([
+    ...of,
+    loads.count,
+    loads.page,
+  ]);
+  const { last, limit } = undoStateOf(limits, lasts);
+  const undoable = (load: Load) => refusalOf(load, last, limit, from) === undefined;
+  return {
+    total: Number(count?.total ?? 0),
+    records: rows.map(toLoad).map((load) => ({ ...load, undoable: undoable(load) })),
+  };
+}
+
+interface Named {
+  id: string;
+}
+
+/** What decides besides a load itself whether it can be undone. */
+const undoState = (ctx: CompanyContext, tableId: string): [limit: Statement, last: Statement] => {
+  const { companyId } = ctx.actor;
+  return [selectUndoLimit({ id: tableId, companyId }), selectLastLoad(companyId, tableId)];
+};
+
+function undoStateOf([limit]: UndoLimitRow[], [last]: Named[]): { limit: UndoLimit; last: string | undefined } {
+  if (!limit) throw tableNotFound();
+  return { limit: toUndoLimit(limit), last: last?.id };
 }
 
 /**
@@ -88,8 +112,8 @@ export async function undoUpload(ctx: PrincipalContext, id: string): Promise<Und
       const load = await lockLoad(tx, key);
       if (!load) throw jobNotFound();
       const table = await lockLoadedTable(tx, ctx, load, tableId);
-      const last = await readLastLoad(tx, key.companyId, tableId);
-      const refusal = refusalOf(load, last, await readUndoLimit(tx, ctx, tableId), since(ctx));
+      const { limit, last } = undoStateOf(...(await tx.queryAll<[UndoLimitRow, Named]>(undoState(ctx, tableId))));
+      const refusal = refusalOf(load, last, limit, since(ctx));
       if (refusal) throw notUndoable(refusal);
       const outcome = await (mode === 'create' ? deleteMade(tx, ctx, table) : takeBack(tx, ctx, table, load));
       await markUndone(tx, key, ctx.actor.id, isoNow(ctx));

@@ -241,7 +241,7 @@ export const MANAGED_TABLES = [
   ]),
   ...guardsOf('src/modules/uploads/load-store.ts', UNDO_RACES, [
     { in: 'lockLoad', text: ' FOR UPDATE', without: '', title: 'keeps another waiting' },
-    { in: 'readLastLoad', text: ' AND undone_at IS NULL', without: '', tests: UNDOS, title: 'one after the other' },
+    { in: 'selectLastLoad', text: ' AND undone_at IS NULL', without: '', tests: UNDOS, title: 'one after the other' },
   ]),
   ...guardsOf('src/modules/uploads/upsert.ts', UPSERTS, [
     { text: 'await tx.execute(lockAgainstWrites(table.displayName));', without: '', title: 'meanwhile' },
