@@ -6,7 +6,7 @@ export interface Routes {
   /** List audit events */
   "GET /admin/audit-events": { query?: { "page"?: string | number; "quantity"?: string | number; "correlation_id"?: string | number; "principal_id"?: string | number; "action"?: string | number; "from"?: string | number; "to"?: string | number }; answer: { "total": number; "page": number; "results": Array<AuditEvent> } };
   /** Export audit events */
-  "GET /admin/audit-events/export": { query?: { "from"?: string | number; "to"?: string | number; "format"?: "ndjson" | "csv" }; answer: string };
+  "GET /admin/audit-events/export": { query?: { "from"?: string | number; "to"?: string | number; "format"?: "ndjson" | "csv" }; answer: string; files: { "ndjson": string; "csv": string } };
   /** List accounts */
   "GET /accounts": { query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name"; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<Account> } };
   /** Create an account */
@@ -40,7 +40,7 @@ export interface Routes {
   /** Create a service token */
   "POST /tokens": { body: { "expires_in"?: number }; answer: ServiceToken };
   /** Execute an endpoint of the Data API */
-  "GET /data/{slug}": { params: { "slug": string }; query?: { "format"?: "json" | "ndjson" | "csv" }; answer: DataResult };
+  "GET /data/{slug}": { params: { "slug": string }; query?: { "format"?: "json" | "ndjson" | "csv"; [parameter: string]: string | number | boolean | Array<string | number> | undefined }; answer: DataResult; files: { "ndjson": string; "csv": string } };
   /** Create a job of the Data API */
   "POST /data/{slug}/jobs": { params: { "slug": string }; body: { "parameters"?: Record<string, unknown>; "format"?: "json" | "ndjson" | "csv" }; answer: { "job_id": string; "status": "queued" | "running" | "succeeded" | "failed" } };
   /** Get a job of the Data API */
@@ -176,7 +176,7 @@ export interface Routes {
   /** Delete a visualization */
   "DELETE /v1/visualizations/{id}": { params: { "id": string }; answer: undefined };
   /** Execute a visualization */
-  "POST /v1/visualizations/{id}/execute": { params: { "id": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "result": ExecuteResult } };
+  "POST /v1/visualizations/{id}/execute": { params: { "id": string }; query?: { "format"?: "csv" | "ndjson" | "xlsx"; "safe"?: "true" | "false" }; body: { "parameters"?: Record<string, unknown> }; answer: { "result": ExecuteResult }; files: { "csv": string; "ndjson": string; "xlsx": Blob } };
   /** List dashboards */
   "GET /v1/dashboards": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Dashboard> } };
   /** Create a dashboard */
@@ -188,7 +188,7 @@ export interface Routes {
   /** Delete a dashboard */
   "DELETE /v1/dashboards/{id}": { params: { "id": string }; answer: undefined };
   /** Execute a dashboard */
-  "POST /v1/dashboards/{id}/execute": { params: { "id": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult> } };
+  "POST /v1/dashboards/{id}/execute": { params: { "id": string }; query?: { "format"?: "csv" | "ndjson" | "xlsx"; "safe"?: "true" | "false"; "visualization_id"?: string | number }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult> }; files: { "csv": string; "ndjson": string; "xlsx": Blob } };
   /** List endpoints of the Data API */
   "GET /v1/viz-api-endpoints": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<VizApiEndpoint> } };
   /** Create an endpoint of the Data API */
@@ -292,7 +292,7 @@ export interface Routes {
   /** Delete a row of a managed table */
   "DELETE /v1/managed-tables/{id}/data/{rowId}": { params: { "id": string; "rowId": string }; answer: undefined };
   /** Export the rows of a managed table */
-  "GET /v1/managed-tables/{id}/export": { params: { "id": string }; query?: { "filter"?: Record<string, { "eq"?: string | number | boolean | Array<string | number | boolean>; "ne"?: string | number | boolean | Array<string | number | boolean>; "gt"?: string | number | boolean | Array<string | number | boolean>; "gte"?: string | number | boolean | Array<string | number | boolean>; "lt"?: string | number | boolean | Array<string | number | boolean>; "lte"?: string | number | boolean | Array<string | number | boolean>; "in"?: string | number | boolean; "nin"?: string | number | boolean; "contains"?: string | number | boolean | Array<string | number | boolean>; "starts_with"?: string | number | boolean | Array<string | number | boolean>; "is_null"?: boolean }>; "search"?: string | number; "fields"?: string | number; "sort_by"?: string | number; "format"?: "csv" | "ndjson" | "xlsx" | "parquet"; "safe"?: "true" | "false" }; answer: string };
+  "GET /v1/managed-tables/{id}/export": { params: { "id": string }; query?: { "filter"?: Record<string, { "eq"?: string | number | boolean | Array<string | number | boolean>; "ne"?: string | number | boolean | Array<string | number | boolean>; "gt"?: string | number | boolean | Array<string | number | boolean>; "gte"?: string | number | boolean | Array<string | number | boolean>; "lt"?: string | number | boolean | Array<string | number | boolean>; "lte"?: string | number | boolean | Array<string | number | boolean>; "in"?: string | number | boolean; "nin"?: string | number | boolean; "contains"?: string | number | boolean | Array<string | number | boolean>; "starts_with"?: string | number | boolean | Array<string | number | boolean>; "is_null"?: boolean }>; "search"?: string | number; "fields"?: string | number; "sort_by"?: string | number; "format"?: "csv" | "ndjson" | "xlsx" | "parquet"; "safe"?: "true" | "false" }; answer: string; files: { "csv": string; "ndjson": string; "xlsx": Blob; "parquet": Blob } };
   /** List the indexes of a managed table */
   "GET /v1/managed-tables/{id}/indexes": { params: { "id": string }; answer: { "total": number; "quantity": number; "records": Array<ManagedTableIndex> } };
   /** Create an index on a managed table */
@@ -430,13 +430,13 @@ export interface Routes {
   /** List the shares of a dashboard */
   "GET /api/v1/dashboards/{id}/shares": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<DashboardShare> } };
   /** Create a share of a dashboard */
-  "POST /api/v1/dashboards/{id}/shares": { params: { "id": string }; body: { "name"?: string; "share_type": "link" | "embed"; "share_context_id"?: string | null; "expires_at"?: string | null; "embed_options"?: { "allowed_origins"?: Array<string>; "hide_header"?: boolean; "hide_controls"?: boolean }; "share_filter_policies"?: Array<FilterPolicy> }; answer: DashboardShare };
+  "POST /api/v1/dashboards/{id}/shares": { params: { "id": string }; body: { "name"?: string; "share_type": "link" | "embed"; "share_context_id"?: string | null; "expires_at"?: string | null; "embed_options"?: { "allowed_origins"?: Array<string>; "hide_header"?: boolean; "hide_controls"?: boolean; "allow_downloads"?: boolean }; "share_filter_policies"?: Array<FilterPolicy> }; answer: DashboardShare };
   /** List the shares of the company */
   "GET /api/v1/dashboard-shares": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<DashboardShare> } };
   /** Get a share */
   "GET /api/v1/dashboard-shares/{shareId}": { params: { "shareId": string }; answer: DashboardShare };
   /** Update a share */
-  "PUT /api/v1/dashboard-shares/{shareId}": { params: { "shareId": string }; body: { "name"?: string; "share_type"?: "link" | "embed"; "share_context_id"?: string | null; "expires_at"?: string | null; "embed_options"?: { "allowed_origins"?: Array<string>; "hide_header"?: boolean; "hide_controls"?: boolean }; "share_filter_policies"?: Array<FilterPolicy> }; answer: DashboardShare };
+  "PUT /api/v1/dashboard-shares/{shareId}": { params: { "shareId": string }; body: { "name"?: string; "share_type"?: "link" | "embed"; "share_context_id"?: string | null; "expires_at"?: string | null; "embed_options"?: { "allowed_origins"?: Array<string>; "hide_header"?: boolean; "hide_controls"?: boolean; "allow_downloads"?: boolean }; "share_filter_policies"?: Array<FilterPolicy> }; answer: DashboardShare };
   /** Revoke a share */
   "DELETE /api/v1/dashboard-shares/{shareId}": { params: { "shareId": string }; answer: undefined };
   /** List the filters that a policy can be about */
@@ -448,7 +448,7 @@ export interface Routes {
   /** List the options of a filter of a shared dashboard */
   "GET /api/v1/public/shares/{token}/filters/{filter_slug}/options": { params: { "token": string; "filter_slug": string }; query?: { "search"?: string | number }; answer: FilterOptions };
   /** Execute a shared dashboard */
-  "POST /api/v1/public/shares/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true } };
+  "POST /api/v1/public/shares/{token}/execute": { params: { "token": string }; query?: { "format"?: "csv" | "xlsx"; "visualization_id"?: string | number }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true }; files: { "csv": string; "xlsx": Blob } };
   /** Request a code by mail to sign in to the portal */
   "POST /api/v1/share-auth/request": { body: { "company_slug": string; "email": string }; answer: { "success": true; "message": string } };
   /** Sign in to the portal with a mailed code */
@@ -474,13 +474,13 @@ export interface Routes {
   /** List the options of a filter by slug */
   "GET /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/filters/{filter_slug}/options": { params: { "company_slug": string; "dashboard_slug": string; "filter_slug": string }; query?: { "search"?: string | number; "context_id"?: string | number }; answer: FilterOptions };
   /** Execute a dashboard of a context */
-  "POST /api/v1/share-portal/dashboards/{id}/execute": { params: { "id": string }; body: { "parameters"?: Record<string, unknown>; "context_id"?: string }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true } };
+  "POST /api/v1/share-portal/dashboards/{id}/execute": { params: { "id": string }; query?: { "format"?: "csv" | "xlsx"; "visualization_id"?: string | number }; body: { "parameters"?: Record<string, unknown>; "context_id"?: string }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true }; files: { "csv": string; "xlsx": Blob } };
   /** Execute a dashboard of a context by slug */
-  "POST /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/execute": { params: { "company_slug": string; "dashboard_slug": string }; body: { "parameters"?: Record<string, unknown>; "context_id"?: string }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true } };
+  "POST /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/execute": { params: { "company_slug": string; "dashboard_slug": string }; query?: { "format"?: "csv" | "xlsx"; "visualization_id"?: string | number }; body: { "parameters"?: Record<string, unknown>; "context_id"?: string }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true }; files: { "csv": string; "xlsx": Blob } };
   /** Create an embed token for a dashboard */
-  "POST /api/v1/embed/dashboards/{id}": { params: { "id": string }; body: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "allowed_origins"?: Array<string>; "viewer"?: Viewer; "theme"?: { "name"?: string; "primary_color"?: string; "background"?: string; "text_color"?: string; "font"?: "system" | "serif" | "mono"; "radius"?: number; "chart_palette"?: Array<string> }; "locale"?: "en" | "pt-BR" | "es"; "expires_in"?: number }; answer: Embed };
+  "POST /api/v1/embed/dashboards/{id}": { params: { "id": string }; body: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "allowed_origins"?: Array<string>; "allow_downloads"?: boolean; "viewer"?: Viewer; "theme"?: { "name"?: string; "primary_color"?: string; "background"?: string; "text_color"?: string; "font"?: "system" | "serif" | "mono"; "radius"?: number; "chart_palette"?: Array<string> }; "locale"?: "en" | "pt-BR" | "es"; "expires_in"?: number }; answer: Embed };
   /** Create an embed token for a visualization */
-  "POST /api/v1/embed/visualizations/{id}": { params: { "id": string }; body: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "allowed_origins"?: Array<string>; "viewer"?: Viewer; "theme"?: { "name"?: string; "primary_color"?: string; "background"?: string; "text_color"?: string; "font"?: "system" | "serif" | "mono"; "radius"?: number; "chart_palette"?: Array<string> }; "locale"?: "en" | "pt-BR" | "es"; "expires_in"?: number }; answer: Embed };
+  "POST /api/v1/embed/visualizations/{id}": { params: { "id": string }; body: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "allowed_origins"?: Array<string>; "allow_downloads"?: boolean; "viewer"?: Viewer; "theme"?: { "name"?: string; "primary_color"?: string; "background"?: string; "text_color"?: string; "font"?: "system" | "serif" | "mono"; "radius"?: number; "chart_palette"?: Array<string> }; "locale"?: "en" | "pt-BR" | "es"; "expires_in"?: number }; answer: Embed };
   /** Revoke embed tokens */
   "POST /api/v1/embed/revoke": { body: { "token_id"?: string; "dashboard_id"?: string; "visualization_id"?: string; "viewer_id"?: string }; answer: undefined };
   /** Rotate the embed key */
@@ -496,13 +496,13 @@ export interface Routes {
   /** List the options of a filter of an embedded dashboard */
   "GET /api/embed/d/{token}/filters/{filter_slug}/options": { params: { "token": string; "filter_slug": string }; query?: { "search"?: string | number }; answer: FilterOptions };
   /** Execute an embedded dashboard */
-  "POST /api/embed/d/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true } };
+  "POST /api/embed/d/{token}/execute": { params: { "token": string }; query?: { "format"?: "csv" | "xlsx"; "visualization_id"?: string | number }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true }; files: { "csv": string; "xlsx": Blob } };
   /** Get an embedded visualization */
   "GET /api/embed/v/{token}/info": { params: { "token": string }; answer: { "requires_auth": false; "branding": Branding; "embed_options": EmbedOptions; "expires_at": string; "visualization": SharedItem } };
   /** Execute an embedded visualization */
-  "POST /api/embed/v/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "result": ExecuteResult; "as_of"?: string; "waking"?: true } };
+  "POST /api/embed/v/{token}/execute": { params: { "token": string }; query?: { "format"?: "csv" | "xlsx"; "visualization_id"?: string | number }; body: { "parameters"?: Record<string, unknown> }; answer: { "result": ExecuteResult; "as_of"?: string; "waking"?: true }; files: { "csv": string; "xlsx": Blob } };
   /** List share events */
-  "GET /api/v1/share-events": { query?: { "page"?: string | number; "per_page"?: string | number; "target_type"?: "dashboard" | "visualization"; "share_id"?: string | number; "share_context_id"?: string | number; "from"?: string | number; "to"?: string | number; "type"?: "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.denied" | "embed.revoked" | "embed.key_rotated" | "embed.signing_key_created" | "embed.signing_key_deleted" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareEvent> } };
+  "GET /api/v1/share-events": { query?: { "page"?: string | number; "per_page"?: string | number; "target_type"?: "dashboard" | "visualization"; "share_id"?: string | number; "share_context_id"?: string | number; "from"?: string | number; "to"?: string | number; "type"?: "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.downloaded" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.downloaded" | "embed.denied" | "embed.revoked" | "embed.key_rotated" | "embed.signing_key_created" | "embed.signing_key_deleted" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareEvent> } };
   /** Get a share event */
   "GET /api/v1/share-events/{id}": { params: { "id": string }; answer: ShareEvent };
   /** Get share analytics */
@@ -711,7 +711,7 @@ export type ShareMember = { "id": string; "member_type": "internal_user" | "grou
 
 export type DashboardShare = { "id": string; "dashboard_id": string; "name": string; "share_type": "link" | "embed"; "share_context_id": string | null; "requires_auth": boolean; "expires_at": string | null; "embed_options": EmbedOptions; "share_filter_policies": Array<FilterPolicyOutput>; "status": "active" | "revoked" | "expired"; "token"?: string; "url"?: string; "created_by": string; "created_at": string; "updated_at": string; "last_accessed_at": string | null; "view_count": number };
 
-export type EmbedOptions = { "allowed_origins": Array<string>; "hide_header": boolean; "hide_controls": boolean };
+export type EmbedOptions = { "allowed_origins": Array<string>; "hide_header": boolean; "hide_controls": boolean; "allow_downloads": boolean };
 
 export type Branding = { "name"?: string; "primary_color"?: string; "background"?: string; "text_color"?: string; "font"?: "system" | "serif" | "mono"; "radius"?: number; "chart_palette"?: Array<string>; "logo_url"?: string };
 
@@ -723,7 +723,7 @@ export type PortalTokens = { "access_token": string; "refresh_token": string; "a
 
 export type PortalEntry = { "id": string; "name": string; "slug": string; "description": string; "context_id": string };
 
-export type PortalDashboard = { "id": string; "name": string; "slug": string; "description": string; "layout": Array<{ "visualization_id": string; "x": number; "y": number; "w": number; "h": number }>; "filters": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean }>; "charts": Array<{ "visualization_id": string; "name": string; "description": string; "chart": unknown }>; "context_id": string };
+export type PortalDashboard = { "id": string; "name": string; "slug": string; "description": string; "layout": Array<{ "visualization_id": string; "x": number; "y": number; "w": number; "h": number }>; "filters": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean }>; "charts": Array<{ "visualization_id": string; "name": string; "description": string; "chart": unknown }>; "context_id": string; "allow_downloads": boolean };
 
 export type Embed = { "id": string; "token": string; "url": string; "expires_at": string };
 
@@ -731,7 +731,7 @@ export type CreatedEmbedSigningKey = { "id": string; "created_at": string; "secr
 
 export type EmbedSigningKey = { "id": string; "created_at": string };
 
-export type ShareEvent = { "id": string; "type": "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.denied" | "embed.revoked" | "embed.key_rotated" | "embed.signing_key_created" | "embed.signing_key_deleted"; "occurred_at": string; "actor": { "kind": "user" | "service_account" | "external" | "viewer" | "anonymous"; "id": string | null; "email": string | null }; "target_type": "dashboard" | "visualization" | null; "target_id": string | null; "share_id": string | null; "share_context_id": string | null; "ip_country": string | null; "user_agent": string | null; "origin": string | null; "correlation_id": string; "details": Record<string, unknown> };
+export type ShareEvent = { "id": string; "type": "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.downloaded" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.downloaded" | "embed.denied" | "embed.revoked" | "embed.key_rotated" | "embed.signing_key_created" | "embed.signing_key_deleted"; "occurred_at": string; "actor": { "kind": "user" | "service_account" | "external" | "viewer" | "anonymous"; "id": string | null; "email": string | null }; "target_type": "dashboard" | "visualization" | null; "target_id": string | null; "share_id": string | null; "share_context_id": string | null; "ip_country": string | null; "user_agent": string | null; "origin": string | null; "correlation_id": string; "details": Record<string, unknown> };
 
 export type ShareAnalytics = { "totals": { "resolved": number; "executed": number; "denied": number }; "unique_viewers": number; "series": Array<{ "start": string; "resolved": number; "executed": number; "denied": number; "unique_viewers": number }>; "top": { "shares": Array<{ "key": string; "label": string; "count": number }>; "dashboards": Array<{ "key": string; "label": string; "count": number }>; "viewers": Array<{ "key": string; "label": string; "count": number }>; "countries": Array<{ "key": string; "label": string; "count": number }> } };
 

@@ -78,10 +78,17 @@ export function selectRow(table: string, columns: Column[], rowId: string): Stat
   };
 }
 
-/** The same, and nobody else changes the row until the transaction ends. */
-export function lockRow(table: string, columns: Column[], rowId: string): Statement {
+/**
+ * The same, and nobody else changes the row until the transaction ends. The table is locked as the write will, and before:
+ * whoever locks it against writes and changes the row would wait for this, and this for them.
+ */
+export function lockRow(table: string, columns: Column[], rowId: string): [lock: Statement, select: Statement] {
   const { text, values } = selectRow(table, columns, rowId);
-  return { text: `${text} FOR UPDATE`, values };
+  const lock = `LOCK TABLE ${qualified('public', table)} IN ROW EXCLUSIVE MODE`;
+  return [
+    { text: lock, values: [] },
+    { text: `${text} FOR UPDATE`, values },
+  ];
 }
 
 /**

@@ -32,7 +32,12 @@ describe('the creation of a share', () => {
       share_context_id: null,
       requires_auth: false,
       expires_at: null,
-      embed_options: { allowed_origins: ['https://partner.test'], hide_header: true, hide_controls: false, allow_downloads: false },
+      embed_options: {
+        allowed_origins: ['https://partner.test'],
+        hide_header: true,
+        hide_controls: false,
+        allow_downloads: false,
+      },
       share_filter_policies: [policy('regions', 'selectable', ['north', 'south'])],
       status: 'active',
       token: expect.stringMatching(new RegExp(`^${company.id}-[\\w-]{43}$`)),
@@ -143,7 +148,12 @@ describe('a change of a share', () => {
       {
         name: 'Renamed',
         share_type: 'link',
-        embed_options: { allowed_origins: ['https://a.test'], hide_header: false, hide_controls: true, allow_downloads: false },
+        embed_options: {
+          allowed_origins: ['https://a.test'],
+          hide_header: false,
+          hide_controls: true,
+          allow_downloads: false,
+        },
       },
     ]);
     expect(body).not.toHaveProperty('token');

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { read, utils, type WorkSheet } from '@e965/xlsx';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { anEmbed } from '../embeds/support.ts';
+import { anEmbed, aSigningKey, hostToken } from '../embeds/support.ts';
 import { aContext, anOutsider, dashboardGrant } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, policy, someSales } from '../shares/support.ts';
 import { type Answer, call } from '../support/api.ts';
@@ -40,10 +40,11 @@ async function aLink(more: Record<string, unknown> = {}, id = dashboard._id, all
 }
 
 async function anEmbedded(kind: 'd' | 'v', more: Record<string, unknown> = {}): Promise<Execute> {
-  const target = kind === 'd' ? (['dashboards', dashboard._id] as const) : (['visualizations', rows._id] as const);
-  return executing(
-    `/api/embed/${kind}/${await anEmbed(company, ...target, { allow_downloads: true, ...more })}/execute`,
-  );
+  const terms = { allow_downloads: true, ...more };
+  const token = await (kind === 'd'
+    ? anEmbed(company, 'dashboards', dashboard._id, terms)
+    : anEmbed(company, 'visualizations', rows._id, terms));
+  return executing(`/api/embed/${kind}/${token}/execute`);
 }
 
 /** Somebody in the portal, and the shares of that context, each with what it says about downloads. */
@@ -293,6 +294,21 @@ describe('a download', () => {
 });
 
 describe('what a token says of downloads', () => {
+  it('is also said by a token that a host signs', async () => {
+    const key = await aSigningKey(company);
+    for (const [claims, status] of [
+      [{ allow_downloads: true, fixed_params: { regions: ['north'] } }, 200],
+      [{ allow_downloads: false }, 403],
+      [{}, 403],
+      [{ allow_downloads: 'yes' }, 401],
+    ] as const) {
+      const token = await hostToken(key, { dashboard_id: dashboard._id, ...claims });
+      const answer = await executing(`/api/embed/d/${token}/execute`)(csv());
+      expect([claims, answer.status]).toEqual([claims, status]);
+      if (status === 200) expect(answer.body).toBe(NORTH_ROWS);
+    }
+  });
+
   it('stands in what its page reads', async () => {
     for (const allow of [true, false]) {
       const token = await anEmbed(company, 'dashboards', dashboard._id, { allow_downloads: allow });

@@ -142,8 +142,7 @@ export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: str
 /** Locks the row of a write that is made for a version of it, and refuses the write where that is another one. */
 async function requireRowVersion(tx: TenantTx, ctx: CompanyContext, table: ManagedTable, rowId: string): Promise<void> {
   if (!ctx.requireVersion) return;
-  const { text, values } = sql.lockRow(table.displayName, table.columns, rowId);
-  const [row] = await tx.query<RawRow>(text, values);
+  const [, [row]] = await tx.queryAll<[unknown, RawRow]>(sql.lockRow(table.displayName, table.columns, rowId));
   if (!row) throw rowNotFound();
   await ctx.requireVersion(rowOf(table.columns, row));
 }

@@ -36,7 +36,16 @@ export const MANAGED_TABLES = [
   ...guardsOf(
     'src/tenant-sql/rows.ts',
     ['test/versions/tables.test.ts'],
-    [{ in: 'lockRow', text: ' FOR UPDATE', without: '' }],
+    [
+      { in: 'lockRow', text: ' FOR UPDATE', without: '' },
+      {
+        in: 'lockRow',
+        text: 'ROW EXCLUSIVE',
+        without: 'ACCESS SHARE',
+        tests: ['test/versions/loads.test.ts'],
+        title: 'comes before the upsert',
+      },
+    ],
   ),
   ...guardsOf(
     'src/modules/managed-tables/rows.ts',

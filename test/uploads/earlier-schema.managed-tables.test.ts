@@ -1,0 +1,92 @@
+import { env } from 'cloudflare:test';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { tableRoutes } from '../managed-tables/support.ts';
+import { must } from '../support/signed.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aFileOf } from './staged.ts';
+import { inDatabase, load, rowsOf, undo } from './support.ts';
+
+/** What version 4 of the tenant's schema added, taken away again. */
+const BACK_TO_3 = `
+  DROP SCHEMA kept CASCADE;
+  DROP INDEX console.upload_jobs_loads;
+  ALTER TABLE console.managed_tables DROP COLUMN undoable_after, DROP COLUMN undo_ended_by;
+  ALTER TABLE console.upload_jobs
+    DROP COLUMN key_columns, DROP COLUMN result, DROP COLUMN load_number, DROP COLUMN loaded_at, DROP COLUMN added_rows,
+    DROP COLUMN undone_at, DROP COLUMN undone_by,
+    DROP CONSTRAINT upload_jobs_mode_check,
+    ADD CONSTRAINT upload_jobs_mode_check CHECK (mode IN ('create', 'append', 'replace'));
+  DROP SEQUENCE console.load_numbers;
+  DELETE FROM console.migrations WHERE version > 3`;
+
+describe('loads of before they could be undone', () => {
+  let company: Company;
+  let tableId: string;
+  let older: string[];
+
+  const reasonOf = ({ status, body }: Awaited<ReturnType<typeof undo>>) =>
+    status === 200 ? 'undone' : `${status} ${body.details?.reason}`;
+  const loads = async () => (await must(tableRoutes(company.as, tableId).loads())).records as Record<string, unknown>[];
+  const undoable = async () =>
+    (await loads()).map(({ job_id: jobId, undoable: can }) => [jobId, can] as [string, boolean]);
+  const numbers = async () => (await rowsOf(company, tableId)).map(({ n }) => n);
+
+  beforeAll(async () => {
+    company = await aProvisionedCompany();
+    const made = await load(company, [aFileOf([1, 2])], { display_name: 'older' });
+    tableId = made.user_table_id;
+    const appended = await load(company, [aFileOf([3])], {}, { into: tableId, mode: 'append' });
+    const replaced = await load(company, [aFileOf([4, 5, 6])], {}, { into: tableId, mode: 'replace' });
+    older = [made, appended, replaced].map(({ _id: id }) => id);
+    await inDatabase(company, (database) => database.query(BACK_TO_3));
+    await env.CONTROL_DB.prepare('UPDATE managed_databases SET migrations_version = 3 WHERE company_id = ?')
+      .bind(company.id)
+      .run();
+  });
+
+  it('are listed with what is known of them, and cannot be undone', async () => {
+    const records = await loads();
+    expect(records).toHaveLength(3);
+    expect(
+      records.map(({ mode, row_count, inserted, updated, undoable: can }) => [mode, row_count, inserted, updated, can]),
+    ).toEqual([
+      ['replace', 3, 3, 0, false],
+      ['append', 1, 1, 0, false],
+      ['create', 2, 2, 0, false],
+    ]);
+    for (const { loaded_at, loaded_by } of records)
+      expect([Date.parse(loaded_at as string) > Date.now() - 600_000, loaded_by]).toEqual([true, expect.any(String)]);
+    for (const id of older) expect(reasonOf(await undo(company, id))).toBe('409 earlier_version');
+    expect(await numbers()).toEqual([4, 5, 6]);
+  });
+
+  it('stay so beside later ones, which can be undone', async () => {
+    const { _id: later } = await load(company, [aFileOf([7])], {}, { into: tableId, mode: 'append' });
+    expect(await undoable()).toEqual([[later, true], ...older.toReversed().map((id) => [id, false])]);
+    for (const id of older) expect(reasonOf(await undo(company, id))).toBe('409 earlier_version');
+    expect(reasonOf(await undo(company, later))).toBe('undone');
+    expect(await numbers()).toEqual([4, 5, 6]);
+    const { _id: replaced } = await load(company, [aFileOf([8])], {}, { into: tableId, mode: 'replace' });
+    expect(reasonOf(await undo(company, replaced))).toBe('undone');
+    expect(await numbers()).toEqual([4, 5, 6]);
+    for (const id of older) expect(reasonOf(await undo(company, id))).toBe('409 earlier_version');
+  });
+
+  it('that the earlier version does during a deployment may have come last', async () => {
+    const { _id: known } = await load(company, [aFileOf([9])], {}, { into: tableId, mode: 'append' });
+    const { _id: beside } = await load(company, [aFileOf([10])], {}, { into: tableId, mode: 'append' });
+    await inDatabase(company, (database) =>
+      database.execute(
+        'UPDATE console.upload_jobs SET load_number = NULL, loaded_at = NULL, added_rows = NULL, result = NULL WHERE id = $1',
+        [beside],
+      ),
+    );
+    expect((await undoable()).slice(0, 2)).toEqual([
+      [beside, false],
+      [known, false],
+    ]);
+    expect(reasonOf(await undo(company, beside))).toBe('409 earlier_version');
+    expect(reasonOf(await undo(company, known))).toBe('409 later_load');
+    expect(await numbers()).toEqual([4, 5, 6, 9, 10]);
+  });
+});

@@ -1,0 +1,207 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { must } from '../support/signed.ts';
+import { rivalBeforeStatement } from '../support/tunnel.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aStagedJob } from '../uploads/staged.ts';
+import { rowsOf, undo } from '../uploads/support.ts';
+
+let company: Company;
+let named = 0;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+/** A table with a unique key and two rows. */
+async function aKeyedTable() {
+  const id = await aTable(company.as, `versions_${++named}`, [column('k', 'integer'), column('v', 'integer')]);
+  const table = tableRoutes(company.as, id);
+  await must(
+    table.insert([
+      { k: 1, v: 10 },
+      { k: 2, v: 20 },
+    ]),
+  );
+  // Making the index would hold the table, too.
+  await must(company.as.post(`/v1/managed-tables/${id}/indexes`, { json: { columns: ['k'], unique: true } }));
+  const values = async () => (await rowsOf(company, id)).map(({ k, v }) => [k, v]).sort();
+  return { id, table, values };
+}
+
+/** A row with the version that it has now. */
+async function aRow(id: string, k: number) {
+  const { body } = await company.as.get(`/v1/managed-tables/${id}/data?filter[k][eq]=${k}`);
+  const path = `/v1/managed-tables/${id}/data/${body.records[0].id}`;
+  const tag = (await company.as.get(path)).headers.get('etag') as string;
+  const headers = { 'If-Match': tag };
+  return {
+    put: (json: object) => company.as.put(path, { json, headers }),
+    remove: () => company.as.delete(path, { headers }),
+  };
+}
+
+const upsertOf = (id: string, ...lines: string[]) => aStagedJob(company, id, lines, 'upsert', ['k'], 'k,v');
+
+describe('a write for a version of a row, beside an upsert that changes it', () => {
+  it.each([
+    ['PUT', /FOR UPDATE/],
+    ['DELETE', /FOR NO KEY UPDATE/],
+  ])('is refused where the upsert was first: %s', async (method, statement) => {
+    const { id, values } = await aKeyedTable();
+    const row = await aRow(id, 1);
+    const upsert = await upsertOf(id, '1,11', '3,30');
+    const { outcome } = await rivalBeforeStatement(company.id, statement, upsert.publish);
+    expect((await (method === 'PUT' ? row.put({ v: 99 }) : row.remove())).status).toBe(412);
+    expect(await outcome).toBe('done');
+    expect(await values()).toEqual([
+      [1, 11],
+      [2, 20],
+      [3, 30],
+    ]);
+  });
+
+  it('comes before the upsert once it has looked at the row', async () => {
+    const { id, values } = await aKeyedTable();
+    const row = await aRow(id, 1);
+    const upsert = await upsertOf(id, '1,11', '3,30');
+    const { outcome } = await rivalBeforeStatement(company.id, /UPDATE "public"/, upsert.publish);
+    const { status, body } = await row.put({ v: 99 });
+    expect([status, body.v]).toEqual([200, 99]);
+    expect(await outcome).toBe('done');
+    expect(await values()).toEqual([
+      [1, 11],
+      [2, 20],
+      [3, 30],
+    ]);
+  });
+
+  it.each([
+    [
+      'waits for it, and is refused',
+      /DROP TABLE/,
+      412,
+      [
+        [1, 11],
+        [2, 20],
+      ],
+    ],
+    [
+      'is overwritten where it came first',
+      /LOCK TABLE/,
+      200,
+      [
+        [1, 11],
+        [2, 20],
+      ],
+    ],
+  ])('%s', async (_what, statement, status, after) => {
+    const { id, values } = await aKeyedTable();
+    const row = await aRow(id, 1);
+    const upsert = await upsertOf(id, '1,11');
+    const { outcome } = await rivalBeforeStatement(company.id, statement, () => row.put({ v: 99 }));
+    expect(await upsert.publish()).toBe('done');
+    expect((await outcome).status).toBe(status);
+    expect(await values()).toEqual(after);
+  });
+
+  it('goes on where the upsert leaves the row as it was', async () => {
+    const { id, values } = await aKeyedTable();
+    const row = await aRow(id, 1);
+    const upsert = await upsertOf(id, '1,10', '2,21');
+    const { outcome } = await rivalBeforeStatement(company.id, /FOR UPDATE/, upsert.publish);
+    expect((await row.put({ v: 99 })).status).toBe(200);
+    expect(await outcome).toBe('done');
+    expect(await values()).toEqual([
+      [1, 99],
+      [2, 21],
+    ]);
+  });
+});
+
+describe('a write for a version of a row, beside an undo', () => {
+  const BEFORE_ITS_LOCKS = /added_rows, undone_at FROM console\.upload_jobs WHERE id/;
+  const BEFORE_ITS_END = /SET undone_at = /;
+
+  it.each([
+    ['finds nothing where the undo was first', /FOR UPDATE/, 404],
+    ['finds nothing that the undo has removed, once it has looked', /UPDATE "public"/, 200],
+  ])('of the load that added it, %s', async (_what, statement, status) => {
+    const { id, values } = await aKeyedTable();
+    const load = await aStagedJob(company, id, ['7,70'], 'append', [], 'k,v');
+    expect(await load.publish()).toBe('done');
+    const row = await aRow(id, 7);
+    const { outcome } = await rivalBeforeStatement(company.id, statement, () => undo(company, load.jobId));
+    expect((await row.put({ v: 99 })).status).toBe(status);
+    expect((await outcome).status).toBe(200);
+    expect(await values()).toEqual([
+      [1, 10],
+      [2, 20],
+    ]);
+  });
+
+  it.each([
+    ['is done where it came first', BEFORE_ITS_LOCKS, 200],
+    ['waits, and finds nothing', BEFORE_ITS_END, 404],
+  ])('of the load that added it, %s', async (_what, statement, status) => {
+    const { id, values } = await aKeyedTable();
+    const load = await aStagedJob(company, id, ['7,70'], 'append', [], 'k,v');
+    expect(await load.publish()).toBe('done');
+    const row = await aRow(id, 7);
+    const { outcome } = await rivalBeforeStatement(company.id, statement, () => row.put({ v: 99 }));
+    expect((await undo(company, load.jobId)).status).toBe(200);
+    expect((await outcome).status).toBe(status);
+    expect(await values()).toEqual([
+      [1, 10],
+      [2, 20],
+    ]);
+  });
+
+  it('of the load that replaced it, finds it again with the version that it had', async () => {
+    const { id, values } = await aKeyedTable();
+    const row = await aRow(id, 1);
+    const load = await aStagedJob(company, id, ['7,70'], 'replace', [], 'k,v');
+    expect(await load.publish()).toBe('done');
+    expect((await row.put({ v: 99 })).status).toBe(404);
+    const { outcome } = await rivalBeforeStatement(company.id, BEFORE_ITS_END, () => row.put({ v: 99 }));
+    expect((await undo(company, load.jobId)).status).toBe(200);
+    const { status } = await outcome;
+    expect([status, await values()]).toEqual(
+      status === 200
+        ? [
+            200,
+            [
+              [1, 99],
+              [2, 20],
+            ],
+          ]
+        : [
+            404,
+            [
+              [1, 10],
+              [2, 20],
+            ],
+          ],
+    );
+    if (status === 404) expect((await row.put({ v: 99 })).status).toBe(200);
+  });
+});
+
+describe('a write for a version of a table', () => {
+  const columns = [column('k', 'integer'), column('v', 'integer'), column('more')];
+
+  it('keeps it through loads, upserts and undos, and is ordered with them', async () => {
+    const { id, table, values } = await aKeyedTable();
+    const tag = (await table.get()).headers.get('etag') as string;
+    const put = () => company.as.put(`/v1/managed-tables/${id}`, { json: { columns }, headers: { 'If-Match': tag } });
+    const upsert = await upsertOf(id, '1,11');
+    const { outcome } = await rivalBeforeStatement(company.id, /FOR UPDATE/, upsert.publish);
+    const { status, headers } = await put();
+    expect([status, await outcome]).toEqual([200, 'done']);
+    expect(headers.get('etag')).not.toBe(tag);
+    expect((await put()).status).toBe(412);
+    expect(await values()).toEqual([
+      [1, 11],
+      [2, 20],
+    ]);
+  });
+});
