@@ -52,3 +52,10 @@ export async function withinTime<T>(
     clearTimeout(timer);
   }
 }
+
+/** Before another try, in milliseconds. */
+const PAUSE = { min: 250, spread: 1_000 };
+
+/** Waits before another try: for a random time, so that not all who were turned away try at once. */
+export const pauseBeforeRetry = (): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, PAUSE.min + Math.random() * PAUSE.spread));

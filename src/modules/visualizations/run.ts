@@ -5,6 +5,7 @@ import { type BoundValue, type BoundValues, defaultOf, isChoice, type Parameter 
 import { policyViolation } from '../../kernel/sharing-failures.ts';
 import { allowsNothing } from '../../kernel/sharing-values.ts';
 import { TemplateError, templateOf } from '../../kernel/sql-template.ts';
+import { pauseBeforeRetry } from '../../platform/concurrency.ts';
 import { logError } from '../../platform/log.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { databaseUnavailable, queryFailed, queryTimedOut } from '../../tenant-sql/failures.ts';
@@ -37,9 +38,7 @@ export type Execution = { visualizationId: string; durationMs: number; cached: b
 const MAX_CONNECTIONS = 4;
 /** How many statements are sent to one at once: a slow one keeps those that were sent with it waiting. */
 const MAX_SENT = 4;
-/** How long a request that got nowhere pauses before it tries once more, in milliseconds; random, so that not all try at once. */
-const PAUSE = { min: 250, spread: 1_000 };
-/** What failed only after so long is not tried again. */
+/** A request that got nowhere tries once more; what failed only after so long is not tried again. */
 const MAX_FIRST_TRY_MS = 10_000;
 /** Limits of one request, however many statements it runs. */
 const TOTAL_MILLISECONDS = 30_000;
@@ -79,7 +78,7 @@ export async function execute(
   const gotNowhere = () => shared.unavailable !== undefined && shared.waiting.length === runs.length;
   await runOnConnections(ctx, shared, executions, maxConnections);
   if (gotNowhere() && performance.now() - startedAt < MAX_FIRST_TRY_MS) {
-    await new Promise((resolve) => setTimeout(resolve, PAUSE.min + Math.random() * PAUSE.spread));
+    await pauseBeforeRetry();
     await runOnConnections(ctx, shared, executions, maxConnections);
   }
   // Runs that a lost connection gave back when the others had ended already.
