@@ -17,6 +17,8 @@ const EXPOSED = [
   'Location',
   'ETag',
   'Idempotency-Replayed',
+  'X-Truncated',
+  'Content-Disposition',
 ];
 
 const from = (origin: string, variables: Record<string, string> = PRODUCTION, sending: Sending = {}): Sending => ({

@@ -10,6 +10,7 @@ import {
   deleteLockedTable,
   inChange,
   KEPT_IN_TRASH_MS,
+  keyOf,
   lockTable,
   type ManagedTable,
   selectUndoLimit,
@@ -84,8 +85,8 @@ interface Named {
 
 /** What decides besides a load itself whether it can be undone. */
 const undoState = (ctx: CompanyContext, tableId: string): [limit: Statement, last: Statement] => {
-  const { companyId } = ctx.actor;
-  return [selectUndoLimit({ id: tableId, companyId }), selectLastLoad(companyId, tableId)];
+  const key = keyOf(ctx, tableId);
+  return [selectUndoLimit(key), selectLastLoad(key.companyId, tableId)];
 };
 
 function undoStateOf([limit]: UndoLimitRow[], [last]: Named[]): { limit: UndoLimit; last: string | undefined } {
