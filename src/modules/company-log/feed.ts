@@ -15,8 +15,8 @@ const PATIENCE_MS = 8_000;
 /** A queue takes no more at once. */
 const MESSAGES_AT_ONCE = 100;
 
-/** How long what comes first waits for others, such as the event of a request for its audit record. */
-const GATHER_MS = 10;
+/** How long the event of a request waits for its audit record, which comes last and takes along what there is. */
+const GATHER_MS: Record<LogKind, number> = { audit: 0, share: 10 };
 
 /** Records of one company. */
 type Records = { [K in LogKind]: LogRecords[K][] };
@@ -34,9 +34,9 @@ const underWay = new Map<string | null, Promise<void>>();
 const countOf = (records: Records): number => LOG_KINDS.reduce((sum, kind) => sum + records[kind].length, 0);
 
 /**
- * Keeps a record in the log of its company. Records that come at the same time, or while a call of that log is under way, are
- * handed over together. When this resolves, the record is stored: in the log, or, while that is away, in a queue, or, while that is away too, in a
- * file that the scheduled run delivers.
+ * Keeps a record in the log of its company. Records that come at once, such as the event of a request and
+ * its audit record, or while a call of that log is under way, are handed over together. When this resolves, the record is stored: in the log, or,
+ * while that is away, in a queue, or, while that is away too, in a file that the scheduled run delivers.
  * @throws if none of the three stores it
  */
 export async function keepInLog<K extends LogKind>(env: Bindings, kind: K, record: LogRecords[K]): Promise<void> {
@@ -46,7 +46,7 @@ export async function keepInLog<K extends LogKind>(env: Bindings, kind: K, recor
   batch.records[kind].push(record);
   if (countOf(batch.records) < BATCH_SIZE) {
     const before = underWay.get(companyId);
-    await (before ? endOf(before, PATIENCE_MS) : new Promise((resolve) => setTimeout(resolve, GATHER_MS)));
+    await (before ? endOf(before, PATIENCE_MS) : new Promise((resolve) => setTimeout(resolve, GATHER_MS[kind])));
   }
   if (!batch.handedOver) {
     if (gathered.get(companyId) === batch) gathered.delete(companyId);
