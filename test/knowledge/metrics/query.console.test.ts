@@ -394,6 +394,18 @@ describe('an item that cannot be used', () => {
     expect(await unknown({ metrics: [name] }, name)).toMatch(/more than (60|100)/);
   });
 
+  it('is no metric that asks again and again what is the case', async () => {
+    let formula = '1';
+    for (let depth = 0; depth < 50; depth += 1) formula = `case ${formula} when 1 then 1 when 2 then 2 end`;
+    await metric('Nested cases', { formula: `sum(${formula})`, mapped_tables: ['orders'] });
+    expect(await rows({ metrics: ['Nested cases'] })).toEqual([[5]]);
+    await metric('Case of a number', {
+      formula: 'sum(case 2.0 when 1 then 3 when null then 4 when 2 then 7 else 1 end)',
+      mapped_tables: ['orders'],
+    });
+    expect(await rows({ metrics: ['Case of a number'] })).toEqual([[35]]);
+  });
+
   it('is a metric of metrics that grow with each other', async () => {
     await metric('Grown 0', { formula: 'count(*)', mapped_tables: ['orders'] });
     for (let index = 1; index <= 9; index++) {

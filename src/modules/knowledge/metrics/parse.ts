@@ -1,5 +1,7 @@
+import { cast, typeNamed } from './casts.ts';
 import { call, type Expression, ExpressionError, sql, type Table, type ValueType } from './expression.ts';
 import { AGGREGATES, extracted, FUNCTIONS } from './functions.ts';
+import { TokenReader } from './token-reader.ts';
 import { type Token, tokensOf } from './tokens.ts';
 import { alike, arithmetic, asNumber, toType } from './types.ts';
 
@@ -14,26 +16,7 @@ export interface Scope {
 /** How deep brackets and calls may stand in one another. */
 const MAX_DEPTH = 60;
 
-/** How many operators an expression may hold: each may stand in the one after it. */
-const MAX_OPERATORS = 100;
-
 const COMPARISONS = new Set(['=', '<>', '!=', '<', '<=', '>', '>=']);
-
-/** Those that are repeated without brackets; signs of calculation are counted as they are taken. */
-const OPERATORS = new Set(['or', 'and', 'not', '||', '::']);
-
-/** The names of types in a cast. */
-const TYPES: ReadonlyMap<string, ValueType> = new Map([
-  ['text', 'text'],
-  ['integer', 'integer'],
-  ['int', 'integer'],
-  ['bigint', 'integer'],
-  ['numeric', 'decimal'],
-  ['decimal', 'decimal'],
-  ['boolean', 'boolean'],
-  ['date', 'date'],
-  ['timestamptz', 'datetime'],
-]);
 
 /** Words that are no columns unless they stand in quotes. */
 const RESERVED = new Set(
@@ -51,138 +34,93 @@ export function parseExpression(text: string, scope: Scope): Expression {
   return parser.whole();
 }
 
-class Parser {
-  readonly #tokens: readonly Token[];
+class Parser extends TokenReader {
   readonly #scope: Scope;
-  #at = 0;
   #depth = 0;
-  #operators = 0;
   #isWithinAggregate = false;
 
   constructor(tokens: readonly Token[], scope: Scope) {
-    this.#tokens = tokens;
+    super(tokens);
     this.#scope = scope;
   }
 
   whole(): Expression {
     const expression = this.#expression();
-    if (this.#next.kind !== 'end') throw this.#unexpected();
+    if (this.next.kind !== 'end') throw this.unexpected();
     return expression;
-  }
-
-  get #next(): Token {
-    return this.#tokens[this.#at] as Token;
-  }
-
-  #unexpected(): ExpressionError {
-    const { kind, value } = this.#next;
-    if (kind === 'end') return new ExpressionError('it ends too early');
-    if (value === 'select' || value === 'with') return new ExpressionError('subqueries are not allowed');
-    return new ExpressionError(`"${value.slice(0, 40)}" is not expected there`);
-  }
-
-  #is(kind: 'word' | 'sign', value: string): boolean {
-    return this.#next.kind === kind && this.#next.value === value;
-  }
-
-  #skip(kind: 'word' | 'sign', value: string): boolean {
-    const is = this.#is(kind, value);
-    if (is) this.#at += 1;
-    if (is && OPERATORS.has(value)) this.#count();
-    return is;
-  }
-
-  #count(): void {
-    this.#operators += 1;
-    if (this.#operators > MAX_OPERATORS) throw new ExpressionError(`it has more than ${MAX_OPERATORS} operators`);
-  }
-
-  #word = (value: string): boolean => this.#skip('word', value);
-  #sign = (value: string): boolean => this.#skip('sign', value);
-
-  #expect(kind: 'word' | 'sign', value: string): void {
-    if (!this.#skip(kind, value)) throw this.#unexpected();
-  }
-
-  #take(kind: Token['kind']): string {
-    if (this.#next.kind !== kind) throw this.#unexpected();
-    const { value } = this.#next;
-    this.#at += 1;
-    if (kind === 'sign') this.#count();
-    return value;
   }
 
   #expression(): Expression {
     this.#depth += 1;
     if (this.#depth > MAX_DEPTH) throw new ExpressionError(`it is nested more than ${MAX_DEPTH} deep`);
     let left = this.#conjunction();
-    while (this.#word('or')) left = both('OR', left, this.#conjunction());
+    while (this.word('or')) left = both('OR', left, this.#conjunction());
     this.#depth -= 1;
     return left;
   }
 
   #conjunction(): Expression {
     let left = this.#negation();
-    while (this.#word('and')) left = both('AND', left, this.#negation());
+    while (this.word('and')) left = both('AND', left, this.#negation());
     return left;
   }
 
   #negation(): Expression {
     let isNegated = false;
-    while (this.#word('not')) isNegated = !isNegated;
+    while (this.word('not')) isNegated = !isNegated;
     const expression = this.#comparison();
     return isNegated ? sql('boolean')`NOT ${toType('boolean', expression)}` : expression;
   }
 
   #comparison(): Expression {
     const left = this.#concatenation();
-    const { kind, value } = this.#next;
+    const { kind, value } = this.next;
     if (kind === 'sign' && COMPARISONS.has(value)) {
-      this.#at += 1;
+      this.pass();
       return compared(value, left, this.#concatenation());
     }
-    if (this.#word('is')) return this.#state(left);
-    const isNegated = this.#word('not');
+    if (this.word('is')) return this.#state(left);
+    const isNegated = this.word('not');
     const not = isNegated ? 'NOT ' : '';
-    if (this.#word('in')) return this.#membership(left, not);
-    if (this.#word('between')) {
+    if (this.word('in')) return this.#membership(left, not);
+    if (this.word('between')) {
       const low = this.#concatenation();
-      this.#expect('word', 'and');
+      this.expect('word', 'and');
       const [a, b, c] = alike([left, low, this.#concatenation()]).values as [Expression, Expression, Expression];
       return sql('boolean')`${a} ${not}BETWEEN ${b} AND ${c}`;
     }
     for (const operator of ['like', 'ilike']) {
-      if (!this.#word(operator)) continue;
+      if (!this.word(operator)) continue;
       const [text, pattern] = [toType('text', left), toType('text', this.#concatenation())];
       return sql('boolean')`${text} ${not}${operator.toUpperCase()} ${pattern}`;
     }
-    if (isNegated) throw this.#unexpected();
+    if (isNegated) throw this.unexpected();
     return left;
   }
 
   /** What follows `IS`. */
   #state(left: Expression): Expression {
-    const not = this.#word('not') ? 'NOT ' : '';
-    if (this.#word('null')) return sql('boolean')`${left} IS ${not}NULL`;
+    const not = this.word('not') ? 'NOT ' : '';
+    if (this.word('null')) return sql('boolean')`${left} IS ${not}NULL`;
     for (const truth of ['true', 'false']) {
-      if (this.#word(truth)) return sql('boolean')`${toType('boolean', left)} IS ${not}${truth.toUpperCase()}`;
+      if (this.word(truth)) return sql('boolean')`${toType('boolean', left)} IS ${not}${truth.toUpperCase()}`;
     }
-    this.#expect('word', 'distinct');
-    this.#expect('word', 'from');
+    this.expect('word', 'distinct');
+    this.expect('word', 'from');
     const [a, b] = alike([left, this.#concatenation()]).values as [Expression, Expression];
     return sql('boolean')`${a} IS ${not}DISTINCT FROM ${b}`;
   }
 
   #membership(left: Expression, not: string): Expression {
-    this.#expect('sign', '(');
-    if (this.#is('word', 'select')) throw this.#unexpected();
+    this.expect('sign', '(');
+    if (this.is('word', 'select')) throw this.unexpected();
     const [value, ...list] = alike([left, ...this.#list()]).values as [Expression, ...Expression[]];
     return sql('boolean')`${value} ${not}IN ${call('boolean', '', list)}`;
   }
 
   #concatenation(): Expression {
     let left = this.#sum();
-    while (this.#sign('||')) {
+    while (this.sign('||')) {
       const right = this.#sum();
       if (left.type !== 'text' && right.type !== 'text') throw new ExpressionError('|| takes a text');
       left = sql('text')`${asText(left)} || ${asText(right)}`;
@@ -192,21 +130,21 @@ class Parser {
 
   #sum(): Expression {
     let left = this.#product();
-    while (this.#is('sign', '+') || this.#is('sign', '-')) left = arithmetic(this.#take('sign'), left, this.#product());
+    while (this.is('sign', '+') || this.is('sign', '-')) left = arithmetic(this.take('sign'), left, this.#product());
     return left;
   }
 
   #product(): Expression {
     let left = this.#signed();
-    while (['*', '/', '%'].some((sign) => this.#is('sign', sign))) {
-      left = arithmetic(this.#take('sign'), left, this.#signed());
+    while (['*', '/', '%'].some((sign) => this.is('sign', sign))) {
+      left = arithmetic(this.take('sign'), left, this.#signed());
     }
     return left;
   }
 
   #signed(): Expression {
     let isNegative = false;
-    while (this.#is('sign', '+') || this.#is('sign', '-')) isNegative = (this.#take('sign') === '-') !== isNegative;
+    while (this.is('sign', '+') || this.is('sign', '-')) isNegative = (this.take('sign') === '-') !== isNegative;
     const expression = this.#cast();
     if (!isNegative) return expression;
     const number = asNumber(expression);
@@ -215,74 +153,63 @@ class Parser {
 
   #cast(): Expression {
     let expression = this.#primary();
-    while (this.#sign('::')) expression = cast(expression, this.#type());
+    while (this.sign('::')) expression = cast(expression, typeNamed(this.take('word')));
     return expression;
   }
 
-  #type(): ValueType {
-    const name = this.#take('word');
-    const type = TYPES.get(name);
-    if (type === undefined)
-      throw new ExpressionError(`the type "${name.slice(0, 40)}" is none of ${[...TYPES.keys()].join(', ')}`);
-    return type;
-  }
-
   #primary(): Expression {
-    const { kind, value } = this.#next;
+    const { kind, value } = this.next;
     if (kind === 'word') return this.#ofWord(value);
     if (kind === 'name') return this.#column();
     if (kind === 'sign' && value === '(') {
-      this.#at += 1;
+      this.pass();
       const expression = this.#expression();
-      this.#expect('sign', ')');
+      this.expect('sign', ')');
       return expression;
     }
-    if (kind === 'text') return { kind: 'text', type: 'text', value: this.#take('text') };
-    if (kind === 'number') return number(this.#take('number'));
+    if (kind === 'text') return { kind: 'text', type: 'text', value: this.take('text') };
+    if (kind === 'number') return number(this.take('number'));
     if (kind === 'metric') return this.#metric();
-    throw this.#unexpected();
+    throw this.unexpected();
   }
 
   #ofWord(word: string): Expression {
-    const after = this.#tokens[this.#at + 1] as Token;
+    const { after } = this;
     if (after.kind === 'sign' && after.value === '(' && !RESERVED.has(word)) return this.#call();
     if (after.kind === 'text' && (word === 'date' || word === 'timestamptz' || word === 'interval'))
       return this.#literal();
     if (!RESERVED.has(word)) return word === 'current_date' ? this.#today() : this.#column();
-    this.#at += 1;
-    if (word === 'true' || word === 'false') return { kind: 'sql', type: 'boolean', parts: [word] };
-    if (word === 'null') return { kind: 'null', type: 'text' };
-    if (word === 'case') return this.#case();
-    if (word === 'cast' && this.#sign('(')) {
-      const expression = this.#expression();
-      this.#expect('word', 'as');
-      const type = this.#type();
-      this.#expect('sign', ')');
-      return cast(expression, type);
-    }
-    this.#at -= 1;
-    throw this.#unexpected();
+    if (this.word('true') || this.word('false')) return { kind: 'sql', type: 'boolean', parts: [word] };
+    if (this.word('null')) return { kind: 'null', type: 'text' };
+    if (this.word('case')) return this.#case();
+    this.expect('word', 'cast');
+    this.expect('sign', '(');
+    const expression = this.#expression();
+    this.expect('word', 'as');
+    const type = typeNamed(this.take('word'));
+    this.expect('sign', ')');
+    return cast(expression, type);
   }
 
   #today(): Expression {
-    this.#at += 1;
+    this.pass();
     return { kind: 'sql', type: 'date', parts: ['current_date'] };
   }
 
   /** `date '…'`, `timestamptz '…'`, `interval '90 days'` or `interval '90' day`. */
   #literal(): Expression {
-    const word = this.#take('word');
-    const value = this.#take('text');
+    const word = this.take('word');
+    const value = this.take('text');
     if (word !== 'interval')
       return toType(word === 'date' ? 'date' : 'datetime', { kind: 'text', type: 'text', value });
-    const unit = this.#next.kind === 'word' && /^\d+$/.test(value) ? ` ${this.#take('word')}` : '';
+    const unit = this.next.kind === 'word' && /^\d+$/.test(value) ? ` ${this.take('word')}` : '';
     return toType('interval', { kind: 'text', type: 'text', value: `${value}${unit}` });
   }
 
   #column(): Expression {
     const first = this.#name();
-    const second = this.#sign('.') ? this.#name() : undefined;
-    if (this.#is('sign', '(') || this.#is('sign', '.')) throw this.#unexpected();
+    const second = this.sign('.') ? this.#name() : undefined;
+    if (this.is('sign', '(') || this.is('sign', '.')) throw this.unexpected();
     const { tables } = this.#scope;
     const searched = second === undefined ? tables : tables.filter(({ name }) => name === first);
     const name = second ?? first;
@@ -297,26 +224,26 @@ class Parser {
   }
 
   #name(): string {
-    if (this.#next.kind === 'word' && RESERVED.has(this.#next.value)) throw this.#unexpected();
-    return this.#take(this.#next.kind === 'name' ? 'name' : 'word');
+    if (this.next.kind === 'word' && RESERVED.has(this.next.value)) throw this.unexpected();
+    return this.take(this.next.kind === 'name' ? 'name' : 'word');
   }
 
   #metric(): Expression {
-    const name = this.#take('metric');
+    const name = this.take('metric');
     if (!this.#scope.typeOfMetric) throw new ExpressionError('it cannot build on metrics');
     if (this.#isWithinAggregate) throw new ExpressionError(`the metric {{${name}}} cannot stand in an aggregate`);
     return { kind: 'metric', type: this.#scope.typeOfMetric(name), name };
   }
 
   #call(): Expression {
-    const name = this.#take('word');
-    this.#expect('sign', '(');
+    const name = this.take('word');
+    this.expect('sign', '(');
     const typeOf = AGGREGATES.get(name);
     if (typeOf) return this.#aggregate(name, typeOf);
     if (name === 'extract') return this.#extract();
     const signature = FUNCTIONS.get(name);
     if (!signature) throw new ExpressionError(`the function "${name.slice(0, 70)}" is not listed`);
-    const values = this.#sign(')') ? [] : this.#list();
+    const values = this.sign(')') ? [] : this.#list();
     try {
       return signature(values);
     } catch (error) {
@@ -325,18 +252,18 @@ class Parser {
   }
 
   #extract(): Expression {
-    const unit = this.#take('word');
-    this.#expect('word', 'from');
+    const unit = this.take('word');
+    this.expect('word', 'from');
     const moment = this.#expression();
-    this.#expect('sign', ')');
+    this.expect('sign', ')');
     return extracted(unit, moment);
   }
 
   /** What stands between the brackets of a call, the closing one included. */
   #list(): Expression[] {
     const values = [this.#expression()];
-    while (this.#sign(',')) values.push(this.#expression());
-    this.#expect('sign', ')');
+    while (this.sign(',')) values.push(this.#expression());
+    this.expect('sign', ')');
     return values;
   }
 
@@ -344,10 +271,10 @@ class Parser {
     if (!this.#scope.typeOfMetric) throw new ExpressionError(`${name} is an aggregate, which cannot stand here`);
     if (this.#isWithinAggregate) throw new ExpressionError('aggregates cannot be nested');
     this.#isWithinAggregate = true;
-    const countsRows = name === 'count' && this.#sign('*');
-    const isDistinct = !countsRows && this.#word('distinct');
+    const countsRows = name === 'count' && this.sign('*');
+    const isDistinct = !countsRows && this.word('distinct');
     const argument = countsRows ? null : this.#expression();
-    this.#expect('sign', ')');
+    this.expect('sign', ')');
     const filter = this.#filter();
     this.#isWithinAggregate = false;
     const type = argument === null ? 'integer' : typeOf(argument);
@@ -355,32 +282,34 @@ class Parser {
   }
 
   #filter(): Expression | null {
-    if (!this.#word('filter')) return null;
-    this.#expect('sign', '(');
-    this.#expect('word', 'where');
+    if (!this.word('filter')) return null;
+    this.expect('sign', '(');
+    this.expect('word', 'where');
     const condition = toType('boolean', this.#expression());
-    this.#expect('sign', ')');
+    this.expect('sign', ')');
     return condition;
   }
 
   #case(): Expression {
-    const subject = this.#is('word', 'when') ? null : this.#expression();
-    const conditions: Expression[] = [];
+    const subject = this.is('word', 'when') ? null : this.#expression();
+    const asked: Expression[] = [];
     const results: Expression[] = [];
-    while (this.#word('when')) {
-      const condition = this.#expression();
-      conditions.push(subject ? compared('=', subject, condition) : toType('boolean', condition));
-      this.#expect('word', 'then');
+    while (this.word('when')) {
+      asked.push(this.#expression());
+      this.expect('word', 'then');
       results.push(this.#expression());
     }
-    if (conditions.length === 0) throw this.#unexpected();
-    if (this.#word('else')) results.push(this.#expression());
-    this.#expect('word', 'end');
+    if (asked.length === 0) throw this.unexpected();
+    if (this.word('else')) results.push(this.#expression());
+    this.expect('word', 'end');
     const { type, values } = alike(results);
+    // The subject stands there once: written with each condition, nested ones would grow without bounds.
+    const [compared, ...matches] = subject ? alike([subject, ...asked]).values : [];
+    const conditions = compared ? matches : asked.map((condition) => toType('boolean', condition));
     const branches = values.flatMap((value, index) =>
       index < conditions.length ? [' WHEN ', conditions[index] as Expression, ' THEN ', value] : [' ELSE ', value],
     );
-    return { kind: 'sql', type, parts: ['CASE', ...branches, ' END'] };
+    return { kind: 'sql', type, parts: ['CASE', ...(compared ? [' ', compared] : []), ...branches, ' END'] };
   }
 }
 
@@ -401,23 +330,3 @@ function compared(operator: string, left: Expression, right: Expression): Expres
 }
 
 const asText = (value: Expression): Expression => (value.type === 'text' ? value : sql('text')`${value}::text`);
-
-/** A cast of texts in quotes is read at once: what is no value of the type is refused. */
-function cast(expression: Expression, type: ValueType): Expression {
-  if (expression.kind === 'text' || expression.kind === 'null') return toType(type, expression);
-  if (expression.type === type) return expression;
-  const { type: from } = expression;
-  const isNoNumber = from === 'date' || from === 'datetime' || from === 'uuid' || from === 'interval';
-  const isTime = type === 'date' || type === 'datetime';
-  const isPossible =
-    type === 'text' ||
-    from === 'text' ||
-    (isTime
-      ? from === 'date' || from === 'datetime'
-      : !isNoNumber && !(type === 'boolean' && from === 'decimal') && !(type === 'decimal' && from === 'boolean'));
-  if (!isPossible) throw new ExpressionError(`a value of type ${from} cannot be cast to ${type}`);
-  const name =
-    type === 'integer' ? 'bigint' : type === 'decimal' ? 'numeric' : type === 'datetime' ? 'timestamptz' : type;
-  const value = from === 'boolean' && type === 'integer' ? sql('integer')`${expression}::integer` : expression;
-  return sql(type)`${value}::${name}`;
-}

@@ -1,0 +1,42 @@
+import { type Expression, ExpressionError, sql, type ValueType } from './expression.ts';
+import { toType } from './types.ts';
+
+/** The names of types in a cast. */
+const TYPES: ReadonlyMap<string, ValueType> = new Map([
+  ['text', 'text'],
+  ['integer', 'integer'],
+  ['int', 'integer'],
+  ['bigint', 'integer'],
+  ['numeric', 'decimal'],
+  ['decimal', 'decimal'],
+  ['boolean', 'boolean'],
+  ['date', 'date'],
+  ['timestamptz', 'datetime'],
+]);
+
+/** The type that a cast names. @throws ExpressionError for one that is not listed */
+export function typeNamed(name: string): ValueType {
+  const type = TYPES.get(name);
+  if (type !== undefined) return type;
+  throw new ExpressionError(`the type "${name.slice(0, 40)}" is none of ${[...TYPES.keys()].join(', ')}`);
+}
+
+/** A cast of texts in quotes is read at once: what is no value of the type is refused. */
+export function cast(expression: Expression, type: ValueType): Expression {
+  if (expression.kind === 'text' || expression.kind === 'null') return toType(type, expression);
+  if (expression.type === type) return expression;
+  const { type: from } = expression;
+  const isNoNumber = from === 'date' || from === 'datetime' || from === 'uuid' || from === 'interval';
+  const isTime = type === 'date' || type === 'datetime';
+  const isPossible =
+    type === 'text' ||
+    from === 'text' ||
+    (isTime
+      ? from === 'date' || from === 'datetime'
+      : !isNoNumber && !(type === 'boolean' && from === 'decimal') && !(type === 'decimal' && from === 'boolean'));
+  if (!isPossible) throw new ExpressionError(`a value of type ${from} cannot be cast to ${type}`);
+  const name =
+    type === 'integer' ? 'bigint' : type === 'decimal' ? 'numeric' : type === 'datetime' ? 'timestamptz' : type;
+  const value = from === 'boolean' && type === 'integer' ? sql('integer')`${expression}::integer` : expression;
+  return sql(type)`${value}::${name}`;
+}
