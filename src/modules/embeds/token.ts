@@ -24,8 +24,8 @@ import {
   type SharedItem,
   sharedDashboard,
   sharedVisualization,
+  visualizationReads,
 } from '../viewing/service.ts';
-import { selectVisualization } from '../visualizations/service.ts';
 import { type EmbedClaims, verifyEmbed } from './claims.ts';
 import { type HostToken, readHostToken, verifyHostToken } from './host-token.ts';
 import { subjectsOf } from './revocation.ts';
@@ -97,11 +97,11 @@ async function readShown({ db }: Context, claims: EmbedClaims, keyId = '') {
     company: selectCompany(db, companyId),
   };
   if (target.type === 'visualization') {
-    const found = await readTogether(db, { ...validity, visualization: selectVisualization(db, companyId, target.id) });
-    return { ...found, item: (): SharedItem => sharedVisualization(found.visualization) };
+    const found = await readTogether(db, { ...validity, shown: visualizationReads(db, companyId, target.id) });
+    return { ...found, item: (): SharedItem => sharedVisualization(found.shown) };
   }
-  const found = await readTogether(db, { ...validity, dashboard: dashboardReads(db, companyId, target.id) });
-  return { ...found, item: (): SharedItem => sharedDashboard(found.dashboard) };
+  const found = await readTogether(db, { ...validity, shown: dashboardReads(db, companyId, target.id) });
+  return { ...found, item: (): SharedItem => sharedDashboard(found.shown) };
 }
 
 interface Shown {

@@ -36,6 +36,9 @@ export async function changeData<T>(ctx: CompanyContext, work: (announced: Promi
   }
 }
 
+/** What tells the version of a company's data. */
+export type DataState = Pick<store.DatabaseRow, 'dataVersion' | 'dataChanges' | 'dataChangesUntil'>;
+
 /** The version of the data that a row tells of; null while it is being changed. */
-export const settledVersion = (row: store.DatabaseRow, now: number): number | null =>
+export const settledVersion = (row: DataState, now: number): number | null =>
   row.dataChanges > 0 && row.dataChangesUntil > now ? null : row.dataVersion;

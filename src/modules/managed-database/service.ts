@@ -13,8 +13,9 @@ import { connectionCipher, provisioningRecord } from './record.ts';
 import * as store from './store.ts';
 import { isWaking, noteWaking } from './waking.ts';
 
-export { changeData } from './data-changes.ts';
+export { changeData, type DataState, settledVersion } from './data-changes.ts';
 export { renewConnections } from './record.ts';
+export { selectDataState } from './store.ts';
 
 /** Whether the company has its Postgres, the connection's id in the API, and whether somebody waits for it to wake. */
 export interface DatabaseStatus {

@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull, lte, notLike, or, sql } from 'drizzle-orm';
+import { and, asc, eq, isNull, lte, notLike, or, type SQL, sql } from 'drizzle-orm';
 import { type ControlDb, changes, commit } from '../../db/client.ts';
 import { managedDatabases } from '../../db/schema/managed-database.ts';
 
@@ -11,6 +11,15 @@ const leasedBy = (companyId: string, token: string) =>
 export async function readDatabase(db: ControlDb, companyId: string): Promise<DatabaseRow | undefined> {
   return db.select().from(managedDatabases).where(ofCompany(companyId)).get();
 }
+
+/** What tells the version of a company's data, to be read with others. The id may be a subquery. */
+export const selectDataState = (db: ControlDb, companyId: string | SQL) => {
+  const { dataVersion, dataChanges, dataChangesUntil } = managedDatabases;
+  return db
+    .select({ dataVersion, dataChanges, dataChangesUntil })
+    .from(managedDatabases)
+    .where(eq(managedDatabases.companyId, companyId));
+};
 
 /** Inserts the company's row unless it exists. */
 export async function ensureDatabase(

@@ -116,7 +116,7 @@ async function execution(
   item: SharedItem,
   values: BoundValues,
   limits: Limits,
-  { digest, key, seconds, lookUp, keep }: Kept,
+  { digest, key, version, isKept, lookUp, keep }: Kept,
 ): Promise<Response> {
   const compute = async (own: CompanyContext, tell: (last: string) => void) => {
     const last = keptResults(own, 'last-results', digest);
@@ -131,7 +131,7 @@ async function execution(
     const isLasting = executions.every((each) => 'result' in each || each.failure.kind === 'forbidden');
     if (text.length <= MAX_CACHED && isLasting) {
       const known = executions.map((execution) => ({ ...execution, cached: true }));
-      if (seconds > 0) await keep(jsonOf(item, known));
+      if (isKept) await keep(jsonOf(item, known));
       last.keep(() => jsonOf(item, known, { as_of: asOf, waking: true }), text.length, LAST_SECONDS);
     }
     return text;
@@ -140,7 +140,8 @@ async function execution(
     executeTogether(ctx, key, (begin) =>
       answerEarly<string>(ctx, (own, tell) =>
         withSlot(own, async () => {
-          begin();
+          // Of one version of the data all see the same, also those who come while it is read.
+          if (version === null) begin();
           // A viewer who waited for a slot looks the result up again: others may have computed it meanwhile.
           return (await lookUp())?.text() ?? compute(own, tell);
         }),

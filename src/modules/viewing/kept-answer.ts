@@ -3,6 +3,7 @@ import type { BoundValues } from '../../kernel/parameters.ts';
 import { canonicalValues } from '../../kernel/sharing-values.ts';
 import { logError } from '../../platform/log.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
+import { settledVersion } from '../managed-database/service.ts';
 import type { Refusals, Visualization } from '../visualizations/service.ts';
 import { recordOf, type SharedItem, visualizationsOf } from './shared-item.ts';
 
@@ -16,11 +17,13 @@ export interface Limits {
   only?: Visualization;
 }
 
-/** Where the answer to an execution is kept for others that are equal. */
+/** Where the answer to an execution is kept for others that are equal, for so many seconds unless the data changes. */
 export interface Kept {
   digest: string;
   key: string;
-  seconds: number;
+  /** Of the data; null while that is being changed. */
+  version: number | null;
+  isKept: boolean;
   lookUp(): Promise<Response | undefined>;
   keep(text: string): Promise<void>;
 }
@@ -34,15 +37,19 @@ export async function keptAnswer(
 ): Promise<Kept> {
   const seconds = item.type === 'dashboard' ? item.dashboard.cacheSeconds : DEFAULT_CACHE_SECONDS;
   const digest = await digestOf(ctx, item, values, limits);
+  // Read before any of the data: what is found under it, or kept, was read of this version or a later one.
+  const version = item.data ? settledVersion(item.data, ctx.now()) : null;
   // Under our own host, as Cloudflare caches nothing under others.
-  const key = `${ctx.baseUrl}/.results/${ctx.actor.companyId}/${digest}`;
+  const key = `${ctx.baseUrl}/.results/${ctx.actor.companyId}/${version ?? 'changing'}/${digest}`;
+  const isKept = seconds > 0 && version !== null;
   const cache = await caches.open('results');
   return {
     digest,
     key,
-    seconds,
+    version,
+    isKept,
     async lookUp() {
-      const known = seconds === 0 ? undefined : await cache.match(key);
+      const known = isKept ? await cache.match(key) : undefined;
       return known && json(known.body);
     },
     async keep(text) {

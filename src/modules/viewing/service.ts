@@ -17,6 +17,7 @@ export {
   sharedDashboard,
   sharedVisualization,
   viewSharedItem,
+  visualizationReads,
   visualizationsOf,
 } from './shared-item.ts';
 export {

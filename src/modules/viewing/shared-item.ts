@@ -14,6 +14,7 @@ import {
   selectDashboard,
   selectDashboardVisualizations,
 } from '../dashboards/service.ts';
+import { type DataState, selectDataState } from '../managed-database/service.ts';
 import {
   requireSharingAll,
   selectVisualization,
@@ -22,38 +23,51 @@ import {
   visualizationNotFound,
 } from '../visualizations/service.ts';
 
-/** A shared dashboard with its visualizations, or a single shared visualization. */
-export type SharedItem =
+/** A shared dashboard with its visualizations, or a single shared visualization; and of which data it was read. */
+export type SharedItem = { data: DataState | undefined } & (
   | ({ type: 'dashboard' } & LoadedDashboard)
-  | { type: 'visualization'; visualization: Visualization };
+  | { type: 'visualization'; visualization: Visualization }
+);
 
 /** The queries for a dashboard, to be run in a batch with others. The ids may be subqueries. */
 export const dashboardReads = (db: Context['db'], companyId: Id, id: Id) => ({
+  data: selectDataState(db, companyId),
   dashboard: selectDashboard(db, companyId, id),
   visualizations: selectDashboardVisualizations(db, companyId, id),
 });
 
+/** The queries for a single visualization. */
+export const visualizationReads = (db: Context['db'], companyId: string, id: string) => ({
+  data: selectDataState(db, companyId),
+  visualization: selectVisualization(db, companyId, id),
+});
+
 /** The shared item from the results of `dashboardReads`. */
 export function sharedDashboard({
+  data: [data],
   dashboard: [dashboard],
   visualizations,
 }: Results<ReturnType<typeof dashboardReads>>): SharedItem & { type: 'dashboard' } {
   if (!dashboard) throw dashboardNotFound();
-  return { type: 'dashboard', dashboard, visualizations };
+  return { type: 'dashboard', data, dashboard, visualizations };
 }
 
-export function sharedVisualization([visualization]: readonly Visualization[]): SharedItem & { type: 'visualization' } {
+/** The single shared visualization from the results of `visualizationReads`. */
+export function sharedVisualization({
+  data: [data],
+  visualization: [visualization],
+}: Results<ReturnType<typeof visualizationReads>>): SharedItem & { type: 'visualization' } {
   if (!visualization) throw visualizationNotFound();
-  return { type: 'visualization', visualization };
+  return { type: 'visualization', data, visualization };
 }
 
 /** Loads a dashboard or visualization of the context's company. */
 export async function loadSharedItem(ctx: CompanyContext, type: TargetType, id: string): Promise<SharedItem> {
   const { companyId } = ctx.actor;
+  if (!ID_PATTERN.test(id)) throw type === 'visualization' ? visualizationNotFound() : dashboardNotFound();
   if (type === 'visualization') {
-    return sharedVisualization(ID_PATTERN.test(id) ? await selectVisualization(ctx.db, companyId, id) : []);
+    return sharedVisualization(await readTogether(ctx.db, visualizationReads(ctx.db, companyId, id)));
   }
-  if (!ID_PATTERN.test(id)) throw dashboardNotFound();
   return sharedDashboard(await readTogether(ctx.db, dashboardReads(ctx.db, companyId, id)));
 }
 

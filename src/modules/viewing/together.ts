@@ -2,7 +2,7 @@ import type { CompanyContext } from '../../context.ts';
 import { withinTime } from '../../platform/concurrency.ts';
 import { tooManyViewers } from './failures.ts';
 
-/** An execution that waits to begin. */
+/** An execution that others may wait for. */
 interface Waiting {
   answer: Promise<string>;
   since: number;
@@ -17,10 +17,10 @@ const MAX_WAIT_MS = 20_000;
 const MAX_ANSWER_MS = 50_000;
 
 /**
- * Executes once for all equal requests that come before it begins: a crowd costs little, and nobody is shown data from
- * before their request.
+ * Executes once for all equal requests that come before it ends, or before it begins where it says that it does: a crowd costs
+ * little, and nobody is shown data from before their request.
  * @param key all that the answer depends on
- * @param execute calls `begin` just before it reads any data
+ * @param execute calls `begin` just before it reads data that may be another for whoever comes later
  */
 export async function executeTogether(
   ctx: CompanyContext,

@@ -4,6 +4,7 @@ const RACES = ['test/shares/races.test.ts'];
 const AT_THE_SAME_MOMENT = { tests: ['test/viewing/denied.sharing.test.ts'], title: 'moment' };
 const REVOCATIONS = ['test/embeds/revocation.sharing.test.ts'];
 const HOSTS = ['test/embeds/host-tokens.sharing.test.ts'];
+const FRESH = ['test/viewing/fresh.sharing.test.ts'];
 const OUTSIDERS = ['test/share-auth/share-auth.sharing.test.ts'];
 
 export const SHARING = [
@@ -98,6 +99,13 @@ export const SHARING = [
     },
     { in: 'updateShare', text: 'contextExists(before.companyId, set.shareContextId)', without: 'undefined' },
     { in: 'updateToRevoked', text: ', isNull(dashboardShares.revokedAt)', without: '' },
+  ]),
+  ...guardsOf('src/modules/viewing/kept-answer.ts', FRESH, [
+    { in: 'keptAnswer', text: "${version ?? 'changing'}/", without: '', title: 'each change' },
+    { in: 'keptAnswer', text: ' && version !== null', without: '', title: 'while a change is made' },
+  ]),
+  ...guardsOf('src/modules/viewing/execution.ts', FRESH, [
+    { in: 'execution', text: 'if (version === null) begin();', without: '', title: 'under way' },
   ]),
   ...guardsOf('src/modules/embeds/signing-key-store.ts', HOSTS, [
     { in: 'insertSigningKey', text: '< ${most}', without: '>= 0' },

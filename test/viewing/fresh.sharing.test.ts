@@ -1,0 +1,187 @@
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { anEmbed, embedOf } from '../embeds/support.ts';
+import { column, tableRoutes } from '../managed-tables/support.ts';
+import { aContext, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
+import { aShare, linkOf, someSales } from '../shares/support.ts';
+import type { Answer } from '../support/api.ts';
+import { overtaken } from '../support/rival.ts';
+import { connectionsOf, disturb, rivalBeforeStatement } from '../support/tunnel.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aFile, load, undo } from '../uploads/support.ts';
+import { aDashboard, aVisualization } from '../visualizations/support.ts';
+
+const ROWS = 'SELECT region, amount, s.* FROM sales AS s ORDER BY region, amount';
+const COLUMNS = [column('region'), column('amount', 'decimal'), column('day', 'date')];
+
+interface Door {
+  execute(): Promise<Answer>;
+}
+
+/** A company whose table `sales` a dashboard shows that may be an hour old. */
+async function aWorld(sql = ROWS) {
+  const company = await aProvisionedCompany();
+  const tableId = await someSales(company);
+  const chart = await aVisualization(company.as, sql);
+  const { _id: dashboardId } = await aDashboard(company.as, [chart], { cache_seconds: 3_600 });
+  return { company, chartId: chart._id as string, dashboardId: dashboardId as string, tableId };
+}
+
+/** Every way by which outsiders come to a dashboard. */
+async function doorsOf({ company, chartId, dashboardId }: Awaited<ReturnType<typeof aWorld>>) {
+  const email = 'reader@outside.test';
+  const context = await aContext(company, [dashboardGrant(dashboardId)], [email]);
+  return {
+    embed: embedOf('d', await anEmbed(company, 'dashboards', dashboardId)),
+    'embedded visualization': embedOf('v', await anEmbed(company, 'visualizations', chartId)),
+    'public link': linkOf((await aShare(company, dashboardId)).token),
+    portal: inPortal((await anOutsider(company, email)).as, context.id, dashboardId),
+  } satisfies Record<string, Door>;
+}
+
+const resultOf = ({ status, body }: Answer) => {
+  expect(status).toBe(200);
+  return body.result ?? body.results[0];
+};
+
+/** What a door shows once that is a kept result. */
+const kept = (door: Door) =>
+  vi.waitUntil(async () => {
+    const result = resultOf(await door.execute());
+    return result.cached && result;
+  });
+
+describe('what may be an hour old', () => {
+  it('shows each change of the data at once, through every door', async () => {
+    const world = await aWorld();
+    const { company, chartId, tableId } = world;
+    const doors = await doorsOf(world);
+    const table = tableRoutes(company.as, tableId);
+    const loaded = (mode: string, csv: string, key: string[] = []) =>
+      load(company, [aFile('more.csv', csv)], {}, { into: tableId, mode, key });
+    let row = '';
+    let job = { _id: '', status: '' };
+    const put = (json: object) => table.put({ display_name: 'sales', columns: COLUMNS, ...json });
+    const changes: Record<string, () => Promise<{ status: unknown }>> = {
+      'a row is inserted': async () => {
+        const answer = await table.insert([{ region: 'west', amount: 70 }]);
+        row = answer.body.records?.[0]?.id ?? (await table.rows('?filter[region][eq]=west')).body.records[0].id;
+        return answer;
+      },
+      'a row is changed': () => table.updateRow(row, { amount: 71 }),
+      'a row is deleted': () => table.deleteRow(row),
+      'a file is appended': async () => (job = await loaded('append', 'region,amount,day\nwest,1,2024-02-01\n')),
+      'that is undone': () => undo(company, job._id),
+      'a file is merged': () => loaded('upsert', 'region,amount,day\nwest,5,2024-02-01\n', ['amount']),
+      'a file replaces all': async () => (job = await loaded('replace', 'region,amount,day\nup,1,2024-02-01\n')),
+      'that is undone too': () => undo(company, job._id),
+      'a column is added': () => put({ columns: [...COLUMNS, column('note')] }),
+      'a column is dropped': () => put({}),
+      'it is truncated': () => table.truncate(),
+      'a row is inserted again': () => table.insert([{ region: 'late' }]),
+      'it is renamed': () => put({ display_name: 'sales_before' }),
+      'it is renamed back': () => put({}),
+      'it is deleted': () => table.delete(),
+      'it is restored': () => table.restore(),
+    };
+    for (const [what, change] of Object.entries(changes)) {
+      const before = await Promise.all(
+        Object.values(doors).map(async (door) => {
+          const shown = resultOf(await door.execute());
+          return shown.error ? shown : await kept(door);
+        }),
+      );
+      expect([what, (await change()).status]).toEqual([what, expect.toBeOneOf([200, 201, 204, 'done'])]);
+      const shown = await Promise.all(Object.values(doors).map(async (door) => resultOf(await door.execute())));
+      const told = await company.as.post(`/v1/visualizations/${chartId}/execute`, { json: {} });
+      const { columns, rows } = resultOf(told);
+      for (const [at, name] of Object.keys(doors).entries()) {
+        const now = shown[at];
+        expect([what, name, now.cached, now.columns, now.rows]).toEqual([what, name, false, columns, rows]);
+        expect([what, name, now.columns, now.rows]).not.toEqual([what, name, before[at].columns, before[at].rows]);
+      }
+    }
+  });
+
+  it('is not kept while a change is made, so that nobody is shown it afterwards', async () => {
+    const { company, dashboardId, tableId } = await aWorld();
+    const door = linkOf((await aShare(company, dashboardId)).token);
+    const rowsOf = (answer: Answer) => resultOf(answer).rows.length;
+    expect((await kept(door)).rows).toHaveLength(6);
+    // Announced, and not committed yet.
+    const meanwhile = await rivalBeforeStatement(company.id, /COMMIT/, async () => {
+      const shown = await door.execute();
+      expect([resultOf(shown).cached, rowsOf(shown)]).toEqual([false, 6]);
+    });
+    const { insert } = tableRoutes(company.as, tableId);
+    expect((await insert([{ region: 'west' }])).status).toBe(201);
+    await meanwhile.outcome;
+    expect(rowsOf(await door.execute())).toBe(7);
+    // One of which nobody knows whether it was made counts as under way.
+    await disturb(company.id, { statement: 'COMMIT', effect: 'lose_answer' });
+    expect((await insert([{ region: 'west' }])).status).toBe(503);
+    expect(rowsOf(await door.execute())).toBe(8);
+    expect((await insert([{ region: 'west' }])).status).toBe(201);
+    expect(rowsOf(await door.execute())).toBe(9);
+  });
+
+  it('is kept for the version of the data that was told before the data was read', async () => {
+    const { company, dashboardId, tableId } = await aWorld();
+    const door = linkOf((await aShare(company, dashboardId)).token);
+    const insert = async () =>
+      expect((await tableRoutes(company.as, tableId).insert([{ region: 'west' }])).status).toBe(201);
+    await overtaken(/"readonly_connection"/, insert, (env) => door.execute({}, { env }));
+    expect((await kept(door)).rows).toHaveLength(7);
+    await insert();
+    expect(resultOf(await door.execute()).rows).toHaveLength(8);
+  });
+});
+
+describe('equal executions at once', () => {
+  const SLOW = 'SELECT clock_timestamp()::text AS read_at, pg_sleep(0.5)::text, count(*)::int FROM sales';
+  let company: Company;
+  let door: ReturnType<typeof linkOf>;
+  let tableId: string;
+  beforeAll(async () => {
+    const world = await aWorld(SLOW);
+    ({ company, tableId } = world);
+    door = linkOf((await aShare(company, world.dashboardId)).token);
+  });
+  const timesOf = (answers: Answer[]) => new Set(answers.map((answer) => resultOf(answer).rows[0][0]));
+
+  it('are one in Postgres, also of those who come while it runs', async () => {
+    const answers: Promise<Answer>[] = [];
+    const { pooled } = await connectionsOf(company.id, async () => {
+      for (let sent = 0; sent < 20; sent += 1) {
+        answers.push(door.execute());
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      await Promise.all(answers);
+    });
+    expect([timesOf(await Promise.all(answers)).size, pooled]).toEqual([1, 1]);
+  });
+
+  it('are two where the data changes while another change is under way', async () => {
+    const own = await aWorld(SLOW);
+    const { execute } = linkOf((await aShare(own.company, own.dashboardId)).token);
+    const { insert } = tableRoutes(own.company.as, own.tableId);
+    await disturb(own.company.id, { statement: 'COMMIT', effect: 'lose_answer' });
+    expect((await insert([{ region: 'west' }])).status).toBe(503);
+    const before = execute();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect((await insert([{ region: 'west' }])).status).toBe(201);
+    const shown = await Promise.all([before, execute()]);
+    expect(shown.map((answer) => resultOf(answer).rows[0][2])).toEqual([7, 8]);
+  });
+
+  it('are two where the data changes in between', async () => {
+    const table = tableRoutes(company.as, tableId);
+    await table.insert([{ region: 'west' }]);
+    const before = door.execute();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect((await table.insert([{ region: 'west' }])).status).toBe(201);
+    const after = [door.execute(), door.execute()];
+    const count = async (answer: Promise<Answer>) => resultOf(await answer).rows[0][2];
+    expect(await count(before)).toBe(7);
+    for (const each of after) expect(await count(each)).toBe(8);
+  });
+});
