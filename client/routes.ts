@@ -345,6 +345,16 @@ export interface Routes {
   "GET /api/v1/domain-knowledge/semantic/{id}/versions": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
   /** Query metrics */
   "POST /api/v1/domain-knowledge/semantic/query": { body: MetricQuery; answer: MetricResult };
+  /** List verified questions */
+  "GET /api/v1/domain-knowledge/verified-questions": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number; "status"?: "verified" | "stale" | "archived" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<VerifiedQuestion> } };
+  /** Create a verified question */
+  "POST /api/v1/domain-knowledge/verified-questions": { body: NewVerifiedQuestion; answer: VerifiedQuestion };
+  /** Get a verified question */
+  "GET /api/v1/domain-knowledge/verified-questions/{id}": { params: { "id": string }; answer: VerifiedQuestion };
+  /** Update a verified question */
+  "PATCH /api/v1/domain-knowledge/verified-questions/{id}": { params: { "id": string }; body: VerifiedQuestionChanges; answer: VerifiedQuestion };
+  /** Archive a verified question */
+  "DELETE /api/v1/domain-knowledge/verified-questions/{id}": { params: { "id": string }; answer: undefined };
   /** List ontology nodes */
   "GET /api/v1/domain-knowledge/ontology/nodes": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number; "status"?: "draft" | "active" | "archived"; "node_type"?: "class" | "role" | "event" | "object" | "state" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<OntologyNode> } };
   /** Create an ontology node */
@@ -561,6 +571,10 @@ export type SemanticItemChanges = { "kind"?: "entity" | "metric" | "dimension" |
 
 export type MetricQuery = { "metrics": Array<string>; "dimensions"?: Array<string>; "filters"?: Array<{ "dimension": string; "op": "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "nin" | "contains" | "starts_with" | "is_null"; "values": Array<unknown> }>; "time_grain"?: "day" | "week" | "month" | "quarter" | "year" | null; "order_by"?: Array<{ "by": string; "descending"?: boolean }>; "limit"?: number };
 
+export type NewVerifiedQuestion = { "question": string; "query": MetricQuery };
+
+export type VerifiedQuestionChanges = { "question"?: string; "query"?: MetricQuery; "status"?: "verified" | "archived" };
+
 export type NewOntologyNode = { "name": string; "description": string; "node_type"?: "class" | "role" | "event" | "object" | "state"; "parent_node_id"?: string | null; "aliases"?: Array<string>; "attributes"?: Array<string>; "constraints"?: Array<string>; "source_concepts"?: Array<string>; "mapped_semantic_entities"?: Array<string>; "mapped_catalog_assets"?: Array<string>; "status"?: "draft" | "active" };
 
 export type OntologyNodeChanges = { "name"?: string; "description"?: string; "node_type"?: "class" | "role" | "event" | "object" | "state"; "parent_node_id"?: string | null; "aliases"?: Array<string>; "attributes"?: Array<string>; "constraints"?: Array<string>; "source_concepts"?: Array<string>; "mapped_semantic_entities"?: Array<string>; "mapped_catalog_assets"?: Array<string>; "status"?: "draft" | "active" | "archived" };
@@ -689,6 +703,8 @@ export type KnowledgeValidationError = { "field": string; "code": "malformed" | 
 
 export type MetricResult = { "columns": Array<{ "name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime" }>; "rows": Array<Array<string | number | boolean | null>>; "row_count": number; "truncated": boolean; "sql": string; "used": Array<{ "id": string; "kind": "metric" | "dimension"; "name": string }> };
 
+export type VerifiedQuestion = { "_id": string; "company_id": string; "question": string; "query": MetricQueryOutput; "status": "verified" | "stale" | "archived"; "stale_reason": string | null; "verified_by": string; "verified_at": string; "last_checked_at": string; "created_at": string; "updated_at": string };
+
 export type OntologyNode = { "name": string; "description": string; "node_type": "class" | "role" | "event" | "object" | "state"; "parent_node_id": string | null; "aliases": Array<string>; "attributes": Array<string>; "constraints": Array<string>; "source_concepts": Array<string>; "mapped_semantic_entities": Array<string>; "mapped_catalog_assets": Array<string>; "_id": string; "company_id": string; "status": "draft" | "active" | "archived"; "version": number; "suggestion_id": string | null; "created_by_user_id": string; "updated_by_user_id": string; "created_at": string; "updated_at": string };
 
 export type OntologyRelation = { "subject_node_id": string; "predicate": string; "object_node_id": string; "description": string; "cardinality": string | null; "relation_type": string | null; "confidence": number | null; "evidence": Array<string | KnowledgeEvidenceOutput>; "_id": string; "company_id": string; "status": "draft" | "active" | "archived"; "version": number; "suggestion_id": string | null; "created_by_user_id": string; "updated_by_user_id": string; "created_at": string; "updated_at": string };
@@ -752,6 +768,8 @@ export type ConfirmedColumnOutput = { "name": string; "display_name": string; "t
 export type BusinessDomainsOutput = { "business_domains": Array<BusinessDomainOutput> };
 
 export type BusinessDomainOutput = { "key": string; "name": string; "description": string | "" };
+
+export type MetricQueryOutput = { "metrics": Array<string>; "dimensions": Array<string>; "filters": Array<{ "dimension": string; "op": "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "nin" | "contains" | "starts_with" | "is_null"; "values": Array<unknown> }>; "time_grain": "day" | "week" | "month" | "quarter" | "year" | null; "order_by": Array<{ "by": string; "descending": boolean }>; "limit": number };
 
 export type KnowledgeEvidenceOutput = { "source": "text" | "catalog" | "concept" | "business_domain"; "quote": string | null; "table": string | null; "column": string | null };
 

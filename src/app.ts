@@ -42,6 +42,7 @@ import { generationEndpoints } from './modules/knowledge/generation/routes.conso
 import { metricEndpoints } from './modules/knowledge/metrics/routes.console.ts';
 import { ontologyNodeEndpoints } from './modules/knowledge/ontology/routes.nodes.console.ts';
 import { ontologyRelationEndpoints } from './modules/knowledge/ontology/routes.relations.console.ts';
+import { questionEndpoints } from './modules/knowledge/questions/routes.console.ts';
 import { semanticEndpoints } from './modules/knowledge/semantic/routes.console.ts';
 import { suggestionEndpoints } from './modules/knowledge/suggestions/routes.console.ts';
 import { permissionEndpoints } from './modules/legacy-permissions/routes.console.ts';
@@ -139,6 +140,7 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...conceptEndpoints,
       ...semanticEndpoints,
       ...metricEndpoints,
+      ...questionEndpoints,
       ...ontologyNodeEndpoints,
       ...ontologyRelationEndpoints,
       ...suggestionEndpoints,

@@ -4,6 +4,7 @@ import { openContext } from '../context.ts';
 import { clock } from '../kernel/clock.ts';
 import { writeResult } from '../modules/data-api/jobs.ts';
 import { runBatch } from '../modules/knowledge/generation/jobs.ts';
+import { recheckQuestions } from '../modules/knowledge/questions/jobs.ts';
 import { recheckItems } from '../modules/knowledge/semantic/jobs.ts';
 import { analyseUpload, loadUpload } from '../modules/uploads/jobs.ts';
 import { type JobMessage, queuedJob } from '../platform/job-messages.ts';
@@ -66,6 +67,8 @@ async function run(
         return await writeResult(context, message.jobId);
       case 'knowledge.recheck':
         return await recheckItems(context, message);
+      case 'knowledge.recheck_questions':
+        return await recheckQuestions(context, message);
     }
   } finally {
     await close();

@@ -8,6 +8,7 @@ import { mailInvitation, purgeInvitations } from '../modules/invitations/service
 import { deleteLeftoverSources, resumeJobs } from '../modules/knowledge/generation/jobs.ts';
 import { mailNotice, sendDueMails } from '../modules/mails/service.ts';
 import { renewConnections } from '../modules/managed-database/service.ts';
+import { sendDueMessages } from '../modules/outbox/service.ts';
 import { mailResets, purgePasswordResets } from '../modules/password-reset/service.ts';
 import { mailPortalCode } from '../modules/share-auth/service.ts';
 import { mailCode, mailSecurityChange, purgeSignIns, reencryptSecondFactors } from '../modules/sign-in/service.ts';
@@ -52,6 +53,7 @@ async function runParts(origin: Origin): Promise<void> {
           backup_codes_renewed: mailSecurityChange,
         }),
       uploads: () => sweepUploads(context, (companyId) => openContext(origin, { kind: 'system', companyId })),
+      messages: () => sendDueMessages(context),
       knowledge_jobs: () => resumeJobs(context),
       knowledge_sources: () => deleteLeftoverSources(context),
       data_jobs: () => resumeDataJobs(context),

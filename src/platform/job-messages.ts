@@ -22,6 +22,13 @@ export const jobMessage = z.discriminatedUnion('type', [
     after: z.string(),
     tries: z.int().optional(),
   }),
+  /** Check the company's verified questions again. `after` is the last one of the page before; `tries` as above. */
+  z.object({
+    type: z.literal('knowledge.recheck_questions'),
+    companyId: z.string(),
+    after: z.string(),
+    tries: z.int().optional(),
+  }),
   /** Continue a job that generates domain knowledge. */
   z.object({ type: z.literal('knowledge.generate'), companyId: z.string(), jobId: z.string() }),
   /** Write the result of a job of the Data API. */
@@ -46,6 +53,7 @@ const QUEUE_OF = {
   'upload.analyse': 'JOBS',
   'upload.load': 'JOBS',
   'knowledge.recheck': 'RECHECKS',
+  'knowledge.recheck_questions': 'RECHECKS',
   'knowledge.generate': 'MODEL_JOBS',
   'data.write': 'DATA_JOBS',
 } as const satisfies Record<JobMessage['type'], string>;

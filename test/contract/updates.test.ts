@@ -1,6 +1,7 @@
 import { env as bindings } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
+import { aQuestion } from '../knowledge/questions/support.ts';
 import { aConcept, aNode, anItem, aRelation, PREFIX as KNOWLEDGE } from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';
 import { aSalesDashboard, aShare } from '../shares/support.ts';
@@ -133,6 +134,11 @@ const CASES: Record<string, () => Promise<Case>> = {
     const [subject, object] = [await aNode(company.as), await aNode(company.as)];
     const id = await aRelation(company.as, subject, 'part_of', object);
     return ofList('ontology/relations', id, { description: 'Changed.' }, { predicate: 'belongs_to' });
+  },
+  [`PATCH ${KNOWLEDGE}/verified-questions/{id}`]: async () => {
+    const { id, query } = await aQuestion(company.as);
+    const [change, rival] = [{ question: 'Changed?' }, { query: { ...query, limit: 5 } }];
+    return console(`${KNOWLEDGE}/verified-questions/${id}`, 'knowledge_verified_questions', change, rival);
   },
   'PUT /v1/managed-tables/{id}': async () => {
     const id = await aTable(company.as, 'raced', [column('a')]);

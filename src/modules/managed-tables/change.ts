@@ -9,7 +9,7 @@ import { quoted } from '../../tenant-sql/identifiers.ts';
 import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
 import { type ColumnPlan, planColumns } from './column-plan.ts';
 import { columnsRefused, tableLocked, tableNameTaken } from './failures.ts';
-import { announceChange, databaseOfTables, inChange, keyOf, lockTable } from './service.ts';
+import { databaseOfTables, inShapeChange, keyOf, lockTable } from './service.ts';
 import * as store from './store.ts';
 import { column, columnList, type ManagedTable, tableName } from './table.ts';
 import { endUndo } from './undo-store.ts';
@@ -60,9 +60,9 @@ export async function changeTable(ctx: CompanyContext, id: string, changes: Tabl
     oldName = table.displayName;
     return changed;
   };
-  const table = await inChange(ctx, await databaseOfTables(ctx), work, { statementTimeoutMs: CHANGE_TIMEOUT_MS });
-  if (oldName !== undefined) await announceChange(ctx, [id, oldName, table.displayName]);
-  return table;
+  const named = ({ displayName }: ManagedTable) => (oldName === undefined ? [] : [id, oldName, displayName]);
+  const options = { statementTimeoutMs: CHANGE_TIMEOUT_MS };
+  return inShapeChange(ctx, await databaseOfTables(ctx), work, named, options);
 }
 
 /** Reserves the new name before the table itself is changed. */

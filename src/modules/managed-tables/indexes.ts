@@ -5,6 +5,7 @@ import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql
 import { databaseUnavailable, resultUnknown } from '../../tenant-sql/failures.ts';
 import * as sql from '../../tenant-sql/indexes.ts';
 import { databaseOf, scheduleSweep } from '../managed-database/service.ts';
+import { BUSY, changeShape } from './changes.ts';
 import { StaleTable, withCurrentTable } from './current-table.ts';
 import {
   duplicatesForIndex,
@@ -16,7 +17,7 @@ import {
   unknownColumns,
 } from './failures.ts';
 import * as store from './index-store.ts';
-import { BUSY, databaseOfTables, keyOf, tablesToRead } from './service.ts';
+import { databaseOfTables, keyOf, tablesToRead } from './service.ts';
 import type { TableKey } from './store.ts';
 import type { ManagedTable } from './table.ts';
 
@@ -70,7 +71,8 @@ export async function createIndex(
       if (unknown.length > 0) throw unknownColumns(unknown);
       await dropBroken(database, key);
       if (indexes.filter(({ valid }) => valid).length >= MAX_INDEXES) throw tooManyIndexes(MAX_INDEXES);
-      return build(database, key, table, { id: ctx.newId(), ...wanted });
+      const building = () => build(database, key, table, { id: ctx.newId(), ...wanted });
+      return wanted.unique ? changeKeys(ctx, tableId, building) : building();
     }),
   );
 }
@@ -104,10 +106,23 @@ export async function deleteIndex(ctx: CompanyContext, tableId: string, indexId:
   if (!ID_PATTERN.test(indexId)) throw indexNotFound();
   await inTurn(database, tableId, async () => {
     const { indexes } = await read(database, key);
-    if (!indexes.some(({ id, valid }) => valid && id === indexId)) throw indexNotFound();
-    await drop(database, indexId);
+    const index = indexes.find(({ id, valid }) => valid && id === indexId);
+    if (!index) throw indexNotFound();
+    const dropping = () => drop(database, indexId);
+    await (index.unique ? changeKeys(ctx, tableId, dropping) : dropping());
   });
 }
+
+/** Changes which columns identify rows of a table: relations of domain knowledge lead to these alone. */
+const changeKeys = <T>(ctx: CompanyContext, tableId: string, change: () => Promise<T>): Promise<T> =>
+  changeShape(
+    ctx,
+    () => [tableId],
+    async (announced) => {
+      await announced;
+      return change();
+    },
+  );
 
 /**
  * Drops the company's indexes whose building broke off: rows are held against them, though nobody sees them.

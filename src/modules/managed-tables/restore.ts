@@ -1,9 +1,9 @@
 import type { CompanyContext } from '../../context.ts';
-import { isPostgresError } from '../../tenant-sql/client.ts';
+import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 import { moveFromTrash } from '../../tenant-sql/ddl.ts';
 import { databaseToRead } from '../managed-database/service.ts';
 import { restoredNameTaken, tableNotFound } from './failures.ts';
-import { announceChange, databaseOfTables, inChange, keyOf } from './service.ts';
+import { databaseOfTables, inShapeChange, keyOf } from './service.ts';
 import { isNameTaken } from './store.ts';
 import type { DeletedTable, ManagedTable } from './table.ts';
 import { keptSince } from './trash.ts';
@@ -22,7 +22,7 @@ export async function listDeletedTables(
 
 /** Brings a deleted table back as it was, under its name, unless another table has taken that. */
 export async function restoreTable(ctx: CompanyContext, id: string): Promise<ManagedTable> {
-  const restored = await inChange(ctx, await databaseOfTables(ctx), async (tx) => {
+  const work = async (tx: TenantTx): Promise<ManagedTable> => {
     try {
       const table = await store.restoreDeleted(tx, keyOf(ctx, id), keptSince(ctx), new Date(ctx.now()).toISOString());
       if (!table) throw tableNotFound();
@@ -31,9 +31,8 @@ export async function restoreTable(ctx: CompanyContext, id: string): Promise<Man
     } catch (error) {
       throw isTaken(error) ? restoredNameTaken() : error;
     }
-  });
-  await announceChange(ctx, [id, restored.displayName]);
-  return restored;
+  };
+  return inShapeChange(ctx, await databaseOfTables(ctx), work, ({ displayName }) => [id, displayName]);
 }
 
 /** A managed table has the name, or another one in schema `public`. */

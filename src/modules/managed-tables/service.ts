@@ -1,11 +1,11 @@
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import { logError } from '../../platform/log.ts';
-import { isPostgresError, type TenantSql, type TenantTx, type TransactionOptions } from '../../tenant-sql/client.ts';
+import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { createTable as createTableSql, moveToTrash, truncateTable as truncateSql } from '../../tenant-sql/ddl.ts';
-import { changeData, databaseOf, databaseToRead, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
-import { tableBusy, tableLocked, tableNameTaken, tableNotFound, truncateLocked } from './failures.ts';
+import { databaseOf, databaseToRead, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
+import { inChange, inShapeChange } from './changes.ts';
+import { tableLocked, tableNameTaken, tableNotFound, truncateLocked } from './failures.ts';
 import * as indexes from './index-store.ts';
 import * as store from './store.ts';
 import type { ManagedTable, NewTable, TableSource } from './table.ts';
@@ -14,6 +14,7 @@ import { markDeleted } from './trash-store.ts';
 import { endUndo } from './undo-store.ts';
 import { requireTableVersion } from './views.ts';
 
+export { BUSY, inChange, inShapeChange, inTransaction } from './changes.ts';
 export { tableNameTaken } from './failures.ts';
 export { createIndex, listIndexes, requireUniqueIndex, sweepIndexes } from './indexes.ts';
 export { column, columnList, type ManagedTable, type TableSource, tableName } from './table.ts';
@@ -83,20 +84,6 @@ export async function findKeyedTables(ctx: CompanyContext, idsOrNames: string[])
   return indexes.findKeyedTables(database, ctx.actor.companyId, idsOrNames);
 }
 
-/**
- * Lets domain knowledge check again its references to changed tables. The change itself is committed, so a failure to
- * reach the queue does not undo it.
- * @param tables ids and names, old and new
- */
-export async function announceChange(ctx: CompanyContext, tables: string[]): Promise<void> {
-  const { companyId } = ctx.actor;
-  try {
-    await ctx.jobs.send({ type: 'knowledge.recheck', companyId, tables: [...new Set(tables)], after: '' });
-  } catch (error) {
-    logError('table_change_not_announced', error, { company_id: companyId });
-  }
-}
-
 export async function getTable(ctx: CompanyContext, id: string): Promise<ManagedTable> {
   const table = await store.readTable(await tablesToRead(ctx), keyOf(ctx, id));
   if (!table) throw tableNotFound();
@@ -106,7 +93,7 @@ export async function getTable(ctx: CompanyContext, id: string): Promise<Managed
 export async function createTable(ctx: PrincipalContext, { display_name, columns }: NewTable): Promise<ManagedTable> {
   const database = await requireDatabase(ctx);
   const id = ctx.newId();
-  const table = await inChange(ctx, database, async (tx) => {
+  const work = async (tx: TenantTx): Promise<ManagedTable> => {
     const registered = await registerTable(tx, ctx, {
       id,
       displayName: display_name,
@@ -117,9 +104,8 @@ export async function createTable(ctx: PrincipalContext, { display_name, columns
     });
     await tx.execute(createTableSql({ schema: 'public', name: display_name, id }, columns));
     return registered;
-  });
-  await announceChange(ctx, [id, display_name]);
-  return table;
+  };
+  return inShapeChange(ctx, database, work, () => [id, display_name]);
 }
 
 /** Inserts a table into the catalogue, in the transaction that creates it. This takes its name. */
@@ -169,13 +155,13 @@ export async function setRowCount(tx: TenantTx, ctx: CompanyContext, id: string,
 /** Deletes a table; its rows are kept in schema `trash` for 30 days. */
 export async function deleteTable(ctx: CompanyContext, id: string): Promise<void> {
   await scheduleSweep(ctx, ctx.now() + KEPT_IN_TRASH_MS);
-  const name = await inChange(ctx, await databaseOfTables(ctx), async (tx) => {
+  const work = async (tx: TenantTx): Promise<string> => {
     const table = await lockTable(tx, ctx, id, 'shape');
     await requireTableVersion(ctx, table);
     await deleteLockedTable(tx, ctx, table);
     return table.displayName;
-  });
-  await announceChange(ctx, [id, name]);
+  };
+  await inShapeChange(ctx, await databaseOfTables(ctx), work, (name) => [id, name]);
 }
 
 /** Deletes a table whose `shape` is locked, unless files are loaded into it. */
@@ -200,38 +186,3 @@ export async function truncateTable(ctx: CompanyContext, id: string): Promise<0>
     return 0 as const;
   });
 }
-
-/** Runs a transaction; fails with `tableBusy` if it waits for others too long. */
-export async function inTransaction<T>(
-  database: TenantSql,
-  work: (tx: TenantTx) => Promise<T>,
-  options?: TransactionOptions,
-): Promise<T> {
-  try {
-    return await database.transaction(work, options);
-  } catch (error) {
-    throw isPostgresError(error) && BUSY.has(error.code) ? tableBusy() : error;
-  }
-}
-
-/** Runs a transaction that changes what the tables hold or are called: see `changeData`. */
-export const inChange = <T>(
-  ctx: CompanyContext,
-  database: TenantSql,
-  work: (tx: TenantTx) => Promise<T>,
-  options?: TransactionOptions,
-): Promise<T> =>
-  changeData(ctx, (announced) =>
-    inTransaction(
-      database,
-      async (tx) => {
-        const result = await work(tx);
-        await announced;
-        return result;
-      },
-      options,
-    ),
-  );
-
-/** Lock not available, deadlock detected, serialization failure, statement timeout. */
-export const BUSY: ReadonlySet<string> = new Set(['55P03', '40P01', '40001', '57014']);

@@ -7,14 +7,7 @@ import { keepRows } from '../../tenant-sql/kept.ts';
 import { tenantNames } from '../../tenant-sql/roles.ts';
 import { appendRows, DRAW_BEGINNING, vacuum } from '../../tenant-sql/staging.ts';
 import { tableNameTaken, tableNotFound } from '../managed-tables/failures.ts';
-import {
-  announceChange,
-  inChange,
-  lockTable,
-  type ManagedTable,
-  registerTable,
-  setRowCount,
-} from '../managed-tables/service.ts';
+import { inShapeChange, lockTable, type ManagedTable, registerTable, setRowCount } from '../managed-tables/service.ts';
 import { type LoadState, loadedColumns, requireConfirmed } from './chunks.ts';
 import { stagingTable } from './fail-job.ts';
 import type { JobProgress } from './job.ts';
@@ -53,13 +46,14 @@ export async function publish(work: Work<LoadState>, state: LoadState, progress:
     const placed = job.mode === 'create' ? await createTable(tx, work, state) : await moveRows(tx, work, state);
     await finishLoad(tx, keyOf(work), { ...placed, progress }, isoNow(ctx));
   };
-  await inChange(ctx, database, move, { statementTimeoutMs: PUBLISH_TIMEOUT_MS }).catch(async (error: unknown) => {
+  const tables = [job.userTableId ?? state.table_id, requireConfirmed(job).display_name];
+  const changed = () => (job.mode === 'append' ? [] : tables);
+  const options = { statementTimeoutMs: PUBLISH_TIMEOUT_MS };
+  await inShapeChange(ctx, database, move, changed, options).catch(async (error: unknown) => {
     if (error instanceof RowRefused) throw await wordRefusedRow(ctx, job, state, error);
     throw refusedByIndex(error) ?? error;
   });
-  if (job.mode === 'append') return;
-  await announceChange(ctx, [job.userTableId ?? state.table_id, requireConfirmed(job).display_name]);
-  if (job.mode === 'create') return;
+  if (job.mode === 'append' || job.mode === 'create') return;
   await vacuumTable(ctx, database, requireConfirmed(job).display_name);
 }
 

@@ -6,9 +6,8 @@ import type { Statement } from '../../tenant-sql/rows.ts';
 import { scheduleSweep } from '../managed-database/service.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import {
-  announceChange,
   deleteLockedTable,
-  inChange,
+  inShapeChange,
   KEPT_IN_TRASH_MS,
   keyOf,
   lockTable,
@@ -106,7 +105,7 @@ export async function undoUpload(ctx: PrincipalContext, id: string): Promise<Und
   if (job.status !== 'done' || tableId === null) throw notUndoable('not_done');
   if (mode === 'create') await scheduleSweep(ctx, ctx.now() + KEPT_IN_TRASH_MS);
   const key = { id, companyId: ctx.actor.companyId };
-  const { name, ...undone } = await inChange(
+  const { name, ...undone } = await inShapeChange(
     ctx,
     database,
     async (tx) => {
@@ -120,9 +119,9 @@ export async function undoUpload(ctx: PrincipalContext, id: string): Promise<Und
       await markUndone(tx, key, ctx.actor.id, isoNow(ctx));
       return { ...outcome, name: table.displayName };
     },
+    (done) => (mode === 'append' ? [] : [tableId, done.name]),
     { statementTimeoutMs: UNDO_TIMEOUT_MS },
   );
-  if (mode !== 'append') await announceChange(ctx, [tableId, name]);
   if (mode !== 'create') await vacuumTable(ctx, database, name);
   return undone;
 }

@@ -84,6 +84,22 @@ const RESOURCES: Step[] = [
     }),
     stranger: 422,
   },
+  {
+    route: `POST ${PREFIX}/verified-questions`,
+    json: () => ({
+      question: 'How much did we sell in each city?',
+      query: { metrics: ['Sold'], dimensions: ['City'] },
+    }),
+    keep: id('question'),
+    stranger: 422,
+  },
+  { route: `GET ${PREFIX}/verified-questions` },
+  { route: `GET ${PREFIX}/verified-questions/{id}`, params: { id: 'question' } },
+  {
+    route: `PATCH ${PREFIX}/verified-questions/{id}`,
+    params: { id: 'question' },
+    json: () => ({ question: 'What did we sell in each city?' }),
+  },
   ...resource(
     '/ontology/nodes',
     'node',
@@ -168,6 +184,7 @@ const JOBS: Step[] = [
 ];
 
 const DELETIONS: Step[] = [
+  { route: `DELETE ${PREFIX}/verified-questions/{id}`, params: { id: 'question' } },
   { route: `DELETE ${PREFIX}/ontology/relations/{id}`, params: { id: 'relation' } },
   { route: `DELETE ${PREFIX}/ontology/nodes/{id}`, params: { id: 'node' } },
   { route: `DELETE ${PREFIX}/semantic/{id}`, params: { id: 'item' } },

@@ -18,9 +18,9 @@ export const KNOWLEDGE = [
       title: 'took the name of another',
     },
     {
-      in: 'queryMetrics',
-      text: "requireAction(ctx.actor, 'managed-tables:data-read', id);",
-      without: 'void id;',
+      in: 'requireTables',
+      text: "requireAction(actor, 'managed-tables:data-read', id);",
+      without: 'void [actor, id];',
       title: 'to whom a table that it reads is denied',
     },
   ]),

@@ -106,7 +106,7 @@ export const MANAGED_TABLES = [
     { in: 'settledVersion', text: 'row.dataChanges > 0 &&', without: 'false &&', title: 'while it was made' },
     { in: 'changeData', text: 'isEnded = !resultUnknown.matches(error);', without: '', title: 'nobody knows' },
   ]),
-  ...guardsOf('src/modules/managed-tables/service.ts', WAKING, [
+  ...guardsOf('src/modules/managed-tables/changes.ts', WAKING, [
     { in: 'inChange', text: '        await announced;\n', without: '', title: 'before it is announced' },
   ]),
   ...guardsOf('drizzle/0000_identity.sql', PROVISIONING, [

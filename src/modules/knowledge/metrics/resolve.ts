@@ -56,24 +56,50 @@ export interface Resolved {
   tables: Table[];
 }
 
+/** The items of one or several queries, with what they are compiled from. */
+interface Readings {
+  model: Model;
+  found: Found;
+  tables: Table[];
+}
+
 /**
  * Finds the items of a query, those that they build on, their tables and the company's relations, and reads its values.
  * @throws semanticItemUnknown; `invalid` naming the field
  */
 export async function resolve(ctx: CompanyContext, asked: AskedMetrics): Promise<Resolved> {
+  const readings = await readAll(ctx, [asked]);
+  return resolveIn(readings, asked);
+}
+
+/** The same for one query of several that were read together. */
+export const resolveIn = ({ model, found, tables }: Readings, asked: AskedMetrics): Resolved => ({
+  model,
+  query: read(asked, model, found),
+  tables,
+});
+
+/** Reads what several queries need. */
+export async function readAll(ctx: CompanyContext, asked: readonly AskedMetrics[]): Promise<Readings> {
   const { found, relations } = await readItems(ctx, asked);
   const names = [...found.all.values()].flatMap((item) => tableNamesOf(item).flat());
   const tables = await readTables(ctx, [...names, ...relations.flatMap(tableNamesIn)]);
-  const model = new Model(tables, relations, (name) => found.named('metric', name));
-  return { model, query: read(asked, model, found), tables };
+  return { model: new Model(tables, relations, (name) => found.named('metric', name)), found, tables };
 }
 
-async function readItems(ctx: CompanyContext, asked: AskedMetrics): Promise<{ found: Found; relations: string[] }> {
+async function readItems(
+  ctx: CompanyContext,
+  asked: readonly AskedMetrics[],
+): Promise<{ found: Found; relations: string[] }> {
   const { companyId } = ctx.actor;
-  const dimensions = [...asked.dimensions, ...asked.filters.map(({ dimension }) => dimension)];
-  const ids = [...asked.metrics, ...dimensions].filter((each) => ID_PATTERN.test(each));
+  const metrics = asked.flatMap((query) => query.metrics);
+  const dimensions = asked.flatMap((query) => [
+    ...query.dimensions,
+    ...query.filters.map(({ dimension }) => dimension),
+  ]);
+  const ids = [...metrics, ...dimensions].filter((each) => ID_PATTERN.test(each));
   const keys = [
-    ...asked.metrics.map((name) => uniqueKeyFrom('metric', name)),
+    ...metrics.map((name) => uniqueKeyFrom('metric', name)),
     ...dimensions.map((name) => uniqueKeyFrom('dimension', name)),
   ];
   const { items, relations } = await readTogether(ctx.db, {
@@ -87,7 +113,7 @@ async function readItems(ctx: CompanyContext, asked: AskedMetrics): Promise<{ fo
   const found = new Found();
   for (let added = found.add(items); added.length > 0; ) {
     const missing = added.flatMap(namesMissing(found));
-    if (missing.length === 0 || found.all.size > MAX_ITEMS) break;
+    if (missing.length === 0 || found.all.size > MAX_ITEMS * asked.length) break;
     added = found.add(await selectAsked(ctx.db, companyId, [], missing));
   }
   return { found, relations: relations.map(({ text }) => text) };

@@ -3,13 +3,25 @@ import type { Principal } from '../../../access/actors.ts';
 import type { CompanyContext } from '../../../context.ts';
 import type { Content, ResourceType, Status, ValidationError } from '../../../db/schema/knowledge-resources.ts';
 import type { FieldProblem } from '../../../kernel/failure.ts';
+import type { JobMessage } from '../../../platform/job-messages.ts';
 import type { ResourceFailures } from './failures.ts';
+import type { WriteCondition } from './store.ts';
 
 /** The result of a check against the company's tables. */
 export interface Check {
   errors: ValidationError[];
   /** Whether the tables are still as they were checked. */
   isCurrent(): Promise<boolean>;
+  /** The tables could not be looked at: ids and names of those to look at later. */
+  later?: string[];
+}
+
+/** What is checked again after a write. */
+export interface Recheck {
+  message: JobMessage;
+  /** Holds if there is anything to check. */
+  when?: WriteCondition;
+  delaySeconds?: number;
 }
 
 /** A field's reference to another resource, which must exist in the company. */
@@ -53,6 +65,8 @@ export interface Definition<C extends Content = Content> {
   problemsOf?(content: C): FieldProblem[];
   /** Checks it against the company's tables as they are now. */
   check?(ctx: CompanyContext, content: C): Promise<Check>;
+  /** What depends on one and is checked again after each write of it. */
+  recheck?(companyId: string, check: Check | undefined): Recheck;
 }
 
 /** A text as searches compare it: in lower case and one form of Unicode. */

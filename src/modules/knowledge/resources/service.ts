@@ -11,5 +11,6 @@ export {
   type Resource,
   unarchivedResources,
 } from './reading.ts';
+export { isUnreachable, MAX_TRIES, pauseSeconds } from './retries.ts';
 export type { VersionRow } from './store.ts';
 export { type Acceptance, insertFirstVersion, replaceVersion } from './versions.ts';

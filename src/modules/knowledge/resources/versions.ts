@@ -2,8 +2,9 @@ import type { PrincipalContext } from '../../../context.ts';
 import { type ConstraintFailures, commit, type Statement } from '../../../db/client.ts';
 import type { Change, Content, Status } from '../../../db/schema/knowledge-resources.ts';
 import { invalid } from '../../../kernel/failure.ts';
+import { prepareMessage } from '../../outbox/service.ts';
 import { recheckIfOutdated } from './checks.ts';
-import { type Definition, searchable } from './definition.ts';
+import { type Check, type Definition, searchable } from './definition.ts';
 import { type Resource, resourceKey } from './reading.ts';
 import * as store from './store.ts';
 import { validateContent } from './validation.ts';
@@ -45,7 +46,7 @@ export async function insertFirstVersion<C extends Content>(
     updatedAt: now,
   };
   const insert = store.insertResource(ctx.db, row, acceptance?.condition);
-  const inserted = await commitVersion(ctx, definition, insert, row, 'created', acceptance);
+  const inserted = await commitVersion(ctx, definition, { write: insert, row, change: 'created', check, acceptance });
   return inserted && recheckIfOutdated(ctx, definition, inserted, check);
 }
 
@@ -79,7 +80,8 @@ export async function replaceVersion<C extends Content>(
   const key = resourceKey(ctx, definition, current.id);
   const conditions = ids.length > 0 ? [store.formsNoCycle(key, acyclic, ids)] : [];
   const replace = store.replaceResource(ctx.db, row, acceptance ? [...conditions, acceptance.condition] : conditions);
-  const changed = await commitVersion(ctx, definition, replace, row, changeOf(current.status, status), acceptance);
+  const change = changeOf(current.status, status);
+  const changed = await commitVersion(ctx, definition, { write: replace, row, change, check, acceptance });
   if (changed) return recheckIfOutdated(ctx, definition, changed, check);
   await requireNoCycle(ctx, definition, key, content);
   return undefined;
@@ -99,7 +101,8 @@ export function insertArchivedVersion<C extends Content>(
     updatedByUserId: ctx.actor.id,
     updatedAt: ctx.now(),
   };
-  return commitVersion(ctx, definition, store.replaceResource(ctx.db, row, []), row, 'archived');
+  const write = store.replaceResource(ctx.db, row, []);
+  return commitVersion(ctx, definition, { write, row, change: 'archived' });
 }
 
 async function requireNoCycle<C extends Content>(
@@ -127,13 +130,19 @@ function changeOf(before: Status, after: Status): Change {
   return after === 'archived' ? 'archived' : 'updated';
 }
 
+/** A version that is written: what writes it, and what it goes with. */
+interface NewVersion {
+  write: ReturnType<typeof store.insertResource> | ReturnType<typeof store.replaceResource>;
+  row: store.ResourceRow;
+  change: Change;
+  check?: Check | undefined;
+  acceptance?: Acceptance | undefined;
+}
+
 async function commitVersion<C extends Content>(
   ctx: PrincipalContext,
   definition: Definition<C>,
-  write: ReturnType<typeof store.insertResource> | ReturnType<typeof store.replaceResource>,
-  row: store.ResourceRow,
-  change: Change,
-  acceptance?: Acceptance,
+  { write, row, change, check, acceptance }: NewVersion,
 ): Promise<Resource<C> | undefined> {
   const version = store.insertVersion(ctx.db, {
     id: ctx.newId(),
@@ -148,11 +157,14 @@ async function commitVersion<C extends Content>(
     changedAt: row.updatedAt,
   });
   const after = acceptance ? [acceptance.after(row.id)] : [];
-  const { resource } = await commit(
+  const recheck = definition.recheck?.(row.companyId, check);
+  const message = recheck && prepareMessage(ctx, recheck.message, recheck);
+  const { resource, stored } = await commit(
     ctx.db,
-    { resource: write, version, after },
+    { resource: write, version, after, stored: message ? [message.statement] : [] },
     uniqueKeyFailure(definition, row.content as C),
   );
+  message?.send(stored.flat());
   return resource[0] as Resource<C> | undefined;
 }
 

@@ -1,9 +1,11 @@
 import type { CompanyContext } from '../../../context.ts';
 import type { ValidationError } from '../../../db/schema/knowledge-resources.ts';
-import { Failure } from '../../../kernel/failure.ts';
+import type { JobMessage } from '../../../platform/job-messages.ts';
 import { logError } from '../../../platform/log.ts';
 import { findTables, type ManagedTable } from '../../managed-tables/service.ts';
-import type { Check } from '../resources/service.ts';
+import { storeMessage } from '../../outbox/service.ts';
+import { hasQuestions } from '../questions/service.ts';
+import { type Check, isUnreachable, type Recheck } from '../resources/service.ts';
 import { compile } from './compile.ts';
 import type { SemanticItem } from './item.ts';
 
@@ -14,29 +16,48 @@ const RECHECK_SECONDS = 60;
 const COLUMN = /^([^.\s=]+)\.([^.\s=]+)$/;
 const JOIN = /^([^.\s=]+\.[^.\s=]+)\s*=\s*([^.\s=]+\.[^.\s=]+)$/;
 
-/** Whether an error only says that the company's database cannot be reached. */
-export const isUnreachable = (error: unknown): boolean => error instanceof Failure && error.kind === 'unavailable';
-
 /**
  * Checks an item against the company's tables. While the database cannot be reached, the only error is `not_checked`, and
  * the check is repeated later.
  */
 export async function checkItem(ctx: CompanyContext, item: SemanticItem): Promise<Check> {
-  const { companyId } = ctx.actor;
-  const orLater = async <T>(run: () => Promise<T>, otherwise: T): Promise<T> => {
+  const later = [...tablesOf(item)];
+  const orElse = async <T>(run: () => Promise<T>, otherwise: () => Promise<T>): Promise<T> => {
     try {
       return await run();
     } catch (error) {
       if (!isUnreachable(error)) throw error;
-      logError('database_unavailable', error, { company_id: companyId });
-      const tables = [...tablesOf(item)];
-      await ctx.jobs.send({ type: 'knowledge.recheck', companyId, tables, after: '' }, RECHECK_SECONDS);
-      return otherwise;
+      logError('database_unavailable', error, { company_id: ctx.actor.companyId });
+      return otherwise();
     }
   };
-  const { errors, isCurrent } = await orLater(() => checkItemNow(ctx, item), NOT_CHECKED);
-  return { errors, isCurrent: () => orLater(isCurrent, true) };
+  const check = await orElse<Check>(
+    () => checkItemNow(ctx, item),
+    async () => ({ ...NOT_CHECKED, later }),
+  );
+  const checkLater = async () => {
+    // The scheduled run sends it, when it is time.
+    await storeMessage(ctx, recheckOf(ctx.actor.companyId, later), RECHECK_SECONDS * 1000).stored;
+    return true;
+  };
+  return { ...check, isCurrent: () => orElse(check.isCurrent, checkLater) };
 }
+
+const recheckOf = (companyId: string, tables: string[]): JobMessage => ({
+  type: 'knowledge.recheck',
+  companyId,
+  tables,
+  after: '',
+});
+
+/** After a write: the item itself, where it could not be checked; and the verified questions, which may use it. */
+export const recheckAfter = (companyId: string, check: Check | undefined): Recheck =>
+  check?.later
+    ? { message: recheckOf(companyId, check.later), delaySeconds: RECHECK_SECONDS }
+    : {
+        message: { type: 'knowledge.recheck_questions', companyId, after: '' },
+        when: hasQuestions(companyId),
+      };
 
 const NOT_CHECKED: Check = {
   errors: [

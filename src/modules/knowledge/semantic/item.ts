@@ -13,7 +13,7 @@ import {
   textUpTo,
 } from '../resources/fields.ts';
 import { type Definition, referencesIn, uniqueKeyFrom } from '../resources/service.ts';
-import { checkItem } from './check.ts';
+import { checkItem, recheckAfter } from './check.ts';
 
 export const SEMANTIC_KINDS = ['entity', 'metric', 'dimension', 'mapping'] as const;
 
@@ -87,4 +87,5 @@ export const semanticItem: Definition<SemanticItem> = {
       ? [{ field: 'source_concept_ids', message: `must name at least one concept, for an item of kind ${kind}` }]
       : [],
   check: checkItem,
+  recheck: recheckAfter,
 };

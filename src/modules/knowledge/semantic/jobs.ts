@@ -1,18 +1,13 @@
 import type { CompanyContext } from '../../../context.ts';
-import { recordCheck } from '../resources/service.ts';
-import { checkItemNow, isUnreachable } from './check.ts';
+import { hasAnyQuestion } from '../questions/service.ts';
+import { isUnreachable, MAX_TRIES, pauseSeconds, recordCheck } from '../resources/service.ts';
+import { checkItemNow } from './check.ts';
 import type { SemanticItem } from './item.ts';
 import { selectDependents } from './store.ts';
 
 /** Most items that one message checks, and the time after which it begins with no other. */
 const ITEMS_PER_MESSAGE = 20;
 const MILLISECONDS_PER_MESSAGE = 30_000;
-
-/** Pause while the database cannot be reached; it doubles each time. */
-const MIN_PAUSE_SECONDS = 60;
-const MAX_PAUSE_SECONDS = 3_600;
-/** After so many pauses, about a day, the message goes to the dead letters. */
-const MAX_TRIES = 30;
 
 export interface Recheck {
   /** Ids and names, old and new; empty for every item of the company. */
@@ -24,8 +19,8 @@ export interface Recheck {
 }
 
 /**
- * Checks the items that depend on changed tables. The next message continues where this one ends, later while the database
- * cannot be reached.
+ * Checks the items that depend on changed tables, and then the verified questions, which depend on both. The next message
+ * continues where this one ends, later while the database cannot be reached.
  */
 export async function recheckItems(ctx: CompanyContext, { tables, after, tries = 0 }: Recheck): Promise<void> {
   const { companyId } = ctx.actor;
@@ -40,9 +35,10 @@ export async function recheckItems(ctx: CompanyContext, { tables, after, tries =
       await recordCheck(ctx, item, () => checkItemNow(ctx, item.content as SemanticItem));
     } catch (error) {
       if (!isUnreachable(error) || tries === MAX_TRIES) throw error;
-      return continueAfter(checked, tries + 1, Math.min(MIN_PAUSE_SECONDS * 2 ** tries, MAX_PAUSE_SECONDS));
+      return continueAfter(checked, tries + 1, pauseSeconds(tries));
     }
     checked = item.id;
   }
-  if (items.length === ITEMS_PER_MESSAGE) await continueAfter(checked, 0);
+  if (items.length === ITEMS_PER_MESSAGE) return continueAfter(checked, 0);
+  if (await hasAnyQuestion(ctx)) await ctx.jobs.send({ type: 'knowledge.recheck_questions', companyId, after: '' });
 }

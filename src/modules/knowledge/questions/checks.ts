@@ -1,0 +1,38 @@
+import type { CompanyContext } from '../../../context.ts';
+import { commit } from '../../../db/client.ts';
+import { cut } from '../../../kernel/text.ts';
+import { problemsOfQueries } from '../metrics/service.ts';
+import { askedOf } from './query.ts';
+import * as store from './store.ts';
+
+/** What changes with every check is given up on. */
+const MAX_CHECKS = 5;
+const MAX_REASON = 1000;
+
+/**
+ * Compiles questions as the items and tables are now and records what is wrong with each, until that is the same twice: so
+ * the last of several checks to record records what is true.
+ * @returns for each what is wrong with it, or null
+ */
+export async function recordChecks(
+  ctx: CompanyContext,
+  rows: readonly store.QuestionRow[],
+  known?: readonly (string | null)[],
+): Promise<readonly (string | null)[]> {
+  let recorded = known;
+  for (let count = 0; count < MAX_CHECKS; count += 1) {
+    const problems = await problemsOf(ctx, rows);
+    if (recorded && problems.every((problem, index) => problem === recorded?.[index])) break;
+    await commit(ctx.db, {
+      checks: rows.map((row, index) => store.recordCheck(ctx.db, row, problems[index] ?? null, ctx.now())),
+    });
+    recorded = problems;
+  }
+  return recorded ?? [];
+}
+
+async function problemsOf(ctx: CompanyContext, rows: readonly store.QuestionRow[]): Promise<(string | null)[]> {
+  const queries = rows.map(askedOf);
+  const problems = await problemsOfQueries(ctx, queries);
+  return problems.map((problem) => problem && cut(problem, MAX_REASON));
+}

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { concurrentChange } from '../../../db/failures.ts';
+import { QUESTION_STATUSES } from '../../../db/schema/knowledge-questions.ts';
+import { created, noContent, ok, versioned } from '../../../http/endpoint.ts';
+import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
+import { tenantSqlFailures } from '../../../tenant-sql/failures.ts';
+import { compileFailures } from '../metrics/failures.ts';
+import { metricQuery } from '../metrics/query.ts';
+import { searchQuery } from '../resources/fields.ts';
+import { questionArchived, questionDuplicate, questionNotFound, tooManyQuestions } from './failures.ts';
+import { questionText } from './fields.ts';
+import { archiveQuestion, changeQuestion, createQuestion, getQuestion, listQuestions } from './service.ts';
+import { questionRecord, viewQuestion } from './views.ts';
+
+const PATH = '/api/v1/domain-knowledge/verified-questions';
+
+const input = z.object({ question: questionText, query: metricQuery });
+const patch = input.partial().extend({
+  status: z.enum(['verified', 'archived']).optional().meta({
+    description:
+      '`verified` restores an archived question, and verifies a stale one; `archived` archives, as DELETE does, and needs the permission to delete as well.',
+  }),
+});
+
+export const questionEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: PATH,
+      access: 'semantic:list',
+      operationId: 'listVerifiedQuestions',
+      summary: 'List verified questions',
+      description: 'Newest first.',
+      query: pages.extend({
+        search: searchQuery,
+        status: z.enum(QUESTION_STATUSES).optional().meta({ description: 'All but archived ones when not sent.' }),
+      }),
+      returns: ok(listOf(questionRecord)),
+      fails: [],
+    },
+    async ({ ctx, query: { page, per_page: perPage, ...filter } }) =>
+      list(await listQuestions(ctx, filter, { page, perPage }), viewQuestion),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: PATH,
+      access: 'semantic:create',
+      operationId: 'createVerifiedQuestion',
+      summary: 'Create a verified question',
+      description:
+        'Says that a metric query answers a question: asked again, in whatever case, accents and punctuation, it is answered by that query. The query must compile, and is compiled again whenever items or tables change.',
+      body: input.meta({ id: 'NewVerifiedQuestion' }),
+      exactNumbers: true,
+      returns: created(questionRecord),
+      fails: [questionDuplicate, tooManyQuestions, ...compileFailures, ...tenantSqlFailures],
+    },
+    async ({ ctx, body }) => viewQuestion(await createQuestion(ctx, body)),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: `${PATH}/{id}`,
+      access: 'semantic:list',
+      operationId: 'getVerifiedQuestion',
+      summary: 'Get a verified question',
+      description: 'Also when it is archived.',
+      returns: ok(questionRecord),
+      versioned: versioned('last_checked_at'),
+      fails: [questionNotFound],
+    },
+    async ({ ctx, params }) => viewQuestion(await getQuestion(ctx, params.id)),
+  ),
+  endpoint(
+    {
+      method: 'patch',
+      path: `${PATH}/{id}`,
+      access: 'semantic:update',
+      operationId: 'updateVerifiedQuestion',
+      summary: 'Update a verified question',
+      description:
+        'Changes the fields that are sent, and verifies the question anew: its query must compile. An archived one is restored when the status `verified` is sent.',
+      body: patch.meta({ id: 'VerifiedQuestionChanges' }),
+      exactNumbers: true,
+      returns: ok(questionRecord),
+      fails: [
+        questionNotFound,
+        questionArchived,
+        questionDuplicate,
+        tooManyQuestions,
+        ...compileFailures,
+        ...tenantSqlFailures,
+        concurrentChange,
+      ],
+    },
+    async ({ ctx, params, body }) => viewQuestion(await changeQuestion(ctx, params.id, body)),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: `${PATH}/{id}`,
+      access: 'semantic:delete',
+      operationId: 'archiveVerifiedQuestion',
+      summary: 'Archive a verified question',
+      description: 'It leaves the lists, answers nothing any more, and can be verified anew.',
+      returns: noContent,
+      fails: [questionNotFound, concurrentChange],
+    },
+    ({ ctx, params }) => archiveQuestion(ctx, params.id),
+  ),
+];

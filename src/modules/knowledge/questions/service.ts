@@ -1,0 +1,163 @@
+import { requireAction } from '../../../access/requirements.ts';
+import type { CompanyContext, PrincipalContext } from '../../../context.ts';
+import { commit } from '../../../db/client.ts';
+import { retryOnConcurrentChange } from '../../../db/failures.ts';
+import { invalid } from '../../../kernel/failure.ts';
+import type { AskedMetrics } from '../metrics/query.ts';
+import { prepareMetrics } from '../metrics/service.ts';
+import { isUnreachable } from '../resources/service.ts';
+import { recordChecks } from './checks.ts';
+import { questionArchived, questionDuplicate, questionNotFound, tooManyQuestions } from './failures.ts';
+import { questionKey } from './key.ts';
+import { askedOf, storable } from './query.ts';
+import * as store from './store.ts';
+
+export { questionKey } from './key.ts';
+export { askedOf } from './query.ts';
+export { hasQuestions, type QuestionRow } from './store.ts';
+
+/** What people say of a question. */
+export interface QuestionInput {
+  question: string;
+  query: AskedMetrics;
+}
+
+/** A question, archived or not. */
+export async function getQuestion(ctx: CompanyContext, id: string): Promise<store.QuestionRow> {
+  const [row] = await store.selectQuestion(ctx.db, ctx.actor.companyId, id);
+  if (!row) throw questionNotFound();
+  return row;
+}
+
+/** A page of the company's questions, newest first. */
+export const listQuestions = (
+  ctx: CompanyContext,
+  { search, ...filter }: store.QuestionFilter,
+  page: { page: number; perPage: number },
+) =>
+  store.readQuestions(
+    ctx.db,
+    ctx.actor.companyId,
+    { ...filter, ...(search !== undefined && { search: questionKey(search) }) },
+    page,
+  );
+
+/** The verified question that equals one, case, accents and punctuation aside. */
+export async function findVerified(ctx: CompanyContext, question: string): Promise<store.QuestionRow | undefined> {
+  const [row] = await store.selectByKey(ctx.db, ctx.actor.companyId, questionKey(question));
+  return row?.status === 'verified' ? row : undefined;
+}
+
+/** Whether something must be checked again when items or tables change. */
+export async function hasAnyQuestion(ctx: CompanyContext): Promise<boolean> {
+  return (await store.selectHasQuestions(ctx.db, ctx.actor.companyId)).length > 0;
+}
+
+/** Verifies a question: its query compiles, and somebody says that it answers it. */
+export async function createQuestion(ctx: PrincipalContext, input: QuestionInput): Promise<store.QuestionRow> {
+  const columns = await verified(ctx, input);
+  const row: store.QuestionRow = {
+    ...columns,
+    id: ctx.newId(),
+    companyId: ctx.actor.companyId,
+    version: 1,
+    createdAt: columns.verifiedAt,
+    updatedAt: columns.verifiedAt,
+  };
+  const { inserted } = await commit(ctx.db, { inserted: store.insertQuestion(ctx.db, row) }, taken(row));
+  const [question] = inserted;
+  if (!question) throw tooManyQuestions(store.MAX_QUESTIONS);
+  return checkedAgain(ctx, question);
+}
+
+/** What changes about a question. */
+export interface QuestionChanges extends Partial<QuestionInput> {
+  status?: 'verified' | 'archived';
+}
+
+/**
+ * Changes what is sent, and verifies the question anew. A change that changes nothing verifies nothing, unless the status
+ * says so. An archived question is restored when the status `verified` is sent.
+ */
+export async function changeQuestion(
+  ctx: PrincipalContext,
+  id: string,
+  { status, ...changes }: QuestionChanges,
+): Promise<store.QuestionRow> {
+  if (status === 'archived') requireAction(ctx.actor, 'semantic:delete', id);
+  return retryOnConcurrentChange(async () => {
+    const current = await getQuestion(ctx, id);
+    const isArchived = current.status === 'archived';
+    if (isArchived && status !== 'verified') throw questionArchived();
+    const input = { question: changes.question ?? current.question, query: changes.query ?? askedOf(current) };
+    const isSame =
+      input.question === current.question && JSON.stringify(storable(input.query)) === JSON.stringify(current.query);
+    if (isSame && (status ?? current.status) === current.status) return current;
+    const row: store.QuestionRow = {
+      ...current,
+      ...(status === 'archived' && isSame ? {} : await verified(ctx, input)),
+      ...(status === 'archived' && { status, staleReason: null }),
+      version: current.version + 1,
+      updatedAt: ctx.now(),
+    };
+    return replaced(ctx, row, isArchived);
+  });
+}
+
+/** Archives a question: it leaves the lists, and can be asked and verified anew. */
+export async function archiveQuestion(ctx: PrincipalContext, id: string): Promise<void> {
+  await retryOnConcurrentChange(async () => {
+    const current = await getQuestion(ctx, id);
+    if (current.status === 'archived') throw questionNotFound();
+    const version = current.version + 1;
+    return replaced(ctx, { ...current, status: 'archived', staleReason: null, version, updatedAt: ctx.now() }, false);
+  });
+}
+
+/** Writes the version after the present one; undefined when that is no longer present. */
+async function replaced(
+  ctx: PrincipalContext,
+  row: store.QuestionRow,
+  restores: boolean,
+): Promise<store.QuestionRow | undefined> {
+  const replace = store.replaceQuestion(ctx.db, row, restores);
+  const { question } = await commit(ctx.db, { question: replace }, taken(row));
+  const [written] = question;
+  if (written) return checkedAgain(ctx, written);
+  const { version } = await getQuestion(ctx, row.id);
+  if (restores && version === row.version - 1) throw tooManyQuestions(store.MAX_QUESTIONS);
+  return undefined;
+}
+
+/** The columns of a question that compiles. @throws why it does not; `invalid` naming the field */
+async function verified(ctx: PrincipalContext, { question, query }: QuestionInput) {
+  const key = questionKey(question);
+  if (key === '') throw invalid([{ field: 'question', message: 'must hold a letter or a digit' }]);
+  await prepareMetrics(ctx, query);
+  const now = ctx.now();
+  return {
+    question,
+    questionKey: key,
+    query: storable(query),
+    status: 'verified' as const,
+    staleReason: null,
+    verifiedBy: ctx.actor.id,
+    verifiedAt: now,
+    lastCheckedAt: now,
+  };
+}
+
+/** A question that was just written, checked again: an item or a table may have changed since it was compiled. */
+async function checkedAgain(ctx: PrincipalContext, row: store.QuestionRow): Promise<store.QuestionRow> {
+  if (row.status === 'archived') return row;
+  const [problem] = await recordChecks(ctx, [row], [null]).catch((error: unknown) => {
+    // It compiled a moment ago, and is written.
+    if (!isUnreachable(error)) throw error;
+    return [null];
+  });
+  return problem ? { ...row, status: 'stale', staleReason: problem } : row;
+}
+
+const taken = ({ question }: store.QuestionRow) => ({
+  'knowledge_verified_questions.question_key': () => questionDuplicate(question),
+});

@@ -1,0 +1,94 @@
+import { and, asc, eq, gt, ne, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../../db/client.ts';
+import { type PageRequest, readPage } from '../../../db/page.ts';
+import { type QuestionStatus, verifiedQuestions as questions } from '../../../db/schema/knowledge-questions.ts';
+import { byId, exists, insertWhen } from '../../../db/statements.ts';
+
+export type QuestionRow = typeof questions.$inferSelect;
+
+/** More are not kept, archived ones aside. */
+export const MAX_QUESTIONS = 1000;
+
+const living = (companyId: string): SQL =>
+  and(eq(questions.companyId, companyId), ne(questions.status, 'archived')) as SQL;
+
+/** Holds while the company has room for one more. */
+const isRoom = (companyId: string): SQL =>
+  sql`(select count(*) from ${questions} where ${living(companyId)}) < ${MAX_QUESTIONS}`;
+
+/** Holds while the company has a question that must be checked when something changes. */
+export const hasQuestions = (companyId: string): SQL => exists(questions, living(companyId));
+
+export const selectHasQuestions = (db: ControlDb, companyId: string) =>
+  db.select({ id: questions.id }).from(questions).where(living(companyId)).limit(1);
+
+export const selectQuestion = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .select()
+    .from(questions)
+    .where(byId(questions, companyId, id));
+
+/** The living question of a key. */
+export const selectByKey = (db: ControlDb, companyId: string, key: string) =>
+  db
+    .select()
+    .from(questions)
+    .where(and(living(companyId), eq(questions.questionKey, key)));
+
+/** Inserts a question, if there is room. */
+export const insertQuestion = (db: ControlDb, row: QuestionRow) =>
+  insertWhen(db, questions, row, isRoom(row.companyId)).returning();
+
+/** Replaces the version before `row.version`, if that is still the present one; `restores` if there is room as well. */
+export const replaceQuestion = (db: ControlDb, row: QuestionRow, restores: boolean) => {
+  const { id, companyId, createdAt: _at, ...changes } = row;
+  return db
+    .update(questions)
+    .set(changes)
+    .where(
+      and(
+        byId(questions, companyId, id),
+        eq(questions.version, row.version - 1),
+        restores ? isRoom(companyId) : undefined,
+      ),
+    )
+    .returning();
+};
+
+/** Living questions with an id after `after`. */
+export const selectAfter = (db: ControlDb, companyId: string, after: string, limit: number) =>
+  db
+    .select()
+    .from(questions)
+    .where(and(living(companyId), gt(questions.id, after)))
+    .orderBy(asc(questions.id))
+    .limit(limit);
+
+/** Records what a check found of this version. */
+export const recordCheck = (db: ControlDb, row: QuestionRow, problem: string | null, at: number) =>
+  db
+    .update(questions)
+    .set({ status: problem === null ? 'verified' : 'stale', staleReason: problem, lastCheckedAt: at })
+    .where(and(byId(questions, row.companyId, row.id), eq(questions.version, row.version)));
+
+/** The filter of a list. Without a status it leaves archived ones out. */
+export interface QuestionFilter {
+  status?: QuestionStatus;
+  /** In lower case. */
+  search?: string;
+}
+
+/** A page of a company's questions, newest first. */
+export function readQuestions(
+  db: ControlDb,
+  companyId: string,
+  { status, search }: QuestionFilter,
+  part: Pick<PageRequest, 'page' | 'perPage'>,
+) {
+  const filter = and(
+    status === undefined ? living(companyId) : eq(questions.companyId, companyId),
+    status === undefined ? undefined : eq(questions.status, status),
+    search === undefined ? undefined : sql`instr(${questions.questionKey}, ${search}) > 0`,
+  ) as SQL;
+  return readPage(db, { table: questions, filter }, { ...part, by: questions.createdAt, descending: true });
+}

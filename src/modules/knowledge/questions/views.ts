@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { QUESTION_STATUSES } from '../../../db/schema/knowledge-questions.ts';
+import { isoTimestamp, timestamp } from '../../../kernel/fields.ts';
+import { metricQuery } from '../metrics/query.ts';
+import { askedOf, type QuestionRow } from './service.ts';
+
+export const questionRecord = z
+  .object({
+    _id: z.string(),
+    company_id: z.string(),
+    question: z.string(),
+    query: metricQuery,
+    status: z.enum(QUESTION_STATUSES).meta({
+      description: '`stale`: the query does not compile any more. It is verified again once it does.',
+    }),
+    stale_reason: z.string().nullable(),
+    verified_by: z.string().meta({ description: 'The user or service account.' }),
+    verified_at: timestamp,
+    last_checked_at: timestamp.meta({ description: 'When its query was last compiled.' }),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'VerifiedQuestion' });
+
+export const viewQuestion = (row: QuestionRow): z.input<typeof questionRecord> => ({
+  _id: row.id,
+  company_id: row.companyId,
+  question: row.question,
+  query: askedOf(row),
+  status: row.status,
+  stale_reason: row.staleReason,
+  verified_by: row.verifiedBy,
+  verified_at: isoTimestamp(row.verifiedAt),
+  last_checked_at: isoTimestamp(row.lastCheckedAt),
+  created_at: isoTimestamp(row.createdAt),
+  updated_at: isoTimestamp(row.updatedAt),
+});

@@ -1,0 +1,93 @@
+import type { CompanyContext } from '../../context.ts';
+import { isPostgresError, type TenantSql, type TenantTx, type TransactionOptions } from '../../tenant-sql/client.ts';
+import { resultUnknown } from '../../tenant-sql/failures.ts';
+import { changeData } from '../managed-database/service.ts';
+import { storeMessage } from '../outbox/service.ts';
+import { tableBusy } from './failures.ts';
+
+/** Lock not available, deadlock detected, serialization failure, statement timeout. */
+export const BUSY: ReadonlySet<string> = new Set(['55P03', '40P01', '40001', '57014']);
+
+/** Longer than any change of a table takes. */
+const LONGEST_CHANGE_MS = 60 * 60_000;
+
+/** Runs a transaction; fails with `tableBusy` if it waits for others too long. */
+export async function inTransaction<T>(
+  database: TenantSql,
+  work: (tx: TenantTx) => Promise<T>,
+  options?: TransactionOptions,
+): Promise<T> {
+  try {
+    return await database.transaction(work, options);
+  } catch (error) {
+    throw isPostgresError(error) && BUSY.has(error.code) ? tableBusy() : error;
+  }
+}
+
+/** Runs a transaction that changes what the tables hold or are called: see `changeData`. */
+export const inChange = <T>(
+  ctx: CompanyContext,
+  database: TenantSql,
+  work: (tx: TenantTx) => Promise<T>,
+  options?: TransactionOptions,
+): Promise<T> =>
+  changeData(ctx, (announced) =>
+    inTransaction(
+      database,
+      async (tx) => {
+        const result = await work(tx);
+        await announced;
+        return result;
+      },
+      options,
+    ),
+  );
+
+/**
+ * Runs a transaction that changes which tables there are, or of what columns.
+ * @param tablesOf ids and names of the tables that it changed, old and new; none if it changed nothing
+ */
+export const inShapeChange = <T>(
+  ctx: CompanyContext,
+  database: TenantSql,
+  work: (tx: TenantTx) => Promise<T>,
+  tablesOf: (result: T) => readonly string[],
+  options?: TransactionOptions,
+): Promise<T> =>
+  changeShape(ctx, tablesOf, (announced) =>
+    inChange(
+      ctx,
+      database,
+      async (tx) => {
+        const result = await work(tx);
+        await announced;
+        return result;
+      },
+      options,
+    ),
+  );
+
+/**
+ * Has domain knowledge checked again after a change of tables. That is stored before the change is committed, so that it
+ * is not forgotten whatever happens then.
+ * @param work the change, which waits for `announced` before it commits
+ */
+export async function changeShape<T>(
+  ctx: CompanyContext,
+  tablesOf: (result: T) => readonly string[],
+  work: (announced: Promise<unknown>) => Promise<T>,
+): Promise<T> {
+  const recheck = { type: 'knowledge.recheck', companyId: ctx.actor.companyId, after: '' } as const;
+  const message = storeMessage(ctx, { ...recheck, tables: [] }, LONGEST_CHANGE_MS);
+  try {
+    const result = await work(message.stored);
+    const tables = [...new Set(tablesOf(result))];
+    if (tables.length > 0) message.send({ ...recheck, tables });
+    else message.withdraw();
+    return result;
+  } catch (error) {
+    if (resultUnknown.matches(error)) message.sendLater();
+    else message.withdraw();
+    throw error;
+  }
+}

@@ -1,0 +1,85 @@
+import type { CompanyContext, Context } from '../../context.ts';
+import type { JobMessage } from '../../platform/job-messages.ts';
+import { logError } from '../../platform/log.ts';
+import * as store from './store.ts';
+
+/** After this time the scheduled run sends a message that the request itself did not. */
+const WAIT_MS = 60_000;
+/** Messages that one scheduled run sends. */
+const BATCH = 100;
+
+/**
+ * A message that goes with a unit of work: the statement stores it, if the one before it in the batch changed a row, and
+ * `send` is called with what that answered. Should it not be sent then, the scheduled run sends it.
+ */
+export function prepareMessage(
+  ctx: CompanyContext,
+  message: JobMessage,
+  { when, delaySeconds = 0 }: { when?: store.Condition; delaySeconds?: number } = {},
+) {
+  const row = rowOf(ctx, message, WAIT_MS + delaySeconds * 1000);
+  return {
+    statement: store.insertRowAfterChange(ctx.db, row, when),
+    send(stored: readonly { id: string }[]): void {
+      if (stored.length > 0) ctx.defer(sendStored(ctx, row, message, delaySeconds));
+    },
+  };
+}
+
+/** A message about a change in another database than the one that it is stored in. */
+export interface StoredMessage {
+  /** Resolves once it is stored: to be waited for before the change is committed. */
+  stored: Promise<unknown>;
+  /** The change is committed: sends this message, which may say more. */
+  send(message: JobMessage): void;
+  /** It is not known whether the change was committed: the scheduled run sends the message as it is stored. */
+  sendLater(): void;
+  /** Nothing was changed. */
+  withdraw(): void;
+}
+
+/** Stores a message about a change that is being made. @param longestMs when the scheduled run sends it, if nobody says more */
+export function storeMessage(ctx: CompanyContext, message: JobMessage, longestMs: number): StoredMessage {
+  const row = rowOf(ctx, message, longestMs);
+  const stored = store.insertRow(ctx.db, row).run();
+  // It is thrown where it is waited for, if the work comes so far.
+  const settled = stored.catch(() => undefined);
+  const afterwards = (work: () => Promise<unknown>) =>
+    ctx.defer(settled.then(work).catch((error) => logFailure(ctx, message, error)));
+  return {
+    stored,
+    send: (sent) => afterwards(() => sendStored(ctx, row, sent)),
+    sendLater: () => afterwards(() => store.makeDue(ctx.db, row, ctx.now()).run()),
+    withdraw: () => afterwards(() => store.deleteRow(ctx.db, row).run()),
+  };
+}
+
+/** Sends what is due and was not sent. For the scheduled run. */
+export async function sendDueMessages(ctx: Context): Promise<void> {
+  const now = ctx.now();
+  for (const row of await store.claimDue(ctx.db, { now, next: now + WAIT_MS, limit: BATCH })) {
+    await sendStored(ctx, row, row.message);
+  }
+}
+
+const rowOf = (ctx: CompanyContext, message: JobMessage, waitMs: number): store.OutboxRow => ({
+  id: ctx.newId(),
+  companyId: ctx.actor.companyId,
+  message,
+  dueAt: ctx.now() + waitMs,
+});
+
+/** What cannot be sent is due at once. */
+async function sendStored(ctx: Context, row: store.OutboxRow, message: JobMessage, delaySeconds?: number) {
+  try {
+    await ctx.jobs.send(message, delaySeconds || undefined);
+  } catch (error) {
+    logFailure(ctx, message, error);
+    await store.makeDue(ctx.db, row, ctx.now() + (delaySeconds ?? 0) * 1000).run();
+    return;
+  }
+  await store.deleteRow(ctx.db, row).run();
+}
+
+const logFailure = (ctx: Context, { type, companyId }: JobMessage, error: unknown): void =>
+  logError('message_not_sent', error, { type, company_id: companyId, correlation_id: ctx.correlationId });

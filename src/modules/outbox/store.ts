@@ -1,0 +1,35 @@
+import { and, inArray, lte, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { outbox } from '../../db/schema/outbox.ts';
+import { byId, insertWhen } from '../../db/statements.ts';
+
+export type OutboxRow = typeof outbox.$inferSelect;
+
+/** What must hold at the moment of a write. */
+export type Condition = SQL;
+
+export const insertRow = (db: ControlDb, row: OutboxRow) => db.insert(outbox).values(row);
+
+/** Stores a message, if the statement before it in the batch changed a row and `condition` holds. */
+export const insertRowAfterChange = (db: ControlDb, row: OutboxRow, condition: Condition = sql`true`) =>
+  insertWhen(db, outbox, row, and(sql`changes() > 0`, condition) as SQL).returning({ id: outbox.id });
+
+export const deleteRow = (db: ControlDb, { companyId, id }: OutboxRow) =>
+  db.delete(outbox).where(byId(outbox, companyId, id));
+
+export const makeDue = (db: ControlDb, { companyId, id }: OutboxRow, dueAt: number) =>
+  db
+    .update(outbox)
+    .set({ dueAt })
+    .where(byId(outbox, companyId, id));
+
+/** Claims messages of any company that are due, the longest waiting first, until `next`. */
+export const claimDue = (db: ControlDb, { now, next, limit }: { now: number; next: number; limit: number }) => {
+  const due = db
+    .select({ id: outbox.id })
+    .from(outbox)
+    .where(lte(outbox.dueAt, now))
+    .orderBy(outbox.dueAt)
+    .limit(limit);
+  return db.update(outbox).set({ dueAt: next }).where(inArray(outbox.id, due)).returning();
+};

@@ -1,0 +1,185 @@
+import { env } from 'cloudflare:test';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { JobMessage } from '../../../src/platform/job-messages.ts';
+import { column, tableRoutes } from '../../managed-tables/support.ts';
+import { overtaken, rowOf } from '../../support/rival.ts';
+import { must } from '../../support/signed.ts';
+import { aProvisionedCompany, type Company } from '../../support/worlds.ts';
+import { deliver } from '../../uploads/support.ts';
+import { aName, PREFIX } from '../support.ts';
+import { aQuestion, aSum, QUESTIONS } from './support.ts';
+
+let company: Company;
+let as: Company['as'];
+
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  as = company.as;
+});
+
+const get = async (id: string) => await must(as.get(`${QUESTIONS}/${id}`));
+const stateOf = async (id: string) => {
+  const { status, stale_reason } = await get(id);
+  return [status, stale_reason];
+};
+/** What the consumer of the queue records. */
+const becomes = (id: string, status: string, reason: unknown = null) =>
+  expect.poll(() => stateOf(id), { timeout: 15_000, interval: 50 }).toEqual([status, reason]);
+const change = (item: string, json: unknown) => as.patch(`${PREFIX}/semantic/${item}`, { json });
+
+describe('a verified question', () => {
+  it('is stale while an item that it uses is archived, a draft or another, and says why', async () => {
+    const { id, item, metric } = await aQuestion(as);
+    const gone = `There is no active metric "${metric}" without validation errors.`;
+    await as.delete(`${PREFIX}/semantic/${item}`);
+    await becomes(id, 'stale', gone);
+    await change(item, { status: 'active' });
+    await becomes(id, 'verified');
+    await change(item, { name: aName('Renamed') });
+    await becomes(id, 'stale', gone);
+    await change(item, { name: metric, formula: 'a + 1' });
+    await becomes(id, 'stale', expect.stringContaining('aggregates nothing') as never);
+    await change(item, { formula: 'max(a)' });
+    await becomes(id, 'verified');
+  });
+
+  it('is stale while its table lacks a column, and once it is deleted', async () => {
+    const { id, table } = await aQuestion(as);
+    const routes = tableRoutes(as, table.id);
+    await routes.put({ columns: [{ ...column('c', 'integer'), previous_name: 'a' }, column('b')] });
+    await expect.poll(() => stateOf(id), { timeout: 15_000 }).toEqual(['stale', expect.any(String)]);
+    await routes.put({ columns: [{ ...column('a', 'integer'), previous_name: 'c' }, column('b')] });
+    await becomes(id, 'verified');
+    await routes.delete();
+    await expect.poll(() => stateOf(id), { timeout: 15_000 }).toEqual(['stale', expect.any(String)]);
+  });
+
+  it('is stale when the index is dropped that its relation leads to', async () => {
+    const [facts, names] = [await aSum(as), await aSum(as)];
+    const concept = (await must(as.get(`${PREFIX}/concepts`))).records[0]._id;
+    const item = { description: 'x', status: 'active', source_concept_ids: [concept] };
+    const dimension = aName('Name');
+    await must(
+      as.post(`${PREFIX}/semantic`, {
+        json: {
+          ...item,
+          kind: 'dimension',
+          name: dimension,
+          mapped_columns: [`${names.table.name}.b`],
+          mapped_relations: [`${facts.table.name}.a = ${names.table.name}.a`],
+        },
+      }),
+    );
+    const indexes = `/v1/managed-tables/${names.table.id}/indexes`;
+    const index = await must(as.post(indexes, { json: { columns: ['a'], unique: true } }));
+    const query = { metrics: [facts.metric], dimensions: [dimension] };
+    const { _id } = await must(as.post(QUESTIONS, { json: { question: aName('By name'), query } }));
+    expect((await as.delete(`${indexes}/${index._id ?? index.id}`)).status).toBe(204);
+    await becomes(_id, 'stale', expect.stringContaining('more than once') as never);
+    await must(as.post(indexes, { json: { columns: ['a'], unique: true } }));
+    await becomes(_id, 'verified');
+  });
+
+  it('keeps its version while it is only checked', async () => {
+    const { id, item } = await aQuestion(as);
+    const before = await as.get(`${QUESTIONS}/${id}`);
+    const etag = before.headers.get('etag') as string;
+    await change(item, { description: 'Said anew.' });
+    await expect
+      .poll(async () => (await get(id)).last_checked_at, { timeout: 15_000 })
+      .not.toBe(before.body.last_checked_at);
+    const changed = await as.patch(`${QUESTIONS}/${id}`, {
+      json: { question: aName('Said anew') },
+      headers: { 'if-match': etag },
+    });
+    expect(changed.status).toBe(200);
+    const late = await as.delete(`${QUESTIONS}/${id}`, { headers: { 'if-match': etag } });
+    expect([late.status, late.body.error]).toEqual([412, 'PRECONDITION_FAILED']);
+  });
+
+  it('is checked once more when an item changes while it is created', async () => {
+    const { item, query, metric } = await aSum(as);
+    const { status, body } = await overtaken(
+      /^insert into "knowledge_verified_questions"/,
+      () => change(item, { status: 'draft' }),
+      (env) => as.post(QUESTIONS, { json: { question: aName('raced'), query }, env }),
+    );
+    expect([status, body.status, body.stale_reason]).toEqual([201, 'stale', expect.stringContaining(metric)]);
+  });
+});
+
+/** A queue that the test delivers. */
+function aQueue() {
+  const sent: { message: JobMessage; pause: number | undefined }[] = [];
+  const send = async (message: JobMessage, options?: { delaySeconds?: number }) =>
+    void sent.push({ message, pause: options?.delaySeconds });
+  return { sent, env: { RECHECKS: { send } } };
+}
+
+describe('a check of all questions', () => {
+  const recheck = (after = '', tries?: number): JobMessage => ({
+    type: 'knowledge.recheck_questions',
+    companyId: company.id,
+    after,
+    ...(tries !== undefined && { tries }),
+  });
+
+  it('says what is so at its end, when an item changes meanwhile', async () => {
+    const { id, item } = await aQuestion(as);
+    // Just before the check is recorded, which found nothing wrong.
+    await overtaken(
+      /^update "knowledge_verified_questions"/,
+      async () => {
+        await env.CONTROL_DB.prepare(`update knowledge_resources set status = 'draft' where id = ?`).bind(item).run();
+      },
+      (changed) => deliver(recheck(), { ...aQueue().env, ...changed }),
+    );
+    expect((await get(id)).status).toBe('stale');
+  });
+
+  it('says nothing about a question that was changed or archived meanwhile', async () => {
+    const [changed, archived] = [await aQuestion(as), await aQuestion(as)];
+    const other = await aSum(as);
+    await env.CONTROL_DB.prepare(`update knowledge_resources set status = 'draft' where id in (?, ?)`)
+      .bind(changed.item, archived.item)
+      .run();
+    await overtaken(
+      /^update "knowledge_verified_questions"/,
+      async () => {
+        await must(as.patch(`${QUESTIONS}/${changed.id}`, { json: { query: other.query } }));
+        await as.delete(`${QUESTIONS}/${archived.id}`);
+      },
+      (env) => deliver(recheck(), { ...aQueue().env, ...env }),
+    );
+    expect([await stateOf(changed.id), (await get(archived.id)).status]).toEqual([['verified', null], 'archived']);
+  });
+
+  it('continues in further messages, and later while the database cannot be reached', async () => {
+    const { id } = await aQuestion(as);
+    await env.CONTROL_DB.prepare(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 30)
+       insert into knowledge_verified_questions
+       select id || '-' || i, company_id, question, question_key || ' ' || i, query, 'stale', 'wrong', version,
+         verified_by, verified_at, last_checked_at, created_at, updated_at
+       from knowledge_verified_questions, n where id = ?`,
+    )
+      .bind(id)
+      .run();
+    const queue = aQueue();
+    const unreachable = { ...queue.env, NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
+    expect(await deliver(recheck(), unreachable)).toBe('done');
+    expect(queue.sent.splice(0)).toEqual([{ message: expect.objectContaining({ ...recheck(), tries: 1 }), pause: 60 }]);
+    expect(await deliver(recheck('', 30), unreachable)).toBe('again');
+    let deliveries = 0;
+    for (let next: JobMessage | undefined = recheck(); next; next = queue.sent.shift()?.message) {
+      await deliver(next, queue.env);
+      deliveries += 1;
+    }
+    expect(deliveries).toBeGreaterThan(1);
+    const stale = await rowOf(
+      `select count(*) as count from knowledge_verified_questions where company_id = ? and stale_reason = 'wrong'`,
+      company.id,
+    );
+    expect(stale).toEqual({ count: 0 });
+  });
+});

@@ -1,0 +1,209 @@
+import { env } from 'cloudflare:test';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { questionKey } from '../../../src/modules/knowledge/questions/service.ts';
+import { MAX_QUESTIONS } from '../../../src/modules/knowledge/questions/store.ts';
+import { overtaken } from '../../support/rival.ts';
+import { must } from '../../support/signed.ts';
+import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
+import { aName, fieldsOf, NOBODY, PREFIX, refusal } from '../support.ts';
+import { aQuestion, aSum, QUESTIONS } from './support.ts';
+
+let company: Company;
+let as: Company['as'];
+let sum: Awaited<ReturnType<typeof aSum>>;
+
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  as = company.as;
+  sum = await aSum(as);
+});
+
+const create = (fields: Record<string, unknown>, env: Record<string, string> = {}) =>
+  as.post(QUESTIONS, { json: { question: `${aName('What')}?`, query: sum.query, ...fields }, env });
+const get = async (id: string) => (await must(as.get(`${QUESTIONS}/${id}`))) as Record<string, unknown>;
+
+describe('a verified question', () => {
+  it('shows who verified it, when, and its query with what was left out', async () => {
+    const { status, body, headers } = await create({ question: 'How much?' });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      _id: expect.any(String),
+      company_id: company.id,
+      question: 'How much?',
+      query: { ...sum.query, dimensions: [], filters: [], time_grain: null, order_by: [], limit: 1000 },
+      status: 'verified',
+      stale_reason: null,
+      verified_by: company.owner.id,
+      verified_at: expect.any(String),
+      last_checked_at: body.verified_at,
+      created_at: body.verified_at,
+      updated_at: body.verified_at,
+    });
+    expect(headers.get('location')).toContain(`${QUESTIONS}/${body._id}`);
+    expect(await get(body._id)).toEqual(body);
+  });
+
+  it('is one with a question that differs in case, accents and punctuation', async () => {
+    await must(create({ question: 'Qual é a RECEITA, por cidade?' }));
+    for (const question of [
+      'qual e a receita por cidade',
+      '¿Qual é a receita - por cidade!?',
+      'Qual  é a receita\npor cidade',
+    ])
+      expect(refusal(await create({ question }))).toEqual([409, 'VERIFIED_QUESTION_DUPLICATE']);
+    expect((await create({ question: 'Qual é a receita por cidades?' })).status).toBe(201);
+  });
+
+  it.each([
+    ['Top 10.5 %?', 'top 10.5 %'],
+    ['Below -5°', 'below -5°'],
+    ['Top-5, please', 'top 5 please'],
+    ['STRAßE: Größe', 'straße große'],
+    ['राजस्व कितना है?', 'राजस्व कितना है'],
+    ['売上は？', '売上は'],
+    ['more than 5 > 3', 'more than 5 > 3'],
+    ['?!', ''],
+  ])('compares %s as %s', (question, key) => {
+    expect(questionKey(question)).toBe(questionKey(key));
+    expect(questionKey(question)).toBe(key.normalize('NFC'));
+  });
+
+  it('is verified anew by a change, and says by whom', async () => {
+    const { id } = await aQuestion(as);
+    const other = await aUser(company, { can: ['semantic:update', 'semantic:list'] });
+    const { body } = await other.as.patch(`${QUESTIONS}/${id}`, { json: { query: { ...sum.query, limit: 7 } } });
+    expect(body).toMatchObject({ status: 'verified', verified_by: other.id, query: { limit: 7 } });
+    // What changes nothing verifies nothing.
+    const same = await as.patch(`${QUESTIONS}/${id}`, { json: { question: body.question, query: body.query } });
+    expect([same.status, same.body]).toEqual([200, body]);
+  });
+
+  it('leaves the lists when it is archived, lets it be verified anew, and comes back by a status', async () => {
+    const { id, question } = await aQuestion(as);
+    expect((await as.delete(`${QUESTIONS}/${id}`)).status).toBe(204);
+    expect(refusal(await as.delete(`${QUESTIONS}/${id}`))).toEqual([404, 'VERIFIED_QUESTION_NOT_FOUND']);
+    expect(await get(id)).toMatchObject({ status: 'archived' });
+    const listed = await must(as.get(`${QUESTIONS}?search=${encodeURIComponent(question)}`));
+    expect(listed).toMatchObject({ total: 0, records: [] });
+    const archived = await must(as.get(`${QUESTIONS}?status=archived&search=${encodeURIComponent(question)}`));
+    expect(archived.records.map(({ _id }: { _id: string }) => _id)).toEqual([id]);
+    expect(refusal(await as.patch(`${QUESTIONS}/${id}`, { json: { question: 'Else?' } }))).toEqual([
+      409,
+      'VERIFIED_QUESTION_ARCHIVED',
+    ]);
+    const { body: again } = await create({ question });
+    expect(refusal(await as.patch(`${QUESTIONS}/${id}`, { json: { status: 'verified' } }))).toEqual([
+      409,
+      'VERIFIED_QUESTION_DUPLICATE',
+    ]);
+    await as.delete(`${QUESTIONS}/${again._id}`);
+    const restored = await as.patch(`${QUESTIONS}/${id}`, { json: { status: 'verified' } });
+    expect([restored.status, restored.body.status]).toEqual([200, 'verified']);
+  });
+
+  it('is archived by a status only by those who may delete', async () => {
+    const { id } = await aQuestion(as);
+    const other = await aUser(company, { can: ['semantic:update'] });
+    const refused = await other.as.patch(`${QUESTIONS}/${id}`, { json: { status: 'archived' } });
+    expect(refused.status).toBe(403);
+    const { body } = await as.patch(`${QUESTIONS}/${id}`, { json: { status: 'archived' } });
+    expect(body).toMatchObject({ status: 'archived', stale_reason: null });
+  });
+
+  it('is one of its company', async () => {
+    const { id, question } = await aQuestion(as);
+    const other = await aProvisionedCompany();
+    for (const answer of [
+      await other.as.get(`${QUESTIONS}/${id}`),
+      await other.as.patch(`${QUESTIONS}/${id}`, { json: { question: 'Mine?' } }),
+      await other.as.delete(`${QUESTIONS}/${id}`),
+    ])
+      expect(refusal(answer)).toEqual([404, 'VERIFIED_QUESTION_NOT_FOUND']);
+    expect((await must(other.as.get(QUESTIONS))).total).toBe(0);
+    const theirs = await aSum(other.as);
+    expect((await other.as.post(QUESTIONS, { json: { question, query: theirs.query } })).status).toBe(201);
+    expect(refusal(await as.get(`${QUESTIONS}/${NOBODY}`))).toEqual([404, 'VERIFIED_QUESTION_NOT_FOUND']);
+  });
+
+  it('keeps every digit of a number', async () => {
+    const code = await as.post(`${PREFIX}/semantic`, {
+      json: {
+        kind: 'dimension',
+        name: aName('Code'),
+        description: 'x',
+        status: 'active',
+        mapped_columns: [`${sum.table.name}.a`],
+        source_concept_ids: [(await must(as.get(`${PREFIX}/concepts`))).records[0]._id],
+      },
+    });
+    const question = aName('How exact');
+    const body = `{"question":"${question}","query":{"metrics":["${sum.metric}"],"filters":[{"dimension":"${code.body._id}","op":"eq","values":[9007199254740993]}]}}`;
+    const made = await as.post(QUESTIONS, { body, headers: { 'content-type': 'application/json' } });
+    expect([made.status, made.body.query?.filters[0].values]).toEqual([201, ['9007199254740993']]);
+  });
+});
+
+describe('a question that cannot be verified', () => {
+  it.each([
+    [{ question: '' }, ['question']],
+    [{ question: '   ' }, ['question']],
+    [{ question: '?!…' }, ['question']],
+    [{ question: 'a'.repeat(1001) }, ['question']],
+    [{ question: undefined }, ['question']],
+    [{ query: undefined }, ['query']],
+    [{ query: { metrics: [] } }, ['query.metrics']],
+    [{ query: { metrics: ['x'], limit: 10_001 } }, ['query.limit']],
+  ])('%j is refused, naming %j', async (fields, named) => {
+    expect(fieldsOf(await create(fields))).toEqual(named);
+  });
+
+  it('is refused for what its query lacks', async () => {
+    const unknown = await create({ query: { metrics: ['Nothing'] } });
+    expect([unknown.status, unknown.body.error, unknown.body.message]).toEqual([
+      422,
+      'SEMANTIC_ITEM_UNKNOWN',
+      expect.stringContaining('"Nothing"'),
+    ]);
+    expect(fieldsOf(await create({ query: { ...sum.query, time_grain: 'day' } }))).toEqual(['time_grain']);
+    const { id } = await aQuestion(as);
+    const changed = await as.patch(`${QUESTIONS}/${id}`, { json: { query: { metrics: ['Nothing'] } } });
+    expect(refusal(changed)).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
+    expect(await get(id)).toMatchObject({ status: 'verified' });
+  });
+
+  it('is refused for an equal one that is created first', async () => {
+    const question = aName('raced');
+    const answer = await overtaken(
+      /^insert into "knowledge_verified_questions"/,
+      () => must(create({ question })),
+      (env) => create({ question: `${question}!` }, env),
+    );
+    expect(refusal(answer)).toEqual([409, 'VERIFIED_QUESTION_DUPLICATE']);
+  });
+
+  it('is refused once there are a thousand, also by a restore, and by one that comes in between', async () => {
+    const full = await aProvisionedCompany();
+    const theirs = await aQuestion(full.as);
+    const archived = await aQuestion(full.as);
+    await full.as.delete(`${QUESTIONS}/${archived.id}`);
+    await env.CONTROL_DB.prepare(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)
+       insert into knowledge_verified_questions
+       select id || '-' || i, company_id, question, question_key || ' ' || i, query, status, stale_reason, version,
+         verified_by, verified_at, last_checked_at, created_at, updated_at
+       from knowledge_verified_questions, n where id = ?`,
+    )
+      .bind(MAX_QUESTIONS - 2, theirs.id)
+      .run();
+    const post = (question: string, env: Record<string, string> = {}) =>
+      full.as.post(QUESTIONS, { json: { question, query: theirs.query }, env });
+    const late = await overtaken(
+      /^insert into "knowledge_verified_questions"/,
+      () => must(post('The last')),
+      (env) => post('One too many', env),
+    );
+    expect(refusal(late)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
+    const restored = await full.as.patch(`${QUESTIONS}/${archived.id}`, { json: { status: 'verified' } });
+    expect(refusal(restored)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
+  });
+});

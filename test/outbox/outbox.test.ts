@@ -1,0 +1,131 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { JobMessage } from '../../src/platform/job-messages.ts';
+import { aQuestion, aSum } from '../knowledge/questions/support.ts';
+import { PREFIX } from '../knowledge/support.ts';
+import { column, tableRoutes } from '../managed-tables/support.ts';
+import { later, resetClock, runScheduled } from '../support/clock.ts';
+import { failingAt } from '../support/outage.ts';
+import { countOf, overtaken } from '../support/rival.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+
+let company: Company;
+let as: Company['as'];
+
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  as = company.as;
+});
+
+/** A queue that is away until it `comesBack`. */
+function aQueue() {
+  const sent: JobMessage[] = [];
+  let isAway = true;
+  const send = async (message: JobMessage) => {
+    if (isAway) throw new Error('The queue is away.');
+    sent.push(message);
+  };
+  return {
+    sent,
+    /** Of this company: a scheduled run sends those of others, too. */
+    mine: () => sent.filter(({ companyId }) => companyId === company.id),
+    env: { RECHECKS: { send } } as unknown as Record<string, string>,
+    comesBack: () => {
+      isAway = false;
+    },
+  };
+}
+
+const waiting = () => countOf('outbox where company_id = ?', company.id);
+
+describe('a re-check of knowledge whose message cannot be sent', () => {
+  it('is sent by the scheduled run, after a change of an item', async () => {
+    const { item } = await aQuestion(as);
+    await expect.poll(waiting).toBe(0);
+    const queue = aQueue();
+    const changed = await as.patch(`${PREFIX}/semantic/${item}`, { json: { status: 'draft' }, env: queue.env });
+    expect([changed.status, await waiting()]).toEqual([200, 1]);
+    await runScheduled(queue.env);
+    expect([await waiting(), queue.sent]).toEqual([1, []]);
+    queue.comesBack();
+    await runScheduled(queue.env);
+    expect([await waiting(), queue.mine()]).toEqual([
+      0,
+      [expect.objectContaining({ type: 'knowledge.recheck_questions', companyId: company.id, after: '' })],
+    ]);
+  });
+
+  it('is sent by the scheduled run, after a change of a table', async () => {
+    const { table } = await aSum(as);
+    await expect.poll(waiting).toBe(0);
+    const queue = aQueue();
+    const put = (json: unknown) => as.put(`/v1/managed-tables/${table.id}`, { json, env: queue.env });
+    expect((await put({ display_name: `${table.name}_moved` })).status).toBe(200);
+    expect(await waiting()).toBe(1);
+    queue.comesBack();
+    await runScheduled(queue.env);
+    expect([await waiting(), queue.mine()]).toEqual([
+      0,
+      [expect.objectContaining({ type: 'knowledge.recheck', companyId: company.id, tables: [] })],
+    ]);
+  });
+
+  it('is stored before the table changes: without that, it does not', async () => {
+    const { table } = await aSum(as);
+    await expect.poll(waiting).toBe(0);
+    const json = { display_name: `${table.name}_moved` };
+    const refused = await as.put(`/v1/managed-tables/${table.id}`, { json, env: failingAt(/into "outbox"/) });
+    expect(refused.status).toBe(500);
+    expect((await tableRoutes(as, table.id).get()).body.display_name).toBe(table.name);
+    // What could not be removed is sent in vain after an hour.
+    const kept = await as.put(`/v1/managed-tables/${table.id}`, { json, env: failingAt(/from "outbox"/) });
+    expect([kept.status, await waiting()]).toEqual([200, 1]);
+    const queue = aQueue();
+    queue.comesBack();
+    try {
+      await runScheduled(queue.env);
+      expect(queue.mine()).toEqual([]);
+      later(60 * 60_000);
+      await runScheduled(queue.env);
+    } finally {
+      resetClock();
+    }
+    expect([await waiting(), queue.mine().length]).toEqual([0, 1]);
+  });
+
+  it('is stored once, where another comes first and the change is made again', async () => {
+    const { item } = await aQuestion(as);
+    await expect.poll(waiting).toBe(0);
+    const queue = aQueue();
+    const patch = (json: unknown, env: Record<string, string>) => as.patch(`${PREFIX}/semantic/${item}`, { json, env });
+    const rival = aQueue();
+    rival.comesBack();
+    const answer = await overtaken(
+      /^update "knowledge_resources"/,
+      () => patch({ grain: 'day' }, rival.env),
+      (env) => patch({ description: 'Said anew.' }, { ...queue.env, ...env }),
+    );
+    expect([answer.status, answer.body.version, await waiting()]).toEqual([200, 3, 1]);
+    queue.comesBack();
+    await runScheduled(queue.env);
+  });
+
+  it('is none where nobody has a question', async () => {
+    const other = await aProvisionedCompany();
+    const { item } = await aSum(other.as);
+    const queue = aQueue();
+    const patch = await other.as.patch(`${PREFIX}/semantic/${item}`, { json: { grain: 'day' }, env: queue.env });
+    expect([patch.status, await countOf('outbox where company_id = ?', other.id)]).toEqual([200, 0]);
+  });
+
+  it('is not sent for a change that is refused, or changes nothing', async () => {
+    const { table } = await aSum(as);
+    await expect.poll(waiting).toBe(0);
+    const queue = aQueue();
+    const put = (json: unknown) => as.put(`/v1/managed-tables/${table.id}`, { json, env: queue.env });
+    expect((await put({ display_name: 'Not a name!' })).status).toBe(422);
+    expect((await put({ display_name: table.name })).status).toBe(200);
+    expect((await put({ columns: [column('a', 'integer'), column('b'), column('b')] })).status).toBe(422);
+    await expect.poll(waiting).toBe(0);
+    expect(queue.sent).toEqual([]);
+  });
+});
