@@ -419,6 +419,12 @@ export interface Routes {
   "GET /api/v1/domain-knowledge/jobs/{id}": { params: { "id": string }; answer: KnowledgeJob };
   /** Cancel a job */
   "POST /api/v1/domain-knowledge/jobs/{id}/cancel": { params: { "id": string }; answer: KnowledgeJob };
+  /** Send a message of the Model Context Protocol */
+  "POST /mcp": { body: Record<string, unknown>; answer: McpMessage };
+  /** Get how to prove who calls */
+  "GET /.well-known/oauth-protected-resource": { answer: ProtectedResource };
+  /** Get how to prove who calls the Model Context Protocol */
+  "GET /.well-known/oauth-protected-resource/mcp": { answer: ProtectedResource };
   /** List share contexts */
   "GET /api/v1/share-contexts": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareContext> } };
   /** Create a share context */
@@ -718,6 +724,10 @@ export type ConceptGenerationPrerequisites = { "ready": boolean; "ai_configured"
 export type KnowledgeJob = { "_id": string; "company_id": string; "type": "enrichment" | "concept_generation" | "ontology_generation"; "target_type": "concept" | "semantic" | "ontology_node" | "ontology_relation"; "target_ids": Array<string>; "status": "queued" | "running" | "succeeded" | "failed" | "cancelled"; "processed_count": number; "total_count": number; "suggestion_count": number; "rejected_count": number; "usage": { "requests": number; "prompt_tokens": number; "completion_tokens": number }; "last_error": string | null; "request_id": string; "business_domains": Array<string>; "connection_id": string | null; "file_name": string | null; "created_by_user_id": string; "created_at": string; "updated_at": string; "ended_at": string | null };
 
 export type OntologyGenerationPrerequisites = { "ready": boolean; "ai_configured": boolean; "connections": Array<{ "connection_id": string; "name": string; "table_count": number }>; "entity_hint_count": number; "missing": Array<string> };
+
+export type McpMessage = { "jsonrpc": "2.0"; "id": string | number | null };
+
+export type ProtectedResource = { "resource": string; "resource_name": string; "resource_documentation": string; "bearer_methods_supported": Array<"header"> };
 
 export type ShareContext = { "id": string; "name": string; "slug": string; "description": string; "grants": Array<ShareGrantOutput>; "member_count": number; "created_at": string; "updated_at": string };
 

@@ -4,6 +4,7 @@ import { failureResponse, setHeaders } from './http/answer.ts';
 import { audited } from './http/audit.ts';
 import type { Authentication } from './http/guard.ts';
 import { readLeftover } from './http/leftover.ts';
+import { mcpEndpoints } from './http/mcp/routes.ts';
 import { failureOf, type HttpEnv, mount, originOf } from './http/mount.ts';
 import type { SurfaceEndpoints } from './http/openapi.ts';
 import { platformEndpoints } from './http/platform.ts';
@@ -11,6 +12,7 @@ import { countByIp, limitHeaders, rateLimited } from './http/rate-limits.ts';
 import * as console from './http/surfaces/console.ts';
 import * as knowledge from './http/surfaces/knowledge.ts';
 import * as managedTables from './http/surfaces/managed-tables.ts';
+import * as mcp from './http/surfaces/mcp.ts';
 import * as organization from './http/surfaces/organization.ts';
 import * as sharing from './http/surfaces/sharing.ts';
 import { crossOrigin } from './http/token-routes.ts';
@@ -55,6 +57,7 @@ import { authenticateOperator } from './modules/organizations/service.ts';
 import { pageEndpoints } from './modules/pages/routes.sharing.ts';
 import { passwordResetEndpoints } from './modules/password-reset/routes.console.ts';
 import { policyEndpoints } from './modules/policies/routes.console.ts';
+import { authenticateKeyOr } from './modules/service-accounts/key-and-secret.ts';
 import { apiKeyEndpoints } from './modules/service-accounts/routes.keys.organization.ts';
 import { serviceAccountEndpoints } from './modules/service-accounts/routes.organization.ts';
 import { serviceTokenEndpoints } from './modules/service-accounts/routes.tokens.organization.ts';
@@ -147,6 +150,7 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...generationEndpoints,
     ],
   },
+  { surface: mcp.surface, endpoints: mcpEndpoints(() => SURFACES) },
   {
     surface: sharing.surface,
     endpoints: [
@@ -165,12 +169,15 @@ export const SURFACES: SurfaceEndpoints[] = [
   },
 ];
 
+const authenticateBearer = byAudience({ console: authenticateSession, machine: authenticateServiceToken });
+
 const AUTHENTICATION: Authentication = {
   operator: authenticateOperator,
   authenticators: {
-    bearer: byAudience({ console: authenticateSession, machine: authenticateServiceToken }),
+    bearer: authenticateBearer,
     signature: authenticateSignature,
     machine: authenticateMachine,
+    agent: authenticateKeyOr(authenticateBearer),
     external: byAudience({
       console: authenticateSession,
       machine: authenticateServiceToken,
@@ -210,7 +217,13 @@ function refuse(error: Error, c: HonoContext<HttpEnv>): Response {
     c.req.path,
   );
   const failure = failureOf(error);
-  return failure ? failureResponse(surface, failure) : c.json(surface.errorOf(surface.internalError) as object, 500);
+  if (!failure) return c.json(surface.errorOf(surface.internalError) as object, 500);
+  const response = failureResponse(surface, failure);
+  if (response.status === 401 && surface.metadataPath) {
+    const { baseUrl } = openContext(originOf(c), { kind: 'anonymous' }).context;
+    response.headers.set('WWW-Authenticate', `Bearer resource_metadata="${baseUrl}${surface.metadataPath}"`);
+  }
+  return response;
 }
 
 /** One line for every answer that is our fault or that of what we depend on, with its cause. */
@@ -230,7 +243,7 @@ function logServerError(c: HonoContext<HttpEnv>): void {
 const observe: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const correlationId = crypto.randomUUID();
   c.set('correlationId', correlationId);
-  c.set('facts', { limits: [], contract: null, actor: null, owner: null, resourceIds: [] });
+  c.set('facts', { limits: [], contract: null, actor: null, owner: null, resourceIds: [], performed: null });
   await withCorrelationId(correlationId, async () => {
     await next();
     logServerError(c);

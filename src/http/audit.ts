@@ -23,7 +23,8 @@ export const audited =
     const occurredAt = clock.now();
     await next();
     const facts = c.get('facts');
-    const { contract, resourceIds } = facts;
+    const { contract, performed, resourceIds } = facts;
+    const asks = performed?.contract ?? contract;
     const record: AuditRecord = {
       id: newId(occurredAt),
       correlationId: c.get('correlationId'),
@@ -31,9 +32,9 @@ export const audited =
       ...principalOf(facts),
       method: c.req.method.slice(0, METHOD_LENGTH),
       route: contract?.path ?? null,
-      action: contract ? (actionOf(contract.access) ?? contract.recordedAs ?? null) : null,
+      action: asks ? (actionOf(asks.access) ?? asks.recordedAs ?? null) : null,
       resourceId: resourceIds.length > 0 ? resourceIds.join('/') : null,
-      status: c.res.status,
+      status: performed?.status ?? c.res.status,
       ip: c.req.header('cf-connecting-ip') ?? null,
       durationMs: clock.now() - occurredAt,
       count: 1,

@@ -11,7 +11,7 @@ export type Header = readonly [name: string, value: string];
 /** Headers of ours that pages of other origins may read. */
 export const EXPOSED: Header = [
   'Access-Control-Expose-Headers',
-  'x-correlation-id,X-RateLimit-Limit,X-RateLimit-Remaining,X-RateLimit-Reset,Retry-After,Location,ETag,Idempotency-Replayed,X-Truncated,Content-Disposition',
+  'x-correlation-id,X-RateLimit-Limit,X-RateLimit-Remaining,X-RateLimit-Reset,Retry-After,Location,ETag,Idempotency-Replayed,X-Truncated,Content-Disposition,WWW-Authenticate',
 ];
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
@@ -26,6 +26,7 @@ const REQUEST_HEADERS = [
   'x-content-sha256',
   'If-Match',
   'If-None-Match',
+  'Mcp-Protocol-Version',
 ];
 
 /** What a preflight of these routes is told, whoever asks; a browser may remember it for ten minutes. */

@@ -11,7 +11,7 @@ import type { Context, PrincipalContext } from '../context.ts';
 import { type Action, isAction, type ResourceType } from '../kernel/actions.ts';
 import type { FailureType, SurfaceName } from '../kernel/failure.ts';
 import type { Unread } from '../kernel/unread-json.ts';
-import type { Credential } from './surface.ts';
+import type { Credential, Surface } from './surface.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
@@ -64,7 +64,7 @@ export const ok = <S extends ZodType>(body: S) => ({ status: 200, body }) as con
 export const created = <S extends ZodType>(body: S) => ({ status: 201, body }) as const;
 export const accepted = <S extends ZodType>(body: S) => ({ status: 202, body }) as const;
 export const noContent = { status: 204 } as const;
-/** JSON of this shape that the handler has as bytes already; or, where the caller asks for it, another media type. */
+/** JSON of this shape, which the handler may have as bytes already; or, where the caller asks for it, another media type. */
 export const prepared = <S extends ZodType>(json: S, ...mediaTypes: string[]) =>
   ({ status: 200, json, mediaTypes }) as const;
 /** An answer the handler builds itself: a page, a redirect. `description` says what it is; a redirect has no media type. */
@@ -96,10 +96,12 @@ type CallersOf<C extends Contract, P extends Known> = C extends { only: 'people'
 
 type Answer<R extends Returns> = R extends { body: infer S extends ZodType }
   ? z.input<S>
-  : R extends { raw: string } | { json: ZodType }
-    ? Response
-    : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without an answer may return nothing at all.
-      void;
+  : R extends { json: infer S extends ZodType }
+    ? z.input<S> | Response
+    : R extends { raw: string }
+      ? Response
+      : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without an answer may return nothing at all.
+        void;
 
 /** How the answer of a GET gets its version, the `ETag`. */
 export interface Versioned {
@@ -162,6 +164,8 @@ export interface Contract<Surface extends SurfaceName = never> {
   /** Largest JSON body in bytes; 1 MiB when not said. */
   bodyLimit?: number;
   returns: Returns;
+  /** Which requests it answers with 202 and no body in the place of `returns`. */
+  acknowledges?: string;
   /** The failures it can answer with, besides those that its declarations imply (`impliedFailures`). */
   fails?: readonly FailureType<Surface>[];
   /** Failures that are told in another shape than the surface's, by status. */
@@ -180,7 +184,28 @@ export interface Call<C extends Contract, P extends Known, V extends ViewerActor
   body: C extends { body: ZodType; form: ZodType } ? Parsed<C['body']> | undefined : Parsed<C['body']>;
   /** Headers and, for multipart bodies, the stream. */
   request: Request;
+  perform: Perform;
 }
+
+/** What a route is asked by another: parameters of its path, its query in terms of its schema, its body as parsed JSON. */
+export interface Asked {
+  params: Record<string, string>;
+  query: Record<string, unknown>;
+  body: unknown;
+}
+
+/** A route with the surface whose words it uses. */
+export interface Route {
+  surface: Surface;
+  endpoint: Endpoint;
+}
+
+/**
+ * Does what another route does, for the same caller and inside of this request: authorized, validated and recorded as that
+ * route, whose failures are thrown. Credential and limits are those of the request.
+ * @param ask what `ask` throws is recorded as a failure of that route, too
+ */
+export type Perform = (route: Route, ask: () => Asked) => Promise<unknown>;
 
 /** A contract with its handler, as `mount` takes it. */
 export interface Endpoint {

@@ -1,6 +1,7 @@
 import console from './examples/console.json' with { type: 'json' };
 import knowledge from './examples/knowledge.json' with { type: 'json' };
 import managedTables from './examples/managed-tables.json' with { type: 'json' };
+import mcp from './examples/mcp.json' with { type: 'json' };
 import organization from './examples/organization.json' with { type: 'json' };
 import sharing from './examples/sharing.json' with { type: 'json' };
 
@@ -21,5 +22,6 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   ...console,
   ...managedTables,
   ...knowledge,
+  ...mcp,
   ...sharing,
 };

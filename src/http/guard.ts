@@ -41,6 +41,8 @@ export interface RequestFacts {
   owner: RequestOwner | null;
   /** The ids of its path, in order, or what it made where it names none; then those of its body that it attaches. */
   resourceIds: string[];
+  /** The route that it had done in its place, and how that one would have answered. */
+  performed: { contract: Contract; status: number } | null;
 }
 
 /** How each credential is checked; given by the modules that own them. */
@@ -182,7 +184,8 @@ async function count(ctx: Context, facts: RequestFacts, tokenId: string, use?: K
 /** The value of a parameter of the path. */
 type Parameter = (name: string) => string | undefined;
 
-async function authorize(contract: Contract, ctx: PrincipalContext, parameter: Parameter): Promise<void> {
+/** Whether the caller may do what a route does to the resource that its path names. @throws where they may not */
+export async function authorize(contract: Contract, ctx: PrincipalContext, parameter: Parameter): Promise<void> {
   await authorizeAccess(contract, ctx, parameter);
   if (contract.only === 'administrators') requireAdministrator(ctx.actor);
   if (contract.only === 'people') requirePerson(ctx.actor);

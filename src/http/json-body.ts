@@ -1,4 +1,5 @@
 import type { HonoRequest, MiddlewareHandler } from 'hono';
+import type { z } from 'zod';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { isNestedDeeper } from '../kernel/json-depth.ts';
@@ -24,12 +25,16 @@ export function readJson({ body: schema, exactNumbers, unread }: Contract): Midd
     const parsed = await schema?.safeParseAsync(value === undefined ? {} : value);
     if (parsed?.error) {
       if (value === undefined && saysJson(c.req)) throw malformedJson();
-      throw invalid(parsed.error.issues.map(({ path, message }) => ({ field: path.join('.'), message })));
+      throw invalidBody(parsed.error);
     }
     c.set('body', parsed?.data);
     await next();
   };
 }
+
+/** The failure of a body that its schema refuses. */
+export const invalidBody = ({ issues }: Pick<z.ZodError, 'issues'>): Failure =>
+  invalid(issues.map(({ path, message }) => ({ field: path.join('.'), message })));
 
 /** The value that a body holds; undefined where there is none. */
 async function jsonOf(request: HonoRequest, parse: (text: string) => unknown): Promise<unknown> {

@@ -1,20 +1,20 @@
 import { zValidator } from '@hono/zod-validator';
 import type { Hono, Context as HonoContext, MiddlewareHandler } from 'hono';
-import { z } from 'zod';
 import type { AnonymousActor } from '../access/actors.ts';
 import { type Bindings, configOf } from '../config.ts';
 import { type Caller, type Origin, openContext } from '../context.ts';
-import { Failure, type FieldProblem, invalid } from '../kernel/failure.ts';
-import { cut, shorten } from '../kernel/text.ts';
+import { Failure } from '../kernel/failure.ts';
+import { cut } from '../kernel/text.ts';
 import { idsOf, resourceParameters } from './audit.ts';
 import { limitBody } from './body-limit.ts';
-import { gatherDeepObjects } from './deep-object.ts';
-import { bodyLimitOf, type Contract, type Endpoint } from './endpoint.ts';
+import { type Asked, bodyLimitOf, type Contract, type Endpoint, type Route } from './endpoint.ts';
 import { takesIdempotencyKey } from './failures.ts';
 import { type Authentication, guard, isTokenAccess, type RequestFacts } from './guard.ts';
 import { doOnce, keyedRequest, type RequestKey } from './idempotency.ts';
 import { isForm, readJson } from './json-body.ts';
 import { bySpecificity, honoPath } from './paths.ts';
+import { perform } from './perform.ts';
+import { queryOf, refuseProblems } from './query.ts';
 import type { Surface } from './surface.ts';
 import { forVersion, isKnown, versionedBy, versionOf } from './versions.ts';
 
@@ -78,17 +78,11 @@ function middlewares(
         : entered;
   const chain: MiddlewareHandler<HttpEnv>[] = [recordRoute(contract), ...credentialAndBody];
   if (contract.query || !contract.openQuery) {
-    const known = contract.query ?? z.object({});
-    const query = contract.openQuery ? known : closed(known);
-    chain.push(zValidator('query', z.preprocess(gatherDeepObjects(known), query), refuseProblems) as MiddlewareHandler);
+    chain.push(zValidator('query', queryOf(contract), refuseProblems) as MiddlewareHandler);
   }
   if (contract.body) chain.push(ofJson(readJson(contract)));
   return chain;
 }
-
-/** A query that refuses parameters which it does not know, unless it says itself what becomes of those. */
-const closed = (query: z.ZodType): z.ZodType =>
-  query instanceof z.ZodObject && query.def.catchall === undefined ? query.strict() : query;
 
 /** Records which route was taken, before anything can refuse the request. */
 function recordRoute(contract: Contract): MiddlewareHandler<HttpEnv> {
@@ -135,6 +129,7 @@ async function answer(
     query: contract.query ? valid.valid('query') : undefined,
     body: c.get('body'),
     request: c.req.raw,
+    perform: (route: Route, ask: () => Asked) => perform(c.var, c.req.raw, route, ask),
   };
   const result = await (reading ? forVersion(c.req.header('if-match'), reading, call, handle) : handle(call));
   if (result instanceof Response) return result;
@@ -197,28 +192,6 @@ const unlessForm =
   (middleware: MiddlewareHandler): MiddlewareHandler =>
   (c, next) =>
     isForm(c.req) ? next() : middleware(c, next);
-
-function refuseProblems(result: { success: boolean; error?: { issues: readonly Issue[] } }) {
-  if (result.success) return;
-  throw invalid(result.error?.issues.flatMap(problemsOf) ?? []);
-}
-
-interface Issue {
-  path: PropertyKey[];
-  message: string;
-  /** What the schema does not know, of an issue of that kind. */
-  keys?: string[];
-}
-
-/** The most parameters that an answer says are unknown, and the most characters of their names. */
-const UNKNOWN = { names: 20, characters: 80 };
-
-const problemsOf = ({ path, message, keys }: Issue): FieldProblem[] =>
-  keys
-    ? keys
-        .slice(0, UNKNOWN.names)
-        .map((key) => ({ field: shorten(key, UNKNOWN.characters), message: 'is no parameter of this route' }))
-    : [{ field: path.join('.'), message }];
 
 /** The domain failure behind an error, or undefined when it is one of ours to fix. */
 export function failureOf(error: unknown): Failure | undefined {

@@ -130,6 +130,7 @@ function operation(surface: Surface, contract: Contract, forVersion: boolean): Z
         ...success(contract, answer),
         ...(contract.versioned && { headers: z.object({ ETag: E_TAG }) }),
       },
+      ...(contract.acknowledges && { '202': { description: contract.acknowledges } }),
       ...(contract.versioned && { '304': NOT_MODIFIED }),
       ...failureResponses(surface, contract, forVersion ? [preconditionFailed, invalid] : []),
     },
@@ -196,6 +197,7 @@ const WAYS: Record<Credential, (keyof typeof SECURITY_SCHEMES)[]> = {
   bearer: ['bearer'],
   external: ['external', 'bearer'],
   machine: ['signature', 'bearer'],
+  agent: ['bearer'],
 };
 
 function security(access: Access, credential: Credential): Record<string, string[]>[] {

@@ -3,9 +3,9 @@ import type { Failure, FailureKind, FailureType, SurfaceName, Wording } from '..
 
 /**
  * How callers of a surface prove who they are. `bearer` is a session token or a service token, `external` these or the token
- * of an outsider, `machine` a signature or a service token.
+ * of an outsider, `machine` a signature or a service token, `agent` what `bearer` is or an API key with its secret.
  */
-export type Credential = 'signature' | 'bearer' | 'external' | 'machine';
+export type Credential = 'signature' | 'bearer' | 'external' | 'machine' | 'agent';
 
 /** What an error tells. Managed tables have no code for most. */
 export interface ErrorWords {
@@ -32,6 +32,8 @@ export interface Surface {
   codeField: string;
   /** The body of an error. */
   errorOf(words: ErrorWords): unknown;
+  /** Of a surface whose clients look there: the path of what tells how to prove who they are, named by every 401. */
+  metadataPath?: string;
   /** How it words a 500, which tells nothing of what went wrong inside. */
   internalError: Omit<ErrorWords, 'details'>;
 }

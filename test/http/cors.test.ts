@@ -19,6 +19,7 @@ const EXPOSED = [
   'Idempotency-Replayed',
   'X-Truncated',
   'Content-Disposition',
+  'WWW-Authenticate',
 ];
 
 const from = (origin: string, variables: Record<string, string> = PRODUCTION, sending: Sending = {}): Sending => ({
@@ -62,6 +63,7 @@ describe('a preflight', () => {
         'x-content-sha256',
         'if-match',
         'if-none-match',
+        'mcp-protocol-version',
       ]);
       expect(headers.get('access-control-max-age')).toBe('600');
       expect(headers.get('vary')).toMatch(/origin/i);

@@ -28,7 +28,7 @@ interface Principal {
 }
 
 let company: Company;
-let principals: Record<'bearer' | 'signature' | 'machine', Principal>;
+let principals: Record<'bearer' | 'signature' | 'machine' | 'agent', Principal>;
 /** A service account with a service token. */
 let machine: Principal;
 beforeAll(async () => {
@@ -36,7 +36,8 @@ beforeAll(async () => {
   const user = await aUser(company, { can: ['*'] });
   const robot = await aRobotThat(company, allow('*'));
   const signing = principal(robot.id, robot.as);
-  principals = { bearer: principal(user.id, user.as), signature: signing, machine: signing };
+  const person = principal(user.id, user.as);
+  principals = { bearer: person, agent: person, signature: signing, machine: signing };
   machine = principal(robot.id, await withServiceToken(robot));
 });
 

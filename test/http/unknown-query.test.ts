@@ -22,6 +22,8 @@ const routes = SURFACES.flatMap(({ surface, endpoints }) =>
 const OPEN = [
   'GET /',
   'GET /.well-known/jwks.json',
+  'GET /.well-known/oauth-protected-resource',
+  'GET /.well-known/oauth-protected-resource/mcp',
   'GET /docs',
   'GET /embed/d/{token}',
   'GET /embed/v/{token}',

@@ -11,6 +11,7 @@ import { type Demo, signIn } from '../../local/demo.ts';
 import { type DemoDashboard, makeDashboard } from '../../local/demo-dashboard.ts';
 import { freePort, isAlive } from '../../local/processes.ts';
 import { runCommand } from '../operations/command.ts';
+import { askAsAgent, inspect } from './agents.ts';
 import { commandsOf, runCommands } from './readme.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
@@ -169,6 +170,7 @@ describe('npm start', () => {
     expect(alsoAlive.map(isAlive)).toEqual([true, true]);
     await answersBesideOperators(facts);
     await doesWhatTheReadmeSays(facts);
+    await answersAgents(facts);
     await takesUpTheDashboard(facts);
     third.process.kill('SIGINT');
     expect(await third.ended).toBe(0);
@@ -215,8 +217,21 @@ describe('npm start', () => {
     expect(written).toMatch(/"name":"Analysts"/);
     expect(written).toMatch(/"url":"[^"]+\/data\/strikes"/);
     expect(written).toMatch(/"user":null,"service_account":\{/);
+    expect(written).toMatch(/"inputSchema":\{[^\n]*\n[^\n]*"quantity":3/);
     const [embedUrl = ''] = /http\S+\/embed\/d\/\S+$/.exec(written.trim()) ?? [];
     expect((await fetch(embedUrl.replace('/embed/', '/api/embed/').concat('/info'))).status).toBe(200);
+  }
+
+  /** The protocol's own client, and the Inspector's command line. */
+  async function answersAgents(facts: Demo & DemoDashboard) {
+    const { names, version, rows, dashboard } = await askAsAgent(facts);
+    expect(version).toBe('2025-11-25');
+    expect(rows).toMatchObject({ cut: false, data: { quantity: 3, total: 10_000 } });
+    expect((dashboard.data as { results: unknown[] }).results.length).toBeGreaterThanOrEqual(4);
+    const { tools } = (await inspect(facts, '--method', 'tools/list')) as { tools: { name: string }[] };
+    expect(tools.map(({ name }) => name)).toEqual(names);
+    const sent = ['--method', 'tools/call', '--tool-name', 'list_tables', '--tool-arg', 'search=birdstrikes'];
+    expect(await inspect(facts, ...sent)).toMatchObject({ structuredContent: { data: { total: 1 } } });
   }
 
   /** A start that is killed while it makes the dashboard has told only a part of it, or nothing. */

@@ -25,6 +25,8 @@ declare module 'vitest' {
     continuedRows: number;
     /** How many random requests are sent, and the seed that makes them: the same seed, the same requests. */
     randomRequests: { count: number; seed: number };
+    /** The same of calls of tools. */
+    randomCalls: { calls: number; seed: number };
   }
 }
 
@@ -51,6 +53,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('continuedRows', Number(process.env.CONTINUED_ROWS ?? 40_000));
   project.provide('randomRequests', {
     count: Number(process.env.RANDOM_REQUESTS ?? 1_000),
+    seed: Number(process.env.RANDOM_SEED ?? 20_260_131),
+  });
+  project.provide('randomCalls', {
+    calls: Number(process.env.RANDOM_CALLS ?? 500),
     seed: Number(process.env.RANDOM_SEED ?? 20_260_131),
   });
 

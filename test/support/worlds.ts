@@ -91,7 +91,7 @@ export async function aUser(
     denied = [],
     deniedOn = ['*'],
   }: { can?: string[]; on?: string[]; denied?: string[]; deniedOn?: string[] } = {},
-): Promise<{ id: string; email: string; as: Caller }> {
+): Promise<{ id: string; email: string; token: string; as: Caller }> {
   made += 1;
   const db = drizzle(env.CONTROL_DB);
   const [id, groupId, policyId, bindingId] = Array.from({ length: 4 }, () => newId(Date.now())) as [
@@ -125,5 +125,6 @@ export async function aUser(
       createdAt: now,
     }),
   ]);
-  return { id, email, as: bearer((await aSession(company.id, id)).token) };
+  const { token } = await aSession(company.id, id);
+  return { id, email, token, as: bearer(token) };
 }

@@ -153,7 +153,7 @@ export const dashboardEndpoints = [
       requireFormat(widgetId);
       const executions = await executeDashboard(ctx, id, parameters);
       const results = executions.map((execution) => viewExecution(execution, explains(execution.visualizationId)));
-      return Response.json({ results } satisfies z.input<typeof executed>);
+      return { results };
     },
   ),
 ];

@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import { Failure } from '../../kernel/failure.ts';
+import { logError } from '../../platform/log.ts';
+import { type Perform, prepared, type Route } from '../endpoint.ts';
+import type { SurfaceEndpoints } from '../openapi.ts';
+import { worded } from '../surface.ts';
+import { endpoint, METADATA_PATH, surface } from '../surfaces/mcp.ts';
+import { INVALID_REQUEST, PROTOCOL_VERSIONS, refusedMessage } from './protocol.ts';
+import { failedResult, resultOf, type ToolResult } from './results.ts';
+import type { ListedTool } from './server.ts';
+import { argumentsSchema, askedOf, TOOLS } from './tools.ts';
+
+/** What is not empty is for the protocol to refuse, in its own words. */
+const message = z
+  .unknown()
+  .refine(
+    (sent) => Object.keys(Object(sent)).length > 0 || typeof sent !== 'object',
+    'must be a message of JSON-RPC 2.0',
+  )
+  .meta({ type: 'object', additionalProperties: true, description: 'One message of JSON-RPC 2.0, no list of them.' });
+
+const answered = z
+  .object({ jsonrpc: z.literal('2.0'), id: z.union([z.string(), z.number(), z.null()]) })
+  .loose()
+  .meta({ id: 'McpMessage' });
+
+const metadata = z
+  .object({
+    resource: z.url(),
+    resource_name: z.string(),
+    resource_documentation: z.url(),
+    bearer_methods_supported: z.array(z.literal('header')),
+  })
+  .meta({ id: 'ProtectedResource' });
+
+/** What tells clients about the resource, at its two addresses: of the whole host, and of `/mcp` itself. */
+const metadataEndpoint = (path: string, operationId: string, summary: string) =>
+  endpoint(
+    {
+      method: 'get',
+      path,
+      openQuery: true,
+      access: 'public',
+      operationId,
+      summary,
+      description: 'RFC 9728. There is no authorization server: clients hold a token or a key that people gave them.',
+      returns: prepared(metadata),
+      fails: [],
+    },
+    ({ ctx }) => ({
+      resource: `${ctx.baseUrl}/mcp`,
+      resource_name: 'Data Console',
+      resource_documentation: `${ctx.baseUrl}/docs`,
+      bearer_methods_supported: ['header' as const],
+    }),
+  );
+
+/**
+ * The Model Context Protocol. Each tool performs a route of the API, which `surfaces` holds: its authorization, validation
+ * and failures are that route's own.
+ */
+export function mcpEndpoints(surfaces: () => SurfaceEndpoints[]) {
+  let routes: Map<string, Route> | undefined;
+  let listed: ListedTool[] | undefined;
+
+  const routeOf = (operation: string): Route => {
+    routes ??= new Map(
+      surfaces().flatMap((each) =>
+        each.endpoints.map(
+          (found) => [found.contract.operationId, { surface: each.surface, endpoint: found }] as const,
+        ),
+      ),
+    );
+    const route = routes.get(operation);
+    if (!route) throw new Error(`There is no operation ${operation}.`);
+    return route;
+  };
+
+  const list = (): ListedTool[] =>
+    (listed ??= TOOLS.map((tool) => {
+      const { name, title, description, operation } = tool;
+      return { name, title, description, inputSchema: argumentsSchema(tool, routeOf(operation).endpoint) };
+    }));
+
+  const callTool = async (
+    name: string,
+    sent: Record<string, unknown>,
+    perform: Perform,
+  ): Promise<ToolResult | undefined> => {
+    const tool = TOOLS.find((each) => each.name === name);
+    if (!tool) return undefined;
+    const route = routeOf(tool.operation);
+    try {
+      return resultOf(await perform(route, () => askedOf(tool, route.endpoint.contract, sent)));
+    } catch (error) {
+      if (error instanceof Failure) return failedResult(worded(surface, error).body);
+      logError('tool_failed', error, { tool: name });
+      return failedResult(surface.errorOf(surface.internalError));
+    }
+  };
+
+  return [
+    endpoint(
+      {
+        method: 'post',
+        path: '/mcp',
+        access: 'authenticated',
+        operationId: 'sendMcpMessage',
+        summary: 'Send a message of the Model Context Protocol',
+        description: `Streamable HTTP without sessions, protocol ${PROTOCOL_VERSIONS.join(' or ')}. Each tool only reads, and needs the permission of the route that it stands for.`,
+        body: message,
+        exactNumbers: true,
+        returns: prepared(answered),
+        acknowledges: 'A notification, or an answer of the client: there is no body.',
+        otherwise: { 400: z.union([answered, surface.errorBody]) },
+        fails: [],
+      },
+      async ({ ctx, body, request, perform }) => {
+        const version = request.headers.get('mcp-protocol-version');
+        if (version !== null && !PROTOCOL_VERSIONS.includes(version)) {
+          return refusedMessage(INVALID_REQUEST, `Mcp-Protocol-Version must be ${PROTOCOL_VERSIONS.join(' or ')}.`);
+        }
+        if (Array.isArray(body))
+          return refusedMessage(INVALID_REQUEST, 'Send one message a request: there are no batches.');
+        // Loaded by the first call: every other request does without the SDK.
+        const { answerMessage } = await import('./server.ts');
+        return answerMessage(request, body, {
+          version: ctx.config.VERSION,
+          list,
+          call: (name, sent) => callTool(name, sent, perform),
+        });
+      },
+    ),
+    metadataEndpoint(METADATA_PATH, 'getProtectedResource', 'Get how to prove who calls'),
+    metadataEndpoint(
+      `${METADATA_PATH}/mcp`,
+      'getProtectedMcp',
+      'Get how to prove who calls the Model Context Protocol',
+    ),
+  ];
+}

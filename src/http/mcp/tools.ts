@@ -1,0 +1,209 @@
+import { z } from 'zod';
+import { type FieldProblem, invalid } from '../../kernel/failure.ts';
+import { illFormedPath, shorten } from '../../kernel/text.ts';
+import type { Asked, Contract, Route } from '../endpoint.ts';
+import { parametersOf } from '../paths.ts';
+import { deepParameters, filterSchema } from './deep-parameters.ts';
+
+/** A tool: the route that it stands for, and which of what that takes it takes too. */
+export interface Tool {
+  name: string;
+  title: string;
+  /** For a model: what it tells, and when to call it. */
+  description: string;
+  /** The route's `operationId`. */
+  operation: string;
+  /** What the route's `{id}` is called here. */
+  id?: 'table_id' | 'dashboard_id';
+  /** Parameters of the route's query and members of its body that it takes. */
+  takes: readonly string[];
+  /** Names under which some of them may be sent as well. */
+  also?: Readonly<Record<string, string>>;
+  /** The only values that some of them may have here. */
+  only?: Readonly<Record<string, readonly string[]>>;
+  /** A member that may hold the whole body in the place of the others. */
+  whole?: string;
+  /** Parameters of the query where nothing is sent, and those that nothing else can be sent for. */
+  standard?: Readonly<Record<string, string>>;
+  fixed?: Readonly<Record<string, string>>;
+}
+
+const PAGE = ['page', 'per_page'];
+const LIST = ['search', ...PAGE];
+
+export const TOOLS: readonly Tool[] = [
+  {
+    name: 'list_tables',
+    title: 'List tables',
+    description: 'Lists the tables with their columns, ids and numbers of rows.',
+    operation: 'listManagedTables',
+    takes: LIST,
+  },
+  {
+    name: 'describe_table',
+    title: 'Describe a table',
+    description: 'Tells the columns of one table, with their types.',
+    operation: 'getManagedTable',
+    id: 'table_id',
+    takes: [],
+  },
+  {
+    name: 'query_rows',
+    title: 'Query rows',
+    description: 'Reads rows of one table, filtered, searched and sorted. For totals and averages take query_metrics.',
+    operation: 'listManagedTableRows',
+    id: 'table_id',
+    takes: ['filter', 'fields', 'sort_by', 'cursor', 'count', ...LIST],
+  },
+  {
+    name: 'list_metrics',
+    title: 'List metrics',
+    description:
+      'Lists the metrics that query_metrics computes; with `kind` "dimension" what they can be grouped and filtered by.',
+    operation: 'listSemanticItems',
+    takes: ['kind', ...LIST],
+    only: { kind: ['metric', 'dimension'] },
+    standard: { kind: 'metric' },
+    fixed: { status: 'active' },
+  },
+  {
+    name: 'query_metrics',
+    title: 'Query metrics',
+    description: 'Computes metrics, grouped by dimensions. Names and ids are those that list_metrics tells.',
+    operation: 'queryMetrics',
+    takes: ['metrics', 'dimensions', 'filters', 'time_grain', 'order_by', 'limit'],
+    whole: 'query',
+  },
+  {
+    name: 'search_concepts',
+    title: 'Search concepts',
+    description: 'Finds what terms of the business mean, by a part of a name, description or alias.',
+    operation: 'listConcepts',
+    takes: LIST,
+    also: { query: 'search' },
+    fixed: { status: 'active' },
+  },
+  {
+    name: 'list_dashboards',
+    title: 'List dashboards',
+    description: 'Lists the dashboards with their filters.',
+    operation: 'listDashboards',
+    takes: LIST,
+  },
+  {
+    name: 'run_dashboard',
+    title: 'Run a dashboard',
+    description: 'Runs one dashboard and tells the result of each visualization on it.',
+    operation: 'executeDashboard',
+    id: 'dashboard_id',
+    takes: ['parameters'],
+  },
+];
+
+export interface ArgumentsSchema {
+  type: 'object';
+  properties: Record<string, object>;
+  required?: string[];
+  additionalProperties: false;
+  [more: string]: unknown;
+}
+
+const ID = { type: 'string', description: 'The `_id` or `id` that the list tells.' };
+
+/** What a tool takes, as JSON Schema: the schemas of the route, so that a model is told what the route expects. */
+export function argumentsSchema(tool: Tool, { contract }: Route['endpoint']): ArgumentsSchema {
+  const { takes, id, also = {}, whole } = tool;
+  // What a query is read as says more than the text that it is sent as: `page` is a whole number.
+  const query = schemaOf(contract.query, 'output');
+  const body = schemaOf(contract.body, 'input');
+  const known: Record<string, object> = { ...query.properties, ...body.properties, filter: filterSchema };
+  const taken = takes.map((name) => [name, { ...known[name], ...narrowed(tool, name) }] as const);
+  const required = whole ? [] : takes.filter((name) => body.required?.includes(name));
+  const mustHave = [...(id ? [id] : []), ...required];
+  return {
+    type: 'object',
+    properties: {
+      ...(id && { [id]: ID }),
+      ...Object.fromEntries(taken),
+      ...Object.fromEntries(
+        Object.entries(also).map(([name, of]) => [name, { ...known[of], description: `The same as \`${of}\`.` }]),
+      ),
+      ...(whole && {
+        [whole]: { type: 'object', description: 'All the other arguments in one, and none of them beside it.' },
+      }),
+    },
+    ...(mustHave.length > 0 && { required: mustHave }),
+    additionalProperties: false,
+  };
+}
+
+const narrowed = ({ only, standard }: Tool, name: string): object => ({
+  ...(only?.[name] && { enum: only[name] }),
+  ...(standard?.[name] !== undefined && { default: standard[name] }),
+});
+
+function schemaOf(schema: z.ZodType | undefined, io: 'input' | 'output') {
+  const made = schema ? z.toJSONSchema(schema, { io, unrepresentable: 'any', metadata: OF_SCHEMA }) : {};
+  return made as { properties?: Record<string, object>; required?: string[] };
+}
+
+/** What is known of a schema, without what is for readers of the API's description: a model takes examples for facts. */
+const OF_SCHEMA = {
+  get(schema: z.core.$ZodType) {
+    const { id: _id, param: _param, examples: _examples, ...rest } = z.globalRegistry.get(schema) ?? {};
+    return rest;
+  },
+} as typeof z.globalRegistry;
+
+/**
+ * What a call of a tool asks its route.
+ * @throws where arguments are missing, unknown, or said twice. Their values are for the route to judge
+ */
+export function askedOf(tool: Tool, contract: Contract, sent: Record<string, unknown>): Asked {
+  const { id, takes, also = {}, only = {}, whole, standard, fixed } = tool;
+  const { [id ?? '']: resource, ...rest } = Object.assign(Object.create(null), sent) as Record<string, unknown>;
+  const problems: FieldProblem[] = [];
+  if (id && (typeof resource !== 'string' || resource === '')) problems.push({ field: id, message: 'must be an id' });
+
+  const given: Record<string, unknown> = Object.create(null);
+  for (const [name, value] of Object.entries(rest)) {
+    const meant = Object.hasOwn(also, name) ? (also[name] as string) : name;
+    if (!takes.includes(meant) && name !== whole) {
+      problems.push({ field: shorten(name, LONGEST_NAME).toWellFormed(), message: 'is no argument of this tool' });
+    } else if (meant in given) problems.push({ field: name, message: `is the same as ${meant}: send one of them` });
+    else given[meant] = value;
+  }
+  if (whole && whole in given && Object.keys(given).length > 1) {
+    problems.push({ field: whole, message: 'holds all the other arguments: send none of them beside it' });
+  }
+  for (const [name, values] of Object.entries(only)) {
+    if (name in given && !values.includes(given[name] as string)) {
+      problems.push({ field: name, message: `must be one of ${values.join(', ')}` });
+    }
+  }
+  const illFormed = illFormedPath(sent);
+  if (illFormed) problems.push({ field: illFormed.join('.').toWellFormed(), message: 'must be Unicode text' });
+  if (problems.length > 0) throw invalid(problems.slice(0, MOST_PROBLEMS));
+
+  const [parameter] = parametersOf(contract.path);
+  return {
+    params: parameter && typeof resource === 'string' ? { [parameter]: resource } : {},
+    query: contract.method === 'get' ? queryFrom({ ...standard, ...given, ...fixed }) : {},
+    body: whole && whole in given ? given[whole] : { ...given },
+  };
+}
+
+const LONGEST_NAME = 80;
+const MOST_PROBLEMS = 20;
+
+/** Arguments as the query of an address would hold them: texts, and the parameters of a deep object one by one. */
+const queryFrom = (given: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(given)
+      .filter(([, value]) => value !== undefined && value !== null)
+      .map(([name, value]) => [name, name === 'filter' ? deepParameters(value) : textOf(value)]),
+  );
+
+/** Numbers and booleans as an address writes them; what else is not text stays, for the schema to refuse. */
+const textOf = (value: unknown): unknown =>
+  typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;

@@ -1,0 +1,52 @@
+import type { Context, PrincipalContext } from '../context.ts';
+import { Failure } from '../kernel/failure.ts';
+import { idsOf, resourceParameters } from './audit.ts';
+import type { Asked, Route } from './endpoint.ts';
+import { authorize, type RequestFacts } from './guard.ts';
+import { invalidBody } from './json-body.ts';
+import { queryOf, refuseProblems } from './query.ts';
+import { wordingOf } from './surface.ts';
+
+/** What is known of the request that another route is performed in. */
+interface Within {
+  context: Context;
+  facts: RequestFacts;
+}
+
+/** See `Perform` in `endpoint.ts`. */
+export async function perform(within: Within, request: Request, route: Route, ask: () => Asked): Promise<unknown> {
+  const { surface, endpoint } = route;
+  const { contract } = endpoint;
+  const { facts } = within;
+  facts.performed = { contract, status: contract.returns.status };
+  try {
+    const asked = ask();
+    facts.resourceIds = resourceParameters(contract.path).flatMap((name) => idsOf(asked.params[name]));
+    return await performed(within, request, route, asked);
+  } catch (error) {
+    facts.performed.status = error instanceof Failure ? wordingOf(surface, error).status : 500;
+    throw error;
+  }
+}
+
+/** The steps of `mount`, without those that the request has behind it. */
+async function performed(
+  { context, facts }: Within,
+  request: Request,
+  { endpoint: { contract, handle } }: Route,
+  { params, query, body }: Asked,
+): Promise<unknown> {
+  await authorize(contract, context as PrincipalContext, (name) => params[name]);
+  const parsedQuery = queryOf(contract).safeParse(query);
+  refuseProblems(parsedQuery);
+  const parsedBody = await contract.body?.safeParseAsync(body);
+  if (parsedBody?.error) throw invalidBody(parsedBody.error);
+  return handle({
+    ctx: context,
+    params,
+    query: contract.query && parsedQuery.data,
+    body: parsedBody?.data,
+    request,
+    perform: (route: Route, ask: () => Asked) => perform({ context, facts }, request, route, ask),
+  });
+}

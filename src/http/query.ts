@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { type FieldProblem, invalid } from '../kernel/failure.ts';
+import { shorten } from '../kernel/text.ts';
+import { gatherDeepObjects } from './deep-object.ts';
+import type { Contract } from './endpoint.ts';
+
+/** The schema of a route's query. Parameters that the route does not know are refused, unless it says otherwise. */
+export function queryOf({ query: known = z.object({}), openQuery }: Contract): z.ZodType {
+  return z.preprocess(gatherDeepObjects(known), openQuery ? known : closed(known));
+}
+
+/** A query that refuses parameters which it does not know, unless it says itself what becomes of those. */
+const closed = (query: z.ZodType): z.ZodType =>
+  query instanceof z.ZodObject && query.def.catchall === undefined ? query.strict() : query;
+
+interface Issue {
+  path: PropertyKey[];
+  message: string;
+  /** What the schema does not know, of an issue of that kind. */
+  keys?: string[];
+}
+
+/** @throws what is wrong with a query, where something is */
+export function refuseProblems(result: { success: boolean; error?: { issues: readonly Issue[] } }): void {
+  if (result.success) return;
+  throw invalid(result.error?.issues.flatMap(problemsOf) ?? []);
+}
+
+/** The most parameters that an answer says are unknown, and the most characters of their names. */
+const UNKNOWN = { names: 20, characters: 80 };
+
+const problemsOf = ({ path, message, keys }: Issue): FieldProblem[] =>
+  keys
+    ? keys
+        .slice(0, UNKNOWN.names)
+        .map((key) => ({ field: shorten(key, UNKNOWN.characters), message: 'is no parameter of this route' }))
+    : [{ field: path.join('.'), message }];

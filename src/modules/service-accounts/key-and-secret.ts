@@ -1,0 +1,40 @@
+import { invalidToken } from '../../access/failures.ts';
+import { recordLastUse } from '../../access/last-uses.ts';
+import type { Authenticate } from '../../context.ts';
+import { sameSecret, sha256Hex } from '../../platform/secrets.ts';
+import type { KeyMaterial } from './keys.ts';
+import { credentialOf, type KeyProof, knownOf } from './known-key.ts';
+import { verificationKey } from './signing-keys.ts';
+import { readKeyAndAccess } from './store.ts';
+
+const KEY_AND_SECRET = /^Bearer +(sa_[^\s:]{1,200}):(\S{1,200})$/i;
+
+/**
+ * Authenticates an API key that is sent with its secret, `Bearer sa_…:SECRET`, for clients that can hold a fixed header and
+ * cannot sign; whatever else is sent, by `otherwise`. Whose a key is can only the control database tell, or an isolate that
+ * has asked it before.
+ */
+export const authenticateKeyOr =
+  (otherwise: Authenticate): Authenticate =>
+  async (ctx, request) => {
+    const [, accessKey, secret] = KEY_AND_SECRET.exec(request.header('authorization') ?? '') ?? [];
+    if (accessKey === undefined || secret === undefined) return otherwise(ctx, request);
+
+    const isSecretOf = async (material: KeyMaterial): Promise<boolean> => {
+      // A key whose master secret is gone opens nothing any more, here as where it signs.
+      const isUsable = (await verificationKey(ctx.config.KEY_DERIVATION_SECRETS, material)) !== undefined;
+      return (await sameSecret(await sha256Hex(secret), material.secretDigest)) && isUsable;
+    };
+    return {
+      credential: credentialOf(accessKey),
+      claims: null,
+      fits: ({ proof }) => isSecretOf((proof as KeyProof).material),
+      async read() {
+        const { key, access } = await readKeyAndAccess(ctx.db, accessKey, ctx.now());
+        const material = key && { ...key, accessKey };
+        if (!key || !material || !(await isSecretOf(material))) throw invalidToken();
+        return knownOf(key, material, access);
+      },
+      recordUse: ({ proof }) => recordLastUse(ctx, (proof as KeyProof).lastUse),
+    };
+  };

@@ -1,0 +1,26 @@
+import { aTable, column } from '../../managed-tables/support.ts';
+import { aProvisionedCompany } from '../../support/worlds.ts';
+import { walk } from '../walk.ts';
+
+walk(
+  ['Model Context Protocol'],
+  'mcp',
+  async () => {
+    const company = await aProvisionedCompany({ slug: 'acme' });
+    await aTable(company.as, 'orders', [column('total', 'decimal'), column('city')]);
+    return { company };
+  },
+  [
+    { route: 'GET /.well-known/oauth-protected-resource' },
+    { route: 'GET /.well-known/oauth-protected-resource/mcp' },
+    {
+      route: 'POST /mcp',
+      json: () => ({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'list_tables', arguments: { search: 'orders' } },
+      }),
+    },
+  ],
+);

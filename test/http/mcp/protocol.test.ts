@@ -1,0 +1,280 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
+import { BASE_URL, call } from '../../support/api.ts';
+import { recordsOf } from '../../support/log.ts';
+import { allow, aRobotThat, must, type Robot, signed } from '../../support/signed.ts';
+import { aProvisionedCompany, type Company } from '../../support/worlds.ts';
+import { type Agent, agent, failureIn } from './support.ts';
+
+let company: Company;
+let owner: Agent;
+
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  owner = agent(`Bearer ${company.token}`);
+});
+
+const hello = (protocolVersion: unknown) => ({
+  protocolVersion,
+  capabilities: {},
+  clientInfo: { name: 'test', version: '1' },
+});
+
+describe('POST /mcp', () => {
+  it("serves the SDK's own client", async () => {
+    const client = new Client({ name: 'test', version: '1' });
+    const methods: string[] = [];
+    const transport = new StreamableHTTPClientTransport(new URL(`${BASE_URL}/mcp`), {
+      requestInit: { headers: { Authorization: `Bearer ${company.token}` } },
+      async fetch(url, { method = 'GET', headers, body } = {}) {
+        methods.push(method);
+        const sent = Object.fromEntries(new Headers(headers as HeadersInit));
+        const answer = await call(method, new URL(url).pathname, { headers: sent, body: body as BodyInit });
+        const { status } = answer;
+        const bytes = status === 202 ? null : JSON.stringify(answer.body);
+        return new Response(bytes, { status, headers: answer.headers });
+      },
+    });
+    await client.connect(transport as never);
+    expect(client.getServerVersion()).toMatchObject({ name: 'data-console' });
+    expect(client.getInstructions()).toMatch(/nothing can be changed/);
+    expect((await client.listTools()).tools.length).toBeGreaterThan(5);
+    const result = await client.callTool({ name: 'list_tables', arguments: {} });
+    expect(result.structuredContent).toMatchObject({ cut: false, data: { total: 0 } });
+    await client.ping();
+    await client.close();
+    // It asks for a stream once, is told that there is none (405), and goes on without.
+    expect(methods.filter((method) => method === 'GET')).toHaveLength(1);
+  });
+
+  it.each([
+    ['2025-11-25', '2025-11-25'],
+    ['2025-06-18', '2025-06-18'],
+    ['2024-11-05', '2025-11-25'],
+    ['one of tomorrow', '2025-11-25'],
+  ])('agrees on a version it speaks: %s → %s', async (asked, agreed) => {
+    const { status, body } = await owner.ask('initialize', hello(asked));
+    expect([status, body.result.protocolVersion]).toEqual([200, agreed]);
+    expect(body.result.capabilities).toEqual({ tools: {} });
+  });
+
+  it.each(['2025-03-26', '1999-01-01', ''])('refuses requests in another version: %j', async (version) => {
+    const { status, body } = await owner.ask('tools/list', {}, { 'mcp-protocol-version': version });
+    expect([status, body.error.message]).toEqual([400, 'Mcp-Protocol-Version must be 2025-11-25 or 2025-06-18.']);
+  });
+
+  it('takes a notification with 202 and no body', async () => {
+    const { status, body } = await owner.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    expect([status, body]).toEqual([202, '']);
+  });
+
+  it.each([
+    ['a batch', [{ jsonrpc: '2.0', id: 1, method: 'ping' }], -32600],
+    ['what is no message', { hello: 'there' }, -32700],
+    ['a message without a version', { id: 1, method: 'ping' }, -32700],
+    ['a text', 'ping', -32700],
+  ])('refuses %s', async (_what, message, code) => {
+    const { status, body } = await owner.send(message);
+    expect([status, body.error.code]).toEqual([400, code]);
+  });
+
+  it.each([{}, [], null])('refuses what holds nothing as a body of a wrong form: %j', async (message) => {
+    const { status, body } = await owner.send(message);
+    expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
+  });
+
+  it('tells an unknown method and an unknown tool as the protocol does', async () => {
+    expect((await owner.ask('resources/list')).body.error.code).toBe(-32601);
+    expect((await owner.tool('drop_table')).body.error).toMatchObject({ code: -32602 });
+    expect((await owner.tool('x'.repeat(10_000))).body.error.message.length).toBeLessThan(200);
+    expect((await owner.tool({ name: 1 })).body.error.code).toBe(-32602);
+    expect((await owner.tool('list_tables', 'x')).body.error.code).toBe(-32602);
+    expect((await owner.ask('initialize', {})).body.error.code).toBe(-32602);
+    for (const name of ['constructor', '__proto__', 'toString'])
+      expect((await owner.tool(name)).body.error.code).toBe(-32602);
+  });
+
+  it('refuses what is no JSON, or too much of it, as every route does', async () => {
+    const headers = { authorization: `Bearer ${company.token}`, 'content-type': 'application/json' };
+    expect((await call('POST', '/mcp', { headers, body: '{' })).status).toBe(400);
+    expect((await call('POST', '/mcp', { headers, body: 'x'.repeat(1_100_000) })).status).toBe(413);
+    expect((await call('POST', '/mcp?session=1', { headers, body: '{}' })).status).toBe(422);
+    for (const method of ['GET', 'DELETE', 'PUT']) {
+      const refused = await call(method, '/mcp', { headers });
+      expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'POST']);
+    }
+  });
+
+  it('answers arguments of almost a megabyte in little time and space', async () => {
+    const text = 'a'.repeat(1_000_000);
+    const answer = await owner.tool('list_tables', { search: text, [text.slice(0, 20_000)]: 1 });
+    expect(failureIn(answer).error).toBe('VALIDATION_ERROR');
+    expect(answer.text.length).toBeLessThan(1000);
+    const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`a${index}`, 1]));
+    expect(failureIn(await owner.tool('list_tables', many)).details.length).toBeLessThanOrEqual(20);
+    expect((await owner.tool('query_rows', { table_id: text })).isError).toBe(true);
+    const filter = { a: { in: Array.from({ length: 100_000 }, () => 'x') } };
+    expect((await owner.tool('query_rows', { table_id: 'f'.repeat(24), filter })).isError).toBe(true);
+  });
+
+  it('knows no sessions: an id of somebody else’s opens nothing', async () => {
+    const other = await aProvisionedCompany();
+    const stranger = agent(`Bearer ${other.token}`);
+    const first = await owner.ask('initialize', hello('2025-11-25'));
+    expect(first.headers.get('mcp-session-id')).toBeNull();
+    await aTable(company.as, 'of_the_owner', [column('name')]);
+    const { body } = await stranger.ask(
+      'tools/call',
+      { name: 'list_tables', arguments: {} },
+      { 'mcp-session-id': 'a-session-of-the-owner' },
+    );
+    expect(body.result.structuredContent.data).toMatchObject({ total: 0, records: [] });
+  });
+});
+
+describe('the result of a tool', () => {
+  const bytes = (value: unknown) =>
+    new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value)).length;
+
+  it('has at most 102,400 bytes of text and of structured content, and says where it was cut', async () => {
+    const id = await aTable(company.as, 'long', [column('name'), column('more')]);
+    const rows = Array.from({ length: 900 }, (_, index) => ({ name: `é${index}`.padEnd(100, 'é'), more: 'x' }));
+    await must(tableRoutes(company.as, id).insert(rows));
+    const { body, text, data } = await owner.tool('query_rows', { table_id: id, per_page: 900 });
+    const { structuredContent } = body.result;
+    expect([structuredContent.cut, structuredContent.note]).toEqual([true, expect.stringMatching(/^CUT: .*each list/)]);
+    expect(text).toContain(structuredContent.note);
+    for (const size of [bytes(text), bytes(structuredContent)]) {
+      expect(size).toBeLessThanOrEqual(102_400);
+      expect(size).toBeGreaterThan(95_000);
+    }
+    expect(data.total).toBe(900);
+    expect(data.records.length).toBeLessThan(900);
+    expect(data.records[0].name).toBe(rows[0]?.name);
+  });
+
+  it('keeps all rows where cutting long texts is enough', async () => {
+    const id = await aTable(company.as, 'texts', [column('name')]);
+    await must(tableRoutes(company.as, id).insert([{ name: '😀'.repeat(100_000) }, { name: 'short' }]));
+    const { data, body } = await owner.tool('query_rows', { table_id: id });
+    expect(data.records.map(({ name }: { name: string }) => name)).toEqual([`${'😀'.repeat(1000)}…`, 'short']);
+    expect(body.result.structuredContent.cut).toBe(true);
+  });
+
+  it('is not said to be cut where it is whole', async () => {
+    const { text, body } = await owner.tool('list_dashboards');
+    expect([text.includes('CUT'), body.result.structuredContent.cut]).toEqual([false, false]);
+  });
+});
+
+describe('who calls', () => {
+  let robot: Robot;
+  beforeAll(async () => {
+    robot = await aRobotThat(company, allow('managed-tables:list'));
+  });
+  const withKey = ({ key }: Robot, secret = key.secret_key) => agent(`Bearer ${key.access_key}:${secret}`);
+
+  it('may be a service account with its key and secret, until the key is revoked', async () => {
+    const mine = await aRobotThat(company, allow('managed-tables:list'));
+    for (let times = 0; times < 3; times += 1) expect((await withKey(mine).tool('list_tables')).isError).toBe(false);
+    expect(failureIn(await withKey(mine).tool('list_dashboards')).error).toBe('FORBIDDEN');
+    await must(signed(company.apiKey).delete(`/service-accounts/${mine.id}/keys/${mine.keyId}`));
+    expect((await withKey(mine).tool('list_tables')).status).toBe(401);
+  });
+
+  it('is refused alike with a wrong secret, an unknown key and no credential, and told where to read on', async () => {
+    const known = await withKey(robot).tool('list_tables');
+    expect(known.status).toBe(200);
+    const { access_key, secret_key } = robot.key;
+    for (const credential of [
+      `Bearer ${access_key}:${secret_key.slice(0, -1)}`,
+      `Bearer ${access_key}:${secret_key}x`,
+      `Bearer ${access_key}:`,
+      `Bearer ${access_key}`,
+      `Bearer sa_acme_nobody_${'a'.repeat(20)}:${secret_key}`,
+      `Basic ${access_key}:${secret_key}`,
+      'Bearer x',
+      '',
+    ]) {
+      const { status, headers, body } = await agent(credential).tool('list_tables');
+      expect([credential, status, body]).toEqual([
+        credential,
+        401,
+        { error: 'UNAUTHORIZED', message: 'The token is missing, invalid or expired.' },
+      ]);
+      expect(headers.get('www-authenticate')).toBe(
+        `Bearer resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource/mcp"`,
+      );
+    }
+  });
+
+  it('opens no other route with a key and its secret', async () => {
+    const headers = { authorization: `Bearer ${robot.key.access_key}:${robot.key.secret_key}` };
+    for (const path of ['/v1/managed-tables', '/v1/auth/me', '/users', '/api/v1/domain-knowledge/concepts'])
+      expect((await call('GET', path, { headers })).status).toBe(401);
+  });
+
+  it('is limited and recorded once a call, by the action and the resource of the tool', async () => {
+    const id = await aTable(company.as, 'recorded', [column('name')]);
+    const answer = await owner.tool('describe_table', { table_id: id });
+    const record = await recordOf(answer.headers);
+    expect(record).toMatchObject({
+      principalType: 'user',
+      principalId: company.owner.id,
+      method: 'POST',
+      route: '/mcp',
+      action: 'managed-tables:list',
+      resourceId: id,
+      status: 200,
+    });
+    const refused = await withKey(robot).tool('query_rows', { table_id: id });
+    expect(await recordOf(refused.headers)).toMatchObject({
+      principalType: 'service_account',
+      principalId: robot.id,
+      credential: robot.keyId,
+      action: 'managed-tables:data-read',
+      resourceId: id,
+      status: 403,
+    });
+    const wrong = await owner.tool('query_rows', { tabel: 1 });
+    expect(await recordOf(wrong.headers)).toMatchObject({ action: 'managed-tables:data-read', status: 422 });
+    const remaining = async () => Number((await owner.tool('list_tables')).headers.get('x-ratelimit-remaining'));
+    const first = await remaining();
+    expect(await remaining()).toBe(first - 1);
+  });
+
+  it('is refused with 429 over a limit', async () => {
+    const answer = await call('POST', '/mcp', {
+      headers: { authorization: `Bearer ${company.token}` },
+      json: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+      env: { RATE_LIMIT_PRINCIPAL_PER_MINUTE: '1' },
+    });
+    expect(answer.status).toBe(429);
+  });
+
+  const recordOf = (headers: Headers) =>
+    vi.waitFor(
+      async () => {
+        const values = { correlationId: headers.get('x-correlation-id') as string };
+        const [record, ...more] = await recordsOf('audit', company.id, { values });
+        expect([record === undefined, more]).toEqual([false, []]);
+        return record;
+      },
+      { timeout: 15_000, interval: 50 },
+    );
+});
+
+describe('GET /.well-known/oauth-protected-resource', () => {
+  it.each(['', '/mcp'])('tells the resource, and no authorization server: %j', async (of) => {
+    const { status, headers, body } = await call('GET', `/.well-known/oauth-protected-resource${of}?any=1`);
+    expect([status, headers.get('content-type')]).toEqual([200, expect.stringMatching(/^application\/json/)]);
+    expect(body).toEqual({
+      resource: `${BASE_URL}/mcp`,
+      resource_name: 'Data Console',
+      resource_documentation: `${BASE_URL}/docs`,
+      bearer_methods_supported: ['header'],
+    });
+  });
+});

@@ -1,0 +1,41 @@
+import { call } from '../../support/api.ts';
+
+/** What JSON-RPC answers to a call of a tool. */
+export interface ToolAnswer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
+  body: any;
+  /** Of a result: its text, and its data. */
+  text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into data of every shape.
+  data: any;
+  isError: boolean;
+}
+
+export const VERSION = '2025-11-25';
+
+/** Sends messages to `/mcp` with a credential, `Bearer …`. */
+export function agent(credential: string) {
+  const send = (json: unknown, headers: Record<string, string> = {}) =>
+    call('POST', '/mcp', {
+      headers: { authorization: credential, accept: 'application/json, text/event-stream', ...headers },
+      json,
+    });
+  const ask = (method: string, params: unknown = {}, headers: Record<string, string> = {}) =>
+    send({ jsonrpc: '2.0', id: 7, method, params }, headers);
+  const tool = async (name: unknown, sent?: unknown): Promise<ToolAnswer> => {
+    const { status, headers, body } = await ask('tools/call', { name, arguments: sent });
+    const { content = [], structuredContent, isError = false } = Object(body.result);
+    return { status, headers, body, text: content[0]?.text ?? '', data: structuredContent?.data, isError };
+  };
+  return { send, ask, tool };
+}
+
+export type Agent = ReturnType<typeof agent>;
+
+/** The failure that a result tells, in the words of the API. */
+export const failureIn = ({ text, isError }: ToolAnswer): { error: string; details: { field: string }[] } => {
+  if (!isError) throw new Error(`No failure: ${text}`);
+  return JSON.parse(text);
+};
