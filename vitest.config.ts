@@ -104,6 +104,7 @@ export default defineConfig({
                 RATE_LIMIT_PRINCIPAL_PER_MINUTE: '1000000',
                 RATE_LIMIT_IP_PER_SECOND: '1000000',
                 RATE_LIMIT_TOKEN_PER_MINUTE: '1000000',
+                RATE_LIMIT_QUESTIONS_PER_MINUTE: '1000000',
               },
             },
           })),

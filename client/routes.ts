@@ -355,6 +355,12 @@ export interface Routes {
   "PATCH /api/v1/domain-knowledge/verified-questions/{id}": { params: { "id": string }; body: VerifiedQuestionChanges; answer: VerifiedQuestion };
   /** Archive a verified question */
   "DELETE /api/v1/domain-knowledge/verified-questions/{id}": { params: { "id": string }; answer: undefined };
+  /** Ask a question */
+  "POST /api/v1/domain-knowledge/ask": { body: NewQuestion; answer: Answer };
+  /** List asked questions */
+  "GET /api/v1/domain-knowledge/questions": { query?: { "page"?: string | number; "per_page"?: string | number; "kind"?: "answer" | "clarification" | "refusal" | "failed" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<AskedQuestion> } };
+  /** Accept an asked question */
+  "POST /api/v1/domain-knowledge/questions/{id}/accept": { params: { "id": string }; answer: VerifiedQuestion };
   /** List ontology nodes */
   "GET /api/v1/domain-knowledge/ontology/nodes": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number; "status"?: "draft" | "active" | "archived"; "node_type"?: "class" | "role" | "event" | "object" | "state" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<OntologyNode> } };
   /** Create an ontology node */
@@ -581,6 +587,8 @@ export type NewVerifiedQuestion = { "question": string; "query": MetricQuery };
 
 export type VerifiedQuestionChanges = { "question"?: string; "query"?: MetricQuery; "status"?: "verified" | "archived" };
 
+export type NewQuestion = { "question": string; "execute"?: boolean };
+
 export type NewOntologyNode = { "name": string; "description": string; "node_type"?: "class" | "role" | "event" | "object" | "state"; "parent_node_id"?: string | null; "aliases"?: Array<string>; "attributes"?: Array<string>; "constraints"?: Array<string>; "source_concepts"?: Array<string>; "mapped_semantic_entities"?: Array<string>; "mapped_catalog_assets"?: Array<string>; "status"?: "draft" | "active" };
 
 export type OntologyNodeChanges = { "name"?: string; "description"?: string; "node_type"?: "class" | "role" | "event" | "object" | "state"; "parent_node_id"?: string | null; "aliases"?: Array<string>; "attributes"?: Array<string>; "constraints"?: Array<string>; "source_concepts"?: Array<string>; "mapped_semantic_entities"?: Array<string>; "mapped_catalog_assets"?: Array<string>; "status"?: "draft" | "active" | "archived" };
@@ -710,6 +718,10 @@ export type KnowledgeValidationError = { "field": string; "code": "malformed" | 
 export type MetricResult = { "columns": Array<{ "name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime" }>; "rows": Array<Array<string | number | boolean | null>>; "row_count": number; "truncated": boolean; "sql": string; "used": Array<{ "id": string; "kind": "metric" | "dimension"; "name": string }> };
 
 export type VerifiedQuestion = { "_id": string; "company_id": string; "question": string; "query": MetricQueryOutput; "status": "verified" | "stale" | "archived"; "stale_reason": string | null; "verified_by": string; "verified_at": string; "last_checked_at": string; "created_at": string; "updated_at": string };
+
+export type Answer = { "question_id": string; "kind": "answer" | "clarification" | "refusal"; "query": MetricQueryOutput | null; "result": MetricResult | null; "used": Array<{ "id": string; "kind": "metric" | "dimension"; "name": string }>; "verified_question_id": string | null; "explanation": string; "alternatives": Array<{ "kind": "query" | "metric" | "dimension" | "verified_question"; "id": string | null; "name": string; "query": MetricQueryOutput | null }> };
+
+export type AskedQuestion = { "_id": string; "question": string; "kind": "answer" | "clarification" | "refusal" | "failed"; "query": MetricQueryOutput | null; "explanation": string; "verified_question_id": string | null; "accepted_as": string | null; "asked_by": string; "asked_at": string; "model": string | null; "usage": { "requests": number; "prompt_tokens": number; "completion_tokens": number } };
 
 export type OntologyNode = { "name": string; "description": string; "node_type": "class" | "role" | "event" | "object" | "state"; "parent_node_id": string | null; "aliases": Array<string>; "attributes": Array<string>; "constraints": Array<string>; "source_concepts": Array<string>; "mapped_semantic_entities": Array<string>; "mapped_catalog_assets": Array<string>; "_id": string; "company_id": string; "status": "draft" | "active" | "archived"; "version": number; "suggestion_id": string | null; "created_by_user_id": string; "updated_by_user_id": string; "created_at": string; "updated_at": string };
 

@@ -38,6 +38,7 @@ import { groupMemberEndpoints } from './modules/groups/routes.members.organizati
 import { userGroupEndpoints } from './modules/groups/routes.of-users.console.ts';
 import { organizationGroupEndpoints } from './modules/groups/routes.organization.ts';
 import { invitationEndpoints } from './modules/invitations/routes.console.ts';
+import { askEndpoints } from './modules/knowledge/ask/routes.console.ts';
 import { businessDomainEndpoints } from './modules/knowledge/business-domains/routes.console.ts';
 import { conceptEndpoints } from './modules/knowledge/concepts/routes.console.ts';
 import { generationEndpoints } from './modules/knowledge/generation/routes.console.ts';
@@ -144,6 +145,7 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...semanticEndpoints,
       ...metricEndpoints,
       ...questionEndpoints,
+      ...askEndpoints,
       ...ontologyNodeEndpoints,
       ...ontologyRelationEndpoints,
       ...suggestionEndpoints,

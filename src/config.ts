@@ -119,6 +119,8 @@ const variables = z
     RATE_LIMIT_PRINCIPAL_PER_MINUTE: limit(100),
     RATE_LIMIT_IP_PER_SECOND: limit(10),
     RATE_LIMIT_TOKEN_PER_MINUTE: limit(600),
+    /** Questions of one principal that a model is asked. */
+    RATE_LIMIT_QUESTIONS_PER_MINUTE: limit(60),
     /** Days that audit records and share events stay in their company's log; then they move to R2, below `log/`. */
     AUDIT_RETENTION_DAYS: limit(STANDARD_RETENTION_DAYS),
     /** Lets identity providers be on this machine, by plain http too, and under names kept for examples: for development. */

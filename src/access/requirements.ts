@@ -29,6 +29,10 @@ export function requireActionOn(actor: Principal, action: Action, resource: stri
   throw accessDenied(action, resource);
 }
 
+/** Whether an action is allowed on a resource, where a refusal is not the end of the request. */
+export const isAllowed = (actor: Principal, action: Action, resourceId: string): boolean =>
+  decide(actor.access, action, resourceArn(action, actor.companyId, resourceId)).allowed;
+
 /** Refuses those to whom nothing at all allows any of the actions, before anything is told of the request itself. */
 export function requireAnyOf(actor: Principal, actions: readonly Action[]): void {
   if (actor.access.isOwner) return;

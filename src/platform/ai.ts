@@ -26,6 +26,10 @@ export interface Question<T> {
   shape: z.ZodType;
   /** Reads an answer, which may hold anything. An answer for which it throws is invalid. */
   read(answer: unknown): T;
+  /** How often it is asked at most; three times when not said. */
+  attempts?: number;
+  /** An answer that is invalid is not asked for again. */
+  takesInvalid?: true;
 }
 
 /** What a question used, all attempts together. */
@@ -65,7 +69,8 @@ export async function askModel<T>(settings: AiSettings, question: Question<T>, u
       return await askOnce(settings, question, usage);
     } catch (error) {
       const failure = failureOf(error);
-      if (attempt === MAX_ATTEMPTS || aiRefused.matches(failure)) throw failure;
+      const isTaken = question.takesInvalid === true && aiInvalidOutput.matches(failure);
+      if (attempt === (question.attempts ?? MAX_ATTEMPTS) || isTaken || aiRefused.matches(failure)) throw failure;
       const pause = Math.max(settings.backoffMs * 4 ** (attempt - 1), Math.min(retryAfterMs(error), MAX_PAUSE_MS));
       await new Promise((resolve) => setTimeout(resolve, pause));
     }

@@ -130,4 +130,4 @@ function searchIn(texts: string[], placeholder: string): string {
 const holds = (text: string, part: string): string => `position(${inAnyCase(part)} IN ${inAnyCase(text)}) > 0`;
 
 /** By Unicode's rules, whatever the database's own collation: ß is SS, and both small sigmas are one. */
-const inAnyCase = (text: string): string => `casefold(${text} COLLATE "pg_unicode_fast")`;
+export const inAnyCase = (text: string): string => `casefold(${text} COLLATE "pg_unicode_fast")`;

@@ -91,7 +91,6 @@ const RESOURCES: Step[] = [
       query: { metrics: ['Sold'], dimensions: ['City'] },
     }),
     keep: id('question'),
-    stranger: 422,
   },
   { route: `GET ${PREFIX}/verified-questions` },
   { route: `GET ${PREFIX}/verified-questions/{id}`, params: { id: 'question' } },
@@ -100,6 +99,28 @@ const RESOURCES: Step[] = [
     params: { id: 'question' },
     json: () => ({ question: 'What did we sell in each city?' }),
   },
+  {
+    route: `POST ${PREFIX}/ask`,
+    before: says({
+      answer: {
+        kind: 'answer',
+        query: {
+          metrics: ['Sold'],
+          dimensions: ['City'],
+          filters: [],
+          time_grain: null,
+          order_by: [{ by: 'Sold', descending: true }],
+          limit: 1,
+        },
+        alternatives: [],
+      },
+    }),
+    env,
+    json: () => ({ question: 'Which city bought the most?' }),
+    keep: (body: { question_id: string }) => ({ asked: body.question_id }),
+  },
+  { route: `GET ${PREFIX}/questions` },
+  { route: `POST ${PREFIX}/questions/{id}/accept`, params: { id: 'asked' } },
   ...resource(
     '/ontology/nodes',
     'node',

@@ -12,11 +12,13 @@ const METRICS = ['test/knowledge/metrics/query.console.test.ts'];
 export const KNOWLEDGE = [
   ...guardsOf('src/modules/knowledge/metrics/service.ts', METRICS, [
     {
-      in: 'queryMetrics',
+      in: 'runMetrics',
       text: 'if (!(await areUnchanged(ctx, compiled.tables))) return undefined;',
       without: '',
       title: 'took the name of another',
     },
+  ]),
+  ...guardsOf('src/modules/knowledge/metrics/prepare.ts', METRICS, [
     {
       in: 'requireTables',
       text: "requireAction(actor, 'managed-tables:data-read', id);",

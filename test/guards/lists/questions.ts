@@ -2,6 +2,8 @@ import { guardsOf } from '../guard.ts';
 
 const VERIFIED = ['test/knowledge/questions/verified.console.test.ts'];
 const RECHECKS = ['test/knowledge/questions/rechecks.test.ts'];
+const ASKED = ['test/knowledge/ask/asked.console.test.ts'];
+const ASK = ['test/knowledge/ask/ask.console.test.ts'];
 const OUTBOX = ['test/outbox/outbox.test.ts'];
 
 /** Verified questions, and the messages that have them checked again. */
@@ -28,6 +30,29 @@ export const QUESTIONS = [
       tests: RECHECKS,
       title: 'changed or archived meanwhile',
     },
+  ]),
+  ...guardsOf('src/modules/knowledge/ask/store.ts', ASKED, [
+    { in: 'insertAsked', text: ', isAllowed)', without: ', sql`true`)', title: 'limited by the minute' },
+    {
+      in: 'deleteOldest',
+      text: ', lte(asked.number, sql`${lastNumber(companyId)} - ${most}`)',
+      without: '',
+      title: 'last ten thousand',
+    },
+    { in: 'deleteBefore', text: '.where(lt(asked.askedAt, before))', without: '', title: 'after 90 days' },
+    { in: 'deleteBefore', text: 'inArray(', without: 'notInArray(', title: 'after 90 days' },
+    { in: 'markAccepted', text: ', sql`changes() > 0`', without: '', title: 'only if that was written' },
+  ]),
+  ...guardsOf('src/modules/knowledge/ask/answer.ts', ASK, [
+    {
+      in: 'validate',
+      text: "if (!mayRead(ctx, prepared.tables)) return { kind: 'refusal', why: 'not_readable' };",
+      without: '',
+      title: 'shows no values of tables',
+    },
+  ]),
+  ...guardsOf('src/modules/knowledge/metrics/dimension-values.ts', ASK, [
+    { in: 'sampleValues', text: ' && mayRead(ctx, sample.tables)', without: '', title: 'shows no values of tables' },
   ]),
   ...guardsOf('src/modules/outbox/store.ts', OUTBOX, [
     { in: 'insertRowAfterChange', text: 'sql`changes() > 0`', without: 'sql`true`', title: 'another comes first' },

@@ -23,7 +23,7 @@ const MAX_ITEMS = 200;
 type Kind = 'metric' | 'dimension';
 
 /** The items of a company that a query needs, by id and by name. */
-class Found {
+export class Found {
   readonly all = new Map<string, Item>();
   readonly #byKey = new Map<string, Item>();
 
@@ -57,7 +57,7 @@ export interface Resolved {
 }
 
 /** The items of one or several queries, with what they are compiled from. */
-interface Readings {
+export interface Readings {
   model: Model;
   found: Found;
   tables: Table[];

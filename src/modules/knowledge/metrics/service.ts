@@ -1,76 +1,33 @@
-import { requireAction } from '../../../access/requirements.ts';
-import type { CompanyContext, PrincipalContext } from '../../../context.ts';
+import type { PrincipalContext } from '../../../context.ts';
 import { retryOnConcurrentChange } from '../../../db/failures.ts';
-import { Failure } from '../../../kernel/failure.ts';
 import { queryFailed } from '../../../tenant-sql/failures.ts';
 import { runUserSql, STANDARD_LIMITS, type UserSqlResult } from '../../../tenant-sql/user-sql.ts';
 import { openReadonlyDatabase } from '../../managed-database/service.ts';
-import { type CompiledQuery, compileQuery, type MetricQuery } from './compile.ts';
+import type { CompiledQuery } from './compile.ts';
 import type { Table } from './expression.ts';
+import { type PreparedQuery, prepareMetrics, requireTables } from './prepare.ts';
 import type { AskedMetrics } from './query.ts';
-import { readAll, resolve, resolveIn } from './resolve.ts';
 import { readTables } from './tables.ts';
+
+export { checkValues, sampleValues } from './dimension-values.ts';
+export { mayRead, type PreparedQuery, prepareMetrics, problemsOfQueries, sentenceOf, withValues } from './prepare.ts';
 
 /** What a metric query was answered, and how. */
 export type MetricResult = UserSqlResult & Pick<CompiledQuery, 'used'> & { sql: string };
-
-/** A query that is compiled for the tables as they are. */
-export type PreparedQuery = CompiledQuery & { query: MetricQuery };
-
-/** @throws the failures of `compileFailures`; `invalid` naming the field */
-export async function prepareMetrics(ctx: CompanyContext, asked: AskedMetrics): Promise<PreparedQuery> {
-  const { model, query } = await resolve(ctx, asked);
-  return { ...compileQuery(model, query), query };
-}
-
-/** Compiles several queries, which are read together. @returns for each what is wrong with it, or null */
-export async function problemsOfQueries(
-  ctx: CompanyContext,
-  asked: readonly AskedMetrics[],
-): Promise<(string | null)[]> {
-  const problemOf = (work: () => unknown): string | null => {
-    try {
-      work();
-      return null;
-    } catch (error) {
-      if (error instanceof Failure && error.kind === 'invalid') return sentenceOf(error);
-      throw error;
-    }
-  };
-  let readings: Awaited<ReturnType<typeof readAll>>;
-  try {
-    readings = await readAll(ctx, asked);
-  } catch (error) {
-    return asked.map(() =>
-      problemOf(() => {
-        throw error;
-      }),
-    );
-  }
-  return asked.map((each) =>
-    problemOf(() => {
-      const { model, query } = resolveIn(readings, each);
-      compileQuery(model, query);
-    }),
-  );
-}
-
-/** What is wrong with a query, in one text. */
-export const sentenceOf = ({ message, detail: { problems } }: Failure): string =>
-  problems ? problems.map(({ field, message }) => `${field}: ${message}`).join('; ') : message;
-
-/** Refuses who may not read every table that a query reads. */
-export function requireTables({ actor }: PrincipalContext, tables: readonly Table[]): void {
-  for (const { id } of tables) requireAction(actor, 'managed-tables:data-read', id);
-}
 
 /**
  * Answers a metric query, for somebody who may read every table that it reads. It is compiled for the tables as they are,
  * and what was read of other ones, because a table was renamed meanwhile, is never answered.
  */
-export function queryMetrics(ctx: PrincipalContext, asked: AskedMetrics): Promise<MetricResult> {
+export const queryMetrics = async (ctx: PrincipalContext, asked: AskedMetrics): Promise<MetricResult> =>
+  runMetrics(ctx, asked, await prepareMetrics(ctx, asked));
+
+/** The same for a query that was just compiled. */
+export function runMetrics(ctx: PrincipalContext, asked: AskedMetrics, prepared: PreparedQuery): Promise<MetricResult> {
+  let present: PreparedQuery | undefined = prepared;
   return retryOnConcurrentChange(async () => {
-    const compiled = await prepareMetrics(ctx, asked);
+    const compiled = present ?? (await prepareMetrics(ctx, asked));
+    present = undefined;
     requireTables(ctx, compiled.tables);
     const outcome = await run(ctx, compiled, compiled.query.limit).catch((error: unknown) => {
       if (queryFailed.matches(error)) return error;

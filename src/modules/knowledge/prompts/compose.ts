@@ -1,5 +1,7 @@
+import ask from './ask.v1.txt';
 import conceptGeneration from './concept-generation.v1.txt';
 import dataRule from './data-rule.v1.txt';
+import dataRuleAsk from './data-rule-ask.v1.txt';
 import improveConcept from './improve-concept.v1.txt';
 import improveNode from './improve-node.v1.txt';
 import improveRelation from './improve-relation.v1.txt';
@@ -12,6 +14,8 @@ import promoteSemantic from './promote-semantic.v1.txt';
 interface Prompt {
   version: string;
   text: string;
+  /** What it says of the material, where that is not what proposals are told. */
+  rule?: string;
 }
 
 export const PROMPTS = {
@@ -23,6 +27,7 @@ export const PROMPTS = {
   improveRelation: { version: 'improve-relation.v1', text: improveRelation },
   promoteSemantic: { version: 'promote-semantic.v1', text: promoteSemantic },
   promoteOntology: { version: 'promote-ontology.v1', text: promoteOntology },
+  ask: { version: 'ask.v1', text: ask, rule: dataRuleAsk },
 } as const satisfies Record<string, Prompt>;
 
 /** A part of a prompt with text of others. */
@@ -36,13 +41,16 @@ export interface PromptSection {
  * A prompt with its sections. Each stands between tags with a random word that no text can know, so that no text can end
  * its section or pass for another.
  */
-export function compose({ text }: Prompt, sections: PromptSection[]): { system: string; user: string } {
+export function compose(
+  { text, rule = dataRule }: Prompt,
+  sections: PromptSection[],
+): { system: string; user: string } {
   const nonce = crypto.randomUUID().replaceAll('-', '');
   const data = sections
     .filter((section) => section.text !== '')
     .map((section) => `<data-${nonce} what="${section.title}">\n${section.text}\n</data-${nonce}>`);
   return {
-    system: `${text.trim()}\n\n${dataRule.trim().replaceAll('{{nonce}}', nonce)}`,
+    system: `${text.trim()}\n\n${rule.trim().replaceAll('{{nonce}}', nonce)}`,
     user: data.join('\n\n'),
   };
 }

@@ -1,6 +1,6 @@
 import { requireAction } from '../../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../../context.ts';
-import { commit } from '../../../db/client.ts';
+import { commit, type Statement } from '../../../db/client.ts';
 import { retryOnConcurrentChange } from '../../../db/failures.ts';
 import { invalid } from '../../../kernel/failure.ts';
 import type { AskedMetrics } from '../metrics/query.ts';
@@ -13,7 +13,7 @@ import { askedOf, storable } from './query.ts';
 import * as store from './store.ts';
 
 export { questionKey } from './key.ts';
-export { askedOf } from './query.ts';
+export { askedOf, storable } from './query.ts';
 export { hasQuestions, type QuestionRow } from './store.ts';
 
 /** What people say of a question. */
@@ -53,8 +53,15 @@ export async function hasAnyQuestion(ctx: CompanyContext): Promise<boolean> {
   return (await store.selectHasQuestions(ctx.db, ctx.actor.companyId)).length > 0;
 }
 
-/** Verifies a question: its query compiles, and somebody says that it answers it. */
-export async function createQuestion(ctx: PrincipalContext, input: QuestionInput): Promise<store.QuestionRow> {
+/**
+ * Verifies a question: its query compiles, and somebody says that it answers it.
+ * @param after a statement that follows the write
+ */
+export async function createQuestion(
+  ctx: PrincipalContext,
+  input: QuestionInput,
+  after?: (id: string) => Statement,
+): Promise<store.QuestionRow> {
   const columns = await verified(ctx, input);
   const row: store.QuestionRow = {
     ...columns,
@@ -64,7 +71,8 @@ export async function createQuestion(ctx: PrincipalContext, input: QuestionInput
     createdAt: columns.verifiedAt,
     updatedAt: columns.verifiedAt,
   };
-  const { inserted } = await commit(ctx.db, { inserted: store.insertQuestion(ctx.db, row) }, taken(row));
+  const insert = store.insertQuestion(ctx.db, row);
+  const { inserted } = await commit(ctx.db, { inserted: insert, after: after ? [after(row.id)] : [] }, taken(row));
   const [question] = inserted;
   if (!question) throw tooManyQuestions(store.MAX_QUESTIONS);
   return checkedAgain(ctx, question);

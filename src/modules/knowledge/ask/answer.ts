@@ -1,0 +1,141 @@
+import type { PrincipalContext } from '../../../context.ts';
+import { Failure } from '../../../kernel/failure.ts';
+import { cut } from '../../../kernel/text.ts';
+import { type AiSettings, type AiUsage, askModel } from '../../../platform/ai.ts';
+import { aiInvalidOutput, aiRefused, aiUnavailable } from '../../../platform/ai-failures.ts';
+import type { AskedMetrics } from '../metrics/query.ts';
+import {
+  checkValues,
+  mayRead,
+  type PreparedQuery,
+  prepareMetrics,
+  sentenceOf,
+  withValues,
+} from '../metrics/service.ts';
+import { compose, PROMPTS } from '../prompts/compose.ts';
+import { CHOICE_SHAPE, readChoice } from './choice.ts';
+import { providerFailed } from './failures.ts';
+import { type Offered, sectionsOf } from './material.ts';
+import { inWords } from './words.ts';
+
+/** A choice that does not validate is tried once more, with what is wrong. */
+const TRIES = 2;
+/** How often a provider is asked that is slow or fails: somebody waits. */
+const ATTEMPTS = 2;
+/** What is repeated of an answer that was wrong. */
+const MAX_REPEATED = 4000;
+const MAX_PROBLEMS = 2000;
+
+/** A query that validated, with the items' own names. */
+export interface ValidQuery {
+  asked: AskedMetrics;
+  prepared: PreparedQuery;
+  words: string;
+}
+
+/** What may be said to a question. */
+export type Verdict =
+  | ({ kind: 'answer' } & ValidQuery)
+  | { kind: 'clarification'; readings: ValidQuery[] }
+  | { kind: 'refusal'; why: 'nothing_fits' | 'not_readable' };
+
+type Judged = Verdict | { kind: 'invalid'; problems: string[] };
+
+/** Has the model choose a query, and checks what it chose. @throws providerFailed */
+export async function chooseQuery(
+  ctx: PrincipalContext,
+  settings: AiSettings,
+  { question, offered, usage }: { question: string; offered: Offered; usage: AiUsage },
+): Promise<Verdict> {
+  const sections = await sectionsOf(ctx, question, offered);
+  for (let tried = 1; ; tried += 1) {
+    const answer = await answerOf(settings, compose(PROMPTS.ask, sections), usage);
+    const judged = await judge(ctx, answer);
+    if (judged.kind !== 'invalid') return judged;
+    if (tried === TRIES) return { kind: 'refusal', why: 'nothing_fits' };
+    sections.push(
+      { title: 'your answer before', text: cut(JSON.stringify(answer) ?? '', MAX_REPEATED) },
+      { title: 'what is wrong with it', text: cut(judged.problems.join('\n'), MAX_PROBLEMS) },
+    );
+  }
+}
+
+/** What the model answers: JSON, or undefined for what is none. */
+async function answerOf(settings: AiSettings, prompt: ReturnType<typeof compose>, usage: AiUsage): Promise<unknown> {
+  try {
+    const { value } = await askModel(
+      settings,
+      {
+        name: 'metric_query',
+        ...prompt,
+        shape: CHOICE_SHAPE,
+        read: (answer) => answer,
+        attempts: ATTEMPTS,
+        takesInvalid: true,
+      },
+      usage,
+    );
+    return value;
+  } catch (error) {
+    if (aiInvalidOutput.matches(error)) return undefined;
+    if (aiUnavailable.matches(error) || aiRefused.matches(error)) throw providerFailed().because(error);
+    throw error;
+  }
+}
+
+async function judge(ctx: PrincipalContext, answer: unknown): Promise<Judged> {
+  const choice = readChoice(answer);
+  if ('problems' in choice) return { kind: 'invalid', problems: choice.problems };
+  switch (choice.kind) {
+    case 'refusal':
+      return { kind: 'refusal', why: 'nothing_fits' };
+    case 'answer': {
+      const judged = await validate(ctx, choice.query);
+      return 'asked' in judged ? { kind: 'answer', ...judged } : judged;
+    }
+    case 'clarification': {
+      const readings = await Promise.all(choice.alternatives.map((query) => validate(ctx, query)));
+      const valid = readings.filter((reading) => 'asked' in reading);
+      if (valid.length > 0) return { kind: 'clarification', readings: valid };
+      return readings.find((reading) => !('asked' in reading)) as Exclude<Judged, ValidQuery>;
+    }
+  }
+}
+
+/** A query that compiles, over tables that the caller may read, with values that the data has. */
+async function validate(
+  ctx: PrincipalContext,
+  asked: AskedMetrics,
+): Promise<ValidQuery | Extract<Judged, { kind: 'refusal' | 'invalid' }>> {
+  try {
+    const prepared = await prepareMetrics(ctx, asked);
+    if (!mayRead(ctx, prepared.tables)) return { kind: 'refusal', why: 'not_readable' };
+    const { values, problems } = await checkValues(ctx, prepared);
+    if (problems.length > 0) return { kind: 'invalid', problems };
+    return validQuery(asked, withValues(prepared, values));
+  } catch (error) {
+    if (error instanceof Failure && error.kind === 'invalid') return { kind: 'invalid', problems: [sentenceOf(error)] };
+    throw error;
+  }
+}
+
+/** The query with the names that items have, and the values that the data has. */
+export function validQuery(asked: AskedMetrics, prepared: PreparedQuery): ValidQuery {
+  const { query, columns, times } = prepared;
+  const isText = (index: number) => asked.filters[index]?.values.every((value) => typeof value === 'string');
+  return {
+    asked: {
+      ...asked,
+      metrics: query.metrics.map(({ name }) => name),
+      dimensions: query.dimensions.map(({ name }) => name),
+      filters: query.filters.map(({ dimension, operator, values }, index) => ({
+        dimension: dimension.name,
+        op: operator,
+        values: isText(index) && !times.has(dimension.id) ? [...values] : (asked.filters[index]?.values ?? []),
+      })),
+      order_by: query.orderBy.map(({ column, descending }) => ({ by: columns[column]?.name ?? '', descending })),
+    },
+    prepared,
+    words: inWords(prepared),
+  };
+}

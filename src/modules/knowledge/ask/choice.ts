@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { FILTER_OPERATORS } from '../../../tenant-sql/row-filters.ts';
+import { type AskedMetrics, metricQuery } from '../metrics/query.ts';
+
+const texts = z.array(z.string());
+
+/** A query as the model writes it: strict schemas have no defaults. */
+const queryShape = z.object({
+  metrics: texts,
+  dimensions: texts,
+  filters: z.array(
+    z.object({
+      dimension: z.string(),
+      op: z.enum(FILTER_OPERATORS),
+      values: z.array(z.union([z.string(), z.number(), z.boolean()])),
+    }),
+  ),
+  time_grain: z.enum(['day', 'week', 'month', 'quarter', 'year']).nullable(),
+  order_by: z.array(z.object({ by: z.string(), descending: z.boolean() })),
+  limit: z.number().nullable(),
+});
+
+const KINDS = ['answer', 'clarification', 'refusal'] as const;
+
+/** The schema of the model's answer. */
+export const CHOICE_SHAPE = z.object({
+  kind: z.enum(KINDS),
+  query: queryShape.nullable(),
+  alternatives: z.array(queryShape),
+});
+
+/** Readings of a question that are offered at most. */
+const MAX_ALTERNATIVES = 5;
+
+/** What the model chose. */
+export type Choice =
+  | { kind: 'answer'; query: AskedMetrics }
+  | { kind: 'clarification'; alternatives: AskedMetrics[] }
+  | { kind: 'refusal' };
+
+const query = z.preprocess((value) => {
+  if (typeof value !== 'object' || value === null || !('limit' in value) || value.limit !== null) return value;
+  const { limit: _none, ...rest } = value;
+  return rest;
+}, metricQuery);
+
+const choice = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('answer'), query }),
+  z.object({ kind: z.literal('clarification'), alternatives: z.array(query).min(2).max(MAX_ALTERNATIVES) }),
+  z.object({ kind: z.literal('refusal') }),
+]);
+
+/** Reads what a model answered, which may be anything. @returns what is wrong with it, where it is no choice */
+export function readChoice(answer: unknown): Choice | { problems: string[] } {
+  const { success, data, error } = choice.safeParse(answer);
+  if (success) return data;
+  return {
+    problems: error.issues.slice(0, 10).map(({ path, message }) => `${path.join('.') || 'answer'}: ${message}`),
+  };
+}

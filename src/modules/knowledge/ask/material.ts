@@ -1,0 +1,113 @@
+import type { PrincipalContext } from '../../../context.ts';
+import { readTogether } from '../../../db/client.ts';
+import { cut } from '../../../kernel/text.ts';
+import { sampleValues } from '../metrics/service.ts';
+import type { PromptSection } from '../prompts/compose.ts';
+import { questionKey } from '../questions/service.ts';
+import * as store from './store.ts';
+
+/** Items and verified questions that are looked at, and the most characters of their descriptions. */
+const LIMITS = { items: 500, description: 300, verified: 200 };
+/** Dimensions of which values are read; how many, and how long. */
+const SAMPLED = 30;
+const VALUES = { count: 25, length: 80 };
+/** Verified questions that are shown as examples. */
+const EXAMPLES = 20;
+const MAX_NAMES = 20;
+/** The longest parts of the prompt. */
+const MAX_ITEMS_TEXT = 60_000;
+const MAX_EXAMPLES_TEXT = 20_000;
+
+/** A metric or dimension that can be asked for. */
+export interface OfferedItem {
+  id: string;
+  kind: 'metric' | 'dimension';
+  name: string;
+  description: string;
+  /** Other names that people use. */
+  synonyms: string[];
+}
+
+export interface Offered {
+  /** Those first that have words in common with the question. */
+  items: OfferedItem[];
+  verified: { id: string; question: string; query: Record<string, unknown> }[];
+}
+
+const wordsOf = (text: string): string[] => questionKey(text).split(' ');
+
+/** How many words of a question stand in texts. */
+function inCommon(question: ReadonlySet<string>, texts: readonly string[]): number {
+  const words = new Set(texts.flatMap(wordsOf));
+  return [...words].filter((word) => word.length > 2 && question.has(word)).length;
+}
+
+const byRelevance = <T>(question: string, all: readonly T[], textsOf: (one: T) => readonly string[]): T[] => {
+  const words = new Set(wordsOf(question));
+  const scored = all.map((one) => ({ one, score: inCommon(words, textsOf(one)) }));
+  return scored.toSorted((a, b) => b.score - a.score).map(({ one }) => one);
+};
+
+/** What the company's knowledge offers, the most relevant for a question first. */
+export async function readOffered(ctx: PrincipalContext, question: string): Promise<Offered> {
+  const { companyId } = ctx.actor;
+  const { items, verified } = await readTogether(ctx.db, {
+    items: store.selectOffered(ctx.db, companyId, { limit: LIMITS.items, description: LIMITS.description }),
+    verified: store.selectVerified(ctx.db, companyId, LIMITS.verified),
+  });
+  const concepts = new Map(items.map(({ id, concepts }) => [id, JSON.parse(concepts) as string[]]));
+  const named = await store.selectAliases(ctx.db, companyId, [...new Set([...concepts.values()].flat())]);
+  const namesOf = new Map(named.map(({ id, name, aliases }) => [id, [name, ...(JSON.parse(aliases) as string[])]]));
+  const offered = items.map(({ concepts: _ids, ...item }): OfferedItem => {
+    const synonyms = (concepts.get(item.id) ?? []).flatMap((id) => namesOf.get(id) ?? []);
+    return { ...item, synonyms: [...new Set(synonyms)].filter((name) => name !== item.name).slice(0, MAX_NAMES) };
+  });
+  return {
+    items: byRelevance(question, offered, ({ name, synonyms, description }) => [name, ...synonyms, description]),
+    verified: byRelevance(question, verified, (one) => [one.question]),
+  };
+}
+
+/** What the model is told, all of it data: what was asked, what there is, and the day today. */
+export async function sectionsOf(
+  ctx: PrincipalContext,
+  question: string,
+  { items, verified }: Offered,
+): Promise<PromptSection[]> {
+  const dimensions = items.filter(({ kind }) => kind === 'dimension').slice(0, SAMPLED);
+  const sampled = await sampleValues(
+    ctx,
+    dimensions.map(({ id }) => id),
+    VALUES,
+  );
+  const lines = items.map(({ id, kind, name, description, synonyms }) => {
+    const { type, values = [] } = sampled.get(id) ?? {};
+    return JSON.stringify({
+      kind,
+      name,
+      description,
+      ...(synonyms.length > 0 && { other_names: synonyms }),
+      ...(type && { type }),
+      ...(values.length > 0 && { some_values: values }),
+    });
+  });
+  const examples = verified
+    .slice(0, EXAMPLES)
+    .map((one) => JSON.stringify({ question: one.question, query: one.query }));
+  return [
+    { title: 'the question', text: question },
+    { title: 'the day today, in UTC', text: new Date(ctx.now()).toISOString().slice(0, 10) },
+    { title: 'the metrics and dimensions', text: whole(lines, MAX_ITEMS_TEXT) },
+    { title: 'verified questions with their queries', text: whole(examples, MAX_EXAMPLES_TEXT) },
+  ];
+}
+
+/** As many lines as fit. */
+function whole(lines: readonly string[], limit: number): string {
+  let length = 0;
+  const fitting = lines.filter((line) => {
+    length += line.length + 1;
+    return length <= limit;
+  });
+  return cut(fitting.join('\n'), limit);
+}

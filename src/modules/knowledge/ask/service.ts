@@ -1,0 +1,224 @@
+import type { Context, PrincipalContext } from '../../../context.ts';
+import { commit } from '../../../db/client.ts';
+import type { Outcome } from '../../../db/schema/knowledge-questions.ts';
+import { Failure, invalid } from '../../../kernel/failure.ts';
+import { type AiUsage, noUsage } from '../../../platform/ai.ts';
+import type { AskedMetrics } from '../metrics/query.ts';
+import { type MetricResult, mayRead, prepareMetrics, runMetrics } from '../metrics/service.ts';
+import {
+  askedOf,
+  createQuestion,
+  findVerified,
+  type QuestionRow,
+  questionKey,
+  storable,
+} from '../questions/service.ts';
+import { requireAi } from '../suggestions/service.ts';
+import { chooseQuery, type ValidQuery, type Verdict, validQuery } from './answer.ts';
+import { askedQuestionNotFound, askedTooOften, nothingToAccept } from './failures.ts';
+import { type Offered, readOffered } from './material.ts';
+import * as store from './store.ts';
+
+export type { AskedRow } from './store.ts';
+
+const MINUTE_MS = 60_000;
+/** How many questions of a company are kept, and how long. */
+const KEPT = 10_000;
+const KEPT_MS = 90 * 24 * 60 * MINUTE_MS;
+const PURGED_AT_ONCE = 1000;
+/** What a refusal names of what there is. */
+const NAMED_ITEMS = 20;
+const NAMED_QUESTIONS = 5;
+
+/** Something else to ask for. */
+export interface Alternative {
+  kind: 'query' | 'metric' | 'dimension' | 'verified_question';
+  /** Null for a query. */
+  id: string | null;
+  /** Of a query, what it computes. */
+  name: string;
+  query: AskedMetrics | null;
+}
+
+/** What a question is answered. */
+export interface Answer {
+  questionId: string;
+  kind: Exclude<Outcome, 'failed'>;
+  query: AskedMetrics | null;
+  /** Null where nothing was to be computed. */
+  result: MetricResult | null;
+  used: MetricResult['used'];
+  verifiedQuestionId: string | null;
+  /** Made of the query, never of what a model says. */
+  explanation: string;
+  alternatives: Alternative[];
+}
+
+const WHY = {
+  nothing_fits:
+    'No metric and dimensions that are defined here answer this question. The alternatives are what there is.',
+  not_readable: 'What answers this question stands in tables that you may not read.',
+  no_metrics: 'No metric is defined yet.',
+  unclear: 'The question can be read in several ways. The alternatives are what each would compute.',
+};
+
+/**
+ * Answers a question by a metric query: by that of an equal verified question, or else by one that a model chooses, which is
+ * validated as if the caller had sent it.
+ * @throws aiNotConfigured, providerFailed, askedTooOften; why the query could not be run
+ */
+export async function ask(
+  ctx: PrincipalContext,
+  { question, execute }: { question: string; execute: boolean },
+): Promise<Answer> {
+  if (questionKey(question) === '') throw invalid([{ field: 'question', message: 'must hold a letter or a digit' }]);
+  const verified = await findVerified(ctx, question);
+  const known = verified && (await verdictOf(ctx, verified));
+  if (verified && known) {
+    const asked = await begin(ctx, question, null);
+    return finish(ctx, asked, { verdict: known, verifiedQuestionId: verified.id, execute, usage: noUsage() });
+  }
+  const settings = requireAi(ctx);
+  const asked = await begin(ctx, question, settings.model);
+  const usage = noUsage();
+  try {
+    const offered = await readOffered(ctx, question);
+    const verdict = offered.items.some(({ kind }) => kind === 'metric')
+      ? await chooseQuery(ctx, settings, { question, offered, usage })
+      : ({ kind: 'refusal', why: 'no_metrics' } as const);
+    return await finish(ctx, asked, { verdict, offered, verifiedQuestionId: null, execute, usage });
+  } catch (error) {
+    await store.updateAsked(ctx.db, asked, { usage }).run();
+    throw error;
+  }
+}
+
+/** What a verified question is answered; undefined where its query does not compile at this moment. */
+async function verdictOf(ctx: PrincipalContext, row: QuestionRow): Promise<Verdict | undefined> {
+  const asked = askedOf(row);
+  try {
+    const prepared = await prepareMetrics(ctx, asked);
+    return mayRead(ctx, prepared.tables)
+      ? { kind: 'answer', ...validQuery(asked, prepared) }
+      : { kind: 'refusal', why: 'not_readable' };
+  } catch (error) {
+    if (error instanceof Failure && error.kind === 'invalid') return undefined;
+    throw error;
+  }
+}
+
+/** Records a question before it is answered, so that it counts whatever becomes of it. */
+async function begin(ctx: PrincipalContext, question: string, model: string | null): Promise<store.AskedRow> {
+  const { companyId, id: askedBy } = ctx.actor;
+  const now = ctx.now();
+  const row = {
+    id: ctx.newId(),
+    companyId,
+    question,
+    askedBy,
+    askedAt: now,
+    kind: 'failed' as const,
+    query: null,
+    explanation: '',
+    verifiedQuestionId: null,
+    acceptedAs: null,
+    model,
+    usage: noUsage(),
+  };
+  const { inserted } = await commit(ctx.db, {
+    inserted: store.insertAsked(ctx.db, row, {
+      limit: ctx.config.RATE_LIMIT_QUESTIONS_PER_MINUTE,
+      since: now - MINUTE_MS,
+    }),
+    oldest: store.deleteOldest(ctx.db, companyId, KEPT),
+  });
+  const [asked] = inserted;
+  if (!asked) throw askedTooOften(MINUTE_MS / 1000);
+  return asked;
+}
+
+type Reasoned = Verdict | { kind: 'refusal'; why: keyof typeof WHY };
+
+/** Computes what was chosen, and records what came of the question. */
+async function finish(
+  ctx: PrincipalContext,
+  asked: store.AskedRow,
+  {
+    verdict,
+    offered,
+    verifiedQuestionId,
+    execute,
+    usage,
+  }: { verdict: Reasoned; offered?: Offered; verifiedQuestionId: string | null; execute: boolean; usage: AiUsage },
+): Promise<Answer> {
+  const answer: Answer = {
+    questionId: asked.id,
+    kind: verdict.kind,
+    query: verdict.kind === 'answer' ? verdict.asked : null,
+    result: verdict.kind === 'answer' && execute ? await runMetrics(ctx, verdict.asked, verdict.prepared) : null,
+    used: verdict.kind === 'answer' ? verdict.prepared.used : [],
+    verifiedQuestionId,
+    explanation: explanationOf(verdict),
+    alternatives: await alternativesTo(ctx, asked.question, verdict, offered),
+  };
+  await store
+    .updateAsked(ctx.db, asked, {
+      kind: answer.kind,
+      query: answer.query && storable(answer.query),
+      explanation: answer.explanation,
+      verifiedQuestionId,
+      usage,
+    })
+    .run();
+  return answer;
+}
+
+function explanationOf(verdict: Reasoned): string {
+  if (verdict.kind === 'answer') return verdict.words;
+  return verdict.kind === 'clarification' ? WHY.unclear : WHY[verdict.why];
+}
+
+const ofQuery = ({ asked, words }: ValidQuery): Alternative => ({ kind: 'query', id: null, name: words, query: asked });
+
+async function alternativesTo(
+  ctx: PrincipalContext,
+  question: string,
+  verdict: Reasoned,
+  offered?: Offered,
+): Promise<Alternative[]> {
+  if (verdict.kind === 'answer') return [];
+  if (verdict.kind === 'clarification') return verdict.readings.map(ofQuery);
+  const { items, verified } = offered ?? (await readOffered(ctx, question));
+  return [
+    ...items.slice(0, NAMED_ITEMS).map(({ id, kind, name }) => ({ kind, id, name, query: null })),
+    ...verified.slice(0, NAMED_QUESTIONS).map((one) => ({
+      kind: 'verified_question' as const,
+      id: one.id,
+      name: one.question,
+      query: askedOf(one),
+    })),
+  ];
+}
+
+/** A page of the company's asked questions, newest first. */
+export const listAsked = (
+  ctx: PrincipalContext,
+  { kind }: { kind?: Outcome | undefined },
+  page: { page: number; perPage: number },
+) => store.readAsked(ctx.db, ctx.actor.companyId, kind, page);
+
+/** Verifies an asked question with the query that answered it. */
+export async function acceptAsked(ctx: PrincipalContext, id: string): Promise<QuestionRow> {
+  const [asked] = await store.selectAsked(ctx.db, ctx.actor.companyId, id);
+  if (!asked) throw askedQuestionNotFound();
+  const { question, query } = asked;
+  if (query === null) throw nothingToAccept();
+  return createQuestion(ctx, { question, query: askedOf({ query }) }, (verifiedId) =>
+    store.markAccepted(ctx.db, asked, verifiedId),
+  );
+}
+
+/** Scheduled: deletes questions that were kept long enough. */
+export async function purgeAsked(ctx: Context): Promise<void> {
+  await store.deleteBefore(ctx.db, ctx.now() - KEPT_MS, PURGED_AT_ONCE).run();
+}

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { OUTCOMES } from '../../../db/schema/knowledge-questions.ts';
+import { isoTimestamp, timestamp } from '../../../kernel/fields.ts';
+import { metricQuery } from '../metrics/query.ts';
+import { metricResult, usedItems, viewResult, viewUsed } from '../metrics/views.ts';
+import { askedOf } from '../questions/service.ts';
+import type { Answer, AskedRow } from './service.ts';
+
+const alternative = z.object({
+  kind: z.enum(['query', 'metric', 'dimension', 'verified_question']),
+  id: z.string().nullable().meta({ description: 'Null for a query.' }),
+  name: z.string().meta({ description: 'Of a query, what it computes.' }),
+  query: metricQuery.nullable(),
+});
+
+export const answerRecord = z
+  .object({
+    question_id: z.string().meta({ description: 'For `POST …/questions/{id}/accept`.' }),
+    kind: z.enum(['answer', 'clarification', 'refusal']),
+    query: metricQuery.nullable().meta({ description: 'The metric query that answers the question.' }),
+    result: metricResult.nullable().meta({ description: 'Null where nothing was computed.' }),
+    used: usedItems,
+    verified_question_id: z.string().nullable().meta({ description: 'The verified question that answered it.' }),
+    explanation: z.string().meta({
+      description: 'What was computed, or why nothing was. Made of the query, never of what a model says.',
+    }),
+    alternatives: z.array(alternative).meta({
+      description: 'Of a clarification, the queries that may be meant; of a refusal, what there is.',
+    }),
+  })
+  .meta({ id: 'Answer' });
+
+export const viewAnswer = (answer: Answer): z.input<typeof answerRecord> => ({
+  question_id: answer.questionId,
+  kind: answer.kind,
+  query: answer.query,
+  result: answer.result && viewResult(answer.result),
+  used: viewUsed(answer.used),
+  verified_question_id: answer.verifiedQuestionId,
+  explanation: answer.explanation,
+  alternatives: answer.alternatives,
+});
+
+export const askedRecord = z
+  .object({
+    _id: z.string(),
+    question: z.string(),
+    kind: z.enum(OUTCOMES).meta({ description: '`failed`: no answer came of it.' }),
+    query: metricQuery.nullable(),
+    explanation: z.string(),
+    verified_question_id: z.string().nullable(),
+    accepted_as: z.string().nullable().meta({ description: 'The verified question that it became.' }),
+    asked_by: z.string().meta({ description: 'The user or service account.' }),
+    asked_at: timestamp,
+    model: z.string().nullable().meta({ description: 'The model that was asked, if any was.' }),
+    usage: z.object({ requests: z.int(), prompt_tokens: z.int(), completion_tokens: z.int() }),
+  })
+  .meta({ id: 'AskedQuestion' });
+
+export const viewAsked = (row: AskedRow): z.input<typeof askedRecord> => ({
+  _id: row.id,
+  question: row.question,
+  kind: row.kind,
+  query: row.query && askedOf({ query: row.query }),
+  explanation: row.explanation,
+  verified_question_id: row.verifiedQuestionId,
+  accepted_as: row.acceptedAs,
+  asked_by: row.askedBy,
+  asked_at: isoTimestamp(row.askedAt),
+  model: row.model,
+  usage: row.usage,
+});

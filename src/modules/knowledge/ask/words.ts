@@ -1,0 +1,58 @@
+import { shorten } from '../../../kernel/text.ts';
+import type { PreparedQuery } from '../metrics/service.ts';
+
+type Filter = PreparedQuery['query']['filters'][number];
+
+/** Values that are written out, and their longest part. */
+const WRITTEN_VALUES = 5;
+const MAX_VALUE = 60;
+
+/** How a filter compares, before its values. */
+const COMPARES: Record<Exclude<Filter['operator'], 'is_null'>, string> = {
+  eq: 'is',
+  ne: 'is not',
+  gt: 'is more than',
+  gte: 'is at least',
+  lt: 'is less than',
+  lte: 'is at most',
+  in: 'is one of',
+  nin: 'is none of',
+  contains: 'contains',
+  starts_with: 'begins with',
+};
+
+/** The same between times. */
+const COMPARES_TIMES: Partial<typeof COMPARES> = {
+  gt: 'is after',
+  gte: 'is on or after',
+  lt: 'is before',
+  lte: 'is on or before',
+};
+
+const listed = (parts: readonly string[]): string =>
+  parts.length < 2 ? parts.join() : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
+
+function filterInWords({ dimension: { id, name }, operator, values }: Filter, times: ReadonlySet<string>): string {
+  if (operator === 'is_null') return `${name} is ${values[0] === 'true' ? '' : 'not '}empty`;
+  const written = values.slice(0, WRITTEN_VALUES).map((value) => JSON.stringify(shorten(value, MAX_VALUE)));
+  const more = values.length > WRITTEN_VALUES ? [`${values.length - WRITTEN_VALUES} more`] : [];
+  const compares = (times.has(id) && COMPARES_TIMES[operator]) || COMPARES[operator];
+  return `${name} ${compares} ${listed([...written, ...more])}`;
+}
+
+/** What a query computes, in one sentence: of the query alone, so that it says what was done and not what was meant. */
+export function inWords({ query, columns, times }: PreparedQuery): string {
+  const { metrics, dimensions, filters, timeGrain, orderBy, limit } = query;
+  const names = dimensions.map(({ id, name }) => (timeGrain && times.has(id) ? `${timeGrain} of ${name}` : name));
+  const order = orderBy.map(
+    ({ column, descending }) => `${columns[column]?.name}, ${descending ? 'descending' : 'ascending'}`,
+  );
+  const parts = [
+    listed(metrics.map(({ name }) => name)),
+    ...(names.length > 0 ? [`by ${listed(names)}`] : []),
+    ...(filters.length > 0 ? [`where ${listed(filters.map((filter) => filterInWords(filter, times)))}`] : []),
+    ...(order.length > 0 ? [`ordered by ${listed(order)}`] : []),
+    ...(dimensions.length > 0 ? [`at most ${limit} ${limit === 1 ? 'row' : 'rows'}`] : []),
+  ];
+  return `${parts.join('; ')}.`;
+}

@@ -1,0 +1,158 @@
+import type { PrincipalContext } from '../../../context.ts';
+import { Failure } from '../../../kernel/failure.ts';
+import { runAllUserSql, type UserSqlLimits } from '../../../tenant-sql/user-sql.ts';
+import { openReadonlyDatabase } from '../../managed-database/service.ts';
+import { dimensionValue } from './compile.ts';
+import type { Item } from './definition.ts';
+import type { ValueType } from './expression.ts';
+import { mayRead, type PreparedQuery } from './prepare.ts';
+import { readAll } from './resolve.ts';
+
+import { equalOnes, sampleOf, similarOnes, type ValuesSql } from './values.ts';
+
+/** What one statement about values may take. A sample looks at few rows; a value is looked for in all of them. */
+const SAMPLE: UserSqlLimits = { rows: 100, bytes: 64 * 1024, milliseconds: 500 };
+const LOOKUP: UserSqlLimits = { rows: 200, bytes: 256 * 1024, milliseconds: 3_000 };
+/** Values that are looked for at once, and similar ones that are told for those that are not there. */
+const MAX_LOOKED_UP = 50;
+const SIMILAR = 5;
+const TOLD = 3;
+
+/** Runs statements under the read-only login. @returns the values that each found; undefined where it failed */
+async function valuesOf(
+  ctx: PrincipalContext,
+  statements: readonly ValuesSql[],
+  limits: UserSqlLimits,
+): Promise<(string[] | undefined)[]> {
+  if (statements.length === 0) return [];
+  const database = await openReadonlyDatabase(ctx);
+  try {
+    const runs = runAllUserSql(
+      database,
+      statements.map(({ statement }) => ({ statement, limits })),
+    );
+    const settled = await Promise.allSettled(runs);
+    return settled.map((each) => {
+      if (each.status === 'fulfilled') return each.value.rows.map(([value]) => String(value));
+      if (each.reason instanceof Failure) return undefined;
+      throw each.reason;
+    });
+  } finally {
+    ctx.defer(database.close());
+  }
+}
+
+/** What is known of a dimension. */
+export interface Sampled {
+  type: ValueType;
+  /** Of one of texts: some that it has. Not told to who may not read its tables. */
+  values: string[];
+}
+
+/** Looks at dimensions, by id. Those that cannot be computed are left out. */
+export async function sampleValues(
+  ctx: PrincipalContext,
+  ids: readonly string[],
+  limits: { count: number; length: number },
+): Promise<Map<string, Sampled>> {
+  const none = { metrics: [], filters: [], time_grain: null, order_by: [], limit: 1 };
+  const { model, found } = await readAll(ctx, [{ ...none, dimensions: [...ids] }]);
+  const sampled = new Map<string, Sampled>();
+  const asked: { id: string; sample: ValuesSql }[] = [];
+  for (const id of ids) {
+    const item = found.all.get(id);
+    const type = item && readable(() => dimensionValue(model, item).type);
+    if (!item || !type) continue;
+    sampled.set(id, { type, values: [] });
+    const sample = type === 'text' ? readable(() => sampleOf(model, item, limits)) : undefined;
+    if (sample && mayRead(ctx, sample.tables)) asked.push({ id, sample });
+  }
+  const values = await valuesOf(
+    ctx,
+    asked.map(({ sample }) => sample),
+    SAMPLE,
+  );
+  for (const [index, { id }] of asked.entries()) sampled.set(id, { type: 'text', values: values[index] ?? [] });
+  return sampled;
+}
+
+/** What `read` answers, unless an item cannot be computed. */
+function readable<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Failure && error.kind === 'invalid') return undefined;
+    throw error;
+  }
+}
+
+type Filter = PreparedQuery['query']['filters'][number];
+const LISTS: ReadonlySet<string> = new Set(['eq', 'ne', 'in', 'nin']);
+
+/**
+ * Looks for the values of a query's filters of texts, for somebody who may read its tables: what no row has was not meant.
+ * @returns for each filter its values as the data has them, and what is wrong
+ */
+export async function checkValues(
+  ctx: PrincipalContext,
+  { query: { filters }, model }: PreparedQuery,
+): Promise<{ values: (readonly string[])[]; problems: string[] }> {
+  const isOfTexts = ({ dimension, operator }: Filter) =>
+    operator !== 'is_null' && dimensionValue(model, dimension).type === 'text';
+  const looked = filters.map((filter, index) => ({ filter, index })).filter(({ filter }) => isOfTexts(filter));
+  const problems = looked
+    .filter(({ filter }) => filter.values.length > MAX_LOOKED_UP)
+    .map(({ index }) => `filters.${index}.values: must be ${MAX_LOOKED_UP} values at most`);
+  if (problems.length > 0) return { values: [], problems };
+  const found = await valuesOf(
+    ctx,
+    looked.map(({ filter: { dimension, operator, values } }) =>
+      operator === 'contains' || operator === 'starts_with'
+        ? similarOnes(model, dimension, operator, values[0] as string, 1)
+        : equalOnes(model, dimension, values, LOOKUP.rows),
+    ),
+    LOOKUP,
+  );
+  const values: (readonly string[])[] = filters.map((filter) => filter.values);
+  const missing: { dimension: Item; value: string }[] = [];
+  for (const [at, { filter, index }] of looked.entries()) {
+    const { dimension, operator } = filter;
+    const known = found[at];
+    if (!known) problems.push(`filters.${index}: the values of "${dimension.name}" could not be looked up in time`);
+    else if (!LISTS.has(operator)) {
+      if (known.length === 0) problems.push(`filters.${index}: no value of "${dimension.name}" fits`);
+    } else {
+      const fitting = filter.values.map((value) => fittingOne(known, value));
+      values[index] = fitting.map((value, place) => value ?? (filter.values[place] as string));
+      missing.push(
+        ...filter.values.filter((_, place) => fitting[place] === undefined).map((value) => ({ dimension, value })),
+      );
+    }
+  }
+  return { values, problems: [...problems, ...(await describeMissing(ctx, model, missing))] };
+}
+
+/** The value itself, or else the one that differs in case alone. */
+function fittingOne(known: readonly string[], value: string): string | undefined {
+  if (known.includes(value)) return value;
+  const [one, other] = known.filter((each) => each.toLowerCase() === value.toLowerCase());
+  return other === undefined ? one : undefined;
+}
+
+async function describeMissing(
+  ctx: PrincipalContext,
+  model: PreparedQuery['model'],
+  missing: readonly { dimension: Item; value: string }[],
+): Promise<string[]> {
+  const told = missing.slice(0, TOLD);
+  const similar = await valuesOf(
+    ctx,
+    told.map(({ dimension, value }) => similarOnes(model, dimension, 'contains', value, SIMILAR)),
+    LOOKUP,
+  );
+  return told.map(({ dimension, value }, index) => {
+    const others = similar[index] ?? [];
+    const like = others.length > 0 ? `; it has ${others.map((each) => JSON.stringify(each)).join(', ')}` : '';
+    return `"${dimension.name}" has no value ${JSON.stringify(value)}${like}`;
+  });
+}

@@ -1,0 +1,63 @@
+import { qualified, quoted } from '../../../tenant-sql/identifiers.ts';
+import type { Item } from './definition.ts';
+import { type Expression, type Table, tablesIn, type ValueType } from './expression.ts';
+import { worst } from './leaves.ts';
+import type { Model } from './model.ts';
+import { isPath, type Path } from './relations.ts';
+
+/** The tables of a statement by the names that they have in it. */
+export class Joined {
+  readonly #names = new Map<string, string>();
+  readonly #joins: string[] = [];
+  readonly tables: Table[] = [];
+  readonly #root: Table;
+  readonly #model: Model;
+
+  constructor(model: Model, root: Table) {
+    this.#model = model;
+    this.#root = root;
+    this.#names.set(root.id, 'f');
+    this.tables.push(root);
+  }
+
+  /** Joins the tables of expressions. @param items whose they are, for whoever is told that there is no way */
+  join(items: readonly Item[], expressions: readonly Expression[]): void {
+    const paths = tablesIn(expressions).map((table) => this.#model.path(this.#root, table));
+    if (!paths.every(isPath)) throw worst(items, paths);
+    for (const path of paths) this.#walk(path);
+  }
+
+  #walk(path: Path): void {
+    for (const { from, to } of path) {
+      if (this.#names.has(to.table.id)) continue;
+      const name = `j${this.#joins.length + 1}`;
+      this.#names.set(to.table.id, name);
+      this.tables.push(to.table);
+      const [left, right] = [this.column(from.table, from.column), this.column(to.table, to.column)];
+      const cast = areComparable(typeOf(from), typeOf(to)) ? '' : '::text';
+      this.#joins.push(
+        `LEFT JOIN ${qualified('public', to.table.name)} AS ${name} ON ${left}${cast} = ${right}${cast}`,
+      );
+    }
+  }
+
+  column(table: Table, column: string): string {
+    return `${this.#names.get(table.id)}.${quoted(column)}`;
+  }
+
+  get from(): string {
+    return [`FROM ${qualified('public', this.#root.name)} AS f`, ...this.#joins].join('\n    ');
+  }
+}
+
+const typeOf = ({ table, column }: { table: Table; column: string }): ValueType | undefined =>
+  table.columns.find(({ name }) => name === column)?.type;
+
+const FAMILIES: Partial<Record<ValueType, string>> = {
+  integer: 'number',
+  decimal: 'number',
+  date: 'time',
+  datetime: 'time',
+};
+const areComparable = (a: ValueType | undefined, b: ValueType | undefined): boolean =>
+  a === b || (a !== undefined && b !== undefined && FAMILIES[a] !== undefined && FAMILIES[a] === FAMILIES[b]);

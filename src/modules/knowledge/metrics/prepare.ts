@@ -1,0 +1,79 @@
+import { isAllowed, requireAction } from '../../../access/requirements.ts';
+import type { CompanyContext, PrincipalContext } from '../../../context.ts';
+import { Failure } from '../../../kernel/failure.ts';
+import { type CompiledQuery, compileQuery, dimensionValue, isTime, type MetricQuery } from './compile.ts';
+import type { Table } from './expression.ts';
+import type { Model } from './model.ts';
+import type { AskedMetrics } from './query.ts';
+import { readAll, resolve, resolveIn } from './resolve.ts';
+
+/** A query that is compiled for the tables as they are. */
+export interface PreparedQuery extends CompiledQuery {
+  query: MetricQuery;
+  model: Model;
+  /** The ids of dimensions that are dates or times. */
+  times: ReadonlySet<string>;
+}
+
+/** @throws the failures of `compileFailures`; `invalid` naming the field */
+export async function prepareMetrics(ctx: CompanyContext, asked: AskedMetrics): Promise<PreparedQuery> {
+  const { model, query } = await resolve(ctx, asked);
+  const dimensions = [...query.dimensions, ...query.filters.map(({ dimension }) => dimension)];
+  const times = dimensions.filter((item) => isTime(dimensionValue(model, item).type)).map(({ id }) => id);
+  return { ...compileQuery(model, query), query, model, times: new Set(times) };
+}
+
+/** The same query with other values of its filters, which are of the same types. */
+export const withValues = (prepared: PreparedQuery, values: readonly (readonly string[])[]): PreparedQuery => {
+  const filters = prepared.query.filters.map((filter, index) => ({
+    ...filter,
+    values: values[index] ?? filter.values,
+  }));
+  const query = { ...prepared.query, filters };
+  return { ...prepared, ...compileQuery(prepared.model, query), query };
+};
+
+/** Compiles several queries, which are read together. @returns for each what is wrong with it, or null */
+export async function problemsOfQueries(
+  ctx: CompanyContext,
+  asked: readonly AskedMetrics[],
+): Promise<(string | null)[]> {
+  const problemOf = (work: () => unknown): string | null => {
+    try {
+      work();
+      return null;
+    } catch (error) {
+      if (error instanceof Failure && error.kind === 'invalid') return sentenceOf(error);
+      throw error;
+    }
+  };
+  let readings: Awaited<ReturnType<typeof readAll>>;
+  try {
+    readings = await readAll(ctx, asked);
+  } catch (error) {
+    return asked.map(() =>
+      problemOf(() => {
+        throw error;
+      }),
+    );
+  }
+  return asked.map((each) =>
+    problemOf(() => {
+      const { model, query } = resolveIn(readings, each);
+      compileQuery(model, query);
+    }),
+  );
+}
+
+/** What is wrong with a query, in one text. */
+export const sentenceOf = ({ message, detail: { problems } }: Failure): string =>
+  problems ? problems.map(({ field, message }) => `${field}: ${message}`).join('; ') : message;
+
+/** Whether somebody may read all of these tables. */
+export const mayRead = ({ actor }: PrincipalContext, tables: readonly Pick<Table, 'id'>[]): boolean =>
+  tables.every(({ id }) => isAllowed(actor, 'managed-tables:data-read', id));
+
+/** Refuses who may not read every table that a query reads. */
+export function requireTables({ actor }: PrincipalContext, tables: readonly Table[]): void {
+  for (const { id } of tables) requireAction(actor, 'managed-tables:data-read', id);
+}

@@ -1,0 +1,65 @@
+import { arrayLiteral, type CompiledSql } from '../../../kernel/compiled-sql.ts';
+import { type Bind, comparison, inAnyCase } from '../../../tenant-sql/row-filters.ts';
+import { dimensionValue } from './compile.ts';
+import type { Item } from './definition.ts';
+import { render, type Table, tablesIn } from './expression.ts';
+import { Joined } from './joined.ts';
+import type { Model } from './model.ts';
+
+/** Rows that a sample looks at, however many there are. */
+const SAMPLED_ROWS = 10_000;
+
+/** A statement about the values of a dimension, and the tables that it reads. */
+export interface ValuesSql {
+  statement: CompiledSql;
+  tables: Table[];
+}
+
+/** Writes what selects the values `v` of a dimension of texts, by these conditions on the selected. */
+function valuesSql(model: Model, item: Item, write: (from: string, bind: Bind) => string): ValuesSql {
+  const value = dimensionValue(model, item);
+  const [root] = tablesIn([value]) as [Table, ...Table[]];
+  const joined = new Joined(model, root);
+  joined.join([item], [value]);
+  const values: string[] = [];
+  const bind: Bind = (each) => `$${values.push(Array.isArray(each) ? arrayLiteral(each) : String(each))}`;
+  const unexpected = () => {
+    throw new Error('an aggregate within a dimension');
+  };
+  const as = { bind, column: joined.column.bind(joined), aggregate: unexpected, metric: unexpected };
+  const text = write(`SELECT ${render(value, as)}::text AS v\n    ${joined.from}`, bind);
+  return { statement: { text, values }, tables: joined.tables };
+}
+
+/** Some values, of so many characters, found among the first rows. @throws the failures of `compileFailures` */
+export const sampleOf = (model: Model, item: Item, { count, length }: { count: number; length: number }): ValuesSql =>
+  valuesSql(
+    model,
+    item,
+    (from) =>
+      `SELECT DISTINCT left(v, ${length}) AS v FROM (${from}\n    LIMIT ${SAMPLED_ROWS}) AS rows\nWHERE v IS NOT NULL ORDER BY 1 LIMIT ${count}`,
+  );
+
+/** The values that are one of these, in any case. */
+export const equalOnes = (model: Model, item: Item, values: readonly string[], count: number): ValuesSql =>
+  valuesSql(
+    model,
+    item,
+    (from, bind) =>
+      `SELECT DISTINCT v FROM (${from}) AS rows\nWHERE ${inAnyCase('v')} IN (SELECT ${inAnyCase('w')} FROM unnest(${bind(values)}::text[]) AS w) LIMIT ${count}`,
+  );
+
+/** Values that contain this one or begin with it, in any case. */
+export const similarOnes = (
+  model: Model,
+  item: Item,
+  operator: 'contains' | 'starts_with',
+  value: string,
+  count: number,
+): ValuesSql =>
+  valuesSql(
+    model,
+    item,
+    (from, bind) =>
+      `SELECT DISTINCT v FROM (${from}) AS rows\nWHERE ${comparison('v', { type: 'text' }, operator, [value], bind)} LIMIT ${count}`,
+  );

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { COLUMN_TYPES } from '../../../tenant-sql/columns.ts';
+import type { MetricResult } from './service.ts';
+
+const cell = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+
+/** The items that a query used. */
+export const usedItems = z
+  .array(z.object({ id: z.string(), kind: z.enum(['metric', 'dimension']), name: z.string() }))
+  .meta({ description: 'The metrics, those that they build on, the dimensions, and those of the filters.' });
+
+export const viewUsed = (used: MetricResult['used']): z.input<typeof usedItems> =>
+  used.map(({ id, kind, name }) => ({ id, kind: kind as 'metric' | 'dimension', name }));
+
+export const metricResult = z
+  .object({
+    columns: z
+      .array(z.object({ name: z.string(), type: z.enum(COLUMN_TYPES) }))
+      .meta({ description: 'Named as the items, dimensions first.' }),
+    rows: z.array(z.array(cell)).meta({
+      description: 'Integers and decimals are numbers where a double holds them exactly, else strings.',
+    }),
+    row_count: z.int(),
+    truncated: z.boolean().meta({ description: 'There are more rows than the limit, or than 10 MiB.' }),
+    sql: z.string().meta({ description: 'The statement that was run; its values are bound.' }),
+    used: usedItems,
+  })
+  .meta({ id: 'MetricResult' });
+
+export const viewResult = ({ columns, rows, truncated, sql, used }: MetricResult): z.input<typeof metricResult> => ({
+  columns,
+  rows,
+  row_count: rows.length,
+  truncated,
+  sql,
+  used: viewUsed(used),
+});

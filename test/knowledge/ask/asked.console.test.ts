@@ -1,0 +1,206 @@
+import { env } from 'cloudflare:test';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { later, resetClock, runScheduled } from '../../support/clock.ts';
+import { countOf, overtaken } from '../../support/rival.ts';
+import { must } from '../../support/signed.ts';
+import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
+import { inDatabase } from '../../uploads/support.ts';
+import { aModel, NO_MODEL } from '../model.ts';
+import { aName, NOBODY, PREFIX, refusal } from '../support.ts';
+import { ask, chosen, nothing, someOrders } from './support.ts';
+
+const ASKED = `${PREFIX}/questions`;
+let company: Company;
+let as: Company['as'];
+let world: Awaited<ReturnType<typeof someOrders>>;
+
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  as = company.as;
+  world = await someOrders(company);
+}, 60_000);
+
+const accept = (id: string, env: Record<string, string> = {}) => as.post(`${ASKED}/${id}/accept`, { env });
+const newest = async (query = '') => (await must(as.get(`${ASKED}${query}`))).records[0];
+
+describe('an asked question', () => {
+  it('is listed with what came of it, without results', async () => {
+    const model = await aModel(chosen({ filters: [{ dimension: 'City', op: 'eq', values: ['Recife'] }] }));
+    const question = aName('What came from Recife');
+    const { body } = await ask(as, question, model.env);
+    const listed = await newest();
+    expect(listed).toEqual({
+      _id: body.question_id,
+      question,
+      kind: 'answer',
+      query: body.query,
+      explanation: body.explanation,
+      verified_question_id: null,
+      accepted_as: null,
+      asked_by: company.owner.id,
+      asked_at: expect.any(String),
+      model: 'model-of-the-tests',
+      usage: { requests: 1, prompt_tokens: 100, completion_tokens: 10 },
+    });
+    expect(JSON.stringify(listed)).not.toContain('150');
+    await ask(as, 'What else?', (await aModel(nothing)).env);
+    expect(await newest()).toMatchObject({ question: 'What else?', kind: 'refusal', query: null });
+    await ask(as, 'And now?', (await aModel({ status: 500 })).env);
+    expect(await newest()).toMatchObject({ question: 'And now?', kind: 'failed', usage: { requests: 2 } });
+    expect(await newest('?kind=answer')).toEqual(listed);
+  });
+
+  it('is one of its company', async () => {
+    const other = await aProvisionedCompany();
+    await ask(as, 'Ours?', (await aModel(chosen({}))).env);
+    const { _id } = await newest();
+    expect((await must(other.as.get(ASKED))).total).toBe(0);
+    expect(refusal(await other.as.post(`${ASKED}/${_id}/accept`))).toEqual([404, 'ASKED_QUESTION_NOT_FOUND']);
+    expect(refusal(await accept(NOBODY))).toEqual([404, 'ASKED_QUESTION_NOT_FOUND']);
+  });
+
+  it('becomes a verified one by one call, which answers it from then on', async () => {
+    const question = aName('How many orders');
+    const { body } = await ask(as, question, (await aModel(chosen({ metrics: ['Orders'] }))).env);
+    const accepted = await accept(body.question_id);
+    expect([accepted.status, accepted.body]).toMatchObject([201, { question, query: body.query, status: 'verified' }]);
+    expect(accepted.headers.get('location')).toContain(`${PREFIX}/verified-questions/${accepted.body._id}`);
+    expect((await newest()).accepted_as).toBe(accepted.body._id);
+    const again = await ask(as, `${question}??`, NO_MODEL);
+    expect(again.body).toMatchObject({
+      kind: 'answer',
+      verified_question_id: accepted.body._id,
+      result: { rows: [[4]] },
+    });
+    expect(await newest()).toMatchObject({
+      verified_question_id: accepted.body._id,
+      model: null,
+      usage: { requests: 0 },
+    });
+    expect(refusal(await accept(body.question_id))).toEqual([409, 'VERIFIED_QUESTION_DUPLICATE']);
+  });
+
+  it('cannot be accepted where nothing answered it, or its query does not compile any more', async () => {
+    const { body } = await ask(as, 'What else?', (await aModel(nothing)).env);
+    expect(refusal(await accept(body.question_id))).toEqual([409, 'ASKED_QUESTION_NOT_ANSWERED']);
+    const answered = await ask(as, aName('By status'), (await aModel(chosen({ dimensions: ['Status'] }))).env);
+    await as.patch(`${PREFIX}/semantic/${world.items.status}`, { json: { status: 'draft' } });
+    expect(refusal(await accept(answered.body.question_id))).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
+    await as.patch(`${PREFIX}/semantic/${world.items.status}`, { json: { status: 'active' } });
+  });
+
+  it('notes what it was accepted as only if that was written', async () => {
+    const { body } = await ask(as, aName('Raced'), (await aModel(chosen({}))).env);
+    const full = overtaken(
+      /^insert into "knowledge_verified_questions"/,
+      async () => {
+        const { _id } = await must(
+          as.post(`${PREFIX}/verified-questions`, { json: { question: aName('One'), query: { metrics: ['Orders'] } } }),
+        );
+        await env.CONTROL_DB.prepare(
+          `with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000)
+           insert into knowledge_verified_questions
+           select id || '-' || i, company_id, question, question_key || ' ' || i, query, status, stale_reason, version,
+             verified_by, verified_at, last_checked_at, created_at, updated_at
+           from knowledge_verified_questions, n where id = ?`,
+        )
+          .bind(_id)
+          .run();
+      },
+      (changed) => accept(body.question_id, changed),
+    );
+    expect(refusal(await full)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
+    expect((await newest()).accepted_as).toBeNull();
+    await env.CONTROL_DB.prepare(`delete from knowledge_verified_questions where id like '%-%'`).run();
+  });
+
+  it('is one of the last ten thousand of its company', async () => {
+    const { body } = await ask(as, 'The first?', (await aModel(nothing)).env);
+    await env.CONTROL_DB.prepare(
+      `update knowledge_asked_questions set number = number + 9999 where company_id = ? and id <> ?`,
+    )
+      .bind(company.id, body.question_id)
+      .run();
+    const kept = () => countOf('knowledge_asked_questions where id = ?', body.question_id);
+    await env.CONTROL_DB.prepare(`update knowledge_asked_questions set number = 1 where id = ?`)
+      .bind(body.question_id)
+      .run();
+    const fill = (number: number) =>
+      env.CONTROL_DB.prepare(
+        `insert into knowledge_asked_questions select id || '-', company_id, ?, question, asked_by, asked_at, kind, query,
+           explanation, verified_question_id, accepted_as, model, usage from knowledge_asked_questions where id = ?`,
+      )
+        .bind(number, body.question_id)
+        .run();
+    await env.CONTROL_DB.prepare('delete from knowledge_asked_questions where company_id = ? and id <> ?')
+      .bind(company.id, body.question_id)
+      .run();
+    await fill(9_999);
+    await ask(as, 'The last?', (await aModel(nothing)).env);
+    expect(await kept()).toBe(1);
+    await ask(as, 'One more?', (await aModel(nothing)).env);
+    expect(await kept()).toBe(0);
+  });
+});
+
+describe('asking', () => {
+  it('is limited by the minute where a model is asked, for each principal', async () => {
+    const other = await aUser(company, { can: ['semantic:list', 'managed-tables:data-read'] });
+    const model = await aModel(chosen({}));
+    const limited = { ...model.env, RATE_LIMIT_QUESTIONS_PER_MINUTE: '2' };
+    const question = aName('Free');
+    await must(as.post(`${PREFIX}/verified-questions`, { json: { question, query: { metrics: ['Revenue'] } } }));
+    expect((await ask(other.as, 'One?', limited)).status).toBe(200);
+    // One that comes in between counts.
+    const late = await overtaken(
+      /^insert into "knowledge_asked_questions"/,
+      () => must(ask(other.as, 'Two?', limited)),
+      (changed) => ask(other.as, 'Three?', { ...limited, ...changed }),
+    );
+    expect([late.status, late.body.error, late.headers.get('retry-after')]).toEqual([429, 'RateLimitExceeded', '60']);
+    expect((await ask(other.as, question, limited)).status).toBe(200);
+    const another = await aUser(company, { can: ['semantic:list', 'managed-tables:data-read'] });
+    expect((await ask(another.as, 'One?', limited)).status).toBe(200);
+    try {
+      later(61_000);
+      expect((await ask(other.as, 'Three?', limited)).status).toBe(200);
+    } finally {
+      resetClock();
+    }
+  });
+
+  it('samples no more of a dimension of very many values', async () => {
+    const other = await aProvisionedCompany();
+    await someOrders(other);
+    await inDatabase(other, async (database) => {
+      await database.query(
+        `INSERT INTO public.orders (total, city) SELECT 1, 'City no. ' || i FROM generate_series(1, 60000) AS i`,
+      );
+    });
+    const model = await aModel(chosen({ filters: [{ dimension: 'City', op: 'eq', values: ['city no. 59999'] }] }));
+    const { body } = await ask(other.as, 'How much in city no. 59999?', model.env);
+    expect(body).toMatchObject({ kind: 'answer', result: { rows: [[1]] } });
+    const [{ messages }] = (await model.asked()) as never as [{ messages: [unknown, { content: string }] }];
+    expect(messages[1].content.length).toBeLessThan(6_000);
+    expect(messages[1].content).toContain('City no. ');
+  });
+});
+
+describe('what was asked long ago', () => {
+  it('is deleted after 90 days', async () => {
+    // Of a company of its own: sessions end meanwhile.
+    const other = await aProvisionedCompany();
+    const { body } = await ask(other.as, 'How old?', (await aModel(nothing)).env);
+    const kept = () => countOf('knowledge_asked_questions where id = ?', body.question_id);
+    try {
+      later(89 * 86_400_000);
+      await runScheduled();
+      expect(await kept()).toBe(1);
+      later(91 * 86_400_000);
+      await runScheduled();
+      expect(await kept()).toBe(0);
+    } finally {
+      resetClock();
+    }
+  });
+});

@@ -1,0 +1,64 @@
+import { aTable, column } from '../../managed-tables/support.ts';
+import type { Answer, Caller } from '../../support/api.ts';
+import type { Company } from '../../support/worlds.ts';
+import { insert, itemsOf } from '../metrics/support.ts';
+import { aConcept, PREFIX } from '../support.ts';
+
+/** Orders of three cities, with metrics and dimensions. */
+export async function someOrders(company: Company) {
+  const { as } = company;
+  const concept = await aConcept(as, { name: 'Turnover', aliases: ['Receita', 'Umsatz'], status: 'active' });
+  const { metric, dimension } = itemsOf(
+    () => as,
+    () => concept,
+  );
+  const table = await aTable(as, 'orders', [
+    column('total', 'decimal'),
+    column('city'),
+    column('status'),
+    column('day', 'date'),
+  ]);
+  await insert(as, table, [
+    { total: 100, city: 'Recife', status: 'paid', day: '2024-01-05' },
+    { total: 50, city: 'Recife', status: 'open', day: '2024-02-07' },
+    { total: 30, city: 'Olinda', status: 'paid', day: '2024-02-09' },
+    { total: 7, city: 'São Paulo', status: 'paid', day: null },
+  ]);
+  const of = { mapped_tables: ['orders'] };
+  return {
+    table,
+    items: {
+      revenue: await metric('Revenue', { ...of, formula: 'sum(total)', description: 'What was sold.' }),
+      orders: await metric('Orders', { ...of, aggregation: 'count' }),
+      city: await dimension('City', { mapped_columns: ['orders.city'] }),
+      status: await dimension('Status', { mapped_columns: ['orders.status'] }),
+      day: await dimension('Day', { mapped_columns: ['orders.day'] }),
+    },
+  };
+}
+
+export const ask = (
+  as: Caller,
+  json: Record<string, unknown> | string,
+  env: Record<string, string> = {},
+): Promise<Answer> => as.post(`${PREFIX}/ask`, { json: typeof json === 'string' ? { question: json } : json, env });
+
+/** A query as a model writes it. */
+export const aQuery = (fields: Record<string, unknown>) => ({
+  metrics: ['Revenue'],
+  dimensions: [],
+  filters: [],
+  time_grain: null,
+  order_by: [],
+  limit: null,
+  ...fields,
+});
+
+/** What a model answers: a query; several readings; or nothing that fits. */
+export const chosen = (fields: Record<string, unknown>) => ({
+  answer: { kind: 'answer', query: aQuery(fields), alternatives: [] },
+});
+export const unclear = (...readings: Record<string, unknown>[]) => ({
+  answer: { kind: 'clarification', query: null, alternatives: readings.map(aQuery) },
+});
+export const nothing = { answer: { kind: 'refusal', query: null, alternatives: [] } };
