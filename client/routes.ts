@@ -531,6 +531,10 @@ export interface Routes {
   "GET /api/v1/share-analytics": { query?: { "target_type"?: "dashboard" | "visualization"; "share_id"?: string | number; "share_context_id"?: string | number; "from"?: string | number; "to"?: string | number; "interval"?: "hour" | "day" | "week" }; answer: ShareAnalytics };
   /** Get a logo */
   "GET /api/v1/public/logos/{company_id}/{logo_id}": { params: { "company_id": string; "logo_id": string }; answer: string };
+  /** Get the script of `<data-console-embed>` */
+  "GET /embed.js": { answer: undefined };
+  /** Get a version of the script of `<data-console-embed>` */
+  "GET /embed/{script}": { params: { "script": string }; answer: string };
   /** Show the page of an embedded dashboard */
   "GET /embed/d/{token}": { params: { "token": string }; answer: string };
   /** Show the page of an embedded visualization */

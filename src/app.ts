@@ -55,6 +55,7 @@ import { managedTablesEndpoints } from './modules/managed-tables/routes.managed-
 import { managedTableRowsEndpoints } from './modules/managed-tables/routes.rows.managed-tables.ts';
 import { companyEndpoints } from './modules/organizations/routes.organization.ts';
 import { authenticateOperator } from './modules/organizations/service.ts';
+import { componentEndpoints } from './modules/pages/routes.component.sharing.ts';
 import { pageEndpoints } from './modules/pages/routes.sharing.ts';
 import { passwordResetEndpoints } from './modules/password-reset/routes.console.ts';
 import { policyEndpoints } from './modules/policies/routes.console.ts';
@@ -166,6 +167,7 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...publicEmbedEndpoints,
       ...shareActivityEndpoints,
       ...logoEndpoints,
+      ...componentEndpoints,
       ...pageEndpoints({ ofEmbed: pageOfEmbed, ofShare: pageOfShare }),
     ],
   },

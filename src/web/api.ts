@@ -29,6 +29,8 @@ interface Call {
   /** Bearer token. */
   token?: string;
   signal?: AbortSignal;
+  /** Told the time (ms) of the server when it answered. */
+  onTime?: (time: number) => void;
 }
 
 /**
@@ -37,6 +39,7 @@ interface Call {
  */
 export async function call<T>(path: string, options: Call = {}): Promise<T> {
   const response = await ask(path, options);
+  options.onTime?.(Date.parse(response.headers.get('Date') ?? '') || Date.now());
   const answer: unknown = await response.json().catch(() => undefined);
   if (response.ok && answer !== undefined) return answer as T;
   options.signal?.throwIfAborted();

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { build, type Metafile } from 'esbuild';
 import { LOCALES, type Locale, STANDARD_LOCALE } from '../kernel/locales.ts';
 import { PAGE_TEXTS, type PageTexts } from '../texts/pages/languages.ts';
@@ -52,11 +52,14 @@ export async function buildPages(): Promise<void> {
     logLevel: 'silent',
     tsconfig: 'src/web/tsconfig.json',
   });
+  const component = await componentScript();
   const icon = await readFile(join(SOURCE, 'icon.svg'));
   const iconPath = `assets/icon-${createHash('sha256').update(icon).digest('hex').slice(0, 8)}.svg`;
   const files = new Map<string, Uint8Array | string>([
     ...outputFiles.map(({ path, contents }) => [relative(OUTPUT, path), contents] as const),
     [iconPath, icon],
+    [`embed/${component.name}`, component.script],
+    ['embed/current', component.name],
     ['_headers', HEADERS],
   ]);
   const template = await readFile(join(SOURCE, 'page.html'), 'utf8');
@@ -73,6 +76,26 @@ export async function buildPages(): Promise<void> {
     }
   }
   await write(files);
+}
+
+/** The component for pages of others, in one file. Its name changes with its content. */
+async function componentScript(): Promise<{ name: string; script: Uint8Array }> {
+  const { outputFiles } = await build({
+    absWorkingDir: PROJECT,
+    entryPoints: { component: 'embed/index.js' },
+    outdir: 'dist/web/embed',
+    entryNames: '[name]-[hash]',
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    minify: true,
+    charset: 'utf8',
+    write: false,
+    logLevel: 'silent',
+  });
+  const [file] = outputFiles;
+  if (!file) throw new Error('The component was not built.');
+  return { name: basename(file.path), script: file.contents };
 }
 
 /** The links to a page's script and styles, and to the chunks that it will request next. */

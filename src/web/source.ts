@@ -38,37 +38,44 @@ export type FileFormat = 'csv' | 'xlsx';
 export const downloadPath = (base: string, visualizationId: string, format: FileFormat): string =>
   `${base}/execute?${new URLSearchParams({ format, visualization_id: visualizationId })}`;
 
-/** The API below a token's address; `info` is the name of the route that describes the shared item. */
-function tokenSource(base: string, info: 'info' | 'resolve'): Source {
+/** The way to the API below a token's address, which may come to be another token's. */
+export interface Access {
+  /** Describes the shared item. @throws ApiProblem */
+  info(): Promise<TokenView>;
+  /** Asks below the address. @throws ApiProblem */
+  ask<T>(work: (base: string) => Promise<T>): Promise<T>;
+}
+
+/** The source behind a token. */
+export function sourceBehind({ info, ask }: Access): Source {
   return {
     async open() {
-      const view = await call<TokenView>(`${base}/${info}`);
+      const view = await info();
       if (view.requires_auth) return { kind: 'sign_in', companySlug: view.company_slug };
       const subject = view.dashboard ?? view.visualization;
       if (!subject) throw new ApiProblem(200, 'UNKNOWN', TEXTS.broken);
       return { kind: 'subject', subject, options: view.embed_options ?? {}, branding: view.branding };
     },
-    options: (slug, search, signal) => call(`${base}/filters/${optionsPath(slug, search)}`, { signal }),
-    execute: async (parameters, signal) => executedOf(await call(`${base}/execute`, { body: { parameters }, signal })),
-    download: (id, format, parameters) => callFile(downloadPath(base, id, format), { body: { parameters } }),
+    options: (slug, search, signal) => ask((base) => call(`${base}/filters/${optionsPath(slug, search)}`, { signal })),
+    execute: async (parameters, signal) =>
+      executedOf(await ask((base) => call(`${base}/execute`, { body: { parameters }, signal }))),
+    download: (id, format, parameters) =>
+      ask((base) => callFile(downloadPath(base, id, format), { body: { parameters } })),
   };
 }
 
-export const embeddedDashboard = (token: string): Source => tokenSource(`/api/embed/d/${token}`, 'info');
-export const embeddedVisualization = (token: string): Source => ({
-  ...tokenSource(`/api/embed/v/${token}`, 'info'),
-  // A single visualization has parameters without lists of values.
+/** The source of a visualization alone: it has parameters without lists of values. */
+export const withoutOptions = (source: Source): Source => ({
+  ...source,
   options: async () => {
     throw new ApiProblem(404, 'NOT_FOUND', TEXTS.noOptions);
   },
 });
-export const publicShare = (token: string): Source => tokenSource(`/api/v1/public/shares/${token}`, 'resolve');
 
-/** The source for the path of a page: `/embed/d/{token}`, `/embed/v/{token}` or `/p/{token}`. */
-export function sourceOfPath(path: string): Source | undefined {
-  const [, kind, token] = /^\/(embed\/d|embed\/v|p)\/([^/]+)$/.exec(path) ?? [];
-  if (token === undefined) return undefined;
-  return { 'embed/d': embeddedDashboard, 'embed/v': embeddedVisualization, p: publicShare }[kind as 'p'](token);
+/** The source behind the link of a share. */
+export function publicShare(token: string): Source {
+  const base = `/api/v1/public/shares/${token}`;
+  return sourceBehind({ info: () => call(`${base}/resolve`), ask: (work) => work(base) });
 }
 
 export const optionsPath = (slug: string, search: string): string =>

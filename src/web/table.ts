@@ -1,6 +1,6 @@
 import type { ViewCell, ViewColumn } from '../kernel/viewing.ts';
 import { cellTextOf, isNumeric, type NumberStyle } from './charts/format.ts';
-import type { Data } from './charts/plot.ts';
+import { type Data, type Point, pointOf } from './charts/plot.ts';
 import { h } from './dom.ts';
 import { LOCALE, TEXTS } from './texts.ts';
 
@@ -8,8 +8,11 @@ const ROWS_AT_ONCE = 100;
 
 type Order = { column: number; descending: boolean } | undefined;
 
-/** A result as a table, a hundred rows at a time. Pressing a column's head sorts by it. */
-export function tableOf(data: Data, caption: string, style?: NumberStyle): HTMLElement {
+/**
+ * A result as a table, a hundred rows at a time. Pressing a column's head sorts by it.
+ * @param choose called with a row that is pressed
+ */
+export function tableOf(data: Data, caption: string, style?: NumberStyle, choose?: (row: Point) => void): HTMLElement {
   const texts = data.columns.map((column, at) =>
     cellTextOf(
       column,
@@ -36,7 +39,7 @@ export function tableOf(data: Data, caption: string, style?: NumberStyle): HTMLE
   function show(rows: number): void {
     shown = rows;
     const sorted = order ? data.rows.toSorted(comparing(order)) : data.rows;
-    body.replaceChildren(...sorted.slice(0, shown).map((row) => rowOf(row, data.columns, texts)));
+    body.replaceChildren(...sorted.slice(0, shown).map((row) => rowOf(row, data.columns, texts, choose)));
     more.hidden = sorted.length <= shown;
     more.textContent = TEXTS.moreRows(sorted.length - shown);
   }
@@ -59,10 +62,15 @@ const headOf = (column: ViewColumn, onclick: () => void): HTMLTableCellElement =
     h('button', { type: 'button', onclick }, column.name),
   );
 
-function rowOf(row: ViewCell[], columns: ViewColumn[], texts: ((cell: ViewCell) => string)[]): HTMLElement {
+function rowOf(
+  row: ViewCell[],
+  columns: ViewColumn[],
+  texts: ((cell: ViewCell) => string)[],
+  choose?: (row: Point) => void,
+): HTMLElement {
   return h(
     'tr',
-    {},
+    { onclick: choose && (() => choose(pointOf(columns, row))) },
     ...columns.map((column, at) => h('td', { class: CLASSES[column.type] }, texts[at]?.(row[at] ?? null))),
   );
 }

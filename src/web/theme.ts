@@ -7,3 +7,11 @@ if (asked === 'light' || asked === 'dark') document.documentElement.dataset.them
 export function followScheme(repaint: () => void): void {
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', repaint);
 }
+
+/** Takes another scheme while the page is open, unless its brand has one; null for that of the viewer's system. */
+export function setScheme(theme: unknown): void {
+  const { dataset } = document.documentElement;
+  if (dataset.ownGround !== undefined) return;
+  if (theme === 'light' || theme === 'dark') dataset.theme = theme;
+  else delete dataset.theme;
+}

@@ -50,7 +50,8 @@ export function toQuery(filters: readonly ViewFilter[], values: ParameterValues)
   return query;
 }
 
-const same = (a: unknown, b: unknown): boolean =>
+/** Whether two values of a filter say the same. */
+export const same = (a: unknown, b: unknown): boolean =>
   isNone(a) || isNone(b) ? isNone(a) && isNone(b) : JSON.stringify(a) === JSON.stringify(b);
 
 /**

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { type Browser, type BrowserContextOptions, chromium, type Page, type Route } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Frame, type Page, type Route } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject } from 'vitest';
 import type { Chromium } from './chromium.ts';
 import { url } from './world.ts';
@@ -73,11 +73,11 @@ async function answer(route: Route, instead: Instead): Promise<void> {
 }
 
 /** Waits until nothing on the page is on its way any more. */
-export const settled = (page: Page) =>
+export const settled = (page: Page | Frame) =>
   expect.poll(() => page.locator('[aria-busy=true]').count(), { timeout: 15_000 }).toBe(0);
 
 /** What axe finds wrong on the page, as `rule: element` lines. */
-export async function axeFindings(page: Page): Promise<string[]> {
+export async function axeFindings(page: Page | Frame): Promise<string[]> {
   const source = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   // Through the debugger, not a script element: the page's policy stands.
   await page.evaluate(source);

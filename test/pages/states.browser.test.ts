@@ -35,7 +35,7 @@ describe.skipIf(!installed)('a page in an unusual state', () => {
   it('shows the last results with their time while the database wakes, and new ones by itself', async () => {
     const { path } = await aLink(await aDashboard([COUNT], AIRCRAFT));
     const { page, problems } = await open(path);
-    await settled(page);
+    await expect.poll(() => numberIn(page, 'Strikes').catch(() => '')).toBe('10,000');
     let asked = 0;
     await page.route('**/execute', async (route) => {
       asked += 1;

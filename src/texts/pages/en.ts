@@ -58,6 +58,7 @@ export const texts = {
   no: 'false',
 
   unavailable: 'Nothing to see here',
+  renewing: 'Your access could not be renewed. Trying again …',
   broken: 'Something went wrong on our side.',
   offline: 'The server cannot be reached. Check your connection.',
   busy: 'Too many requests at the moment.',

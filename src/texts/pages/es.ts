@@ -59,6 +59,7 @@ export const texts: PageTexts = {
   no: 'falso',
 
   unavailable: 'No hay nada que ver aquí',
+  renewing: 'No se pudo renovar tu acceso. Intentando de nuevo…',
   broken: 'Algo ha fallado por nuestra parte.',
   offline: 'No se puede conectar con el servidor. Comprueba tu conexión.',
   busy: 'Demasiadas solicitudes en este momento.',

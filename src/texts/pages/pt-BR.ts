@@ -59,6 +59,7 @@ export const texts: PageTexts = {
   no: 'falso',
 
   unavailable: 'Não há nada para ver aqui',
+  renewing: 'Não foi possível renovar seu acesso. Tentando novamente…',
   broken: 'Algo deu errado do nosso lado.',
   offline: 'Não foi possível acessar o servidor. Verifique sua conexão.',
   busy: 'Muitas solicitações no momento.',

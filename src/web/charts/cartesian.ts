@@ -90,12 +90,15 @@ function lineStyle(index: number, area: boolean, stacked: boolean, points: numbe
   };
 }
 
+/** The labels in order of time, by their places; undefined if they are not time. */
+export const orderOf = ({ timestamps }: Plot): number[] | undefined =>
+  timestamps?.map((_timestamp, at) => at).sort((a, b) => (timestamps[a] as number) - (timestamps[b] as number));
+
 /** The points in order of time, and their axis; undefined if x is not time. */
-function timelineOf({ timestamps, labels }: Plot) {
-  if (!timestamps) return undefined;
-  const order = timestamps
-    .map((_timestamp, at) => at)
-    .sort((a, b) => (timestamps[a] as number) - (timestamps[b] as number));
+function timelineOf(plot: Plot) {
+  const { timestamps, labels } = plot;
+  const order = orderOf(plot);
+  if (!timestamps || !order) return undefined;
   const [min, max] = [timestamps[order[0] as number], timestamps[order.at(-1) as number]] as [number, number];
   return {
     labels: order.map((at) => labels[at]),

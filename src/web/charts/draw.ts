@@ -18,11 +18,11 @@ import {
 } from 'chart.js';
 import type { ViewChart } from '../../kernel/viewing.ts';
 import { listed, TEXTS } from '../texts.ts';
-import { cartesian } from './cartesian.ts';
+import { cartesian, orderOf } from './cartesian.ts';
 import { axis, common, titleOf } from './common.ts';
 import { numberText } from './format.ts';
 import { faded, palette, pointShape, seriesColour } from './palette.ts';
-import { type Clouds, cloudsOf, type Data, MAX_SERIES, type Plot, plotOf, slicesOf } from './plot.ts';
+import { type Clouds, cloudsOf, type Data, MAX_SERIES, type Plot, type Point, plotOf, slicesOf } from './plot.ts';
 
 Chart.register(
   ...[ArcElement, BarController, BarElement, CategoryScale, Filler, Legend, LinearScale, LineController, LineElement],
@@ -44,14 +44,35 @@ export interface Drawing {
   picture(): Promise<Blob>;
 }
 
-/** Draws a chart on a canvas; returns undefined if the result does not fit the chart. */
-export function draw(canvas: HTMLCanvasElement, data: Data, chart: ChartTerms): Drawing | undefined {
+/**
+ * Draws a chart on a canvas; returns undefined if the result does not fit the chart.
+ * @param choose called with a point that is pressed
+ */
+export function draw(
+  canvas: HTMLCanvasElement,
+  data: Data,
+  chart: ChartTerms,
+  choose?: (point: Point) => void,
+): Drawing | undefined {
   const made = configurationOf(data, chart);
   if (!made) return undefined;
   const drawn = new Chart(canvas, made.configuration);
+  if (choose) canvas.addEventListener('click', (event) => tellPoint(drawn, event, made.pointAt, choose));
   const series = made.configuration.data.datasets.length;
   const note = series < made.series ? TEXTS.seriesCut(series, made.series) : '';
   return { summary: made.summary, note, end: () => drawn.destroy(), picture: () => pictureOf(canvas) };
+}
+
+/** How far from a point one may press. CSS pixels. */
+const REACH = 24;
+
+function tellPoint(chart: Chart, event: MouseEvent, pointAt: PointAt, choose: (point: Point) => void): void {
+  const find = (intersect: boolean) => chart.getElementsAtEventForMode(event, 'nearest', { intersect }, true);
+  const near = ({ element: { x, y } }: { element: { x: number; y: number } }) =>
+    Math.hypot(x - event.offsetX, y - event.offsetY) <= REACH;
+  const [pressed] = [...find(true), ...find(false).filter(near)];
+  const point = pressed && pointAt(pressed.datasetIndex, pressed.index);
+  if (point) choose(point);
 }
 
 function pictureOf(canvas: HTMLCanvasElement): Promise<Blob> {
@@ -67,10 +88,17 @@ function pictureOf(canvas: HTMLCanvasElement): Promise<Blob> {
   );
 }
 
-function configurationOf(
-  data: Data,
-  chart: ChartTerms,
-): { configuration: ChartConfiguration; summary: string; series: number } | undefined {
+/** The point of the data that an element of a chart stands for; undefined where it stands for none. */
+type PointAt = (dataset: number, index: number) => Point | undefined;
+
+interface Made {
+  configuration: ChartConfiguration;
+  summary: string;
+  series: number;
+  pointAt: PointAt;
+}
+
+function configurationOf(data: Data, chart: ChartTerms): Made | undefined {
   if (chart.type === 'scatter') {
     const clouds = cloudsOf(data, chart);
     const points = clouds?.clouds.reduce((sum, { points: { length } }) => sum + length, 0);
@@ -79,6 +107,7 @@ function configurationOf(
         configuration: scatter(clouds, chart),
         summary: TEXTS.scatterSummary(points ?? 0, clouds.yLabel, clouds.xLabel),
         series: clouds.clouds.length,
+        pointAt: (cloud, index) => clouds.clouds[cloud]?.points[index]?.of,
       }
     );
   }
@@ -86,8 +115,13 @@ function configurationOf(
   if (!plot) return undefined;
   const names = plot.series.slice(0, 3).map(({ label }) => label);
   const summary = TEXTS.plotSummary(listed(names), plot.series.length > 3, plot.xLabel, plot.labels.length);
-  if (chart.type === 'pie') return { configuration: pie(plot), summary, series: 1 };
-  return { configuration: cartesian(plot, chart), summary, series: plot.series.length };
+  if (chart.type === 'pie') {
+    const slices = slicesOf(plot);
+    return { configuration: pie(plot, slices), summary, series: 1, pointAt: (_pie, index) => slices[index]?.of };
+  }
+  const order = chart.type === 'bar' ? undefined : orderOf(plot);
+  const pointAt: PointAt = (series, index) => plot.series[series]?.pointAt(order?.[index] ?? index);
+  return { configuration: cartesian(plot, chart), summary, series: plot.series.length, pointAt };
 }
 
 function scatter({ clouds, style, xLabel, yLabel }: Clouds, { options }: ChartTerms): ChartConfiguration {
@@ -110,8 +144,7 @@ function scatter({ clouds, style, xLabel, yLabel }: Clouds, { options }: ChartTe
   };
 }
 
-function pie(plot: Plot): ChartConfiguration {
-  const slices = slicesOf(plot);
+function pie(plot: Plot, slices: ReturnType<typeof slicesOf>): ChartConfiguration {
   const total = slices.reduce((sum, { value }) => sum + value, 0);
   return {
     type: 'pie',

@@ -9,11 +9,19 @@ export interface Data {
   rows: ViewCell[][];
 }
 
+/** Values by column: of a row, or of what a chart draws of several. */
+export type Point = Record<string, ViewCell>;
+
+export const pointOf = (columns: readonly ViewColumn[], row: readonly ViewCell[]): Point =>
+  Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null]));
+
 /** One line, set of bars or cloud of points. */
 export interface Series {
   label: string;
   /** One value for each label of the plot; null where the series has none. */
   values: (number | null)[];
+  /** What is drawn at a label. */
+  pointAt(label: number): Point;
 }
 
 /** The data of a line, bar, area or pie chart. */
@@ -30,7 +38,7 @@ export interface Plot {
 export interface Clouds {
   xLabel: string;
   yLabel: string;
-  clouds: { label: string; points: { x: number; y: number }[] }[];
+  clouds: { label: string; points: { x: number; y: number; of: Point }[] }[];
   style: NumberStyle;
 }
 
@@ -80,6 +88,7 @@ export function plotOf(data: Data, chart: ViewChart['chart']): Plot | undefined 
     const series = roles.y.map((at) => ({
       label: data.columns[at]?.name ?? '',
       values: data.rows.map((row) => toNumber(row[at])),
+      pointAt: (label: number) => pointOf(data.columns, data.rows[label] ?? []),
     }));
     return {
       xLabel: x.name,
@@ -91,6 +100,8 @@ export function plotOf(data: Data, chart: ViewChart['chart']): Plot | undefined 
   }
   const places = new Map<ViewCell, number>();
   for (const cell of cells) if (!places.has(cell)) places.set(cell, places.size);
+  const { name: ofSeries = '' } = data.columns[roles.series] ?? {};
+  const keys = [...places.keys()];
   const series = split(data, roles).map(([label, y, rows]) => {
     const values: (number | null)[] = Array(places.size).fill(null);
     for (const row of rows) {
@@ -98,13 +109,17 @@ export function plotOf(data: Data, chart: ViewChart['chart']): Plot | undefined 
       const value = toNumber(row[y]);
       if (value !== null) values[place] = (values[place] ?? 0) + value;
     }
-    return { label, values };
+    const pointAt = (at: number): Point => ({
+      [x.name]: keys[at] ?? null,
+      [ofSeries]: rows[0]?.[roles.series as number] ?? null,
+      [data.columns[y]?.name ?? '']: values[at] ?? null,
+    });
+    return { label, values, pointAt };
   });
-  const values = [...places.keys()];
   return {
     xLabel: x.name,
-    labels: values.map((cell) => labelText(text, cell)),
-    timestamps: timestampsOf(x, values),
+    labels: keys.map((cell) => labelText(text, cell)),
+    timestamps: timestampsOf(x, keys),
     series,
     style,
   };
@@ -118,7 +133,7 @@ export function cloudsOf(data: Data, chart: ViewChart['chart']): Clouds | undefi
     label,
     points: rows.flatMap((row) => {
       const [px, py] = [toNumber(row[roles.x]), toNumber(row[y])];
-      return px === null || py === null ? [] : [{ x: px, y: py }];
+      return px === null || py === null ? [] : [{ x: px, y: py, of: pointOf(data.columns, row) }];
     }),
   }));
   const name = (at: number) => data.columns[at]?.name ?? '';
@@ -146,10 +161,13 @@ function split({ columns, rows }: Data, { y, series }: Roles): [label: string, y
   );
 }
 
-/** The slices of a pie, largest first; those beyond the tenth are merged. Values of zero and below have no slice. */
-export function slicesOf({ labels, series }: Plot): { label: string; value: number }[] {
+/**
+ * The slices of a pie, largest first; those beyond the tenth are merged into one that is no point of the data. Values of zero and
+ * below have no slice.
+ */
+export function slicesOf({ labels, series }: Plot): { label: string; value: number; of?: Point }[] {
   const slices = labels
-    .map((label, at) => ({ label, value: series[0]?.values[at] ?? 0 }))
+    .map((label, at) => ({ label, value: series[0]?.values[at] ?? 0, of: series[0]?.pointAt(at) ?? {} }))
     .filter(({ value }) => value > 0)
     .sort((a, b) => b.value - a.value);
   if (slices.length <= MAX_SLICES) return slices;

@@ -1,7 +1,7 @@
 import type { ViewChart, ViewPlace } from '../../kernel/viewing.ts';
 import { h } from '../dom.ts';
 import { arrange } from './arrange.ts';
-import { type DownloadResult, type Widget, widgetOf } from './widget.ts';
+import { type CardOffers, type Widget, widgetOf } from './widget.ts';
 
 export interface Grid {
   element: HTMLElement;
@@ -13,13 +13,12 @@ export interface Grid {
  * Puts cards on a grid. On a narrow page they stand below each other, in the reading order of the wide page.
  * Visualizations without a place come last, over the whole width.
  * @param bare leaves out the names of cards, if the page names them already
- * @param download makes a file of a visualization's result, where that may be
  */
 export function gridOf(
   layout: readonly ViewPlace[],
   charts: readonly ViewChart[],
   bare: boolean,
-  download?: DownloadResult,
+  offers: CardOffers = {},
 ): Grid {
   const byId = new Map(charts.map((chart) => [chart.visualization_id, chart]));
   const { columns, places } = arrange(layout.filter(({ visualization_id: id }) => byId.has(id)));
@@ -28,7 +27,7 @@ export function gridOf(
   element.style.setProperty('--columns', String(columns));
   const cards: Grid['cards'] = [];
   function add(visualizationId: string): Widget {
-    const widget = widgetOf(byId.get(visualizationId) as ViewChart, bare, download);
+    const widget = widgetOf(byId.get(visualizationId) as ViewChart, bare, offers);
     cards.push({ visualizationId, widget });
     element.append(widget.element);
     return widget;

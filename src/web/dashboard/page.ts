@@ -5,12 +5,34 @@ import { type FilterBar, filterBar } from '../filters/bar.ts';
 import { problemPanel } from '../panel.ts';
 import type { Executed, Source } from '../source.ts';
 import { LOCALE, listed, TEXTS } from '../texts.ts';
-import { initialValues, type ParameterValues, toParameters, toQuery, unmet } from '../values.ts';
+import { initialValues, type ParameterValues, same, toParameters, toQuery, unmet } from '../values.ts';
 import { gridOf } from './grid.ts';
-import type { DownloadResult } from './widget.ts';
+import type { ChosenPoint, DownloadResult } from './widget.ts';
 
 /** Pauses before what is outdated is asked for again, in milliseconds: a database wakes within a second or two. */
 const PAUSES = [1_000, 2_000, 4_000, 8_000];
+
+/** What a page begins with. */
+export interface Start {
+  /** The filters in the page's address. */
+  query: URLSearchParams;
+  /** Values that go before those of the address. */
+  values?: ParameterValues;
+}
+
+/** What a page tells. */
+export interface Told {
+  /** The viewer, or somebody outside, has changed filters. */
+  changed(query: URLSearchParams, parameters: ParameterValues): void;
+  /** The first results are there, or the reason why there are none. */
+  ready?(parameters: ParameterValues): void;
+  /** The access to it has ended. */
+  ended?(problem: ApiProblem): void;
+  /** The results cannot be shown. */
+  failed?(problem: ApiProblem | undefined): void;
+  /** The viewer has chosen a point of a chart. */
+  chosen?(point: ChosenPoint): void;
+}
 
 /** The page of a dashboard, or of a single visualization, with its filters. */
 export interface SubjectPage {
@@ -23,27 +45,23 @@ export interface SubjectPage {
   end(): void;
 }
 
-/**
- * Makes the page and runs its queries.
- * @param query the filters in the page's address
- * @param changed called with the new filters for the address
- */
+/** Makes the page and runs its queries. */
 export function subjectPage(
   subject: SharedItemView,
   { hide_header, hide_controls, allow_downloads }: EmbedOptions,
   source: Source,
-  query: URLSearchParams,
-  changed: (query: URLSearchParams) => void,
+  start: Start,
+  { changed, ready, ended, failed, chosen }: Told,
 ): SubjectPage {
   const { name, description, filters, charts, layout } = subject;
-  let values = initialValues(filters, query);
+  let values = { ...initialValues(filters, start.query), ...known(start.values ?? {}) };
   let running = new AbortController();
 
   const alone = charts.length === 1 && charts[0]?.name === name;
   const download: DownloadResult | undefined = allow_downloads
     ? (id, format) => source.download(id, format, toParameters(filters, values))
     : undefined;
-  const grid = gridOf(layout, charts, alone, download);
+  const grid = gridOf(layout, charts, alone, { download, chosen });
   const status = h('p', { class: 'unseen', role: 'status' });
   const age = h('p', { class: 'age', role: 'status' });
   const trouble = h('div', { class: 'trouble' });
@@ -65,6 +83,12 @@ export function subjectPage(
     status,
   );
 
+  /** Those of them that are values of filters of the page. */
+  function known(parameters: ParameterValues): ParameterValues {
+    const slugs = filters.map(({ slug }) => slug).filter((slug) => Object.hasOwn(parameters, slug));
+    return Object.fromEntries(slugs.map((slug) => [slug, parameters[slug] ?? null]));
+  }
+
   function choose(slug: string, value: unknown): void {
     values = { ...values, [slug]: value };
     apply();
@@ -77,7 +101,7 @@ export function subjectPage(
   }
 
   function apply(): void {
-    changed(toQuery(filters, values));
+    changed(toQuery(filters, values), toParameters(filters, values));
     void run();
   }
 
@@ -101,6 +125,9 @@ export function subjectPage(
       if (executed.outdatedSince) void renew(signal);
     } catch (error) {
       if (signal.aborted) return;
+      const problem = error instanceof ApiProblem ? error : undefined;
+      if (ended && (problem?.status === 401 || problem?.status === 404)) return ended(problem);
+      failed?.(problem);
       failAll('');
       grid.element.hidden = true;
       trouble.replaceChildren(problemPanel(problemWith(error, filters), () => void run()));
@@ -135,12 +162,15 @@ export function subjectPage(
   }
 
   bar?.set(values);
-  if (charts.length > 0) void run();
+  const began = charts.length > 0 ? run() : Promise.resolve();
+  void began.then(() => ready?.(toParameters(filters, values)));
   return {
     element,
     setParameters(parameters) {
-      const known = filters.filter(({ slug }) => Object.hasOwn(parameters, slug));
-      values = { ...values, ...Object.fromEntries(known.map(({ slug }) => [slug, parameters[slug] ?? null])) };
+      const next = { ...values, ...known(parameters) };
+      // Two pages that tell each other would never end.
+      if (filters.every(({ slug }) => same(next[slug], values[slug]))) return;
+      values = next;
       bar?.set(values);
       apply();
     },

@@ -2,7 +2,7 @@ import { fileName } from '../../kernel/files.ts';
 import type { ViewChart, ViewResult } from '../../kernel/viewing.ts';
 import type { Drawing } from '../charts/draw.ts';
 import { numberStyleOf, numberText, toNumber } from '../charts/format.ts';
-import { type Data, rolesOf } from '../charts/plot.ts';
+import { type Data, type Point, pointOf, rolesOf } from '../charts/plot.ts';
 import { h, uniqueId } from '../dom.ts';
 import type { FileFormat } from '../source.ts';
 import { tableOf } from '../table.ts';
@@ -24,16 +24,31 @@ export interface Widget {
 /** Makes a file of a visualization's result, with the values that the page has. */
 export type DownloadResult = (visualizationId: string, format: FileFormat) => Promise<File>;
 
+/** A point of a chart, or a row of a table, that the viewer has chosen. */
+export interface ChosenPoint {
+  visualization: { id: string; name: string };
+  /** By column. */
+  values: Point;
+}
+
+/** What a card can do, where that may be. */
+export interface CardOffers {
+  download?: DownloadResult | undefined;
+  /** Called with a point that the viewer chooses. */
+  chosen?: ((point: ChosenPoint) => void) | undefined;
+}
+
 /** Makes the card of a visualization. `bare` leaves out its name, if the page names it already. */
 export function widgetOf(
   { visualization_id: id, name, description, chart }: ViewChart,
   bare: boolean,
-  download?: DownloadResult,
+  { download, chosen }: CardOffers = {},
 ): Widget {
   let result: ViewResult | undefined;
   let drawing: Drawing | undefined;
   let asTable = false;
 
+  const choose = chosen && ((values: Point) => chosen({ visualization: { id, name }, values }));
   const titleId = uniqueId('widget');
   const title = h('h2', { id: titleId, class: bare && 'unseen' }, name);
   const toggle = h('button', { type: 'button', class: 'quiet', hidden: true, onclick: toggleTable });
@@ -86,8 +101,9 @@ export function widgetOf(
     tell(notes.filter((each) => each !== false && each !== undefined).join(' '));
     toggle.hidden = !drawable || chart.type === 'table' || chart.type === 'number';
     toggle.textContent = asTable ? TEXTS.showChart : TEXTS.showTable;
-    if (chart.type === 'table' || asTable || !drawable) put(tableOf(data, name, numberStyleOf(chart.options)));
-    else if (chart.type === 'number') put(numbersOf(data, chart));
+    if (chart.type === 'table' || asTable || !drawable) {
+      put(tableOf(data, name, numberStyleOf(chart.options), choose));
+    } else if (chart.type === 'number') put(numbersOf(data, chart, choose));
     else await drawChart(shown, data);
     if (result === shown) offerDownloads();
   }
@@ -109,7 +125,7 @@ export function widgetOf(
     if (result !== shown || asTable) return;
     const canvas = h('canvas', { role: 'img' });
     put(h('div', { class: 'canvas' }, canvas));
-    drawing = draw(canvas, data, chart);
+    drawing = draw(canvas, data, chart, choose);
     if (drawing?.note) tell([note.textContent, drawing.note].join(' ').trim());
     canvas.setAttribute('aria-label', TEXTS.chartOf(name, TEXTS.chartKinds[chart.type], drawing?.summary ?? ''));
   }
@@ -134,13 +150,13 @@ export function widgetOf(
 }
 
 /** The numbers of the first row in large type, with their columns' names if there are several. */
-function numbersOf(data: Data, chart: ViewChart['chart']): HTMLElement {
+function numbersOf(data: Data, chart: ViewChart['chart'], choose?: (point: Point) => void): HTMLElement {
   const { y } = rolesOf(data, chart) ?? { y: [] };
   const style = numberStyleOf(chart.options);
   const [row = []] = data.rows;
   return h(
     'dl',
-    { class: 'numbers' },
+    { class: 'numbers', onclick: choose && (() => choose(pointOf(data.columns, row))) },
     ...y.map((at) => {
       const cell = row[at] ?? null;
       const label = data.columns[at]?.name ?? '';

@@ -72,8 +72,8 @@ async function dashboardOf(signedIn: Session, place: Place): Promise<HTMLElement
   const opened = await source.open();
   if (opened.kind !== 'subject') throw new Error('The portal gave no dashboard.');
   document.title = opened.subject.name;
-  open = subjectPage(opened.subject, opened.options, source, place.query, (query) => {
-    history.replaceState(null, '', addressOf({ ...place, query }));
+  open = subjectPage(opened.subject, opened.options, source, place, {
+    changed: (query) => history.replaceState(null, '', addressOf({ ...place, query })),
   });
   return open.element;
 }

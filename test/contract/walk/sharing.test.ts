@@ -159,6 +159,12 @@ const EMBEDS: Step[] = [
   { route: 'GET /api/embed/v/{token}/info' },
   { route: 'POST /api/embed/v/{token}/execute', json: () => ({ parameters: { regions: ['south'] } }) },
   { route: 'GET /embed/v/{token}', unshown: true },
+  {
+    route: 'GET /embed.js',
+    keep: (_, { headers }) => ({ script: headers.get('location')?.split('/').at(-1) as string }),
+    unshown: true,
+  },
+  { route: 'GET /embed/{script}', unshown: true },
   { route: 'POST /api/v1/embed/revoke', json: ({ tokenId }) => ({ token_id: tokenId }) },
   { route: 'POST /api/v1/embed/signing-keys', keep: ({ id }) => ({ signingKey: id }) },
   { route: 'GET /api/v1/embed/signing-keys' },

@@ -1,0 +1,303 @@
+/** `<data-console-embed>` shows an embedded dashboard or visualization: see README.md beside this file. */
+import { textsFor } from './texts.js';
+import { fetchToken, isToken, Refused } from './token.js';
+
+const PREFIX = 'data-console:';
+/** How long a page may take to say that it is there. Milliseconds, as all that follow. */
+const LOADING_MS = 20_000;
+/** Pauses before a token is fetched again: each is twice the one before. */
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+/** Higher than any page is. CSS pixels. */
+const MAX_HEIGHT = 200_000;
+
+const STYLE = `:host { display: block } :host([hidden]) { display: none }
+iframe { display: block; width: 100%; height: 20rem; border: 0 } p { margin: 0; padding: 1rem } p:empty { display: none }`;
+
+/** @typedef {import('./index.d.ts').ParameterValues} ParameterValues */
+/** @typedef {{ origin: string; address: string; query: URLSearchParams; token: string | undefined }} Place */
+
+/** Where there is no browser, such as on a server that makes pages, nothing is defined. */
+const Base = globalThis.HTMLElement ?? /** @type {typeof HTMLElement} */ (class {});
+
+export class DataConsoleEmbed extends Base {
+  static observedAttributes = ['src', 'token-endpoint', 'locale', 'theme', 'title'];
+
+  /** @type {(() => Promise<string>) | null} */
+  #getToken = null;
+  /** @type {ShadowRoot | undefined} */
+  #shadow;
+  /** @type {HTMLIFrameElement | undefined} */
+  #frame;
+  /** Where the page of the frame is. @type {Place | undefined} */
+  #place;
+  /** Ends all that belongs to what is shown now. */
+  #life = new AbortController();
+  #isRenewing = false;
+  /** The page has its filters and takes values for them. */
+  #isReady = false;
+  /** @type {ParameterValues} */
+  #parameters = {};
+  /** Those that the page was not told of yet. @type {ParameterValues} */
+  #unsent = {};
+
+  get parameters() {
+    return structuredClone(this.#parameters);
+  }
+
+  /** @param {ParameterValues} values */
+  setParameters(values) {
+    const own = structuredClone(values);
+    this.#parameters = { ...this.#parameters, ...own };
+    if (this.#isReady) this.#tell('parameters', { parameters: own });
+    else this.#unsent = { ...this.#unsent, ...own };
+  }
+
+  get getToken() {
+    return this.#getToken;
+  }
+
+  set getToken(give) {
+    this.#getToken = give;
+    if (this.#frame) this.#tell('host', { renews: this.#renews });
+    else if (this.isConnected) this.#start();
+  }
+
+  connectedCallback() {
+    this.#shadow ??= this.#furnish();
+    // Set before the element was defined.
+    if (Object.hasOwn(this, 'getToken')) {
+      const { getToken } = this;
+      Reflect.deleteProperty(this, 'getToken');
+      this.#getToken = getToken;
+    }
+    this.#start();
+  }
+
+  disconnectedCallback() {
+    this.#end();
+  }
+
+  /** @param {string} name @param {string | null} before @param {string | null} now */
+  attributeChangedCallback(name, before, now) {
+    if (before === now || !this.isConnected || !this.#shadow) return;
+    if (name === 'title') this.#entitle();
+    else if (name === 'theme') this.#tell('theme', { theme: now });
+    else if (name === 'token-endpoint' && this.#frame) this.#tell('host', { renews: this.#renews });
+    else this.#start();
+  }
+
+  get #renews() {
+    return this.#getToken !== null || this.hasAttribute('token-endpoint');
+  }
+
+  get #texts() {
+    return textsFor(this.getAttribute('locale') ?? this.ownerDocument.documentElement.lang);
+  }
+
+  #furnish() {
+    const shadow = this.attachShadow({ mode: 'open', delegatesFocus: true });
+    const notice = this.ownerDocument.createElement('p');
+    notice.setAttribute('role', 'status');
+    notice.setAttribute('part', 'notice');
+    // A sheet of its own is no inline style, which the policy of a page may forbid.
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(STYLE);
+    shadow.adoptedStyleSheets = [sheet];
+    shadow.append(notice);
+    return shadow;
+  }
+
+  /** Begins anew. Attributes that are changed together begin it once. */
+  #start() {
+    this.#end();
+    const { signal } = this.#life;
+    addEventListener('message', (event) => this.#hear(event), { signal });
+    queueMicrotask(() => {
+      if (!signal.aborted) this.#open();
+    });
+  }
+
+  #end() {
+    this.#life.abort();
+    this.#life = new AbortController();
+    this.#isRenewing = this.#isReady = false;
+    this.#unsent = {};
+    this.#frame?.remove();
+    this.#frame = undefined;
+    this.#say('');
+  }
+
+  #open() {
+    this.#place = placeOf(this.getAttribute('src'), this.ownerDocument.baseURI);
+    if (!this.#place) return this.#fail('BAD_SRC', 'src must be the address of an embed, with its token or without.');
+    if (this.#place.token !== undefined) return this.#load(this.#place, this.#place.token);
+    if (this.#renews) return void this.#renew();
+    return this.#fail('NO_TOKEN', 'src has no token, and there is no token-endpoint.');
+  }
+
+  /** @param {Place} place @param {string} token */
+  #load({ address, query }, token) {
+    this.#say('');
+    const frame = this.ownerDocument.createElement('iframe');
+    const asked = new URLSearchParams(query);
+    for (const name of ['locale', 'theme']) {
+      const value = this.getAttribute(name);
+      if (value) asked.set(name, value);
+    }
+    frame.setAttribute('part', 'frame');
+    frame.referrerPolicy = 'no-referrer';
+    frame.src = `${address}/${token}${asked.size > 0 ? `?${asked}` : ''}`;
+    this.#frame = frame;
+    this.#entitle();
+    const giveUp = setTimeout(() => this.#fail('NOT_LOADED', 'The page of the embed does not answer.'), LOADING_MS);
+    this.#loaded = () => clearTimeout(giveUp);
+    this.#life.signal.addEventListener('abort', this.#loaded);
+    this.#shadow?.append(frame);
+  }
+
+  #loaded = () => {};
+
+  /** @param {string} [name] of what is shown */
+  #entitle(name = this.#frame?.title) {
+    if (this.#frame) this.#frame.title = this.title || name || this.#texts.dashboard;
+  }
+
+  /** Fetches a token and hands it over; where that fails, again and again. */
+  async #renew() {
+    if (this.#isRenewing) return;
+    this.#isRenewing = true;
+    const { signal } = this.#life;
+    const token = await this.#fetchUntilGiven(signal);
+    if (signal.aborted) return;
+    this.#isRenewing = false;
+    if (token === undefined) return;
+    if (this.#frame) this.#tell('token', { token });
+    else if (this.#place) this.#load(this.#place, token);
+  }
+
+  /** @param {AbortSignal} signal @returns {Promise<string | undefined>} undefined where it is refused */
+  async #fetchUntilGiven(signal) {
+    for (let pause = FIRST_PAUSE_MS; !signal.aborted; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      try {
+        return await this.#fetch(signal);
+      } catch (error) {
+        if (signal.aborted) return undefined;
+        if (error instanceof Refused) {
+          this.#tell('token-refused');
+          this.#fail('TOKEN_REFUSED', error.message, this.#texts.refused);
+          return undefined;
+        }
+        // Many pages that fail together do not come back together.
+        const wait = pause * (0.75 + Math.random() / 2);
+        this.#tell('token-failed');
+        this.#fail('TOKEN_FAILED', String(error), this.#texts.retrying, Math.ceil(wait / 1000));
+        await passed(wait, signal);
+      }
+    }
+    return undefined;
+  }
+
+  /** @param {AbortSignal} signal */
+  async #fetch(signal) {
+    if (!this.#getToken)
+      return fetchToken(this.getAttribute('token-endpoint') ?? '', this.ownerDocument.baseURI, signal);
+    const token = await this.#getToken();
+    if (!isToken(token)) throw new Error('getToken gave no token.');
+    return token;
+  }
+
+  /** Takes messages of the page in the frame, and of nobody else. @param {MessageEvent} event */
+  #hear({ source, origin, data }) {
+    if (!this.#frame || source !== this.#frame.contentWindow || origin !== this.#place?.origin) return;
+    const { type, ...message } = Object(data);
+    const told = typeof type === 'string' && type.startsWith(PREFIX) ? type.slice(PREFIX.length) : '';
+    if (told === 'hello') this.#greet();
+    else if (told === 'token-wanted') void this.#renew();
+    else if (told === 'height') this.#resize(message.height);
+    else if (told === 'ready') this.#begin(message);
+    else if (told === 'parameters') this.#emit(told, { parameters: this.#note(message.parameters) });
+    else if (told === 'click' || told === 'error') this.#emit(told, message);
+  }
+
+  /** The page is there, and learns what it cannot know: it may have been there before. */
+  #greet() {
+    this.#loaded();
+    this.#say('');
+    this.#isReady = false;
+    this.#unsent = {};
+    this.#tell('host', { renews: this.#renews, parameters: this.#parameters });
+  }
+
+  /** @param {{ name?: string; parameters?: ParameterValues }} page */
+  #begin({ name, parameters }) {
+    this.#isReady = true;
+    this.#entitle(name);
+    this.#note(parameters);
+    const unsent = this.#unsent;
+    this.#unsent = {};
+    if (Object.keys(unsent).length > 0) this.setParameters(unsent);
+    this.#emit('ready', { name, parameters: this.parameters });
+  }
+
+  /** @param {ParameterValues | undefined} parameters */
+  #note(parameters) {
+    this.#parameters = { ...parameters };
+    return this.parameters;
+  }
+
+  /** @param {unknown} height */
+  #resize(height) {
+    if (typeof height !== 'number' || !(height >= 0 && height <= MAX_HEIGHT) || !this.#frame) return;
+    this.#frame.style.height = `${height}px`;
+    this.#emit('height', { height });
+  }
+
+  /** @param {string} type @param {object} [message] */
+  #tell(type, message) {
+    const { contentWindow } = this.#frame ?? {};
+    if (contentWindow && this.#place)
+      contentWindow.postMessage({ type: PREFIX + type, ...message }, this.#place.origin);
+  }
+
+  /** @param {string} type @param {object} detail */
+  #emit(type, detail) {
+    this.dispatchEvent(new CustomEvent(PREFIX + type, { bubbles: true, composed: true, detail }));
+  }
+
+  /** Tells the host why, and the viewer where no page does. @param {string} code @param {string} message @param {number} [retryIn] seconds */
+  #fail(code, message, words = this.#texts.notShown, retryIn = undefined) {
+    if (!this.#frame || code === 'NOT_LOADED') this.#say(words);
+    this.#emit('error', { code, message, ...(retryIn !== undefined && { retryIn }) });
+  }
+
+  /** @param {string} words */
+  #say(words) {
+    const notice = this.#shadow?.querySelector('p');
+    if (notice) notice.textContent = words;
+  }
+}
+
+/** Where an embed is: …/embed/d or /embed/v, or the link of a share, /p; with its token or without. @param {string | null} src @param {string} base @returns {Place | undefined} */
+function placeOf(src, base) {
+  const url = src === null ? null : URL.parse(src, base);
+  const [, path, token] = /^((?:\/[^/]+)*\/(?:embed\/[dv]|p))(?:\/([^/]+))?\/?$/.exec(url?.pathname ?? '') ?? [];
+  if (!url || path === undefined || !/^https?:$/.test(url.protocol)) return undefined;
+  return { origin: url.origin, address: url.origin + path, query: url.searchParams, token };
+}
+
+/** @param {number} milliseconds @param {AbortSignal} signal @returns {Promise<void>} when they have passed, or `signal` was aborted */
+const passed = (milliseconds, signal) =>
+  new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, milliseconds);
+    signal.addEventListener('abort', done);
+  });
+
+if (globalThis.customElements && !customElements.get('data-console-embed')) {
+  customElements.define('data-console-embed', DataConsoleEmbed);
+}

@@ -1,0 +1,42 @@
+/** Where the name of the component's present version stands among the assets: see src/web/build.ts. */
+const CURRENT = 'https://assets.invalid/embed/current';
+
+/** Scripts of any site may load it, also where that site isolates itself. */
+const ANY_SITE = { 'Access-Control-Allow-Origin': '*', 'Cross-Origin-Resource-Policy': 'cross-origin' };
+/** How long a site may go on with an older version. */
+const SHORTLY = 'public, max-age=300';
+const FOR_EVER = 'public, max-age=31536000, immutable';
+
+/** Leads to the present version of the component. */
+export async function componentRedirect(assets: Fetcher): Promise<Response> {
+  const name = await currentName(assets);
+  return new Response(null, {
+    status: 302,
+    headers: { ...ANY_SITE, Location: `/embed/${name}`, 'Cache-Control': SHORTLY },
+  });
+}
+
+/**
+ * A version of the component; the present one in the place of one that is gone, so that no site breaks that still asks for it.
+ * @returns undefined where the name is none of a version
+ */
+export async function componentResponse(assets: Fetcher, name: string): Promise<Response | undefined> {
+  if (!/^component-[A-Z0-9]{8}\.js$/.test(name)) return undefined;
+  const current = await currentName(assets);
+  const script = await assets.fetch(`https://assets.invalid/embed/${current}`);
+  if (!script.ok) throw new Error(`The component is not among the assets (${script.status}).`);
+  return new Response(script.body, {
+    headers: {
+      ...ANY_SITE,
+      'Content-Type': 'text/javascript; charset=utf-8',
+      'Cache-Control': name === current ? FOR_EVER : SHORTLY,
+      'X-Content-Type-Options': 'nosniff',
+    },
+  });
+}
+
+async function currentName(assets: Fetcher): Promise<string> {
+  const found = await assets.fetch(CURRENT);
+  if (!found.ok) throw new Error(`The component's version is not among the assets (${found.status}).`);
+  return (await found.text()).trim();
+}

@@ -1,0 +1,47 @@
+import { componentRedirect, componentResponse } from '../../http/component.ts';
+import { raw } from '../../http/endpoint.ts';
+import { endpoint } from '../../http/surfaces/sharing.ts';
+import { defineFailure } from '../../kernel/failure.ts';
+
+const componentNotFound = defineFailure('pages.component_not_found', {
+  kind: 'missing',
+  detail: { message: 'There is no such script.' },
+  says: { sharing: 'NOT_FOUND' },
+});
+
+/** The component that shows embeds in pages of others. */
+export const componentEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: '/embed.js',
+      access: 'public',
+      operationId: 'getEmbedComponent',
+      summary: 'Get the script of `<data-console-embed>`',
+      description:
+        'A module for `<script type="module">`, which defines the element. What it leads to has another name with each version.',
+      returns: raw(302, 'To the present version.'),
+      openQuery: true,
+      fails: [],
+    },
+    ({ ctx }) => componentRedirect(ctx.bindings.PAGES),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/embed/{script}',
+      access: 'public',
+      operationId: 'getEmbedComponentVersion',
+      summary: 'Get a version of the script of `<data-console-embed>`',
+      description: 'The present version in the place of one that is gone.',
+      returns: raw(200, 'The script.', 'text/javascript'),
+      openQuery: true,
+      fails: [componentNotFound],
+    },
+    async ({ ctx, params }) => {
+      const script = await componentResponse(ctx.bindings.PAGES, params.script);
+      if (!script) throw componentNotFound();
+      return script;
+    },
+  ),
+];

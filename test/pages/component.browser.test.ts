@@ -1,0 +1,207 @@
+import type { Frame, FrameLocator, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { axeFindings, installed, numberIn, useBrowser } from './browser.ts';
+import { aHostSite, aHostToken, type HostSite } from './host.ts';
+import { aDashboard, anEmbed, url } from './world.ts';
+
+const FILTERS = [
+  {
+    slug: 'state',
+    label: 'State',
+    kind: 'multi_select',
+    options: { sql: 'SELECT DISTINCT origin_state FROM birdstrikes ORDER BY 1' },
+  },
+  { slug: 'aircraft', label: 'Aircraft', kind: 'text' },
+];
+const WHERE = 'WHERE true [[AND origin_state = ANY({{state}})]] [[AND aircraft_make_model = {{aircraft}}]]';
+const CHARTS = [
+  { name: 'Strikes', sql: `SELECT count(*) AS strikes FROM birdstrikes ${WHERE}`, chart: { type: 'number' } },
+  {
+    name: 'By state',
+    sql: `SELECT origin_state AS state, count(*) AS strikes FROM birdstrikes ${WHERE} GROUP BY 1 ORDER BY 2 DESC LIMIT 5`,
+    chart: { type: 'bar', x: 'state', y: ['strikes'] },
+  },
+  {
+    name: 'Reports',
+    sql: `SELECT origin_state AS state, cost_total AS cost FROM birdstrikes ${WHERE} ORDER BY 2 DESC LIMIT 30`,
+  },
+];
+const ALLOWED = { allowed_params: ['state', 'aircraft'] };
+
+type Told = { from: string; type: string; code?: string; [detail: string]: unknown };
+
+describe.skipIf(!installed)('the component for hosts', () => {
+  const open = useBrowser();
+  let host: HostSite;
+  let dashboard: string;
+  let claims: Record<string, unknown>;
+  beforeAll(async () => {
+    host = await aHostSite();
+    dashboard = await aDashboard(CHARTS, { filters: FILTERS });
+    claims = { dashboard_id: dashboard, ...ALLOWED, allowed_origins: [host.origin] };
+  });
+  afterAll(() => host?.close());
+  beforeEach(() => {
+    host.asked = 0;
+    host.token = async () => ({ body: { token: await aHostToken(3600, claims) } });
+  });
+
+  const EMBED = `<data-console-embed id="one" src="${url}/embed/d" token-endpoint="/token"></data-console-embed>`;
+  const hosted = (body = EMBED, options = {}) => open(host.page(body), { origins: [host.origin], ...options });
+  const frameOf = (page: Page, id = 'one'): FrameLocator => page.locator(`#${id}`).locator('iframe').contentFrame();
+  const strikes = (page: Page, id = 'one') => numberIn(frameOf(page, id), 'Strikes').catch(() => '');
+  const told = async (page: Page, type: string): Promise<Told[]> =>
+    ((await page.evaluate('told')) as Told[]).filter((each) => each.type === type);
+  const frameWhen = (page: Page) => page.frames().find((frame) => frame.url().startsWith(url));
+
+  it('fetches a token, shows the dashboard as high as it is, and tells so', async () => {
+    const { page, executed, problems } = await hosted();
+    await expect.poll(() => strikes(page)).toBe('10,000');
+    await expect
+      .poll(() => told(page, 'ready'))
+      .toEqual([{ from: 'one', type: 'ready', name: 'Bird strikes', parameters: {} }]);
+    const inner = () =>
+      frameOf(page).locator('body').evaluate('Math.ceil(document.body.getBoundingClientRect().height)');
+    await expect.poll(async () => (await page.evaluate('one.offsetHeight')) === (await inner())).toBe(true);
+    expect((await told(page, 'height')).at(-1)).toMatchObject({ height: await inner() });
+    expect(await page.locator('iframe').getAttribute('title')).toBe('Bird strikes');
+    expect([host.asked, executed, problems]).toEqual([1, [{}], []]);
+    await page.context().close();
+  });
+
+  it('takes values of filters, tells those of the viewer, and ends no loop of its own', async () => {
+    const { page, executed, problems } = await hosted();
+    // Before the page is there.
+    await page.evaluate("one.setParameters({ state: ['Texas'] })");
+    await expect.poll(() => executed).toEqual([{ state: ['Texas'] }]);
+    await expect.poll(() => told(page, 'ready')).toMatchObject([{ parameters: { state: ['Texas'] } }]);
+    await page.evaluate(`one.addEventListener('data-console:parameters', ({ detail }) => one.setParameters(detail.parameters));
+      one.setParameters({ state: null, unknown: 1 })`);
+    await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
+    await expect.poll(() => strikes(page)).toBe('954');
+    expect(executed.slice(1)).toEqual([{}, { aircraft: 'B-737-300' }]);
+    expect((await told(page, 'parameters')).map(({ parameters }) => parameters)).toEqual(executed.slice(1));
+    expect(await page.evaluate('one.parameters')).toEqual({ aircraft: 'B-737-300' });
+    // Moved within the page it begins anew, and knows its values yet.
+    await page.evaluate("document.body.append(one, document.createElement('p'))");
+    await expect.poll(() => told(page, 'ready')).toHaveLength(2);
+    expect(executed.at(-1)).toEqual({ aircraft: 'B-737-300' });
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('tells of the point that the viewer presses', async () => {
+    const { page } = await hosted();
+    const bars = frameOf(page).getByRole('img', { name: 'By state: bar chart.' });
+    await bars.waitFor();
+    const { width = 0, height = 0 } = (await bars.boundingBox()) ?? {};
+    await bars.click({ position: { x: width * 0.15, y: height * 0.7 } });
+    await frameOf(page).getByRole('cell').nth(2).click();
+    await frameOf(page).getByText('10,000').click();
+    await expect.poll(() => told(page, 'click')).toHaveLength(3);
+    const clicks = await told(page, 'click');
+    expect(clicks.map(({ visualization, values }) => [(visualization as { name: string }).name, values])).toEqual([
+      ['By state', { state: expect.any(String), strikes: expect.any(Number) }],
+      ['Reports', { state: expect.any(String), cost: expect.any(Number) }],
+      ['Strikes', { strikes: 10_000 }],
+    ]);
+    await page.context().close();
+  });
+
+  it('stands several times on a page, each for itself', async () => {
+    const { page, problems } = await hosted(`${EMBED}${EMBED.replace('one', 'two')}`);
+    for (const id of ['one', 'two']) await expect.poll(() => strikes(page, id)).toBe('10,000');
+    await page.evaluate("two.setParameters({ aircraft: 'B-737-300' })");
+    await expect.poll(() => strikes(page, 'two')).toBe('954');
+    expect([await strikes(page), await page.evaluate('one.parameters')]).toEqual(['10,000', {}]);
+    expect((await told(page, 'parameters')).map(({ from }) => from)).toEqual(['two']);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('speaks the language of its attribute, and changes colours without loading anew', async () => {
+    const { page, executed } = await hosted(
+      EMBED.replace('id="one"', 'id="one" locale="pt-BR" theme="dark" title="Vendas"'),
+    );
+    const root = () => frameOf(page).locator('html');
+    await expect.poll(() => strikes(page)).toBe('10.000');
+    expect(await root().getAttribute('lang')).toBe('pt-BR');
+    expect(await root().getAttribute('data-theme')).toBe('dark');
+    expect(await page.locator('iframe').getAttribute('title')).toBe('Vendas');
+    await page.evaluate("one.setAttribute('theme', 'light')");
+    await expect.poll(() => root().getAttribute('data-theme')).toBe('light');
+    await page.evaluate("one.removeAttribute('theme'); one.setParameters({ aircraft: 'B-737-300' })");
+    await expect.poll(() => root().getAttribute('data-theme')).toBe(null);
+    await expect.poll(() => strikes(page)).toBe('954');
+    expect(executed).toHaveLength(2);
+    await page.evaluate("one.setAttribute('locale', 'es')");
+    await expect.poll(() => root().getAttribute('lang')).toBe('es');
+    await expect.poll(() => executed).toEqual([{}, { aircraft: 'B-737-300' }, { aircraft: 'B-737-300' }]);
+    await page.context().close();
+  });
+
+  it('is reached and left by the keyboard, and has a name', async () => {
+    const body = `<main><h1>Host</h1><button id="before">Before</button>${EMBED}<button id="after">After</button></main>`;
+    const { page } = await hosted(body);
+    await expect.poll(() => strikes(page)).toBe('10,000');
+    await page.locator('#before').focus();
+    await page.keyboard.press('Tab');
+    const focused = () => frameOf(page).locator(':focus');
+    expect(await focused().getAttribute('class')).toBe('picker');
+    for (let steps = 0; (await page.evaluate('document.activeElement.id')) === 'one' && steps < 20; steps += 1) {
+      await page.keyboard.press('Tab');
+    }
+    expect(await page.evaluate('document.activeElement.id')).toBe('after');
+    await page.keyboard.press('Shift+Tab');
+    expect(await page.evaluate('document.activeElement.id')).toBe('one');
+    await page.locator('iframe[title="Bird strikes"]').waitFor();
+    await frameOf(page).getByRole('heading', { level: 1, name: 'Bird strikes' }).waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    expect(await axeFindings(frameWhen(page) as Page | Frame)).toEqual([]);
+    await page.context().close();
+  });
+
+  it('leaves nothing behind after 100 mounts', async () => {
+    const empty = await anEmbed(await aDashboard([], { name: 'Empty' }));
+    const { page } = await hosted('<p>Nothing yet</p>');
+    const devtools = await page.context().newCDPSession(page);
+    const alive = async () => {
+      for (let round = 0; round < 3; round += 1) await devtools.send('HeapProfiler.collectGarbage');
+      const { metrics } = await devtools.send('Performance.getMetrics');
+      const of = (name: string) => metrics.find((each) => each.name === name)?.value ?? Number.NaN;
+      const { result } = await devtools.send('Runtime.evaluate', {
+        expression: "customElements.get('data-console-embed').prototype",
+      });
+      const { objects } = await devtools.send('Runtime.queryObjects', { prototypeObjectId: result.objectId as string });
+      const { result: count } = await devtools.send('Runtime.callFunctionOn', {
+        objectId: objects.objectId as string,
+        functionDeclaration: 'function () { return this.length }',
+        returnByValue: true,
+      });
+      return {
+        listeners: of('JSEventListeners'),
+        frames: of('Frames'),
+        documents: of('Documents'),
+        elements: count.value,
+      };
+    };
+    /** Mounts ten at once: all are removed when they are there, or at once. */
+    const mount = (waits: boolean) => `Promise.all(Array.from({ length: 10 }, async () => {
+      const embed = document.createElement('data-console-embed');
+      embed.setAttribute('src', '${url}${empty}');
+      embed.setAttribute('token-endpoint', '/token');
+      const height = new Promise((resolve) => embed.addEventListener('data-console:ready', resolve, { once: true }));
+      document.body.append(embed);
+      if (${waits}) await height;
+      embed.remove();
+    })).then(() => {})`;
+    await devtools.send('Performance.enable');
+    await page.evaluate("customElements.whenDefined('data-console-embed').then(() => {})");
+    await page.evaluate(mount(true));
+    const before = await alive();
+    for (let round = 0; round < 10; round += 1) await page.evaluate(mount(round < 5));
+    await expect.poll(alive, { timeout: 20_000 }).toEqual(before);
+    expect([before.elements, page.frames().length]).toEqual([0, 1]);
+    await page.context().close();
+  });
+});

@@ -1,0 +1,54 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { SigningKey } from '../../examples/embed/sign.ts';
+import { freePort } from '../../local/processes.ts';
+import { axeFindings, installed, numberIn, useBrowser } from './browser.ts';
+import { aDashboard, api, url } from './world.ts';
+
+const SERVER = join(import.meta.dirname, '../../examples/embed-host/server.ts');
+const SALES = "(VALUES ('north', 1), ('south', 2), ('east', 4)) AS sales(region, amount)";
+const CHART = {
+  name: 'Amount',
+  sql: `SELECT sum(amount) AS amount FROM ${SALES} WHERE region = ANY({{region}}) [[AND amount >= {{least}}]]`,
+  chart: { type: 'number' },
+};
+
+describe.skipIf(!installed)('the example of a host', () => {
+  const open = useBrowser();
+  let site: string;
+  let server: ChildProcess;
+  beforeAll(async () => {
+    const filters = [
+      { slug: 'region', label: 'Region', kind: 'multi_select', viewer_attribute: 'region' },
+      { slug: 'least', label: 'Least', kind: 'number' },
+    ];
+    const { id, secret } = await api<SigningKey>('POST', '/api/v1/embed/signing-keys');
+    const port = await freePort();
+    site = `http://127.0.0.1:${port}`;
+    const env = { PORT: String(port), CONSOLE_URL: url, KEY_ID: id, KEY_SECRET: secret, FILTERS: 'least' };
+    const DASHBOARD_ID = await aDashboard([CHART], { filters });
+    server = spawn(process.execPath, [SERVER], { env: { ...process.env, ...env, DASHBOARD_ID }, stdio: 'pipe' });
+    await once(server.stdout as NodeJS.ReadableStream, 'data');
+  });
+  afterAll(() => server?.kill());
+
+  it('shows everybody what is theirs, and nothing to nobody', async () => {
+    const { page, problems, executed } = await open(site, { origins: [site] });
+    const frame = page.locator('iframe').contentFrame();
+    await page.getByText('You have no access to this.').waitFor();
+    expect([executed, await page.locator('iframe').count()]).toEqual([[], 0]);
+    await page.getByRole('link', { name: 'I am Anna' }).click();
+    await expect.poll(() => numberIn(frame, 'Amount').catch(() => '')).toBe('3');
+    await frame.getByLabel('Least').fill('2');
+    await expect.poll(() => numberIn(frame, 'Amount').catch(() => '')).toBe('2');
+    await frame.getByText('2', { exact: true }).click();
+    await page.getByText('Amount: {"amount":2}').waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    await page.getByRole('link', { name: 'I am Ben' }).click();
+    await expect.poll(() => numberIn(frame, 'Amount').catch(() => '')).toBe('4');
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+});

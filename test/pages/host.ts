@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type SigningKey, signEmbedToken } from '../../examples/embed/sign.ts';
+import { api, url } from './world.ts';
+
+/** What a host's server answers when it is asked for a token. */
+export interface TokenAnswer {
+  status?: number;
+  body: unknown;
+  type?: string;
+}
+
+/** A site of somebody else, on an origin of its own, whose policy allows nothing but its own files and ours. */
+export interface HostSite {
+  origin: string;
+  /** How often a token was asked for. */
+  asked: number;
+  /** What is answered then. */
+  token: () => Promise<TokenAnswer> | TokenAnswer;
+  /** Makes a page of this body. @returns its address */
+  page(body: string): string;
+  close(): void;
+}
+
+const POLICY = [
+  "default-src 'none'",
+  `script-src 'self' ${url}`,
+  "style-src 'self'",
+  "connect-src 'self'",
+  `frame-src ${url}`,
+  "base-uri 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+/** Loads the component as the README says, and notes what it tells. */
+const SCRIPT = `import '${url}/embed.js';
+globalThis.told = [];
+for (const type of ['ready', 'error', 'parameters', 'click', 'height']) {
+  addEventListener('data-console:' + type, ({ target, detail }) => told.push({ from: target.id, type, ...detail }));
+}`;
+
+export async function aHostSite(): Promise<HostSite> {
+  const pages = new Map<string, string>();
+  const server = createServer(async (request, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://host');
+    response.setHeader('Content-Security-Policy', POLICY);
+    if (pathname === '/main.js') return response.setHeader('Content-Type', 'text/javascript').end(SCRIPT);
+    if (pathname === '/token') {
+      site.asked += 1;
+      const { status = 200, body, type = 'application/json' } = await site.token();
+      const text = typeof body === 'string' ? body : JSON.stringify(body);
+      return response.writeHead(status, { 'Content-Type': type }).end(text);
+    }
+    response.setHeader('Content-Type', 'text/html');
+    response.end(`<!doctype html><html lang="en"><head><title>Host</title><meta charset="utf-8">
+      <meta name="viewport" content="width=device-width"><script type="module" src="/main.js"></script></head>
+      <body>${pages.get(pathname) ?? ''}</body></html>`);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const site: HostSite = {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked: 0,
+    token: () => ({ status: 404, body: {} }),
+    page(body) {
+      const path = `/page-${pages.size}`;
+      pages.set(path, body);
+      return site.origin + path;
+    },
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+  return site;
+}
+
+let key: Promise<SigningKey> | undefined;
+
+/** A token that the host signs itself, good for so many seconds by a clock that is so many seconds off. */
+export async function aHostToken(seconds: number, claims: Record<string, unknown>, off = 0): Promise<string> {
+  key ??= api<SigningKey>('POST', '/api/v1/embed/signing-keys');
+  const iat = Math.floor(Date.now() / 1000) + off;
+  return signEmbedToken(await key, { iat, exp: iat + seconds, jti: crypto.randomUUID(), ...claims });
+}
