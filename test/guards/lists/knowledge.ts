@@ -1,6 +1,7 @@
 import { guardsOf } from '../guard.ts';
 
 const RACES = ['test/knowledge/races.test.ts'];
+const KINDS = ['test/knowledge/kind-change.console.test.ts'];
 const JOBS = ['test/knowledge/job-races.test.ts'];
 const CONCEPTS = ['test/knowledge/concept-generation.test.ts'];
 const SUPERSEDES = 'supersedes the pending suggestions';
@@ -78,11 +79,22 @@ export const KNOWLEDGE = [
     { in: 'failJob', text: ', eq(jobs.processedCount, job.processedCount)', without: '' },
     { in: 'cancelJob', text: ', isActive', without: '' },
   ]),
-  ...guardsOf('src/modules/knowledge/resources/store.ts', RACES, [
+  ...guardsOf('src/modules/knowledge/semantic/store.ts', KINDS, [
     {
-      in: 'insertResource',
-      text: 'insertWhen(db, resources, row, condition)',
-      without: 'insertWhen(db, resources, row, sql`true`)',
+      in: 'noOthersMayName',
+      text: 'sql`not exists (',
+      without: 'sql`true or not exists (',
+      title: 'named just before',
+    },
+  ]),
+  ...guardsOf('src/modules/knowledge/resources/store.ts', RACES, [
+    { in: 'insertResource', text: 'sql.join([sql`true`, ...conditions], sql` and `)', without: 'sql`true`' },
+    {
+      in: 'haveFacets',
+      text: 'not exists (select 1 from json_each',
+      without: 'true or not exists (select 1 from json_each',
+      tests: KINDS,
+      title: 'ceased to be',
     },
     { in: 'replaceResource', text: 'eq(resources.version, row.version - 1), ', without: '' },
     { in: 'replaceResource', text: ', ...conditions', without: '' },

@@ -5,6 +5,7 @@ import type { Content, ResourceType, Status, ValidationError } from '../../../db
 import type { FieldProblem } from '../../../kernel/failure.ts';
 import type { JobMessage } from '../../../platform/job-messages.ts';
 import type { ResourceFailures } from './failures.ts';
+import type { Resource } from './reading.ts';
 import type { WriteCondition } from './store.ts';
 
 /** The result of a check against the company's tables. */
@@ -65,6 +66,11 @@ export interface Definition<C extends Content = Content> {
   problemsOf?(content: C): FieldProblem[];
   /** Checks it against the company's tables as they are now. */
   check?(ctx: CompanyContext, content: C): Promise<Check>;
+  /**
+   * A change of what others may take for granted, such as the kind of an item. @returns what must hold at its write
+   * @throws why it is refused
+   */
+  beforeChange?(ctx: CompanyContext, current: Resource<C>, content: C): Promise<WriteCondition | undefined>;
   /** What depends on one and is checked again after each write of it. */
   recheck?(companyId: string, check: Check | undefined): Recheck;
 }

@@ -32,3 +32,17 @@ export const conceptFailures = failuresOf('concept');
 export const semanticItemFailures = failuresOf('semantic_item');
 export const ontologyNodeFailures = failuresOf('ontology_node');
 export const ontologyRelationFailures = failuresOf('ontology_relation');
+
+/** Items that are named, of those that name it. */
+const MAX_NAMED = 20;
+
+export const semanticItemInUse = defineFailure('semantic_item.in_use', {
+  kind: 'conflict',
+  describes: 'Others name the item as what it is: its kind cannot be changed.',
+  detail: (kind: string, naming: readonly { id: string; kind: string; name: string }[]) => ({
+    message: `The item must stay of kind ${kind}, because others name it: change them first.`,
+    field: 'kind',
+    items: naming.slice(0, MAX_NAMED).map(({ id, kind, name }) => ({ id, kind, name })),
+  }),
+  says: { console: 'SEMANTIC_ITEM_IN_USE' },
+});

@@ -11,7 +11,7 @@ export async function createResource<C extends Content>(
   definition: Definition<C>,
   input: Input<C>,
 ): Promise<Resource<C>> {
-  return (await insertFirstVersion(ctx, definition, input)) as Resource<C>;
+  return retryOnConcurrentChange(() => insertFirstVersion(ctx, definition, input));
 }
 
 /**

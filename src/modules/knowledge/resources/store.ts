@@ -97,9 +97,9 @@ export function readResources(
   return readPage(db, { table: resources, filter }, { ...part, by: resources.createdAt, descending: true });
 }
 
-/** Inserts a resource, if `condition` holds. */
-export const insertResource = (db: ControlDb, row: ResourceRow, condition: WriteCondition = sql`true`) =>
-  insertWhen(db, resources, row, condition).returning();
+/** Inserts a resource, if all conditions hold. */
+export const insertResource = (db: ControlDb, row: ResourceRow, conditions: readonly WriteCondition[]) =>
+  insertWhen(db, resources, row, sql.join([sql`true`, ...conditions], sql` and `)).returning();
 
 /** Replaces the version before `row.version`, if that is still the present one and all conditions hold. */
 export const replaceResource = (db: ControlDb, row: ResourceRow, conditions: readonly WriteCondition[]) => {
@@ -113,6 +113,12 @@ export const replaceResource = (db: ControlDb, row: ResourceRow, conditions: rea
 
 /** Inserts a version, if the write before it in the batch changed a row. */
 export const insertVersion = (db: ControlDb, row: VersionRow) => insertWhen(db, versions, row, sql`changes() > 0`);
+
+/** Holds while resources have the facets that references to them want. @param wanted ids and facets */
+export const haveFacets = (companyId: string, wanted: readonly { id: string; facet: string }[]): WriteCondition =>
+  sql`not exists (select 1 from json_each(${JSON.stringify(wanted)}) as wanted where not exists (
+    select 1 from ${resources} as named where named.company_id = ${companyId}
+      and named.id = wanted.value ->> 'id' and named.facet = wanted.value ->> 'facet'))`;
 
 /**
  * Holds unless following the fields from `ids` leads to the resource itself.

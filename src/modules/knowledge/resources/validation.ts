@@ -3,17 +3,19 @@ import type { Content } from '../../../db/schema/knowledge-resources.ts';
 import { type FieldProblem, invalid } from '../../../kernel/failure.ts';
 import type { Definition } from './definition.ts';
 import { findResources } from './reading.ts';
+import { haveFacets, type WriteCondition } from './store.ts';
 
 /**
  * Checks the rules between fields, and that the resources they refer to exist in the company. References of `before` may
  * stay.
+ * @returns what of it must still hold at the write
  */
 export async function validateContent<C extends Content>(
   ctx: CompanyContext,
   definition: Definition<C>,
   content: C,
   before?: C,
-): Promise<void> {
+): Promise<WriteCondition[]> {
   const problems: FieldProblem[] = definition.problemsOf?.(content) ?? [];
   const known = new Set(before ? definition.referencesOf(before).map(({ id, field }) => `${field} ${id}`) : []);
   const added = definition.referencesOf(content).filter(({ id, field }) => !known.has(`${field} ${id}`));
@@ -28,4 +30,6 @@ export async function validateContent<C extends Content>(
     if (!fits) problems.push({ field, message: `names no ${facet ?? type.replace('_', ' ')} of this company` });
   }
   if (problems.length > 0) throw invalid(problems);
+  const wanted = added.flatMap(({ id, facet }) => (facet === undefined ? [] : [{ id, facet }]));
+  return wanted.length > 0 ? [haveFacets(ctx.actor.companyId, wanted)] : [];
 }

@@ -21,7 +21,10 @@ export interface Acceptance {
 /** The fields that a caller sends. */
 export type Input<C extends Content> = Partial<C> & { status?: Status };
 
-/** Writes the first version of a new resource; undefined when the acceptance's condition does not hold. */
+/**
+ * Writes the first version of a new resource; undefined when the acceptance's condition does not hold, or what it refers to
+ * has changed meanwhile.
+ */
 export async function insertFirstVersion<C extends Content>(
   ctx: PrincipalContext,
   definition: Definition<C>,
@@ -30,7 +33,7 @@ export async function insertFirstVersion<C extends Content>(
 ): Promise<Resource<C> | undefined> {
   const { status = 'draft', ...fields } = input;
   const content = { ...definition.defaults, ...fields } as unknown as C;
-  await validateContent(ctx, definition, content);
+  const conditions = await validateContent(ctx, definition, content);
   const check = await definition.check?.(ctx, content);
   const now = ctx.now();
   const row: store.ResourceRow = {
@@ -45,14 +48,14 @@ export async function insertFirstVersion<C extends Content>(
     createdAt: now,
     updatedAt: now,
   };
-  const insert = store.insertResource(ctx.db, row, acceptance?.condition);
+  const insert = store.insertResource(ctx.db, row, [...conditions, ...(acceptance ? [acceptance.condition] : [])]);
   const inserted = await commitVersion(ctx, definition, { write: insert, row, change: 'created', check, acceptance });
   return inserted && recheckIfOutdated(ctx, definition, inserted, check);
 }
 
 /**
- * Writes the version after `current`; undefined when `current` is no longer the present version, or the acceptance's
- * condition does not hold.
+ * Writes the version after `current`; undefined when `current` is no longer the present version, the acceptance's condition
+ * does not hold, or what it refers to, or what refers to it, has changed meanwhile.
  */
 export async function replaceVersion<C extends Content>(
   ctx: PrincipalContext,
@@ -63,7 +66,11 @@ export async function replaceVersion<C extends Content>(
 ): Promise<Resource<C> | undefined> {
   const { status = current.status, ...fields } = changes;
   const content: C = { ...current.content, ...fields };
-  await validateContent(ctx, definition, content, current.content);
+  // What an archived one refers to may have changed since.
+  const before = current.status === 'archived' ? undefined : current.content;
+  const conditions = await validateContent(ctx, definition, content, before);
+  const others = await definition.beforeChange?.(ctx, current, content);
+  if (others) conditions.push(others);
   const check = await definition.check?.(ctx, content);
   const row: store.ResourceRow = {
     ...current,
@@ -78,8 +85,9 @@ export async function replaceVersion<C extends Content>(
   const { acyclic } = definition;
   const ids = acyclic.flatMap((field) => idsIn(content[field]));
   const key = resourceKey(ctx, definition, current.id);
-  const conditions = ids.length > 0 ? [store.formsNoCycle(key, acyclic, ids)] : [];
-  const replace = store.replaceResource(ctx.db, row, acceptance ? [...conditions, acceptance.condition] : conditions);
+  if (ids.length > 0) conditions.push(store.formsNoCycle(key, acyclic, ids));
+  if (acceptance) conditions.push(acceptance.condition);
+  const replace = store.replaceResource(ctx.db, row, conditions);
   const change = changeOf(current.status, status);
   const changed = await commitVersion(ctx, definition, { write: replace, row, change, check, acceptance });
   if (changed) return recheckIfOutdated(ctx, definition, changed, check);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { concurrentChange } from '../../../db/failures.ts';
 import { created, noContent, ok, versioned } from '../../../http/endpoint.ts';
 import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
+import { semanticItemInUse } from '../resources/failures.ts';
 import { searchQuery, statusQuery } from '../resources/fields.ts';
 import {
   archiveResource,
@@ -49,7 +50,7 @@ export const semanticEndpoints = [
       summary: 'Create a semantic item',
       body: semanticItem.create,
       returns: created(record),
-      fails: [semanticItem.failures.duplicate],
+      fails: [semanticItem.failures.duplicate, concurrentChange],
     },
     async ({ ctx, body }) => viewItem(await createResource(ctx, semanticItem, body)),
   ),
@@ -82,6 +83,7 @@ export const semanticEndpoints = [
         semanticItem.failures.notFound,
         semanticItem.failures.archived,
         semanticItem.failures.duplicate,
+        semanticItemInUse,
         concurrentChange,
       ],
     },

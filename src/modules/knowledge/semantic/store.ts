@@ -1,6 +1,7 @@
-import { and, asc, eq, gt, ne, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, ne, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
 import { resources } from '../../../db/schema/knowledge-resources.ts';
+import { idList } from '../../../db/statements.ts';
 
 /**
  * Items with an id after `after` that name one of the tables (ids or names) in any field, or all items when no table is
@@ -35,3 +36,38 @@ export const selectDependents = (
     .orderBy(asc(resources.id))
     .limit(limit);
 };
+
+/** Items that may name another: those that refer to it by its id, and all that build on metrics by their names. */
+const mayName = (companyId: string, id: string): SQL =>
+  and(
+    eq(resources.companyId, companyId),
+    eq(resources.resourceType, 'semantic'),
+    ne(resources.status, 'archived'),
+    ne(resources.id, id),
+    sql`(${refersTo(id)} or instr(${resources.content} ->> '$.formula', '{{') > 0)`,
+  ) as SQL;
+
+const refersTo = (id: string): SQL =>
+  sql`exists (select 1 from json_each(json_array('$.depends_on_metrics', '$.depends_on_entities')) as field,
+    json_each(${resources.content}, field.value) as named where named.value = ${id})`;
+
+export const selectMayName = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .select({
+      id: resources.id,
+      version: resources.version,
+      kind: resources.facet,
+      name: sql<string>`${resources.content} ->> '$.name'`.as('name'),
+      formula: sql<string | null>`${resources.content} ->> '$.formula'`.as('formula'),
+      refers: sql<number>`${refersTo(id)}`.as('refers'),
+    })
+    .from(resources)
+    .where(mayName(companyId, id))
+    .orderBy(asc(resources.id));
+
+/** Holds while no other items may name one than these, in these versions. */
+export const noOthersMayName = (companyId: string, id: string, seen: readonly { id: string; version: number }[]): SQL =>
+  sql`not exists (select 1 from ${resources} where ${and(
+    mayName(companyId, id),
+    sql`${resources.id} || ' ' || ${resources.version} not in ${idList(seen.map((one) => `${one.id} ${one.version}`))}`,
+  )})`;

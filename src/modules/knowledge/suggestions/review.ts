@@ -62,9 +62,9 @@ export async function acceptSuggestion(ctx: PrincipalContext, id: string, overri
     : await replaceVersion(ctx, definition, await unchangedTarget(ctx, suggestion), parsed.data, acceptance);
   if (resource) return { suggestion: await getSuggestion(ctx, id), resource };
 
-  // Somebody else changed the suggestion or its target first.
+  // Somebody else changed the suggestion, its target, or what that refers to first.
   requirePending(await getSuggestion(ctx, id));
-  await unchangedTarget(ctx, suggestion);
+  if (!creates) await unchangedTarget(ctx, suggestion);
   throw concurrentChange();
 }
 

@@ -11,6 +11,7 @@ import {
   ontologyRelationFailures,
   type ResourceFailures,
   semanticItemFailures,
+  semanticItemInUse,
 } from '../resources/failures.ts';
 import { textUpTo } from '../resources/fields.ts';
 import {
@@ -177,6 +178,7 @@ export const suggestionEndpoints = [
         dependencyPending,
         conceptFailures.duplicate,
         semanticItemFailures.duplicate,
+        semanticItemInUse,
         ontologyNodeFailures.duplicate,
         ontologyRelationFailures.duplicate,
         concurrentChange,

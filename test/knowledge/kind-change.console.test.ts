@@ -1,0 +1,103 @@
+import { beforeAll, expect, it } from 'vitest';
+import { overtaken } from '../support/rival.ts';
+import { must } from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+import { aName, anItem, fieldsOf, PREFIX, refusal } from './support.ts';
+
+let company: Company;
+let as: Company['as'];
+
+beforeAll(async () => {
+  company = await aCompany();
+  as = company.as;
+});
+
+const item = (fields: Record<string, unknown> = {}) => anItem(as, { kind: 'metric', ...fields });
+const change = (id: string, json: unknown, env: Record<string, string> = {}) =>
+  as.patch(`${PREFIX}/semantic/${id}`, { json, env });
+const kindOf = async (id: string) => (await must(as.get(`${PREFIX}/semantic/${id}`))).kind;
+
+const REPLACE = /^update "knowledge_resources"/;
+const INSERT = /^insert into "knowledge_resources"/;
+const IN_USE = [409, 'SEMANTIC_ITEM_IN_USE'];
+
+it.each(['metric', 'entity'])(
+  'the kind of a %s that another refers to stays, until that is changed or archived',
+  async (kind) => {
+    const [id, field] = [await item({ kind }), kind === 'metric' ? 'depends_on_metrics' : 'depends_on_entities'];
+    const name = aName('Uses it');
+    const [one, other] = [await item({ name, [field]: [id] }), await item({ [field]: [id] })];
+    const refused = await change(id, { kind: 'dimension' });
+    expect(refusal(refused)).toEqual(IN_USE);
+    expect(refused.body.details).toMatchObject({ field: 'kind' });
+    expect(refused.body.details.items).toContainEqual({ id: one, kind: 'metric', name });
+    expect(await kindOf(id)).toBe(kind);
+    // Everything else of it can be changed.
+    expect((await change(id, { grain: 'day' })).status).toBe(200);
+    await must(change(one, { [field]: [] }));
+    expect(refusal(await change(id, { kind: 'dimension' }))).toEqual(IN_USE);
+    await as.delete(`${PREFIX}/semantic/${other}`);
+    expect((await change(id, { kind: 'dimension' })).status).toBe(200);
+    // What names it comes back only without it.
+    expect(fieldsOf(await change(other, { status: 'draft' }))).toEqual([`${field}.0`]);
+    expect((await change(other, { status: 'draft', [field]: [] })).status).toBe(200);
+  },
+);
+
+it('the kind of a metric stays that a formula builds on', async () => {
+  const name = aName('Built on');
+  const id = await item({ name });
+  const builder = await item({ formula: `{{ ${name.toUpperCase()} }} / 2` });
+  await item({ formula: '{{Something else}} * 2' });
+  const refused = await change(id, { kind: 'entity' });
+  expect(refusal(refused)).toEqual(IN_USE);
+  expect(refused.body.details.items.map(({ id }: { id: string }) => id)).toEqual([builder]);
+  await must(change(builder, { formula: '1' }));
+  expect((await change(id, { kind: 'entity' })).status).toBe(200);
+});
+
+it('the kind of an item of another company does not matter', async () => {
+  const id = await item({ name: 'Shared name' });
+  const other = await aCompany();
+  await anItem(other.as, { kind: 'metric', formula: '{{Shared name}} + 1' });
+  expect((await change(id, { kind: 'entity' })).status).toBe(200);
+});
+
+it('an item that is named just before its kind changes keeps it', async () => {
+  const id = await item();
+  const created = await overtaken(
+    REPLACE,
+    () => item({ depends_on_metrics: [id] }),
+    (env) => change(id, { kind: 'entity' }, env),
+  );
+  expect([refusal(created), await kindOf(id)]).toEqual([IN_USE, 'metric']);
+
+  const name = aName('Built on');
+  const [another, builder] = [await item({ name }), await item({ formula: '{{Something else}}' })];
+  const changed = await overtaken(
+    REPLACE,
+    () => must(change(builder, { formula: `{{${name}}}` })),
+    (env) => change(another, { kind: 'entity' }, env),
+  );
+  expect([refusal(changed), await kindOf(another)]).toEqual([IN_USE, 'metric']);
+});
+
+it('an item is not named as what it has just ceased to be', async () => {
+  const id = await item();
+  const json = { kind: 'metric', name: aName('Late'), description: 'x', depends_on_metrics: [id] };
+  const concepts = (await must(as.get(`${PREFIX}/concepts`))).records;
+  const created = await overtaken(
+    INSERT,
+    () => must(change(id, { kind: 'entity' })),
+    (env) => as.post(`${PREFIX}/semantic`, { json: { ...json, source_concept_ids: [concepts[0]._id] }, env }),
+  );
+  expect(fieldsOf(created)).toEqual(['depends_on_metrics.0']);
+
+  const [another, late] = [await item(), await item()];
+  const changed = await overtaken(
+    REPLACE,
+    () => must(change(another, { kind: 'entity' })),
+    (env) => change(late, { depends_on_metrics: [another] }, env),
+  );
+  expect(fieldsOf(changed)).toEqual(['depends_on_metrics.0']);
+});
