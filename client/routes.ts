@@ -199,6 +199,18 @@ export interface Routes {
   "PUT /v1/viz-api-endpoints/{id}": { params: { "id": string }; body: { "name"?: string; "slug"?: string; "description"?: string; "visualization_id"?: string; "cache_seconds"?: number; "status"?: "active" | "inactive" }; answer: VizApiEndpoint };
   /** Delete an endpoint of the Data API */
   "DELETE /v1/viz-api-endpoints/{id}": { params: { "id": string }; answer: undefined };
+  /** List schedules */
+  "GET /v1/schedules": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Schedule> } };
+  /** Create a schedule */
+  "POST /v1/schedules": { body: { "name": string; "target_type": "dashboard" | "visualization"; "target_id": string; "parameters"?: Record<string, unknown>; "cron": string; "time_zone"?: string; "recipients": Array<{ "user_id"?: string; "email"?: string }>; "format"?: "summary" | "csv" | "xlsx"; "condition"?: ScheduleCondition | null; "status"?: "active" | "paused" }; answer: Schedule };
+  /** Get a schedule */
+  "GET /v1/schedules/{id}": { params: { "id": string }; answer: Schedule };
+  /** Update a schedule */
+  "PUT /v1/schedules/{id}": { params: { "id": string }; body: { "name"?: string; "target_type"?: "dashboard" | "visualization"; "target_id"?: string; "parameters"?: Record<string, unknown>; "cron"?: string; "time_zone"?: string; "recipients"?: Array<{ "user_id"?: string; "email"?: string }>; "format"?: "summary" | "csv" | "xlsx"; "condition"?: ScheduleCondition | null; "status"?: "active" | "paused" }; answer: Schedule };
+  /** Delete a schedule */
+  "DELETE /v1/schedules/{id}": { params: { "id": string }; answer: undefined };
+  /** Run a schedule */
+  "POST /v1/schedules/{id}/run": { params: { "id": string }; answer: { "run_id": string } };
   /** List users */
   "GET /v1/users": { query?: { "page"?: string | number; "per_page"?: string | number; "include"?: "groups" }; answer: { "total": number; "quantity": number; "records": Array<User> } };
   /** Get a user */
@@ -535,6 +547,10 @@ export interface Routes {
   "GET /embed.js": { answer: undefined };
   /** Get a version of the script of `<data-console-embed>` */
   "GET /embed/{script}": { params: { "script": string }; answer: string };
+  /** Show the page to unsubscribe from a mail */
+  "GET /unsubscribe/{token}": { params: { "token": string }; answer: string };
+  /** Unsubscribe a recipient from a mail, with one click */
+  "POST /unsubscribe/{token}": { params: { "token": string }; answer: string };
   /** Show the page of an embedded dashboard */
   "GET /embed/d/{token}": { params: { "token": string }; answer: string };
   /** Show the page of an embedded visualization */
@@ -564,6 +580,8 @@ export type Widget = { "visualization_id": string; "x": number; "y": number; "w"
 export type Filter = { "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default"?: unknown; "required"?: boolean; "viewer_attribute"?: string; "options"?: Array<FilterOption> | { "sql": string } | null; "applies_to"?: Array<string> | null };
 
 export type FilterOption = { "label": string; "value": string };
+
+export type ScheduleCondition = { "visualization_id": string; "column": string; "op": "gt" | "gte" | "lt" | "lte" | "eq" | "ne" | "changed"; "value"?: string | number | boolean | null };
 
 export type PermissionTarget = { "company_id": string; "service_name"?: "accounts" | "service-accounts" | "users" | "groups" | "permissions" | "policies" | "company" | "api_keys" | "connections" | "vpn_profiles" | "metadata" | "managed-tables" | "visualizations" | "dashboards" | "analysis-folders" | "share_tags" | "viz_api_endpoints" | "data_api" | "concepts" | "semantic" | "ontology" | "knowledge_reviews"; "service_id"?: string };
 
@@ -685,6 +703,12 @@ export type Dashboard = { "_id": string; "name": string; "slug": string; "descri
 
 export type VizApiEndpoint = { "_id": string; "name": string; "slug": string; "description": string; "visualization_id": string; "cache_seconds": number; "status": "active" | "inactive"; "url": string; "created_at": string; "updated_at": string };
 
+export type Schedule = { "_id": string; "name": string; "target_type": "dashboard" | "visualization"; "target_id": string; "parameters": Record<string, unknown>; "cron": string; "time_zone": string; "recipients": Array<ScheduleRecipient>; "format": "summary" | "csv" | "xlsx"; "condition": ScheduleConditionOutput | null; "status": "active" | "paused"; "unsubscribed": Array<ScheduleRecipient>; "next_run_at": string | null; "last_run": ScheduleRun | null; "created_by_user_id": string; "created_at": string; "updated_at": string };
+
+export type ScheduleRecipient = { "user_id"?: string; "email"?: string };
+
+export type ScheduleRun = { "id": string; "kind": "scheduled" | "manual"; "occurrence": string; "ended_at": string; "status": "done" | "failed"; "sent": number; "skipped": number; "failed": number; "problems": Array<"target_deleted" | "left" | "not_allowed" | "parameters" | "query_failed" | "condition_failed" | "condition_not_met" | "unavailable" | "mail_refused" | "unconfirmed"> };
+
 export type UserStatus = { "_id": string; "email": string; "status": "invited" | "active" | "inactive" };
 
 export type Group = { "_id": string; "name": string; "slug": string; "description": string; "company_id": string; "is_global": boolean; "roles": Array<{ "name": string; "target": string; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }>; "permissionIds": Array<string>; "attached_policies": Array<string>; "created_at": string; "updated_at": string };
@@ -786,6 +810,8 @@ export type WidgetOutput = { "visualization_id": string; "x": number; "y": numbe
 export type FilterOutput = { "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean; "viewer_attribute"?: string; "options": Array<FilterOptionOutput> | { "sql": string } | null; "applies_to": Array<string> | null };
 
 export type FilterOptionOutput = { "label": string; "value": string };
+
+export type ScheduleConditionOutput = { "visualization_id": string; "column": string; "op": "gt" | "gte" | "lt" | "lte" | "eq" | "ne" | "changed"; "value": string | number | boolean | null };
 
 export type ManagedTableColumnOutput = { "name": string; "display_name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime"; "nullable": boolean };
 

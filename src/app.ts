@@ -59,6 +59,8 @@ import { componentEndpoints } from './modules/pages/routes.component.sharing.ts'
 import { pageEndpoints } from './modules/pages/routes.sharing.ts';
 import { passwordResetEndpoints } from './modules/password-reset/routes.console.ts';
 import { policyEndpoints } from './modules/policies/routes.console.ts';
+import { scheduleEndpoints } from './modules/schedules/routes.console.ts';
+import { unsubscribeEndpoints } from './modules/schedules/routes.public.sharing.ts';
 import { authenticateKeyOr } from './modules/service-accounts/key-and-secret.ts';
 import { apiKeyEndpoints } from './modules/service-accounts/routes.keys.organization.ts';
 import { serviceAccountEndpoints } from './modules/service-accounts/routes.organization.ts';
@@ -121,6 +123,7 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...visualizationEndpoints,
       ...dashboardEndpoints,
       ...vizApiEndpoints,
+      ...scheduleEndpoints,
       ...consoleUserEndpoints,
       ...userGroupEndpoints,
       ...consoleGroupEndpoints,
@@ -168,6 +171,7 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...shareActivityEndpoints,
       ...logoEndpoints,
       ...componentEndpoints,
+      ...unsubscribeEndpoints,
       ...pageEndpoints({ ofEmbed: pageOfEmbed, ofShare: pageOfShare }),
     ],
   },

@@ -16,6 +16,7 @@ export interface Bindings {
   MODEL_JOBS: Queue;
   RECHECKS: Queue;
   DATA_JOBS: Queue;
+  SCHEDULES: Queue;
   AUDIT: Queue;
   SHARE_EVENTS: Queue;
   ORGANIZATION_GATE: DurableObjectNamespace<OrganizationGate>;

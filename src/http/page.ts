@@ -2,7 +2,7 @@ import { acceptedLocale, type Locale, localeOf, STANDARD_LOCALE } from '../kerne
 import type { FrameAncestors, ViewBranding } from '../kernel/viewing.ts';
 
 /** The pages that `src/web` builds. */
-export type PageName = 'view' | 'portal' | 'docs';
+export type PageName = 'view' | 'portal' | 'unsubscribe' | 'docs';
 
 /** How a page is served. */
 export interface Served {

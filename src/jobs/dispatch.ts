@@ -6,6 +6,7 @@ import { writeResult } from '../modules/data-api/jobs.ts';
 import { runBatch } from '../modules/knowledge/generation/jobs.ts';
 import { recheckQuestions } from '../modules/knowledge/questions/jobs.ts';
 import { recheckItems } from '../modules/knowledge/semantic/jobs.ts';
+import { runSchedules } from '../modules/schedules/jobs.ts';
 import { analyseUpload, loadUpload } from '../modules/uploads/jobs.ts';
 import { type JobMessage, queuedJob } from '../platform/job-messages.ts';
 import { log, logError, withCorrelationId } from '../platform/log.ts';
@@ -65,6 +66,8 @@ async function run(
         return await runBatch(context, message.jobId);
       case 'data.write':
         return await writeResult(context, message.jobId);
+      case 'schedules.run':
+        return await runSchedules(context);
       case 'knowledge.recheck':
         return await recheckItems(context, message);
       case 'knowledge.recheck_questions':

@@ -11,6 +11,7 @@ import { mailNotice, sendDueMails } from '../modules/mails/service.ts';
 import { renewConnections } from '../modules/managed-database/service.ts';
 import { sendDueMessages } from '../modules/outbox/service.ts';
 import { mailResets, purgePasswordResets } from '../modules/password-reset/service.ts';
+import { handOutDue, mailPaused, purgeRuns, resumeRuns } from '../modules/schedules/jobs.ts';
 import { mailPortalCode } from '../modules/share-auth/service.ts';
 import { mailCode, mailSecurityChange, purgeSignIns, reencryptSecondFactors } from '../modules/sign-in/service.ts';
 import { purgeExpired as purgeSingleSignOn, reencryptClientSecrets } from '../modules/single-sign-on/service.ts';
@@ -40,6 +41,7 @@ async function runParts(origin: Origin): Promise<void> {
   const { context, close } = openContext(origin, { kind: 'anonymous' });
   try {
     await runEach({
+      schedules: () => handOutDue(context),
       mails: () =>
         sendDueMails(context, {
           sign_in_code: mailCode,
@@ -52,12 +54,15 @@ async function runParts(origin: Origin): Promise<void> {
           second_factor_disabled: mailSecurityChange,
           second_factor_reset: mailSecurityChange,
           backup_codes_renewed: mailSecurityChange,
+          schedule_paused: mailPaused,
         }),
       uploads: () => sweepUploads(context, (companyId) => openContext(origin, { kind: 'system', companyId })),
       messages: () => sendDueMessages(context),
       knowledge_jobs: () => resumeJobs(context),
       knowledge_sources: () => deleteLeftoverSources(context),
       asked_questions: () => purgeAsked(context),
+      schedule_runs: () => resumeRuns(context),
+      old_schedule_runs: () => purgeRuns(context),
       data_jobs: () => resumeDataJobs(context),
       data_results: () => purgeDataJobs(context),
       sign_ins: () => purgeSignIns(context),

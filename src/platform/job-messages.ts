@@ -33,6 +33,8 @@ export const jobMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('knowledge.generate'), companyId: z.string(), jobId: z.string() }),
   /** Write the result of a job of the Data API. */
   z.object({ type: z.literal('data.write'), companyId: z.string(), jobId: z.string() }),
+  /** Do the runs of a company's schedules that wait. */
+  z.object({ type: z.literal('schedules.run'), companyId: z.string() }),
 ]);
 
 export type JobMessage = z.output<typeof jobMessage>;
@@ -43,11 +45,16 @@ export const queuedJob = z.intersection(jobMessage, z.object({ correlationId: z.
 export interface JobQueue {
   /** Sends a message; it is stored once this resolves. */
   send(message: JobMessage, delaySeconds?: number): Promise<void>;
+  /** Sends messages of one type, in their order; they are stored once this resolves. */
+  sendAll(messages: readonly JobMessage[]): Promise<void>;
 }
 
+/** What a queue takes at once. */
+const MOST_AT_ONCE = 100;
+
 /**
- * Messages that wait for a model, results that are written for minutes, and checks of which a company's changes make many, have queues of their own: they delay no
- * others.
+ * Messages that wait for a model, results that are written for minutes, checks of which a company's changes make many, and mails of
+ * schedules have queues of their own: they delay no others.
  */
 const QUEUE_OF = {
   'upload.analyse': 'JOBS',
@@ -56,10 +63,11 @@ const QUEUE_OF = {
   'knowledge.recheck_questions': 'RECHECKS',
   'knowledge.generate': 'MODEL_JOBS',
   'data.write': 'DATA_JOBS',
+  'schedules.run': 'SCHEDULES',
 } as const satisfies Record<JobMessage['type'], string>;
 
 export function jobQueue(
-  bindings: Record<'JOBS' | 'MODEL_JOBS' | 'RECHECKS' | 'DATA_JOBS', Queue>,
+  bindings: Record<(typeof QUEUE_OF)[JobMessage['type']], Queue>,
   correlationId: string,
 ): JobQueue {
   return {
@@ -68,6 +76,12 @@ export function jobQueue(
         { ...message, correlationId },
         delaySeconds === undefined ? {} : { delaySeconds },
       );
+    },
+    async sendAll(messages) {
+      for (let at = 0; at < messages.length; at += MOST_AT_ONCE) {
+        const some = messages.slice(at, at + MOST_AT_ONCE).map((message) => ({ body: { ...message, correlationId } }));
+        await bindings[QUEUE_OF[(messages[at] as JobMessage).type]].sendBatch(some);
+      }
     },
   };
 }

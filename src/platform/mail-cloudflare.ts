@@ -22,11 +22,21 @@ const PERMANENT = new Set([
   'E_HEADERS_TOO_MANY',
 ]);
 
+/**
+ * A mail may have 5 MiB, files in base64 included.
+ * https://developers.cloudflare.com/email-service/platform/limits/
+ */
+const MAX_FILE_BYTES = 3.5 * 1024 * 1024;
+
 /** Sends through Cloudflare's `send_email` binding. */
 export function cloudflareMailer(binding: SendEmail, sender: Sender): Mailer {
   return {
-    async send({ pictures = [], ...mail }) {
-      const attachments = pictures.map((picture) => ({ disposition: 'inline' as const, ...picture }));
+    maxFileBytes: MAX_FILE_BYTES,
+    async send({ pictures = [], files = [], ...mail }) {
+      const attachments = [
+        ...pictures.map((picture) => ({ disposition: 'inline' as const, ...picture })),
+        ...files.map((file) => ({ disposition: 'attachment' as const, ...file })),
+      ];
       try {
         await binding.send({ from: sender, ...mail, ...(attachments.length > 0 && { attachments }) });
       } catch (error) {

@@ -1,8 +1,10 @@
 import { readBounded } from './bounded.ts';
-import { type Mail, type Mailer, MailRefused, type Sender } from './mail.ts';
+import { type AttachedFile, type Mail, type Mailer, MailRefused, type Sender } from './mail.ts';
 
 const TIMEOUT_MS = 10_000;
 const LARGEST_ANSWER = 64 * 1024;
+/** Resend takes mails of 40 MB; not every mailbox does. */
+const MAX_FILE_BYTES = 10 * 1024 * 1024;
 
 /** Statuses after which a retry may help. */
 const TRANSIENT = new Set([408, 409, 425, 429]);
@@ -19,13 +21,17 @@ export interface ResendSettings {
 export function resendMailer({ baseUrl, apiKey, sender }: ResendSettings): Mailer {
   const from = sender.name === '' ? sender.email : `${sender.name} <${sender.email}>`;
   return {
-    async send({ to, subject, text, html, pictures = [] }: Mail) {
-      const attachments = pictures.map(({ contentId, filename, type, content }) => ({
+    maxFileBytes: MAX_FILE_BYTES,
+    async send({ to, subject, text, html, pictures = [], files = [], headers }: Mail) {
+      const attached = ({ filename, type, content }: AttachedFile) => ({
         filename,
         content: Buffer.from(content).toString('base64'),
         content_type: type,
-        content_id: contentId,
-      }));
+      });
+      const attachments = [
+        ...pictures.map((picture) => ({ ...attached(picture), content_id: picture.contentId })),
+        ...files.map(attached),
+      ];
       const response = await fetch(`${baseUrl}/emails`, {
         method: 'POST',
         headers: {
@@ -34,7 +40,15 @@ export function resendMailer({ baseUrl, apiKey, sender }: ResendSettings): Maile
           // Resend refuses requests without one.
           'user-agent': 'data-console',
         },
-        body: JSON.stringify({ from, to: [to], subject, text, html, ...(attachments.length > 0 && { attachments }) }),
+        body: JSON.stringify({
+          from,
+          to: [to],
+          subject,
+          text,
+          html,
+          ...(headers && { headers }),
+          ...(attachments.length > 0 && { attachments }),
+        }),
         redirect: 'manual',
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });

@@ -6,6 +6,13 @@ export interface InlinePicture {
   content: Uint8Array<ArrayBuffer>;
 }
 
+/** A file that comes with a mail. */
+export interface AttachedFile {
+  filename: string;
+  type: string;
+  content: Uint8Array<ArrayBuffer>;
+}
+
 /** Always both in plain text and in HTML. */
 export interface Mail {
   to: string;
@@ -13,9 +20,13 @@ export interface Mail {
   text: string;
   html: string;
   pictures?: InlinePicture[];
+  files?: AttachedFile[];
+  headers?: Record<string, string>;
 }
 
 export interface Mailer {
+  /** What the files of one mail may have together, in bytes. */
+  readonly maxFileBytes: number;
   /** @throws MailRefused when the service refuses the mail; any other error when it cannot be reached */
   send(mail: Mail): Promise<void>;
 }

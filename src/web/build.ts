@@ -15,6 +15,7 @@ const OUTPUT = join(PROJECT, 'dist', 'web');
 const PAGES = {
   view: { titleIn: ({ dashboard }) => dashboard, preload: ['src/web/charts/draw.ts'], translated: true },
   portal: { titleIn: ({ sharedDashboards }) => sharedDashboards, preload: [], translated: true },
+  unsubscribe: { titleIn: ({ unsubscribe }) => unsubscribe.title, preload: [], translated: true },
   docs: { titleIn: () => 'Data Console API', preload: [], translated: false },
 } satisfies Record<string, { titleIn: (texts: PageTexts) => string; preload: string[]; translated: boolean }>;
 

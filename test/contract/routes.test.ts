@@ -14,6 +14,8 @@ const PAGES = [
   'GET /p/{token}',
   'GET /portal/{company_slug}',
   'GET /api/v1/public/logos/{company_id}/{logo_id}',
+  'GET /unsubscribe/{token}',
+  'POST /unsubscribe/{token}',
 ];
 
 /** Needs no token; but the session of one that is sent ends. */

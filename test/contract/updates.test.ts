@@ -147,6 +147,12 @@ const CASES: Record<string, () => Promise<Case>> = {
     const change = { display_name: 'raced_and_named' };
     return { as: company.as, path, read: path, change, rival: { columns }, before: { statement: /FOR UPDATE/ } };
   },
+  'PUT /v1/schedules/{id}': async () => {
+    const recipients = [{ user_id: company.owner.id }];
+    const json = { name: 'Daily', target_type: 'dashboard', target_id: dashboardId, cron: '0 8 * * *', recipients };
+    const id = await idOf(company.as.post('/v1/schedules', { json }));
+    return console(`/v1/schedules/${id}`, 'schedules', { name: 'Changed' }, { cron: '0 9 * * *' });
+  },
   'PUT /v1/managed-tables/{id}/data/{rowId}': async () => {
     const id = await aTable(company.as, 'raced_rows', [column('a'), column('b')]);
     const path = `/v1/managed-tables/${id}/data`;

@@ -6,6 +6,7 @@ import { GROUPS_AND_POLICIES } from './lists/groups.ts';
 import { KNOWLEDGE } from './lists/knowledge.ts';
 import { OBJECTS } from './lists/objects.ts';
 import { QUESTIONS } from './lists/questions.ts';
+import { SCHEDULES } from './lists/schedules.ts';
 import { SHARING } from './lists/sharing.ts';
 import { SIGN_IN } from './lists/sign-in.ts';
 import { MANAGED_TABLES } from './lists/tables.ts';
@@ -20,6 +21,7 @@ export const GUARDS: readonly Guard[] = [
   ...SIGN_IN,
   ...SHARING,
   ...DATA_API,
+  ...SCHEDULES,
   ...KNOWLEDGE,
   ...QUESTIONS,
   ...MANAGED_TABLES,

@@ -18,6 +18,8 @@ const FACTORS = `${MODULES}/sign-in/second-factor-store.ts`;
 const PROOFS = `${MODULES}/sign-in/proof-store.ts`;
 const GROUP_PERMISSIONS = `${MODULES}/groups/permission-store.ts`;
 const MAILS = `${MODULES}/mails/store.ts`;
+const SCHEDULES = `${MODULES}/schedules/store.ts`;
+const SCHEDULE_RUNS = `${MODULES}/schedules/run-store.ts`;
 const SERVICE_ACCOUNTS = `${MODULES}/service-accounts/store.ts`;
 const SESSIONS = `${MODULES}/sessions/queries.ts`;
 const SSO = `${MODULES}/single-sign-on/store.ts`;
@@ -37,6 +39,15 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [PROOFS, 'useProof', 'inArray(backupCodes.digest, proof.backupDigests)'],
     [FACTORS, 'deleteOtherBackupCodes', 'isNew'],
     [`${MODULES}/password-reset/store.ts`, 'resetStatements', 'eq(users.passwordHash, passwordHash)'],
+    [SCHEDULES, 'replaceRecipients', 'notInArray'],
+    [SCHEDULES, 'unsubscribe', 'eq(scheduleRecipients.kind, kind)'],
+    [SCHEDULES, 'unsubscribe', 'eq(scheduleRecipients.subject, subject)'],
+    [SCHEDULE_RUNS, 'claimRun', 'inArray'],
+    [SCHEDULE_RUNS, 'deleteOldRuns', 'inArray'],
+    [SCHEDULE_RUNS, 'endDelivery', 'deliveryOf(run, recipient)'],
+    [SCHEDULE_RUNS, 'undoDelivery', 'deliveryOf(run, recipient)'],
+    [SCHEDULE_RUNS, 'noteValue', 'eq(scheduleRecipients.kind, kind)'],
+    [SCHEDULE_RUNS, 'noteValue', 'eq(scheduleRecipients.subject, subject)'],
   ),
   ...all(
     'is what the index accounts_one_default holds: a deleted account is never the default',

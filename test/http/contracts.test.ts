@@ -12,7 +12,8 @@ import { mustConform } from '../support/conformity.ts';
 const VERBS = (
   'Accept Activate Add Archive Attach Begin Cancel Change Check Clone Complete Confirm Copy Create Deactivate Delete ' +
   'Detach Disable Download Enable End Exchange Execute Explain Export Generate Get Insert Invite Issue List Migrate Provision Query ' +
-  'Refresh Reject Remove Replace Request Reset Restore Revoke Rotate Send Set Show Sign Simulate Suggest Truncate Undo Update Upload Verify'
+  'Refresh Reject Remove Replace Request Reset Restore Revoke Rotate Run Send Set Show Sign Simulate Suggest Truncate Undo Unsubscribe ' +
+  'Update Upload Verify'
 ).split(' ');
 
 type Named = Pick<Contract, 'method' | 'path' | 'summary' | 'operationId'>;

@@ -32,6 +32,7 @@ export const mailRequests = sqliteTable(
         'second_factor_disabled',
         'second_factor_reset',
         'backup_codes_renewed',
+        'schedule_paused',
       ],
     }).notNull(),
     /** Null for a mail about every company that knows the email. */
@@ -40,6 +41,8 @@ export const mailRequests = sqliteTable(
     email: text('email').notNull(),
     /** What a notice is of. */
     notice: json<Notice>('notice'),
+    /** The id of the schedule that it is about. */
+    about: text('about'),
     /** What requests are counted under. */
     countedAs: text('counted_as').notNull(),
     requestedAt: timestamp('requested_at').notNull(),

@@ -16,7 +16,7 @@ export const surface: Surface = {
   description:
     "Dashboards shared by link, by context with a portal for outsiders, or embedded. With a session or service token, an outsider's, or a token in the path.",
   credential: 'bearer',
-  bases: ['/api', '/embed'],
+  bases: ['/api', '/embed', '/unsubscribe'],
   wordedAs: 'sharing',
   families: CONSOLE_FAMILIES,
   codeField: 'error_code',

@@ -1,6 +1,8 @@
 import type { Locale } from '../../kernel/locales.ts';
 import type { Mail } from '../../platform/mail.ts';
 import { buttonStyle, groundStyle, headOf, type MailLook, pictureOf, textStyle } from './look.ts';
+import { escapeHtml, oneLine } from './markup.ts';
+import { type Section, sectionHtml, sectionText } from './sections.ts';
 
 /** The content of a mail: paragraphs, and between them a code or a link. */
 export interface Content {
@@ -13,15 +15,24 @@ export interface Content {
   /** A code to type, or a link to open. */
   code?: string;
   link?: { label: string; url: string };
+  /** Results. */
+  sections?: Section[];
   /** Further paragraphs; the last tells what to do if one did not ask for this. */
   after: string[];
+  /** In small type: why one gets the mail, and how not to. */
+  foot?: { text: string; link: { label: string; url: string } };
 }
 
 /** The mail in plain text and in HTML. */
-export function compose({ to, locale, look = {}, subject, greeting, before, code, link, after }: Content): Mail {
-  const text = [greeting, before, ...(code ? [code] : []), ...(link ? [link.url] : []), ...after].map((paragraph) =>
-    oneLine(paragraph),
-  );
+export function compose(content: Content): Mail {
+  const { to, locale, look = {}, subject, greeting, before, code, link, sections = [], after, foot } = content;
+  const lines = [greeting, before, ...(code ? [code] : []), ...(link ? [link.url] : [])].map(oneLine);
+  const text = [
+    ...lines,
+    ...sections.map(sectionText),
+    ...after.map(oneLine),
+    ...(foot ? [`${oneLine(foot.text)}\n${oneLine(foot.link.label)}: ${foot.link.url}`] : []),
+  ];
   const html = [
     paragraph(greeting),
     paragraph(before),
@@ -32,7 +43,13 @@ export function compose({ to, locale, look = {}, subject, greeting, before, code
           plainLink(link.url),
         ]
       : []),
+    ...sections.map(sectionHtml),
     ...after.map(paragraph),
+    ...(foot
+      ? [
+          `<p style="margin: 32px 0 0; font-size: 13px">${escapeHtml(oneLine(foot.text))} <a href="${escapeHtml(foot.link.url)}" style="color: inherit">${escapeHtml(oneLine(foot.link.label))}</a></p>`,
+        ]
+      : []),
   ];
   return {
     to,
@@ -60,10 +77,3 @@ const paragraph = (text: string): string => `<p>${escapeHtml(oneLine(text))}</p>
 
 /** For those whose mail program shows no button. */
 const plainLink = (url: string): string => `<p style="word-break: break-all; font-size: 14px">${escapeHtml(url)}</p>`;
-
-/** Users choose names: they must not add lines, least of all to a header. */
-const oneLine = (text: string): string => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
-
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-
-const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] as string);

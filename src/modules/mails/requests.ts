@@ -25,6 +25,8 @@ export interface MailRequest<Kind extends MailKind = MailKind> {
   /** Lower-case. */
   email: string;
   notice?: Kind extends 'notice' ? Notice : null;
+  /** The id of the schedule that a mail is about. */
+  about?: Kind extends 'schedule_paused' ? string : null;
 }
 
 /** Composes and sends a mail. It is called again when it throws, so it must be repeatable. */
@@ -49,6 +51,7 @@ const RETRIED_MS: Record<MailKind, number> = {
   second_factor_disabled: DAY_MS,
   second_factor_reset: DAY_MS,
   backup_codes_renewed: DAY_MS,
+  schedule_paused: DAY_MS,
 };
 /** Requests that one scheduled run sends. */
 const BATCH = 50;
@@ -133,7 +136,10 @@ export async function sendDueMails(ctx: Context, senders: { [Kind in MailKind]: 
   }
 }
 
-function recordOf(ctx: Context, { kind, companyId, email, notice = null }: MailRequest): MailRequestRecord {
+function recordOf(
+  ctx: Context,
+  { kind, companyId, email, notice = null, about = null }: MailRequest,
+): MailRequestRecord {
   const now = ctx.now();
   return {
     id: ctx.newId(),
@@ -141,6 +147,7 @@ function recordOf(ctx: Context, { kind, companyId, email, notice = null }: MailR
     companyId,
     email,
     notice,
+    about,
     countedAs: COUNTED_BY_ADDRESS.includes(kind) ? `${kind}:${email}` : `${kind}:${companyId}:${email}`,
     requestedAt: now,
     dueAt: now + FIRST_WAIT_MS,

@@ -9,6 +9,8 @@ import { type MailRequest, prepareMails } from './requests.ts';
 import { type MailedCompany, noticeMail } from './texts.ts';
 
 export * from './requests.ts';
+export * from './schedules.ts';
+export { type Section, sizeOf } from './sections.ts';
 export * from './texts.ts';
 
 /** The address of a page of the console that takes a one-time token. */

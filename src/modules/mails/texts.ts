@@ -14,7 +14,7 @@ export interface MailedCompany {
 }
 
 /** Whom a mail goes to, and which company it is about. */
-interface Receiver {
+export interface Receiver {
   to: string;
   name: string;
   company: MailedCompany;
@@ -23,7 +23,7 @@ interface Receiver {
 type Words = Omit<Content, 'to' | 'locale' | 'look' | 'greeting'>;
 
 /** A mail in the language of the company; `words` is given the name to call the company by. */
-function mailTo({ to, name, company }: Receiver, words: (texts: MailTexts, company: string) => Words): Mail {
+export function mailTo({ to, name, company }: Receiver, words: (texts: MailTexts, company: string) => Words): Mail {
   const { locale, look } = company;
   const texts = MAIL_TEXTS[locale];
   return compose({

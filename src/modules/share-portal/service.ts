@@ -3,7 +3,6 @@ import { readTogether } from '../../db/client.ts';
 import { defineFailure, Failure } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
-import { combinedAttributes } from '../../kernel/viewer-attributes.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { dashboardNotFound } from '../dashboards/service.ts';
 import { countView, recordShareEvent } from '../share-activity/service.ts';
@@ -13,10 +12,10 @@ import {
   type ExecutionQuery,
   executeFor,
   optionsFor,
-  rulesOf,
   type SharedItem,
   sharedDashboard,
 } from '../viewing/service.ts';
+import { memberRules } from './member-rules.ts';
 import {
   dashboardOfSlug,
   type PortalActor,
@@ -35,6 +34,7 @@ export const invalidContextId = defineFailure('share_context.invalid_id', {
   says: { sharing: 'INVALID_CONTEXT_ID' },
 });
 
+export { rulesOfAddress } from './member-rules.ts';
 export type { PortalActor, PortalEntry };
 
 type PortalContext = Context<PortalActor>;
@@ -139,11 +139,7 @@ async function openDashboard(ctx: PortalContext, request: DashboardRequest): Pro
   if (!context) throw invalidContextId();
   if (!grant) throw dashboardNotFound();
   const item = sharedDashboard(dashboard);
-  const policies = [...grant.filterPolicies, ...shares.flatMap(({ filterPolicies }) => filterPolicies)];
-  const attributes = combinedAttributes(own.map(({ attributes: each }) => each ?? {}));
-  const downloads = shares.map(({ embedOptions }) => embedOptions.allow_downloads === true);
-  const rules = rulesOf(item, { policies, attributes, downloads });
-  return { contextId, item, rules, shareIds: shares.map(({ id }) => id) };
+  return { contextId, item, rules: memberRules(item, grant, shares, own), shareIds: shares.map(({ id }) => id) };
 }
 
 function contextIdOf(given: unknown): string {

@@ -7,6 +7,7 @@ import { readPage } from '../../db/page.ts';
 import { dashboards } from '../../db/schema/dashboards.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { shareContexts, shareGrants, shareMembers } from '../../db/schema/share-contexts.ts';
+import type { TargetType } from '../../kernel/share-event.ts';
 
 export type PortalActor = Principal | OutsiderActor;
 
@@ -118,6 +119,36 @@ export const selectGrant = (db: ControlDb, companyId: string, contextId: string,
         eq(shareGrants.targetId, dashboardId),
       ),
     );
+
+/** The grants of something to the contexts that an address is a member of, the oldest membership first. */
+export const selectGrantsToAddress = (
+  db: ControlDb,
+  companyId: string,
+  target: { type: TargetType; id: string },
+  email: string,
+) =>
+  db
+    .select({
+      contextId: shareGrants.contextId,
+      filterPolicies: shareGrants.filterPolicies,
+      attributes: shareMembers.attributes,
+    })
+    .from(shareMembers)
+    .innerJoin(
+      shareGrants,
+      and(eq(shareGrants.contextId, shareMembers.contextId), eq(shareGrants.companyId, shareMembers.companyId)),
+    )
+    .where(
+      and(
+        eq(shareMembers.companyId, companyId),
+        eq(shareMembers.memberType, 'external_email'),
+        eq(shareMembers.subject, email),
+        eq(shareGrants.targetType, target.type),
+        eq(shareGrants.targetId, target.id),
+      ),
+    )
+    .orderBy(shareMembers.createdAt, shareMembers.id)
+    .limit(1);
 
 /** A subquery for a dashboard's id by its slug, for reads in the same batch. */
 export const dashboardOfSlug = (companyId: string, slug: string): SQL =>

@@ -20,7 +20,7 @@ import {
   viewExecution,
 } from '../visualizations/service.ts';
 import { answerEarly } from './answer-early.ts';
-import { json, type Kept, keptAnswer, type Limits } from './kept-answer.ts';
+import { digestOf, json, type Kept, keptAnswer, type Limits } from './kept-answer.ts';
 import { type SharedItem, visualizationsOf } from './shared-item.ts';
 import { withSlot } from './slot.ts';
 import { executeTogether } from './together.ts';
@@ -76,8 +76,7 @@ export async function executeFor(
   { format, visualization_id: wanted }: ExecutionQuery = {},
 ): Promise<Executed> {
   if (format && !rules.downloads) throw downloadsDisabled();
-  const values = boundValues(rules, parameters);
-  const limits = { refusals: refusalsFor(ctx, item, rules), enforced: new Set(rules.enforced.keys()) };
+  const { values, limits } = boundTo(ctx, item, rules, parameters);
   const kept = await keptAnswer(ctx, item, values, limits);
   if (!format) {
     requireFormat(wanted);
@@ -90,6 +89,35 @@ export async function executeFor(
     (await withSlot(ctx, () => run(ctx, item, values, { ...limits, only: visualization })))[0];
   const answer = fileOf(result as Execution, { name, format, safe: true });
   return { answer, downloaded: { visualization_id: id, format } };
+}
+
+/** What a viewer would be shown, for who tells them of it otherwise. */
+export interface View {
+  /** Equal for those who are shown the same of the same data. */
+  digest: string;
+  run(): Promise<Execution[]>;
+}
+
+/** The view of one viewer, with the same rules as `executeFor`. @throws what is wrong with the parameters for this viewer */
+export async function viewFor(
+  ctx: CompanyContext,
+  item: SharedItem,
+  rules: ViewerRules,
+  parameters: Readonly<Record<string, unknown>>,
+): Promise<View> {
+  const { values, limits } = boundTo(ctx, item, rules, parameters);
+  const digest = await digestOf(ctx, item, values, limits);
+  return { digest, run: () => withSlot(ctx, () => run(ctx, item, values, limits)) };
+}
+
+function boundTo(
+  ctx: CompanyContext,
+  item: SharedItem,
+  rules: ViewerRules,
+  parameters: Readonly<Record<string, unknown>>,
+) {
+  const values = boundValues(rules, parameters);
+  return { values, limits: { refusals: refusalsFor(ctx, item, rules), enforced: new Set(rules.enforced.keys()) } };
 }
 
 function requireShown(visualization: Visualization, wanted: string | undefined): Visualization {

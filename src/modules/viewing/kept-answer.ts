@@ -66,7 +66,12 @@ export const json = (body: BodyInit | null): Response =>
  * What distinguishes a result from others of the same data. It is made of everything that the result depends on: the
  * company, the version of what is executed, all bound values, the enforced slugs, and the refused visualizations.
  */
-async function digestOf(ctx: CompanyContext, item: SharedItem, values: BoundValues, limits: Limits): Promise<string> {
+export async function digestOf(
+  ctx: CompanyContext,
+  item: SharedItem,
+  values: BoundValues,
+  limits: Limits,
+): Promise<string> {
   const { companyId } = ctx.actor;
   const record = recordOf(item);
   const charts = visualizationsOf(item).map(({ id, version }) => `${id}.${version}`);

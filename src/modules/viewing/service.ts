@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts';
 import type { FrameAncestors } from '../../kernel/viewing.ts';
 import { originNotAllowed } from './failures.ts';
 
-export { type ExecutionQuery, executeFor, optionsFor } from './execution.ts';
+export { type ExecutionQuery, executeFor, optionsFor, type View, viewFor } from './execution.ts';
 export {
   dashboardReads,
   inputsOf,

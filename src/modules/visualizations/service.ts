@@ -40,7 +40,7 @@ export {
   templateSql,
 } from './definition.ts';
 export { visualizationNotFound } from './failures.ts';
-export { resultFile, resultWriter } from './result-writers.ts';
+export { resultFile, resultWriter, type Written } from './result-writers.ts';
 export {
   executionSchema,
   FILE_FORMATS,

@@ -8,6 +8,8 @@ const daysOf = (count: number) => counted(count, { one: 'day', other: 'days' });
 export const texts = {
   /** Without a name where nothing of it can be shown. */
   greeting: (name: string) => `Hello ${name === '' ? 'there' : name},`,
+  yes: 'Yes',
+  no: 'No',
   aCompany: 'a company',
   somebody: 'Somebody',
   aServiceAccount: 'A service account',
@@ -85,6 +87,47 @@ export const texts = {
     },
     sessions: 'Wherever else you were signed in, you have to sign in again.',
     unmeant: 'Was this not you? Then set a new password at once, and tell an administrator of your company.',
+  },
+  /** What a schedule sends. */
+  schedule: {
+    subject: (name: string, company: string) => `${name}: ${company}`,
+    aReport: 'A report',
+    before: (name: string, company: string, time: string) => `This is “${name}” of ${company}, as of ${time}.`,
+    alert: (name: string, company: string, time: string) =>
+      `You asked to be told: what “${name}” of ${company} waits for is the case, as of ${time}.`,
+    empty: 'No rows.',
+    failed: 'This could not be computed.',
+    notShown: 'You may not see this.',
+    moreRows: (count: number) => `${counted(count, { one: 'more row', other: 'more rows' })}.`,
+    atLeastMoreRows: (count: number) => `More than ${counted(count, { one: 'more row', other: 'more rows' })}.`,
+    moreColumns: (count: number) => `${counted(count, { one: 'more column', other: 'more columns' })}.`,
+    leftOut: (names: string) => `Not in this mail, which would be too long: ${names}.`,
+    attached: (names: string) => `Attached: ${names}.`,
+    cut: 'The file has the first rows only.',
+    tooLarge: (names: string, mebibytes: number) =>
+      `Too large for a mail, whose files can have ${mebibytes} MiB together: ${names}.`,
+    noFiles: 'You may see this but not download it: here is the summary in place of files.',
+    why: (company: string) => `You get this mail because somebody at ${company} has scheduled it for you.`,
+    unsubscribe: 'Unsubscribe',
+  },
+  /** A schedule failed too often. */
+  schedulePaused: {
+    subject: (name: string, company: string) => `“${name}” is paused: ${company}`,
+    before: (name: string, company: string) =>
+      `“${name}”, which you have scheduled at ${company}, failed three times in a row. It is paused: nobody gets it any more.`,
+    problems: {
+      target_deleted: 'What it sends is deleted.',
+      left: 'A recipient has left the company.',
+      not_allowed: 'A recipient may not see what it sends.',
+      parameters: 'Its parameters do not fit what it sends any more.',
+      query_failed: 'What it sends could not be computed.',
+      condition_failed: 'Its condition could not be checked: the column is gone, or of another type.',
+      condition_not_met: 'Its condition did not hold.',
+      unavailable: 'The database could not be reached.',
+      mail_refused: 'The mail service did not take the mail.',
+      unconfirmed: 'The mail service did not say whether it took the mail.',
+    },
+    what: 'Look after it in the console, then set it active again.',
   },
 };
 

@@ -7,6 +7,8 @@ const daysOf = (count: number) => counted(count, { one: 'día', many: 'de días'
 
 export const texts: MailTexts = {
   greeting: (name) => (name === '' ? 'Hola:' : `Hola, ${name}:`),
+  yes: 'Sí',
+  no: 'No',
   aCompany: 'una empresa',
   somebody: 'Alguien',
   aServiceAccount: 'Una cuenta de servicio',
@@ -84,5 +86,44 @@ export const texts: MailTexts = {
     sessions: 'En los demás lugares donde tenías la sesión abierta, tendrás que iniciarla de nuevo.',
     unmeant:
       '¿No has sido tú? Entonces define una nueva contraseña de inmediato y avisa a un administrador de tu empresa.',
+  },
+  schedule: {
+    subject: (name, company) => `${name} — ${company}`,
+    aReport: 'Un informe',
+    before: (name, company, time) => `Este es «${name}» de ${company}, con los datos del ${time}.`,
+    alert: (name, company, time) =>
+      `Pediste que te avisáramos: se da lo que «${name}» de ${company} espera, con los datos del ${time}.`,
+    empty: 'Ninguna fila.',
+    failed: 'No se pudo calcular este elemento.',
+    notShown: 'No tienes acceso a este elemento.',
+    moreRows: (count) => `${counted(count, { one: 'fila más', other: 'filas más' })}.`,
+    atLeastMoreRows: (count) => `Más de ${counted(count, { one: 'fila más', other: 'filas más' })}.`,
+    moreColumns: (count) => `${counted(count, { one: 'columna más', other: 'columnas más' })}.`,
+    leftOut: (names) => `No está en este correo, que sería demasiado largo: ${names}.`,
+    attached: (names) => `Adjunto: ${names}.`,
+    cut: 'El archivo solo tiene las primeras filas.',
+    tooLarge: (names, mebibytes) =>
+      `Demasiado grande para un correo, cuyos archivos pueden tener ${mebibytes} MiB en total: ${names}.`,
+    noFiles: 'Puedes ver esto, pero no descargarlo: aquí está el resumen en lugar de los archivos.',
+    why: (company) => `Recibes este correo porque alguien de ${company} lo programó para ti.`,
+    unsubscribe: 'Dejar de recibirlo',
+  },
+  schedulePaused: {
+    subject: (name, company) => `«${name}» está en pausa — ${company}`,
+    before: (name, company) =>
+      `«${name}», que programaste en ${company}, falló tres veces seguidas. Está en pausa: ya nadie lo recibe.`,
+    problems: {
+      target_deleted: 'Lo que envía se eliminó.',
+      left: 'Un destinatario dejó la empresa.',
+      not_allowed: 'Un destinatario no tiene acceso a lo que envía.',
+      parameters: 'Sus parámetros ya no sirven para lo que envía.',
+      query_failed: 'No se pudo calcular lo que envía.',
+      condition_failed: 'No se pudo comprobar su condición: la columna ya no existe o es de otro tipo.',
+      condition_not_met: 'Su condición no se cumplió.',
+      unavailable: 'No se pudo acceder a la base de datos.',
+      mail_refused: 'El servicio de correo no aceptó el mensaje.',
+      unconfirmed: 'El servicio de correo no dijo si aceptó el mensaje.',
+    },
+    what: 'Corrígelo en la consola y vuelve a activarlo.',
   },
 };

@@ -7,6 +7,8 @@ const daysOf = (count: number) => counted(count, { one: 'dia', many: 'de dias', 
 
 export const texts: MailTexts = {
   greeting: (name) => (name === '' ? 'Olá,' : `Olá, ${name},`),
+  yes: 'Sim',
+  no: 'Não',
   aCompany: 'uma empresa',
   somebody: 'Alguém',
   aServiceAccount: 'Uma conta de serviço',
@@ -82,5 +84,44 @@ export const texts: MailTexts = {
     },
     sessions: 'Nos outros lugares em que você estava conectado(a), será preciso entrar novamente.',
     unmeant: 'Não foi você? Então defina uma nova senha imediatamente e avise um administrador da sua empresa.',
+  },
+  schedule: {
+    subject: (name, company) => `${name} · ${company}`,
+    aReport: 'Um relatório',
+    before: (name, company, time) => `Este é “${name}” de ${company}, com os dados de ${time}.`,
+    alert: (name, company, time) =>
+      `Você pediu para ser avisado: ocorreu o que “${name}” de ${company} espera, com os dados de ${time}.`,
+    empty: 'Nenhuma linha.',
+    failed: 'Não foi possível calcular este item.',
+    notShown: 'Você não tem acesso a este item.',
+    moreRows: (count) => `Mais ${counted(count, { one: 'linha', other: 'linhas' })}.`,
+    atLeastMoreRows: (count) => `Mais de ${counted(count, { one: 'outra linha', other: 'outras linhas' })}.`,
+    moreColumns: (count) => `Mais ${counted(count, { one: 'coluna', other: 'colunas' })}.`,
+    leftOut: (names) => `Fora deste e-mail, que ficaria longo demais: ${names}.`,
+    attached: (names) => `Em anexo: ${names}.`,
+    cut: 'O arquivo tem apenas as primeiras linhas.',
+    tooLarge: (names, mebibytes) =>
+      `Grande demais para um e-mail, cujos arquivos podem ter ${mebibytes} MiB ao todo: ${names}.`,
+    noFiles: 'Você pode ver isto, mas não baixar: aqui está o resumo no lugar dos arquivos.',
+    why: (company) => `Você recebe este e-mail porque alguém de ${company} o agendou para você.`,
+    unsubscribe: 'Cancelar o recebimento',
+  },
+  schedulePaused: {
+    subject: (name, company) => `“${name}” está em pausa · ${company}`,
+    before: (name, company) =>
+      `“${name}”, que você agendou em ${company}, falhou três vezes seguidas. Está em pausa: ninguém mais o recebe.`,
+    problems: {
+      target_deleted: 'O que ele envia foi excluído.',
+      left: 'Um destinatário saiu da empresa.',
+      not_allowed: 'Um destinatário não tem acesso ao que ele envia.',
+      parameters: 'Seus parâmetros não servem mais para o que ele envia.',
+      query_failed: 'Não foi possível calcular o que ele envia.',
+      condition_failed: 'Não foi possível verificar sua condição: a coluna não existe mais ou tem outro tipo.',
+      condition_not_met: 'Sua condição não se cumpriu.',
+      unavailable: 'Não foi possível acessar o banco de dados.',
+      mail_refused: 'O serviço de e-mail não aceitou a mensagem.',
+      unconfirmed: 'O serviço de e-mail não disse se aceitou a mensagem.',
+    },
+    what: 'Corrija-o no console e depois ative-o de novo.',
   },
 };

@@ -64,6 +64,14 @@ export const texts = {
   busy: 'Too many requests at the moment.',
   notFound: 'This does not exist, or you have no access to it.',
   invalidValues: (labels: string) => `Check the value of: ${labels}.`,
+  /** The page that a mail's link to unsubscribe leads to. */
+  unsubscribe: {
+    title: 'Unsubscribe',
+    question: 'Do you want to get this mail no more?',
+    button: 'Unsubscribe',
+    done: 'You are unsubscribed: you will not get this mail again.',
+    unknown: 'There is nothing to end: this link is incomplete, or you are on the list no more.',
+  },
   /** By the code of the failure. */
   failures: {
     TOKEN_INVALID: 'This link is not valid, or no longer. Ask the person who sent it for a new one.',

@@ -1,9 +1,10 @@
 import { expect, vi } from 'vitest';
 import { bytesOf, PICTURES } from '../../formats/image/pictures.ts';
+import { aSchedule, runNow, unsubscribeLinkIn } from '../../schedules/support.ts';
 import { anOutsider, dashboardGrant, portalCodeOf } from '../../share-portal/support.ts';
 import { aSalesDashboard, policy, someSales } from '../../shares/support.ts';
 import { bearer } from '../../support/api.ts';
-import { mailsTo } from '../../support/mail.ts';
+import { mailsTo, mailTo } from '../../support/mail.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany } from '../../support/worlds.ts';
 import { type Step, walk } from '../walk.ts';
@@ -172,6 +173,21 @@ const EMBEDS: Step[] = [
   { route: 'POST /api/v1/embed/rotate-key' },
 ];
 
+const UNSUBSCRIBING: Step[] = [
+  {
+    route: 'GET /unsubscribe/{token}',
+    before: async ({ company: { as, owner }, kept }) => {
+      const target = await must(as.get(`/v1/visualizations/${kept.visualization}`));
+      const { _id } = await aSchedule(as, target, { recipients: [{ user_id: owner.id }] });
+      await runNow(as, _id);
+      kept.unsubscribing = unsubscribeLinkIn(mailTo(owner.email)).pathname.split('/').at(-1) as string;
+    },
+    params: { token: 'unsubscribing' },
+    unshown: true,
+  },
+  { route: 'POST /unsubscribe/{token}', params: { token: 'unsubscribing' }, unshown: true },
+];
+
 const ACTIVITY: Step[] = [
   {
     route: 'GET /api/v1/share-events',
@@ -206,5 +222,5 @@ walk(
       kept: { dashboard: made._id, dashboardSlug: made.slug, visualization: rows._id, filter: 'regions' },
     };
   },
-  [...CONTEXTS, ...SHARES, ...PORTAL, ...EMBEDS, ...ACTIVITY],
+  [...CONTEXTS, ...SHARES, ...PORTAL, ...EMBEDS, ...UNSUBSCRIBING, ...ACTIVITY],
 );

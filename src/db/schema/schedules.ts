@@ -1,0 +1,145 @@
+import { sql } from 'drizzle-orm';
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { TargetType } from '../../kernel/share-event.ts';
+import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
+
+export const SCHEDULE_FORMATS = ['summary', 'csv', 'xlsx'] as const;
+export const SCHEDULE_STATUSES = ['active', 'paused'] as const;
+export const CONDITION_OPS = ['gt', 'gte', 'lt', 'lte', 'eq', 'ne', 'changed'] as const;
+export const RECIPIENT_KINDS = ['user', 'email'] as const;
+export const RUN_KINDS = ['scheduled', 'manual'] as const;
+
+/** What a result must be like for a mail to be sent. Its fields are named as in the API. */
+export interface Condition {
+  visualization_id: string;
+  column: string;
+  op: (typeof CONDITION_OPS)[number];
+  /** Null for `changed`. */
+  value: string | number | boolean | null;
+}
+
+/** Why nothing was sent, to one recipient or at all. */
+export const RUN_PROBLEMS = [
+  'target_deleted',
+  'left',
+  'not_allowed',
+  'parameters',
+  'query_failed',
+  'condition_failed',
+  'condition_not_met',
+  'unavailable',
+  'mail_refused',
+  'unconfirmed',
+] as const;
+
+export type RunProblem = (typeof RUN_PROBLEMS)[number];
+
+/** What became of the last run, as the API shows it. */
+export interface LastRun {
+  id: string;
+  kind: (typeof RUN_KINDS)[number];
+  /** ISO 8601. */
+  occurrence: string;
+  ended_at: string;
+  status: 'done' | 'failed';
+  sent: number;
+  skipped: number;
+  failed: number;
+  problems: RunProblem[];
+}
+
+/** Mails of a dashboard or visualization at times of a calendar. */
+export const schedules = sqliteTable(
+  'schedules',
+  {
+    id: id(),
+    companyId: companyId(),
+    name: text('name').notNull(),
+    targetType: text('target_type').$type<TargetType>().notNull(),
+    targetId: text('target_id').notNull(),
+    parameters: json<Record<string, unknown>>('parameters').notNull(),
+    cron: text('cron').notNull(),
+    timeZone: text('time_zone').notNull(),
+    format: text('format', { enum: SCHEDULE_FORMATS }).notNull(),
+    condition: json<Condition>('condition'),
+    status: text('status', { enum: SCHEDULE_STATUSES }).notNull(),
+    /** The next occurrence; null while it is paused. */
+    nextRunAt: timestamp('next_run_at'),
+    /** Runs that failed in a row. */
+    failures: integer('failures').notNull().default(0),
+    lastRun: json<LastRun>('last_run'),
+    /** The address of the API as its maker reached it: mails that nobody's request leads to point there. */
+    apiUrl: text('api_url').notNull(),
+    /** Counts changes that people make: guards against those that overlap. */
+    version: integer('version').notNull().default(1),
+    createdByUserId: text('created_by_user_id').notNull(),
+    ...timestamps(),
+  },
+  (table) => [
+    index('schedules_by_creation').on(table.companyId, table.createdAt, table.id),
+    index('schedules_of_target').on(table.companyId, table.targetType, table.targetId),
+    index('schedules_due').on(table.nextRunAt, table.companyId).where(sql`next_run_at is not null`),
+  ],
+);
+
+/** To whom a schedule sends. */
+export const scheduleRecipients = sqliteTable(
+  'schedule_recipients',
+  {
+    companyId: companyId(),
+    scheduleId: text('schedule_id')
+      .notNull()
+      .references(() => schedules.id, { onDelete: 'cascade' }),
+    kind: text('kind', { enum: RECIPIENT_KINDS }).notNull(),
+    /** Id of the user, or the email address in lower case. */
+    subject: text('subject').notNull(),
+    /** Their order. */
+    position: integer('position').notNull(),
+    /** They get nothing from then on. */
+    unsubscribedAt: timestamp('unsubscribed_at'),
+    /** Digest of what the column of a `changed` condition held for them when it was last looked at. */
+    lastValue: text('last_value'),
+  },
+  (table) => [primaryKey({ columns: [table.scheduleId, table.kind, table.subject] })],
+);
+
+/** An occurrence of a schedule, or one that somebody asked for. */
+export const scheduleRuns = sqliteTable(
+  'schedule_runs',
+  {
+    id: id(),
+    companyId: companyId(),
+    scheduleId: text('schedule_id')
+      .notNull()
+      .references(() => schedules.id, { onDelete: 'cascade' }),
+    kind: text('kind', { enum: RUN_KINDS }).notNull(),
+    occurrence: timestamp('occurrence').notNull(),
+    status: text('status', { enum: ['queued', 'running', 'ended'] }).notNull(),
+    /** How often it was begun. */
+    attempt: integer('attempt').notNull(),
+    /** From when on it may be begun; while it runs, when nobody is believed to be at it any more. */
+    dueAt: timestamp('due_at').notNull(),
+    createdAt: timestamp('created_at').notNull(),
+  },
+  (table) => [
+    uniqueIndex('schedule_runs_once').on(table.scheduleId, table.kind, table.occurrence),
+    index('schedule_runs_waiting').on(table.companyId, table.dueAt, table.occurrence).where(sql`status <> 'ended'`),
+    index('schedule_runs_by_age').on(table.createdAt),
+  ],
+);
+
+/** What one recipient got of a run: the row is there before the mail goes. */
+export const scheduleDeliveries = sqliteTable(
+  'schedule_deliveries',
+  {
+    companyId: companyId(),
+    runId: text('run_id')
+      .notNull()
+      .references(() => scheduleRuns.id, { onDelete: 'cascade' }),
+    kind: text('kind', { enum: RECIPIENT_KINDS }).notNull(),
+    subject: text('subject').notNull(),
+    status: text('status', { enum: ['sending', 'sent', 'skipped', 'failed'] }).notNull(),
+    problem: text('problem', { enum: RUN_PROBLEMS }),
+  },
+  (table) => [primaryKey({ columns: [table.runId, table.kind, table.subject] })],
+);

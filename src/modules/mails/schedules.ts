@@ -1,0 +1,67 @@
+import type { RunProblem } from '../../db/schema/schedules.ts';
+import type { AttachedFile, Mail } from '../../platform/mail.ts';
+import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
+import { compose } from './layout.ts';
+import { nameInMail } from './names.ts';
+import type { Section } from './sections.ts';
+import { mailTo, type Receiver } from './texts.ts';
+
+/** What a schedule sends to one recipient. */
+export interface ScheduledMail extends Receiver {
+  schedule: { name: string; timeZone: string; isAlert: boolean };
+  /** When the data was read, in milliseconds. */
+  asOf: number;
+  sections: Section[];
+  notes: string[];
+  files: AttachedFile[];
+  /** Where the mail is unsubscribed from, by a page and by a mail program. */
+  unsubscribeUrl: string;
+}
+
+/** The mail of a schedule. RFC 8058: mail programs unsubscribe with one click, by a POST. */
+export function scheduledMail({ schedule, asOf, sections, notes, files, unsubscribeUrl, ...to }: ScheduledMail): Mail {
+  const { locale, look, name: companyName } = to.company;
+  const texts = MAIL_TEXTS[locale];
+  const company = nameInMail(companyName, texts.aCompany);
+  const name = nameInMail(schedule.name, texts.schedule.aReport);
+  const time = new Intl.DateTimeFormat(locale, {
+    year: 'numeric',
+    month: 'long',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: '2-digit',
+    timeZoneName: 'short',
+    timeZone: schedule.timeZone,
+  }).format(asOf);
+  const mail = compose({
+    to: to.to,
+    locale,
+    ...(look && { look }),
+    subject: texts.schedule.subject(name, company),
+    greeting: texts.greeting(nameInMail(to.name, '')),
+    before: (schedule.isAlert ? texts.schedule.alert : texts.schedule.before)(name, company, time),
+    sections,
+    after: notes,
+    foot: { text: texts.schedule.why(company), link: { label: texts.schedule.unsubscribe, url: unsubscribeUrl } },
+  });
+  return {
+    ...mail,
+    ...(files.length > 0 && { files }),
+    headers: { 'List-Unsubscribe': `<${unsubscribeUrl}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
+  };
+}
+
+/** Tells the maker of a schedule that it failed too often. */
+export const schedulePausedMail = ({
+  schedule,
+  problems,
+  ...receiver
+}: Receiver & { schedule: string; problems: readonly RunProblem[] }): Mail =>
+  mailTo(receiver, ({ schedule: { aReport }, schedulePaused: texts }, company) => {
+    const name = nameInMail(schedule, aReport);
+    return {
+      subject: texts.subject(name, company),
+      before: texts.before(name, company),
+      after: [...problems.map((problem) => texts.problems[problem]), texts.what],
+    };
+  });

@@ -1,0 +1,92 @@
+import { escapeHtml, oneLine } from './markup.ts';
+
+/** A result in a mail: large numbers, or a table, and what else is to be said of it. */
+export interface Section {
+  title: string;
+  numbers?: { label: string; text: string }[];
+  table?: { columns: { name: string; isNumber: boolean }[]; rows: string[][] };
+  notes: string[];
+}
+
+/** Styles stand in the elements: mail programs drop all others. Borders have a colour that is seen by day and by night. */
+const BORDER = 'border-bottom: 1px solid #8b93a7';
+const STYLES = {
+  title: 'margin: 28px 0 8px; font-size: 18px; line-height: 1.3',
+  label: 'font-size: 13px; padding: 0 24px 0 0',
+  number: 'font-size: 28px; font-weight: bold; padding: 0 24px 8px 0',
+  scroll: 'overflow-x: auto',
+  table: 'border-collapse: collapse; font-size: 14px; line-height: 1.4',
+  cell: `padding: 4px 12px 4px 0; ${BORDER}; vertical-align: top`,
+  note: 'margin: 8px 0 0; font-size: 13px',
+};
+
+const textOf = (text: string): string => escapeHtml(oneLine(text));
+
+/** How many bytes a section is in a mail. */
+export const sizeOf = (section: Section): number => new TextEncoder().encode(sectionHtml(section)).length;
+
+export function sectionHtml({ title, numbers, table, notes }: Section): string {
+  return [
+    `<h2 style="${STYLES.title}">${textOf(title)}</h2>`,
+    ...(numbers ? [numbersHtml(numbers)] : []),
+    ...(table ? [tableHtml(table)] : []),
+    ...notes.map((note) => `<p style="${STYLES.note}">${textOf(note)}</p>`),
+  ].join('\n');
+}
+
+const rowOf = (cells: string[]): string => `<tr>${cells.join('')}</tr>`;
+
+/** One below the other: phones are narrow. */
+function numbersHtml(numbers: NonNullable<Section['numbers']>): string {
+  const rows = numbers.flatMap(({ label, text }) => [
+    ...(label === '' ? [] : [rowOf([`<td style="${STYLES.label}">${textOf(label)}</td>`])]),
+    rowOf([`<td style="${STYLES.number}">${textOf(text)}</td>`]),
+  ]);
+  return `<table role="presentation" cellpadding="0" cellspacing="0" border="0">${rows.join('')}</table>`;
+}
+
+function tableHtml({ columns, rows }: NonNullable<Section['table']>): string {
+  const align = (at: number) => (columns[at]?.isNumber ? 'right' : 'left');
+  const head = columns.map(
+    ({ name }, at) =>
+      `<th scope="col" align="${align(at)}" style="${STYLES.cell}; text-align: ${align(at)}">${textOf(name)}</th>`,
+  );
+  const body = rows.map((row) =>
+    rowOf(
+      row.map(
+        (cell, at) => `<td align="${align(at)}" style="${STYLES.cell}; text-align: ${align(at)}">${textOf(cell)}</td>`,
+      ),
+    ),
+  );
+  return `<div style="${STYLES.scroll}"><table cellpadding="0" cellspacing="0" border="0" style="${STYLES.table}"><thead>${rowOf(head)}</thead><tbody>
+${body.join('\n')}
+</tbody></table></div>`;
+}
+
+/** In characters: two columns stand beside each other on a phone. */
+const WIDEST = 30;
+
+export function sectionText({ title, numbers, table, notes }: Section): string {
+  return [
+    oneLine(title).toUpperCase(),
+    ...(numbers ?? []).map(({ label, text }) => (label === '' ? oneLine(text) : `${oneLine(label)}: ${oneLine(text)}`)),
+    ...(table ? tableLines(table) : []),
+    ...notes.map(oneLine),
+  ].join('\n');
+}
+
+/** Columns below each other, numbers at the right. */
+function tableLines({ columns, rows }: NonNullable<Section['table']>): string[] {
+  const lines = [columns.map(({ name }) => name), ...rows].map((row) => row.map((cell) => shortened(oneLine(cell))));
+  const widths = columns.map((_column, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
+  const lineOf = (line: string[]) =>
+    line
+      .map((cell, at) => (columns[at]?.isNumber ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0)))
+      .join('  ')
+      .trimEnd();
+  const [head = [], ...body] = lines;
+  return [lineOf(head), widths.map((width) => '-'.repeat(width)).join('  '), ...body.map(lineOf)];
+}
+
+const shortened = (text: string): string =>
+  text.length > WIDEST ? `${[...text].slice(0, WIDEST - 1).join('')}…` : text;

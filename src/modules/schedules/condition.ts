@@ -1,0 +1,93 @@
+import type { Condition } from '../../db/schema/schedules.ts';
+import { sameDecimal } from '../../kernel/decimals.ts';
+import { sha256Hex } from '../../platform/secrets.ts';
+import type { Cell, UserSqlResult } from '../../tenant-sql/user-sql.ts';
+
+/** Whether a condition holds of a result; `value` is to be compared with by the next run. */
+export type Verdict = { holds: boolean; value: string | null } | 'undecidable';
+
+type Order = -1 | 0 | 1;
+
+const HOLDS: Record<Exclude<Condition['op'], 'changed'>, (order: Order) => boolean> = {
+  gt: (order) => order > 0,
+  gte: (order) => order >= 0,
+  lt: (order) => order < 0,
+  lte: (order) => order <= 0,
+  eq: (order) => order === 0,
+  ne: (order) => order !== 0,
+};
+
+/**
+ * A comparison holds if it does in any row; as elsewhere, `ne` means everything else, nulls included. `changed` holds if the
+ * values of the column, in whatever order, are others than `before`; the first time there is nothing that they were.
+ * @returns `undecidable` where the result has no such column, or the value is not of its type
+ */
+export async function judge(
+  { column, op, value }: Pick<Condition, 'column' | 'op' | 'value'>,
+  { columns, rows }: UserSqlResult,
+  before: string | null,
+): Promise<Verdict> {
+  const at = columns.findIndex(({ name }) => name === column);
+  const type = columns[at]?.type;
+  if (type === undefined) return 'undecidable';
+  const cells = rows.map((row) => row[at] ?? null);
+  if (op === 'changed') {
+    const digest = await sha256Hex(JSON.stringify(cells.map((cell) => JSON.stringify(cell)).sort()));
+    return { holds: before !== null && before !== digest, value: digest };
+  }
+  const compare = comparison(type, value, op);
+  if (!compare) return 'undecidable';
+  const holds = cells.some((cell) => {
+    if (cell === null) return op === 'ne';
+    const order = compare(cell);
+    return order === undefined ? op === 'ne' : HOLDS[op](order);
+  });
+  return { holds, value: null };
+}
+
+type Compare = (cell: NonNullable<Cell>) => Order | undefined;
+
+const orderOf = <T extends number | string>(one: T, other: T): Order => (one < other ? -1 : one > other ? 1 : 0);
+
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i;
+
+/** How the cells of a column compare with a value; undefined where they cannot. */
+function comparison(type: string, value: Condition['value'], op: Condition['op']): Compare | undefined {
+  switch (type) {
+    case 'integer':
+    case 'decimal': {
+      const wanted = String(value);
+      if (typeof value === 'boolean' || !NUMBER.test(wanted)) return undefined;
+      return (cell) => {
+        // What a double would round comes as text.
+        const order = orderOf(Number(cell), Number(wanted));
+        if (Number.isNaN(Number(cell))) return undefined;
+        return order === 0 && !sameDecimal(plain(cell), plain(wanted)) ? exactOrder(plain(cell), plain(wanted)) : order;
+      };
+    }
+    case 'boolean':
+      if (typeof value !== 'boolean' || (op !== 'eq' && op !== 'ne')) return undefined;
+      return (cell) => (cell === value ? 0 : 1);
+    case 'date':
+    case 'datetime': {
+      const wanted = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+      if (Number.isNaN(wanted)) return undefined;
+      return (cell) => {
+        const time = Date.parse(String(cell));
+        return Number.isNaN(time) ? undefined : orderOf(time, wanted);
+      };
+    }
+    default:
+      return (cell) => orderOf(String(cell), String(value));
+  }
+}
+
+const plain = (value: unknown): string => String(value).replace(/^\+/, '');
+
+/** Of two numbers that are one double: whole numbers of so many digits differ as integers; beyond that they count as different. */
+function exactOrder(one: string, other: string): Order | undefined {
+  const whole = /^-?\d+$/;
+  if (!whole.test(one) || !whole.test(other)) return undefined;
+  const [left, right] = [BigInt(one), BigInt(other)];
+  return left < right ? -1 : left > right ? 1 : 0;
+}

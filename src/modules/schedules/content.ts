@@ -1,0 +1,176 @@
+import { type CellTexts, cellTextsIn, isNumeric, numberStyleOf } from '../../kernel/cell-texts.ts';
+import { Failure } from '../../kernel/failure.ts';
+import { contentType, fileName } from '../../kernel/files.ts';
+import type { Locale } from '../../kernel/locales.ts';
+import { cut } from '../../kernel/text.ts';
+import { readBounded } from '../../platform/bounded.ts';
+import type { AttachedFile } from '../../platform/mail.ts';
+import type { UserSqlResult } from '../../tenant-sql/user-sql.ts';
+import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
+import { type Section, sizeOf } from '../mails/service.ts';
+import { type SharedItem, visualizationsOf } from '../viewing/service.ts';
+import { type Execution, resultFile, type Visualization, type Written } from '../visualizations/service.ts';
+
+/** What of a result stands in a mail. */
+const SHOWN = { rows: 10, columns: 6, characters: 120, numbers: 6 };
+/** Mail programs cut off what is longer than 102 KB, the link to unsubscribe with it. Bytes of sections. */
+const MAX_BYTES = 85_000;
+const MAX_FILES = 50;
+
+/** A widget and how it came out. */
+export interface Widget {
+  visualization: Visualization;
+  execution: Execution;
+}
+
+/** The widgets in the order of the layout. */
+export function widgetsOf(item: SharedItem, executions: readonly Execution[]): Widget[] {
+  const byId = new Map(visualizationsOf(item).map((each) => [each.id, each]));
+  return executions.flatMap((execution) => {
+    const visualization = byId.get(execution.visualizationId);
+    return visualization ? [{ visualization, execution }] : [];
+  });
+}
+
+/** What a mail holds: results, files, and what is to be said of them. */
+export interface MailContent {
+  sections: Section[];
+  notes: string[];
+  files: AttachedFile[];
+}
+
+/** The numbers and first rows of each widget, within what mail programs show. */
+export function summaryOf(widgets: readonly Widget[], locale: Locale): MailContent {
+  const texts = MAIL_TEXTS[locale];
+  const cells = cellTextsIn(locale, texts);
+  const sections: Section[] = [];
+  const leftOut: string[] = [];
+  let length = 0;
+  for (const { visualization, execution } of widgets) {
+    const section = sectionOf(visualization, execution, locale, cells);
+    const size = sizeOf(section);
+    if (length + size > MAX_BYTES) leftOut.push(visualization.name);
+    else {
+      length += size;
+      sections.push(section);
+    }
+  }
+  return { sections, notes: leftOut.length > 0 ? [texts.schedule.leftOut(leftOut.join(', '))] : [], files: [] };
+}
+
+function sectionOf(
+  { name: title, chart }: Visualization,
+  execution: Execution,
+  locale: Locale,
+  { cellTextOf, numberText }: CellTexts,
+): Section {
+  const texts = MAIL_TEXTS[locale].schedule;
+  if ('failure' in execution) {
+    return { title, notes: [execution.failure.kind === 'forbidden' ? texts.notShown : texts.failed] };
+  }
+  const { columns, rows, truncated } = execution.result;
+  if (rows.length === 0) return { title, notes: [texts.empty] };
+  const style = numberStyleOf(chart.options);
+  if (chart.type === 'number') {
+    const shown = numberColumns(execution.result, chart.y).slice(0, SHOWN.numbers);
+    if (shown.length > 0) {
+      const numbers = shown.map((at) => {
+        const cell = rows[0]?.[at] ?? null;
+        const text = isNumeric(cell) ? numberText(cell, style) : shortText(String(cell ?? '–'));
+        return { label: shown.length > 1 ? shortText(columns[at]?.name ?? '') : '', text };
+      });
+      return { title, numbers, notes: [] };
+    }
+  }
+  const first = rows.slice(0, SHOWN.rows);
+  const formats = columns.slice(0, SHOWN.columns).map((column, at) =>
+    cellTextOf(
+      column,
+      rows.map((row) => row[at] ?? null),
+      style,
+    ),
+  );
+  const [more, wide] = [rows.length - first.length, columns.length - formats.length];
+  return {
+    title,
+    table: {
+      columns: columns
+        .slice(0, SHOWN.columns)
+        .map(({ name, type }) => ({ name: shortText(name), isNumber: type === 'integer' || type === 'decimal' })),
+      rows: first.map((row) => formats.map((format, at) => shortText(format(row[at] ?? null)))),
+    },
+    notes: [
+      ...(more > 0 ? [truncated ? texts.atLeastMoreRows(more) : texts.moreRows(more)] : []),
+      ...(wide > 0 ? [texts.moreColumns(wide)] : []),
+    ],
+  };
+}
+
+/** The columns that a number shows: those that it names, else all that are numbers. */
+function numberColumns({ columns }: UserSqlResult, named: readonly string[]): number[] {
+  const all = columns.map((_column, at) => at);
+  if (named.length > 0) return all.filter((at) => named.includes(columns[at]?.name ?? ''));
+  return all.filter((at) => columns[at]?.type === 'integer' || columns[at]?.type === 'decimal');
+}
+
+const shortText = (text: string): string =>
+  text.length > SHOWN.characters ? `${cut(text, SHOWN.characters - 1)}…` : text;
+
+/** A file for each table, as far as there is room; of a dashboard without tables for each widget. */
+export async function filesOf(
+  item: SharedItem,
+  widgets: readonly Widget[],
+  format: 'csv' | 'xlsx',
+  { locale, maxBytes }: { locale: Locale; maxBytes: number },
+): Promise<MailContent> {
+  const texts = MAIL_TEXTS[locale].schedule;
+  const tables = widgets.filter(({ visualization }) => visualization.chart.type === 'table');
+  const chosen = item.type === 'dashboard' && tables.length > 0 ? tables : widgets;
+  const files: AttachedFile[] = [];
+  const sections: Section[] = [];
+  const tooLarge: string[] = [];
+  const names = new Set<string>();
+  let left = maxBytes;
+  for (const { visualization, execution } of chosen.slice(0, MAX_FILES)) {
+    const { name: title } = visualization;
+    if ('failure' in execution) {
+      sections.push({ title, notes: [execution.failure.kind === 'forbidden' ? texts.notShown : texts.failed] });
+      continue;
+    }
+    const content = await written({ format, title, safe: true }, execution.result, left);
+    if (content === 'failed') sections.push({ title, notes: [texts.failed] });
+    if (content === null) tooLarge.push(title);
+    if (content === null || content === 'failed') continue;
+    left -= content.length;
+    const filename = freeName(title, format, names);
+    files.push({ filename, type: contentType(format), content });
+    if (execution.result.truncated) sections.push({ title, notes: [texts.cut] });
+  }
+  const mebibytes = Math.floor((maxBytes / 1024 / 1024) * 10) / 10;
+  return {
+    sections,
+    files,
+    notes: [
+      ...(files.length > 0 ? [texts.attached(files.map(({ filename }) => filename).join(', '))] : []),
+      ...(tooLarge.length > 0 ? [texts.tooLarge(tooLarge.join(', '), mebibytes)] : []),
+    ],
+  };
+}
+
+/** Two widgets may have one name. */
+function freeName(title: string, ending: string, taken: Set<string>): string {
+  let free = fileName(title, ending);
+  for (let count = 2; taken.has(free.toLowerCase()); count += 1) free = fileName(`${title} ${count}`, ending);
+  taken.add(free.toLowerCase());
+  return free;
+}
+
+/** @returns null where it takes more bytes, `failed` where it cannot be written in this format */
+async function written(how: Written, result: UserSqlResult, maxBytes: number) {
+  try {
+    return await readBounded(resultFile(how, result), maxBytes);
+  } catch (error) {
+    if (error instanceof Failure) return 'failed';
+    throw error;
+  }
+}

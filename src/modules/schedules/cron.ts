@@ -1,0 +1,73 @@
+import { Cron } from 'croner';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Between two occurrences, in milliseconds. */
+export const MIN_INTERVAL_MS = 15 * 60 * 1000;
+
+const FIELDS = /^[^\s@]+(?: +[^\s@]+){4}$/;
+
+/**
+ * As Vixie cron reads it, by the clock of the time zone. A time that the clock leaves out in spring is right after the gap, one
+ * that comes twice in autumn is the first of both; what recurs by `*` or a step keeps its pace through both.
+ */
+const read = (cron: string, timeZone: string): Cron =>
+  new Cron(cron, { timezone: timeZone, mode: '5-part', fixedTimeRule: 'no-wildcard' });
+
+/** The first occurrence after a moment, both in milliseconds; null where there is none any more. */
+export function nextOccurrence({ cron, timeZone }: { cron: string; timeZone: string }, after: number): number | null {
+  return read(cron, timeZone).nextRun(new Date(after))?.getTime() ?? null;
+}
+
+/** Whether this is a time zone of IANA. */
+export function isTimeZone(name: string): boolean {
+  // JavaScript also takes offsets, which have no summer.
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What is wrong with a cron expression; undefined if nothing is. */
+export function cronProblem(cron: string, now: number): string | undefined {
+  if (!FIELDS.test(cron)) return 'must have five fields: minute, hour, day of the month, month, day of the week';
+  try {
+    if (nextOccurrence({ cron, timeZone: 'UTC' }, now) === null) return 'never comes';
+  } catch (error) {
+    return `is no cron expression: ${(error as Error).message.replace(/^Cron\w+: /, '')}`;
+  }
+  return isTooOften(cron, now) ? 'must leave at least 15 minutes between two times' : undefined;
+}
+
+/** Looks at the times themselves, on the clock of a day without a change: `0,10 8 * * *` is as wrong as every ten minutes. */
+function isTooOften(cron: string, now: number): boolean {
+  const [minute, hour, ...day] = cron.split(/ +/);
+  const midnight = Math.floor(now / DAY_MS) * DAY_MS;
+  const times = occurrences(`${minute} ${hour} * * *`, midnight, midnight + DAY_MS);
+  const [first = 0, ...others] = times;
+  if (others.some((time, index) => time - (times[index] as number) < MIN_INTERVAL_MS)) return true;
+  const overnight = first + DAY_MS - (times.at(-1) ?? 0);
+  return overnight < MIN_INTERVAL_MS && comesOnTwoDaysRunning(`0 0 ${day.join(' ')}`, now);
+}
+
+/** Those from one moment to before another, up to the first that comes too soon. */
+function occurrences(cron: string, from: number, before: number): number[] {
+  const found: number[] = [];
+  for (let at = nextOccurrence({ cron, timeZone: 'UTC' }, from - 1); at !== null && at < before; ) {
+    found.push(at);
+    if (found.length > 1 && at - (found.at(-2) as number) < MIN_INTERVAL_MS) break;
+    at = nextOccurrence({ cron, timeZone: 'UTC' }, at);
+  }
+  return found;
+}
+
+/** More days than a year has: rarer ones are looked at for many years. */
+const DAYS_LOOKED_AT = 400;
+
+function comesOnTwoDaysRunning(days: string, now: number): boolean {
+  const found = read(days, 'UTC').nextRuns(DAYS_LOOKED_AT, new Date(now));
+  return found.some((day, index) => index > 0 && day.getTime() - (found[index - 1] as Date).getTime() === DAY_MS);
+}

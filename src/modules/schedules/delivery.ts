@@ -1,0 +1,171 @@
+import type { CompanyContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import type { RunProblem } from '../../db/schema/schedules.ts';
+import { STANDARD_LOCALE } from '../../kernel/locales.ts';
+import { logError } from '../../platform/log.ts';
+import { MailRefused } from '../../platform/mail.ts';
+import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
+import { selectCompany } from '../companies/service.ts';
+import { type MailedCompany, mailedCompany, scheduledMail } from '../mails/service.ts';
+import type { SharedItem } from '../viewing/service.ts';
+import { judge, type Verdict } from './condition.ts';
+import { filesOf, type MailContent, summaryOf, type Widget, widgetsOf } from './content.ts';
+import { outcomeOf } from './outcomes.ts';
+import type { Reader } from './recipients.ts';
+import { beginDelivery, endDelivery, insertOutcome, noteValue, type ScheduleRun, undoDelivery } from './run-store.ts';
+import type { Recipient, Schedule } from './store.ts';
+import { unsubscribeUrl } from './unsubscribing.ts';
+
+interface Sending {
+  run: ScheduleRun;
+  schedule: Schedule;
+  item: SharedItem;
+  isLastTry: boolean;
+}
+
+type Member = { recipient: Recipient; reader: Reader };
+
+/**
+ * Computes once what these recipients are all shown alike, and sends it to each for whom the condition holds.
+ * @returns `later` where the mail service did not take some of the mails for now
+ * @throws where the database is away
+ */
+export async function sendTo(
+  ctx: CompanyContext,
+  sending: Sending,
+  group: readonly Member[],
+): Promise<'done' | 'later'> {
+  const [{ reader }] = group as [Member];
+  const { run, schedule, item } = sending;
+  const widgets = widgetsOf(item, await reader.view.run());
+  const problem = problemOf(widgets, schedule);
+  if (problem) {
+    for (const { recipient } of group) await insertOutcome(ctx.db, run, recipient, outcomeOf(problem));
+    return 'done';
+  }
+  const [company] = await selectCompany(ctx.db, run.companyId);
+  const mailed = company && (await mailedCompany(ctx, company));
+  if (!mailed) return 'done';
+  const asOf = ctx.now();
+  const contents = new Map<boolean, MailContent>();
+  let isLeft = false;
+  for (const member of group) {
+    const verdict = await verdictFor(schedule, widgets, member.recipient);
+    const passed = await passes(ctx, run, member.recipient, verdict);
+    if (!passed) continue;
+    const { files } = member.reader;
+    const content = contents.get(files) ?? (await contentOf(ctx, sending, widgets, mailed, files));
+    contents.set(files, content);
+    const done = await send(ctx, sending, member, { mailed, asOf, content, value: passed.value });
+    isLeft ||= done === 'later';
+  }
+  return isLeft ? 'later' : 'done';
+}
+
+/** Why nothing can be sent of these results. @throws where trying again may help */
+function problemOf(widgets: readonly Widget[], { condition }: Schedule): RunProblem | undefined {
+  const failures = widgets.flatMap(({ execution }) => ('failure' in execution ? [execution.failure] : []));
+  const away = failures.find(({ kind }) => kind === 'unavailable');
+  if (away) throw away;
+  if (widgets.length > 0 && failures.length === widgets.length) {
+    return failures.every(({ kind }) => kind === 'forbidden') ? 'not_allowed' : 'query_failed';
+  }
+  if (condition === null) return undefined;
+  const asked = widgets.find(({ visualization }) => visualization.id === condition.visualization_id);
+  if (!asked) return 'condition_failed';
+  if (!('failure' in asked.execution)) return undefined;
+  return asked.execution.failure.kind === 'forbidden' ? 'not_allowed' : 'condition_failed';
+}
+
+/** What the condition says of what a recipient may see. */
+async function verdictFor(
+  { condition, recipients }: Schedule,
+  widgets: readonly Widget[],
+  { kind, subject }: Recipient,
+): Promise<Verdict> {
+  const asked = widgets.find(({ visualization }) => visualization.id === condition?.visualization_id);
+  if (condition === null || !asked || 'failure' in asked.execution) return { holds: true, value: null };
+  const known = recipients.find((one) => one.kind === kind && one.subject === subject);
+  return judge(condition, asked.execution.result, known?.lastValue ?? null);
+}
+
+async function passes(
+  ctx: CompanyContext,
+  run: ScheduleRun,
+  recipient: Recipient,
+  verdict: Verdict,
+): Promise<{ value: string | null } | undefined> {
+  if (verdict !== 'undecidable' && verdict.holds) return verdict;
+  const problem = verdict === 'undecidable' ? 'condition_failed' : 'condition_not_met';
+  const value = verdict === 'undecidable' ? null : verdict.value;
+  await commit(ctx.db, {
+    outcome: insertOutcome(ctx.db, run, recipient, outcomeOf(problem)),
+    value: value === null ? [] : [noteValue(ctx.db, run, recipient, value)],
+  });
+  return undefined;
+}
+
+/** The summary, or the files for who may have them. */
+async function contentOf(
+  ctx: CompanyContext,
+  { schedule: { format }, item }: Sending,
+  widgets: readonly Widget[],
+  { locale = STANDARD_LOCALE }: MailedCompany,
+  files: boolean,
+): Promise<MailContent> {
+  if (format !== 'summary' && files) {
+    return filesOf(item, widgets, format, { locale, maxBytes: ctx.mailer.maxFileBytes });
+  }
+  const summary = summaryOf(widgets, locale);
+  return format === 'summary'
+    ? summary
+    : { ...summary, notes: [...summary.notes, MAIL_TEXTS[locale].schedule.noFiles] };
+}
+
+interface Composed {
+  mailed: MailedCompany;
+  asOf: number;
+  content: MailContent;
+  /** To compare with the next time; null where there is nothing to. */
+  value: string | null;
+}
+
+/**
+ * Sends the mail of one recipient, at most once: that it goes is noted before, and only where the mail service says that it did not take
+ * it is that taken back.
+ */
+async function send(
+  ctx: CompanyContext,
+  { run, schedule, isLastTry }: Sending,
+  { recipient, reader }: Member,
+  { mailed, asOf, content, value }: Composed,
+): Promise<'done' | 'later'> {
+  const mail = scheduledMail({
+    to: reader.email,
+    name: reader.name,
+    company: mailed,
+    schedule: { name: schedule.name, timeZone: schedule.timeZone, isAlert: schedule.condition !== null },
+    asOf,
+    ...content,
+    unsubscribeUrl: await unsubscribeUrl(ctx, schedule, recipient),
+  });
+  const { begun } = await commit(ctx.db, { begun: beginDelivery(ctx.db, run, recipient) });
+  if (begun.length === 0) return 'done';
+  try {
+    await ctx.mailer.send(mail);
+  } catch (error) {
+    logError('schedule_mail_failed', error, { schedule_id: schedule.id, company_id: schedule.companyId });
+    const refused = error instanceof MailRefused;
+    if (refused && !error.permanent && !isLastTry) {
+      await undoDelivery(ctx.db, run, recipient);
+      return 'later';
+    }
+    await endDelivery(ctx.db, run, recipient, outcomeOf(refused ? 'mail_refused' : 'unconfirmed'));
+    return 'done';
+  }
+  await commit(ctx.db, {
+    sent: endDelivery(ctx.db, run, recipient, { status: 'sent', problem: null }),
+    value: value === null ? [] : [noteValue(ctx.db, run, recipient, value)],
+  });
+  return 'done';
+}

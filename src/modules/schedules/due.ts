@@ -1,0 +1,69 @@
+import type { Context } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import type { JobMessage } from '../../platform/job-messages.ts';
+import { log, logError } from '../../platform/log.ts';
+import { MIN_INTERVAL_MS, nextOccurrence } from './cron.ts';
+import { type Due, deleteOldRuns, handOut, selectDue, selectLeft } from './run-store.ts';
+
+/** Schedules that one unit of work hands out, and how many units one scheduled run makes at the most. */
+const AT_ONCE = 1000;
+const MOST_UNITS = 30;
+
+/**
+ * How many runs of a company go side by side: each uses two of the forty connections of the company's reader, and viewers need
+ * theirs.
+ */
+const SIDE_BY_SIDE = 4;
+
+/** After this time the message of a run is taken for lost. Milliseconds. */
+const LOST_MS = 120_000;
+const COMPANIES_AT_ONCE = 500;
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const KEPT_MS = 7 * DAY_MS;
+const DELETED_AT_ONCE = 1000;
+
+/**
+ * Hands out what is due: each occurrence becomes a run, once, and each company a few messages that have its runs done one after
+ * another. So a company with many waits for itself, and nobody waits for it. After an outage a schedule runs once, however many of
+ * its times have passed.
+ */
+export async function handOutDue(ctx: Context): Promise<void> {
+  const now = ctx.now();
+  const sent = new Map<string, number>();
+  for (let unit = 0; unit < MOST_UNITS; unit += 1) {
+    const due = await selectDue(ctx.db, now, AT_ONCE);
+    if (due.length === 0) return;
+    const handed = due.map((one) => ({ ...one, runId: ctx.newId(), next: nextAfter(one, now) }));
+    const { runs } = await commit(ctx.db, handOut(ctx.db, handed, now));
+    await ctx.jobs.sendAll(runs.flatMap(({ companyId }) => messageFor(companyId, sent)));
+    log('schedules_handed_out', { count: runs.length });
+    if (due.length < AT_ONCE) return;
+  }
+}
+
+function messageFor(companyId: string, sent: Map<string, number>): JobMessage[] {
+  const count = sent.get(companyId) ?? 0;
+  if (count >= SIDE_BY_SIDE) return [];
+  sent.set(companyId, count + 1);
+  return [{ type: 'schedules.run', companyId }];
+}
+
+/** Never sooner than the shortest interval after this one, also where the clock of the time zone changes. */
+function nextAfter(due: Due, now: number): number | null {
+  try {
+    return nextOccurrence(due, Math.max(now, due.nextRunAt + MIN_INTERVAL_MS - 1));
+  } catch (error) {
+    logError('schedule_without_next', error, { schedule_id: due.id, company_id: due.companyId });
+    return null;
+  }
+}
+
+/** Sends the messages of runs again that nobody began, or whose try was cut off. */
+export async function resumeRuns(ctx: Context): Promise<void> {
+  const now = ctx.now();
+  const left = await selectLeft(ctx.db, { now, before: now - LOST_MS, limit: COMPANIES_AT_ONCE });
+  await ctx.jobs.sendAll(left.map(({ companyId }) => ({ type: 'schedules.run', companyId })));
+}
+
+export const purgeRuns = (ctx: Context) => deleteOldRuns(ctx.db, ctx.now() - KEPT_MS, DELETED_AT_ONCE);

@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import {
+  CONDITION_OPS,
+  RUN_KINDS,
+  RUN_PROBLEMS,
+  SCHEDULE_FORMATS,
+  SCHEDULE_STATUSES,
+} from '../../db/schema/schedules.ts';
+import { displayName, email, timestamp, valuesBySlug } from '../../kernel/fields.ts';
+import { ID_PATTERN } from '../../kernel/ids.ts';
+import { TARGET_TYPES } from '../../kernel/share-event.ts';
+import type { Recipient } from './store.ts';
+
+const MAX_RECIPIENTS = 50;
+/** Of the parameters, as JSON. */
+const MAX_PARAMETERS_LENGTH = 16_000;
+
+const one = { minProperties: 1, maxProperties: 1 };
+const WHO = {
+  user: 'A user, who gets what they may see.',
+  email: 'A member of a share context that grants the target: they get what it lets them see.',
+};
+
+const recipient = z
+  .strictObject({
+    user_id: z.string().min(1).max(100).optional().meta({ description: WHO.user }),
+    email: email.optional().meta({ description: WHO.email }),
+  })
+  .refine(({ user_id, email: address }) => (user_id === undefined) !== (address === undefined), {
+    message: 'must hold exactly one of user_id and email',
+  })
+  .meta(one);
+
+/** A recipient as it is shown. */
+export const recipientView = z
+  .object({ user_id: z.string().optional(), email: z.string().optional() })
+  .meta({ id: 'ScheduleRecipient', ...one });
+
+const recipients = z
+  .array(recipient)
+  .min(1)
+  .max(MAX_RECIPIENTS)
+  .superRefine((list, context) => {
+    const seen = new Set<string>();
+    for (const [at, { user_id, email: address }] of list.entries()) {
+      const name = user_id ?? address ?? '';
+      if (seen.has(name)) context.addIssue({ code: 'custom', path: [at], message: 'is in the list already' });
+      seen.add(name);
+    }
+  });
+
+const condition = z
+  .strictObject({
+    visualization_id: z.string().regex(ID_PATTERN, 'must be the id of a visualization'),
+    column: z.string().min(1).max(200),
+    op: z.enum(CONDITION_OPS),
+    value: z.union([z.string().max(1000), z.number(), z.boolean(), z.null()]).default(null),
+  })
+  .superRefine(({ op, value }, context) => {
+    const complain = (message: string) => context.addIssue({ code: 'custom', path: ['value'], message });
+    if (op === 'changed' && value !== null) complain('must be null or left out with changed');
+    if (op !== 'changed' && value === null) complain('is required: what to compare with');
+  })
+  .meta({
+    id: 'ScheduleCondition',
+    description:
+      'A mail goes only to those for whom it holds of what they may see: a comparison in any row of the result; `changed` when the values of the column are others than at the run before, which the first run only notes.',
+  });
+
+export const scheduleFields = {
+  name: displayName,
+  target_type: z.enum(TARGET_TYPES),
+  target_id: z.string().min(1).max(100),
+  parameters: valuesBySlug('Values by slug of the filter or parameter.').refine(
+    (values) => JSON.stringify(values).length <= MAX_PARAMETERS_LENGTH,
+    `must have at most ${MAX_PARAMETERS_LENGTH} characters as JSON`,
+  ),
+  cron: z
+    .string()
+    .trim()
+    .max(100)
+    .meta({
+      description:
+        'Minute, hour, day of the month, month, day of the week, by the clock of `time_zone`; 15 minutes apart at least. A time that the clock leaves out is right after the gap, one that comes twice is the first of both; what recurs by `*` or a step keeps its pace.',
+      examples: ['0 8 * * 1-5'],
+    }),
+  time_zone: z
+    .string()
+    .min(1)
+    .max(64)
+    .meta({ description: 'Of the IANA database.', examples: ['America/Sao_Paulo'] }),
+  recipients,
+  format: z.enum(SCHEDULE_FORMATS).meta({
+    description:
+      '`summary`: the numbers and first rows of each widget. `csv`, `xlsx`: a file for each table of the target, 10 MiB together; a dashboard without tables has one for each widget.',
+  }),
+  condition: condition.nullable(),
+  status: z.enum(SCHEDULE_STATUSES),
+};
+
+export const newSchedule = z.object({
+  ...scheduleFields,
+  parameters: scheduleFields.parameters.default({}),
+  time_zone: scheduleFields.time_zone.default('UTC'),
+  format: scheduleFields.format.default('summary'),
+  condition: scheduleFields.condition.default(null),
+  status: scheduleFields.status.default('active'),
+});
+
+export const scheduleChanges = z.object(scheduleFields).partial();
+
+type Sent = z.output<z.ZodObject<typeof scheduleFields>>;
+
+export const recipientOf = ({ user_id, email: address }: Sent['recipients'][number]): Recipient =>
+  user_id === undefined ? { kind: 'email', subject: address ?? '' } : { kind: 'user', subject: user_id };
+
+export const lastRunView = z
+  .object({
+    id: z.string(),
+    kind: z.enum(RUN_KINDS),
+    occurrence: timestamp,
+    ended_at: timestamp,
+    status: z
+      .enum(['done', 'failed'])
+      .meta({ description: '`failed`: somebody should have got a mail, and nobody did.' }),
+    sent: z.int(),
+    skipped: z.int(),
+    failed: z.int(),
+    problems: z.array(z.enum(RUN_PROBLEMS)).meta({ description: 'Why some or all got no mail, each reason once.' }),
+  })
+  .meta({ id: 'ScheduleRun' });

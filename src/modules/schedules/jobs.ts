@@ -1,0 +1,3 @@
+export { handOutDue, purgeRuns, resumeRuns } from './due.ts';
+export { mailPaused } from './paused.ts';
+export { runSchedules } from './runs.ts';

@@ -1,0 +1,138 @@
+import type { UserActor } from '../../access/actors.ts';
+import { compileAccess, decide } from '../../access/evaluation.ts';
+import { accessReads, accessSources } from '../../access/sources.ts';
+import type { CompanyContext, PrincipalContext } from '../../context.ts';
+import { readTogether } from '../../db/client.ts';
+import type { RunProblem } from '../../db/schema/schedules.ts';
+import { resourceArn } from '../../kernel/arn.ts';
+import { Failure, type FieldProblem } from '../../kernel/failure.ts';
+import type { ViewerRules } from '../../kernel/sharing-rules.ts';
+import { boundValues } from '../../kernel/sharing-values.ts';
+import { selectCompany } from '../companies/service.ts';
+import { rulesOfAddress } from '../share-portal/service.ts';
+import { selectUser } from '../users/service.ts';
+import { recordOf, rulesOf, type SharedItem, type View, viewFor } from '../viewing/service.ts';
+import type { Recipient } from './store.ts';
+
+/** Somebody who may see what a schedule sends. */
+export interface Reader {
+  email: string;
+  name: string;
+  view: View;
+  /** Whether files may be sent: outsiders need what downloading needs. */
+  files: boolean;
+}
+
+/** What a user needs to see something, as the routes that execute it ask. */
+const NEEDED = { dashboard: 'dashboards:get', visualization: 'visualizations:execute' } as const;
+
+/**
+ * A recipient as they are now: users see what they may, addresses what the context lets them see, neither what the maker of the
+ * schedule may.
+ * @returns why they see nothing, if so
+ */
+export async function readerOf(
+  ctx: CompanyContext,
+  item: SharedItem,
+  parameters: Record<string, unknown>,
+  { kind, subject }: Recipient,
+): Promise<Reader | RunProblem> {
+  if (kind === 'email') {
+    const rules = await rulesOfAddress(ctx, item, subject);
+    if (!rules) return 'not_allowed';
+    return viewed(ctx, item, rules, parameters, { email: subject, name: '', files: rules.downloads });
+  }
+  const actor = await userActor(ctx, subject);
+  if (!actor) return 'left';
+  const action = NEEDED[item.type];
+  if (!decide(actor.access, action, resourceArn(action, actor.companyId, recordOf(item).id)).allowed) {
+    return 'not_allowed';
+  }
+  const { email, name } = actor;
+  return viewed({ ...ctx, actor }, item, insiderRules(item), parameters, { email, name, files: true });
+}
+
+const insiderRules = (item: SharedItem): ViewerRules => rulesOf(item, { isInsider: true });
+
+async function viewed(
+  ctx: CompanyContext,
+  item: SharedItem,
+  rules: ViewerRules,
+  parameters: Record<string, unknown>,
+  reader: Omit<Reader, 'view'>,
+): Promise<Reader | RunProblem> {
+  try {
+    return { ...reader, view: await viewFor(ctx, item, rules, parameters) };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return error.kind === 'forbidden' ? 'not_allowed' : 'parameters';
+  }
+}
+
+/** A user who can sign in, with what they may do at this moment. */
+async function userActor({ db, actor: { companyId } }: CompanyContext, id: string): Promise<UserActor | undefined> {
+  const {
+    user: [user],
+    company: [company],
+    access,
+  } = await readTogether(db, {
+    user: selectUser(db, companyId, id),
+    company: selectCompany(db, companyId),
+    access: accessReads(db, { companyId, principalType: 'user', principalId: id }),
+  });
+  if (!user?.isActive || !company) return undefined;
+  return {
+    kind: 'user',
+    id,
+    companyId,
+    companySlug: company.slug,
+    email: user.email,
+    name: user.name,
+    isOwner: user.isOwner,
+    sessionId: '',
+    access: compileAccess(accessSources(companyId, user.isOwner, access)),
+  };
+}
+
+/**
+ * What is wrong with recipients and parameters for what is sent.
+ * @param added those who were not recipients before: who has left since does not keep others from changing the rest
+ */
+export async function recipientProblems(
+  ctx: PrincipalContext,
+  item: SharedItem,
+  parameters: Record<string, unknown>,
+  recipients: readonly Recipient[],
+  added: (recipient: Recipient) => boolean,
+): Promise<FieldProblem[]> {
+  const problems: FieldProblem[] = [];
+  if (recipients.some(({ kind }) => kind === 'user')) requireFitting(item, parameters);
+  for (const [at, recipient] of recipients.entries()) {
+    if (!added(recipient)) continue;
+    const { kind, subject } = recipient;
+    if (kind === 'user') {
+      const [user] = await selectUser(ctx.db, ctx.actor.companyId, subject);
+      if (!user) problems.push({ field: `recipients.${at}.user_id`, message: 'must be a user of the company' });
+      continue;
+    }
+    const reader = await readerOf(
+      { ...ctx, actor: { kind: 'system', companyId: ctx.actor.companyId } },
+      item,
+      parameters,
+      recipient,
+    );
+    const message = typeof reader === 'string' ? NOT_SEEN[reader] : undefined;
+    if (message) problems.push({ field: `recipients.${at}.email`, message });
+  }
+  return problems;
+}
+
+const NOT_SEEN: Partial<Record<RunProblem, string>> = {
+  not_allowed: 'must be a member of a share context that grants this, and lets the member see it with these parameters',
+  parameters: 'is a member whose context does not take these parameters',
+};
+
+/** @throws what is wrong with the parameters for people of the company */
+function requireFitting(item: SharedItem, parameters: Record<string, unknown>): void {
+  boundValues(insiderRules(item), parameters);
+}

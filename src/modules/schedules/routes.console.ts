@@ -1,0 +1,171 @@
+import { z } from 'zod';
+import { accessDenied } from '../../access/failures.ts';
+import { concurrentChange } from '../../db/failures.ts';
+import { accepted, created, noContent, ok, versioned } from '../../http/endpoint.ts';
+import { searchableList } from '../../http/list-query.ts';
+import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
+import { dashboardNotFound } from '../dashboards/failures.ts';
+import { visualizationNotFound } from '../visualizations/failures.ts';
+import { scheduleNotFound, tooManyRuns, tooManySchedules } from './failures.ts';
+import { lastRunView, newSchedule, recipientOf, recipientView, scheduleChanges, scheduleFields } from './fields.ts';
+import {
+  changeSchedule,
+  createSchedule,
+  getSchedule,
+  listSchedules,
+  removeSchedule,
+  runSchedule,
+  type Schedule,
+  type ScheduleInput,
+} from './service.ts';
+
+const decided = {
+  decidedBy: 'dashboards:schedule or visualizations:schedule, of what is sent',
+  anyOf: ['dashboards:schedule', 'visualizations:schedule'],
+} as const;
+
+const scheduleRecord = z
+  .object({
+    _id: z.string(),
+    ...scheduleFields,
+    recipients: z.array(recipientView),
+    unsubscribed: z.array(recipientView).meta({
+      description: 'The recipients who get nothing any more because they asked for that.',
+    }),
+    next_run_at: timestamp.nullable().meta({ description: 'Null while it is paused.' }),
+    last_run: lastRunView.nullable(),
+    created_by_user_id: z.string(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Schedule' });
+
+const viewRecipient = ({ kind, subject }: Schedule['recipients'][number]) =>
+  kind === 'user' ? { user_id: subject } : { email: subject };
+
+const view = (schedule: Schedule): z.input<typeof scheduleRecord> => ({
+  _id: schedule.id,
+  name: schedule.name,
+  target_type: schedule.targetType,
+  target_id: schedule.targetId,
+  parameters: schedule.parameters,
+  cron: schedule.cron,
+  time_zone: schedule.timeZone,
+  recipients: schedule.recipients.map(viewRecipient),
+  unsubscribed: schedule.recipients.filter(({ unsubscribedAt }) => unsubscribedAt !== null).map(viewRecipient),
+  format: schedule.format,
+  condition: schedule.condition,
+  status: schedule.status,
+  next_run_at: isoTimestampOrNull(schedule.nextRunAt),
+  last_run: schedule.lastRun,
+  created_by_user_id: schedule.createdByUserId,
+  created_at: isoTimestamp(schedule.createdAt),
+  updated_at: isoTimestamp(schedule.updatedAt),
+});
+
+function inputOf({
+  target_type,
+  target_id,
+  time_zone,
+  recipients,
+  ...rest
+}: z.output<typeof scheduleChanges>): Partial<ScheduleInput> {
+  return {
+    ...rest,
+    ...(target_type !== undefined && { targetType: target_type }),
+    ...(target_id !== undefined && { targetId: target_id }),
+    ...(time_zone !== undefined && { timeZone: time_zone }),
+    ...(recipients !== undefined && { recipients: recipients.map(recipientOf) }),
+  };
+}
+
+const WHAT =
+  'Users get what they may see, addresses what their share context lets them see, and files only where it lets them download; else the summary. Three runs in a row that fail pause it, and its maker is told.';
+
+const targetFailures = [dashboardNotFound, visualizationNotFound, accessDenied, concurrentChange] as const;
+
+export const scheduleEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/schedules',
+      access: decided,
+      operationId: 'listSchedules',
+      summary: 'List schedules',
+      description: 'Those of what the caller may schedule, the newest first.',
+      query: searchableList,
+      returns: ok(listOf(scheduleRecord)),
+      fails: [accessDenied],
+    },
+    async ({ ctx, query: { page, per_page: perPage, search } }) =>
+      list(await listSchedules(ctx, { page, perPage, search }), view),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/schedules',
+      access: decided,
+      operationId: 'createSchedule',
+      summary: 'Create a schedule',
+      description: `Mails a dashboard or visualization at the times of \`cron\`. ${WHAT} A company can have 1000.`,
+      body: newSchedule,
+      returns: created(scheduleRecord),
+      fails: [...targetFailures, tooManySchedules],
+    },
+    async ({ ctx, body }) => view(await createSchedule(ctx, inputOf(body) as ScheduleInput)),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/schedules/{id}',
+      access: decided,
+      operationId: 'getSchedule',
+      summary: 'Get a schedule',
+      returns: ok(scheduleRecord),
+      versioned: versioned('next_run_at', 'last_run'),
+      fails: [scheduleNotFound, accessDenied],
+    },
+    async ({ ctx, params }) => view(await getSchedule(ctx, params.id)),
+  ),
+  endpoint(
+    {
+      method: 'put',
+      path: '/v1/schedules/{id}',
+      access: decided,
+      operationId: 'updateSchedule',
+      summary: 'Update a schedule',
+      description: `What is not sent stays, and so does who has unsubscribed, unless they are taken off the list and put on again. ${WHAT}`,
+      body: scheduleChanges,
+      returns: ok(scheduleRecord),
+      fails: [scheduleNotFound, ...targetFailures],
+    },
+    async ({ ctx, params, body }) => view(await changeSchedule(ctx, params.id, inputOf(body))),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/v1/schedules/{id}',
+      access: decided,
+      operationId: 'deleteSchedule',
+      summary: 'Delete a schedule',
+      returns: noContent,
+      fails: [scheduleNotFound, accessDenied],
+    },
+    ({ ctx, params }) => removeSchedule(ctx, params.id),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/schedules/{id}/run',
+      access: decided,
+      operationId: 'runSchedule',
+      summary: 'Run a schedule',
+      description:
+        'Sends now, once to each recipient, also while the schedule is paused. Its condition holds here too. At most 5 times in ten minutes.',
+      returns: accepted(z.object({ run_id: z.string() })),
+      fails: [scheduleNotFound, accessDenied, concurrentChange, tooManyRuns],
+    },
+    async ({ ctx, params }) => ({ run_id: await runSchedule(ctx, params.id) }),
+  ),
+];

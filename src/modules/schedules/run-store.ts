@@ -1,0 +1,231 @@
+import { and, eq, inArray, isNull, lt, lte, ne, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import {
+  type LastRun,
+  scheduleDeliveries,
+  scheduleRecipients,
+  scheduleRuns,
+  schedules,
+} from '../../db/schema/schedules.ts';
+import { byId, exists, insertWhen } from '../../db/statements.ts';
+import type { Recipient } from './store.ts';
+
+export type ScheduleRun = typeof scheduleRuns.$inferSelect;
+export type Delivery = typeof scheduleDeliveries.$inferSelect;
+
+/** A schedule whose time has come. */
+export type Due = Pick<typeof schedules.$inferSelect, 'id' | 'companyId' | 'cron' | 'timeZone'> & { nextRunAt: number };
+
+/** Schedules that are due, the first of each company before the second of any. */
+export const selectDue = (db: ControlDb, now: number, limit: number) =>
+  db.all<Due>(sql`select id, company_id as companyId, cron, time_zone as timeZone, next_run_at as nextRunAt from (
+    select id, company_id, cron, time_zone, next_run_at, row_number() over (partition by company_id order by next_run_at, id) as place
+    from ${schedules} where next_run_at <= ${now})
+    order by place, next_run_at, id limit ${limit}`);
+
+/** An occurrence that is handed out, and the next one. */
+export interface HandedOut extends Due {
+  runId: string;
+  next: number | null;
+}
+
+/** Makes the runs of occurrences, each once whoever else is at it, and says when the next ones are. */
+export function handOut(db: ControlDb, handed: readonly HandedOut[], now: number) {
+  const list = JSON.stringify(handed.map(({ id, nextRunAt, next, runId }) => ({ id, at: nextRunAt, next, runId })));
+  return {
+    runs: db
+      .insert(scheduleRuns)
+      .select(
+        sql`select value ->> 'runId', schedules.company_id, schedules.id, 'scheduled', schedules.next_run_at, 'queued', 0, ${now}, ${now}
+          from json_each(${list}) join ${schedules} on schedules.id = value ->> 'id' and schedules.next_run_at = value ->> 'at'
+          where true`,
+      )
+      .onConflictDoNothing()
+      .returning({ companyId: scheduleRuns.companyId }),
+    // From the list to the rows: the other way round each row would read the whole list.
+    next: db
+      .update(schedules)
+      .set({ nextRunAt: sql`handed.value ->> 'next'` })
+      .from(sql`json_each(${list}) as handed`)
+      .where(sql`schedules.id = handed.value ->> 'id' and schedules.next_run_at = handed.value ->> 'at'`),
+  };
+}
+
+/** Makes a run that somebody asks for, while the schedule is there and had fewer than `most` such runs since a moment. */
+export const insertManualRun = (
+  db: ControlDb,
+  { id, companyId, scheduleId, occurrence }: Pick<ScheduleRun, 'id' | 'companyId' | 'scheduleId' | 'occurrence'>,
+  { now, most, since }: { now: number; most: number; since: number },
+) => {
+  const recent = sql`(select count(*) from ${scheduleRuns} where schedule_id = ${scheduleId} and kind = 'manual' and occurrence > ${since})`;
+  const record = { id, companyId, scheduleId, kind: 'manual', occurrence, status: 'queued', attempt: 0 } as const;
+  return insertWhen(
+    db,
+    scheduleRuns,
+    { ...record, dueAt: now, createdAt: now },
+    and(exists(schedules, byId(schedules, companyId, scheduleId)), sql`${recent} < ${most}`) as SQL,
+  ).returning({ id: scheduleRuns.id });
+};
+
+/** Begins the run of a company that has waited for longest and that nobody is at. */
+export const claimRun = (db: ControlDb, companyId: string, { now, until }: { now: number; until: number }) =>
+  db
+    .update(scheduleRuns)
+    .set({ status: 'running', attempt: sql`${scheduleRuns.attempt} + 1`, dueAt: until })
+    .where(
+      inArray(
+        scheduleRuns.id,
+        db
+          .select({ id: scheduleRuns.id })
+          .from(scheduleRuns)
+          .where(
+            and(eq(scheduleRuns.companyId, companyId), ne(scheduleRuns.status, 'ended'), lte(scheduleRuns.dueAt, now)),
+          )
+          .orderBy(scheduleRuns.dueAt, scheduleRuns.occurrence)
+          .limit(1),
+      ),
+    )
+    .returning();
+
+const isPresent = ({ companyId, id, attempt }: ScheduleRun): SQL =>
+  and(byId(scheduleRuns, companyId, id), eq(scheduleRuns.status, 'running'), eq(scheduleRuns.attempt, attempt)) as SQL;
+
+/** Leaves a run for later, while this try is the present one. */
+export const postponeRun = (db: ControlDb, run: ScheduleRun, dueAt: number) =>
+  db.update(scheduleRuns).set({ status: 'queued', dueAt }).where(isPresent(run)).returning({ id: scheduleRuns.id });
+
+/** Keeps others from a run that goes on. */
+export const renewRun = (db: ControlDb, run: ScheduleRun, dueAt: number) =>
+  db.update(scheduleRuns).set({ dueAt }).where(isPresent(run)).returning({ id: scheduleRuns.id });
+
+/** Failures in a row after which a schedule is paused. */
+const MOST_FAILURES = 3;
+
+/**
+ * Ends a run while this try is the present one, and notes on its schedule what became of it. `paused` answers a row where that was
+ * one failure too many.
+ */
+export function endRun(db: ControlDb, run: ScheduleRun, lastRun: LastRun, now: number) {
+  const { companyId, scheduleId } = run;
+  const failed = lastRun.status === 'failed';
+  return {
+    ended: db.update(scheduleRuns).set({ status: 'ended' }).where(isPresent(run)).returning({ id: scheduleRuns.id }),
+    noted: db
+      .update(schedules)
+      .set({ lastRun, failures: failed ? sql`${schedules.failures} + 1` : 0 })
+      .where(and(byId(schedules, companyId, scheduleId), sql`changes() > 0`)),
+    paused: db
+      .update(schedules)
+      .set({ status: 'paused', nextRunAt: null, version: sql`${schedules.version} + 1`, updatedAt: now })
+      .where(
+        and(
+          byId(schedules, companyId, scheduleId),
+          eq(schedules.status, 'active'),
+          sql`${schedules.failures} >= ${MOST_FAILURES}`,
+        ),
+      )
+      .returning({ id: schedules.id }),
+  };
+}
+
+export const selectDeliveries = (db: ControlDb, { companyId, id }: ScheduleRun) =>
+  db
+    .select()
+    .from(scheduleDeliveries)
+    .where(and(eq(scheduleDeliveries.companyId, companyId), eq(scheduleDeliveries.runId, id)));
+
+/**
+ * Notes that a recipient is about to be sent the mail of a run: once, whichever try does, and while they want it. Who is not answered a
+ * row sends nothing.
+ */
+export const beginDelivery = (db: ControlDb, run: ScheduleRun, { kind, subject }: Recipient) => {
+  const isWanted = and(
+    eq(scheduleRecipients.companyId, run.companyId),
+    eq(scheduleRecipients.scheduleId, run.scheduleId),
+    eq(scheduleRecipients.kind, kind),
+    eq(scheduleRecipients.subject, subject),
+    isNull(scheduleRecipients.unsubscribedAt),
+  ) as SQL;
+  return insertWhen(
+    db,
+    scheduleDeliveries,
+    { companyId: run.companyId, runId: run.id, kind, subject, status: 'sending', problem: null },
+    exists(scheduleRecipients, isWanted),
+  )
+    .onConflictDoNothing()
+    .returning({ runId: scheduleDeliveries.runId });
+};
+
+const deliveryOf = (run: ScheduleRun, { kind, subject }: Recipient): SQL =>
+  and(
+    eq(scheduleDeliveries.companyId, run.companyId),
+    eq(scheduleDeliveries.runId, run.id),
+    eq(scheduleDeliveries.kind, kind),
+    eq(scheduleDeliveries.subject, subject),
+  ) as SQL;
+
+/** Notes how a delivery that was begun ended. */
+export const endDelivery = (
+  db: ControlDb,
+  run: ScheduleRun,
+  recipient: Recipient,
+  outcome: Pick<Delivery, 'status' | 'problem'>,
+) => db.update(scheduleDeliveries).set(outcome).where(deliveryOf(run, recipient));
+
+/** Takes back that a delivery was begun: the mail service said that it did not take the mail. */
+export const undoDelivery = (db: ControlDb, run: ScheduleRun, recipient: Recipient) =>
+  db.delete(scheduleDeliveries).where(deliveryOf(run, recipient));
+
+/** Notes that a recipient gets nothing of a run, and why. */
+export const insertOutcome = (
+  db: ControlDb,
+  { companyId, id: runId }: ScheduleRun,
+  { kind, subject }: Recipient,
+  outcome: Pick<Delivery, 'status' | 'problem'>,
+) =>
+  db
+    .insert(scheduleDeliveries)
+    .values({ companyId, runId, kind, subject, ...outcome })
+    .onConflictDoNothing();
+
+/** What the column of a `changed` condition holds for a recipient now. */
+export const noteValue = (db: ControlDb, run: ScheduleRun, { kind, subject }: Recipient, value: string) =>
+  db
+    .update(scheduleRecipients)
+    .set({ lastValue: value })
+    .where(
+      and(
+        eq(scheduleRecipients.companyId, run.companyId),
+        eq(scheduleRecipients.scheduleId, run.scheduleId),
+        eq(scheduleRecipients.kind, kind),
+        eq(scheduleRecipients.subject, subject),
+      ),
+    );
+
+/** Companies with runs that should have been begun before a moment while nobody is at any: their message was lost. */
+export const selectLeft = (db: ControlDb, { now, before, limit }: { now: number; before: number; limit: number }) =>
+  db
+    .selectDistinct({ companyId: scheduleRuns.companyId })
+    .from(scheduleRuns)
+    .where(
+      and(
+        ne(scheduleRuns.status, 'ended'),
+        lte(scheduleRuns.dueAt, before),
+        sql`not exists (select 1 from ${scheduleRuns} as other where other.company_id = schedule_runs.company_id
+          and other.status = 'running' and other.due_at > ${now})`,
+      ),
+    )
+    .limit(limit);
+
+/** Deletes runs that ended, and what they sent to whom, made before a moment. */
+export const deleteOldRuns = (db: ControlDb, before: number, limit: number) =>
+  db.delete(scheduleRuns).where(
+    inArray(
+      scheduleRuns.id,
+      db
+        .select({ id: scheduleRuns.id })
+        .from(scheduleRuns)
+        .where(and(lt(scheduleRuns.createdAt, before), eq(scheduleRuns.status, 'ended')))
+        .limit(limit),
+    ),
+  );

@@ -1,0 +1,146 @@
+import type { CompanyContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import type { LastRun, RunProblem } from '../../db/schema/schedules.ts';
+import { Failure } from '../../kernel/failure.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
+import { logError } from '../../platform/log.ts';
+import { prepareMailAfterChange } from '../mails/service.ts';
+import { selectUser } from '../users/service.ts';
+import { loadSharedItem } from '../viewing/service.ts';
+import { sendTo } from './delivery.ts';
+import { outcomeOf } from './outcomes.ts';
+import { mailPaused } from './paused.ts';
+import { type Reader, readerOf } from './recipients.ts';
+import {
+  claimRun,
+  type Delivery,
+  endDelivery,
+  endRun,
+  insertOutcome,
+  postponeRun,
+  renewRun,
+  type ScheduleRun,
+  selectDeliveries,
+} from './run-store.ts';
+import { type Recipient, readSchedule, type Schedule } from './store.ts';
+
+/** How many runs one message has done before it lets others' go first, and for how long it goes on. */
+const PER_MESSAGE = { runs: 25, milliseconds: 60_000 };
+/** How long a try is believed to be at work after it last said so: longer than one execution and its mails take. */
+const LEASE_MS = 5 * 60_000;
+const MAX_TRIES = 3;
+const WAIT_MS = 60_000;
+
+/** Does a company's runs that wait, one after another. */
+export async function runSchedules(ctx: CompanyContext): Promise<void> {
+  const { companyId } = ctx.actor;
+  const startedAt = performance.now();
+  for (
+    let count = 0;
+    count < PER_MESSAGE.runs && performance.now() - startedAt < PER_MESSAGE.milliseconds;
+    count += 1
+  ) {
+    const now = ctx.now();
+    const [run] = await claimRun(ctx.db, companyId, { now, until: now + LEASE_MS });
+    if (!run) return;
+    await doRun(ctx, run);
+  }
+  await ctx.jobs.send({ type: 'schedules.run', companyId });
+}
+
+/** One try of a run. What is away for a while is tried again later; in the end the run has failed. */
+async function doRun(ctx: CompanyContext, run: ScheduleRun): Promise<void> {
+  // Earlier tries did not even live to fail.
+  if (run.attempt > MAX_TRIES) return void (await finish(ctx, run, ['unavailable']));
+  try {
+    const outcome = await tryRun(ctx, run);
+    if (outcome === 'ended') return;
+    await postpone(ctx, run);
+  } catch (error) {
+    logError('schedule_run_failed', error, { schedule_id: run.scheduleId, company_id: run.companyId });
+    if (run.attempt < MAX_TRIES) await postpone(ctx, run);
+    else await finish(ctx, run, ['unavailable']);
+  }
+}
+
+async function postpone(ctx: CompanyContext, run: ScheduleRun): Promise<void> {
+  await postponeRun(ctx.db, run, ctx.now() + WAIT_MS * run.attempt);
+  await ctx.jobs.send({ type: 'schedules.run', companyId: run.companyId }, (WAIT_MS * run.attempt) / 1000);
+}
+
+async function tryRun(ctx: CompanyContext, run: ScheduleRun): Promise<'ended' | 'later'> {
+  const schedule = await readSchedule(ctx.db, run.companyId, run.scheduleId);
+  if (!schedule) return 'ended';
+  // Somebody has paused it since it was due.
+  if (run.kind === 'scheduled' && schedule.status === 'paused') return finish(ctx, run);
+  const item = await loadSharedItem(ctx, schedule.targetType, schedule.targetId).catch((error: unknown) => {
+    if (error instanceof Failure && error.kind === 'missing') return undefined;
+    throw error;
+  });
+  if (!item) return finish(ctx, run, ['target_deleted']);
+  const groups = new Map<string, { recipient: Recipient; reader: Reader }[]>();
+  for (const recipient of await waiting(ctx, run, schedule)) {
+    const reader = await readerOf(ctx, item, schedule.parameters, recipient);
+    if (typeof reader === 'string') await insertOutcome(ctx.db, run, recipient, outcomeOf(reader));
+    else groups.set(reader.view.digest, [...(groups.get(reader.view.digest) ?? []), { recipient, reader }]);
+  }
+  let isLeft = false;
+  for (const group of groups.values()) {
+    const renewed = await renewRun(ctx.db, run, ctx.now() + LEASE_MS);
+    // Another try has begun: it does what is left.
+    if (renewed.length === 0) return 'ended';
+    const done = await sendTo(ctx, { run, schedule, item, isLastTry: run.attempt >= MAX_TRIES }, group);
+    isLeft ||= done === 'later';
+  }
+  return isLeft ? 'later' : finish(ctx, run);
+}
+
+/** Who is to get something and has not: of who a try was cut off at, nobody knows whether their mail went, and it goes once. */
+async function waiting(
+  ctx: CompanyContext,
+  run: ScheduleRun,
+  { recipients }: Schedule,
+): Promise<Schedule['recipients']> {
+  const known = await selectDeliveries(ctx.db, run);
+  for (const delivery of known) {
+    if (delivery.status === 'sending') await endDelivery(ctx.db, run, delivery, outcomeOf('unconfirmed'));
+  }
+  const has = (one: Recipient) => known.some(({ kind, subject }) => kind === one.kind && subject === one.subject);
+  return recipients.filter((one) => one.unsubscribedAt === null && !has(one));
+}
+
+/** Ends a run, and says on its schedule what became of it. One that sent nothing although it should have is a failure. */
+async function finish(ctx: CompanyContext, run: ScheduleRun, problems: RunProblem[] = []): Promise<'ended'> {
+  const deliveries = await selectDeliveries(ctx.db, run);
+  const count = (status: Delivery['status']) => deliveries.filter((each) => each.status === status).length;
+  const [sent, failed] = [count('sent'), count('failed')];
+  const told = [...new Set([...problems, ...deliveries.flatMap(({ problem }) => problem ?? [])])];
+  const now = ctx.now();
+  const lastRun: LastRun = {
+    id: run.id,
+    kind: run.kind,
+    occurrence: isoTimestamp(run.occurrence),
+    ended_at: isoTimestamp(now),
+    status: sent === 0 && (failed > 0 || problems.length > 0) ? 'failed' : 'done',
+    sent,
+    skipped: count('skipped'),
+    failed,
+    problems: told,
+  };
+  const notice = await noticeToMaker(ctx, run);
+  const { paused } = await commit(ctx.db, {
+    ...endRun(ctx.db, run, lastRun, now),
+    notice: notice ? [notice.statement] : [],
+  });
+  if (paused.length > 0) notice?.send();
+  return 'ended';
+}
+
+/** The mail to the maker, if that is a user who is still there; it is stored where the schedule was paused just before. */
+async function noticeToMaker(ctx: CompanyContext, { companyId, scheduleId }: ScheduleRun) {
+  const schedule = await readSchedule(ctx.db, companyId, scheduleId);
+  const [maker] = schedule ? await selectUser(ctx.db, companyId, schedule.createdByUserId) : [];
+  if (!maker?.isActive) return undefined;
+  const request = { kind: 'schedule_paused' as const, companyId, email: maker.email, about: scheduleId };
+  return prepareMailAfterChange(ctx, request, mailPaused);
+}

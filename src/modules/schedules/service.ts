@@ -1,0 +1,201 @@
+import { decide, dependsOnResource } from '../../access/evaluation.ts';
+import { requireAction } from '../../access/requirements.ts';
+import type { PrincipalContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { concurrentChange, retryOnConcurrentChange } from '../../db/failures.ts';
+import { resourceArn } from '../../kernel/arn.ts';
+import { type FieldProblem, invalid } from '../../kernel/failure.ts';
+import { ID_PATTERN } from '../../kernel/ids.ts';
+import { TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
+import { loadSharedItem, visualizationsOf } from '../viewing/service.ts';
+import { cronProblem, isTimeZone, nextOccurrence } from './cron.ts';
+import { scheduleNotFound, tooManyRuns, tooManySchedules } from './failures.ts';
+import { recipientProblems } from './recipients.ts';
+import { insertManualRun } from './run-store.ts';
+import {
+  countSchedules,
+  deleteSchedule as deleteRow,
+  insertSchedule,
+  type Recipient,
+  readSchedule,
+  readSchedules,
+  replaceRecipients,
+  type Schedule,
+  selectTargets,
+  type Target,
+  updateSchedule,
+} from './store.ts';
+
+export type { Schedule };
+
+/** What people decide about a schedule. */
+export type ScheduleInput = Pick<
+  Schedule,
+  'name' | 'targetType' | 'targetId' | 'parameters' | 'cron' | 'timeZone' | 'format' | 'condition' | 'status'
+> & { recipients: Recipient[] };
+
+/** Of a company. */
+const MAX_SCHEDULES = 1000;
+/** How often one schedule may be run by hand, in how long. */
+const MANUAL_RUNS = { most: 5, withinMs: 10 * 60 * 1000 };
+
+const actionOn = (type: TargetType) => `${type}s:schedule` as const;
+
+const requireScheduling = ({ actor }: PrincipalContext, { type, id }: Target): void =>
+  requireAction(actor, actionOn(type), id);
+
+const targetOf = ({ targetType, targetId }: Pick<Schedule, 'targetType' | 'targetId'>): Target => ({
+  type: targetType,
+  id: targetId,
+});
+
+/** A page of the schedules of what the caller may schedule, the newest first. */
+export async function listSchedules(ctx: PrincipalContext, part: { page: number; perPage: number; search: string }) {
+  const { companyId } = ctx.actor;
+  const targets = { dashboard: allowed(ctx, 'dashboard'), visualization: allowed(ctx, 'visualization') };
+  const known = Object.values(targets).includes('some') ? await selectTargets(ctx.db, companyId) : [];
+  const idsOf = (type: TargetType) => {
+    if (targets[type] !== 'some') return targets[type] === 'all' ? 'all' : [];
+    return known.flatMap((target) => (target.type === type && mayScheduleOne(ctx, target) ? [target.id] : []));
+  };
+  const wanted = { ...part, search: part.search.toLowerCase() };
+  return readSchedules(ctx.db, companyId, wanted, {
+    dashboard: idsOf('dashboard'),
+    visualization: idsOf('visualization'),
+  });
+}
+
+const mayScheduleOne = ({ actor }: PrincipalContext, { type, id }: Target): boolean =>
+  decide(actor.access, actionOn(type), resourceArn(actionOn(type), actor.companyId, id)).allowed;
+
+function allowed(ctx: PrincipalContext, type: TargetType): 'all' | 'some' | 'none' {
+  if (dependsOnResource(ctx.actor.access, actionOn(type))) return 'some';
+  return mayScheduleOne(ctx, { type, id: '*' }) ? 'all' : 'none';
+}
+
+/** A schedule of something that the caller may schedule. */
+export async function getSchedule(ctx: PrincipalContext, id: string): Promise<Schedule> {
+  const schedule = ID_PATTERN.test(id) ? await readSchedule(ctx.db, ctx.actor.companyId, id) : undefined;
+  if (!schedule) {
+    // Only who may schedule everything of a type is told which schedules there are not.
+    const isTold = TARGET_TYPES.some((type) => mayScheduleOne(ctx, { type, id: '*' }));
+    if (!isTold) requireScheduling(ctx, { type: 'dashboard', id: '*' });
+    throw scheduleNotFound();
+  }
+  requireScheduling(ctx, targetOf(schedule));
+  return schedule;
+}
+
+export async function createSchedule(ctx: PrincipalContext, input: ScheduleInput): Promise<Schedule> {
+  requireScheduling(ctx, targetOf(input));
+  await validate(ctx, input, () => true);
+  const { recipients, ...rest } = input;
+  const now = ctx.now();
+  const record = {
+    ...rest,
+    id: ctx.newId(),
+    companyId: ctx.actor.companyId,
+    nextRunAt: nextOf(input, now),
+    failures: 0,
+    lastRun: null,
+    apiUrl: ctx.baseUrl,
+    version: 1,
+    createdByUserId: ctx.actor.id,
+    createdAt: now,
+    updatedAt: now,
+  };
+  return retryOnConcurrentChange(async () => {
+    const { inserted } = await commit(ctx.db, {
+      inserted: insertSchedule(ctx.db, record, MAX_SCHEDULES),
+      recipients: replaceRecipients(ctx.db, record, recipients, true),
+    });
+    if (inserted.length > 0) return readSchedule(ctx.db, record.companyId, record.id);
+    const [found] = await countSchedules(ctx.db, record.companyId);
+    if ((found?.count ?? 0) >= MAX_SCHEDULES) throw tooManySchedules(MAX_SCHEDULES);
+    await loadSharedItem(ctx, record.targetType, record.targetId);
+    return undefined;
+  });
+}
+
+/** Changes what is sent. Who has unsubscribed stays so, unless they are taken off and put on again. */
+export function changeSchedule(ctx: PrincipalContext, id: string, changes: Partial<ScheduleInput>): Promise<Schedule> {
+  return retryOnConcurrentChange(async () => {
+    const present = await getSchedule(ctx, id);
+    const { recipients, ...merged } = { ...present, ...changes };
+    requireScheduling(ctx, targetOf(merged));
+    const isOther = ['targetType', 'targetId', 'parameters'].some((name) => name in changes);
+    const known = new Set(present.recipients.map(nameOf));
+    await validate(ctx, { ...merged, recipients }, (one) => isOther || !known.has(nameOf(one)));
+    const now = ctx.now();
+    const isTimed = ['cron', 'timeZone', 'status'].some((name) => name in changes);
+    const next = {
+      ...merged,
+      ...(isTimed && { nextRunAt: nextOf(merged, now) }),
+      // Somebody has looked after it.
+      failures: 0,
+      apiUrl: ctx.baseUrl,
+      updatedAt: now,
+    };
+    const anew = 'condition' in changes && JSON.stringify(changes.condition) !== JSON.stringify(present.condition);
+    const { updated } = await commit(ctx.db, {
+      recipients: replaceRecipients(ctx.db, next, recipients, anew || isOther),
+      updated: updateSchedule(ctx.db, next),
+    });
+    if (updated.length > 0) return readSchedule(ctx.db, next.companyId, id);
+    await loadSharedItem(ctx, next.targetType, next.targetId);
+    return undefined;
+  });
+}
+
+const nameOf = ({ kind, subject }: Recipient): string => `${kind}:${subject}`;
+
+export async function removeSchedule(ctx: PrincipalContext, id: string): Promise<void> {
+  const { companyId } = await getSchedule(ctx, id);
+  const { deleted } = await commit(ctx.db, { deleted: deleteRow(ctx.db, companyId, id) });
+  if (deleted.length === 0) throw scheduleNotFound();
+}
+
+/** Has a schedule run at once, also one that is paused, under the same condition. @returns the id of the run */
+export async function runSchedule(ctx: PrincipalContext, id: string): Promise<string> {
+  const { companyId } = await getSchedule(ctx, id);
+  const now = ctx.now();
+  const run = { id: ctx.newId(), companyId, scheduleId: id, occurrence: now };
+  const { inserted } = await commit(
+    ctx.db,
+    { inserted: insertManualRun(ctx.db, run, { now, most: MANUAL_RUNS.most, since: now - MANUAL_RUNS.withinMs }) },
+    { 'schedule_runs.': concurrentChange },
+  );
+  if (inserted.length === 0) {
+    await getSchedule(ctx, id);
+    throw tooManyRuns();
+  }
+  await ctx.jobs.send({ type: 'schedules.run', companyId });
+  return run.id;
+}
+
+const nextOf = (schedule: Pick<Schedule, 'cron' | 'timeZone' | 'status'>, now: number): number | null =>
+  schedule.status === 'active' ? nextOccurrence(schedule, now) : null;
+
+/** @param added whether a recipient is to be looked at */
+async function validate(
+  ctx: PrincipalContext,
+  { targetType, targetId, parameters, cron, timeZone, recipients, condition }: ScheduleInput,
+  added: (recipient: Recipient) => boolean,
+): Promise<void> {
+  const item = await loadSharedItem(ctx, targetType, targetId);
+  const problems: FieldProblem[] = [];
+  const problem = cronProblem(cron, ctx.now());
+  if (problem) problems.push({ field: 'cron', message: problem });
+  if (!isTimeZone(timeZone)) {
+    problems.push({
+      field: 'time_zone',
+      message: 'must be a time zone of the IANA database, such as America/Sao_Paulo',
+    });
+  }
+  if (condition && !visualizationsOf(item).some(({ id }) => id === condition.visualization_id)) {
+    const message = item.type === 'dashboard' ? 'must be on the dashboard' : 'must be the visualization that is sent';
+    problems.push({ field: 'condition.visualization_id', message });
+  }
+  problems.push(...(await recipientProblems(ctx, item, parameters, recipients, added)));
+  if (problems.length > 0) throw invalid(problems);
+}

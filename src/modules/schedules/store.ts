@@ -1,0 +1,173 @@
+import { and, eq, inArray, notInArray, or, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { readPage } from '../../db/page.ts';
+import { dashboards } from '../../db/schema/dashboards.ts';
+import { scheduleRecipients, schedules } from '../../db/schema/schedules.ts';
+import { visualizations } from '../../db/schema/visualizations.ts';
+import { byId, exists, idList, insertWhen } from '../../db/statements.ts';
+import type { TargetType } from '../../kernel/share-event.ts';
+
+type Row = typeof schedules.$inferSelect;
+
+/** To whom a schedule sends: a user by id, or an address from outside, in lower case. */
+export interface Recipient {
+  kind: 'user' | 'email';
+  subject: string;
+}
+
+export type RecipientState = Recipient & Pick<typeof scheduleRecipients.$inferSelect, 'unsubscribedAt' | 'lastValue'>;
+
+export type Schedule = Row & { recipients: RecipientState[] };
+
+export interface Target {
+  type: TargetType;
+  id: string;
+}
+
+const TARGETS = { dashboard: dashboards, visualization: visualizations } as const;
+
+const isThere = ({ companyId, targetType, targetId }: Row): SQL =>
+  exists(TARGETS[targetType], byId(TARGETS[targetType], companyId, targetId));
+
+/** Stores a schedule while its target exists and the company has fewer than `most`. */
+export const insertSchedule = (db: ControlDb, record: Row, most: number) =>
+  insertWhen(
+    db,
+    schedules,
+    record,
+    and(
+      isThere(record),
+      sql`(select count(*) from ${schedules} where company_id = ${record.companyId}) < ${most}`,
+    ) as SQL,
+  ).returning();
+
+/** Changes what people decide, while the schedule is the version that the change was made for and its target exists. */
+export const updateSchedule = (db: ControlDb, next: Row) => {
+  const { id, companyId, version, lastRun: _kept, ...rest } = next;
+  return db
+    .update(schedules)
+    .set({ ...rest, version: version + 1 })
+    .where(and(byId(schedules, companyId, id), eq(schedules.version, version), isThere(next)))
+    .returning();
+};
+
+/**
+ * Goes with every write of a schedule: after the one that makes it, before the one that changes it, whose condition it shares; a
+ * rival's next version has the same number. Who stays keeps what they decided.
+ * @param anew the condition is another one: there is nothing to compare with
+ */
+export function replaceRecipients(db: ControlDb, next: Row, recipients: readonly Recipient[], anew: boolean) {
+  const { companyId, id, version } = next;
+  const isPresent = exists(schedules, and(byId(schedules, companyId, id), eq(schedules.version, version)) as SQL);
+  const written = and(isPresent, isThere(next)) as SQL;
+  const listed = JSON.stringify(recipients);
+  const own = and(eq(scheduleRecipients.companyId, companyId), eq(scheduleRecipients.scheduleId, id));
+  return [
+    db
+      .delete(scheduleRecipients)
+      .where(
+        and(
+          own,
+          written,
+          notInArray(
+            sql`${scheduleRecipients.kind} || ':' || ${scheduleRecipients.subject}`,
+            sql`(select value ->> 'kind' || ':' || (value ->> 'subject') from json_each(${listed}))`,
+          ),
+        ),
+      ),
+    db
+      .insert(scheduleRecipients)
+      .select(
+        sql`select ${companyId}, ${id}, value ->> 'kind', value ->> 'subject', key, null, null from json_each(${listed}) where ${written}`,
+      )
+      .onConflictDoUpdate({
+        target: [scheduleRecipients.scheduleId, scheduleRecipients.kind, scheduleRecipients.subject],
+        set: {
+          position: sql`excluded.position`,
+          lastValue: anew ? null : sql`${scheduleRecipients.lastValue}`,
+        },
+      }),
+  ] as const;
+}
+
+const EXTRA = {
+  recipients: sql<RecipientState[]>`(select json_group_array(json_object('kind', kind, 'subject', subject,
+    'unsubscribedAt', unsubscribed_at, 'lastValue', last_value) order by position) from ${scheduleRecipients}
+    where schedule_recipients.schedule_id = schedules.id)`
+    .mapWith((text: string) => JSON.parse(text) as RecipientState[])
+    .as('recipients'),
+};
+
+/** One schedule, or none. */
+export async function readSchedule(db: ControlDb, companyId: string, id: string): Promise<Schedule | undefined> {
+  const part = { by: schedules.createdAt, descending: true, page: 1, perPage: 1 };
+  const { records } = await readPage(
+    db,
+    { table: schedules, filter: byId(schedules, companyId, id), extra: EXTRA },
+    part,
+  );
+  return records[0];
+}
+
+/**
+ * A page of the company's schedules, the newest first. `search` is a lower-case part of the name.
+ * @param targets by type what their targets may be: all, or only these
+ */
+export const readSchedules = (
+  db: ControlDb,
+  companyId: string,
+  { search, page, perPage }: { search: string; page: number; perPage: number },
+  targets: Record<TargetType, 'all' | readonly string[]>,
+) => {
+  const ofType = (type: TargetType) => {
+    const ids = targets[type];
+    return and(eq(schedules.targetType, type), ids === 'all' ? undefined : inArray(schedules.targetId, idList(ids)));
+  };
+  const filter = and(
+    eq(schedules.companyId, companyId),
+    or(ofType('dashboard'), ofType('visualization')),
+    search === '' ? undefined : sql`instr(lower(${schedules.name}), ${search}) > 0`,
+  ) as SQL;
+  return readPage(
+    db,
+    { table: schedules, filter, extra: EXTRA },
+    { by: schedules.createdAt, descending: true, page, perPage },
+  );
+};
+
+/** What the company's schedules send, each once. */
+export const selectTargets = (db: ControlDb, companyId: string) =>
+  db
+    .selectDistinct({ type: schedules.targetType, id: schedules.targetId })
+    .from(schedules)
+    .where(eq(schedules.companyId, companyId));
+
+export const countSchedules = (db: ControlDb, companyId: string) =>
+  db.select({ count: sql<number>`count(*)` }).from(schedules).where(eq(schedules.companyId, companyId));
+
+/** Deletes a schedule, and with it its recipients and runs. */
+export const deleteSchedule = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .delete(schedules)
+    .where(byId(schedules, companyId, id))
+    .returning({ id: schedules.id });
+
+export const selectRecipients = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .select({ kind: scheduleRecipients.kind, subject: scheduleRecipients.subject })
+    .from(scheduleRecipients)
+    .where(and(eq(scheduleRecipients.companyId, companyId), eq(scheduleRecipients.scheduleId, id)));
+
+/** Notes that a recipient wants nothing any more. */
+export const unsubscribe = (db: ControlDb, companyId: string, id: string, { kind, subject }: Recipient, now: number) =>
+  db
+    .update(scheduleRecipients)
+    .set({ unsubscribedAt: now })
+    .where(
+      and(
+        eq(scheduleRecipients.companyId, companyId),
+        eq(scheduleRecipients.scheduleId, id),
+        eq(scheduleRecipients.kind, kind),
+        eq(scheduleRecipients.subject, subject),
+      ),
+    );

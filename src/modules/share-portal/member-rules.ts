@@ -1,0 +1,39 @@
+import type { CompanyContext } from '../../context.ts';
+import type { ViewerRules } from '../../kernel/sharing-rules.ts';
+import type { FilterPolicy } from '../../kernel/sharing-terms.ts';
+import { combinedAttributes, type ViewerAttributes } from '../../kernel/viewer-attributes.ts';
+import { type EmbedOptions, selectActiveShares } from '../shares/service.ts';
+import { recordOf, rulesOf, type SharedItem } from '../viewing/service.ts';
+import { selectGrantsToAddress } from './store.ts';
+
+/** The rules of a member of a context for what it grants: its policies, those of the active shares, the member's attributes. */
+export function memberRules(
+  item: SharedItem,
+  grant: { filterPolicies: FilterPolicy[] },
+  shares: readonly { filterPolicies: FilterPolicy[]; embedOptions: EmbedOptions }[],
+  memberships: readonly { attributes: ViewerAttributes | null }[],
+): ViewerRules {
+  return rulesOf(item, {
+    policies: [...grant.filterPolicies, ...shares.flatMap(({ filterPolicies }) => filterPolicies)],
+    attributes: combinedAttributes(memberships.map(({ attributes }) => attributes ?? {})),
+    downloads: shares.map(({ embedOptions }) => embedOptions.allow_downloads === true),
+  });
+}
+
+/**
+ * The rules under which an address sees something: those of the context that grants it and that the address has been a member of
+ * for longest; undefined if there is none.
+ */
+export async function rulesOfAddress(
+  { db, actor: { companyId }, now }: CompanyContext,
+  item: SharedItem,
+  email: string,
+): Promise<ViewerRules | undefined> {
+  const { id } = recordOf(item);
+  const [grant] = await selectGrantsToAddress(db, companyId, { type: item.type, id }, email);
+  if (!grant) return undefined;
+  const { contextId } = grant;
+  const shares =
+    item.type === 'dashboard' ? await selectActiveShares(db, { companyId, contextId, dashboardId: id }, now()) : [];
+  return memberRules(item, grant, shares, [grant]);
+}

@@ -1,0 +1,119 @@
+import { guardsOf } from '../guard.ts';
+
+const RACES = ['test/schedules/races.test.ts'];
+const DUE = ['test/schedules/due.test.ts'];
+const RUNS = ['test/schedules/runs.test.ts'];
+const FAILURES = ['test/schedules/failures.test.ts'];
+const RECORDS = ['test/schedules/schedules.console.test.ts'];
+const UNSUBSCRIBING = ['test/schedules/unsubscribing.test.ts'];
+
+export const SCHEDULES = [
+  ...guardsOf('src/modules/schedules/store.ts', RACES, [
+    { in: 'insertSchedule', text: 'isThere(record)', without: 'sql`true`', title: 'is not made' },
+    { in: 'insertSchedule', text: ' < ${most}`', without: ' < ${most + 1_000}`', tests: RECORDS, title: 'a thousand' },
+    { in: 'updateSchedule', text: ', isThere(next)', without: '', title: 'is not changed' },
+    { in: 'updateSchedule', text: ', eq(schedules.version, version)', without: '', title: 'keeps what others' },
+    { in: 'replaceRecipients', text: '          written,\n', without: '', title: 'keeps its recipients' },
+    { in: 'replaceRecipients', text: ' where ${written}`', without: ' where true`', title: 'keeps its recipients' },
+    { in: 'replaceRecipients', text: ', eq(schedules.version, version)', without: '', title: 'keeps its recipients' },
+    { in: 'replaceRecipients', text: ', isThere(next)', without: '', title: 'is not changed' },
+  ]),
+  ...guardsOf('src/modules/schedules/run-store.ts', FAILURES, [
+    {
+      in: 'handOut',
+      text: " and schedules.next_run_at = handed.value ->> 'at'",
+      without: '',
+      tests: DUE,
+      title: 'is paused',
+    },
+    { in: 'handOut', text: " and schedules.next_run_at = value ->> 'at'", without: '', tests: DUE, title: 'is paused' },
+    {
+      in: 'insertManualRun',
+      text: 'exists(schedules, byId(schedules, companyId, scheduleId))',
+      without: 'sql`true`',
+      tests: RACES,
+      title: 'is not run',
+    },
+    { in: 'insertManualRun', text: ' < ${most}`', without: ' < ${most + 1_000}`', title: 'five times' },
+    {
+      in: 'claimRun',
+      text: " ne(scheduleRuns.status, 'ended'),",
+      without: '',
+      tests: RUNS,
+      title: 'delivered twice',
+    },
+    {
+      in: 'claimRun',
+      text: ', lte(scheduleRuns.dueAt, now)',
+      without: '',
+      tests: RUNS,
+      title: 'delivered twice',
+    },
+    { in: 'isPresent', text: ", eq(scheduleRuns.status, 'running')", without: '', title: 'wakes up' },
+    { in: 'isPresent', text: ', eq(scheduleRuns.attempt, attempt)', without: '', title: 'wakes up' },
+    {
+      in: 'postponeRun',
+      text: 'isPresent(run)',
+      without: 'byId(scheduleRuns, run.companyId, run.id)',
+      title: 'tried later',
+    },
+    { in: 'renewRun', text: 'isPresent(run)', without: 'byId(scheduleRuns, run.companyId, run.id)', title: 'wakes up' },
+    { in: 'endRun', text: 'isPresent(run)', without: 'byId(scheduleRuns, run.companyId, run.id)', title: 'at its end' },
+    { in: 'endRun', text: ', sql`changes() > 0`', without: '', title: 'at its end' },
+    { in: 'endRun', text: "          eq(schedules.status, 'active'),\n", without: '', title: 'is told once' },
+    { in: 'endRun', text: ' >= ${MOST_FAILURES}', without: ' >= 1', title: 'is told once' },
+    {
+      in: 'beginDelivery',
+      text: 'exists(scheduleRecipients, isWanted)',
+      without: 'sql`true`',
+      tests: UNSUBSCRIBING,
+      title: 'gets nothing of it',
+    },
+    {
+      in: 'beginDelivery',
+      text: 'isNull(scheduleRecipients.unsubscribedAt)',
+      without: 'undefined',
+      tests: UNSUBSCRIBING,
+      title: 'gets nothing of it',
+    },
+    { in: 'deleteOldRuns', text: ", eq(scheduleRuns.status, 'ended')", without: '', title: 'within a week' },
+    { in: 'deleteOldRuns', text: 'lt(scheduleRuns.createdAt, before), ', without: '', title: 'within a week' },
+  ]),
+  ...guardsOf('drizzle/0026_send-schedules.sql', RECORDS, [
+    {
+      text: 'UNIQUE INDEX `schedule_runs_once`',
+      without: 'INDEX `schedule_runs_once`',
+      tests: DUE,
+      title: 'by whichever',
+    },
+    { text: ',\n\tPRIMARY KEY(`run_id`, `kind`, `subject`)', without: '', tests: FAILURES, title: 'wakes up' },
+    { text: '\tPRIMARY KEY(`schedule_id`, `kind`, `subject`),\n', without: '', title: 'is made, read' },
+    {
+      text: '`last_value` text,\n\tPRIMARY KEY(`schedule_id`, `kind`, `subject`),\n\tFOREIGN KEY (`schedule_id`) REFERENCES `schedules`(`id`) ON UPDATE no action ON DELETE cascade',
+      without: '`last_value` text,\n\tPRIMARY KEY(`schedule_id`, `kind`, `subject`)',
+      title: 'is deleted with',
+    },
+    {
+      text: '`created_at` integer NOT NULL,\n\tFOREIGN KEY (`schedule_id`) REFERENCES `schedules`(`id`) ON UPDATE no action ON DELETE cascade',
+      without: '`created_at` integer NOT NULL',
+      tests: FAILURES,
+      title: 'just before a mail goes',
+    },
+    {
+      text: ',\n\tFOREIGN KEY (`run_id`) REFERENCES `schedule_runs`(`id`) ON UPDATE no action ON DELETE cascade',
+      without: '',
+      tests: FAILURES,
+      title: 'within a week',
+    },
+    {
+      text: "DELETE FROM `schedules` WHERE company_id = OLD.company_id AND target_type = 'dashboard' AND target_id = OLD.id;",
+      without: 'SELECT 1;',
+      title: 'is deleted with',
+    },
+    {
+      text: "DELETE FROM `schedules` WHERE company_id = OLD.company_id AND target_type = 'visualization' AND target_id = OLD.id;",
+      without: 'SELECT 1;',
+      title: 'is deleted with',
+    },
+  ]),
+];

@@ -1,0 +1,169 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Condition } from '../../src/db/schema/schedules.ts';
+import { judge } from '../../src/modules/schedules/condition.ts';
+import type { Cell, UserSqlResult } from '../../src/tenant-sql/user-sql.ts';
+import { aContext, dashboardGrant } from '../share-portal/support.ts';
+import type { Answer } from '../support/api.ts';
+import { mailsTo } from '../support/mail.ts';
+import { must } from '../support/signed.ts';
+import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aDashboard, aVisualization, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
+import { aSchedule, runNow, SCHEDULES } from './support.ts';
+
+type Type = UserSqlResult['columns'][number]['type'];
+
+const result = (type: Type, ...cells: Cell[]): UserSqlResult => ({
+  columns: [{ name: 'x', type }],
+  rows: cells.map((cell) => [cell]),
+  truncated: false,
+});
+
+const holds = async (type: Type, cells: Cell[], op: Condition['op'], value: Condition['value']) => {
+  const verdict = await judge({ column: 'x', op, value }, result(type, ...cells), null);
+  return verdict === 'undecidable' ? verdict : verdict.holds;
+};
+
+describe('a comparison', () => {
+  it.each<[Type, Cell[], Condition['op'], Condition['value'], boolean | 'undecidable']>([
+    ['integer', [5], 'gt', 4, true],
+    ['integer', [5], 'gt', 5, false],
+    ['integer', [5], 'gte', 5, true],
+    ['integer', [9], 'lt', 10, true],
+    ['integer', [5], 'lte', 4, false],
+    ['integer', [5], 'eq', 5, true],
+    ['integer', [5], 'ne', 5, false],
+    // In any row.
+    ['integer', [1, 2, 30], 'gt', 20, true],
+    ['integer', [5, 6], 'ne', 5, true],
+    ['integer', [], 'ne', 5, false],
+    ['integer', [], 'lt', 5, false],
+    ['integer', [null], 'lt', 5, false],
+    ['integer', [null], 'ne', 5, true],
+    ['decimal', ['0.10'], 'eq', 0.1, true],
+    ['decimal', ['12345678901234567890.5'], 'gt', 1, true],
+    ['decimal', [1.5], 'gt', '1.25', true],
+    ['integer', ['9007199254740993'], 'gt', '9007199254740992', true],
+    ['integer', ['9007199254740993'], 'eq', '9007199254740992', false],
+    ['decimal', ['0.10000000000000000001'], 'eq', '0.1', false],
+    ['integer', [10], 'gt', '9', true],
+    ['integer', [5], 'gt', 'many', 'undecidable'],
+    ['integer', [5], 'eq', true, 'undecidable'],
+    ['text', ['b'], 'gt', 'a', true],
+    ['text', ['10'], 'eq', 10, true],
+    ['text', ['open', 'closed'], 'eq', 'open', true],
+    ['boolean', [true], 'eq', true, true],
+    ['boolean', [true, false], 'ne', true, true],
+    ['boolean', [true], 'gt', false, 'undecidable'],
+    ['boolean', [true], 'eq', 'true', 'undecidable'],
+    ['date', ['2026-02-01'], 'gt', '2026-01-31', true],
+    ['datetime', ['2026-02-01T10:00:00.000Z'], 'lt', '2026-02-01T08:00:00-03:00', true],
+    ['date', ['2026-02-01'], 'gt', 'yesterday', 'undecidable'],
+  ])('of %s %j: %s %j', async (type, cells, op, value, expected) => {
+    expect(await holds(type, cells, op, value)).toBe(expected);
+  });
+
+  it('is of a column that is there', async () => {
+    expect(await judge({ column: 'y', op: 'gt', value: 1 }, result('integer', 5), null)).toBe('undecidable');
+    expect(await judge({ column: 'y', op: 'changed', value: null }, result('integer', 5), null)).toBe('undecidable');
+  });
+});
+
+describe('a change', () => {
+  const look = async (before: string | null, ...cells: Cell[]) => {
+    const verdict = await judge({ column: 'x', op: 'changed', value: null }, result('text', ...cells), before);
+    if (verdict === 'undecidable') throw new Error('It should be decided.');
+    return verdict as { holds: boolean; value: string };
+  };
+
+  it('is of any value, in whatever order, and none the first time', async () => {
+    const first = await look(null, 'a', 'b');
+    expect(first.holds).toBe(false);
+    expect((await look(first.value, 'b', 'a')).holds).toBe(false);
+    for (const cells of [['a'], ['a', 'c'], ['a', 'b', 'b'], [], ['a', null], ['a,b']]) {
+      expect((await look(first.value, ...cells)).holds).toBe(true);
+    }
+  });
+});
+
+describe('an alert', () => {
+  let company: Company;
+  let stock: Answer['body'];
+  beforeAll(async () => {
+    company = await aProvisionedCompany();
+    stock = await aVisualization(company.as, 'SELECT 5 AS left_over', { name: 'Stock' });
+  });
+  const countTo = (email: string): number => mailsTo(email).length;
+  const aReader = () => aUser(company, { can: ['visualizations:execute', 'dashboards:get'] });
+  const sql = (text: string) => must(company.as.put(`${VISUALIZATIONS}/${stock._id}`, { json: { sql: text } }));
+  const condition = (op: string, value: unknown = null, column = 'left_over') => ({
+    condition: { visualization_id: stock._id, column, op, value },
+  });
+
+  it('goes only when its condition holds', async () => {
+    await sql('SELECT 5 AS left_over');
+    const { id, email } = await aReader();
+    const schedule = await aSchedule(company.as, stock, { recipients: [{ user_id: id }], ...condition('lt', 5) });
+    expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({
+      status: 'done',
+      sent: 0,
+      skipped: 1,
+      problems: ['condition_not_met'],
+    });
+    await sql('SELECT 4 AS left_over');
+    expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ status: 'done', sent: 1 });
+    expect(countTo(email)).toBe(1);
+    expect(mailsTo(email)[0]?.text).toContain('what “Every morning” of Company');
+  });
+
+  it('about a change goes once for each', async () => {
+    await sql('SELECT 1 AS left_over');
+    const { id, email } = await aReader();
+    const schedule = await aSchedule(company.as, stock, { recipients: [{ user_id: id }], ...condition('changed') });
+    const run = async () => {
+      await runNow(company.as, schedule._id);
+      return countTo(email);
+    };
+    expect([await run(), await run()]).toEqual([0, 0]);
+    await sql('SELECT 2 AS left_over');
+    expect([await run(), await run()]).toEqual([1, 1]);
+    // With another condition there is nothing to compare with.
+    await must(company.as.put(`${SCHEDULES}/${schedule._id}`, { json: condition('changed', null, 'other') }));
+    await sql('SELECT 9 AS other');
+    expect(await run()).toBe(1);
+  });
+
+  it('is judged by what each recipient may see', async () => {
+    const rows = await aVisualization(
+      company.as,
+      `SELECT amount FROM (VALUES ('north', 1), ('south', 100)) AS t(region, amount) [[WHERE region = ANY({{region}})]]`,
+      {
+        parameters: [parameter('region', 'multi_select')],
+      },
+    );
+    const filters = [{ slug: 'region', label: 'Region', kind: 'multi_select' }];
+    const target = await aDashboard(company.as, [rows], { filters });
+    const locked = { filter_slug: 'region', filter_kind: 'multi_select', mode: 'locked', allowed_values: ['north'] };
+    const outsider = `north@${company.slug}.test`;
+    await aContext(company, [dashboardGrant(target._id, [locked])], [outsider]);
+    const { id, email } = await aReader();
+    const schedule = await aSchedule(company.as, target, {
+      recipients: [{ email: outsider }, { user_id: id }],
+      condition: { visualization_id: rows._id, column: 'amount', op: 'gt', value: 50 },
+    });
+    expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ sent: 1, skipped: 1 });
+    // That no mail came tells the outsider nothing of the south.
+    expect([countTo(outsider), countTo(email)]).toEqual([0, 1]);
+  });
+
+  it('on a column that is gone, or of another type, is a failure', async () => {
+    await sql(`SELECT 'few' AS left_over`);
+    const schedule = await aSchedule(company.as, stock, {
+      recipients: [{ user_id: company.owner.id }],
+      ...condition('lt', 5),
+    });
+    await runNow(company.as, schedule._id);
+    await sql('SELECT 5 AS something');
+    const { last_run } = await runNow(company.as, schedule._id);
+    expect(last_run).toMatchObject({ status: 'failed', failed: 1, problems: ['condition_failed'] });
+  });
+});

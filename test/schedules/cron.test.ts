@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { cronProblem, isTimeZone, nextOccurrence } from '../../src/modules/schedules/cron.ts';
+
+const NOW = Date.UTC(2026, 10, 23, 8);
+const DAY = 24 * 60 * 60 * 1000;
+
+const times = (cron: string, timeZone: string, from: string, count: number): (string | undefined)[] => {
+  let at: number | null = Date.parse(from);
+  return Array.from({ length: count }, () => {
+    at = at === null ? null : nextOccurrence({ cron, timeZone }, at);
+    return at === null ? undefined : new Date(at).toISOString().slice(0, 16);
+  });
+};
+
+describe('the times of a schedule', () => {
+  it('are by the clock of its time zone, summer and winter', () => {
+    expect(times('0 8 * * 1-5', 'Europe/Lisbon', '2026-10-22T20:00Z', 3)).toEqual([
+      '2026-10-23T07:00',
+      '2026-10-26T08:00',
+      '2026-10-27T08:00',
+    ]);
+  });
+
+  it.each([
+    [
+      'in a gap of an hour',
+      '30 2 * * *',
+      'America/New_York',
+      '2026-03-07T12:00Z',
+      ['2026-03-08T07:00', '2026-03-09T06:30'],
+    ],
+    [
+      'in a gap of half an hour',
+      '15 2 * * *',
+      'Australia/Lord_Howe',
+      '2026-10-03T12:00Z',
+      ['2026-10-03T15:30', '2026-10-04T15:15'],
+    ],
+    [
+      'in a gap at midnight',
+      '0 0 * * *',
+      'Africa/Cairo',
+      '2026-04-22T23:00Z',
+      ['2026-04-23T22:00', '2026-04-24T21:00'],
+    ],
+    ['in an overlap', '30 1 * * *', 'America/New_York', '2026-10-31T12:00Z', ['2026-11-01T05:30', '2026-11-02T06:30']],
+    [
+      'in an overlap, one of several',
+      '30 1,13 * * *',
+      'America/New_York',
+      '2026-10-31T20:00Z',
+      ['2026-11-01T05:30', '2026-11-01T18:30'],
+    ],
+  ] as const)('come once a day %s', (_where, cron, zone, from, expected) => {
+    expect(times(cron, zone, from, expected.length)).toEqual(expected);
+  });
+
+  it('keep their pace through a change of the clock where they recur by a step', () => {
+    const overlap = times('*/30 * * * *', 'America/New_York', '2026-11-01T05:00Z', 4);
+    expect(overlap).toEqual(['2026-11-01T05:30', '2026-11-01T06:00', '2026-11-01T06:30', '2026-11-01T07:00']);
+    const gap = times('*/30 * * * *', 'America/New_York', '2026-03-08T06:15Z', 3);
+    expect(gap).toEqual(['2026-03-08T06:30', '2026-03-08T07:00', '2026-03-08T07:30']);
+  });
+
+  it('are after the moment that is asked for, however near', () => {
+    const at = Date.parse('2026-11-23T10:15:00.000Z');
+    expect(nextOccurrence({ cron: '*/15 * * * *', timeZone: 'UTC' }, at - 1)).toBe(at);
+    expect(nextOccurrence({ cron: '*/15 * * * *', timeZone: 'UTC' }, at)).toBe(at + 15 * 60_000);
+  });
+});
+
+describe('a cron expression', () => {
+  it.each([
+    '0 8 * * *',
+    '*/15 * * * *',
+    '0,15,30,45 * * * *',
+    '0 8 * * MON-FRI',
+    '0 0 L * *',
+    '30 6 1 JAN,JUL *',
+    '0 0 29 2 *',
+    '0  8 * * 7',
+    // Ten minutes apart over midnight, but never on two days running.
+    '0,50 0,23 1 * *',
+    '5-59/15 * * * *',
+  ])('is taken: %s', (cron) => {
+    expect(cronProblem(cron, NOW)).toBeUndefined();
+  });
+
+  it.each([
+    ['', 'must have five fields'],
+    ['@daily', 'must have five fields'],
+    ['0 8 * *', 'must have five fields'],
+    ['0 0 8 * * *', 'must have five fields'],
+    ['0 0 1 1 * 2027', 'must have five fields'],
+    ['2026-11-24T08:00:00', 'must have five fields'],
+    ['60 * * * *', 'is no cron expression'],
+    ['a b c d e', 'is no cron expression'],
+    ['0 8 * * 9', 'is no cron expression'],
+    ['0 0 30 2 *', 'never comes'],
+    ['0 0 31 2,4,6,9,11 *', 'never comes'],
+    ['* * * * *', 'at least 15 minutes'],
+    ['*/14 * * * *', 'at least 15 minutes'],
+    ['*/10 8 * * *', 'at least 15 minutes'],
+    ['0,10 8 1 1 *', 'at least 15 minutes'],
+    ['0-59 0 29 2 *', 'at least 15 minutes'],
+    ['0,55 * * * *', 'at least 15 minutes'],
+    ['0,50 0,23 * * *', 'at least 15 minutes'],
+    ['0,50 0,23 15,16 * *', 'at least 15 minutes'],
+    ['0,50 0,23 28,29,1 2,3 *', 'at least 15 minutes'],
+  ])('is refused: %j', (cron, problem) => {
+    expect(cronProblem(cron, NOW)).toContain(problem);
+  });
+
+  it('is looked at quickly, whatever it is', () => {
+    for (const cron of ['*/15 * * * *', '0 0 31 2,4,6,9,11 *', '0,50 0,23 29 2 *', '0,50 0,23 * * SUN#5']) {
+      const began = performance.now();
+      cronProblem(cron, NOW);
+      expect(performance.now() - began).toBeLessThan(500);
+    }
+  });
+
+  it('comes at all only if it does within what the calendar repeats', () => {
+    expect(nextOccurrence({ cron: '0 0 29 2 +MON', timeZone: 'UTC' }, NOW)).toBeGreaterThan(NOW + 365 * DAY);
+  });
+});
+
+describe('a time zone', () => {
+  it.each(['UTC', 'America/Sao_Paulo', 'Etc/GMT+5', 'Asia/Kolkata', 'Asia/Calcutta'])('is known: %s', (zone) => {
+    expect(isTimeZone(zone)).toBe(true);
+  });
+
+  it.each(['', 'Mars/Olympus', '+05:00', '-03:00', 'America/', 'UTC; drop table', '../UTC'])('is not: %j', (zone) => {
+    expect(isTimeZone(zone)).toBe(false);
+  });
+});

@@ -1,0 +1,175 @@
+import { env } from 'cloudflare:test';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openContext } from '../../src/context.ts';
+import { handOutDue } from '../../src/modules/schedules/jobs.ts';
+import { resetClock, standAt } from '../support/clock.ts';
+import { countedD1 } from '../support/counted.ts';
+import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { aHeldQueue, type HeldQueue } from './support.ts';
+
+/** A minute in which these schedules are due, and nobody else's. */
+const DUE = Date.UTC(2031, 0, 6, 8);
+const hex = (start: string, n: number) => start + n.toString(16).padStart(24 - start.length, '0');
+const companyId = (n: number) => hex('c0', n);
+
+/** Stores schedules as the database holds them: so many of each company, all due at once. */
+async function store(start: string, perCompany: number[], cron = '0 8 * * *'): Promise<void> {
+  const list = perCompany.flatMap((count, n) => Array.from({ length: count }, () => companyId(n)));
+  for (let at = 0; at < list.length; at += 2000) {
+    const part = list.slice(at, at + 2000).map((company, n) => ({ id: hex(start, at + n), company }));
+    await env.CONTROL_DB.prepare(
+      `insert into schedules (id, company_id, name, target_type, target_id, parameters, cron, time_zone, format, status, next_run_at, failures, api_url, version, created_by_user_id, created_at, updated_at)
+       select value ->> 'id', value ->> 'company', 'Due', 'dashboard', 'none', '{}', ?, 'America/Sao_Paulo', 'summary', 'active', ?, 0, '', 1, 'none', 0, 0 from json_each(?)`,
+    )
+      .bind(cron, DUE, JSON.stringify(part))
+      .run();
+  }
+}
+
+/** The scheduled run's part, counted. */
+async function hand(changed: Record<string, unknown> = {}): Promise<{ queue: HeldQueue; calls: number }> {
+  const queue = aHeldQueue();
+  const counted = countedD1();
+  const origin = {
+    env: { ...env, ...queue.env, ...counted.env, ...changed } as never,
+    waitUntil: () => {},
+    correlationId: 'due',
+    baseUrl: '',
+    ip: null,
+  };
+  const { context, close } = openContext(origin, { kind: 'anonymous' });
+  await handOutDue(context);
+  await close();
+  return { queue, calls: counted.calls() };
+}
+
+const clear = () => env.CONTROL_DB.prepare('delete from schedules').run();
+beforeAll(clear);
+afterEach(async () => {
+  resetClock();
+  await clear();
+});
+
+const companiesOf = ({ messages }: HeldQueue): string[] => messages.map(({ companyId: id }) => id);
+
+describe('ten thousand schedules that are due in one minute', () => {
+  it('are handed out by a few units of work, each occurrence once', async () => {
+    const COMPANIES = 1000;
+    await store('a0', Array<number>(COMPANIES).fill(10));
+    standAt(DUE + 1000);
+    const { queue, calls } = await hand();
+    expect(await countOf(`schedule_runs where status = 'queued' and occurrence = ?`, DUE)).toBe(10_000);
+    expect(await countOf('schedule_runs')).toBe(10_000);
+    // One read and one unit of work for a thousand, and a last look.
+    expect(calls).toBe(21);
+    // Each company has its runs done by four messages side by side.
+    const sent = Map.groupBy(companiesOf(queue), (id) => id);
+    expect([sent.size, new Set([...sent.values()].map(({ length }) => length))]).toEqual([COMPANIES, new Set([4])]);
+    // The queue's 250 consumers, a run of a second each: the last one begins well within the minute.
+    expect(lastStart(queue, new Map([...sent.keys()].map((id) => [id, 10])), 250, 1)).toBeLessThan(60);
+
+    const again = await hand();
+    expect([again.queue.messages, again.calls]).toEqual([[], 1]);
+    expect(await countOf('schedule_runs')).toBe(10_000);
+    const next = await rowOf<{ at: number; kinds: number }>(
+      'select min(next_run_at) as at, count(distinct next_run_at) as kinds from schedules',
+    );
+    // At eight in the morning there.
+    expect(next).toEqual({ at: Date.UTC(2031, 0, 6, 11), kinds: 1 });
+  });
+
+  it('of one company delay no other', async () => {
+    await store('a0', [9_000, ...Array<number>(1000).fill(1)]);
+    standAt(DUE + 1000);
+    const { queue, calls } = await hand();
+    expect(calls).toBe(21);
+    expect(await countOf('schedule_runs')).toBe(10_000);
+    const order = companiesOf(queue);
+    expect(order.filter((id) => id === companyId(0))).toHaveLength(4);
+    expect(new Set(order).size).toBe(1001);
+    // Its further ones come after everybody's first.
+    const places = order.flatMap((id, at) => (id === companyId(0) ? [at] : []));
+    expect(places.slice(1).every((at) => at >= 1000)).toBe(true);
+    const runs = new Map([...new Set(order)].map((id) => [id, id === companyId(0) ? 9_000 : 1]));
+    expect(lastStart(queue, runs, 250, 1, companyId(0))).toBeLessThan(10);
+  });
+});
+
+/** When the last run begins, in seconds: consumers take messages in their order, and each a company's runs one after another. */
+function lastStart(
+  { messages }: HeldQueue,
+  runs: Map<string, number>,
+  consumers: number,
+  seconds: number,
+  except?: string,
+): number {
+  const left = new Map(runs);
+  const waiting = messages.map(({ companyId: id }) => id);
+  const free = Array<number>(consumers).fill(0);
+  let last = 0;
+  for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
+    const consumer = free.indexOf(Math.min(...free));
+    const count = Math.min(25, left.get(id) ?? 0);
+    left.set(id, (left.get(id) ?? 0) - count);
+    const began = free[consumer] as number;
+    if (count > 0 && id !== except) last = Math.max(last, began + (count - 1) * seconds);
+    free[consumer] = began + count * seconds;
+    if ((left.get(id) ?? 0) > 0) waiting.push(id);
+  }
+  return last;
+}
+
+describe('an occurrence', () => {
+  it('is handed out once, by whichever of two scheduled runs', async () => {
+    await store('a1', [3, 2]);
+    standAt(DUE);
+    const outcome = await overtaken(
+      /^insert into "schedule_runs"/,
+      () => hand(),
+      (changed) => hand(changed),
+    );
+    expect(outcome.queue.messages).toEqual([]);
+    expect(await countOf('schedule_runs')).toBe(5);
+    // By a clock that is behind, a change of the schedule makes it come again.
+    await env.CONTROL_DB.prepare('update schedules set next_run_at = ?').bind(DUE).run();
+    expect((await hand()).queue.messages).toEqual([]);
+    expect(await countOf('schedule_runs')).toBe(5);
+  });
+
+  it('is not handed out once its schedule is paused', async () => {
+    await store('a2', [2]);
+    standAt(DUE);
+    await overtaken(
+      /^insert into "schedule_runs"/,
+      () =>
+        env.CONTROL_DB.prepare(`update schedules set status = 'paused', next_run_at = null where id = ?`)
+          .bind(hex('a2', 0))
+          .run(),
+      (changed) => hand(changed),
+    );
+    expect(await countOf('schedule_runs')).toBe(1);
+    expect(await rowOf('select next_run_at from schedules where id = ?', hex('a2', 0))).toEqual({ next_run_at: null });
+  });
+
+  it('comes a quarter of an hour after the one before, also where the clock of the time zone changes', async () => {
+    // 02:10 is left out, so that it comes at 03:00; 03:10 would be ten minutes later.
+    const gap = Date.UTC(2031, 2, 9, 7);
+    await store('a3', [1], '10 2,3 * * *');
+    await env.CONTROL_DB.prepare(`update schedules set next_run_at = ?, time_zone = 'America/New_York'`)
+      .bind(gap)
+      .run();
+    standAt(gap);
+    await hand();
+    const next = (await rowOf<{ next_run_at: number }>('select next_run_at from schedules'))?.next_run_at as number;
+    expect(next - gap).toBeGreaterThanOrEqual(15 * 60_000);
+  });
+
+  it('that cannot be told any more keeps no other from being handed out', async () => {
+    await store('a4', [1], 'no cron');
+    await store('a5', [1]);
+    standAt(DUE);
+    const { queue } = await hand();
+    expect(queue.messages).toHaveLength(2);
+    expect(await rowOf('select next_run_at from schedules where id = ?', hex('a4', 0))).toEqual({ next_run_at: null });
+  });
+});

@@ -1,0 +1,403 @@
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { JobMessage } from '../../src/platform/job-messages.ts';
+import type { Answer } from '../support/api.ts';
+import { later, resetClock, runScheduled } from '../support/clock.ts';
+import { EMAIL, mailsTo, mailTo, whileMailIsDown, whileMailIsRefused } from '../support/mail.ts';
+import { failingAt } from '../support/outage.ts';
+import { countOf, overtaken, rivalBefore, rowOf } from '../support/rival.ts';
+import { must } from '../support/signed.ts';
+import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { deliver } from '../uploads/support.ts';
+import { aDashboard, aVisualization, DASHBOARDS, VISUALIZATIONS } from '../visualizations/support.ts';
+import { aHeldQueue, aSchedule, deliverHeld, type HeldQueue, runNow, SCHEDULES } from './support.ts';
+
+type Made = Answer['body'];
+
+let company: Company;
+let one: Made;
+let failing: Made;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  one = await aVisualization(company.as, 'SELECT 1 AS one');
+  failing = await aVisualization(company.as, 'SELECT 1 / (1 - 1) AS one');
+});
+afterEach(resetClock);
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const get = async ({ _id }: Made): Promise<Made> => must(company.as.get(`${SCHEDULES}/${_id}`));
+const countTo = (email: string): number => mailsTo(email).length;
+const aReader = () =>
+  aUser(company, {
+    can: ['dashboards:get', 'visualizations:execute', 'dashboards:schedule', 'visualizations:schedule'],
+  });
+const ofRun = (id: string) =>
+  rowOf<{ status: string; attempt: number; due_at: number }>('select * from schedule_runs where schedule_id = ?', id);
+
+/** A run by hand whose message waits in a queue. */
+async function aWaitingRun(schedule: Made): Promise<HeldQueue> {
+  const queue = aHeldQueue();
+  await must(company.as.post(`${SCHEDULES}/${schedule._id}/run`, { env: queue.env }));
+  return queue;
+}
+
+describe('three failures in a row', () => {
+  it('pause a schedule, and its maker is told once', async () => {
+    const maker = await aReader();
+    const schedule = await aSchedule(maker.as, failing, {
+      name: 'Broken',
+      recipients: [{ user_id: company.owner.id }],
+    });
+    const before = countTo(company.owner.email);
+    expect(await runNow(company.as, schedule._id)).toMatchObject({
+      status: 'active',
+      last_run: { status: 'failed', sent: 0, failed: 1, problems: ['query_failed'] },
+    });
+    expect((await runNow(company.as, schedule._id)).status).toBe('active');
+    expect(countTo(maker.email)).toBe(0);
+    expect(await runNow(company.as, schedule._id)).toMatchObject({ status: 'paused', next_run_at: null });
+    expect([countTo(maker.email), countTo(company.owner.email)]).toEqual([1, before]);
+    const { subject, text } = mailTo(maker.email);
+    expect(subject).toMatch(/^“Broken” is paused: Company/);
+    expect(text).toContain('failed three times in a row');
+    expect(text).toContain('What it sends could not be computed.');
+    // Somebody who looks for the reason is not told of it again.
+    await runNow(company.as, schedule._id);
+    expect(countTo(maker.email)).toBe(1);
+  });
+
+  it('are counted anew after a success, and after a change', async () => {
+    const maker = await aReader();
+    const schedule = await aSchedule(maker.as, failing, { recipients: [{ user_id: maker.id }] });
+    const target = (target_id: string) => must(company.as.put(`${SCHEDULES}/${schedule._id}`, { json: { target_id } }));
+    const sql = (text: string) => must(company.as.put(`${VISUALIZATIONS}/${failing._id}`, { json: { sql: text } }));
+    await runNow(company.as, schedule._id);
+    await runNow(company.as, schedule._id);
+    await sql('SELECT 1 AS one');
+    expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ status: 'done', sent: 1 });
+    await sql('SELECT 1 / (1 - 1) AS one');
+    expect((await runNow(company.as, schedule._id)).status).toBe('active');
+    await target(failing._id);
+    later(11 * MINUTE);
+    await rowOf('delete from schedule_runs where schedule_id = ? returning id', schedule._id);
+    resetClock();
+    await runNow(company.as, schedule._id);
+    expect((await runNow(company.as, schedule._id)).status).toBe('active');
+    expect((await runNow(company.as, schedule._id)).status).toBe('paused');
+    expect(countTo(maker.email)).toBe(2);
+  });
+
+  it('are told to nobody where the maker has left', async () => {
+    const maker = await aReader();
+    const schedule = await aSchedule(maker.as, failing, { recipients: [{ user_id: company.owner.id }] });
+    await must(company.as.post(`/v1/users/${maker.id}/deactivate`));
+    for (let run = 0; run < 3; run += 1) await runNow(company.as, schedule._id);
+    expect((await get(schedule)).status).toBe('paused');
+    expect(countTo(maker.email)).toBe(0);
+  });
+
+  it('are told again while the mail service is away', async () => {
+    const maker = await aReader();
+    const schedule = await aSchedule(maker.as, failing, { recipients: [{ user_id: company.owner.id }] });
+    for (let run = 0; run < 2; run += 1) await runNow(company.as, schedule._id);
+    await whileMailIsDown(() => runNow(company.as, schedule._id));
+    expect(countTo(maker.email)).toBe(0);
+    later(2 * MINUTE);
+    await runScheduled(aHeldQueue().env);
+    expect(countTo(maker.email)).toBe(1);
+  });
+});
+
+describe('what is deleted since', () => {
+  it('is not sent: the dashboard, between due and run', async () => {
+    const dashboard = await aDashboard(company.as, [one]);
+    const { id, email } = await aReader();
+    const schedule = await aSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
+    const queue = await aWaitingRun(schedule);
+    await must(company.as.delete(`${DASHBOARDS}/${dashboard._id}`));
+    await deliverHeld(queue);
+    expect(countTo(email)).toBe(0);
+    expect(queue.messages).toEqual([]);
+  });
+
+  it('is not sent: the dashboard, once the run has begun', async () => {
+    const dashboard = await aDashboard(company.as, [one]);
+    const { id, email } = await aReader();
+    const schedule = await aSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
+    const queue = await aWaitingRun(schedule);
+    const [message] = queue.messages as [JobMessage];
+    await overtaken(
+      /^select .* from "dashboards"/,
+      () => must(company.as.delete(`${DASHBOARDS}/${dashboard._id}`)),
+      (env) => deliver(message, { ...queue.env, EMAIL, ...env }),
+    );
+    expect(countTo(email)).toBe(0);
+  });
+
+  it('is not sent: the schedule, just before a mail goes', async () => {
+    const { id, email } = await aReader();
+    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: id }] });
+    const queue = await aWaitingRun(schedule);
+    const [message] = queue.messages as [JobMessage];
+    await overtaken(
+      /^insert into "schedule_deliveries"/,
+      () => must(company.as.delete(`${SCHEDULES}/${schedule._id}`)),
+      (env) => deliver(message, { ...queue.env, EMAIL, ...env }),
+    );
+    expect(countTo(email)).toBe(0);
+    expect(await ofRun(schedule._id)).toBeNull();
+  });
+
+  it('is not the condition: a widget that is taken off the dashboard', async () => {
+    const dashboard = await aDashboard(company.as, [one]);
+    const condition = { visualization_id: one._id, column: 'one', op: 'gt', value: 0 };
+    const schedule = await aSchedule(company.as, dashboard, { recipients: [{ user_id: company.owner.id }], condition });
+    await must(company.as.put(`${DASHBOARDS}/${dashboard._id}`, { json: { layout: [] } }));
+    expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({
+      status: 'failed',
+      problems: ['condition_failed'],
+    });
+  });
+});
+
+describe('an empty dashboard', () => {
+  it('is sent as one', async () => {
+    const schedule = await aSchedule(company.as, await aDashboard(company.as, []), {
+      recipients: [{ user_id: company.owner.id }],
+    });
+    expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ status: 'done', sent: 1 });
+  });
+});
+
+describe('a mail that the mail service', () => {
+  it('does not take for now goes later, and only that one', async () => {
+    const [first, second] = [await aReader(), await aReader()];
+    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: first.id }, { user_id: second.id }] });
+    const queue = await aWaitingRun(schedule);
+    let calls = 0;
+    const busy = {
+      send: (message: Parameters<SendEmail['send']>[0]) => {
+        calls += 1;
+        if (calls > 1) throw Object.assign(new Error('Too many.'), { code: 'E_RATE_LIMIT_EXCEEDED' });
+        return EMAIL.send(message);
+      },
+    };
+    await deliverHeld(queue, { EMAIL: busy });
+    expect([calls, countTo(first.email), countTo(second.email), (await get(schedule)).last_run]).toEqual([
+      2,
+      1,
+      0,
+      null,
+    ]);
+    expect(queue.delays).toEqual([60]);
+    later(MINUTE);
+    await deliverHeld(queue);
+    resetClock();
+    expect([countTo(first.email), countTo(second.email)]).toEqual([1, 1]);
+    expect((await get(schedule)).last_run).toMatchObject({ status: 'done', sent: 2, failed: 0 });
+  });
+
+  it('never takes is given up after three tries', async () => {
+    const { id, email } = await aReader();
+    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: id }] });
+    const queue = await aWaitingRun(schedule);
+    const tries = await whileMailIsRefused('E_DAILY_LIMIT_EXCEEDED', async () => {
+      for (let at = 0; at < 5; at += 1) {
+        later(at * 5 * MINUTE);
+        await deliverHeld(queue);
+      }
+    });
+    resetClock();
+    expect([tries, countTo(email)]).toEqual([3, 0]);
+    expect((await get(schedule)).last_run).toMatchObject({ status: 'failed', failed: 1, problems: ['mail_refused'] });
+  });
+
+  it('refuses for good is not tried again', async () => {
+    const { id } = await aReader();
+    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: id }, { user_id: company.owner.id }] });
+    const suppressed = {
+      send: (message: Parameters<SendEmail['send']>[0]) => {
+        if ('to' in message && message.to !== company.owner.email)
+          throw Object.assign(new Error('No.'), { code: 'E_RECIPIENT_SUPPRESSED' });
+        return EMAIL.send(message);
+      },
+    };
+    const { last_run } = await runNow(company.as, schedule._id, { EMAIL: suppressed });
+    // One recipient's mailbox is not the schedule's failure.
+    expect(last_run).toMatchObject({ status: 'done', sent: 1, failed: 1, problems: ['mail_refused'] });
+  });
+
+  it('says nothing about may have gone: it is not sent again', async () => {
+    const { id, email } = await aReader();
+    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: id }] });
+    const { last_run } = (await whileMailIsDown(() => runNow(company.as, schedule._id))) as Made;
+    expect(last_run).toMatchObject({ status: 'failed', failed: 1, problems: ['unconfirmed'] });
+    expect(countTo(email)).toBe(0);
+  });
+});
+
+describe('a try that is cut off', () => {
+  const SENT = /^update "schedule_deliveries"/;
+
+  it('between sending and noting sends nothing a second time', async () => {
+    const [first, second] = [await aReader(), await aReader()];
+    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: first.id }, { user_id: second.id }] });
+    const queue = await aWaitingRun(schedule);
+    await deliverHeld(queue, failingAt(SENT));
+    expect([countTo(first.email), countTo(second.email)]).toEqual([1, 0]);
+    later(MINUTE);
+    await deliverHeld(queue);
+    resetClock();
+    expect([countTo(first.email), countTo(second.email)]).toEqual([1, 1]);
+    expect((await get(schedule)).last_run).toMatchObject({
+      status: 'done',
+      sent: 1,
+      failed: 1,
+      problems: ['unconfirmed'],
+    });
+  });
+
+  it('without a word is taken up by the scheduled run once nobody can be at it', async () => {
+    const { id, email } = await aReader();
+    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: id }] });
+    await aWaitingRun(schedule);
+    const queue = aHeldQueue();
+    const own = () => queue.messages.filter(({ companyId }) => companyId === company.id).length;
+    await runScheduled(queue.env);
+    expect(own()).toBe(0);
+    later(3 * MINUTE);
+    await runScheduled(queue.env);
+    expect(own()).toBe(1);
+    // While somebody is at one of the company's runs, that is not needed.
+    await rowOf(
+      `update schedule_runs set status = 'running', due_at = ? where schedule_id = ? returning id`,
+      Date.now() + HOUR,
+      schedule._id,
+    );
+    const other = await aSchedule(company.as, one, { recipients: [{ user_id: id }] });
+    resetClock();
+    await aWaitingRun(other);
+    later(6 * MINUTE);
+    await runScheduled(queue.env);
+    expect(own()).toBe(1);
+    await deliverHeld(queue);
+    expect(countTo(email)).toBe(1);
+    later(2 * HOUR);
+    await runScheduled(queue.env);
+    await deliverHeld(queue);
+    expect(countTo(email)).toBe(2);
+  });
+
+  it('again and again ends in a failure', async () => {
+    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: company.owner.id }] });
+    const queue = await aWaitingRun(schedule);
+    const away = failingAt(/^update "schedule_runs" set "due_at" = \?/);
+    for (let at = 0; at < 3; at += 1) {
+      later(at * 5 * MINUTE);
+      await deliverHeld(queue, away);
+    }
+    resetClock();
+    expect((await get(schedule)).last_run).toMatchObject({ status: 'failed', problems: ['unavailable'] });
+  });
+
+  /** Another try does the whole run just before the first one does something. */
+  const overtakenAt = async (pattern: RegExp, schedule: Made, changed: Record<string, unknown> = {}) => {
+    const queue = await aWaitingRun(schedule);
+    const [message] = queue.messages as [JobMessage];
+    let left: Awaited<ReturnType<typeof ofRun>> = null;
+    const { env, hasRun } = rivalBefore(pattern, async () => {
+      await rowOf('update schedule_runs set due_at = 0 where schedule_id = ? returning id', schedule._id);
+      await deliver(message, { ...queue.env, EMAIL });
+      left = await ofRun(schedule._id);
+    });
+    await deliver(message, { ...queue.env, EMAIL, ...changed, ...env });
+    expect([hasRun(), left]).toEqual([true, expect.objectContaining({ status: 'ended', attempt: 2 })]);
+    expect(await ofRun(schedule._id)).toEqual(left);
+  };
+
+  it.each([
+    ['before it computes', /^update "schedule_runs" set "due_at"/],
+    ['before it sends', /^insert into "schedule_deliveries"/],
+  ])('that wakes up after another was at it sends nothing more: %s', async (_when, pattern) => {
+    const [first, second] = [await aReader(), await aReader()];
+    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: first.id }, { user_id: second.id }] });
+    await overtakenAt(pattern, schedule);
+    expect([countTo(first.email), countTo(second.email)]).toEqual([1, 1]);
+    expect((await get(schedule)).last_run).toMatchObject({ sent: 2 });
+  });
+
+  it('that wakes up when it was to be tried later does not bring it back', async () => {
+    const { id, email } = await aReader();
+    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: id }] });
+    const busy = { send: () => Promise.reject(Object.assign(new Error('Busy.'), { code: 'E_RATE_LIMIT_EXCEEDED' })) };
+    await overtakenAt(/^update "schedule_runs" set "status" = \?, "due_at"/, schedule, { EMAIL: busy });
+    expect(countTo(email)).toBe(1);
+  });
+
+  it('that wakes up at its end does not count it twice', async () => {
+    const schedule = await aSchedule(company.as, failing, { recipients: [{ user_id: company.owner.id }] });
+    await overtakenAt(/^update "schedule_runs" set "status" = \? where/, schedule);
+    expect(await rowOf('select failures from schedules where id = ?', schedule._id)).toEqual({ failures: 1 });
+  });
+});
+
+describe('what is kept', () => {
+  it('is what was sent within a week', async () => {
+    const schedule = await aSchedule(company.as, one, {
+      recipients: [{ user_id: company.owner.id }],
+      status: 'paused',
+    });
+    await runNow(company.as, schedule._id);
+    await aWaitingRun(schedule);
+    const counts = async () => [
+      await countOf('schedule_runs where schedule_id = ?', schedule._id),
+      await countOf(
+        'schedule_deliveries where run_id in (select id from schedule_runs where schedule_id = ?)',
+        schedule._id,
+      ),
+    ];
+    expect(await counts()).toEqual([2, 1]);
+    later(6 * 24 * HOUR);
+    await runScheduled(aHeldQueue().env);
+    expect(await counts()).toEqual([2, 1]);
+    later(8 * 24 * HOUR);
+    await runScheduled(aHeldQueue().env);
+    // Nobody has done the other one.
+    expect(await counts()).toEqual([1, 0]);
+    resetClock();
+    expect((await get(schedule)).last_run).toMatchObject({ sent: 1 });
+  });
+});
+
+describe('a run by hand', () => {
+  it('is made five times in ten minutes', async () => {
+    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: company.owner.id }] });
+    const { env } = aHeldQueue();
+    const run = () => company.as.post(`${SCHEDULES}/${schedule._id}/run`, { env });
+    for (let at = 0; at < 5; at += 1) {
+      expect((await run()).status).toBe(202);
+      later(at + 1);
+    }
+    const refused = await run();
+    expect([refused.status, refused.headers.get('retry-after'), refused.body.details.reason]).toEqual([
+      429,
+      '120',
+      'schedule.too_many_runs',
+    ]);
+    await rowOf(
+      'update schedule_runs set occurrence = occurrence - ? where schedule_id = ? returning id',
+      10 * MINUTE,
+      schedule._id,
+    );
+    expect((await run()).status).toBe(202);
+  });
+
+  it('is one for each key', async () => {
+    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: company.owner.id }] });
+    const queue = aHeldQueue();
+    const headers = { 'idempotency-key': crypto.randomUUID() };
+    const run = () => must(company.as.post(`${SCHEDULES}/${schedule._id}/run`, { headers, env: queue.env }));
+    expect(await run()).toEqual(await run());
+    expect(queue.messages).toHaveLength(1);
+  });
+});

@@ -1,0 +1,85 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Answer } from '../support/api.ts';
+import { overtaken, rowOf } from '../support/rival.ts';
+import { must } from '../support/signed.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { aDashboard, aVisualization, DASHBOARDS } from '../visualizations/support.ts';
+import { aHeldQueue, aSchedule, SCHEDULES, scheduleOf } from './support.ts';
+
+let company: Company;
+let chart: Answer['body'];
+let me: { user_id: string };
+beforeAll(async () => {
+  company = await aCompany();
+  chart = await aVisualization(company.as, 'SELECT 1 AS one');
+  me = { user_id: company.owner.id };
+});
+
+const INSERT = /^insert into "schedules"/;
+const UPDATE = /^update "schedules"/;
+const pathOf = ({ _id }: Answer['body']) => `${SCHEDULES}/${_id}`;
+
+describe('a schedule', () => {
+  it('is not made for what is deleted meanwhile', async () => {
+    const target = await aDashboard(company.as, [chart]);
+    const answer = await overtaken(
+      INSERT,
+      () => must(company.as.delete(`${DASHBOARDS}/${target._id}`)),
+      (env) => company.as.post(SCHEDULES, { json: scheduleOf(target, { recipients: [me] }), env }),
+    );
+    expect([answer.status, answer.body.error]).toEqual([404, 'DASHBOARD_NOT_FOUND']);
+    expect(await rowOf('select id from schedules where target_id = ?', target._id)).toBeNull();
+  });
+
+  it('is not changed to what is deleted meanwhile', async () => {
+    const schedule = await aSchedule(company.as, chart, { recipients: [me] });
+    const target = await aDashboard(company.as, [chart]);
+    const other = await aUser(company);
+    const json = { target_type: 'dashboard', target_id: target._id, recipients: [{ user_id: other.id }] };
+    const answer = await overtaken(
+      UPDATE,
+      () => must(company.as.delete(`${DASHBOARDS}/${target._id}`)),
+      (env) => company.as.put(pathOf(schedule), { json, env }),
+    );
+    expect([answer.status, answer.body.error]).toEqual([404, 'DASHBOARD_NOT_FOUND']);
+    expect((await company.as.get(pathOf(schedule))).body).toMatchObject({ target_id: chart._id, recipients: [me] });
+  });
+
+  it('keeps what others change meanwhile', async () => {
+    const schedule = await aSchedule(company.as, chart, { recipients: [me] });
+    const other = await aUser(company);
+    const answer = await overtaken(
+      UPDATE,
+      () =>
+        must(company.as.put(pathOf(schedule), { json: { name: 'Meanwhile', recipients: [{ user_id: other.id }] } })),
+      (env) => company.as.put(pathOf(schedule), { json: { format: 'csv' }, env }),
+    );
+    expect(answer.body).toMatchObject({ name: 'Meanwhile', format: 'csv', recipients: [{ user_id: other.id }] });
+  });
+
+  it('keeps its recipients from who may not change it any more', async () => {
+    const theirs = await aVisualization(company.as, 'SELECT 2 AS two');
+    const on = [`arn:svc:visualizations::${company.id}:visualization/${chart._id}`];
+    const { as, id } = await aUser(company, { can: ['visualizations:schedule'], on });
+    const schedule = await aSchedule(as, chart, { recipients: [me] });
+    const answer = await overtaken(
+      UPDATE,
+      () => must(company.as.put(pathOf(schedule), { json: { target_id: theirs._id } })),
+      (env) => as.put(pathOf(schedule), { json: { recipients: [{ user_id: id }] }, env }),
+    );
+    expect(answer.status).toBe(403);
+    expect((await company.as.get(pathOf(schedule))).body).toMatchObject({ target_id: theirs._id, recipients: [me] });
+  });
+
+  it('that is deleted meanwhile is not run', async () => {
+    const schedule = await aSchedule(company.as, chart, { recipients: [me] });
+    const queue = aHeldQueue();
+    const answer = await overtaken(
+      /^insert into "schedule_runs"/,
+      () => must(company.as.delete(pathOf(schedule))),
+      (env) => company.as.post(`${pathOf(schedule)}/run`, { env: { ...queue.env, ...env } }),
+    );
+    expect([answer.status, answer.body.error]).toEqual([404, 'SCHEDULE_NOT_FOUND']);
+    expect(queue.messages).toEqual([]);
+  });
+});

@@ -1,0 +1,330 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aContext, dashboardGrant } from '../share-portal/support.ts';
+import { fieldsOf, NOBODY } from '../support/console.ts';
+import { rowOf } from '../support/rival.ts';
+import { allow, aRobotThat, must, withServiceToken } from '../support/signed.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { aDashboard, aVisualization, DASHBOARDS, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
+import { aSchedule, SCHEDULES, scheduleOf } from './support.ts';
+
+type Made = Awaited<ReturnType<typeof aVisualization>>;
+
+let company: Company;
+let visualization: Made;
+let dashboard: Made;
+let me: { user_id: string };
+
+beforeAll(async () => {
+  company = await aCompany();
+  visualization = await aVisualization(company.as, 'SELECT 1 AS one');
+  dashboard = await aDashboard(company.as, [visualization]);
+  me = { user_id: company.owner.id };
+});
+
+const post = (json: Record<string, unknown>, target = dashboard, as = company.as) =>
+  as.post(SCHEDULES, { json: scheduleOf(target, { recipients: [me], ...json }) });
+
+describe('a schedule', () => {
+  it('is made, read, listed, changed and deleted', async () => {
+    const sent = {
+      name: 'Numbers of the day',
+      target_type: 'dashboard',
+      target_id: dashboard._id,
+      parameters: {},
+      cron: '0 8 * * 1-5',
+      time_zone: 'America/Sao_Paulo',
+      recipients: [me],
+      format: 'xlsx',
+      condition: { visualization_id: visualization._id, column: 'one', op: 'gt', value: 0 },
+      status: 'active',
+    };
+    const { status, body, headers } = await company.as.post(SCHEDULES, { json: sent });
+    expect([status, body]).toEqual([
+      201,
+      {
+        ...sent,
+        _id: expect.stringMatching(/^[a-f0-9]{24}$/),
+        unsubscribed: [],
+        next_run_at: expect.stringMatching(/T11:00:00\.000Z$/),
+        last_run: null,
+        created_by_user_id: company.owner.id,
+        created_at: expect.any(String),
+        updated_at: expect.any(String),
+      },
+    ]);
+    const path = `${SCHEDULES}/${body._id}`;
+    expect(headers.get('location')).toBe(path);
+    const read = await company.as.get(path);
+    expect(read.body).toEqual(body);
+    expect(read.headers.get('etag')).toMatch(/^".+"$/);
+    expect((await company.as.get(`${SCHEDULES}?search=of THE`)).body).toEqual({
+      total: 1,
+      quantity: 1,
+      records: [body],
+    });
+    expect((await company.as.get(`${SCHEDULES}?search=nothing`)).body.total).toBe(0);
+
+    const paused = await must(company.as.put(path, { json: { status: 'paused', condition: null } }));
+    expect(paused).toMatchObject({ status: 'paused', next_run_at: null, condition: null, name: sent.name });
+    const again = await must(
+      company.as.put(path, { json: { status: 'active', cron: '30 9 * * *', time_zone: 'UTC' } }),
+    );
+    expect(again.next_run_at).toMatch(/T09:30:00\.000Z$/);
+
+    expect((await company.as.delete(path)).status).toBe(204);
+    for (const method of ['get', 'delete'] as const) {
+      const gone = await company.as[method](path);
+      expect([gone.status, gone.body.error]).toEqual([404, 'SCHEDULE_NOT_FOUND']);
+    }
+  });
+
+  it('has defaults for all that need not be said', async () => {
+    const json = {
+      name: 'Short',
+      target_type: 'visualization',
+      target_id: visualization._id,
+      cron: '0 8 * * *',
+      recipients: [me],
+    };
+    expect(await must(company.as.post(SCHEDULES, { json }))).toMatchObject({
+      parameters: {},
+      time_zone: 'UTC',
+      format: 'summary',
+      condition: null,
+      status: 'active',
+    });
+  });
+
+  const condition = (more: object) => ({
+    condition: { visualization_id: visualization._id, column: 'one', op: 'gt', value: 1, ...more },
+  });
+  it.each<[string, () => Record<string, unknown>, string]>([
+    ['an empty name', () => ({ name: ' ' }), 'name'],
+    ['an unknown type of target', () => ({ target_type: 'table' }), 'target_type'],
+    ['an unknown parameter', () => ({ parameters: { nothing: 1 } }), 'parameters.nothing'],
+    ['parameters that are a list', () => ({ parameters: [1] }), 'parameters'],
+    ['parameters as long as a book', () => ({ parameters: { a: 'x'.repeat(20_000) } }), 'parameters'],
+    ['a cron that is none', () => ({ cron: 'every day' }), 'cron'],
+    ['a cron that never comes', () => ({ cron: '0 0 31 2 *' }), 'cron'],
+    ['a cron with seconds', () => ({ cron: '* * * * * *' }), 'cron'],
+    ['a cron of every minute', () => ({ cron: '* * * * *' }), 'cron'],
+    ['a cron of 101 characters', () => ({ cron: `0 8 * * ${'1,'.repeat(50)}1` }), 'cron'],
+    ['an unknown time zone', () => ({ time_zone: 'Mars/Olympus' }), 'time_zone'],
+    ['an offset as time zone', () => ({ time_zone: '+05:00' }), 'time_zone'],
+    ['no recipients', () => ({ recipients: [] }), 'recipients'],
+    [
+      '51 recipients',
+      () => ({ recipients: Array.from({ length: 51 }, (_, n) => ({ email: `n${n}@x.test` })) }),
+      'recipients',
+    ],
+    ['a recipient twice', () => ({ recipients: [me, me] }), 'recipients.1'],
+    [
+      'an address twice, in other letters',
+      () => ({ recipients: [{ email: 'a@x.test' }, { email: 'A@X.test' }] }),
+      'recipients.1',
+    ],
+    ['a recipient that is nobody', () => ({ recipients: [{}] }), 'recipients.0'],
+    ['a recipient that is two', () => ({ recipients: [{ ...me, email: 'a@x.test' }] }), 'recipients.0'],
+    ['a recipient with something else', () => ({ recipients: [{ ...me, name: 'Ina' }] }), 'recipients.0'],
+    ['a recipient of no form', () => ({ recipients: [{ email: 'nobody' }] }), 'recipients.0.email'],
+    ['a user who is none', () => ({ recipients: [{ user_id: NOBODY }] }), 'recipients.0.user_id'],
+    ['an address of nobody who may see it', () => ({ recipients: [me, { email: 'a@x.test' }] }), 'recipients.1.email'],
+    ['an unknown format', () => ({ format: 'pdf' }), 'format'],
+    ['an unknown status', () => ({ status: 'inactive' }), 'status'],
+    ['an unknown op', () => condition({ op: 'like' }), 'condition.op'],
+    ['nothing to compare with', () => condition({ value: null }), 'condition.value'],
+    ['something to compare with a change', () => condition({ op: 'changed' }), 'condition.value'],
+    ['a list to compare with', () => condition({ value: [1] }), 'condition.value'],
+    ['a condition on something else', () => condition({ visualization_id: NOBODY }), 'condition.visualization_id'],
+  ])('is refused with %s', async (_name, wrong, field) => {
+    expect(fieldsOf(await post(wrong()))).toEqual([422, 'VALIDATION_ERROR', field]);
+  });
+
+  it('sends something of the company, and nothing else', async () => {
+    const stranger = await aCompany();
+    const foreign = await aVisualization(stranger.as, 'SELECT 1 AS one');
+    for (const target_id of [NOBODY, foreign._id, 'no-id']) {
+      const one = await post({ target_type: 'visualization', target_id });
+      expect([one.status, one.body.error]).toEqual([404, 'VISUALIZATION_NOT_FOUND']);
+      const other = await post({ target_id });
+      expect([other.status, other.body.error]).toEqual([404, 'DASHBOARD_NOT_FOUND']);
+    }
+    const { user_id } = { user_id: stranger.owner.id };
+    expect(fieldsOf(await post({ recipients: [{ user_id }] }))).toEqual([
+      422,
+      'VALIDATION_ERROR',
+      'recipients.0.user_id',
+    ]);
+    const { _id } = await aSchedule(company.as, dashboard, { recipients: [me] });
+    for (const method of ['get', 'put', 'delete'] as const) {
+      expect((await stranger.as[method](`${SCHEDULES}/${_id}`, { ...(method === 'put' && { json: {} }) })).status).toBe(
+        404,
+      );
+    }
+    expect((await stranger.as.post(`${SCHEDULES}/${_id}/run`)).status).toBe(404);
+  });
+
+  it('has parameters that fit what it sends', async () => {
+    const filters = [{ slug: 'region', label: 'Region', kind: 'select', required: true }];
+    const regional = await aVisualization(company.as, 'SELECT {{region}} AS region', {
+      parameters: [parameter('region', 'select')],
+    });
+    const target = await aDashboard(company.as, [regional], { filters });
+    expect(fieldsOf(await post({}, target))).toEqual([422, 'VALIDATION_ERROR', 'parameters.region']);
+    expect(fieldsOf(await post({ parameters: { region: ['a', 'b'] } }, target))[2]).toBe('parameters.region');
+    const { _id } = await must(post({ parameters: { region: 'north' } }, target));
+    const changed = await company.as.put(`${SCHEDULES}/${_id}`, { json: { parameters: {} } });
+    expect(fieldsOf(changed)).toEqual([422, 'VALIDATION_ERROR', 'parameters.region']);
+  });
+
+  it('is deleted with what it sends', async () => {
+    const chart = await aVisualization(company.as, 'SELECT 1 AS one');
+    const target = await aDashboard(company.as, [chart]);
+    const ofDashboard = await aSchedule(company.as, target, { recipients: [me] });
+    const ofChart = await aSchedule(company.as, chart, { recipients: [me] });
+    const get = async ({ _id }: { _id: string }) => (await company.as.get(`${SCHEDULES}/${_id}`)).status;
+    expect((await company.as.delete(`${VISUALIZATIONS}/${chart._id}`)).status).toBe(409);
+    expect([await get(ofDashboard), await get(ofChart)]).toEqual([200, 200]);
+    await must(company.as.delete(`${DASHBOARDS}/${target._id}`));
+    expect([await get(ofDashboard), await get(ofChart)]).toEqual([404, 200]);
+    await must(company.as.delete(`${VISUALIZATIONS}/${chart._id}`));
+    expect([await get(ofDashboard), await get(ofChart)]).toEqual([404, 404]);
+    expect(
+      await rowOf('select * from schedule_recipients where schedule_id in (?, ?)', ofDashboard._id, ofChart._id),
+    ).toBeNull();
+  });
+
+  it('is changed by the version that was read', async () => {
+    const { _id } = await aSchedule(company.as, dashboard, { recipients: [me] });
+    const path = `${SCHEDULES}/${_id}`;
+    const { headers } = await company.as.get(path);
+    const tag = { headers: { 'if-match': headers.get('etag') as string } };
+    expect((await company.as.get(path, { headers: { 'if-none-match': headers.get('etag') as string } })).status).toBe(
+      304,
+    );
+    await must(company.as.put(path, { json: { name: 'First' }, ...tag }));
+    expect((await company.as.put(path, { json: { name: 'Second' }, ...tag })).status).toBe(412);
+    expect((await company.as.delete(path, tag)).status).toBe(412);
+    expect((await company.as.get(path)).body.name).toBe('First');
+  });
+
+  it('is one of a thousand of a company', async () => {
+    const full = await aCompany();
+    const chart = await aVisualization(full.as, 'SELECT 1 AS one');
+    const { _id } = await aSchedule(full.as, chart, { recipients: [{ user_id: full.owner.id }] });
+    await rowOf(
+      `insert into schedules (id, company_id, name, target_type, target_id, parameters, cron, time_zone, format, status, failures, api_url, version, created_by_user_id, created_at, updated_at)
+       select printf('%024x', n.value), company_id, name, target_type, target_id, parameters, cron, time_zone, format, 'paused', 0, api_url, 1, created_by_user_id, created_at, updated_at
+       from schedules join json_each(?) as n where schedules.id = ? returning id`,
+      JSON.stringify(Array.from({ length: 999 }, (_, n) => n + 1)),
+      _id,
+    );
+    const json = scheduleOf(chart, { recipients: [{ user_id: full.owner.id }] });
+    const { status, body } = await full.as.post(SCHEDULES, { json });
+    expect([status, body.error]).toEqual([409, 'TOO_MANY_SCHEDULES']);
+    await must(full.as.delete(`${SCHEDULES}/${_id}`));
+    await must(full.as.post(SCHEDULES, { json }));
+  });
+});
+
+describe('who may schedule something', () => {
+  const arn = (type: string, id: string) => `arn:svc:${type}s::${company.id}:${type}/${id}`;
+
+  it('schedules that, and sees the schedules of that', async () => {
+    const other = await aDashboard(company.as, [visualization]);
+    const { as, id } = await aUser(company, { can: ['dashboards:schedule'], on: [arn('dashboard', dashboard._id)] });
+    const mine = await must(post({ name: 'Mine', recipients: [{ user_id: id }] }, dashboard, as));
+    const theirs = await aSchedule(company.as, other, { recipients: [me] });
+    const ofChart = await aSchedule(company.as, visualization, { recipients: [me] });
+    const { records } = await must(as.get(`${SCHEDULES}?per_page=100`));
+    const ids = records.map(({ _id }: { _id: string }) => _id);
+    expect([ids.includes(mine._id), ids.includes(theirs._id), ids.includes(ofChart._id)]).toEqual([true, false, false]);
+    const refused = await post({}, other, as);
+    expect([refused.status, refused.body.details]).toEqual([
+      403,
+      { action: 'dashboards:schedule', resource: arn('dashboard', other._id) },
+    ]);
+    expect((await post({}, visualization, as)).body.details.action).toBe('visualizations:schedule');
+    for (const one of [theirs, ofChart, { _id: NOBODY }]) {
+      const path = `${SCHEDULES}/${one._id}`;
+      expect((await as.get(path)).status).toBe(403);
+      expect((await as.put(path, { json: { name: 'x' } })).status).toBe(403);
+      expect((await as.delete(path)).status).toBe(403);
+      expect((await as.post(`${path}/run`)).status).toBe(403);
+    }
+    // Neither does a change lead to something else.
+    const moved = await as.put(`${SCHEDULES}/${mine._id}`, { json: { target_id: other._id } });
+    expect(moved.status).toBe(403);
+  });
+
+  it('is nobody who is denied it', async () => {
+    const { as } = await aUser(company, {
+      can: ['dashboards:*', 'visualizations:*'],
+      denied: ['dashboards:schedule'],
+      deniedOn: [arn('dashboard', dashboard._id)],
+    });
+    expect((await post({}, dashboard, as)).status).toBe(403);
+    const { records } = await must(as.get(`${SCHEDULES}?per_page=100`));
+    expect(records.some(({ target_id }: { target_id: string }) => target_id === dashboard._id)).toBe(false);
+    expect(records.some(({ target_id }: { target_id: string }) => target_id === visualization._id)).toBe(true);
+  });
+
+  it('is nobody without a permission', async () => {
+    const { as } = await aUser(company, { can: ['dashboards:update', 'visualizations:share'] });
+    expect((await as.get(SCHEDULES)).status).toBe(403);
+    expect((await post({}, dashboard, as)).status).toBe(403);
+    const none = await aUser(company, { can: ['visualizations:schedule'] });
+    const { records } = await must(none.as.get(`${SCHEDULES}?per_page=100`));
+    expect(new Set(records.map(({ target_type }: { target_type: string }) => target_type))).toEqual(
+      new Set(['visualization']),
+    );
+  });
+
+  it('may be a program', async () => {
+    const robot = await aRobotThat(company, allow('dashboards:schedule'));
+    const made = await must(post({}, dashboard, await withServiceToken(robot)));
+    expect(made.created_by_user_id).toMatch(/^[a-f0-9]{24}$/);
+  });
+});
+
+describe('an address', () => {
+  it('must be a member of a context that grants what is sent', async () => {
+    const email = `member@${company.slug}.test`;
+    const other = await aDashboard(company.as, [visualization]);
+    await aContext(company, [dashboardGrant(other._id)], [email]);
+    expect(fieldsOf(await post({ recipients: [{ email }] }))).toEqual([422, 'VALIDATION_ERROR', 'recipients.0.email']);
+    const { recipients } = await must(post({ recipients: [{ email: email.toUpperCase() }] }, other));
+    expect(recipients).toEqual([{ email }]);
+    const grant = { target_type: 'visualization', target_id: visualization._id, filter_policies: [] };
+    await aContext(company, [grant], [email]);
+    await must(post({ recipients: [{ email }] }, visualization));
+  });
+
+  it('gets no parameters that its context does not let it choose', async () => {
+    const email = `bound@${company.slug}.test`;
+    const regional = await aVisualization(company.as, 'SELECT {{region}} AS region', {
+      parameters: [parameter('region', 'select')],
+    });
+    const filters = [{ slug: 'region', label: 'Region', kind: 'select' }];
+    const target = await aDashboard(company.as, [regional], { filters });
+    const policy = { filter_slug: 'region', filter_kind: 'select', mode: 'locked', allowed_values: ['south'] };
+    await aContext(company, [dashboardGrant(target._id, [policy])], [email]);
+    const refused = await post({ recipients: [{ email }], parameters: { region: 'north' } }, target);
+    expect(fieldsOf(refused)).toEqual([422, 'VALIDATION_ERROR', 'recipients.0.email']);
+    const { _id } = await must(post({ recipients: [{ email }] }, target));
+    const changed = await company.as.put(`${SCHEDULES}/${_id}`, { json: { parameters: { region: 'south' } } });
+    expect(fieldsOf(changed)).toEqual([422, 'VALIDATION_ERROR', 'recipients.0.email']);
+  });
+
+  it('that is a member no more does not keep others from changing the rest', async () => {
+    const email = `gone@${company.slug}.test`;
+    const { id, members } = await aContext(company, [dashboardGrant(dashboard._id)], [email]);
+    const { _id } = await must(post({ recipients: [me, { email }] }));
+    const [member] = members as [{ id: string }];
+    await must(company.as.delete(`/api/v1/share-contexts/${id}/members/${member.id}`));
+    const put = (json: object) => company.as.put(`${SCHEDULES}/${_id}`, { json });
+    expect((await put({ name: 'Another', recipients: [me, { email }] })).status).toBe(200);
+    expect((await put({ recipients: [me] })).status).toBe(200);
+    expect(fieldsOf(await put({ recipients: [me, { email }] }))[2]).toBe('recipients.1.email');
+  });
+});

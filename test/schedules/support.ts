@@ -1,0 +1,76 @@
+import type { JobMessage } from '../../src/platform/job-messages.ts';
+import type { Mail } from '../../src/platform/mail.ts';
+import type { Answer, Caller } from '../support/api.ts';
+import { runScheduled } from '../support/clock.ts';
+import { EMAIL } from '../support/mail.ts';
+import { must } from '../support/signed.ts';
+import { deliver } from '../uploads/support.ts';
+
+export const SCHEDULES = '/v1/schedules';
+
+/** A queue that keeps its messages until the test delivers them. */
+export function aHeldQueue() {
+  const messages: JobMessage[] = [];
+  const delays: (number | undefined)[] = [];
+  const keep = (message: JobMessage, delay?: number) => {
+    messages.push(message);
+    delays.push(delay);
+  };
+  const SCHEDULES = {
+    send: async (message: JobMessage, { delaySeconds }: { delaySeconds?: number } = {}) => keep(message, delaySeconds),
+    sendBatch: async (batch: { body: JobMessage }[]) => {
+      for (const { body } of batch) keep(body);
+    },
+  };
+  return { messages, delays, env: { SCHEDULES } as unknown as Record<string, string> };
+}
+
+export type HeldQueue = ReturnType<typeof aHeldQueue>;
+
+/** Delivers what a queue holds, each message once. What they lead to later stays in it. */
+export async function deliverHeld(queue: HeldQueue, changed: Record<string, unknown> = {}): Promise<void> {
+  const messages = queue.messages.splice(0);
+  queue.delays.splice(0);
+  for (const message of messages) {
+    if ((await deliver(message, { ...queue.env, EMAIL, ...changed })) === 'again') throw new Error('It was not taken.');
+  }
+}
+
+/** Makes a schedule, every morning unless said otherwise, and answers its record. */
+export const aSchedule = (
+  as: Caller,
+  target: { _id: string; layout?: unknown },
+  json: Record<string, unknown> = {},
+): Promise<Answer['body']> => must(as.post(SCHEDULES, { json: scheduleOf(target, json) }));
+
+export const scheduleOf = (target: { _id: string; layout?: unknown }, json: Record<string, unknown> = {}) => ({
+  name: 'Every morning',
+  target_type: target.layout === undefined ? 'visualization' : 'dashboard',
+  target_id: target._id,
+  cron: '0 8 * * *',
+  time_zone: 'America/Sao_Paulo',
+  ...json,
+});
+
+/** Runs a schedule and does all that the run leads to. @returns the schedule afterwards */
+export async function runNow(as: Caller, id: string, changed: Record<string, unknown> = {}): Promise<Answer['body']> {
+  const queue = aHeldQueue();
+  await must(as.post(`${SCHEDULES}/${id}/run`, { env: queue.env }));
+  await deliverHeld(queue, changed);
+  return must(as.get(`${SCHEDULES}/${id}`));
+}
+
+/** The scheduled run of this minute, and all that it hands out. */
+export async function runDue(changed: Record<string, unknown> = {}): Promise<HeldQueue> {
+  const queue = aHeldQueue();
+  await runScheduled({ ...queue.env, ...changed });
+  await deliverHeld(queue, changed);
+  return queue;
+}
+
+/** The link that the foot of a mail ends with. */
+export function unsubscribeLinkIn({ text }: Mail): URL {
+  const [, link] = /: (https?:\/\/\S+\/unsubscribe\/\S+)$/m.exec(text) ?? [];
+  if (!link) throw new Error(`There is no link to unsubscribe in: ${text}`);
+  return new URL(link);
+}

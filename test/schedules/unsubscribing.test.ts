@@ -1,0 +1,186 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aContext } from '../share-portal/support.ts';
+import { type Answer, call } from '../support/api.ts';
+import { EMAIL, mailsTo, mailTo } from '../support/mail.ts';
+import { overtaken } from '../support/rival.ts';
+import { must, signed } from '../support/signed.ts';
+import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { deliver } from '../uploads/support.ts';
+import { aVisualization } from '../visualizations/support.ts';
+import { aHeldQueue, aSchedule, runNow, SCHEDULES, unsubscribeLinkIn } from './support.ts';
+
+let company: Company;
+let chart: Answer['body'];
+let outsider: string;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  chart = await aVisualization(company.as, 'SELECT 1 AS one');
+  outsider = `outsider@${company.slug}.test`;
+  await aContext(company, [{ target_type: 'visualization', target_id: chart._id, filter_policies: [] }], [outsider]);
+});
+
+const ONE_CLICK = {
+  headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  body: 'List-Unsubscribe=One-Click',
+};
+const press = (path: string, sending: Parameters<typeof call>[2] = ONE_CLICK) => call('POST', path, sending);
+const countTo = (email: string): number => mailsTo(email).length;
+const linkTo = (email: string): string => unsubscribeLinkIn(mailTo(email)).pathname;
+const get = async ({ _id }: Answer['body']) => must(company.as.get(`${SCHEDULES}/${_id}`));
+
+/** A schedule to the owner and an outsider, which has sent them a mail. */
+async function sent(): Promise<Answer['body']> {
+  const recipients = [{ user_id: company.owner.id }, { email: outsider }];
+  const schedule = await aSchedule(company.as, chart, { recipients });
+  await runNow(company.as, schedule._id);
+  return schedule;
+}
+
+describe('every mail of a schedule', () => {
+  it('has a link to unsubscribe, in itself and for mail programs', async () => {
+    await sent();
+    const { html, headers = {} } = mailTo(outsider);
+    const link = unsubscribeLinkIn(mailTo(outsider)).href;
+    expect(link).toMatch(/^https:\/\/api\.test\/unsubscribe\/[\w-]{90,120}$/);
+    expect(html).toContain(`<a href="${link}" style="color: inherit">Unsubscribe</a>`);
+    expect(headers).toEqual({ 'List-Unsubscribe': `<${link}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' });
+    expect(link).not.toContain(outsider);
+    expect(linkTo(outsider)).not.toBe(linkTo(company.owner.email));
+  });
+
+  it('has one where nothing but the configuration says where the API is', async () => {
+    const schedule = await aSchedule(company.as, chart, { recipients: [{ email: outsider }] });
+    await runNow(company.as, schedule._id, { PUBLIC_URL: 'https://data.example.com/' });
+    expect(unsubscribeLinkIn(mailTo(outsider)).origin).toBe('https://data.example.com');
+  });
+});
+
+describe('whoever has the link', () => {
+  it('opens a page that ends nothing', async () => {
+    const schedule = await sent();
+    const path = linkTo(outsider);
+    for (const [query, accepted, lang] of [
+      ['', 'pt', 'pt-BR'],
+      ['?locale=es', 'pt', 'es'],
+      ['?utm_source=x', '', 'en'],
+    ]) {
+      const { status, headers, body } = await call('GET', `${path}${query}`, {
+        headers: { 'accept-language': accepted as string },
+      });
+      expect([status, headers.get('content-language')]).toEqual([200, lang]);
+      expect(body).toContain(`<html lang="${lang}">`);
+      expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+    }
+    await call('HEAD', path);
+    expect((await get(schedule)).unsubscribed).toEqual([]);
+  });
+
+  it('ends what that recipient gets of that schedule, with one click, and nothing else', async () => {
+    const [schedule, other] = [await sent(), await sent()];
+    const path = linkTo(outsider);
+    const { status } = await press(path);
+    expect(status).toBe(200);
+    expect((await get(other)).unsubscribed).toEqual([{ email: outsider }]);
+    expect((await get(schedule)).unsubscribed).toEqual([]);
+    const [before, owners] = [countTo(outsider), countTo(company.owner.email)];
+    expect((await runNow(company.as, other._id)).last_run).toMatchObject({ sent: 1, skipped: 0 });
+    expect([countTo(outsider), countTo(company.owner.email)]).toEqual([before, owners + 1]);
+    await runNow(company.as, schedule._id);
+    expect(countTo(outsider)).toBe(before + 1);
+    // A mail program that asks again is told the same.
+    expect((await press(path)).status).toBe(200);
+  });
+
+  it.each<[string, Parameters<typeof call>[2]]>([
+    [
+      'a form with files',
+      (() => {
+        const body = new FormData();
+        body.append('List-Unsubscribe', 'One-Click');
+        return { body };
+      })(),
+    ],
+    ['nothing', {}],
+    ['a page of another site', { ...ONE_CLICK, headers: { ...ONE_CLICK.headers, origin: 'https://mail.example.com' } }],
+  ])('can do it with %s', async (_what, sending) => {
+    const schedule = await sent();
+    expect((await press(linkTo(outsider), sending)).status).toBe(200);
+    expect((await get(schedule)).unsubscribed).toEqual([{ email: outsider }]);
+  });
+
+  it('leaves a record in the audit trail of the company', async () => {
+    await sent();
+    await press(linkTo(outsider));
+    const { results } = await must(signed(company.apiKey).get('/admin/audit-events?quantity=100'));
+    const found = results.filter(({ action }: { action: string }) => action === 'schedules:unsubscribe');
+    expect(found.length).toBeGreaterThan(0);
+    expect(JSON.stringify(found)).not.toContain(linkTo(outsider).split('/').at(-1));
+  });
+});
+
+describe('nobody else', () => {
+  it('ends anything: a token that was changed anywhere, or is of another', async () => {
+    const [schedule, other] = [await sent(), await sent()];
+    const token = linkTo(outsider).split('/').at(-1) as string;
+    const [version, companyId, , signature] = token.split(/-(?=[\w-]{43}$)|-/) as string[];
+    const wrong = [
+      `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`,
+      `${token}A`,
+      token.slice(1),
+      token.replace(other._id, schedule._id),
+      token.replace(companyId as string, 'f'.repeat(24)),
+      token.replace(/^1-/, '2-'),
+      token.replace(/^1-/, '__proto__-'),
+      `${version}-${companyId}-${other._id}-${'A'.repeat(43)}`,
+      encodeURIComponent(`${token}/../x`),
+      'x'.repeat(5000),
+      signature as string,
+    ];
+    for (const each of wrong) {
+      const { status, body } = await press(`/unsubscribe/${each}`);
+      expect([each, status, body.error_code]).toEqual([each, 404, 'NOT_FOUND']);
+      expect((await call('GET', `/unsubscribe/${each}`)).status).toBe(200);
+    }
+    expect([(await get(schedule)).unsubscribed, (await get(other)).unsubscribed]).toEqual([[], []]);
+  });
+
+  it('brings anybody back by saving the schedule: only who takes them off and puts them on again', async () => {
+    const schedule = await sent();
+    const path = `${SCHEDULES}/${schedule._id}`;
+    await press(linkTo(outsider));
+    const put = (json: object) => must(company.as.put(path, { json }));
+    const { unsubscribed } = await put({
+      name: 'Renamed',
+      recipients: [{ email: outsider }, { user_id: company.owner.id }],
+      status: 'active',
+    });
+    expect(unsubscribed).toEqual([{ email: outsider }]);
+    expect((await put({ recipients: [{ user_id: company.owner.id }] })).unsubscribed).toEqual([]);
+    // The old link names nobody then.
+    expect((await press(linkTo(outsider))).status).toBe(404);
+    expect((await put({ recipients: [{ email: outsider }] })).unsubscribed).toEqual([]);
+    const before = countTo(outsider);
+    await runNow(company.as, schedule._id);
+    expect(countTo(outsider)).toBe(before + 1);
+    // Now it names them again.
+    expect((await press(linkTo(outsider))).status).toBe(200);
+  });
+});
+
+describe('who unsubscribes while a run is under way', () => {
+  it('gets nothing of it', async () => {
+    const { id, email } = await aUser(company, { can: ['visualizations:execute'] });
+    const schedule = await aSchedule(company.as, chart, { recipients: [{ user_id: id }] });
+    await runNow(company.as, schedule._id);
+    const path = linkTo(email);
+    const queue = aHeldQueue();
+    await must(company.as.post(`${SCHEDULES}/${schedule._id}/run`, { env: queue.env }));
+    await overtaken(
+      /^insert into "schedule_deliveries"/,
+      async () => expect((await press(path)).status).toBe(200),
+      (env) => deliver(queue.messages[0] as never, { ...queue.env, EMAIL, ...env }),
+    );
+    expect(countTo(email)).toBe(1);
+  });
+});
