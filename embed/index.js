@@ -3,8 +3,9 @@ import { textsFor } from './texts.js';
 import { fetchToken, isToken, Refused } from './token.js';
 
 const PREFIX = 'data-console:';
-/** How long a page may take to say that it is there. Milliseconds, as all that follow. */
+/** How long a page may take to say that it is there: in all, and once it is loaded. Milliseconds, as all that follow. */
 const LOADING_MS = 20_000;
+const STARTING_MS = 3_000;
 /** Pauses before a token is fetched again: each is twice the one before. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -12,7 +13,7 @@ const LONGEST_PAUSE_MS = 60_000;
 const MAX_HEIGHT = 200_000;
 
 const STYLE = `:host { display: block } :host([hidden]) { display: none }
-iframe { display: block; width: 100%; height: 20rem; border: 0 } p { margin: 0; padding: 1rem } p:empty { display: none }`;
+[hidden] { display: none !important } iframe { display: block; width: 100%; height: 20rem; border: 0 } p { margin: 0; padding: 1rem } p:empty { display: none }`;
 
 /** @typedef {import('./index.d.ts').ParameterValues} ParameterValues */
 /** @typedef {{ origin: string; address: string; query: URLSearchParams; token: string | undefined }} Place */
@@ -34,6 +35,10 @@ export class DataConsoleEmbed extends Base {
   /** Ends all that belongs to what is shown now. */
   #life = new AbortController();
   #isRenewing = false;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #giveUp;
+  /** The page has said that it is there. */
+  #isHeard = false;
   /** The page has its filters and takes values for them. */
   #isReady = false;
   /** @type {ParameterValues} */
@@ -121,7 +126,8 @@ export class DataConsoleEmbed extends Base {
   #end() {
     this.#life.abort();
     this.#life = new AbortController();
-    this.#isRenewing = this.#isReady = false;
+    clearTimeout(this.#giveUp);
+    this.#isRenewing = this.#isReady = this.#isHeard = false;
     this.#unsent = {};
     this.#frame?.remove();
     this.#frame = undefined;
@@ -150,13 +156,20 @@ export class DataConsoleEmbed extends Base {
     frame.src = `${address}/${token}${asked.size > 0 ? `?${asked}` : ''}`;
     this.#frame = frame;
     this.#entitle();
-    const giveUp = setTimeout(() => this.#fail('NOT_LOADED', 'The page of the embed does not answer.'), LOADING_MS);
-    this.#loaded = () => clearTimeout(giveUp);
-    this.#life.signal.addEventListener('abort', this.#loaded);
+    this.#expect(LOADING_MS);
+    // The browser loads a page of its own where it may not show ours.
+    frame.addEventListener('load', () => this.#isHeard || this.#expect(STARTING_MS));
     this.#shadow?.append(frame);
   }
 
-  #loaded = () => {};
+  /** Gives up unless the page says that it is there. @param {number} milliseconds */
+  #expect(milliseconds) {
+    clearTimeout(this.#giveUp);
+    this.#giveUp = setTimeout(() => {
+      if (this.#frame) this.#frame.hidden = true;
+      this.#fail('NOT_LOADED', 'The page of the embed does not answer: its token may be wrong, or not for this site.');
+    }, milliseconds);
+  }
 
   /** @param {string} [name] of what is shown */
   #entitle(name = this.#frame?.title) {
@@ -222,8 +235,10 @@ export class DataConsoleEmbed extends Base {
 
   /** The page is there, and learns what it cannot know: it may have been there before. */
   #greet() {
-    this.#loaded();
+    clearTimeout(this.#giveUp);
+    this.#isHeard = true;
     this.#say('');
+    if (this.#frame) this.#frame.hidden = false;
     this.#isReady = false;
     this.#unsent = {};
     this.#tell('host', { renews: this.#renews, parameters: this.#parameters });

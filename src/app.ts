@@ -18,6 +18,7 @@ import * as sharing from './http/surfaces/sharing.ts';
 import { crossOrigin } from './http/token-routes.ts';
 import { surfaceOf, unmatched } from './http/unmatched.ts';
 import { keepAuditRecord } from './jobs/audit-queue.ts';
+import { clock } from './kernel/clock.ts';
 import { accountEndpoints } from './modules/accounts/routes.organization.ts';
 import { auditEndpoints } from './modules/audit/routes.organization.ts';
 import { brandingEndpoints } from './modules/companies/routes.branding.console.ts';
@@ -259,6 +260,8 @@ const observe: MiddlewareHandler<HttpEnv> = async (c, next) => {
   await readLeftover(c.req.raw);
   setHeaders(c, [
     ['x-correlation-id', correlationId],
+    // Pages count by it: the clocks of their viewers may be wrong. The platform's edge sends one of its own.
+    ['Date', new Date(clock.now()).toUTCString()],
     ['X-Content-Type-Options', 'nosniff'],
     ['Strict-Transport-Security', 'max-age=31536000; includeSubDomains'],
     // Answers hold tokens and people's data; what may be kept says so itself.

@@ -72,6 +72,9 @@ async function answer(route: Route, instead: Instead): Promise<void> {
   await (other ? route.fulfill({ status: other.status, headers: other.headers, json: other.body }) : route.fallback());
 }
 
+/** Polls for as long as a busy machine may take. */
+export const eventually = <T>(read: () => T | Promise<T>) => expect.poll(read, { timeout: 15_000 });
+
 /** Waits until nothing on the page is on its way any more. */
 export const settled = (page: Page | Frame) =>
   expect.poll(() => page.locator('[aria-busy=true]').count(), { timeout: 15_000 }).toBe(0);

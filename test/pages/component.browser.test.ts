@@ -1,6 +1,6 @@
 import type { Frame, FrameLocator, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { axeFindings, installed, numberIn, useBrowser } from './browser.ts';
+import { axeFindings, eventually, installed, numberIn, useBrowser } from './browser.ts';
 import { aHostSite, aHostToken, type HostSite } from './host.ts';
 import { aDashboard, anEmbed, url } from './world.ts';
 
@@ -56,13 +56,13 @@ describe.skipIf(!installed)('the component for hosts', () => {
 
   it('fetches a token, shows the dashboard as high as it is, and tells so', async () => {
     const { page, executed, problems } = await hosted();
-    await expect.poll(() => strikes(page)).toBe('10,000');
+    await eventually(() => strikes(page)).toBe('10,000');
     await expect
       .poll(() => told(page, 'ready'))
       .toEqual([{ from: 'one', type: 'ready', name: 'Bird strikes', parameters: {} }]);
     const inner = () =>
       frameOf(page).locator('body').evaluate('Math.ceil(document.body.getBoundingClientRect().height)');
-    await expect.poll(async () => (await page.evaluate('one.offsetHeight')) === (await inner())).toBe(true);
+    await eventually(async () => (await page.evaluate('one.offsetHeight')) === (await inner())).toBe(true);
     expect((await told(page, 'height')).at(-1)).toMatchObject({ height: await inner() });
     expect(await page.locator('iframe').getAttribute('title')).toBe('Bird strikes');
     expect([host.asked, executed, problems]).toEqual([1, [{}], []]);
@@ -73,18 +73,18 @@ describe.skipIf(!installed)('the component for hosts', () => {
     const { page, executed, problems } = await hosted();
     // Before the page is there.
     await page.evaluate("one.setParameters({ state: ['Texas'] })");
-    await expect.poll(() => executed).toEqual([{ state: ['Texas'] }]);
-    await expect.poll(() => told(page, 'ready')).toMatchObject([{ parameters: { state: ['Texas'] } }]);
+    await eventually(() => executed).toEqual([{ state: ['Texas'] }]);
+    await eventually(() => told(page, 'ready')).toMatchObject([{ parameters: { state: ['Texas'] } }]);
     await page.evaluate(`one.addEventListener('data-console:parameters', ({ detail }) => one.setParameters(detail.parameters));
       one.setParameters({ state: null, unknown: 1 })`);
     await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
-    await expect.poll(() => strikes(page)).toBe('954');
+    await eventually(() => strikes(page)).toBe('954');
     expect(executed.slice(1)).toEqual([{}, { aircraft: 'B-737-300' }]);
     expect((await told(page, 'parameters')).map(({ parameters }) => parameters)).toEqual(executed.slice(1));
     expect(await page.evaluate('one.parameters')).toEqual({ aircraft: 'B-737-300' });
     // Moved within the page it begins anew, and knows its values yet.
     await page.evaluate("document.body.append(one, document.createElement('p'))");
-    await expect.poll(() => told(page, 'ready')).toHaveLength(2);
+    await eventually(() => told(page, 'ready')).toHaveLength(2);
     expect(executed.at(-1)).toEqual({ aircraft: 'B-737-300' });
     expect(problems).toEqual([]);
     await page.context().close();
@@ -98,7 +98,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
     await bars.click({ position: { x: width * 0.15, y: height * 0.7 } });
     await frameOf(page).getByRole('cell').nth(2).click();
     await frameOf(page).getByText('10,000').click();
-    await expect.poll(() => told(page, 'click')).toHaveLength(3);
+    await eventually(() => told(page, 'click')).toHaveLength(3);
     const clicks = await told(page, 'click');
     expect(clicks.map(({ visualization, values }) => [(visualization as { name: string }).name, values])).toEqual([
       ['By state', { state: expect.any(String), strikes: expect.any(Number) }],
@@ -110,9 +110,9 @@ describe.skipIf(!installed)('the component for hosts', () => {
 
   it('stands several times on a page, each for itself', async () => {
     const { page, problems } = await hosted(`${EMBED}${EMBED.replace('one', 'two')}`);
-    for (const id of ['one', 'two']) await expect.poll(() => strikes(page, id)).toBe('10,000');
+    for (const id of ['one', 'two']) await eventually(() => strikes(page, id)).toBe('10,000');
     await page.evaluate("two.setParameters({ aircraft: 'B-737-300' })");
-    await expect.poll(() => strikes(page, 'two')).toBe('954');
+    await eventually(() => strikes(page, 'two')).toBe('954');
     expect([await strikes(page), await page.evaluate('one.parameters')]).toEqual(['10,000', {}]);
     expect((await told(page, 'parameters')).map(({ from }) => from)).toEqual(['two']);
     expect(problems).toEqual([]);
@@ -124,26 +124,26 @@ describe.skipIf(!installed)('the component for hosts', () => {
       EMBED.replace('id="one"', 'id="one" locale="pt-BR" theme="dark" title="Vendas"'),
     );
     const root = () => frameOf(page).locator('html');
-    await expect.poll(() => strikes(page)).toBe('10.000');
+    await eventually(() => strikes(page)).toBe('10.000');
     expect(await root().getAttribute('lang')).toBe('pt-BR');
     expect(await root().getAttribute('data-theme')).toBe('dark');
     expect(await page.locator('iframe').getAttribute('title')).toBe('Vendas');
     await page.evaluate("one.setAttribute('theme', 'light')");
-    await expect.poll(() => root().getAttribute('data-theme')).toBe('light');
+    await eventually(() => root().getAttribute('data-theme')).toBe('light');
     await page.evaluate("one.removeAttribute('theme'); one.setParameters({ aircraft: 'B-737-300' })");
-    await expect.poll(() => root().getAttribute('data-theme')).toBe(null);
-    await expect.poll(() => strikes(page)).toBe('954');
+    await eventually(() => root().getAttribute('data-theme')).toBe(null);
+    await eventually(() => strikes(page)).toBe('954');
     expect(executed).toHaveLength(2);
     await page.evaluate("one.setAttribute('locale', 'es')");
-    await expect.poll(() => root().getAttribute('lang')).toBe('es');
-    await expect.poll(() => executed).toEqual([{}, { aircraft: 'B-737-300' }, { aircraft: 'B-737-300' }]);
+    await eventually(() => root().getAttribute('lang')).toBe('es');
+    await eventually(() => executed).toEqual([{}, { aircraft: 'B-737-300' }, { aircraft: 'B-737-300' }]);
     await page.context().close();
   });
 
   it('is reached and left by the keyboard, and has a name', async () => {
     const body = `<main><h1>Host</h1><button id="before">Before</button>${EMBED}<button id="after">After</button></main>`;
     const { page } = await hosted(body);
-    await expect.poll(() => strikes(page)).toBe('10,000');
+    await eventually(() => strikes(page)).toBe('10,000');
     await page.locator('#before').focus();
     await page.keyboard.press('Tab');
     const focused = () => frameOf(page).locator(':focus');
@@ -200,7 +200,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
     await page.evaluate(mount(true));
     const before = await alive();
     for (let round = 0; round < 10; round += 1) await page.evaluate(mount(round < 5));
-    await expect.poll(alive, { timeout: 20_000 }).toEqual(before);
+    await eventually(alive).toEqual(before);
     expect([before.elements, page.frames().length]).toEqual([0, 1]);
     await page.context().close();
   });

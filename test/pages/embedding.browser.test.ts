@@ -122,9 +122,18 @@ describe.skipIf(!installed)('a page within another', () => {
       foreign.onload = loaded;
       document.body.append(foreign);
     })`);
-    await page.frame('foreign')?.evaluate(`parent.frames[0].postMessage(${message}, '*')`);
+    const token = (await embedded([mine.origin])).split('/').at(-1);
+    for (const said of [
+      message,
+      `{ type: 'data-console:host', renews: true }`,
+      `{ type: 'data-console:token', token: '${token}' }`,
+    ]) {
+      await page.frame('foreign')?.evaluate(`parent.frames[0].postMessage(${said}, '*')`);
+    }
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
     await page.waitForTimeout(500);
-    expect(executed).toEqual([{}]);
+    expect([executed, asked]).toEqual([[{}], []]);
     await page.evaluate(`show({ aircraft: 'B-737-300' })`);
     await expect.poll(() => strikes(page)).toBe('954');
     await page.context().close();

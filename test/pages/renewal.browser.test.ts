@@ -1,0 +1,294 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { axeFindings, eventually, installed, numberIn, useBrowser } from './browser.ts';
+import { aHostSite, aHostToken, type HostSite, type TokenAnswer } from './host.ts';
+import { aDashboard, anEmbed, api, url } from './world.ts';
+
+const FILTERS = [
+  {
+    slug: 'state',
+    label: 'State',
+    kind: 'multi_select',
+    options: { sql: 'SELECT DISTINCT origin_state FROM birdstrikes ORDER BY 1' },
+  },
+  { slug: 'aircraft', label: 'Aircraft', kind: 'text' },
+];
+const WHERE = 'WHERE true [[AND origin_state = ANY({{state}})]] [[AND aircraft_make_model = {{aircraft}}]]';
+const CHARTS = [
+  { name: 'Strikes', sql: `SELECT count(*) AS strikes FROM birdstrikes ${WHERE}`, chart: { type: 'number' } },
+  { name: 'Reports', sql: `SELECT * FROM birdstrikes ${WHERE} LIMIT 40`, place: [0, 4, 12, 14] as const },
+];
+const NOT_VALID = 'This link is not valid, or no longer. Ask the person who sent it for a new one.';
+const LATE = 'Your access could not be renewed. Trying again …';
+const RETRYING = 'This cannot be shown at the moment. Trying again …';
+const LONG = 3600;
+/** Of which two seconds are left when it is renewed. */
+const SHORT = 4;
+
+/** Pauses of the host's page pass fifty times as fast, but those in which our page must say that it is there. */
+const HASTE = `if (self === top) {
+  const wait = setTimeout;
+  globalThis.setTimeout = (work, ms) => wait(work, ms === 3000 || ms === 20000 ? ms : ms / 50);
+}`;
+
+type Told = { type: string; code?: string; retryIn?: number; [detail: string]: unknown };
+
+describe.skipIf(!installed)('the token of an embed', () => {
+  const open = useBrowser();
+  let host: HostSite;
+  let claims: Record<string, unknown>;
+  let ownClaims: Record<string, unknown>;
+  beforeAll(async () => {
+    host = await aHostSite();
+    const charts = CHARTS.map((chart) => ({
+      ...chart,
+      place: chart.place && ([...chart.place] as [number, number, number, number]),
+    }));
+    const dashboard_id = await aDashboard(charts, { filters: FILTERS });
+    ownClaims = { dashboard_id, allowed_params: ['state', 'aircraft'] };
+    claims = { ...ownClaims, allowed_origins: [host.origin] };
+  });
+  afterAll(() => host?.close());
+  beforeEach(() => {
+    host.asked = 0;
+  });
+
+  /** Answers these one after the other, the last one again and again. */
+  const answers = (...given: (() => Promise<TokenAnswer> | TokenAnswer)[]) => {
+    host.token = () => (given.length > 1 ? given.shift() : given[0])?.() ?? { status: 500, body: '' };
+  };
+  const good =
+    (seconds: number, more = {}, off = 0) =>
+    async () => ({
+      body: { token: await aHostToken(seconds, { ...claims, ...more }, off) },
+    });
+  const failing =
+    (status: number, body: unknown = '') =>
+    () => ({ status, body, type: 'text/html' });
+
+  const EMBED = `<data-console-embed id="one" src="${url}/embed/d" token-endpoint="/token"></data-console-embed>`;
+  const hosted = (body = EMBED, origins: string[] = []) =>
+    open(host.page(body), { origins: [host.origin, ...origins] });
+  const frame = (page: Page) => page.locator('data-console-embed').locator('iframe').contentFrame();
+  const strikes = (page: Page) => numberIn(frame(page), 'Strikes').catch(() => '');
+  const errors = async (page: Page): Promise<Told[]> =>
+    ((await page.evaluate('told')) as Told[]).filter(({ type }) => type === 'error');
+  const inner = (page: Page) => {
+    const found = page.frames().find((each) => each.url().startsWith(url));
+    if (!found) throw new Error('There is no frame of ours.');
+    return found;
+  };
+  /** The token that a page used last. */
+  function tokensOf(page: Page): string[] {
+    const tokens: string[] = [];
+    page.on('request', (request) => {
+      const [, token] = /\/api\/embed\/d\/([^/]+)\/execute$/.exec(request.url()) ?? [];
+      if (token) tokens.push(token);
+    });
+    return tokens;
+  }
+
+  it('is renewed amid use: filters, scroll, focus and open menus stay', async () => {
+    answers(good(SHORT + 2), good(LONG));
+    const { page, problems } = await hosted();
+    await eventually(() => strikes(page)).toBe('10,000');
+    const tokens = tokensOf(page);
+    await inner(page).evaluate('globalThis.mark = 1');
+    await frame(page).getByLabel('Aircraft').fill('B-737-300');
+    await eventually(() => strikes(page)).toBe('954');
+    await frame(page)
+      .getByRole('button', { name: /^State/ })
+      .click();
+    await frame(page).getByRole('option', { name: 'Texas' }).waitFor();
+    await frame(page).getByRole('combobox').fill('Te');
+    await page.evaluate('scrollTo(0, 100)');
+    const state = () =>
+      inner(page).evaluate(
+        `[mark, history.length, location.href, document.activeElement.role, document.activeElement.value]`,
+      );
+    const before = await state();
+    const opened = () =>
+      inner(page).evaluate(
+        "performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/info')).length",
+      );
+    expect([host.asked, await opened()]).toEqual([1, 1]);
+    await eventually(opened).toBe(2);
+    expect(await state()).toEqual(before);
+    expect(await page.evaluate('scrollY')).toBe(100);
+    await frame(page).getByRole('option', { name: 'Texas' }).click();
+    await eventually(() => new Set(tokens).size).toBe(2);
+    expect(await frame(page).getByLabel('Aircraft').inputValue()).toBe('B-737-300');
+    expect([host.asked, problems]).toEqual([2, []]);
+    await page.context().close();
+  });
+
+  it('is renewed by the clock of the console, whatever the clocks of viewer and host say', async () => {
+    for (const viewer of [-3600, 3600]) {
+      answers(good(SHORT), good(LONG, {}, 50));
+      const { page } = await hosted('');
+      await page.addInitScript(`const now = Date.now; Date.now = () => now() + ${viewer * 1000}`);
+      await page.goto(host.page(EMBED));
+      await eventually(() => strikes(page)).toBe('10,000');
+      await eventually(() => host.asked).toBe(2);
+      await frame(page).getByLabel('Aircraft').fill('B-737-300');
+      await eventually(() => strikes(page)).toBe('954');
+      expect([host.asked, await errors(page)]).toEqual([2, []]);
+      host.asked = 0;
+      await page.context().close();
+    }
+  });
+
+  it('of a host whose clock is far off is not good: the viewer is told so, and the host is asked no further', async () => {
+    answers(good(LONG, {}, -2 * LONG));
+    const late = await hosted();
+    await frame(late.page).getByText(NOT_VALID).waitFor();
+    await eventually(() => errors(late.page)).toMatchObject([{ code: 'TOKEN_INVALID' }]);
+    expect([host.asked, await frame(late.page).getByRole('button').count()]).toEqual([2, 0]);
+    await late.page.context().close();
+
+    // Nobody may show the page of a token that is not good yet.
+    answers(good(LONG, {}, 300));
+    const { page } = await hosted();
+    await page.getByRole('status').filter({ hasText: 'This cannot be shown here.' }).waitFor();
+    expect(await errors(page)).toMatchObject([{ code: 'NOT_LOADED' }]);
+    expect([host.asked, await page.locator('iframe').isVisible()]).toEqual([3, false]);
+    await page.context().close();
+  });
+
+  it('is asked for again and again where the host fails or answers rubbish, more and more slowly', async () => {
+    const broken = [
+      failing(500),
+      failing(200, '<html>'),
+      failing(200, { token: 7 }),
+      failing(429),
+      failing(200, 'null'),
+    ];
+    const slow = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      return good(LONG)();
+    };
+    const { page } = await hosted('');
+    await page.addInitScript(HASTE);
+    answers(...broken, slow);
+    await page.goto(host.page(EMBED));
+    await page.getByRole('status').filter({ hasText: RETRYING }).waitFor();
+    await eventually(() => strikes(page)).toBe('10,000');
+    expect(await page.getByText(RETRYING).count()).toBe(0);
+    const failures = await errors(page);
+    expect(failures.map(({ code }) => code)).toEqual(broken.map(() => 'TOKEN_FAILED'));
+    for (const [tries, { retryIn }] of failures.entries()) {
+      expect(retryIn).toBeGreaterThanOrEqual(Math.ceil(0.75 * 2 ** tries));
+      expect(retryIn).toBeLessThanOrEqual(Math.ceil(1.25 * 2 ** tries));
+    }
+    expect(host.asked).toBe(broken.length + 1);
+    await page.context().close();
+  });
+
+  it('that is not renewed in time is waited for: the page says so, and goes on with what was asked', async () => {
+    let isBack = false;
+    answers(good(SHORT), () => (isBack ? good(LONG) : failing(503))());
+    const { page } = await hosted('');
+    await page.addInitScript(HASTE);
+    await page.goto(host.page(EMBED));
+    await eventually(() => strikes(page)).toBe('10,000');
+    // Once the token has ended.
+    await frame(page).getByRole('status').filter({ hasText: LATE }).waitFor();
+    await frame(page).getByLabel('Aircraft').fill('B-737-300');
+    await page.waitForResponse((response) => response.url().endsWith('/execute') && response.status() === 401);
+    expect(await frame(page).getByRole('alert').count()).toBe(0);
+    isBack = true;
+    await eventually(() => strikes(page)).toBe('954');
+    expect(await frame(page).getByText(LATE).count()).toBe(0);
+    await page.context().close();
+  });
+
+  it('that a host refuses is asked for once', async () => {
+    for (const status of [401, 403, 404, 410]) {
+      host.asked = 0;
+      answers(failing(status));
+      const { page } = await hosted();
+      await page.getByRole('status').filter({ hasText: 'You have no access to this.' }).waitFor();
+      expect(await errors(page)).toMatchObject([{ code: 'TOKEN_REFUSED' }]);
+      expect([host.asked, await page.locator('iframe').count()]).toEqual([1, 0]);
+      await page.context().close();
+    }
+  });
+
+  describe('that was ended', () => {
+    const endAll = () => api('POST', '/api/v1/embed/revoke', { dashboard_id: claims.dashboard_id });
+    /** Nothing to see, and nothing to do. */
+    async function saysSo(page: Page): Promise<void> {
+      await frame(page).getByRole('alert').filter({ hasText: NOT_VALID }).waitFor();
+      for (const role of ['button', 'textbox', 'img', 'table', 'region'] as const) {
+        expect([role, await frame(page).getByRole(role).count()]).toEqual([role, 0]);
+      }
+      expect(await axeFindings(inner(page))).toEqual([]);
+    }
+
+    it('shows nothing more from the next request on, where the host renews none or refuses', async () => {
+      const path = await anEmbed(String(claims.dashboard_id), { allowed_params: ['aircraft'] });
+      const without = `<data-console-embed id="one" src="${url}${path}"></data-console-embed>`;
+      for (const body of [without, without.replace('></', ' token-endpoint="/token"></')]) {
+        answers(failing(403));
+        const { page, executed } = await hosted(
+          body.replace(path, await anEmbed(String(claims.dashboard_id), { allowed_params: ['aircraft'] })),
+        );
+        await eventually(() => strikes(page)).toBe('10,000');
+        await endAll();
+        await frame(page).getByLabel('Aircraft').fill('B-737-300');
+        await saysSo(page);
+        expect((await errors(page)).at(-1)).toMatchObject({ code: 'TOKEN_INVALID' });
+        const asked = executed.length;
+        await page.evaluate("one.setParameters({ aircraft: 'B-737-400' })");
+        await page.waitForTimeout(200);
+        expect(executed).toHaveLength(asked);
+        await page.context().close();
+      }
+    });
+
+    it('is replaced where the host gives another', async () => {
+      answers(good(LONG));
+      const { page } = await hosted();
+      await eventually(() => strikes(page)).toBe('10,000');
+      await endAll();
+      // A host's token was made at its second, with all others of it.
+      answers(good(LONG, {}, 2));
+      await frame(page).getByLabel('Aircraft').fill('B-737-300');
+      await eventually(() => strikes(page)).toBe('954');
+      expect(host.asked).toBe(2);
+      await page.context().close();
+    });
+  });
+
+  it('is taken neither for another dashboard nor where it may not be used, and nobody speaks for the frame', async () => {
+    answers(good(LONG, {}, 2));
+    const other = await aHostSite();
+    const { page, executed } = await hosted();
+    await eventually(() => strikes(page)).toBe('10,000');
+    const tokens = tokensOf(page);
+    const elsewhere = await aHostToken(LONG, { dashboard_id: await aDashboard([], { name: 'Other' }) }, 2);
+    const forOthers = await aHostToken(LONG, { ...ownClaims, allowed_origins: [other.origin] }, 2);
+    const send = (token: string) =>
+      page.evaluate(
+        `one.shadowRoot.querySelector('iframe').contentWindow.postMessage({ type: 'data-console:token', token: '${token}' }, '${url}')`,
+      );
+    for (const token of [elsewhere, forOthers, 'rubbish', 'a.b.c']) {
+      const answered = page.waitForResponse((response) => response.url().endsWith('/info'));
+      await send(token);
+      await answered;
+    }
+    await frame(page).getByLabel('Aircraft').fill('B-737-300');
+    await eventually(() => strikes(page)).toBe('954');
+    expect(new Set(tokens).size).toBe(1);
+    expect(tokens[0]).toBe(await inner(page).evaluate('location.pathname.split("/").at(-1)'));
+    // The host's page hears its own frame alone.
+    const height = await page.evaluate('one.offsetHeight');
+    await page.evaluate(`postMessage({ type: 'data-console:height', height: 7 }, '*');
+      postMessage({ type: 'data-console:click', values: {} }, '*');
+      postMessage({ type: 'data-console:token-wanted' }, '*')`);
+    await page.waitForTimeout(100);
+    expect([await page.evaluate('one.offsetHeight'), host.asked, executed.length]).toEqual([height, 1, 2]);
+    other.close();
+    await page.context().close();
+  });
+});
