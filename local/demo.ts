@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError, type Client, createClient, type UploadJob, withToken } from '../client/client.ts';
 import { writeSecretFile } from '../operations/secret-file.ts';
 import { type DemoDashboard, makeDashboard } from './demo-dashboard.ts';
+import { makeKnowledge } from './demo-knowledge.ts';
 
 /** Reported collisions of aircraft with wildlife: ten thousand rows of text, dates and numbers. */
 const DATA_FILE = join(dirname(createRequire(import.meta.url).resolve('vega-datasets')), '../data/birdstrikes.csv');
@@ -28,6 +29,8 @@ export interface Demo extends Partial<DemoDashboard> {
   mailbox_url: string;
   postgres_url?: string;
   table_id?: string;
+  /** Its metrics and questions were made once; what became of them since stays. */
+  knowledge?: true;
 }
 
 export interface DemoOptions {
@@ -66,6 +69,11 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
     report('Giving the demo company its own Postgres …');
     await api.post('/v1/managed-tables/provision');
     demo = await keep({ ...demo, table_id: await loadData(api, report) });
+  }
+  if (!demo.knowledge) {
+    report('Saying what its columns mean …');
+    await makeKnowledge(demo, RETRIES);
+    demo = await keep({ ...demo, knowledge: true });
   }
   report('Opening the dashboard …');
   demo = await keep({ ...demo, ...(await makeDashboard(baseUrl, api, demo)) });

@@ -16,6 +16,7 @@ export const CONTENT = [
   'knowledge_resources',
   'knowledge_versions',
   'knowledge_suggestions',
+  'knowledge_verified_questions',
 ] as const;
 
 /** The tables that decide on access. Restoring them gives back access that was removed since the export. */

@@ -1,3 +1,4 @@
+import { aQuestion, QUESTIONS } from '../knowledge/questions/support.ts';
 import { aConcept, aNode, anItem, aRelation, PREFIX } from '../knowledge/support.ts';
 import { aShare } from '../shares/support.ts';
 import type { Caller } from '../support/api.ts';
@@ -139,6 +140,14 @@ const description = {
 } as const;
 
 export const KNOWLEDGE: Kind[] = [
+  {
+    name: 'a verified question',
+    make: async ({ as }) => ({ by: as, path: `${QUESTIONS}/${(await aQuestion(as)).id}` }),
+    change: 'patch',
+    changes: (text: string) => ({ question: text }),
+    shows: (body: { question: string }) => body.question,
+    table: 'knowledge_verified_questions',
+  },
   {
     name: 'a concept',
     make: async ({ as }) => ({ by: as, path: `${PREFIX}/concepts/${await aConcept(as)}` }),

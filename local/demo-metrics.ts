@@ -1,0 +1,105 @@
+/** The knowledge of the demo: what its columns mean, and what can be asked of them. */
+
+/** Terms of the data, with other names that people use for them. */
+export const CONCEPTS: Record<string, [description: string, ...aliases: string[]]> = {
+  'Bird strike': [
+    'A collision of an aircraft with wildlife.',
+    'Collision',
+    'Colisão',
+    'Vogelschlag',
+    'Choque con aves',
+  ],
+  Damage: ['What a strike did to the aircraft, from none to substantial.', 'Dano', 'Schaden'],
+  'Strike with damage': ['A strike whose effect on the aircraft was more than none.', 'Damaging strike'],
+  'Cost of strikes': ['What strikes cost in US dollars: repairs and other costs together.', 'Custo', 'Kosten', 'Coste'],
+  Repair: ['Work that makes an aircraft fly again after a strike.', 'Reparo', 'Reparatur'],
+  'Speed at impact': ['The indicated airspeed of the aircraft when it was struck, in knots.', 'IAS', 'Velocidade'],
+  'Date of flight': ['The day of the flight on which a strike happened.', 'Data do voo', 'Flugdatum'],
+  'State of origin': ['The state of the USA that the flight came from.', 'Estado', 'Bundesstaat'],
+  Airline: ['Who operated the aircraft; the military as well.', 'Operator', 'Companhia aérea', 'Fluggesellschaft'],
+  'Phase of flight': [
+    'What the aircraft was doing: taxi, take-off run, climb, descent, approach, landing roll.',
+    'Fase',
+  ],
+  'Size of the animal': ['Small, medium or large.', 'Wildlife size', 'Tamanho', 'Größe'],
+  Wildlife: ['Birds, bats and other animals that aircraft meet.', 'Animal', 'Fauna'],
+};
+
+const TABLE = { mapped_tables: ['birdstrikes'] };
+
+interface DemoItem {
+  kind: 'metric' | 'dimension';
+  name: string;
+  description: string;
+  concept: string;
+  formula?: string;
+  aggregation?: string;
+  mapped_tables?: string[];
+  mapped_columns?: string[];
+}
+
+const metric = (name: string, concept: string, description: string, fields: Partial<DemoItem>): DemoItem => ({
+  kind: 'metric',
+  name,
+  concept,
+  description,
+  ...fields,
+});
+const dimension = (name: string, concept: string, column: string, description: string): DemoItem => ({
+  kind: 'dimension',
+  name,
+  concept,
+  description,
+  mapped_columns: [`birdstrikes.${column}`],
+});
+
+export const ITEMS: DemoItem[] = [
+  metric('Strikes', 'Bird strike', 'The number of reported strikes.', { ...TABLE, aggregation: 'count' }),
+  metric('Strikes with damage', 'Strike with damage', 'The number of strikes that damaged the aircraft.', {
+    ...TABLE,
+    formula: "count(*) FILTER (WHERE effect_amount_of_damage <> 'None')",
+  }),
+  metric('Share with damage', 'Damage', 'Which part of the strikes damaged the aircraft, from 0 to 1.', {
+    formula: '{{Strikes with damage}} / {{Strikes}}',
+  }),
+  metric('Total cost', 'Cost of strikes', 'What the strikes cost, in US dollars.', {
+    ...TABLE,
+    formula: 'sum(cost_total)',
+  }),
+  metric('Cost per strike with damage', 'Cost of strikes', 'Total cost by each strike with damage, in US dollars.', {
+    formula: '{{Total cost}} / {{Strikes with damage}}',
+  }),
+  metric('Average speed', 'Speed at impact', 'The mean speed at impact where it is known, in knots.', {
+    ...TABLE,
+    formula: 'avg(speed_ias_in_knots)',
+  }),
+  dimension('Flight date', 'Date of flight', 'flight_date', 'The day of the flight.'),
+  dimension('State', 'State of origin', 'origin_state', 'The state that the flight came from.'),
+  dimension('Airline', 'Airline', 'aircraft_airline_operator', 'Who operated the aircraft.'),
+  dimension('Phase of flight', 'Phase of flight', 'phase_of_flight', 'What the aircraft was doing.'),
+  dimension('Wildlife size', 'Size of the animal', 'wildlife_size', 'Small, Medium or Large.'),
+];
+
+/** Questions that can be asked without any provider. */
+export const QUESTIONS = [
+  {
+    question: 'How many strikes were there in each year?',
+    query: { metrics: ['Strikes'], dimensions: ['Flight date'], time_grain: 'year' as const },
+  },
+  {
+    question: 'Which state had the highest total cost?',
+    query: {
+      metrics: ['Total cost'],
+      dimensions: ['State'],
+      order_by: [{ by: 'Total cost', descending: true }],
+      limit: 1,
+    },
+  },
+  {
+    question: 'What share of strikes with large animals caused damage?',
+    query: {
+      metrics: ['Share with damage'],
+      filters: [{ dimension: 'Wildlife size', op: 'eq' as const, values: ['Large'] }],
+    },
+  },
+];

@@ -1,0 +1,154 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import questionsText from '../../../eval/demo.ndjson?raw';
+import { type EvalQuestion, judge, questionsOf, type Row } from '../../../eval/judge.ts';
+import { CONCEPTS, ITEMS, QUESTIONS } from '../../../local/demo-metrics.ts';
+import birdstrikes from '../../../node_modules/vega-datasets/data/birdstrikes.csv?raw';
+import { must } from '../../support/signed.ts';
+import { aProvisionedCompany, type Company } from '../../support/worlds.ts';
+import { aFile, inDatabase, load } from '../../uploads/support.ts';
+import { aModel, NO_MODEL } from '../model.ts';
+import { PREFIX } from '../support.ts';
+import { ask, chosen, nothing, unclear } from './support.ts';
+
+type Written = Record<string, unknown>;
+
+/** With the query that a good model writes, and SQL that computes the same without any of ours. */
+interface WrittenQuestion extends EvalQuestion {
+  query?: Written;
+  sql?: string;
+  readings?: { query: Written; sql: string; rows: Row[] }[];
+}
+
+const ALL = questionsOf(questionsText) as WrittenQuestion[];
+let company: Company;
+
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  const { as } = company;
+  await load(company, [aFile('birdstrikes.csv', birdstrikes)], { display_name: 'birdstrikes' });
+  const concepts = new Map<string, string>();
+  for (const [name, [description, ...aliases]] of Object.entries(CONCEPTS)) {
+    const json = { name, description, aliases, status: 'active' };
+    concepts.set(name, (await must(as.post(`${PREFIX}/concepts`, { json })))._id);
+  }
+  for (const { concept, ...item } of ITEMS) {
+    const json = { ...item, status: 'active', source_concept_ids: [concepts.get(concept)] };
+    const { validation_errors } = await must(as.post(`${PREFIX}/semantic`, { json }));
+    expect([item.name, validation_errors]).toEqual([item.name, []]);
+  }
+  for (const json of QUESTIONS) await must(as.post(`${PREFIX}/verified-questions`, { json }));
+}, 120_000);
+
+/** What Postgres says to independent SQL. */
+const computed = (sql: string): Promise<Row[]> =>
+  inDatabase(company, async (database) =>
+    (await database.query<Record<string, Row[number]>>(sql)).map((row) => Object.values(row)),
+  );
+
+const asAnswer = (rows: Row[]) => ({ kind: 'answer' as const, result: { rows } });
+
+describe('the questions about the demo', () => {
+  it('are sixty, of each kind, in several languages', () => {
+    const count = (kind: string) => ALL.filter((one) => one.kind === kind).length;
+    expect([ALL.length, count('answer'), count('refusal'), count('clarification')]).toEqual([60, 40, 14, 6]);
+    expect(new Set(ALL.map(({ question }) => question)).size).toBe(60);
+  });
+
+  it('have the right answers written beside them', async () => {
+    for (const { question, sql, rows = [], readings = [] } of ALL) {
+      for (const one of [...(sql ? [{ sql, rows }] : []), ...readings]) {
+        // An expression that nobody named is called ?column?: two of them would be one member.
+        const said = asAnswer(await computed(`SELECT * FROM (${one.sql}) AS answer`));
+        expect([question, judge({ question, kind: 'answer', rows: one.rows }, said)]).toEqual([question, 'right']);
+      }
+    }
+  });
+
+  it.each(ALL)('$question', async (one) => {
+    const { question, kind, query, readings = [] } = one;
+    const said = {
+      answer: chosen(query ?? {}),
+      refusal: nothing,
+      clarification: unclear(...readings.map((each) => each.query)),
+    };
+    const model = await aModel(said[kind]);
+    const { status, body } = await ask(company.as, question, model.env);
+    expect([status, body.kind]).toEqual([200, kind]);
+    expect(judge(one, body)).toBe('right');
+    if (kind === 'answer') return expect(body.result.rows.length).toBe(one.rows?.length);
+    expect(body.result).toBeNull();
+    // What is offered in its place can be asked for.
+    const offered = body.alternatives.filter(({ query }: { query: unknown }) => query !== null);
+    for (const [index, alternative] of offered.entries()) {
+      const { body: result } = await company.as.post(`${PREFIX}/semantic/query`, { json: alternative.query });
+      if (kind === 'clarification')
+        expect(judge({ question, kind: 'answer', rows: readings[index]?.rows ?? [] }, { kind: 'answer', result })).toBe(
+          'right',
+        );
+    }
+    expect(body.alternatives.length).toBeGreaterThan(1);
+  });
+
+  it.each([
+    ['How many strikes were there in Bavaria?', { filters: [{ dimension: 'State', op: 'eq', values: ['Bavaria'] }] }],
+    ['Which species was struck most often?', { dimensions: ['wildlife_species'] }],
+    ['How many passengers were hurt?', { metrics: ['Passengers hurt'] }],
+    ['What is the median cost of a strike?', { metrics: ['percentile_cont(0.5) WITHIN GROUP (ORDER BY cost_total)'] }],
+    [
+      'Which airport had the most strikes?',
+      { filters: [{ dimension: 'Airline', op: 'contains', values: ['DALLAS/FORT WORTH INTL ARPT'] }] },
+    ],
+  ])('are refused where nothing covers them, though a model tries: %s', async (question, query) => {
+    expect(ALL.find((one) => one.question === question)?.kind).toBe('refusal');
+    const model = await aModel(chosen({ metrics: ['Strikes'], ...query }));
+    const { body } = await ask(company.as, question, model.env);
+    expect([body.kind, body.result]).toEqual(['refusal', null]);
+  });
+
+  it('that are verified need no model', async () => {
+    for (const { question } of QUESTIONS) {
+      const { body } = await ask(company.as, question.toLowerCase(), NO_MODEL);
+      expect([question, body.kind, body.result.rows.length > 0]).toEqual([question, 'answer', true]);
+    }
+  });
+});
+
+describe('the judge', () => {
+  const one = (fields: Partial<EvalQuestion>): EvalQuestion => ({ question: 'What?', kind: 'answer', ...fields });
+  const refused = { kind: 'refusal' as const, result: null };
+  const unclearOne = { kind: 'clarification' as const, result: null };
+
+  it.each([
+    ['the rows', one({ rows: [[1, 'a']] }), asAnswer([[1, 'a']]), 'right'],
+    [
+      'the rows in another order',
+      one({
+        rows: [
+          [1, 'a'],
+          [2, 'b'],
+        ],
+      }),
+      asAnswer([
+        ['b', 2],
+        ['a', '1.0'],
+      ]),
+      'right',
+    ],
+    ['other rows', one({ rows: [[1, 'a']] }), asAnswer([[2, 'a']]), 'wrong'],
+    ['no rows', one({ rows: [[1, 'a']] }), asAnswer([]), 'wrong'],
+    ['a refusal', one({ rows: [[1]] }), refused, 'refused'],
+    ['a question back', one({ rows: [[1]] }), unclearOne, 'refused'],
+    ['an answer to what nothing covers', one({ kind: 'refusal' }), asAnswer([[1]]), 'wrong'],
+    ['a refusal of what nothing covers', one({ kind: 'refusal' }), refused, 'right'],
+    [
+      'one reading',
+      one({ kind: 'clarification', readings: [{ rows: [[1]] }, { rows: [[2]] }] }),
+      asAnswer([[2]]),
+      'right',
+    ],
+    ['no reading', one({ kind: 'clarification', readings: [{ rows: [[1]] }] }), asAnswer([[3]]), 'wrong'],
+    ['a refusal of what is unclear', one({ kind: 'clarification', readings: [] }), refused, 'refused'],
+  ])('holds %s for what it is', (_, question, said, judgement) => {
+    expect(judge(question, said)).toBe(judgement);
+  });
+});

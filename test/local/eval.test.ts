@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const FILE = `${[
+  { question: 'How much?', kind: 'answer', rows: [[1]] },
+  { question: 'How many?', kind: 'answer', rows: [[2]] },
+  { question: 'How old?', kind: 'answer', rows: [[3]] },
+  { question: 'Who?', kind: 'refusal' },
+]
+  .map((one) => JSON.stringify(one))
+  .join('\n')}\n`;
+
+/** What a company's API says to each question. */
+const SAID: Record<string, object> = {
+  'How much?': { kind: 'answer', result: { rows: [[1]] }, explanation: 'Much.' },
+  'How many?': { kind: 'answer', result: { rows: [[7]] }, explanation: 'Many.' },
+  'How old?': { kind: 'refusal', result: null, explanation: 'Nothing fits.' },
+  'Who?': { kind: 'refusal', result: null, explanation: 'Nothing fits.' },
+};
+
+describe('npm run eval', () => {
+  let server: Server;
+  let folder: string;
+  let said = SAID;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'data-console-eval-'));
+    await writeFile(join(folder, 'questions.ndjson'), FILE);
+    server = createServer(async (request, response) => {
+      let body = '';
+      for await (const chunk of request) body += chunk;
+      const answer = request.headers.authorization === 'Bearer the-token' ? said[JSON.parse(body).question] : undefined;
+      const status = answer ? 200 : 503;
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(answer ?? { error: 'AI_PROVIDER_NOT_CONFIGURED', message: 'No AI provider.' }));
+    });
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  });
+  afterAll(async () => {
+    server.closeAllConnections();
+    server.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const evaluate = (...options: string[]) => {
+    const EVAL_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const env = { ...process.env, EVAL_URL, EVAL_TOKEN: 'the-token' };
+    return new Promise<{ code: number; output: string }>((ended) => {
+      execFile(process.execPath, ['eval/run.ts', ...options], { env }, (error, stdout, stderr) =>
+        ended({ code: Number(error?.code ?? 0), output: stdout + stderr }),
+      );
+    });
+  };
+
+  it('prints what was right, refused and wrong, and fails for what was wrong', async () => {
+    const { code, output } = await evaluate('--questions', join(folder, 'questions.ndjson'));
+    expect(output).toContain('wrong    How many?\n         answer: Many.');
+    expect(output).toContain('refused  How old?\n         refusal: Nothing fits.');
+    expect(output).toContain('4 questions: 2 right, 1 refused, 1 wrong.');
+    expect(code).toBe(1);
+    said = { ...SAID, 'How many?': { kind: 'refusal', result: null, explanation: '' } };
+    expect(await evaluate('--questions', join(folder, 'questions.ndjson'))).toMatchObject({ code: 0 });
+    said = SAID;
+  });
+
+  it('says what it needs', async () => {
+    expect(await evaluate()).toMatchObject({ code: 1, output: expect.stringContaining('--questions FILE') });
+  });
+});
