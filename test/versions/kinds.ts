@@ -142,7 +142,10 @@ const description = {
 export const KNOWLEDGE: Kind[] = [
   {
     name: 'a verified question',
-    make: async ({ as }) => ({ by: as, path: `${QUESTIONS}/${(await aQuestion(as)).id}` }),
+    async make({ as }) {
+      await must(as.post('/v1/managed-tables/provision'));
+      return { by: as, path: `${QUESTIONS}/${(await aQuestion(as)).id}` };
+    },
     change: 'patch',
     changes: (text: string) => ({ question: text }),
     shows: (body: { question: string }) => body.question,
