@@ -7,6 +7,9 @@ export interface SentMail {
   subject: string;
   text: string;
   html: string;
+  headers?: Record<string, string>;
+  /** What is attached, without its content. */
+  files?: { filename: string; type: string; bytes: number }[];
   /** ISO 8601. */
   sent_at: string;
 }
@@ -37,8 +40,9 @@ export async function openMailbox(file: string): Promise<Mailbox> {
   const { port } = server.address() as { port: number };
   return {
     url: `http://127.0.0.1:${port}/`,
-    deliver: async ({ to, subject, text, html }) => {
-      const mail = { to, subject, text, html, sent_at: new Date().toISOString() };
+    deliver: async ({ to, subject, text, html, headers, files }) => {
+      const more = { ...(headers && { headers }), ...(files && { files }) };
+      const mail = { to, subject, text, html, ...more, sent_at: new Date().toISOString() };
       mails.push(mail);
       await appendFile(file, `${JSON.stringify(mail)}\n`, { mode: 0o600 });
     },

@@ -52,8 +52,11 @@ const SCHEDULE = '* * * * *';
 const MAIL_WORKER = `
 import { WorkerEntrypoint } from 'cloudflare:workers';
 export class Mail extends WorkerEntrypoint {
-  async send({ to, subject, text, html }) {
-    const body = JSON.stringify({ to, subject, text, html });
+  async send({ to, subject, text, html, headers, attachments = [] }) {
+    const files = attachments
+      .filter(({ disposition }) => disposition === 'attachment')
+      .map(({ filename, type, content }) => ({ filename, type, bytes: content.byteLength ?? content.length }));
+    const body = JSON.stringify({ to, subject, text, html, headers, ...(files.length > 0 && { files }) });
     await this.env.DELIVER.fetch('http://mailbox/', { method: 'POST', body });
   }
 }

@@ -12,6 +12,8 @@ export const CONTENT = [
   'dashboards',
   'dashboard_visualizations',
   'viz_api_endpoints',
+  'schedules',
+  'schedule_recipients',
   'knowledge_business_domains',
   'knowledge_resources',
   'knowledge_versions',
@@ -37,7 +39,14 @@ export const ACCESS = [
 ] as const;
 
 /** Columns that are neither exported nor restored: an old password, or a disabled second factor, must not come back. */
-const KEPT_BACK: Record<string, readonly string[]> = { users: ['password_hash', 'mfa_enabled', 'session_epoch'] };
+const KEPT_BACK: Record<string, readonly string[]> = {
+  users: ['password_hash', 'mfa_enabled', 'session_epoch'],
+  // Nobody who has unsubscribed since gets mails again.
+  schedule_recipients: ['unsubscribed_at', 'last_value'],
+};
+
+/** Rows that are not exported: who has unsubscribed does not come back with a schedule. */
+const LEFT_OUT: Record<string, string> = { schedule_recipients: 'unsubscribed_at IS NOT NULL' };
 
 const ROWS_AT_ONCE = 500;
 /** Rows of one statement: their JSON is one bound value, which may have 2 MB. */
@@ -82,7 +91,7 @@ async function exportTable(database: Database, table: string, companyId: string,
   let count = 0;
   for (let after = 0; ; ) {
     const found = await database.query<Row & { row_number: number }>(
-      `SELECT rowid AS row_number, * FROM ${table} WHERE company_id = ? AND rowid > ? ORDER BY rowid LIMIT ${ROWS_AT_ONCE}`,
+      `SELECT rowid AS row_number, * FROM ${table} WHERE company_id = ? AND rowid > ? AND NOT (${LEFT_OUT[table] ?? '0'}) ORDER BY rowid LIMIT ${ROWS_AT_ONCE}`,
       companyId,
       String(after),
     );

@@ -79,6 +79,33 @@ it('npm run company exports the rows of a company, and restores them as they wer
   expect(others()).toEqual(untouched);
 });
 
+it('npm run company brings nobody back to a schedule who had unsubscribed', async () => {
+  const file = join(folder, 'schedules.ndjson');
+  const recipient = (subject: string, unsubscribed: string) =>
+    `INSERT INTO schedule_recipients (company_id, schedule_id, kind, subject, position, unsubscribed_at)
+     VALUES ('a', 's-a', 'email', '${subject}', 0, ${unsubscribed})`;
+  change(
+    `INSERT INTO schedules (id, company_id, name, target_type, target_id, parameters, cron, time_zone, format, status, api_url, created_by_user_id, created_at, updated_at)
+     VALUES ('s-a', 'a', 'Daily', 'visualization', 'v-a-1', '{}', '0 8 * * *', 'UTC', 'summary', 'paused', '', 'user-a', 1, 1)`,
+    recipient('stays@x.test', 'NULL'),
+    recipient('left-since@x.test', 'NULL'),
+    recipient('left-before@x.test', '5'),
+  );
+  await company('export', 'a', file);
+  change("UPDATE schedule_recipients SET unsubscribed_at = 7 WHERE subject = 'left-since@x.test'");
+  const recipients = () =>
+    query('SELECT subject, unsubscribed_at FROM schedule_recipients ORDER BY subject DESC') as unknown[];
+  expect((await company('import', file)).code).toBe(0);
+  const [stays, since] = [
+    { subject: 'stays@x.test', unsubscribed_at: null },
+    { subject: 'left-since@x.test', unsubscribed_at: 7 },
+  ];
+  expect(recipients()).toEqual([stays, since, { subject: 'left-before@x.test', unsubscribed_at: 5 }]);
+  change("DELETE FROM schedules WHERE id = 's-a'");
+  expect((await company('import', file)).code).toBe(0);
+  expect(recipients()).toEqual([stays, { subject: 'left-since@x.test', unsubscribed_at: null }]);
+});
+
 it('npm run company restores permissions only with --access, and never a password', async () => {
   const file = join(folder, 'access.ndjson');
   change(user('a', 'administrator'), user('a', 'gone'));

@@ -112,7 +112,7 @@ describe('an alert', () => {
     await sql('SELECT 4 AS left_over');
     expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ status: 'done', sent: 1 });
     expect(countTo(email)).toBe(1);
-    expect(mailsTo(email)[0]?.text).toContain('what “Every morning” of Company');
+    expect(mailsTo(email)[0]?.text).toContain('The condition of “Every morning” of Company');
   });
 
   it('about a change goes once for each', async () => {

@@ -4,7 +4,7 @@ import { MAIL_TEXTS } from '../../src/texts/mails/languages.ts';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
 
 /** What is written alike in several languages. */
-const ALIKE = new Set(['E-mail', 'Filtros', 'Buscar', 'Todos', 'Otros', 'Mostrar más']);
+const ALIKE = new Set(['E-mail', 'No', 'Filtros', 'Buscar', 'Todos', 'Otros', 'Mostrar más']);
 
 type Text = string | ((...values: never[]) => unknown);
 

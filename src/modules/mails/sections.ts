@@ -1,10 +1,15 @@
 import { escapeHtml, oneLine } from './markup.ts';
 
+interface Column {
+  name: string;
+  isNumber: boolean;
+}
+
 /** A result in a mail: large numbers, or a table, and what else is to be said of it. */
 export interface Section {
   title: string;
   numbers?: { label: string; text: string }[];
-  table?: { columns: { name: string; isNumber: boolean }[]; rows: string[][] };
+  table?: { columns: Column[]; rows: string[][] };
   notes: string[];
 }
 
@@ -46,18 +51,14 @@ function numbersHtml(numbers: NonNullable<Section['numbers']>): string {
 }
 
 function tableHtml({ columns, rows }: NonNullable<Section['table']>): string {
-  const align = (at: number) => (columns[at]?.isNumber ? 'right' : 'left');
-  const head = columns.map(
-    ({ name }, at) =>
-      `<th scope="col" align="${align(at)}" style="${STYLES.cell}; text-align: ${align(at)}">${textOf(name)}</th>`,
-  );
-  const body = rows.map((row) =>
-    rowOf(
-      row.map(
-        (cell, at) => `<td align="${align(at)}" style="${STYLES.cell}; text-align: ${align(at)}">${textOf(cell)}</td>`,
-      ),
-    ),
-  );
+  const cellOf = (tag: string, text: string, at: number) => {
+    // Lines break where they may: a phone shows the whole width.
+    const align = columns[at]?.isNumber ? 'right' : 'left';
+    const style = `${STYLES.cell}; text-align: ${align}`;
+    return `<${tag} align="${align}" style="${style}">${textOf(text)}</${tag.split(' ')[0]}>`;
+  };
+  const head = columns.map(({ name }, at) => cellOf('th scope="col"', name, at));
+  const body = rows.map((row) => rowOf(row.map((cell, at) => cellOf('td', cell, at))));
   return `<div style="${STYLES.scroll}"><table cellpadding="0" cellspacing="0" border="0" style="${STYLES.table}"><thead>${rowOf(head)}</thead><tbody>
 ${body.join('\n')}
 </tbody></table></div>`;

@@ -88,7 +88,7 @@ export const claimRun = (db: ControlDb, companyId: string, { now, until }: { now
     .returning();
 
 const isPresent = ({ companyId, id, attempt }: ScheduleRun): SQL =>
-  and(byId(scheduleRuns, companyId, id), eq(scheduleRuns.status, 'running'), eq(scheduleRuns.attempt, attempt)) as SQL;
+  and(byId(scheduleRuns, companyId, id), eq(scheduleRuns.attempt, attempt)) as SQL;
 
 /** Leaves a run for later, while this try is the present one. */
 export const postponeRun = (db: ControlDb, run: ScheduleRun, dueAt: number) =>

@@ -94,7 +94,7 @@ export const texts = {
     aReport: 'A report',
     before: (name: string, company: string, time: string) => `This is “${name}” of ${company}, as of ${time}.`,
     alert: (name: string, company: string, time: string) =>
-      `You asked to be told: what “${name}” of ${company} waits for is the case, as of ${time}.`,
+      `The condition of “${name}” of ${company} is met, as of ${time}.`,
     empty: 'No rows.',
     failed: 'This could not be computed.',
     notShown: 'You may not see this.',

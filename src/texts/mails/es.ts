@@ -91,8 +91,7 @@ export const texts: MailTexts = {
     subject: (name, company) => `${name} — ${company}`,
     aReport: 'Un informe',
     before: (name, company, time) => `Este es «${name}» de ${company}, con los datos del ${time}.`,
-    alert: (name, company, time) =>
-      `Pediste que te avisáramos: se da lo que «${name}» de ${company} espera, con los datos del ${time}.`,
+    alert: (name, company, time) => `Se cumple la condición de «${name}» de ${company}, con los datos del ${time}.`,
     empty: 'Ninguna fila.',
     failed: 'No se pudo calcular este elemento.',
     notShown: 'No tienes acceso a este elemento.',

@@ -89,8 +89,7 @@ export const texts: MailTexts = {
     subject: (name, company) => `${name} · ${company}`,
     aReport: 'Um relatório',
     before: (name, company, time) => `Este é “${name}” de ${company}, com os dados de ${time}.`,
-    alert: (name, company, time) =>
-      `Você pediu para ser avisado: ocorreu o que “${name}” de ${company} espera, com os dados de ${time}.`,
+    alert: (name, company, time) => `A condição de “${name}” de ${company} foi atendida, com os dados de ${time}.`,
     empty: 'Nenhuma linha.',
     failed: 'Não foi possível calcular este item.',
     notShown: 'Você não tem acesso a este item.',

@@ -49,7 +49,6 @@ export const SCHEDULES = [
       tests: RUNS,
       title: 'delivered twice',
     },
-    { in: 'isPresent', text: ", eq(scheduleRuns.status, 'running')", without: '', title: 'wakes up' },
     { in: 'isPresent', text: ', eq(scheduleRuns.attempt, attempt)', without: '', title: 'wakes up' },
     {
       in: 'postponeRun',
