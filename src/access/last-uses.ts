@@ -20,8 +20,8 @@ let recordedAt = 0;
 /** Whoever was used as lately as this is in use: nobody waits to see the next time. */
 const RECENT_MS = 5 * PRECISION_MS;
 
-/** More than these are recorded before their minute is over. */
-const MOST = 500;
+/** More than these are recorded before their minute is over: a bound of memory and of one statement, met by thousands of keys. */
+const MOST = 5000;
 
 /**
  * Records that a credential was used, at most once a minute, and never in the way of a request. The first use in a while is

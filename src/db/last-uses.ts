@@ -1,8 +1,7 @@
-import { and, inArray, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import type { ControlDb } from './client.ts';
 import { apiKeys, serviceAccounts } from './schema/service-accounts.ts';
 import { sessions } from './schema/sign-in.ts';
-import { idList } from './statements.ts';
 
 const TABLES = { session: sessions, key: apiKeys, service_account: serviceAccounts };
 
@@ -23,12 +22,14 @@ function recordUsesOf(db: ControlDb, kind: Used['kind'], all: readonly Use[]) {
   const uses = all.filter((use) => use.kind === kind);
   if (uses.length === 0) return [];
   const table = TABLES[kind];
-  const found = sql`from json_each(${JSON.stringify(uses)}) as use
-    where use.value ->> 'id' = ${table}.id and use.value ->> 'companyId' = ${table}.company_id`;
+  const used = sql`(
+    select value ->> 'id' as id, value ->> 'companyId' as company_id, max(value ->> 'at') as at
+    from json_each(${JSON.stringify(uses)}) group by 1, 2) as used`;
   return [
     db
       .update(table as typeof sessions)
-      .set({ lastUsedAt: sql`max(coalesce(last_used_at, 0), (select max(use.value ->> 'at') ${found}))` })
-      .where(and(inArray(table.id, idList(uses.map(({ id }) => id))), sql`exists (select 1 ${found})`)),
+      .set({ lastUsedAt: sql`max(coalesce(last_used_at, 0), used.at)` })
+      .from(used)
+      .where(sql`${table.id} = used.id and ${table.companyId} = used.company_id`),
   ];
 }

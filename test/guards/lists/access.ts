@@ -79,7 +79,7 @@ export const ACCESS = [
   ...guardsOf('src/db/last-uses.ts', HOP, [
     { text: 'max(coalesce(last_used_at, 0), ', without: 'max(0, ', title: 'no use earlier than is recorded' },
     {
-      text: " and use.value ->> 'companyId' = ${table}.company_id",
+      text: ' and ${table.companyId} = used.company_id',
       without: '',
       title: 'no use earlier than is recorded',
     },
