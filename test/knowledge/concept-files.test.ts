@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:test';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { aCompany, type Company } from '../support/worlds.ts';
 import {
@@ -210,5 +211,29 @@ describe('the file of a generation of concepts', () => {
     expect(answer.status).toBe(400);
     const text = await post([['text', 'x'.repeat(100_001)]]);
     expect(fieldsOf(text)).toEqual(['text']);
+  });
+
+  it('is read once the text of the one before is stored', async () => {
+    const { promise: mayEnd, resolve: goOn } = Promise.withResolvers<void>();
+    let stored = 0;
+    const put = async (...given: Parameters<R2Bucket['put']>) => {
+      stored += 1;
+      await mayEnd;
+      return env.FILES.put(...given);
+    };
+    const held = { ...runner.env, FILES: { put } } as unknown as Record<string, string>;
+    const other = await aCompany();
+    await other.as.put(`${PREFIX}/business-domains`, { json: { business_domains: [{ key: 'one', name: 'one' }] } });
+    const begin = (caller: Company['as']) => {
+      const form = new FormData();
+      form.append('file', file('a.txt', 'one'));
+      return caller.post(PATH, { body: form, env: held });
+    };
+    const [first, second] = [begin(as), begin(other.as)];
+    await expect.poll(() => stored).toBe(1);
+    await scheduler.wait(100);
+    expect(stored).toBe(1);
+    goOn();
+    expect([(await first).status, (await second).status, stored]).toEqual([202, 202, 2]);
   });
 });

@@ -66,6 +66,8 @@ export class MultipartReader {
     await this.#have(2);
     if (this.#buffer.toString('latin1', this.#start, this.#start + 2) === '--') {
       this.#closed = true;
+      // A connection whose request is not read to its end is closed after the answer.
+      await this.drain(this.#bounds.maxBytes);
       return null;
     }
     this.#parts += 1;
@@ -196,12 +198,16 @@ export async function readSmallForm(
   }
 }
 
+/** What a part has outgrown is freed at once, not when memory is collected: two forms of 10 MiB would hold 60 MB. */
 async function wholePart(reader: MultipartReader): Promise<Uint8Array<ArrayBuffer>> {
-  const blocks: Buffer[] = [];
-  for (let last = false; !last; ) {
-    const block = await reader.block(SMALL_BLOCK_BYTES);
-    blocks.push(Buffer.from(block.bytes));
-    last = block.last;
+  let held = new ArrayBuffer(0);
+  let length = 0;
+  for (let isLast = false; !isLast; ) {
+    const { bytes, last } = await reader.block(SMALL_BLOCK_BYTES);
+    if (length + bytes.length > held.byteLength) held = held.transfer(length + Math.max(bytes.length, length / 4));
+    new Uint8Array(held, length).set(bytes);
+    length += bytes.length;
+    isLast = last;
   }
-  return new Uint8Array(Buffer.concat(blocks));
+  return new Uint8Array(held.transfer(length));
 }

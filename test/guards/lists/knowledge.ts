@@ -11,6 +11,18 @@ const ONCE = 'suggests a relation once';
 const METRICS = ['test/knowledge/metrics/query.console.test.ts'];
 
 export const KNOWLEDGE = [
+  ...guardsOf(
+    'src/modules/knowledge/generation/reading-places.ts',
+    ['test/knowledge/concept-files.test.ts'],
+    [
+      {
+        text: 'await places.take()',
+        without: '() => undefined',
+        title: 'is read once the text of the one before is stored',
+      },
+      { text: 'leave();', without: '', title: 'is read once the text of the one before is stored' },
+    ],
+  ),
   ...guardsOf('src/modules/knowledge/metrics/service.ts', METRICS, [
     {
       in: 'runMetrics',

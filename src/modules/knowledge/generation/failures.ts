@@ -42,6 +42,13 @@ export const fileTooLarge = defineFailure('knowledge_file.too_large', {
   says: { console: 'PAYLOAD_TOO_LARGE' },
 });
 
+/** Too many files are read in this isolate. */
+export const tooManyFiles = defineFailure('knowledge_file.too_many', {
+  kind: 'unavailable',
+  detail: { message: 'Too many files are being read at the moment.', retryAfter: 5 },
+  says: { console: 'SERVICE_UNAVAILABLE' },
+});
+
 export const malformedForm = defineFailure('knowledge_form.malformed', {
   kind: 'malformed',
   detail: { message: 'The form is incomplete or malformed.' },

@@ -5,7 +5,7 @@ import { accepted, ok } from '../../../http/endpoint.ts';
 import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
 import { aiNotConfigured } from '../../../platform/ai-failures.ts';
 import { tenantSqlFailures } from '../../../tenant-sql/failures.ts';
-import { fileTooLarge, jobEnded, jobNotFound, jobRunning, malformedForm } from './failures.ts';
+import { fileTooLarge, jobEnded, jobNotFound, jobRunning, malformedForm, tooManyFiles } from './failures.ts';
 import { conceptGeneration, conceptGenerationForm, generationOf, readConceptForm } from './form.ts';
 import {
   cancelJob,
@@ -53,7 +53,7 @@ export const generationEndpoints = [
       body: conceptGeneration,
       form: conceptGenerationForm,
       returns: accepted(jobRecord),
-      fails: [aiNotConfigured, jobRunning, malformedForm, fileTooLarge],
+      fails: [aiNotConfigured, jobRunning, malformedForm, fileTooLarge, tooManyFiles],
     },
     async ({ ctx, body, request }) =>
       viewJob(await startConceptGeneration(ctx, body ? generationOf(body) : await readConceptForm(request))),

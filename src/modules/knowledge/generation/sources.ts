@@ -18,10 +18,11 @@ export function batchesOf(text: string, size = BATCH_CHARACTERS): string[] {
 }
 
 function cutNear(text: string, start: number, latest: number): number {
-  const earliest = start + (latest - start) / 2;
+  const earliest = start + Math.floor((latest - start) / 2);
+  const near = text.slice(earliest, latest);
   for (const end of ['\n\n', '\n', ' ']) {
-    const at = text.lastIndexOf(end, latest - end.length);
-    if (at > earliest) return at + end.length;
+    const at = near.lastIndexOf(end);
+    if (at > 0) return earliest + at + end.length;
   }
   // Not between the halves of a surrogate pair.
   return /[\uD800-\uDBFF]/.test(text[latest - 1] ?? '') ? latest - 1 : latest;
@@ -32,19 +33,24 @@ export const SOURCES = 'knowledge/';
 
 const sourceKey = (ctx: CompanyContext, jobId: string): string => `${SOURCES}${ctx.actor.companyId}/${jobId}`;
 
-/** The key and offsets under which the batches of a job are stored, and their bytes. */
-export function sourceOf(
-  ctx: CompanyContext,
-  jobId: string,
-  batches: string[],
-): { source: JobSource; bytes: Uint8Array } {
-  const encoder = new TextEncoder();
-  const chunks = batches.map((batch) => encoder.encode(batch));
+const encoder = new TextEncoder();
+
+/** The key and offsets under which the batches of a job are stored. */
+export function sourceOf(ctx: CompanyContext, jobId: string, batches: string[]): JobSource {
   const offsets = [0];
-  for (const chunk of chunks) offsets.push((offsets.at(-1) as number) + chunk.length);
-  const bytes = new Uint8Array(offsets.at(-1) as number);
-  for (const [index, chunk] of chunks.entries()) bytes.set(chunk, offsets[index]);
-  return { source: { key: sourceKey(ctx, jobId), offsets }, bytes };
+  for (const batch of batches) offsets.push((offsets.at(-1) as number) + encoder.encode(batch).length);
+  return { key: sourceKey(ctx, jobId), offsets };
+}
+
+/** Stores the batches, one after the other: together they may have 30 MB. */
+export async function storeSource(ctx: CompanyContext, { key, offsets }: JobSource, batches: string[]): Promise<void> {
+  const { readable, writable } = new FixedLengthStream(offsets.at(-1) as number);
+  const write = async () => {
+    const writer = writable.getWriter();
+    for (const batch of batches) await writer.write(encoder.encode(batch));
+    await writer.close();
+  };
+  await Promise.all([ctx.files.put(key, readable), write()]);
 }
 
 /** The text of one batch; undefined when the source is gone. */

@@ -8,7 +8,8 @@ import { catalogueLines, chunkLines, conceptChunks, entityHints, requireAi } fro
 import { textOfDocument } from './documents.ts';
 import { badFile, jobRunning, prerequisiteMissing } from './failures.ts';
 import { requireBusinessDomains, requireOntologyPrerequisites } from './prerequisites.ts';
-import { BATCH_CHARACTERS, batchesOf, MAX_BATCHES, sourceOf } from './sources.ts';
+import { inReadingPlace } from './reading-places.ts';
+import { BATCH_CHARACTERS, batchesOf, MAX_BATCHES, sourceOf, storeSource } from './sources.ts';
 import * as store from './store.ts';
 import { endCancelled } from './work.ts';
 
@@ -27,17 +28,19 @@ export async function startConceptGeneration(
 ): Promise<store.JobRow> {
   requireAi(ctx);
   const domains = await requireBusinessDomains(ctx, businessDomains);
-  const documents = [text, file ? await textOfDocument(file.name, file.bytes) : ''];
-  const batches = batchesOf(documents.filter((document) => document.trim() !== '').join('\n\n'));
-  if (batches.length > MAX_BATCHES) throw badFile(`holds more than ${MAX_BATCHES * BATCH_CHARACTERS} characters`);
-  return startJob(ctx, {
-    type: 'concept_generation',
-    targetType: 'concept',
-    targetIds: [],
-    totalCount: batches.length > 0 ? batches.length : domains.length,
-    input: { businessDomains: domains, ...(file && { fileName: file.name }) },
-    batches,
-  });
+  const start = async (document: string) => {
+    const batches = batchesOf([text, document].filter((each) => each.trim() !== '').join('\n\n'));
+    if (batches.length > MAX_BATCHES) throw badFile(`holds more than ${MAX_BATCHES * BATCH_CHARACTERS} characters`);
+    return startJob(ctx, {
+      type: 'concept_generation',
+      targetType: 'concept',
+      targetIds: [],
+      totalCount: batches.length > 0 ? batches.length : domains.length,
+      input: { businessDomains: domains, ...(file && { fileName: file.name }) },
+      batches,
+    });
+  };
+  return file ? inReadingPlace(async () => start(await textOfDocument(file.name, file.bytes))) : start('');
 }
 
 /** Queues a generation of nodes and relations from the concepts of type `entity_hint` and a connection's catalogue. */
@@ -86,12 +89,12 @@ async function startJob(ctx: PrincipalContext, { batches, ...job }: NewJob): Pro
   const id = ctx.newId();
   const now = ctx.now();
   const { companyId } = ctx.actor;
-  const stored = batches.length > 0 ? sourceOf(ctx, id, batches) : undefined;
+  const source = batches.length > 0 ? sourceOf(ctx, id, batches) : undefined;
   const row: store.JobRow = {
     ...job,
     id,
     companyId,
-    input: { ...job.input, ...(stored && { source: stored.source }) },
+    input: { ...job.input, ...(source && { source }) },
     status: 'queued',
     processedCount: 0,
     suggestionCount: 0,
@@ -110,7 +113,7 @@ async function startJob(ctx: PrincipalContext, { batches, ...job }: NewJob): Pro
   if (active) throw jobRunning(active.id);
   await commit(ctx.db, { job: store.insertJob(ctx.db, row) }, { 'knowledge_jobs.type': () => jobRunning() });
   try {
-    if (stored) await ctx.files.put(stored.source.key, stored.bytes);
+    if (source) await storeSource(ctx, source, batches);
     await ctx.jobs.send({ type: 'knowledge.generate', companyId, jobId: id });
   } catch (error) {
     await endCancelled(ctx, id);
