@@ -24,6 +24,11 @@ export class UnreadObject {
     this.#isNested = isNested;
   }
 
+  /** How long it is in the body. */
+  get bytes(): number {
+    return this.#end - this.#start;
+  }
+
   /** Its members as `parseExactJson` gives them, but of an array or an object only that it is one: it is empty. */
   read(): Record<string, unknown> {
     const text = this.#isNested ? this.#flatText() : this.#text(this.#start, this.#end);

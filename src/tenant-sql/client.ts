@@ -195,6 +195,7 @@ class NeonTenantSql implements TenantSql {
     if (client !== undefined) await end(client);
     this.#options.onClosed?.();
   }
+
   async #run(text: string, values: unknown[] = []): Promise<StatementResult> {
     const beginning = this.#beginning;
     if (values.length > 0 && beginning !== undefined) {

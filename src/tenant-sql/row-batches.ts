@@ -1,8 +1,8 @@
 import type { Column, ColumnType } from './columns.ts';
 import { qualified } from './identifiers.ts';
 import { type Bind, bindings, conditionsOf, ofSource, type RowSelection, where } from './row-filters.ts';
-import { orderBy, type RowOrder, rowBytes, sourceOf } from './row-pages.ts';
-import { type Statement, selectedColumns } from './rows.ts';
+import { orderBy, type RowOrder, sourceOf } from './row-pages.ts';
+import { rowBytes, type Statement, selectedColumns } from './rows.ts';
 
 /** The most rows of a batch. */
 export const BATCH_ROWS = 20_000;

@@ -1,7 +1,7 @@
 import type { Column, ColumnType } from './columns.ts';
 import { qualified } from './identifiers.ts';
 import { type Bind, bindings, conditionsOf, ofSource, type RowSelection, typeName, where } from './row-filters.ts';
-import { type Statement, selectedColumns } from './rows.ts';
+import { rowBytes, type Statement, selectedColumns } from './rows.ts';
 
 /** The order of rows: by a column, or by insertion if there is none. */
 export interface RowOrder {
@@ -163,13 +163,4 @@ export function orderBy(order: RowOrder | null, reversed: boolean): string {
   if (!order || order.column === 'id') return `${id} ${direction(order?.descending ?? false)}`;
   const nulls = reversed ? 'FIRST' : 'LAST';
   return `${ofSource(order.column)} ${direction(order.descending)} NULLS ${nulls}, ${id} ${direction(false)}`;
-}
-
-/** The length of a row of `selectedColumns` as text, read from the header of long texts without fetching them. */
-export function rowBytes(columns: Column[]): string {
-  const sizes = columns.flatMap(({ type }, index) => {
-    if (type === 'text') return [`coalesce(octet_length(c${index}), 0)`];
-    return type === 'decimal' ? [`coalesce(octet_length(c${index}::text), 0)`] : [];
-  });
-  return [`${36 + 32 * columns.length}::bigint`, ...sizes].join(' + ');
 }

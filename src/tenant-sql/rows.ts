@@ -50,44 +50,56 @@ function* jsonLists(values: Iterable<unknown>, length: number): Generator<string
   if (list !== '') yield `${list}]`;
 }
 
-/** Changes one row and returns it with the columns of `selectedColumns`. */
+/** What is found of a row: nothing, its size alone where that is more than was asked for, or all of it. */
+export type FoundRow = { id: string | null; bytes: string | null } & Record<string, string | boolean | null>;
+
+/** The row that a statement gives, as a `FoundRow`. */
+const upTo = (maxBytes: number, columns: Column[], statement: string): string => `
+  WITH found AS (${statement}), size AS (SELECT sum(${rowBytes(columns)}) AS bytes FROM found)
+  SELECT size.bytes, found.* FROM size LEFT JOIN found ON size.bytes <= ${maxBytes}`;
+
+/** Changes one row and selects it with the columns of `selectedColumns`. */
 export function updateRow(
   table: string,
   columns: Column[],
   rowId: string,
   changes: { column: Column; text: string | null }[],
+  maxBytes: number,
 ): Statement {
   const sets = changes.map(
     ({ column }, index) => `${quoted(column.name)} = $${index + 2}::${POSTGRES_TYPES[column.type]}`,
   );
-  return {
-    text: `UPDATE ${qualified('public', table)} AS source SET ${sets.join(', ')} WHERE source."id" = $1::uuid RETURNING ${selectedColumns(columns)}`,
-    values: [rowId, ...changes.map(({ text }) => text)],
-  };
+  const update = `UPDATE ${qualified('public', table)} AS source SET ${sets.join(', ')} WHERE source."id" = $1::uuid RETURNING ${selectedColumns(columns)}`;
+  return { text: upTo(maxBytes, columns, update), values: [rowId, ...changes.map(({ text }) => text)] };
 }
 
 export function deleteRow(table: string, rowId: string): Statement {
   return { text: `DELETE FROM ${qualified('public', table)} WHERE "id" = $1::uuid`, values: [rowId] };
 }
 
+const rowOfId = (table: string, columns: Column[]): string =>
+  `SELECT ${selectedColumns(columns)} FROM ${qualified('public', table)} AS source WHERE source."id" = $1::uuid`;
+
 /** Selects one row with the columns of `selectedColumns`. */
-export function selectRow(table: string, columns: Column[], rowId: string): Statement {
-  return {
-    text: `SELECT ${selectedColumns(columns)} FROM ${qualified('public', table)} AS source WHERE source."id" = $1::uuid`,
-    values: [rowId],
-  };
-}
+export const selectRow = (table: string, columns: Column[], rowId: string, maxBytes: number): Statement => ({
+  text: upTo(maxBytes, columns, rowOfId(table, columns)),
+  values: [rowId],
+});
 
 /**
  * The same, and nobody else changes the row until the transaction ends. The table is locked as the write will, and before:
  * whoever locks it against writes and changes the row would wait for this, and this for them.
  */
-export function lockRow(table: string, columns: Column[], rowId: string): [lock: Statement, select: Statement] {
-  const { text, values } = selectRow(table, columns, rowId);
+export function lockRow(
+  table: string,
+  columns: Column[],
+  rowId: string,
+  maxBytes: number,
+): [lock: Statement, select: Statement] {
   const lock = `LOCK TABLE ${qualified('public', table)} IN ROW EXCLUSIVE MODE`;
   return [
     { text: lock, values: [] },
-    { text: `${text} FOR UPDATE`, values },
+    { text: upTo(maxBytes, columns, `${rowOfId(table, columns)} FOR UPDATE`), values: [rowId] },
   ];
 }
 
@@ -97,4 +109,13 @@ export function lockRow(table: string, columns: Column[], rowId: string): [lock:
  */
 export function selectedColumns(columns: Column[]): string {
   return ['source."id"', ...columns.map(({ name }, index) => `${ofSource(name)} AS c${index}`)].join(', ');
+}
+
+/** The length of a row of `selectedColumns` as text, read from the header of long texts without fetching them. */
+export function rowBytes(columns: Column[]): string {
+  const sizes = columns.flatMap(({ type }, index) => {
+    if (type === 'text') return [`coalesce(octet_length(c${index}), 0)`];
+    return type === 'decimal' ? [`coalesce(octet_length(c${index}::text), 0)`] : [];
+  });
+  return [`${36 + 32 * columns.length}::bigint`, ...sizes].join(' + ');
 }

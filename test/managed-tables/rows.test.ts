@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Answer } from '../support/api.ts';
+import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aTable, column, tableRoutes, valuesOf } from './support.ts';
+import { aTable, behindTheApi, column, tableRoutes, valuesOf } from './support.ts';
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 let company: Company;
@@ -203,6 +205,23 @@ describe('the insertion of rows', () => {
     expect((await table.get()).body.row_count).toBe(1);
   });
 
+  it('writes rows with large values one insert at a time in an isolate', async () => {
+    const [table, other] = [await freshTable(column('t')), await freshTable(column('t'))];
+    const large = [{ t: 'x'.repeat(1024 * 1024) }];
+    let second: Promise<Answer> | undefined;
+    const count = async () => (await other.get()).body.row_count;
+    const { outcome } = await rivalBeforeStatement(company.id, /INSERT INTO "public"/, async () => {
+      second = other.insert(large);
+      await other.insert([{ t: 'small' }]);
+      await scheduler.wait(100);
+      return count();
+    });
+    const first = await table.insert(large);
+    const meanwhile = await outcome;
+    expect([first.status, meanwhile]).toEqual([201, 1]);
+    expect([(await second)?.status, await count()]).toEqual([201, 2]);
+  });
+
   it('refuses malformed JSON, another content type and a body that is no object', async () => {
     const id = await aTable(company.as, 'malformed', [column('a')]);
     const send = (body: string, type = 'application/json') =>
@@ -317,5 +336,25 @@ describe('the list of rows', () => {
     expect((await table.rows('?per_page=2')).body.records.map(({ t }: { t: string }) => t.length)).toStrictEqual([
       2_000_000, 4_000_000,
     ]);
+  });
+
+  it('is refused, like its change and what depends on its version, when the row alone is too large', async () => {
+    const table = await freshTable(column('n', 'integer'), column('t'), column('u'));
+    await table.insert([{ n: 1, t: 'x', u: 'x' }]);
+    const [{ id }] = (await table.rows()).body.records;
+    const grow = `UPDATE public.t${made} SET t = repeat('x', 9000000), u = repeat('x', 9000000)`;
+    await behindTheApi(company.id, (database) => database.execute(grow));
+    const refusals = [
+      await table.row(id),
+      await table.updateRow(id, { n: 2 }),
+      await company.as.delete(table.rowPath(id), { headers: { 'if-match': '"x"' } }),
+    ];
+    for (const { status, body } of refusals) {
+      expect([status, body]).toMatchObject([413, { details: { limit_bytes: 16 * 1024 * 1024 } }]);
+    }
+    const listed = await table.rows(`?filter[id][eq]=${id}&fields=n`);
+    expect(listed.body.records).toStrictEqual([{ id, n: 1 }]);
+    expect((await table.updateRow(id, { u: null })).body.t).toHaveLength(9_000_000);
+    expect((await table.row(id)).body.n).toBe(1);
   });
 });

@@ -36,6 +36,7 @@ export function tableRoutes(as: Caller, id: string) {
     rows: (query = ''): Promise<Answer> => as.get(`${PREFIX}/${id}/data${query}`),
     exportPath: (query = '') => `${PREFIX}/${id}/export${query}`,
     export: (query = '') => as.get(`${PREFIX}/${id}/export${query}`),
+    rowPath: (rowId: string) => `${PREFIX}/${id}/data/${rowId}`,
     row: (rowId: string) => as.get(`${PREFIX}/${id}/data/${rowId}`),
     indexes: () => as.get(`${PREFIX}/${id}/indexes`),
     index: (columns: unknown, unique?: boolean) => as.post(`${PREFIX}/${id}/indexes`, { json: { columns, unique } }),

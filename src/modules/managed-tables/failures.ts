@@ -71,6 +71,31 @@ export const rowTooBig = defineFailure('managed_table.row_too_big', {
   says: { 'managed-tables': { message: 'A linha é grande demais para ser armazenada.' } },
 });
 
+/** The values of a row are larger than an answer may be. */
+export const rowTooLarge = defineFailure('managed_table.row_too_large', {
+  kind: 'too_large',
+  describes: 'The values of this row are too large for one answer. List it by its `id`, with some of its `fields`.',
+  detail: (bytes: number, limit: number) => ({
+    bytes,
+    limit_bytes: limit,
+  }),
+  says: {
+    'managed-tables': {
+      message:
+        'Os valores desta linha são grandes demais para uma única resposta. Liste-a pelo id, com parte das colunas.',
+    },
+  },
+});
+
+/** Rows with large values are written one insert at a time. */
+export const tooManyLargeRows = defineFailure('managed_table.too_many_large_rows', {
+  kind: 'unavailable',
+  detail: { message: 'Too many large rows are being written at the moment.', retryAfter: 5 },
+  says: {
+    'managed-tables': { message: 'Há muitas linhas grandes sendo gravadas no momento. Tente novamente em instantes.' },
+  },
+});
+
 /** The values of the page are larger than an answer may be. */
 export const pageTooLarge = defineFailure('managed_table.page_too_large', {
   kind: 'too_large',

@@ -13,7 +13,7 @@ import * as store from './store.ts';
 import type { ManagedTable } from './table.ts';
 
 /** The values of one page as text: a page of long texts must not exhaust the Worker's memory. */
-const MAX_PAGE_BYTES = 16 * 1024 * 1024;
+export const MAX_PAGE_BYTES = 16 * 1024 * 1024;
 
 /** Which page of a table's rows is asked for, and in what order (see `parseSort`). */
 export interface PageRequest {

@@ -6,10 +6,11 @@ import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
 import * as sql from '../../tenant-sql/rows.ts';
 import { StaleTable, withCurrentTable } from './current-table.ts';
 import { openCursor, sealCursor } from './cursor.ts';
-import { duplicateValue, rowNotFound, rowTooBig, tableNotFound, tooLongForIndex } from './failures.ts';
+import { duplicateValue, rowNotFound, rowTooBig, rowTooLarge, tableNotFound, tooLongForIndex } from './failures.ts';
 import { isRowId } from './filter-values.ts';
 import { readIndexes } from './index-store.ts';
-import { type PageRequest, type RawRow, readPage } from './page.ts';
+import { besideNoLargeRows } from './large-rows.ts';
+import { MAX_PAGE_BYTES, type PageRequest, readPage } from './page.ts';
 import { type EncodedRows, encodeChanges, encodeRows } from './row-input.ts';
 import { type Row, rowOf } from './row-view.ts';
 import { databaseOfTables, inChange, inTransaction, keyOf, lockTable, setRowCount, tablesToRead } from './service.ts';
@@ -62,12 +63,11 @@ export async function getRow(ctx: CompanyContext, tableId: string, rowId: string
       async (tx) => {
         const table = await readTable(tx);
         if (!isRowId(rowId)) throw rowNotFound();
-        const select = sql.selectRow(table.displayName, table.columns, rowId);
-        const [[row], [now]] = await tx.finish<[RawRow, store.CatalogueRow]>([select, store.selectTable(key)]);
+        const select = sql.selectRow(table.displayName, table.columns, rowId, MAX_PAGE_BYTES);
+        const [[found], [now]] = await tx.finish<[sql.FoundRow, store.CatalogueRow]>([select, store.selectTable(key)]);
         // Values of a column that was converted in between would be read by its former type.
         if (now?.schema_version !== table.schemaVersion) throw new StaleTable();
-        if (!row) throw rowNotFound();
-        return rowOf(table.columns, row);
+        return rowFrom(table, found);
       },
       { readOnly: true },
     ),
@@ -86,7 +86,7 @@ export async function insertRows(
 ): Promise<number> {
   const key = keyOf(ctx, tableId);
   const database = await databaseOfTables(ctx);
-  return withCurrentTable(database, key, async (readTable) => {
+  const write = async (readTable: (tx: TenantTx) => Promise<ManagedTable>) => {
     const table = await readTable(database);
     const encoded = encodeRows(table.columns, rows);
     const insert = async (tx: TenantTx) => {
@@ -99,7 +99,8 @@ export async function insertRows(
       return count;
     };
     return explainRefusal(database, key, encoded, () => inChange(ctx, database, insert));
-  });
+  };
+  return besideNoLargeRows(rows, () => withCurrentTable(database, key, write));
 }
 
 /** Changes the given fields of a row. @returns the whole row */
@@ -120,10 +121,9 @@ export async function updateRow(
       written.texts = () => [Object.fromEntries(encoded.map(({ text }, index) => [index, text ?? '']))];
       if (!isRowId(rowId)) throw rowNotFound();
       await requireRowVersion(tx, ctx, table, rowId);
-      const { text, values } = sql.updateRow(table.displayName, table.columns, rowId, encoded);
-      const [row] = await tx.query<RawRow>(text, values);
-      if (!row) throw rowNotFound();
-      return rowOf(table.columns, row);
+      const { text, values } = sql.updateRow(table.displayName, table.columns, rowId, encoded, MAX_PAGE_BYTES);
+      const [found] = await tx.query<sql.FoundRow>(text, values);
+      return rowFrom(table, found);
     }),
   );
 }
@@ -142,9 +142,17 @@ export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: str
 /** Locks the row of a write that is made for a version of it, and refuses the write where that is another one. */
 async function requireRowVersion(tx: TenantTx, ctx: CompanyContext, table: ManagedTable, rowId: string): Promise<void> {
   if (!ctx.requireVersion) return;
-  const [, [row]] = await tx.queryAll<[unknown, RawRow]>(sql.lockRow(table.displayName, table.columns, rowId));
-  if (!row) throw rowNotFound();
-  await ctx.requireVersion(rowOf(table.columns, row));
+  const lock = sql.lockRow(table.displayName, table.columns, rowId, MAX_PAGE_BYTES);
+  const [, [found]] = await tx.queryAll<[unknown, sql.FoundRow]>(lock);
+  await ctx.requireVersion(rowFrom(table, found));
+}
+
+/** The row as it was found, if it is one that can be answered. */
+function rowFrom({ columns }: ManagedTable, found: sql.FoundRow | undefined): Row {
+  if (!found || found.bytes === null) throw rowNotFound();
+  const { id, bytes, ...values } = found;
+  if (id === null) throw rowTooLarge(Number(bytes), MAX_PAGE_BYTES);
+  return rowOf(columns, { id, ...values });
 }
 
 /** What a statement writes: see `EncodedRows`. */

@@ -34,6 +34,11 @@ export const MANAGED_TABLES = [
     { text: '(leave as Leave | null)?.();', without: '' },
   ]),
   ...guardsOf(
+    'src/modules/managed-tables/large-rows.ts',
+    ['test/managed-tables/rows.test.ts'],
+    [{ text: 'await places.take()', without: '() => undefined', title: 'one insert at a time' }],
+  ),
+  ...guardsOf(
     'src/tenant-sql/rows.ts',
     ['test/versions/tables.test.ts'],
     [
