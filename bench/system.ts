@@ -83,15 +83,12 @@ export async function startSystem(entry?: string, given: Record<string, string> 
 
   const send = async (method: string, path: string, headers: Record<string, string>, body?: BodyInit | object) => {
     const isJson = body !== undefined && Object.getPrototypeOf(body) === Object.prototype;
-    const once = () =>
-      fetch(`${baseUrl}${path}`, {
-        method,
-        headers: { ...headers, ...(isJson && { 'content-type': 'application/json' }) },
-        body: isJson ? JSON.stringify(body) : (body as BodyInit | undefined),
-      });
-    // On a busy machine this process notices too late that workerd has closed a connection that was idle.
-    const sent = method === 'GET' ? once().catch(once) : once();
-    const response = await sent.catch((error: Error) => {
+    const response = await fetch(`${baseUrl}${path}`, {
+      method,
+      // workerd closes connections that are idle, and a busy process notices too late.
+      headers: { ...headers, connection: 'close', ...(isJson && { 'content-type': 'application/json' }) },
+      body: isJson ? JSON.stringify(body) : (body as BodyInit | undefined),
+    }).catch((error: Error) => {
       throw new Error(`${method} ${path} got no answer: ${error.cause ?? error}`);
     });
     const text = await response.text();

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
 import type { System } from '../../bench/system.ts';
+import { DOCUMENTS } from './knowledge.ts';
 import { UPLOADS } from './uploads.ts';
 
 /** Work at its largest documented input. Each is done twice at the same time; `which` tells the two apart. */
@@ -23,7 +25,7 @@ async function takeFile({ baseUrl, logIn }: System, id: string | undefined, form
 
 /** Executes SQL as a visualization, as a dashboard of `widgets` of it, and into files. */
 function execution(name: string, sql: string, widgets: number): Case[] {
-  const ids: { chart?: string; dashboard?: string } = {};
+  const ids: { chart?: string; dashboard?: string; embed?: string; share?: string } = {};
   const check = (results: { row_count: number; error?: object }[]) => {
     const rows = results.reduce((sum, result) => sum + (result.row_count ?? 0), 0);
     if (rows < 9_000) throw new Error(`${rows} rows: ${JSON.stringify(results).slice(0, 300)}`);
@@ -34,6 +36,9 @@ function execution(name: string, sql: string, widgets: number): Case[] {
     const dashboard = await system.call('POST', '/v1/dashboards', { name, layout, cache_seconds: 0 });
     ids.chart = _id;
     ids.dashboard = dashboard._id;
+    ids.embed = (await system.call('POST', `/api/v1/embed/dashboards/${ids.dashboard}`, {})).token;
+    const path = `/api/v1/dashboards/${ids.dashboard}/shares`;
+    ids.share = (await system.call('POST', path, { share_type: 'link' })).token;
   };
   return [
     {
@@ -44,6 +49,18 @@ function execution(name: string, sql: string, widgets: number): Case[] {
     {
       name: `dashboard of ${widgets}: ${name}`,
       run: async (system) => check((await system.call('POST', `/v1/dashboards/${ids.dashboard}/execute`, {})).results),
+    },
+    {
+      name: `embedded and shared dashboard of ${widgets}: ${name}`,
+      run: async ({ baseUrl }, which) => {
+        const path = which === 0 ? `/api/embed/d/${ids.embed}` : `/api/v1/public/shares/${ids.share}`;
+        const answer = await fetch(`${baseUrl}${path}/execute`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: '{}',
+        });
+        check(((await answer.json()) as { results: { row_count: number }[] }).results);
+      },
     },
     ...(['csv', 'xlsx'] as const).map((format) => ({
       name: `visualization as ${format}: ${name}`,
@@ -137,6 +154,34 @@ async function take({ baseUrl, logIn }: System, path: string, perSecond = Number
   return bytes;
 }
 
+/** Fills a table of its own in its Postgres, of rows as this SELECT gives them. @returns its path */
+async function filled(system: System, name: string, select: string): Promise<string> {
+  const columns = ['n', 'texto'].map((column) => ({
+    name: column,
+    display_name: column,
+    type: column === 'n' ? 'integer' : 'text',
+    nullable: true,
+  }));
+  const { _id } = await system.call('POST', '/v1/managed-tables', { display_name: name, columns });
+  const client = new Client({ connectionString: system.postgresUrl });
+  await client.connect();
+  await client.query(`INSERT INTO public.${name} (n, texto) ${select}`);
+  await client.end();
+  return `/v1/managed-tables/${_id}`;
+}
+
+/** Reads from a table that is filled before. */
+function reading(name: string, select: string, query: string): Case {
+  let path: string;
+  return {
+    name,
+    prepare: async (system) => {
+      path = await filled(system, `t${crypto.randomUUID().replaceAll('-', '_')}`, select);
+    },
+    run: (system) => take(system, `${path}${query}`),
+  };
+}
+
 /** Any of the exports has more bytes. */
 const LEAST_EXPORT = 10_000_000;
 
@@ -144,6 +189,7 @@ const LEAST_EXPORT = 10_000_000;
 export const CASES: Case[] = [
   { name: 'signing in', run: (system) => system.logIn() },
   ...UPLOADS,
+  ...DOCUMENTS,
   ...execution(
     '10,000 rows, 10 MiB of text',
     `SELECT n, repeat('a', 990) AS texto FROM generate_series(1, 10000) AS n`,
@@ -159,12 +205,19 @@ export const CASES: Case[] = [
     rowsOf(10_000, (n) => Object.fromEntries(SMALL_COLUMNS.map((name, at) => [name, (n + at) % 1000]))),
   ),
   insertingOnce('10,000 rows, 10 MiB', () => rowsOf(10_000, (n) => ({ n, texto: 'a'.repeat(1000) }))),
+  inserting('a row of one text, 10 MiB', () => [{ texto: 'a'.repeat(10_485_000) }]),
   refused('a row of 3,000,000 objects', () => [{ texto: rowsOf(3_000_000, () => ({})) }]),
   refused('a row of 800,000 columns', () => [Object.fromEntries(rowsOf(800_000, (n) => [`x${n}`, 1]))]),
   {
     name: 'a page of 1,000 rows',
     run: (system) => system.call('GET', `${rowsPath(0)}?per_page=1000&page=2`),
   },
+  reading('a page of 16 MiB', `SELECT n, repeat('a', 16500) FROM generate_series(1, 1000) AS n`, '/data?per_page=1000'),
+  reading(
+    'exporting 1,048,575 rows as xlsx',
+    `SELECT n, 'Cliente ' || n FROM generate_series(1, 1048575) AS n`,
+    '/export?format=xlsx',
+  ),
   ...(['csv', 'ndjson', 'parquet'] as const).map((format) => ({
     name: `exporting 20 MiB as ${format}, taken at 1 MB a second`,
     run: (system: System) => take(system, `/v1/managed-tables/${tables[0]}/export?format=${format}`, 1_000_000),

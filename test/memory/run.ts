@@ -11,6 +11,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startSystem } from '../../bench/system.ts';
 import { CASES } from './cases.ts';
+import { NO_MODEL } from './knowledge.ts';
 import { flagsFor, type Peak, type Peaks, watch } from './watch.ts';
 
 /** Megabytes of heap and buffers together. */
@@ -30,7 +31,7 @@ const check = (holds: boolean, what: string) => {
 };
 
 process.env.MINIFLARE_WORKERD_V8_FLAGS = flagsFor(CAP);
-const system = await startSystem('test/memory/worker.ts');
+const system = await startSystem('test/memory/worker.ts', NO_MODEL);
 try {
   const { during } = await watch(system);
   const probe = (kind: string, megabytes: number) =>
