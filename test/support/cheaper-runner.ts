@@ -30,11 +30,9 @@ export function rememberMainModule(): void {
 
 const PLAIN = Symbol.for('timers of the tests');
 
-/** Vitest's plugin looks at the stack of whoever sets a timer, though it treats none with a delay differently. */
+/** Vitest's plugin looks at the stack of whoever sets a timer, for Vitest's own, which took theirs before any test. */
 export function setTimersPlainly(): void {
-  const { setTimeout: watched } = globalThis;
-  if (PLAIN in watched) return;
-  const plain = (work: () => void, delay?: number, ...rest: []) =>
-    delay ? plainTimeout(work, delay, ...rest) : watched(work, delay, ...rest);
+  if (PLAIN in globalThis.setTimeout) return;
+  const plain = (work: () => void, delay?: number, ...rest: []) => plainTimeout(work, delay, ...rest);
   globalThis.setTimeout = Object.assign(plain, { [PLAIN]: true }) as unknown as typeof setTimeout;
 }
