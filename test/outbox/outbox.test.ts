@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { aQuestion, aSum } from '../knowledge/questions/support.ts';
-import { PREFIX } from '../knowledge/support.ts';
+import { aName, PREFIX } from '../knowledge/support.ts';
 import { column, tableRoutes } from '../managed-tables/support.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { failingAt } from '../support/outage.ts';
@@ -90,6 +90,29 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
       resetClock();
     }
     expect([await waiting(), queue.mine().length]).toEqual([0, 1]);
+  });
+
+  it('is sent by the scheduled run, after an item that could not be checked', async () => {
+    const { table } = await aSum(as);
+    await expect.poll(waiting).toBe(0);
+    const queue = aQueue();
+    const unreachable = { ...queue.env, NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
+    const { records } = (await as.get(`${PREFIX}/concepts`)).body;
+    const fields = { kind: 'metric', name: aName('Unchecked'), description: 'x', source_concept_ids: [records[0]._id] };
+    const json = { ...fields, formula: 'sum(a)', mapped_tables: [table.name] };
+    const { status, body } = await as.post(`${PREFIX}/semantic`, { json, env: unreachable });
+    expect([status, body.validation_errors[0]?.code, await waiting()]).toEqual([201, 'not_checked', 1]);
+    queue.comesBack();
+    try {
+      later(61_000);
+      await runScheduled(queue.env);
+    } finally {
+      resetClock();
+    }
+    expect([await waiting(), queue.mine()]).toEqual([
+      0,
+      [expect.objectContaining({ type: 'knowledge.recheck', companyId: company.id, tables: [table.name] })],
+    ]);
   });
 
   it('is stored once, where another comes first and the change is made again', async () => {
