@@ -1,0 +1,182 @@
+/**
+ * Opens pages as a phone does that has never seen them: a processor four times as slow, 1.6 Mbit/s down, 150 ms for each request.
+ *
+ *   npm run bench -- pages
+ *
+ * The first chart may take two seconds from the page's first byte, and 90 KB of script, gzipped. The system stands behind what
+ * compresses its answers as Cloudflare does. The best of several tries counts: other load on the machine only adds to it.
+ */
+import { once } from 'node:events';
+import { request as ask, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { findChromium } from '../test/pages/chromium.ts';
+import { type System, startSystem } from '../test/pages/system.ts';
+import { send } from '../test/support/send.ts';
+import { atMost, verdict } from './verdict.ts';
+
+const MAX_SECONDS = 2;
+const MAX_KB = 90;
+const TRIES = 5;
+const PROCESSOR = 4;
+const NETWORK = { offline: false, latency: 150, downloadThroughput: 1_600_000 / 8, uploadThroughput: 750_000 / 8 };
+const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 3, isMobile: true, hasTouch: true };
+
+/** Notes when the first chart has been drawn, in milliseconds from the page's first byte. */
+const WATCH = `addEventListener('DOMContentLoaded', () => {
+  const watcher = new MutationObserver(() => {
+    if (!document.querySelector('canvas[aria-label]')) return;
+    watcher.disconnect();
+    requestAnimationFrame(() => setTimeout(() => {
+      const [{ responseStart }] = performance.getEntriesByType('navigation');
+      globalThis.firstChart = performance.now() - responseStart;
+    }));
+  });
+  watcher.observe(document.documentElement, { subtree: true, childList: true, attributes: true });
+});`;
+
+const found = await findChromium();
+if (!found) throw new Error('There is no Chromium: set CHROMIUM_PATH to one.');
+const system = await startSystem();
+const edge = await startEdge(new URL(system.demo.base_url));
+const browser = await chromium.launch({
+  executablePath: found.path,
+  args: ['--no-sandbox'],
+  env: { ...process.env, ...(found.libraries !== null && { LD_LIBRARY_PATH: found.libraries }) } as Record<
+    string,
+    string
+  >,
+});
+try {
+  const base = `http://127.0.0.1:${(edge.address() as AddressInfo).port}`;
+  for (const [what, open] of Object.entries(await doorsOf(system, base))) await measure(browser, what, open);
+} finally {
+  await browser.close();
+  edge.close();
+  await system.stop();
+}
+
+/** Brings a page to the door of a dashboard, and tells its address. */
+type Open = (page: Page) => Promise<string>;
+
+async function doorsOf({ demo }: System, base: string): Promise<Record<string, Open>> {
+  const at = (url: string) => async () => base + new URL(url).pathname;
+  return {
+    'an embed': at(demo.embed_url),
+    'a public link': at(demo.public_share_url),
+    'the portal': await portal(demo, base),
+  };
+}
+
+/** Signs a member of a context in, and opens the dashboard from there. */
+async function portal(demo: System['demo'], base: string): Promise<Open> {
+  const email = 'phone@bench.test';
+  const { token } = await send<{ token: string }>(demo.base_url, 'POST', '/v1/auth/login', {
+    json: { company_slug: demo.company.slug, ...demo.owner },
+  });
+  const api = <T>(path: string, json: object) => send<T>(demo.base_url, 'POST', path, { token, json });
+  const target_id = await sharedDashboard(demo);
+  const grants = [{ target_type: 'dashboard', target_id, filter_policies: [] }];
+  const context = await api<{ id: string }>('/api/v1/share-contexts', { name: 'Bench', grants });
+  await api(`/api/v1/share-contexts/${context.id}/members`, { member_type: 'external_email', email });
+  return async (page) => {
+    await page.goto(`${base}/portal/${demo.company.slug}`);
+    await page.getByLabel('E-mail').fill(email);
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Code').fill(await codeOf(demo, email));
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: /strike/i }).click();
+    await page.locator('canvas[aria-label]').first().waitFor();
+    return page.url();
+  };
+}
+
+/** The id of the dashboard that the demo shares. */
+async function sharedDashboard({ base_url, public_share_url }: System['demo']): Promise<string> {
+  const token = new URL(public_share_url).pathname.split('/').at(-1);
+  const path = `/api/v1/public/shares/${token}/resolve`;
+  return (await send<{ dashboard: { id: string } }>(base_url, 'GET', path)).dashboard.id;
+}
+
+async function codeOf({ mailbox_url }: System['demo'], email: string): Promise<string> {
+  for (;;) {
+    const mails = (await (await fetch(`${mailbox_url}?${new URLSearchParams({ to: email })}`)).json()) as {
+      text: string;
+    }[];
+    const [code] = /^\d{4}-\d{4}$/m.exec(mails[0]?.text ?? '') ?? [];
+    if (code) return code.replace('-', '');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function measure(by: Browser, what: string, open: Open): Promise<void> {
+  const context = await by.newContext({ ...PHONE, locale: 'en-US' });
+  const page = await context.newPage();
+  const address = await open(page);
+  await page.goto('about:blank');
+  const devtools = await context.newCDPSession(page);
+  await devtools.send('Network.enable');
+  await devtools.send('Network.emulateNetworkConditions', NETWORK);
+  await devtools.send('Emulation.setCPUThrottlingRate', { rate: PROCESSOR });
+  await page.addInitScript(WATCH);
+  let script = 0;
+  page.on('response', (response) => {
+    if (response.request().resourceType() === 'script') script += Number(response.headers()['content-length']);
+  });
+  const times: number[] = [];
+  const sizes: number[] = [];
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    await devtools.send('Network.clearBrowserCache');
+    script = 0;
+    await page.goto(address, { waitUntil: 'commit' });
+    times.push(await firstChart(page));
+    sizes.push(script);
+    await page.goto('about:blank');
+  }
+  await context.close();
+  console.log(`${what}: ${times.map((time) => (time / 1000).toFixed(2)).join(', ')} s`);
+  verdict(
+    `the first chart of ${what} on a cold phone, from the first byte`,
+    Math.min(...times) / 1000,
+    atMost(MAX_SECONDS),
+    's',
+  );
+  verdict(`script of ${what} until then`, Math.max(...sizes) / 1000, atMost(MAX_KB), 'KB gzipped');
+}
+
+/** When the first chart was drawn (ms), once it is. */
+async function firstChart(page: Page): Promise<number> {
+  const deadline = Date.now() + 30_000;
+  while (Date.now() < deadline) {
+    const drawn = await page.evaluate('globalThis.firstChart');
+    if (typeof drawn === 'number') return drawn;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  throw new Error(`${page.url()} shows no chart: ${await page.locator('body').innerText()}`);
+}
+
+/** Passes requests on, and compresses text. */
+async function startEdge(origin: URL): Promise<Server> {
+  const pass = (request: IncomingMessage, response: ServerResponse) => {
+    const { method, url: path } = request;
+    const { 'accept-encoding': _encodings, ...headers } = request.headers;
+    const passed = ask({ host: origin.hostname, port: origin.port, method, path, headers }, async (answer) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of answer) chunks.push(chunk);
+      const isText = /text|json|javascript|svg/.test(answer.headers['content-type'] ?? '');
+      const body = isText ? gzipSync(Buffer.concat(chunks)) : Buffer.concat(chunks);
+      const { 'transfer-encoding': _chunked, ...others } = answer.headers;
+      response.writeHead(answer.statusCode ?? 502, {
+        ...others,
+        'content-length': body.length,
+        ...(isText && { 'content-encoding': 'gzip' }),
+      });
+      response.end(body);
+    });
+    request.pipe(passed);
+  };
+  const edge = createServer(pass).listen(0, '127.0.0.1');
+  await once(edge, 'listening');
+  return edge;
+}
