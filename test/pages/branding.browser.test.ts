@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
 import { axeFindings, installed, settled, useBrowser } from './browser.ts';
 import { CHARTS, FILTERS } from './everything.ts';
-import { aContext, aDashboard, aLink, anEmbed, api, demo, mailedCode, upload } from './world.ts';
+import { aHostSite } from './host.ts';
+import { aContext, aDashboard, aLink, anEmbed, api, demo, mailedCode, upload, url } from './world.ts';
 
 const BRAND = {
   name: 'Aves & Cia',
@@ -75,12 +76,24 @@ describe.skipIf(!installed)('a brand', () => {
   });
 
   it('is worn within another page, which has a logo of its own', async () => {
-    const { page, problems } = await open(await anEmbed(dashboard));
-    await settled(page);
-    expect(await styleOf(page, 'body', 'backgroundColor')).toBe('rgb(255, 248, 240)');
-    expect(await page.getByRole('img', { name: BRAND.name }).count()).toBe(0);
+    const host = await aHostSite();
+    const embed = await anEmbed(dashboard);
+    const { page, problems } = await open(host.page(`<data-console-embed src="${url}${embed}"></data-console-embed>`), {
+      origins: [host.origin],
+    });
+    const frame = page.locator('iframe').contentFrame();
+    await frame.getByRole('heading', { level: 1 }).waitFor();
+    expect(await frame.locator('body').evaluate('getComputedStyle(document.body).backgroundColor')).toBe(
+      'rgb(255, 248, 240)',
+    );
+    expect(await frame.getByRole('img', { name: BRAND.name }).count()).toBe(0);
     expect(problems).toEqual([]);
     await page.context().close();
+    host.close();
+    // By itself it is a page.
+    const alone = await open(embed);
+    await alone.page.getByRole('img', { name: BRAND.name }).waitFor();
+    await alone.page.context().close();
   });
 
   it('is worn by the portal, before and after signing in', async () => {

@@ -37,16 +37,20 @@ describe('a plot', () => {
     expect(plot?.labels).toEqual(['Jan 5, 2024', 'Jan 5, 2024', 'Jan 6, 2024', 'Jan 6, 2024', '(empty)']);
     expect(plot?.series.map(({ label }) => label)).toEqual(['amount', 'pieces']);
     expect(plot?.series[1]?.values).toEqual([3, null, 1, 1, 1]);
+    // A point is its row.
+    expect(plot?.series[1]?.pointAt(3)).toEqual({ day: '2024-01-06', region: 'South', amount: 0.5, pieces: 1 });
   });
 
   it('has a place for every x and a line for every series, and adds up values of one place', () => {
     const plot = plotOf(SALES, chart({ x: 'day', y: ['amount'], series: 'region' }));
     expect(plot?.labels).toEqual(['Jan 5, 2024', 'Jan 6, 2024', '(empty)']);
-    expect(plot?.series).toEqual([
+    expect(plot?.series.map(({ label, values }) => ({ label, values }))).toEqual([
       { label: 'South', values: [12345678901234568, 5, null] },
       { label: 'North', values: [2, null, null] },
       { label: '(empty)', values: [null, null, 1] },
     ]);
+    // Of several rows a point has what they share, and their sum.
+    expect(plot?.series[0]?.pointAt(1)).toEqual({ day: '2024-01-06', region: 'South', amount: 5 });
     const both = plotOf(SALES, chart({ x: 'day', y: ['amount', 'pieces'], series: 'region' }));
     expect(both?.series.map(({ label }) => label).slice(0, 2)).toEqual(['South · amount', 'South · pieces']);
   });
@@ -84,8 +88,8 @@ describe('a plot', () => {
       {
         label: 'y',
         points: [
-          { x: 1, y: 2 },
-          { x: 4, y: 5 },
+          { x: 1, y: 2, of: { x: 1, y: 2 } },
+          { x: 4, y: 5, of: { x: 4, y: '5' } },
         ],
       },
     ]);
@@ -105,7 +109,7 @@ describe('a plot', () => {
     );
     const slices = slicesOf(plot as NonNullable<typeof plot>);
     expect(slices).toHaveLength(MAX_SLICES);
-    expect(slices[0]).toEqual({ label: 'n14', value: 12 });
+    expect(slices[0]).toEqual({ label: 'n14', value: 12, of: { name: 'n14', n: 12 } });
     expect(slices.at(-1)).toEqual({ label: 'Other', value: 1 + 2 + 3 });
     expect(slices.every(({ value }) => value > 0)).toBe(true);
   });

@@ -1,3 +1,4 @@
+import { GRAPHIC_CONTRAST, mixed, readable } from '../../kernel/colours.ts';
 import type { ChartColours, Scheme } from '../branding/look.ts';
 import { chartColours } from '../branding/wear.ts';
 
@@ -13,9 +14,20 @@ function scheme(): Scheme {
 
 export const palette = (): ChartColours => chartColours(scheme());
 
+/** How much of the text's colour, or of the card's, a colour has that comes again. */
+const AGAIN = [
+  { towards: 'text', share: 0.4 },
+  { towards: 'card', share: 0.35 },
+] as const;
+
+/** Beyond the palette, which a brand may make short, its colours come again, darker and lighter: they can be told apart. */
 export function seriesColour(index: number): string {
-  const { series } = palette();
-  return series[index % series.length] as string;
+  const { series, text, card } = palette();
+  const colour = series[index % series.length] as string;
+  const round = Math.floor(index / series.length);
+  const change = round > 0 && AGAIN[(round - 1) % AGAIN.length];
+  if (!change) return colour;
+  return readable(mixed(colour, { text, card }[change.towards], change.share), [card], GRAPHIC_CONTRAST, text);
 }
 
 export const pointShape = (index: number): (typeof POINTS)[number] => POINTS[index % POINTS.length] as 'circle';

@@ -15,8 +15,8 @@ import { embedAccess } from './access.ts';
 /** The page of `/embed/d/{token}`, `/embed/v/{token}` and `/p/{token}`. */
 const page = document.getElementById('page') as HTMLElement;
 const query = new URLSearchParams(location.search);
-/** Within a page of somebody else, which has a name and a logo of its own. */
-const isEmbedded = location.pathname.startsWith('/embed/');
+/** Within a page of somebody else, which has a name and a logo of its own. Opened by itself an embed is a page like others. */
+const isEmbedded = location.pathname.startsWith('/embed/') && parent !== window;
 if (isEmbedded) document.documentElement.dataset.embedded = '';
 
 const host = connectHost();
