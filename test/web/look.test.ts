@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { contrastProblems, STANDARD_COLOURS } from '../../src/kernel/branding.ts';
 import { contrast } from '../../src/kernel/colours.ts';
-import { lookOf, STANDARD } from '../../src/web/branding/look.ts';
+import { colourOfSeries, lookOf, STANDARD } from '../../src/web/branding/look.ts';
 
 const aColour = fc.integer({ min: 0, max: 0xffffff }).map((number) => `#${number.toString(16).padStart(6, '0')}`);
 const someColours = fc.record(
@@ -20,7 +20,9 @@ describe('the look of a brand', () => {
     fc.assert(
       fc.property(someColours, (brand) => {
         const { scheme, properties, charts } = lookOf(brand);
-        for (const { card, text, series } of Object.values(charts)) {
+        for (const colours of Object.values(charts)) {
+          const { card, text } = colours;
+          const series = Array.from({ length: 10 }, (_, index) => colourOfSeries(colours, index));
           for (const colour of series) expect(contrast(colour, card)).toBeGreaterThanOrEqual(3);
           expect(contrast(text, card)).toBeGreaterThanOrEqual(4.5);
         }
@@ -60,6 +62,11 @@ describe('the look of a brand', () => {
     expect(charts.light.series).toEqual(['#063970']);
     expect(contrast(charts.dark.series[0] as string, STANDARD.dark.card)).toBeGreaterThanOrEqual(3);
     expect(lookOf({})).toEqual({ properties: {}, charts: STANDARD });
+  });
+
+  it('has a colour for each slice of a pie, however few a brand names', () => {
+    const { charts } = lookOf({ chart_palette: ['#7a1fa2', '#b45309', '#0f766e'] });
+    expect(new Set(Array.from({ length: 9 }, (_, index) => colourOfSeries(charts.light, index))).size).toBe(9);
   });
 
   it('is a dark one on a dark background, a light one on a light one', () => {

@@ -138,3 +138,18 @@ function ownLook(brand: Branding): Look {
     charts: { light: colours, dark: colours },
   };
 }
+
+/** How much of the text's colour, or of the card's, a colour has that comes again. */
+const AGAIN = [
+  { towards: 'text', share: 0.4 },
+  { towards: 'card', share: 0.35 },
+] as const;
+
+/** Beyond the palette, which a brand may make short, its colours come again, darker and lighter: they can be told apart. */
+export function colourOfSeries({ series, text, card }: ChartColours, index: number): Colour {
+  const colour = series[index % series.length] as Colour;
+  const round = Math.floor(index / series.length);
+  const change = round > 0 && AGAIN[(round - 1) % AGAIN.length];
+  if (!change) return colour;
+  return readable(mixed(colour, { text, card }[change.towards], change.share), [card], GRAPHIC_CONTRAST, text);
+}
