@@ -99,6 +99,7 @@ const FILES: Record<string, [format: string, made: string]> = {
   'text/csv': ['csv', 'string'],
   'application/x-ndjson': ['ndjson', 'string'],
   'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': ['xlsx', 'Blob'],
+  'application/yaml': ['ossie', 'string'],
   'application/vnd.apache.parquet': ['parquet', 'Blob'],
 };
 

@@ -43,6 +43,7 @@ import { askEndpoints } from './modules/knowledge/ask/routes.console.ts';
 import { businessDomainEndpoints } from './modules/knowledge/business-domains/routes.console.ts';
 import { conceptEndpoints } from './modules/knowledge/concepts/routes.console.ts';
 import { generationEndpoints } from './modules/knowledge/generation/routes.console.ts';
+import { interchangeEndpoints } from './modules/knowledge/interchange/routes.console.ts';
 import { metricEndpoints } from './modules/knowledge/metrics/routes.console.ts';
 import { ontologyNodeEndpoints } from './modules/knowledge/ontology/routes.nodes.console.ts';
 import { ontologyRelationEndpoints } from './modules/knowledge/ontology/routes.relations.console.ts';
@@ -154,6 +155,7 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...ontologyNodeEndpoints,
       ...ontologyRelationEndpoints,
       ...suggestionEndpoints,
+      ...interchangeEndpoints,
       ...generationEndpoints,
     ],
   },

@@ -149,6 +149,8 @@ export interface Contract<Surface extends SurfaceName = never> {
    * caller chooses by the content type; the handler of a form is given no body.
    */
   form?: ZodType;
+  /** The media types of a body that the handler reads by itself, for the description only. */
+  raw?: Readonly<Record<string, ZodType>>;
   /** Numbers of the body that a double cannot hold arrive as `ExactNumber`, with all their digits. */
   exactNumbers?: boolean;
   /** Of a body that may be large: the list whose objects the handler reads by itself, one after another. */

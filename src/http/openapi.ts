@@ -113,7 +113,7 @@ function operation(surface: Surface, contract: Contract, forVersion: boolean): Z
       ...(contract.versioned && { header: z.object({ 'If-None-Match': IF_NONE_MATCH }) }),
       ...(forVersion && { header: z.object({ 'If-Match': IF_MATCH }) }),
     },
-    ...((contract.body ?? contract.form) && {
+    ...((contract.body ?? contract.form ?? contract.raw) && {
       requestBody: {
         // A body of optional fields alone is optional itself.
         required: !contract.body?.safeParse({}).success,
@@ -122,6 +122,7 @@ function operation(surface: Surface, contract: Contract, forVersion: boolean): Z
             'application/json': { schema: contract.body, ...(sent !== undefined && { example: sent }) },
           }),
           ...(contract.form && { 'multipart/form-data': { schema: contract.form } }),
+          ...Object.fromEntries(Object.entries(contract.raw ?? {}).map(([type, schema]) => [type, { schema }])),
         },
       },
     }),

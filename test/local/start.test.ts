@@ -222,6 +222,9 @@ describe('npm start', () => {
     expect(written).toMatch(/"name":"Analysts"/);
     expect(written).toMatch(/"url":"[^"]+\/data\/strikes"/);
     expect(written).toMatch(/"user":null,"service_account":\{/);
+    expect(written).toContain(
+      '"suggestions":[{"target_type":"concept_create","name":"Strike"}],"skipped":[],"errors":[]',
+    );
     expect(written).toMatch(/"inputSchema":\{[^\n]*\n[^\n]*"quantity":3/);
     const [embedUrl = ''] = /http\S+\/embed\/d\/\S+$/.exec(written.trim()) ?? [];
     expect((await fetch(embedUrl.replace('/embed/', '/api/embed/').concat('/info'))).status).toBe(200);

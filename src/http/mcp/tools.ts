@@ -75,6 +75,14 @@ export const TOOLS: readonly Tool[] = [
     whole: 'query',
   },
   {
+    name: 'ask',
+    title: 'Ask',
+    description:
+      'Answers a question in words by the metrics and dimensions that there are, or says what it could have meant. For a query of your own take query_metrics.',
+    operation: 'askQuestion',
+    takes: ['question', 'execute'],
+  },
+  {
     name: 'search_concepts',
     title: 'Search concepts',
     description: 'Finds what terms of the business mean, by a part of a name, description or alias.',

@@ -170,6 +170,20 @@ const SUGGESTIONS: Step[] = [
   },
 ];
 
+const INTERCHANGE: Step[] = [
+  { route: `GET ${PREFIX}/export` },
+  {
+    route: `POST ${PREFIX}/import`,
+    query: () => ({ dry_run: 'true' }),
+    json: () => ({
+      concepts: [
+        { name: 'Refund', description: 'Money that was given back.', type: 'term', aliases: ['chargeback'] },
+        { name: 'Broken', description: 'Of no type.', type: 'nonsense' },
+      ],
+    }),
+  },
+];
+
 const JOBS: Step[] = [
   { route: `GET ${PREFIX}/concepts/generation/prerequisites` },
   {
@@ -227,5 +241,5 @@ walk(
     await aConcept(company.as, { name: 'Customer', type: 'entity_hint' });
     return { company };
   },
-  [...RESOURCES, ...SUGGESTIONS, ...JOBS, ...DELETIONS],
+  [...RESOURCES, ...SUGGESTIONS, ...INTERCHANGE, ...JOBS, ...DELETIONS],
 );

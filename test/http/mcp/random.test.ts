@@ -140,10 +140,10 @@ function aimed(params: unknown): unknown {
   return { name, arguments: { ...(tool.id && { [tool.id]: id }), ...Object.fromEntries(kept) } };
 }
 
-/** All that the control database holds, but when things were last used. */
+/** All that the control database holds, but what was asked and when things were last used: logs, as that of requests is. */
 async function contents(): Promise<string> {
   const { results } = await env.CONTROL_DB.prepare(
-    "select name from sqlite_master where type = 'table' and name not like '\\_%' escape '\\' and name not like 'sqlite%'",
+    "select name from sqlite_master where type = 'table' and name not like '\\_%' escape '\\' and name not like 'sqlite%' and name <> 'knowledge_asked_questions'",
   ).all<{ name: string }>();
   const tables = await env.CONTROL_DB.batch(
     results.map(({ name }) => env.CONTROL_DB.prepare(`select * from "${name}" order by 1, 2`)),

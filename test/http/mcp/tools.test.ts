@@ -133,6 +133,18 @@ describe('a tool', () => {
     expect((await owner.tool('query_metrics', { query })).data).toEqual(flat.data);
   });
 
+  it('ask answers a verified question, by the query that it tells', async () => {
+    const query = { metrics: ['Turnover'], dimensions: ['Shire'] };
+    const verified = { question: 'How much does each shire sell?', query };
+    await must(company.as.post('/api/v1/domain-knowledge/verified-questions', { json: verified }));
+    const { data } = await owner.tool('ask', { question: 'how much does each shire sell' });
+    expect(data).toMatchObject({ kind: 'answer', result: { row_count: 3 } });
+    const unanswered = await owner.tool('ask', { question: verified.question, execute: false });
+    expect(unanswered.data).toMatchObject({ kind: 'answer', result: null });
+    // What it tells as its query is taken back as one.
+    expect((await owner.tool('query_metrics', { query: data.query })).data.rows).toEqual(data.result.rows);
+  });
+
   it('search_concepts finds active ones', async () => {
     for (const sent of [{ search: 'sale' }, { query: 'SALE' }]) {
       const { data } = await owner.tool('search_concepts', sent);
@@ -173,6 +185,8 @@ describe('arguments', () => {
     ['query_metrics', {}, 'metrics'],
     ['query_metrics', { query: { metrics: ['Turnover'] }, limit: 3 }, 'query'],
     ['query_metrics', { query: 'Turnover' }, ''],
+    ['ask', { question: ' ' }, 'question'],
+    ['ask', {}, 'question'],
     ['search_concepts', { query: 'a', search: 'b' }, 'search'],
     ['search_concepts', { search: '\ud800' }, 'search'],
     ['run_dashboard', { dashboard_id: 'x', format: 'csv' }, 'format'],
@@ -216,12 +230,17 @@ describe('arguments', () => {
 
 describe('the permission of a tool', () => {
   const routes = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
-  const WITH: Record<string, string[]> = { query_metrics: ['managed-tables:data-read'], run_dashboard: [] };
+  const WITH: Record<string, string[]> = {
+    query_metrics: ['managed-tables:data-read'],
+    ask: ['managed-tables:data-read'],
+    run_dashboard: [],
+  };
   const sentTo = (name: string): object =>
     ({
       describe_table: { table_id: table },
       query_rows: { table_id: table },
       query_metrics: { metrics: ['Turnover'] },
+      ask: { question: 'How much does each shire sell?' },
       run_dashboard: { dashboard_id: dashboard },
     })[name] ?? {};
 

@@ -19,10 +19,10 @@ export const suggestionNotPending = defineFailure('suggestion.not_pending', {
   says: { console: 'SUGGESTION_NOT_PENDING' },
 });
 
-/** @param ids the suggestions of nodes to accept first */
+/** @param ids the suggestions to accept first */
 export const dependencyPending = defineFailure('suggestion.dependency_pending', {
   kind: 'conflict',
-  describes: 'The relation connects nodes that are only suggested: accept these first.',
+  describes: 'It refers to what is only suggested: accept these first.',
   detail: (ids: string[]) => ({
     suggestion_ids: ids,
   }),

@@ -20,8 +20,9 @@ import {
   suggestionNotPending,
   suggestionStale,
 } from './failures.ts';
+import { acceptedResourceIds } from './staging.ts';
 import * as store from './store.ts';
-import { relationDependencies, requireTargetPermission, targetOf } from './suggestion.ts';
+import { requireTargetPermission, suggestedReferences, targetOf } from './suggestion.ts';
 
 export interface Accepted {
   suggestion: store.SuggestionRow;
@@ -78,10 +79,9 @@ export async function acceptSuggestions(
 ): Promise<{ accepted: Accepted[]; failed: NotAccepted[] }> {
   const rows = await store.selectSuggestions(ctx.db, ctx.actor.companyId, ids);
   const known = new Map(rows.map((row) => [row.id, row]));
-  const orderOf = (id: string): number => (known.get(id)?.targetType.endsWith('_relation_create') ? 1 : 0);
   const accepted: Accepted[] = [];
   const failed: NotAccepted[] = [];
-  const order = [...new Set(ids)].toSorted((a, b) => orderOf(a) - orderOf(b));
+  const order = neededFirst(new Set(ids), known);
   for (const [index, id] of order.entries()) {
     try {
       accepted.push(await acceptSuggestion(ctx, id));
@@ -127,26 +127,34 @@ function requirePending({ status }: store.SuggestionRow): void {
   if (status !== 'pending') throw suggestionNotPending(status as SuggestionStatus);
 }
 
-/** The payload of a suggestion. Of a relation, with the nodes that its suggested nodes have become. */
-async function payloadOf(ctx: PrincipalContext, suggestion: store.SuggestionRow, override: Content): Promise<Content> {
-  const { payload } = suggestion;
-  if (suggestion.targetType !== 'ontology_relation_create') return payload;
-  const { subject_suggestion_id, object_suggestion_id } = relationDependencies.parse(payload);
-  const ends = [
-    { field: 'subject_node_id', suggestionId: subject_suggestion_id },
-    { field: 'object_node_id', suggestionId: object_suggestion_id },
-  ].filter(
-    (end): end is { field: string; suggestionId: string } => end.suggestionId !== null && !(end.field in override),
-  );
-  const rows = await store.selectSuggestions(
-    ctx.db,
-    ctx.actor.companyId,
-    ends.map((end) => end.suggestionId),
-  );
-  const resourceOf = (id: string) => rows.find((row) => row.id === id)?.resourceId ?? null;
-  const waitingFor = ends.map((end) => end.suggestionId).filter((id) => resourceOf(id) === null);
+/** Ids of suggestions in such an order that what others refer to comes before these. */
+function neededFirst(ids: ReadonlySet<string>, known: ReadonlyMap<string, store.SuggestionRow>): string[] {
+  const ordered = new Set<string>();
+  const begun = new Set<string>();
+  const add = (id: string): void => {
+    if (begun.has(id)) return;
+    begun.add(id);
+    const suggestion = known.get(id);
+    const needed = suggestion ? suggestedReferences(suggestion.payload).flatMap((reference) => reference.ids) : [];
+    for (const each of needed) if (ids.has(each)) add(each);
+    ordered.add(id);
+  };
+  for (const id of ids) add(id);
+  return [...ordered];
+}
+
+/** The payload of a suggestion, with the resources that the suggestions it refers to have become. */
+async function payloadOf(ctx: PrincipalContext, { payload }: store.SuggestionRow, override: Content): Promise<Content> {
+  const references = suggestedReferences(payload).filter(({ field }) => !(field in override));
+  const ids = references.flatMap((reference) => reference.ids);
+  const resourceOf = await acceptedResourceIds(ctx, ids);
+  const waitingFor = ids.filter((id) => !resourceOf.has(id));
   if (waitingFor.length > 0) throw dependencyPending([...new Set(waitingFor)]);
-  return { ...payload, ...Object.fromEntries(ends.map((end) => [end.field, resourceOf(end.suggestionId)])) };
+  const found = references.map(({ field, ids: needed, isList }) => {
+    const made = needed.map((id) => resourceOf.get(id));
+    return [field, isList ? [...((payload[field] as string[] | undefined) ?? []), ...made] : made[0]];
+  });
+  return { ...payload, ...Object.fromEntries(found) };
 }
 
 /** The target of a suggestion, if it is still the version that the model read. */

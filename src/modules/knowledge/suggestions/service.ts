@@ -16,13 +16,16 @@ export { type Accepted, acceptSuggestion, acceptSuggestions, type NotAccepted, r
 export {
   acceptedResourceIds,
   discardStatement,
+  importSuggestions,
   insertStatements,
+  pendingCreations,
   pendingOntologySuggestions,
   publishStatements,
   stagedNames,
   stagedSuggestions,
 } from './staging.ts';
 export type { NewSuggestion, SuggestionRow } from './store.ts';
+export { DEFINITIONS, suggestedReferences, targetOf } from './suggestion.ts';
 
 /** A page of the company's suggestions, newest first. */
 export const listSuggestions = (

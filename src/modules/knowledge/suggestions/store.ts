@@ -72,19 +72,25 @@ export type NewSuggestion = Omit<
   'status' | 'reviewNote' | 'reviewedByUserId' | 'reviewedAt' | 'resourceId'
 >;
 
-/** Inserts the suggestions of a job's batch, if the write before it changed a row. One that the job has is left out. */
-export const insertCandidates = (db: ControlDb, rows: NewSuggestion[], status: 'staged' | 'pending') => {
-  // One parameter: a statement takes at most a hundred.
+/** The columns of suggestions, from their rows as one parameter: a statement takes at most a hundred. */
+function candidatesOf(rows: readonly NewSuggestion[], status: 'staged' | 'pending') {
   const values = Object.entries(getTableColumns(suggestions)).map(([field, { dataType }]) => {
     if (field === 'status') return sql`${status}`;
     return dataType === 'json' ? sql`candidate.value -> ${field}` : sql`candidate.value ->> ${field}`;
   });
-  const candidates = sql`json_each(${JSON.stringify(rows)}) as candidate`;
-  return db
+  return sql`${sql.join(values, sql`, `)} from json_each(${JSON.stringify(rows)}) as candidate`;
+}
+
+/** Inserts the suggestions of a job's batch, if the write before it changed a row. One that the job has is left out. */
+export const insertCandidates = (db: ControlDb, rows: NewSuggestion[], status: 'staged' | 'pending') =>
+  db
     .insert(suggestions)
-    .select(sql`select ${sql.join(values, sql`, `)} from ${candidates} where changes() > 0`)
+    .select(sql`select ${candidatesOf(rows, status)} where changes() > 0`)
     .onConflictDoNothing();
-};
+
+/** Inserts pending suggestions that no job made. */
+export const insertPending = (db: ControlDb, rows: readonly NewSuggestion[]) =>
+  db.insert(suggestions).select(sql`select ${candidatesOf(rows, 'pending')}`);
 
 export const selectStaged = (db: ControlDb, companyId: string, jobId: string) =>
   db

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Principal } from '../../../access/actors.ts';
-import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
+import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import type { TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 import { concept } from '../concepts/concept.ts';
 import { ontologyNode } from '../ontology/node.ts';
@@ -29,8 +29,27 @@ export function requireTargetPermission(actor: Principal, targetType: TargetType
   else definition.permissions.requireUpdate(actor, targetId ?? '*');
 }
 
-/** The suggestions of nodes that a suggested relation depends on; null for nodes that exist. */
-export const relationDependencies = z.object({
+const relationEnds = z.object({
   subject_suggestion_id: z.string().nullable().default(null),
   object_suggestion_id: z.string().nullable().default(null),
 });
+
+/** Fields of a payload that refer to what is only suggested. */
+const suggestedFields = z.object({
+  suggested: z.record(z.string(), z.union([z.string(), z.array(z.string())])).default({}),
+});
+
+/** A field that is to hold the resources which these suggestions become. */
+export interface SuggestedReference {
+  field: string;
+  ids: string[];
+  isList: boolean;
+}
+
+/** What a suggestion refers to that is only suggested itself: its ends, of a relation, and what its document named. */
+export function suggestedReferences(payload: Content): SuggestedReference[] {
+  const { subject_suggestion_id: subject, object_suggestion_id: object } = relationEnds.parse(payload);
+  const { suggested } = suggestedFields.parse(payload);
+  const all = { ...suggested, ...(subject && { subject_node_id: subject }), ...(object && { object_node_id: object }) };
+  return Object.entries(all).map(([field, ids]) => ({ field, ids: [ids].flat(), isList: Array.isArray(ids) }));
+}

@@ -21,7 +21,7 @@ export const suggestionRecord = z
     concept_name: z.string().nullable(),
     suggested_payload: fields.meta({
       description:
-        'Fields of the target. A relation whose nodes are only suggested names them by `subject_suggestion_id` and `object_suggestion_id`.',
+        'Fields of the target. A relation whose nodes are only suggested names them by `subject_suggestion_id` and `object_suggestion_id`; what an import refers to that is only suggested stands in `suggested`, by field.',
     }),
     explanation: z.string(),
     evidence: z.array(evidence),

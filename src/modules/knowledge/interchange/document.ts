@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
+import { conceptFields } from '../concepts/concept.ts';
+import { nodeFields } from '../ontology/node.ts';
+import { relationFields } from '../ontology/relation.ts';
+import { MAX_ITEMS, MAX_LONG_ITEMS, name, textList } from '../resources/fields.ts';
+import { uniqueKeyFrom } from '../resources/service.ts';
+import { semanticFields } from '../semantic/item.ts';
+
+/** A node by its name, which is one among those of its type. */
+const nodeName = z.strictObject({ node_type: nodeFields.node_type, name });
+type NodeName = z.output<typeof nodeName>;
+
+const {
+  source_concept_ids: _sources,
+  depends_on_concepts: _c,
+  depends_on_metrics: _m,
+  depends_on_entities: _e,
+  ...item
+} = semanticFields;
+const {
+  parent_node_id: _parent,
+  source_concepts: _concepts,
+  mapped_semantic_entities: _entities,
+  ...node
+} = nodeFields;
+const { subject_node_id: _subject, object_node_id: _object, ...relation } = relationFields;
+
+/** What of each kind stands in a document: its own fields, and what it refers to by name. */
+export const SHAPES = {
+  concepts: z.strictObject(conceptFields).partial().required({ name: true, description: true }),
+  semantic: z
+    .strictObject({
+      ...item,
+      source_concepts: textList(MAX_ITEMS),
+      depends_on_concepts: textList(MAX_LONG_ITEMS),
+      depends_on_metrics: textList(MAX_LONG_ITEMS),
+      depends_on_entities: textList(MAX_LONG_ITEMS),
+    })
+    .partial()
+    .required({ kind: true, name: true, description: true }),
+  nodes: z
+    .strictObject({
+      ...node,
+      parent_node: nodeName.nullable(),
+      source_concepts: textList(MAX_LONG_ITEMS),
+      mapped_semantic_entities: textList(MAX_LONG_ITEMS),
+    })
+    .partial()
+    .required({ name: true, description: true }),
+  relations: z
+    .strictObject({ ...relation, subject: nodeName, object: nodeName })
+    .partial()
+    .required({ subject: true, predicate: true, object: true, description: true }),
+};
+
+export type List = keyof typeof SHAPES;
+
+/** In this order: what others refer to comes first. */
+export const LISTS = Object.keys(SHAPES) as List[];
+
+export const TYPE_OF: Record<List, ResourceType> = {
+  concepts: 'concept',
+  semantic: 'semantic',
+  nodes: 'ontology_node',
+  relations: 'ontology_relation',
+};
+
+/** A member that names others, where they are kept as ids. */
+export interface ReferenceMember {
+  member: string;
+  field: string;
+  type: ResourceType;
+  /** What is called so, to people: `concept`. */
+  what: string;
+  /** The unique key of what a name means. */
+  keyOf(named: never): string;
+  isList: boolean;
+}
+
+const concepts = (member: string, field = member): ReferenceMember => ({
+  member,
+  field,
+  type: 'concept',
+  what: 'concept',
+  keyOf: (named: string) => uniqueKeyFrom(named),
+  isList: true,
+});
+
+const items = (kind: 'metric' | 'entity', member: string): ReferenceMember => ({
+  member,
+  field: member,
+  type: 'semantic',
+  what: kind,
+  keyOf: (named: string) => uniqueKeyFrom(kind, named),
+  isList: true,
+});
+
+const oneNode = (member: string, field: string): ReferenceMember => ({
+  member,
+  field,
+  type: 'ontology_node',
+  what: 'node',
+  keyOf: ({ node_type, name: named }: NodeName) => uniqueKeyFrom(node_type, named),
+  isList: false,
+});
+
+/** The members of each list that name others. */
+export const REFERENCES: Record<List, readonly ReferenceMember[]> = {
+  concepts: [],
+  semantic: [
+    concepts('source_concepts', 'source_concept_ids'),
+    concepts('depends_on_concepts'),
+    items('metric', 'depends_on_metrics'),
+    items('entity', 'depends_on_entities'),
+  ],
+  nodes: [
+    oneNode('parent_node', 'parent_node_id'),
+    concepts('source_concepts'),
+    items('entity', 'mapped_semantic_entities'),
+  ],
+  relations: [oneNode('subject', 'subject_node_id'), oneNode('object', 'object_node_id')],
+};
+
+export const FORMAT = 'data-console-knowledge/1';
+
+/** The knowledge of a company without ids, times and the company itself. */
+export const knowledgeDocument = z
+  .strictObject({
+    format: z.literal(FORMAT).optional(),
+    concepts: z.array(SHAPES.concepts).default([]),
+    semantic: z.array(SHAPES.semantic).default([]),
+    nodes: z.array(SHAPES.nodes).default([]),
+    relations: z.array(SHAPES.relations).default([]),
+  })
+  .meta({ id: 'KnowledgeDocument', description: 'References are by name; kinds and names are in order.' });
+
+export type Entry = Record<string, unknown>;
+export type KnowledgeDocument = { format: string } & Record<List, Entry[]>;

@@ -1,0 +1,117 @@
+import { requireAction } from '../../../access/requirements.ts';
+import type { PrincipalContext } from '../../../context.ts';
+import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
+import { findTables } from '../../managed-tables/service.ts';
+import { DEFINITIONS } from '../suggestions/service.ts';
+import {
+  type Entry,
+  FORMAT,
+  type KnowledgeDocument,
+  LISTS,
+  type List,
+  REFERENCES,
+  SHAPES,
+  TYPE_OF,
+} from './document.ts';
+import { exportTooLarge } from './failures.ts';
+import { selectActive } from './store.ts';
+
+/** Resources that are read at once. */
+const BATCH = 500;
+/** A document is no larger than an import takes. */
+export const MAX_DOCUMENT_BYTES = 5 * 1024 * 1024;
+
+export type ActiveResource = Awaited<ReturnType<typeof selectActive>>[number];
+
+/** The active knowledge of the company, and what it was made of. */
+export interface Exported {
+  document: KnowledgeDocument;
+  resources: ActiveResource[];
+}
+
+/** The company's active knowledge as a document: equal knowledge makes an equal document. */
+export async function exportKnowledge(ctx: PrincipalContext): Promise<Exported> {
+  requireAction(ctx.actor, 'concepts:list', '*');
+  requireAction(ctx.actor, 'semantic:list', '*');
+  requireAction(ctx.actor, 'ontology:list', '*');
+  const resources = await readActive(ctx);
+  const named = await tableNames(ctx, resources);
+  const byId = new Map(resources.map((resource) => [resource.id, resource]));
+  const lists = LISTS.map((list) => [list, entriesOf(list, resources, byId, named)] as const);
+  return { document: { format: FORMAT, ...Object.fromEntries(lists) } as KnowledgeDocument, resources };
+}
+
+async function readActive(ctx: PrincipalContext): Promise<ActiveResource[]> {
+  const all: ActiveResource[] = [];
+  let bytes = 0;
+  for (let after = ''; ; ) {
+    const batch = await selectActive(ctx.db, ctx.actor.companyId, after, BATCH);
+    all.push(...batch);
+    bytes += JSON.stringify(batch).length;
+    if (bytes > MAX_DOCUMENT_BYTES) throw exportTooLarge(MAX_DOCUMENT_BYTES);
+    if (batch.length < BATCH) return all;
+    after = batch.at(-1)?.id as string;
+  }
+}
+
+/** What stands for a table's id is its name: an id means nothing elsewhere. */
+async function tableNames(
+  ctx: PrincipalContext,
+  resources: readonly ActiveResource[],
+): Promise<(text: string) => string> {
+  const words = resources.flatMap(({ resourceType, content }) =>
+    resourceType === 'semantic' ? wordsOf(content).flatMap((text) => text.match(/\b[0-9a-f]{24}\b/g) ?? []) : [],
+  );
+  const ids = [...new Set(words)];
+  const tables = ids.length > 0 ? await findTables(ctx, ids) : [];
+  const names = new Map(tables.map(({ id, displayName }) => [id, displayName]));
+  return (text) => text.replaceAll(/\b[0-9a-f]{24}\b/g, (id) => names.get(id) ?? id);
+}
+
+const MAPPED = ['mapped_tables', 'mapped_columns', 'mapped_relations'];
+const wordsOf = (content: Content): string[] => MAPPED.flatMap((field) => content[field] as string[]);
+
+function entriesOf(
+  list: List,
+  resources: readonly ActiveResource[],
+  byId: ReadonlyMap<string, ActiveResource>,
+  tableNamed: (text: string) => string,
+): Entry[] {
+  const type = TYPE_OF[list];
+  const definition = DEFINITIONS[type];
+  return resources
+    .filter((resource) => resource.resourceType === type)
+    .flatMap(({ content }) => {
+      const full = { ...definition.defaults, ...content };
+      const named = new Map<string, unknown>();
+      for (const { member, field, isList } of REFERENCES[list]) {
+        const ids = [full[field]].flat().filter((id) => typeof id === 'string');
+        const found = ids.flatMap((id) => byId.get(id) ?? []).map((resource) => nameOf(resource));
+        named.set(member, isList ? (found as string[]).toSorted(byCodePoint) : (found[0] ?? null));
+      }
+      // A relation between nodes that are not active says nothing.
+      if (list === 'relations' && (!named.get('subject') || !named.get('object'))) return [];
+      const members = Object.keys(SHAPES[list].shape).map((member) => {
+        const value = named.has(member) ? named.get(member) : full[member];
+        return [member, MAPPED.includes(member) ? (value as string[]).map(tableNamed) : (value ?? null)] as const;
+      });
+      return [Object.fromEntries(members)];
+    })
+    .map((entry) => [sortKeyOf(list, entry), entry] as const)
+    .toSorted(([a], [b]) => byCodePoint(a, b))
+    .map(([, entry]) => entry);
+}
+
+/** What a document calls a resource. */
+function nameOf({ resourceType, content }: { resourceType: ResourceType; content: Content }): unknown {
+  return resourceType === 'ontology_node' ? { node_type: content.node_type, name: content.name } : content.name;
+}
+
+/** Kind and name, which are one together; of a relation its ends. */
+function sortKeyOf(list: List, entry: Entry): string {
+  if (list !== 'relations') return [entry.kind ?? entry.node_type ?? '', entry.name].join('\n');
+  const end = (member: string) => Object.values(entry[member] as object).join('\n');
+  return [end('subject'), entry.predicate, end('object')].join('\n');
+}
+
+const byCodePoint = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,0 +1,239 @@
+import type { PrincipalContext } from '../../../context.ts';
+import type { Content } from '../../../db/schema/knowledge-resources.ts';
+import type { TargetType } from '../../../db/schema/knowledge-suggestions.ts';
+import { shorten } from '../../../kernel/text.ts';
+import { uniqueKeyFrom } from '../resources/service.ts';
+import {
+  DEFINITIONS,
+  importSuggestions,
+  newSuggestion,
+  pendingCreations,
+  suggestedReferences,
+  targetOf,
+} from '../suggestions/service.ts';
+import { type Entry, LISTS, type List, REFERENCES, SHAPES, TYPE_OF } from './document.ts';
+import { importUnreadable } from './failures.ts';
+import type { Found, ImportError, ReadDocument } from './read-knowledge.ts';
+import { selectByKeys } from './store.ts';
+
+const MAX_ENTRIES = 5000;
+const MAX_ERRORS = 1000;
+const LONGEST_MESSAGE = 300;
+
+export interface Named {
+  target_type: TargetType;
+  name: string;
+}
+
+export interface Imported {
+  suggestions: Named[];
+  skipped: Named[];
+  errors: ImportError[];
+}
+
+/** An entry whose form is right. */
+interface Item {
+  list: List;
+  line: number;
+  name: string;
+  /** What it is known by in a company, and among all that a document names. */
+  key: string;
+  value: Entry;
+  references: { member: string; field: string; isList: boolean; named: { key: string; says: string }[] }[];
+}
+
+/** Where something that others name is to be found: a resource, or a suggestion of one. */
+type Place = { resourceId: string } | { suggestionId: string };
+
+/** Makes pending suggestions of what a document names and the company does not have. Nothing else is changed. */
+export async function importKnowledge(
+  ctx: PrincipalContext,
+  read: ReadDocument,
+  isRehearsal: boolean,
+): Promise<Imported> {
+  const { source, found, errors } = read;
+  if (found.length > MAX_ENTRIES) throw importUnreadable(`it names more than ${MAX_ENTRIES} things`);
+  const items = itemsOf(found, errors);
+  const places = await placesOf(ctx, items);
+  const imported: Imported = { suggestions: [], skipped: [], errors };
+  const suggested = [];
+  for (const item of inOrder(items, places, errors)) {
+    const named = { target_type: `${TYPE_OF[item.list]}_create` as TargetType, name: item.name };
+    const key = placeKey(item, places);
+    if (key !== null && places.has(key)) {
+      imported.skipped.push(named);
+      continue;
+    }
+    const payload = payloadOf(item, places, errors);
+    if (payload === null || key === null) continue;
+    const proposal = {
+      targetType: named.target_type,
+      targetId: null,
+      targetVersion: null,
+      targetName: item.name,
+      conceptId: null,
+      conceptName: null,
+      payload,
+      explanation: `Imported from ${source}, line ${item.line}.`,
+      evidence: [],
+      confidence: null,
+      model: 'import',
+      promptVersion: 'import',
+    };
+    const origin = { createdByUserId: ctx.actor.id, requestId: ctx.correlationId, jobId: null, candidateKey: null };
+    const row = newSuggestion(ctx, proposal, origin);
+    suggested.push(row);
+    places.set(key, { suggestionId: row.id });
+    imported.suggestions.push(named);
+  }
+  if (!isRehearsal) await importSuggestions(ctx, suggested);
+  imported.errors = errors
+    .toSorted((a, b) => a.line - b.line)
+    .slice(0, MAX_ERRORS)
+    .map(({ line, message }) => ({ line, message: shorten(message, LONGEST_MESSAGE).toWellFormed() }));
+  return imported;
+}
+
+function itemsOf(found: readonly Found[], errors: ImportError[]): Item[] {
+  const seen = new Set<string>();
+  return found.flatMap(({ list, value, line }) => {
+    const parsed = SHAPES[list].safeParse(value);
+    if (parsed.error) {
+      const called = nameIn(value);
+      for (const { path, message } of parsed.error.issues.slice(0, 20)) {
+        errors.push({ line, message: `${called}${path.join('.') || list}: ${message}` });
+      }
+      return [];
+    }
+    const item = itemOf(list, parsed.data as Entry, line);
+    if (seen.has(item.key)) {
+      errors.push({ line, message: `${item.name}: stands in the document twice` });
+      return [];
+    }
+    seen.add(item.key);
+    return [item];
+  });
+}
+
+const nameIn = (value: unknown): string => {
+  const { name } = Object(value) as { name?: unknown };
+  return typeof name === 'string' ? `${shorten(name, 80)}: ` : '';
+};
+
+function itemOf(list: List, value: Entry, line: number): Item {
+  const references = REFERENCES[list].map(({ member, field, type, what, keyOf, isList }) => ({
+    member,
+    field,
+    isList,
+    named: [value[member] ?? []].flat().map((named) => ({
+      key: keyIn(type, keyOf(named as never)),
+      says: `names no ${what} "${typeof named === 'string' ? named : (named as { name: string }).name}"`,
+    })),
+  }));
+  const name = String(value.name ?? value.predicate);
+  if (list !== 'relations') {
+    const { defaults, uniqueKeyOf } = DEFINITIONS[TYPE_OF[list]];
+    return { list, line, name, value, references, key: keyIn(TYPE_OF[list], uniqueKeyOf({ ...defaults, ...value })) };
+  }
+  const ends = references.map(({ named }) => named[0]?.key as string);
+  return { list, line, name, value, references, key: keyIn(TYPE_OF[list], uniqueKeyFrom(...ends, name)) };
+}
+
+const keyIn = (type: string, uniqueKey: string): string => `${type}\n${uniqueKey}`;
+
+const idOf = (place: Place): string => ('resourceId' in place ? place.resourceId : place.suggestionId);
+
+/**
+ * What the company has, or is suggested already, of all that a document names. Relations are known by the ids of their
+ * ends, or of the suggestions of these.
+ */
+async function placesOf(ctx: PrincipalContext, items: readonly Item[]): Promise<Map<string, Place>> {
+  const places = new Map<string, Place>();
+  for (const { id, targetType, payload } of await pendingCreations(ctx)) {
+    const { definition } = targetOf(targetType);
+    const ends = suggestedReferences(payload).flatMap(({ field, ids, isList }) => (isList ? [] : [[field, ids[0]]]));
+    const content = { ...definition.defaults, ...payload, ...Object.fromEntries(ends) };
+    places.set(keyIn(definition.type, definition.uniqueKeyOf(content)), { suggestionId: id });
+  }
+  const find = async (keys: string[]) => {
+    const uniqueKeys = [...new Set(keys.map((key) => key.slice(key.indexOf('\n') + 1)))];
+    const rows = uniqueKeys.length > 0 ? await selectByKeys(ctx.db, ctx.actor.companyId, uniqueKeys) : [];
+    for (const { id, resourceType, uniqueKey } of rows) places.set(keyIn(resourceType, uniqueKey), { resourceId: id });
+  };
+  await find(
+    items.flatMap(({ key, references }) => [key, ...references.flatMap(({ named }) => named.map((each) => each.key))]),
+  );
+  await find(items.filter(({ list }) => list === 'relations').flatMap((item) => placeKey(item, places) ?? []));
+  return places;
+}
+
+/** Under which key something is found: a relation by the ids of its ends; null where one of these is not there. */
+function placeKey({ list, key, name, references }: Item, places: ReadonlyMap<string, Place>): string | null {
+  if (list !== 'relations') return key;
+  const [subject, object] = references.map(({ named }) => places.get(named[0]?.key ?? ''));
+  return subject && object ? keyIn(TYPE_OF[list], uniqueKeyFrom(idOf(subject), name, idOf(object))) : null;
+}
+
+/** What others refer to comes first. What stands in a circle, or refers to one, is an error. */
+function inOrder(items: readonly Item[], places: ReadonlyMap<string, Place>, errors: ImportError[]): Item[] {
+  const waiting = new Map(items.map((item) => [item.key, item]));
+  const dependents = new Map<string, Item[]>();
+  const open = new Map<Item, number>();
+  for (const item of items) {
+    const needed = new Set(item.references.flatMap(({ named }) => named.map(({ key }) => key)));
+    const own = places.has(item.key) ? [] : [...needed].filter((key) => waiting.has(key) && !places.has(key));
+    open.set(item, own.length);
+    for (const key of own) dependents.set(key, [...(dependents.get(key) ?? []), item]);
+  }
+  const ordered = LISTS.flatMap((list) => items.filter((item) => item.list === list && open.get(item) === 0));
+  for (const item of ordered) {
+    waiting.delete(item.key);
+    for (const dependent of dependents.get(item.key) ?? []) {
+      const left = (open.get(dependent) ?? 0) - 1;
+      open.set(dependent, left);
+      if (left === 0) ordered.push(dependent);
+    }
+  }
+  for (const { name, line } of waiting.values()) {
+    errors.push({ line, message: `${name}: refers to itself, or to what does, in a circle` });
+  }
+  return ordered;
+}
+
+/** What the suggestion of an item says; null where it could never be accepted. */
+function payloadOf(
+  { list, name, value, line, references }: Item,
+  places: ReadonlyMap<string, Place>,
+  errors: ImportError[],
+): Content | null {
+  const content: Content = { ...value, status: 'active' };
+  const checked: Content = { ...content };
+  const suggested: Record<string, string | string[]> = {};
+  const problems: string[] = [];
+  for (const { member, field, isList, named } of references) {
+    const found = named.flatMap(({ key, says }) => {
+      const place = places.get(key);
+      if (!place) problems.push(`${member}: ${says}`);
+      return place ?? [];
+    });
+    delete content[member];
+    const ids = found.flatMap((place) => ('resourceId' in place ? [place.resourceId] : []));
+    const waiting = found.flatMap((place) => ('suggestionId' in place ? [place.suggestionId] : []));
+    if (isList) content[field] = ids;
+    else content[field] = ids[0] ?? null;
+    if (waiting.length > 0) suggested[field] = isList ? waiting : (waiting[0] as string);
+    delete checked[member];
+    checked[field] = isList ? found.map(idOf) : found[0] ? idOf(found[0]) : null;
+  }
+  if (problems.length === 0) {
+    const definition = DEFINITIONS[TYPE_OF[list]];
+    const { data, error } = definition.create.safeParse(checked);
+    for (const { path, message } of error?.issues ?? []) problems.push(`${path.join('.')}: ${message}`);
+    const whole = { ...definition.defaults, ...data } as never;
+    for (const { field, message } of (data && definition.problemsOf?.(whole)) ?? [])
+      problems.push(`${field}: ${message}`);
+  }
+  errors.push(...problems.slice(0, 20).map((message) => ({ line, message: `${name}: ${message}` })));
+  if (problems.length > 0) return null;
+  return Object.keys(suggested).length > 0 ? { ...content, suggested } : content;
+}

@@ -1,0 +1,102 @@
+import { stringify } from 'yaml';
+import type { PrincipalContext } from '../../../context.ts';
+import { Failure } from '../../../kernel/failure.ts';
+import { type Written, writtenDimension, writtenMetric } from '../metrics/ansi.ts';
+import { isTime } from '../metrics/compile.ts';
+import { type Item, tableNamesOf } from '../metrics/definition.ts';
+import { ExpressionError, type Table, type ValueType } from '../metrics/expression.ts';
+import { Model } from '../metrics/model.ts';
+import { relationsOf } from '../metrics/relations.ts';
+import { readTables } from '../metrics/tables.ts';
+import { normalized } from '../resources/service.ts';
+import type { Exported } from './export.ts';
+import { OSSIE_VERSION, VENDOR } from './ossie.ts';
+
+const DATA_TYPES: Record<ValueType, string> = {
+  text: 'String',
+  integer: 'Integer',
+  decimal: 'Decimal',
+  boolean: 'Boolean',
+  date: 'Date',
+  datetime: 'DateTimeTz',
+  uuid: 'String',
+  interval: 'Opaque',
+};
+
+const byName = <T extends { name: string }>(all: Iterable<T>): T[] =>
+  [...all].toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+
+/**
+ * The knowledge as a semantic model of Apache Ossie, in YAML: the tables that items map as datasets, dimensions as their
+ * fields, and what metrics are computed by, written out. All of ours stands in an extension besides, as JSON, so that
+ * nothing is lost on the way back. Without a mapped table there is no model: one has at least a dataset.
+ */
+export async function semanticModelOf(ctx: PrincipalContext, { document, resources }: Exported): Promise<string> {
+  const items = resources
+    .filter(({ resourceType, validationErrors }) => resourceType === 'semantic' && validationErrors.length === 0)
+    .map(({ id, content }) => ({ ...content, id }) as Item & { description: string });
+  const texts = items.flatMap((item) => item.mapped_relations);
+  const tables = await readTables(ctx, [...new Set(items.flatMap((item) => tableNamesOf(item).flat()))]);
+  const metrics = new Map(items.filter(({ kind }) => kind === 'metric').map((item) => [normalized(item.name), item]));
+  const model = new Model(tables, texts, (name) => metrics.get(normalized(name)));
+
+  const named = (all: readonly string[]) => tables.filter(({ id, name }) => all.includes(id) || all.includes(name));
+  const mapped = new Set(items.flatMap((item) => named(tableNamesOf(item).flat())));
+  const fields = Map.groupBy(
+    items
+      .filter(({ kind }) => kind === 'dimension')
+      .flatMap((item) => writtenAs(item, () => writtenDimension(model, item))),
+    ({ tables: [table] }) => table as Table,
+  );
+  const computed = [...metrics.values()].flatMap((item) => writtenAs(item, () => writtenMetric(model, item)));
+  const semanticModel = {
+    name: 'data_console',
+    datasets: byName(mapped).map((table) => datasetOf(table, fields.get(table) ?? [])),
+    relationships: byName(relationsOf(texts, tables).map(relationshipOf)),
+    metrics: byName(computed).map(({ name, description, sql, type }) => ({
+      name,
+      expression: ansi(sql),
+      description,
+      datatype: DATA_TYPES[type],
+    })),
+    custom_extensions: [{ vendor_name: VENDOR, data: JSON.stringify(document) }],
+  };
+  const whole = { version: OSSIE_VERSION, semantic_model: mapped.size > 0 ? [semanticModel] : [] };
+  return stringify(whole, { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+type Said = Written & { name: string; description: string };
+
+/** What cannot be computed is left out, as if it were not there. */
+function writtenAs({ name, description }: { name: string; description: string }, write: () => Written | null): Said[] {
+  try {
+    const written = write();
+    return written ? [{ ...written, name, description }] : [];
+  } catch (error) {
+    if (error instanceof ExpressionError || (error instanceof Failure && error.kind === 'invalid')) return [];
+    throw error;
+  }
+}
+
+const ansi = (expression: string) => ({ dialects: [{ dialect: 'ANSI_SQL', expression }] });
+
+const datasetOf = (table: Table, fields: readonly Said[]) => ({
+  name: table.name,
+  source: `public.${table.name}`,
+  primary_key: ['id'],
+  fields: byName(fields).map(({ name, description, sql, type }) => ({
+    name,
+    expression: ansi(sql),
+    dimension: { is_time: isTime(type) },
+    description,
+    datatype: DATA_TYPES[type],
+  })),
+});
+
+const relationshipOf = ({ many, one }: ReturnType<typeof relationsOf>[number]) => ({
+  name: `${many.table.name}.${many.column} = ${one.table.name}.${one.column}`,
+  from: many.table.name,
+  to: one.table.name,
+  from_columns: [many.column],
+  to_columns: [one.column],
+});

@@ -1,0 +1,66 @@
+import type { Dialect } from '../../../formats/csv/dialect.ts';
+import { fieldText, newFields, scan } from '../../../formats/csv/records.ts';
+import { decoderOf } from '../../../formats/text/decode.ts';
+import { importUnreadable } from './failures.ts';
+import type { ReadDocument } from './read-knowledge.ts';
+
+const COLUMNS = ['name', 'description', 'type', 'aliases', 'tags'];
+const LISTS = ['aliases', 'tags'];
+const NEEDED = ['name', 'description'];
+
+/** A glossary: a concept a line, the columns in any order. Cells are text, whatever a spreadsheet would make of them. */
+export function readGlossary(text: string): ReadDocument {
+  const bytes = new TextEncoder().encode(text);
+  const dialect = dialectOf(text);
+  const decode = decoderOf('utf-8');
+  const fields = newFields();
+  const document: ReadDocument = { source: 'a glossary', found: [], errors: [] };
+  let head: string[] | undefined;
+  const end = scan(bytes, 0, true, dialect, 1, fields, (_start, _end, line) => {
+    const cells = Array.from({ length: Math.min(fields.count, COLUMNS.length + 1) }, (_, index) =>
+      fieldText(bytes, fields, index, dialect, decode).trim(),
+    );
+    if (cells.every((cell) => cell === '')) return;
+    if (!head) head = headOf(cells, line);
+    else if (fields.count > head.length) {
+      document.errors.push({ line, message: `has ${fields.count} cells, and the head ${head.length}` });
+    } else document.found.push({ list: 'concepts', line, value: conceptOf(head, cells) });
+  });
+  if (end.unclosed) throw importUnreadable('a quote is not closed', end.line);
+  if (!head) throw importUnreadable('it is empty');
+  return document;
+}
+
+/** The delimiter is what the head has. */
+function dialectOf(text: string): Dialect {
+  const [head = ''] = text.split(/\r?\n/, 1);
+  const delimiter = ([',', ';', '\t'] as const).find((sign) => head.includes(sign)) ?? ',';
+  return { delimiter, quote: '"', escape: 'doubled', spaceBeforeQuote: false };
+}
+
+function headOf(cells: readonly string[], line: number): string[] {
+  const head = cells.map((cell) => cell.toLowerCase());
+  const unknown = head.find((name, index) => !COLUMNS.includes(name) || head.indexOf(name) < index);
+  if (unknown !== undefined) {
+    throw importUnreadable(`its head must name ${COLUMNS.join(', ')}, each once: "${unknown.slice(0, 80)}"`, line);
+  }
+  const missing = NEEDED.find((name) => !head.includes(name));
+  if (missing) throw importUnreadable(`its head must name a column ${missing}`, line);
+  return head;
+}
+
+/** Empty cells are as if they were not there, but for those that must not be. */
+const conceptOf = (head: readonly string[], cells: readonly string[]) =>
+  Object.fromEntries(
+    head.flatMap((name, index) => {
+      const cell = cells[index] ?? '';
+      if (cell === '' && !NEEDED.includes(name)) return [];
+      return [[name, LISTS.includes(name) ? listOf(cell) : cell]];
+    }),
+  );
+
+const listOf = (cell: string): string[] =>
+  cell
+    .split(';')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');

@@ -1,0 +1,55 @@
+import { ARRAY, JsonWalk, NestedTooDeep, OBJECT } from '../../../kernel/json-walk.ts';
+import { importUnreadable } from './failures.ts';
+import type { Located } from './read-knowledge.ts';
+
+const MAX_DEPTH = 100;
+
+/** JSON with the lines of its members, and of the elements of lists among them. */
+export function readJson(text: string): Located {
+  const bytes = new TextEncoder().encode(text);
+  const lines = new Map<string, number>();
+  const walk = new JsonWalk(bytes, 0, MAX_DEPTH);
+  const lineAt = counter(bytes);
+  try {
+    if (walk.next() === OBJECT) walkMembers(walk, bytes, lines, lineAt);
+    else walk.value();
+    walk.next();
+    if (walk.at < bytes.length) throw new SyntaxError();
+  } catch (error) {
+    if (error instanceof NestedTooDeep) throw importUnreadable(`it is nested more than ${MAX_DEPTH} levels deep`);
+    if (error instanceof SyntaxError) throw importUnreadable('it is not valid JSON', lineAt(walk.at));
+    throw error;
+  }
+  return { value: JSON.parse(text), lineOf: (...path) => lines.get(path.slice(0, 2).join('\n')) ?? 1 };
+}
+
+function walkMembers(
+  walk: JsonWalk,
+  bytes: Uint8Array,
+  lines: Map<string, number>,
+  lineAt: (at: number) => number,
+): void {
+  const decoder = new TextDecoder();
+  walk.members((start, end) => {
+    const name: string = JSON.parse(decoder.decode(bytes.subarray(start, end)));
+    lines.set(name, lineAt(start));
+    if (walk.next() !== ARRAY) return walk.value(1);
+    let index = 0;
+    walk.elements(() => {
+      walk.next();
+      lines.set(`${name}\n${index}`, lineAt(walk.at));
+      index += 1;
+      walk.value(2);
+    }, 1);
+  }, 0);
+}
+
+/** The line of a place, for places that are asked for in their order. */
+function counter(bytes: Uint8Array): (at: number) => number {
+  let line = 1;
+  let counted = 0;
+  return (at) => {
+    for (; counted < at && counted < bytes.length; counted += 1) if (bytes[counted] === 10) line += 1;
+    return line;
+  };
+}

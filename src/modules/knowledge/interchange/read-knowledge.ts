@@ -1,0 +1,49 @@
+import { LISTS, type List } from './document.ts';
+import { importUnreadable } from './failures.ts';
+
+/** Something that a document names, before anything of it is checked. */
+export interface Found {
+  list: List;
+  value: unknown;
+  /** Where it begins, from 1. */
+  line: number;
+}
+
+/** Something that cannot be taken from a document. */
+export interface ImportError {
+  line: number;
+  message: string;
+}
+
+export interface ReadDocument {
+  /** How the document calls itself, for reviewers. */
+  source: string;
+  found: Found[];
+  errors: ImportError[];
+}
+
+/** A value of a document, and where its parts begin. */
+export interface Located {
+  value: unknown;
+  /** The line of the part at this path; of the whole, where that is not known. */
+  lineOf(...path: (string | number)[]): number;
+}
+
+/** A document as `GET /export` answers it. */
+export function readKnowledge({ value, lineOf }: Located): ReadDocument {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw importUnreadable('it must be an object of lists', 1);
+  }
+  const errors: ImportError[] = Object.keys(value)
+    .filter((name) => name !== 'format' && !LISTS.includes(name as List))
+    .slice(0, 20)
+    .map((name) => ({ line: lineOf(name), message: `${name.slice(0, 80)}: is no member of a document` }));
+  const found: Found[] = [];
+  for (const list of LISTS) {
+    const entries = (value as Record<string, unknown>)[list];
+    if (entries === undefined) continue;
+    if (!Array.isArray(entries)) errors.push({ line: lineOf(list), message: `${list}: must be a list` });
+    else for (const [index, each] of entries.entries()) found.push({ list, value: each, line: lineOf(list, index) });
+  }
+  return { source: 'a document', found, errors };
+}

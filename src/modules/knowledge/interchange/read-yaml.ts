@@ -1,0 +1,64 @@
+import { isCollection, Lexer, LineCounter, type Node, parseDocument } from 'yaml';
+import { importUnreadable } from './failures.ts';
+import type { Located } from './read-knowledge.ts';
+
+/** The reader calls itself for each level, and its work grows with the number of tokens. */
+const MAX_DEPTH = 50;
+const MAX_INDENT = 200;
+const MAX_TOKENS = 150_000;
+const MAX_ALIASES = 100;
+
+/** YAML with the lines of its parts. */
+export function readYaml(text: string): Located {
+  requireBounded(text);
+  const lines = new LineCounter();
+  // Whether a key is there twice is asked of each pair of keys.
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    uniqueKeys: false,
+    prettyErrors: false,
+    logLevel: 'silent',
+  });
+  const [error] = document.errors;
+  if (error)
+    throw importUnreadable(`it is not valid YAML: ${error.message.slice(0, 200)}`, lines.linePos(error.pos[0]).line);
+  let value: unknown;
+  try {
+    value = document.toJS({ maxAliasCount: MAX_ALIASES });
+  } catch (failure) {
+    throw importUnreadable(`it is not valid YAML: ${(failure as Error).message.slice(0, 200)}`);
+  }
+  const lineOf: Located['lineOf'] = (...path) => {
+    let node: unknown = document.contents;
+    let line = 1;
+    for (const part of [...path, null]) {
+      const { range } = Object(node) as Partial<Node>;
+      if (range) line = lines.linePos(range[0]).line;
+      if (part === null || !isCollection(node)) break;
+      node = node.get(part, true);
+    }
+    return line;
+  };
+  return { value, lineOf };
+}
+
+/** What would take more depth or time than is had, before any of it is made. */
+function requireBounded(text: string): void {
+  let tokens = 0;
+  let line = 1;
+  let flow = 0;
+  let blocks = 0;
+  const tooDeep = () => importUnreadable(`it is nested more than ${MAX_DEPTH} levels deep`, line);
+  for (const token of new Lexer().lex(text)) {
+    tokens += 1;
+    if (tokens > MAX_TOKENS) throw importUnreadable(`it has more than ${MAX_TOKENS} tokens`, line);
+    if (token === '[' || token === '{') flow += 1;
+    else if (token === ']' || token === '}') flow -= 1;
+    else if (token === '-' || token === '?' || token === ':') blocks += 1;
+    else if (token.includes('\n')) {
+      line += token.split('\n').length - 1;
+      blocks = 0;
+    } else if (token.length > MAX_INDENT && token.trim() === '' && !token.includes('\t')) throw tooDeep();
+    if (flow > MAX_DEPTH || (flow === 0 && blocks > MAX_DEPTH)) throw tooDeep();
+  }
+}

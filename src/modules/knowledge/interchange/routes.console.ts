@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { accessDenied } from '../../../access/failures.ts';
+import { TARGET_TYPES } from '../../../db/schema/knowledge-suggestions.ts';
+import { ok, prepared } from '../../../http/endpoint.ts';
+import { queryFlag } from '../../../http/list-query.ts';
+import { endpoint } from '../../../http/surfaces/knowledge.ts';
+import { invalid } from '../../../kernel/failure.ts';
+import { tenantSqlFailures } from '../../../tenant-sql/failures.ts';
+import { knowledgeDocument } from './document.ts';
+import { exportKnowledge } from './export.ts';
+import { exportTooLarge, importTooLarge, importUnreadable } from './failures.ts';
+import { importKnowledge } from './import.ts';
+import { semanticModelOf } from './ossie-export.ts';
+import { LARGEST_IMPORT, readDocument } from './read.ts';
+
+const PREFIX = '/api/v1/domain-knowledge';
+
+const named = z.array(z.object({ target_type: z.enum(TARGET_TYPES), name: z.string() }));
+
+const fileHeaders = (type: string, name: string) => ({
+  'Content-Type': type,
+  'Content-Disposition': `attachment; filename="${name}"`,
+});
+
+export const interchangeEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: `${PREFIX}/export`,
+      access: { decidedBy: 'concepts:list, semantic:list and ontology:list' },
+      operationId: 'exportKnowledge',
+      summary: 'Export the knowledge',
+      description:
+        'All that is active, references by name, without ids and times: imported into an empty company and accepted, it is exported as the same document. `ossie` is a semantic model of Apache Ossie 0.2.0.dev0, without what cannot be computed; all else stands in its extension.',
+      query: z.object({ format: z.enum(['json', 'ossie']).default('json') }),
+      returns: prepared(knowledgeDocument, 'application/yaml'),
+      fails: [exportTooLarge, accessDenied, ...tenantSqlFailures],
+    },
+    async ({ ctx, query: { format } }) => {
+      const exported = await exportKnowledge(ctx);
+      return format === 'json'
+        ? new Response(`${JSON.stringify(exported.document, null, 2)}\n`, {
+            headers: fileHeaders('application/json', 'knowledge.json'),
+          })
+        : new Response(await semanticModelOf(ctx, exported), {
+            headers: fileHeaders('application/yaml', 'semantic-model.yaml'),
+          });
+    },
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: `${PREFIX}/import`,
+      access: 'knowledge_reviews:generate',
+      operationId: 'importKnowledge',
+      summary: 'Import knowledge',
+      description:
+        'Makes pending suggestions of what the company does not have, and changes nothing. The document is the body: JSON as the export answers it (5 MiB), YAML of Apache Ossie 0.2.0.dev0, or a glossary as CSV with the columns `name,description,type,aliases,tags`, lists split by `;` (1 MiB each). What cannot be taken is told by its line; the rest is taken.',
+      query: z.object({ dry_run: queryFlag.meta({ description: '`true`: only answers what would happen.' }) }),
+      raw: { 'application/json': knowledgeDocument, 'application/yaml': z.string(), 'text/csv': z.string() },
+      bodyLimit: LARGEST_IMPORT,
+      returns: ok(
+        z.object({
+          suggestions: named,
+          skipped: named.meta({ description: 'The company has them already, or a pending suggestion of them.' }),
+          errors: z.array(z.object({ line: z.int(), message: z.string() })),
+        }),
+      ),
+      fails: [importTooLarge, importUnreadable, invalid],
+    },
+    async ({ ctx, query, request }) => importKnowledge(ctx, await readDocument(request), query.dry_run),
+  ),
+];

@@ -1,0 +1,31 @@
+import { and, asc, eq, gt, ne, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../../db/client.ts';
+import { resources } from '../../../db/schema/knowledge-resources.ts';
+import { idList } from '../../../db/statements.ts';
+
+/** The active resources of a company with an id after this one, by their ids. */
+export const selectActive = (db: ControlDb, companyId: string, after: string, limit: number) =>
+  db
+    .select({
+      id: resources.id,
+      resourceType: resources.resourceType,
+      content: resources.content,
+      validationErrors: resources.validationErrors,
+    })
+    .from(resources)
+    .where(and(eq(resources.companyId, companyId), eq(resources.status, 'active'), gt(resources.id, after)))
+    .orderBy(asc(resources.id))
+    .limit(limit);
+
+/** The living resources that have one of these unique keys. */
+export const selectByKeys = (db: ControlDb, companyId: string, keys: readonly string[]) =>
+  db
+    .select({ id: resources.id, resourceType: resources.resourceType, uniqueKey: resources.uniqueKey })
+    .from(resources)
+    .where(
+      and(
+        eq(resources.companyId, companyId),
+        ne(resources.status, 'archived'),
+        sql`${resources.uniqueKey} in ${idList(keys)}`,
+      ),
+    );

@@ -1,0 +1,86 @@
+import { dimensionValue } from './compile.ts';
+import type { Item } from './definition.ts';
+import {
+  aggregateSql,
+  type Expression,
+  ExpressionError,
+  type Table,
+  tablesIn,
+  typeName,
+  type ValueType,
+} from './expression.ts';
+import type { Model } from './model.ts';
+
+/** A metric or dimension in SQL that others read, over columns as `"table"."column"`. */
+export interface Written {
+  sql: string;
+  type: ValueType;
+  tables: Table[];
+}
+
+/** Most metrics that one is made of, repetitions included, and most characters of an expression. */
+const MAX_VISITS = 300;
+const MAX_SQL = 50_000;
+
+/** @throws what `Model.dimension` throws; ExpressionError where it would be too long */
+export function writtenDimension(model: Model, item: Item): Written {
+  const value = dimensionValue(model, item);
+  return bounded({ sql: write(value, noAggregate), type: value.type, tables: tablesIn([value]) });
+}
+
+/**
+ * A metric with those that it builds on written out; null for one that a single aggregate cannot say, of the last or first
+ * moment of each group. @throws what `Model.metric` throws; ExpressionError where it would be too long
+ */
+export function writtenMetric(model: Model, item: Item): Written | null {
+  const tables: Table[] = [];
+  let visits = 0;
+  let isSemiAdditive = false;
+  const formulaOf = (of: Item, outer: readonly Expression[]): string => {
+    visits += 1;
+    if (visits > MAX_VISITS) throw new ExpressionError(`it is made of more than ${MAX_VISITS} metrics`);
+    const metric = model.metric(of);
+    isSemiAdditive ||= metric.moment !== null;
+    const filters = [...outer, ...metric.filters];
+    tables.push(...metric.tables, ...tablesIn([metric.formula, ...metric.filters]));
+    return write(metric.formula, (part) => {
+      if (part.kind === 'metric') return `(${formulaOf(model.metricNamed(part.name), filters)})`;
+      const { argument, filter } = part.call;
+      const conditions = [...(filter ? [filter] : []), ...filters].map((each) => write(each, noAggregate));
+      return aggregateSql(part.call, argument ? write(argument, noAggregate) : '*', conditions);
+    });
+  };
+  const sql = formulaOf(item, []);
+  if (isSemiAdditive) return null;
+  return bounded({ sql, type: model.metric(item).formula.type, tables: [...new Set(tables)] });
+}
+
+function bounded(written: Written): Written {
+  if (written.sql.length > MAX_SQL) throw new ExpressionError(`it is longer than ${MAX_SQL} characters`);
+  return written;
+}
+
+type Aggregating = Extract<Expression, { kind: 'aggregate' | 'metric' }>;
+
+const noAggregate = (): never => {
+  throw new ExpressionError('an aggregate stands in another');
+};
+
+function write(expression: Expression, aggregate: (part: Aggregating) => string): string {
+  switch (expression.kind) {
+    case 'column':
+      return `${identifier(expression.table.name)}.${identifier(expression.column)}`;
+    case 'text': {
+      const literal = `'${expression.value.replaceAll("'", "''")}'`;
+      return expression.type === 'text' ? literal : `CAST(${literal} AS ${typeName(expression.type)})`;
+    }
+    case 'null':
+      return `CAST(NULL AS ${typeName(expression.type)})`;
+    case 'sql':
+      return expression.parts.map((part) => (typeof part === 'string' ? part : write(part, aggregate))).join('');
+    default:
+      return aggregate(expression);
+  }
+}
+
+const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;

@@ -1,0 +1,464 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
+import { must } from '../../support/signed.ts';
+import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
+import { aVisualization } from '../../visualizations/support.ts';
+import { insert, itemsOf, query } from '../metrics/support.ts';
+import { aConcept, aNode, anItem, aRelation, PREFIX, refusal } from '../support.ts';
+import { type OssieDocument, ossieProblems } from './ossie-rules.ts';
+import { acceptAll, exportOf, importAs } from './support.ts';
+
+const JSON_TYPE = 'application/json';
+const YAML_TYPE = 'application/yaml';
+
+/** Tables, of the same names in every company. */
+async function tablesOf({ as }: Company): Promise<void> {
+  const customers = await aTable(as, 'customers', [column('city')]);
+  const orders = await aTable(as, 'orders', [
+    column('total', 'decimal'),
+    column('state'),
+    column('day', 'date'),
+    column('customer_id'),
+  ]);
+  const [anna, bruno] = await insert(as, customers, [{ city: 'Recife' }, { city: "L'Aquila" }]);
+  await must(
+    tableRoutes(as, orders).insert([
+      { total: 10, state: 'paid', day: '2026-01-05', customer_id: anna },
+      { total: 30, state: 'paid', day: '2026-01-06', customer_id: bruno },
+      { total: 5, state: "can't", day: '2026-02-01', customer_id: anna },
+    ]),
+  );
+}
+
+/** Knowledge of every kind, whose parts refer to one another. */
+async function knowledgeOf({ as }: Company): Promise<void> {
+  const sale = await aConcept(as, { name: 'Sale', status: 'active', type: 'metric_hint', aliases: ['order', 'açaí'] });
+  const city = await aConcept(as, { name: 'City', status: 'active', tags: ['=1+1', '<b>x</b>'], confidence: 0.5 });
+  await aConcept(as, { name: 'Only a draft' });
+  const make = itemsOf(
+    () => as,
+    () => sale,
+  );
+  const { records } = (await as.get('/v1/managed-tables?search=orders')).body;
+  const entity = await anItem(as, {
+    kind: 'entity',
+    name: 'Order',
+    status: 'active',
+    source_concept_ids: [city, sale],
+    // By its id: another company's table has another.
+    mapped_tables: [records[0]._id],
+  });
+  const revenue = await make.metric('Revenue', {
+    formula: 'sum(orders.total)',
+    mapped_tables: ['orders'],
+    filters: ["orders.state = 'paid'"],
+    depends_on_entities: [entity],
+  });
+  await make.metric('Average order', {
+    formula: '{{Revenue}} / count(*)',
+    mapped_tables: ['orders'],
+    depends_on_metrics: [revenue],
+  });
+  await make.metric('Last total', {
+    aggregation: 'last',
+    mapped_tables: ['orders'],
+    mapped_columns: ['orders.total', 'orders.day'],
+  });
+  await make.metric('Broken', { formula: 'sum(orders.nothing)', mapped_tables: ['orders'] });
+  await make.dimension('City', { formula: 'upper(customers.city)', mapped_tables: ['customers'] });
+  await make.dimension('Day', { mapped_columns: ['orders.day'], filters: ["orders.state <> 'can''t'"] });
+  await make.mapping('Orders of customers', { mapped_relations: ['orders.customer_id = customers.id'] });
+  const thing = await aNode(as, { name: 'Thing', status: 'active' });
+  const place = await aNode(as, {
+    name: 'Place',
+    status: 'active',
+    node_type: 'object',
+    parent_node_id: thing,
+    source_concepts: [city],
+    mapped_semantic_entities: [entity],
+  });
+  const relation = await aRelation(as, place, 'holds', thing);
+  await must(as.patch(`${PREFIX}/ontology/relations/${relation}`, { json: { status: 'active', cardinality: '1:N' } }));
+}
+
+let company: Company;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  await tablesOf(company);
+  await knowledgeOf(company);
+});
+
+async function emptyCompany(): Promise<Company> {
+  const empty = await aProvisionedCompany();
+  await tablesOf(empty);
+  return empty;
+}
+
+describe('GET /export', () => {
+  it('tells what is active, references by name, without ids, times or the company', async () => {
+    const text = await exportOf(company.as);
+    expect(text).not.toMatch(/[0-9a-f]{24}|_at"|company|draft|status/);
+    const { concepts, semantic, nodes, relations } = JSON.parse(text);
+    expect(concepts.map(({ name }: { name: string }) => name)).toEqual(['City', 'Sale']);
+    expect(semantic.map(({ kind, name }: { kind: string; name: string }) => `${kind} ${name}`)).toEqual([
+      'dimension City',
+      'dimension Day',
+      'entity Order',
+      'mapping Orders of customers',
+      'metric Average order',
+      'metric Broken',
+      'metric Last total',
+      'metric Revenue',
+    ]);
+    expect(semantic[2]).toMatchObject({ source_concepts: ['City', 'Sale'], mapped_tables: ['orders'] });
+    expect(semantic[7]).toMatchObject({ depends_on_entities: ['Order'] });
+    expect(nodes[1]).toMatchObject({
+      name: 'Place',
+      parent_node: { node_type: 'class', name: 'Thing' },
+      mapped_semantic_entities: ['Order'],
+    });
+    expect(relations).toMatchObject([{ subject: { name: 'Place' }, predicate: 'holds', object: { name: 'Thing' } }]);
+  });
+
+  it.each(['concepts:list', 'semantic:list', 'ontology:list'])('needs %s', async (denied) => {
+    const can = ['concepts:list', 'semantic:list', 'ontology:list'];
+    const person = await aUser(company, { can: can.filter((action) => action !== denied) });
+    const answer = await person.as.get(`${PREFIX}/export`);
+    expect([answer.status, answer.body.details.action]).toEqual([403, denied]);
+    const allowed = await aUser(company, { can });
+    expect((await allowed.as.get(`${PREFIX}/export`)).status).toBe(200);
+  });
+
+  it('is empty of a company without knowledge', async () => {
+    const empty = await aProvisionedCompany();
+    expect(await must(empty.as.get(`${PREFIX}/export`))).toMatchObject({ concepts: [], relations: [] });
+    await aConcept(empty.as, { status: 'active' });
+    expect(parse(await exportOf(empty.as, 'ossie'))).toEqual({ version: '0.2.0.dev0', semantic_model: [] });
+  });
+});
+
+describe('the round trip', () => {
+  it.each([
+    ['json', JSON_TYPE],
+    ['ossie', YAML_TYPE],
+  ] as const)('as %s: import into an empty company, accept all, export: the same bytes', async (format, type) => {
+    const before = await exportOf(company.as, format);
+    const other = await emptyCompany();
+    const rehearsed = await must(importAs(other.as, type, before, '?dry_run=true'));
+    expect((await must(other.as.get(`${PREFIX}/suggestions`))).total).toBe(0);
+    const imported = await must(importAs(other.as, type, before));
+    expect(imported).toEqual(rehearsed);
+    expect(imported).toMatchObject({ skipped: [], errors: [] });
+    expect(imported.suggestions).toHaveLength(13);
+    // Nothing is there before it is accepted.
+    expect((await must(other.as.get(`${PREFIX}/concepts`))).total).toBe(0);
+    expect(await acceptAll(other.as)).toEqual([]);
+    expect(await exportOf(other.as, format)).toBe(before);
+    expect(await exportOf(other.as)).toBe(await exportOf(company.as));
+    const again = await must(importAs(other.as, type, before));
+    expect([again.suggestions, again.skipped.length, again.errors]).toEqual([[], 13, []]);
+  });
+
+  it('suggests nothing twice while nothing was accepted', async () => {
+    const other = await emptyCompany();
+    const text = await exportOf(company.as);
+    await must(importAs(other.as, JSON_TYPE, text));
+    const again = await must(importAs(other.as, JSON_TYPE, text));
+    expect([again.suggestions, again.skipped.length]).toEqual([[], 13]);
+    expect((await must(other.as.get(`${PREFIX}/suggestions`))).total).toBe(13);
+  });
+});
+
+describe('a semantic model of Apache Ossie', () => {
+  const modelOf = async () => parse(await exportOf(company.as, 'ossie')) as OssieDocument;
+
+  it('keeps the rules of its validator', async () => {
+    const document = await modelOf();
+    expect(ossieProblems(document)).toEqual([]);
+    const [model] = document.semantic_model;
+    expect(model?.datasets.map(({ name, source }) => [name, source])).toEqual([
+      ['customers', 'public.customers'],
+      ['orders', 'public.orders'],
+    ]);
+    expect(model?.relationships).toEqual([
+      {
+        name: 'orders.customer_id = customers.id',
+        from: 'orders',
+        to: 'customers',
+        from_columns: ['customer_id'],
+        to_columns: ['id'],
+      },
+    ]);
+    // One of a single moment cannot be said by an aggregate, and one with errors is as if absent.
+    expect(model?.metrics?.map(({ name, datatype }) => [name, datatype])).toEqual([
+      ['Average order', 'Decimal'],
+      ['Revenue', 'Decimal'],
+    ]);
+  });
+
+  it('has expressions that compute what metric queries do, those that a metric builds on written out', async () => {
+    const [model] = (await modelOf()).semantic_model;
+    const [average, revenue] = (model?.metrics ?? []).map(({ expression }) => expression.dialects[0]?.expression);
+    expect(revenue).toBe(`sum("orders"."total") FILTER (WHERE ("orders"."state" = 'paid'))`);
+    expect(average).not.toContain('{{');
+    const [city] = model?.datasets[0]?.fields ?? [];
+    const [day] = model?.datasets[1]?.fields ?? [];
+    expect([city?.dimension, day?.dimension]).toEqual([{ is_time: false }, { is_time: true }]);
+    const dimension = city?.expression.dialects[0]?.expression;
+    const sql = `SELECT ${dimension} AS city, ${revenue} AS revenue, ${average} AS average, max(${day?.expression.dialects[0]?.expression}) AS day
+      FROM orders JOIN customers ON orders.customer_id = customers.id::text GROUP BY 1 ORDER BY 1`;
+    const chart = await aVisualization(company.as, sql);
+    const executed = await must(company.as.post(`/v1/visualizations/${chart._id}/execute`, { json: {} }));
+    const { rows } = executed.result;
+    const asked = { metrics: ['Revenue', 'Average order'], dimensions: ['City'] };
+    const computed = await must(query(company.as, asked));
+    expect(rows.map((row: unknown[]) => row.slice(0, 3))).toEqual(computed.rows);
+    expect(rows.map((row: unknown[]) => row[3])).toEqual(['2026-01-06', '2026-01-05']);
+  });
+
+  it('of others is imported: entities, dimensions, metrics, joins, each with a concept', async () => {
+    const other = await emptyCompany();
+    const imported = await must(importAs(other.as, 'text/yaml; charset=utf-8', FOREIGN));
+    expect(imported.errors).toEqual([
+      { line: 28, message: expect.stringMatching(/^Margin: has no expression in ANSI_SQL/) },
+      { line: 33, message: expect.stringMatching(/names a dataset that there is not/) },
+    ]);
+    expect(await acceptAll(other.as)).toEqual([]);
+    const { rows } = await must(query(other.as, { metrics: ['Total sales'], dimensions: ['Town'] }));
+    expect(rows).toEqual([
+      ["L'Aquila", 30],
+      ['Recife', 15],
+    ]);
+    const { records } = await must(other.as.get(`${PREFIX}/concepts?search=turnover`));
+    expect(records).toMatchObject([{ name: 'Total sales', type: 'metric_hint', aliases: ['turnover'] }]);
+  });
+
+  it.each([
+    ['version: 0.1.0\nsemantic_model: []\n', 1, 'version: must be 0.2.0.dev0'],
+    ['version: 0.2.0.dev0\nsemantic_model: 7\n', 2, 'semantic_model: must be a list'],
+    [
+      'version: 0.2.0.dev0\nsemantic_model:\n  - name: x\n',
+      3,
+      'datasets: Invalid input: expected array, received undefined',
+    ],
+  ])('says what is wrong with %j', async (text, line, message) => {
+    const { errors } = await must(importAs(company.as, YAML_TYPE, text));
+    expect(errors).toEqual([{ line, message }]);
+  });
+});
+
+const FOREIGN = `version: 0.2.0.dev0
+semantic_model:
+  - name: shop
+    datasets:
+      - name: Buyers
+        source: db.public.customers
+        fields:
+          - name: Town
+            expression: &town
+              dialects:
+                - dialect: ANSI_SQL
+                  expression: customers.city
+            dimension: {}
+          - name: Not a dimension
+            expression: *town
+      - name: Orders
+        source: db.public.orders
+        description: What was bought.
+    metrics:
+      - name: Total sales
+        description: All of it.
+        ai_context:
+          synonyms: [turnover]
+        expression:
+          dialects:
+            - dialect: ANSI_SQL
+              expression: sum(orders.total)
+      - name: Margin
+        expression:
+          dialects:
+            - {dialect: MDX, expression: '[Measures].[Margin]'}
+    relationships:
+      - {name: lost, from: Orders, to: Nowhere, from_columns: [a], to_columns: [b]}
+      - {name: bought by, from: Orders, to: Buyers, from_columns: [customer_id], to_columns: [id]}
+`;
+
+describe('POST /import of a glossary', () => {
+  const glossary = (text: string, query = '') => importAs(company.as, 'text/csv', text, query);
+
+  it('suggests concepts, and keeps formulas and markup as the text that they are', async () => {
+    const other = await aProvisionedCompany();
+    const text =
+      'name,description,type,aliases,tags\r\n' +
+      'Churn,"Customers who ""left"", over\n two lines",rule,attrition; loss ;,hr\r\n' +
+      '=HYPERLINK("http://x"),<script>alert(1)</script>,,,@cmd\r\n' +
+      'Sale,There is no type,nonsense,,\r\n' +
+      ',No name,term,,\r\n' +
+      'churn,Again,,,\r\n' +
+      'Wide,a,term,,,,\r\n' +
+      '\r\n';
+    const { suggestions, errors } = await must(importAs(other.as, 'text/csv', text));
+    expect(suggestions).toEqual([
+      { target_type: 'concept_create', name: 'Churn' },
+      { target_type: 'concept_create', name: '=HYPERLINK("http://x")' },
+    ]);
+    expect(errors.map(({ line, message }: { line: number; message: string }) => `${line} ${message}`)).toEqual([
+      expect.stringMatching(/^5 Sale: type: /),
+      expect.stringMatching(/^6 : name: /),
+      '7 churn: stands in the document twice',
+      '8 has 7 cells, and the head 5',
+    ]);
+    expect(await acceptAll(other.as)).toEqual([]);
+    const { concepts } = await must(other.as.get(`${PREFIX}/export`));
+    expect(concepts[1]).toMatchObject({
+      name: 'Churn',
+      description: 'Customers who "left", over\n two lines',
+      type: 'rule',
+      aliases: ['attrition', 'loss'],
+      tags: ['hr'],
+    });
+    expect(concepts[0]).toMatchObject({ description: '<script>alert(1)</script>', tags: ['@cmd'], type: 'term' });
+  });
+
+  it('skips what is there, and takes columns in any order and other delimiters', async () => {
+    const { suggestions, skipped } = await must(glossary('Description;Name\nAny;SALE\nOther;New\n', '?dry_run=true'));
+    expect(skipped).toEqual([{ target_type: 'concept_create', name: 'SALE' }]);
+    expect(suggestions).toEqual([{ target_type: 'concept_create', name: 'New' }]);
+  });
+
+  it.each([
+    ['name\nx\n', /must name a column description/],
+    ['name,description,secret\nx,y,z\n', /"secret"/],
+    ['name,description,name\nx,y,z\n', /each once/],
+    ['name,description\nx,"never closed\n', /not closed/],
+    ['\n\n', /is empty/],
+  ])('refuses %j as a whole', async (text, message) => {
+    const answer = await glossary(text);
+    expect(refusal(answer)).toEqual([422, 'IMPORT_UNREADABLE']);
+    expect(answer.body.message).toMatch(message);
+  });
+});
+
+describe('POST /import of a document', () => {
+  const document = (value: unknown) => importAs(company.as, JSON_TYPE, JSON.stringify(value, null, 1), '?dry_run=true');
+  const text = (name: string, more: object = {}) => ({ name, description: 'What it is.', ...more });
+
+  it('names what it does not know, with its line', async () => {
+    const { suggestions, errors } = await must(
+      document({
+        semantic: [
+          text('A', { kind: 'metric', source_concepts: ['Nobody'], depends_on_metrics: ['Revenue', 'Profit'] }),
+          text('B', { kind: 'metric', colour: 'red' }),
+          text('C', { kind: 'metric' }),
+        ],
+        things: [],
+        nodes: { a: 1 },
+      }),
+    );
+    expect(suggestions).toEqual([]);
+    const lines = errors.map(({ line, message }: { line: number; message: string }) => `${line} ${message}`);
+    expect(lines).toEqual([
+      '3 A: source_concepts: names no concept "Nobody"',
+      '3 A: depends_on_metrics: names no metric "Profit"',
+      expect.stringMatching(/^15 B: .*colour/),
+      '21 C: source_concept_ids: must name at least one concept, for an item of kind metric',
+      '27 things: is no member of a document',
+      '28 nodes: must be a list',
+    ]);
+  });
+
+  it('refuses what stands in a circle, and what refers to it', async () => {
+    const metric = (name: string, ...on: string[]) =>
+      text(name, { kind: 'metric', source_concepts: ['Sale'], depends_on_metrics: on });
+    const node = (name: string, parent: string) => text(name, { parent_node: { node_type: 'class', name: parent } });
+    const { suggestions, errors } = await must(
+      document({
+        semantic: [
+          metric('X', 'Y'),
+          metric('Y', 'Z'),
+          metric('Z', 'X'),
+          metric('On X', 'X'),
+          metric('Fine', 'Revenue'),
+        ],
+        nodes: [node('Egg', 'Hen'), node('Hen', 'Egg'), node('Self', 'Self')],
+      }),
+    );
+    expect(suggestions).toEqual([{ target_type: 'semantic_create', name: 'Fine' }]);
+    expect(errors.map(({ message }: { message: string }) => message.split(':')[0])).toEqual(
+      expect.arrayContaining(['X', 'Y', 'Z', 'On X', 'Egg', 'Hen', 'Self']),
+    );
+    expect(errors[0].message).toBe('X: refers to itself, or to what does, in a circle');
+  });
+
+  it('waits with what refers to a suggestion until that is accepted', async () => {
+    const other = await aProvisionedCompany();
+    const value = { concepts: [text('Base')], nodes: [text('Leaf', { source_concepts: ['Base'] })] };
+    await must(importAs(other.as, JSON_TYPE, JSON.stringify(value)));
+    const { records } = await must(other.as.get(`${PREFIX}/suggestions`));
+    const idOf = (name: string) =>
+      records.find(({ target_name }: { target_name: string }) => target_name === name)._id as string;
+    const accept = (name: string) => other.as.post(`${PREFIX}/suggestions/${idOf(name)}/accept`, { json: {} });
+    const early = await accept('Leaf');
+    expect(refusal(early)).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
+    expect(early.body.details.suggestion_ids).toEqual([idOf('Base')]);
+    const { resource } = await must(accept('Base'));
+    expect(resource.status).toBe('active');
+    expect((await must(accept('Leaf'))).resource).toMatchObject({ source_concepts: [resource._id], status: 'active' });
+  });
+
+  it('takes thousands of things, and no more than 5,000', async () => {
+    const other = await aProvisionedCompany();
+    const concepts = Array.from({ length: 5_000 }, (_, index) => text(`Term ${index}`, { aliases: ['a'.repeat(50)] }));
+    const { suggestions, errors } = await must(importAs(other.as, JSON_TYPE, JSON.stringify({ concepts })));
+    expect([suggestions.length, errors]).toEqual([5_000, []]);
+    expect((await must(other.as.get(`${PREFIX}/suggestions`))).total).toBe(5_000);
+    const more = await importAs(other.as, JSON_TYPE, JSON.stringify({ concepts: [...concepts, text('One more')] }));
+    expect(refusal(more)).toEqual([422, 'IMPORT_UNREADABLE']);
+  });
+
+  it.each([
+    ['10 MB', JSON_TYPE, 'x'.repeat(10_000_000), 413, 'PAYLOAD_TOO_LARGE'],
+    ['2 MB of YAML', YAML_TYPE, 'x'.repeat(2_000_000), 413, 'PAYLOAD_TOO_LARGE'],
+    ['another type', 'application/xml', '<a/>', 422, 'VALIDATION_ERROR'],
+    ['nothing', JSON_TYPE, ' ', 422, 'IMPORT_UNREADABLE'],
+    ['broken JSON', JSON_TYPE, '{"concepts": [\n{"name": }]}', 422, 'IMPORT_UNREADABLE'],
+    ['deep JSON', JSON_TYPE, '['.repeat(200_000), 422, 'IMPORT_UNREADABLE'],
+    ['a list', JSON_TYPE, '[]', 422, 'IMPORT_UNREADABLE'],
+    ['broken YAML', YAML_TYPE, 'a: [1\nb: {', 422, 'IMPORT_UNREADABLE'],
+    ['an alias bomb', YAML_TYPE, bomb(), 422, 'IMPORT_UNREADABLE'],
+    ['deep YAML', YAML_TYPE, '- '.repeat(400_000), 422, 'IMPORT_UNREADABLE'],
+    ['deep flows', YAML_TYPE, '{a: '.repeat(200_000), 422, 'IMPORT_UNREADABLE'],
+    ['deep questions', YAML_TYPE, '? '.repeat(400_000), 422, 'IMPORT_UNREADABLE'],
+    [
+      'deep lines',
+      YAML_TYPE,
+      Array.from({ length: 1_000 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n'),
+      422,
+      'IMPORT_UNREADABLE',
+    ],
+    [
+      'many keys',
+      YAML_TYPE,
+      Array.from({ length: 90_000 }, (_, index) => `k${index}: 1`).join('\n'),
+      422,
+      'IMPORT_UNREADABLE',
+    ],
+  ])('refuses %s, soon', async (_what, type, body, status, code) => {
+    const before = performance.now();
+    expect(refusal(await importAs(company.as, type, body))).toEqual([status, code]);
+    expect(performance.now() - before).toBeLessThan(5_000);
+  });
+
+  it('says on which line a document breaks off', async () => {
+    const json = await importAs(company.as, JSON_TYPE, '{"concepts": [\n\n{"name": }]}');
+    expect(json.body.details.line).toBe(3);
+    const yaml = await importAs(company.as, YAML_TYPE, 'a: 1\nb: "never closed\n');
+    expect(yaml.body.details.line).toBeGreaterThan(1);
+  });
+});
+
+function bomb(): string {
+  const lines = Array.from({ length: 30 }, (_, level) => `k${level}: &k${level} [*k${level - 1}, *k${level - 1}]`);
+  return ['k: &k-1 [x, x]', ...lines].join('\n');
+}

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+
+/**
+ * The rules by which Apache Ossie validates a document of version 0.2.0.dev0 (`validation/validate.py` with
+ * `core-spec/osi-schema.json`, commit 88e0011): shape, unique names, references. Its fourth, that SQL can be parsed, is held by
+ * running the expressions.
+ */
+const text = z.string();
+const extensions = z.array(z.strictObject({ vendor_name: text, data: text })).optional();
+const context = z
+  .union([
+    text,
+    z.looseObject({
+      instructions: text.optional(),
+      synonyms: z.array(text).optional(),
+      examples: z.array(text).optional(),
+    }),
+  ])
+  .optional();
+const dialect = z.enum(['ANSI_SQL', 'SNOWFLAKE', 'MDX', 'TABLEAU', 'DATABRICKS', 'MAQL', 'BIGQUERY']);
+const expression = z.strictObject({ dialects: z.array(z.strictObject({ dialect, expression: text })).min(1) });
+const datatype = z
+  .enum(['String', 'Integer', 'Decimal', 'Float', 'Boolean', 'Date', 'Time', 'DateTime', 'DateTimeTz', 'Opaque'])
+  .optional();
+const common = { description: text.optional(), ai_context: context, custom_extensions: extensions };
+const field = z.strictObject({
+  name: text,
+  expression,
+  dimension: z.strictObject({ is_time: z.boolean().optional() }).optional(),
+  label: text.optional(),
+  datatype,
+  ...common,
+});
+const dataset = z.strictObject({
+  name: text,
+  source: text,
+  primary_key: z.array(text).optional(),
+  unique_keys: z.array(z.array(text)).optional(),
+  fields: z.array(field).optional(),
+  ...common,
+});
+const relationship = z.strictObject({
+  name: text,
+  from: text,
+  to: text,
+  from_columns: z.array(text).min(1),
+  to_columns: z.array(text).min(1),
+  ai_context: context,
+  custom_extensions: extensions,
+});
+const metric = z.strictObject({ name: text, expression, datatype, ...common });
+const model = z.strictObject({
+  name: text,
+  datasets: z.array(dataset).min(1),
+  relationships: z.array(relationship).optional(),
+  metrics: z.array(metric).optional(),
+  ...common,
+});
+const document = z.strictObject({ version: z.literal('0.2.0.dev0'), semantic_model: z.array(model) });
+
+export type OssieDocument = z.output<typeof document>;
+
+/** What is wrong with a document. */
+export function ossieProblems(value: unknown): string[] {
+  const { data, error } = document.safeParse(value);
+  if (!data) return error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  return data.semantic_model.flatMap(({ datasets, relationships = [], metrics = [] }) => {
+    const names = datasets.map(({ name }) => name);
+    const ends = relationships.flatMap(({ from, to }) => [from, to]);
+    return [
+      ...twice('dataset', names),
+      ...datasets.flatMap(({ name, fields = [] }) =>
+        twice(
+          `field of ${name}`,
+          fields.map((each) => each.name),
+        ),
+      ),
+      ...twice(
+        'metric',
+        metrics.map(({ name }) => name),
+      ),
+      ...twice(
+        'relationship',
+        relationships.map(({ name }) => name),
+      ),
+      ...ends.filter((end) => !names.includes(end)).map((end) => `unknown dataset ${end}`),
+    ];
+  });
+}
+
+const twice = (what: string, names: string[]): string[] =>
+  names.filter((name, index) => names.indexOf(name) < index).map((name) => `${what} ${name} twice`);
