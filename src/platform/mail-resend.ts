@@ -2,6 +2,7 @@ import { readBounded } from './bounded.ts';
 import { type AttachedFile, type Mail, type Mailer, MailRefused, type Sender } from './mail.ts';
 
 const TIMEOUT_MS = 10_000;
+const FILES_TIMEOUT_MS = 60_000;
 const LARGEST_ANSWER = 64 * 1024;
 /** Resend takes mails of 40 MB; not every mailbox does. */
 const MAX_FILE_BYTES = 10 * 1024 * 1024;
@@ -23,15 +24,7 @@ export function resendMailer({ baseUrl, apiKey, sender }: ResendSettings): Maile
   return {
     maxFileBytes: MAX_FILE_BYTES,
     async send({ to, subject, text, html, pictures = [], files = [], headers }: Mail) {
-      const attached = ({ filename, type, content }: AttachedFile) => ({
-        filename,
-        content: Buffer.from(content).toString('base64'),
-        content_type: type,
-      });
-      const attachments = [
-        ...pictures.map((picture) => ({ ...attached(picture), content_id: picture.contentId })),
-        ...files.map(attached),
-      ];
+      const attachments = [...pictures.map(({ contentId, ...file }) => ({ ...file, content_id: contentId })), ...files];
       const response = await fetch(`${baseUrl}/emails`, {
         method: 'POST',
         headers: {
@@ -40,22 +33,52 @@ export function resendMailer({ baseUrl, apiKey, sender }: ResendSettings): Maile
           // Resend refuses requests without one.
           'user-agent': 'data-console',
         },
-        body: JSON.stringify({
-          from,
-          to: [to],
-          subject,
-          text,
-          html,
-          ...(headers && { headers }),
-          ...(attachments.length > 0 && { attachments }),
-        }),
+        body: bodyOf({ from, to: [to], subject, text, html, ...(headers && { headers }) }, attachments),
         redirect: 'manual',
-        signal: AbortSignal.timeout(TIMEOUT_MS),
+        signal: AbortSignal.timeout(files.length > 0 ? FILES_TIMEOUT_MS : TIMEOUT_MS),
       });
       const body = await readBounded(response.body, LARGEST_ANSWER);
       if (!response.ok) throw refusal(response.status, body);
     },
   };
+}
+
+type Attached = AttachedFile & { content_id?: string };
+
+/** Bytes of a file that are encoded at once; divisible by three, so that base64 needs no padding in between. */
+const PIECE = 48 * 1024;
+
+/** JSON, with the files in base64. These are written as they are taken: in one text they would be held three times over. */
+function bodyOf(mail: object, attachments: readonly Attached[]): BodyInit {
+  if (attachments.length === 0) return JSON.stringify(mail);
+  const encoder = new TextEncoder();
+  const parts = attachments.map(({ content, type, ...rest }, at) => {
+    const facts = JSON.stringify({ ...rest, content_type: type });
+    return { before: encoder.encode(`${at === 0 ? '' : ','}${facts.slice(0, -1)},"content":"`), content };
+  });
+  const [head, end, tail] = [`${JSON.stringify(mail).slice(0, -1)},"attachments":[`, '"}', ']}'].map((text) =>
+    encoder.encode(text),
+  ) as [Uint8Array, Uint8Array, Uint8Array];
+  const inParts = parts.map(({ before, content }) => before.length + Math.ceil(content.length / 3) * 4 + end.length);
+  const { readable, writable } = new FixedLengthStream(
+    head.length + inParts.reduce((sum, length) => sum + length, 0) + tail.length,
+  );
+  const write = async () => {
+    const writer = writable.getWriter();
+    await writer.write(head);
+    for (const { before, content } of parts) {
+      await writer.write(before);
+      for (let at = 0; at < content.length; at += PIECE) {
+        await writer.write(encoder.encode(Buffer.from(content.subarray(at, at + PIECE)).toString('base64')));
+      }
+      await writer.write(end);
+    }
+    await writer.write(tail);
+    await writer.close();
+  };
+  // Where the service hangs up, the request fails by itself.
+  write().catch(() => undefined);
+  return readable;
 }
 
 /** Has the name of Resend's error (`{ name, message }`), but not its message, which may hold the receiver's address. */

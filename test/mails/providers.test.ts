@@ -46,6 +46,27 @@ describe('a mail service with Resend’s API', () => {
     });
   });
 
+  it.each([0, 1, 2, 3, 48 * 1024, 48 * 1024 + 1, 300_001])(
+    'receives a file of %i bytes, and how to unsubscribe',
+    async (size) => {
+      const content = Uint8Array.from({ length: size }, (_, at) => (at * 7) % 256);
+      const files = [
+        { filename: 'Ünï "1".csv', type: 'text/csv', content },
+        { filename: 'two.csv', type: 'text/csv', content: content.slice(0, 5) },
+      ];
+      const headers = { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
+      await resend().send({ ...mail(`file-${size}@example.com`), files, headers });
+      const encoded = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
+      expect((await taken(`file-${size}@example.com`))[0]).toMatchObject({
+        headers,
+        attachments: [
+          { filename: 'Ünï "1".csv', content_type: 'text/csv', content: encoded(content) },
+          { filename: 'two.csv', content_type: 'text/csv', content: encoded(content.slice(0, 5)) },
+        ],
+      });
+    },
+  );
+
   it('receives a bare address as sender', async () => {
     await resend({ from: 'bare@console.test' }).send(mail('bare@example.com'));
     expect((await taken('bare@example.com'))[0]?.from).toBe('bare@console.test');

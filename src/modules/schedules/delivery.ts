@@ -25,6 +25,13 @@ interface Sending {
 
 type Member = { recipient: Recipient; reader: Reader };
 
+/** A recipient for whom the condition holds, and what they are sent. */
+interface Due extends Member {
+  content: MailContent;
+  /** To compare with the next time; null where there is nothing to. */
+  value: string | null;
+}
+
 /**
  * Computes once what these recipients are all shown alike, and sends it to each for whom the condition holds.
  * @returns `later` where the mail service did not take some of the mails for now
@@ -35,31 +42,45 @@ export async function sendTo(
   sending: Sending,
   group: readonly Member[],
 ): Promise<'done' | 'later'> {
-  const [{ reader }] = group as [Member];
-  const { run, schedule, item } = sending;
-  const widgets = widgetsOf(item, await reader.view.run());
-  const problem = problemOf(widgets, schedule);
-  if (problem) {
-    for (const { recipient } of group) await insertOutcome(ctx.db, run, recipient, outcomeOf(problem));
-    return 'done';
-  }
-  const [company] = await selectCompany(ctx.db, run.companyId);
+  const [company] = await selectCompany(ctx.db, sending.run.companyId);
   const mailed = company && (await mailedCompany(ctx, company));
   if (!mailed) return 'done';
   const asOf = ctx.now();
-  const contents = new Map<boolean, MailContent>();
   let isLeft = false;
+  // The results themselves are not held while mails are sent.
+  for (const due of await dueOf(ctx, sending, group, mailed)) {
+    const done = await send(ctx, sending, due, { mailed, asOf });
+    isLeft ||= done === 'later';
+  }
+  return isLeft ? 'later' : 'done';
+}
+
+async function dueOf(
+  ctx: CompanyContext,
+  sending: Sending,
+  group: readonly Member[],
+  mailed: MailedCompany,
+): Promise<Due[]> {
+  const { run, schedule, item } = sending;
+  const [{ reader }] = group as [Member];
+  const widgets = widgetsOf(item, await reader.view.run());
+  const problem = problemOf(widgets, schedule);
+  const contents = new Map<boolean, MailContent>();
+  const due: Due[] = [];
   for (const member of group) {
-    const verdict = await verdictFor(schedule, widgets, member.recipient);
-    const passed = await passes(ctx, run, member.recipient, verdict);
+    const { recipient } = member;
+    if (problem) {
+      await insertOutcome(ctx.db, run, recipient, outcomeOf(problem));
+      continue;
+    }
+    const passed = await passes(ctx, run, recipient, await verdictFor(schedule, widgets, recipient));
     if (!passed) continue;
     const { files } = member.reader;
     const content = contents.get(files) ?? (await contentOf(ctx, sending, widgets, mailed, files));
     contents.set(files, content);
-    const done = await send(ctx, sending, member, { mailed, asOf, content, value: passed.value });
-    isLeft ||= done === 'later';
+    due.push({ ...member, content, value: passed.value });
   }
-  return isLeft ? 'later' : 'done';
+  return due;
 }
 
 /** Why nothing can be sent of these results. @throws where trying again may help */
@@ -122,14 +143,6 @@ async function contentOf(
     : { ...summary, notes: [...summary.notes, MAIL_TEXTS[locale].schedule.noFiles] };
 }
 
-interface Composed {
-  mailed: MailedCompany;
-  asOf: number;
-  content: MailContent;
-  /** To compare with the next time; null where there is nothing to. */
-  value: string | null;
-}
-
 /**
  * Sends the mail of one recipient, at most once: that it goes is noted before, and only where the mail service says that it did not take
  * it is that taken back.
@@ -137,8 +150,8 @@ interface Composed {
 async function send(
   ctx: CompanyContext,
   { run, schedule, isLastTry }: Sending,
-  { recipient, reader }: Member,
-  { mailed, asOf, content, value }: Composed,
+  { recipient, reader, content, value }: Due,
+  { mailed, asOf }: { mailed: MailedCompany; asOf: number },
 ): Promise<'done' | 'later'> {
   const mail = scheduledMail({
     to: reader.email,
