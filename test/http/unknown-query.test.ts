@@ -33,7 +33,9 @@ const OPEN = [
   'GET /openapi.json',
   'GET /p/{token}',
   'GET /portal/{company_slug}',
+  'GET /unsubscribe/{token}',
   'GET /v1/auth/sso/{company_slug}/callback',
+  'POST /unsubscribe/{token}',
   'POST /v1/auth/sso/{company_slug}/callback',
 ];
 

@@ -66,7 +66,33 @@ function execution(name: string, sql: string, widgets: number): Case[] {
       name: `visualization as ${format}: ${name}`,
       run: (system: System) => takeFile(system, ids.chart, format),
     })),
+    ...(['summary', 'csv', 'xlsx'] as const).map((format) => ({
+      name: `mailed dashboard of ${widgets} as ${format}: ${name}`,
+      run: (system: System) => mailed(system, ids.dashboard, format),
+    })),
   ];
+}
+
+/** Has a dashboard mailed by a schedule of its own. */
+async function mailed(system: System, dashboard: string | undefined, format: string): Promise<void> {
+  const { user } = await system.call('GET', '/v1/auth/me');
+  const recipients = [{ user_id: user._id }];
+  const target = { target_type: 'dashboard', target_id: dashboard };
+  const { _id } = await system.call('POST', '/v1/schedules', {
+    ...target,
+    name: 'Mailed',
+    cron: '0 8 * * *',
+    recipients,
+    format,
+  });
+  await system.call('POST', `/v1/schedules/${_id}/run`);
+  for (let tries = 0; tries < 300; tries += 1) {
+    const { last_run: run } = await system.call('GET', `/v1/schedules/${_id}`);
+    if (run?.sent === 1) return;
+    if (run) throw new Error(`The run ended so: ${JSON.stringify(run)}`);
+    await sleep(200);
+  }
+  throw new Error('The run did not end.');
 }
 
 const rowsOf = <T>(count: number, row: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => row(n));
