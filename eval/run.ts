@@ -4,8 +4,8 @@ import { ApiError, createClient, withKey, withToken } from '../client/client.ts'
 import { Problem, runCommand } from '../operations/problem.ts';
 import { type EvalAnswer, type Judgement, judge, questionsOf } from './judge.ts';
 
-/** Limits count by the minute: what they refuse is asked again. */
-const RETRIES = 100;
+/** Limits count by the minute: what they refuse is asked again. A provider that is not there is not waited for long. */
+const RETRIES = 2;
 
 const USAGE = `npm run eval -- --questions FILE
   Asks the questions of FILE and prints how many were answered right, refused and wrong. FILE holds a question in each line,

@@ -215,7 +215,7 @@ describe('npm start', () => {
       /"rows":\[\["1990-01-01",\d+\],[^\n]*"explanation":"Strikes; by year of Flight date; at most 1000 rows."/,
     );
     expect(written).toContain('Total cost; by State; ordered by Total cost, descending; at most 1 row.');
-    expect(written).toMatch(/\n\[\[0\.\d+\]\]\n/);
+    expect(written).toMatch(/\n\[\["0\.\d+"\]\]\n/);
     expect(written).toMatch(/"records":\[\{"id":"[^"]+","region":"south","amount":20\}\]/);
     expect(written).toMatch(/"region":"north"[^\n]*"next_cursor":null/);
     expect(written).toContain(facts.owner.email);
