@@ -25,12 +25,20 @@ const dummyHash = () => phc(hashing.cost, new Uint8Array(SALT_LENGTH), new Uint8
 /** Pages of 64 KiB that a hash of {@link COST} needs: its blocks, and 10 KiB of the library's. It grows for one that costs more. */
 const PAGES = { initial: 305, maximum: 65_536 };
 
-let loaded: Promise<computeHash> | undefined;
+/** Held weakly: between sign-ins the next collection frees its memory of 20 MB, a sixth of what an isolate may use. */
+let loaded: WeakRef<Promise<computeHash>> | undefined;
+
+function hasher(): Promise<computeHash> {
+  const known = loaded?.deref();
+  if (known) return known;
+  const made = load();
+  loaded = new WeakRef(made);
+  return made;
+}
 
 /** Blocks the isolate for about a tenth of a second: its memory of 20 MB serves one hash at a time. */
 async function compute(password: string, salt: Uint8Array, cost: Cost, tagLength: number): Promise<Uint8Array> {
-  loaded ??= load();
-  const hash = await loaded;
+  const hash = await hasher();
   return hash({ password: new TextEncoder().encode(password), salt, tagLength, ...cost });
 }
 

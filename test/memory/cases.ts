@@ -31,10 +31,13 @@ function execution(name: string, sql: string, widgets: number): Case[] {
     if (rows < 9_000) throw new Error(`${rows} rows: ${JSON.stringify(results).slice(0, 300)}`);
   };
   const prepare = async (system: System) => {
-    const { _id } = await system.call('POST', '/v1/visualizations', { name, sql });
-    const layout = Array.from({ length: widgets }, () => ({ visualization_id: _id, x: 0, y: 0, w: 1, h: 1 }));
+    const layout = [];
+    for (let n = 0; n < widgets; n += 1) {
+      const made = await system.call('POST', '/v1/visualizations', { name: `${name} ${n}`, sql: `${sql} -- ${n}` });
+      layout.push({ visualization_id: made._id, x: 0, y: n, w: 1, h: 1 });
+    }
     const dashboard = await system.call('POST', '/v1/dashboards', { name, layout, cache_seconds: 0 });
-    ids.chart = _id;
+    ids.chart = layout[0]?.visualization_id;
     ids.dashboard = dashboard._id;
     ids.embed = (await system.call('POST', `/api/v1/embed/dashboards/${ids.dashboard}`, {})).token;
     const path = `/api/v1/dashboards/${ids.dashboard}/shares`;
@@ -70,6 +73,14 @@ function execution(name: string, sql: string, widgets: number): Case[] {
       name: `mailed dashboard of ${widgets} as ${format}: ${name}`,
       run: (system: System) => mailed(system, ids.dashboard, format),
     })),
+    {
+      name: `dashboard of ${widgets} run by an agent: ${name}`,
+      run: async ({ call }) => {
+        const params = { name: 'run_dashboard', arguments: { dashboard_id: ids.dashboard } };
+        const { result } = await call('POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+        if (result.isError) throw new Error(JSON.stringify(result));
+      },
+    },
   ];
 }
 
