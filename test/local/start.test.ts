@@ -219,6 +219,7 @@ describe('npm start', () => {
     expect(written).toMatch(/"records":\[\{"id":"[^"]+","region":"south","amount":20\}\]/);
     expect(written).toMatch(/"region":"north"[^\n]*"next_cursor":null/);
     expect(written).toContain(facts.owner.email);
+    expect(written).toMatch(/^This is “Strikes every morning” of Demo, as of /m);
     expect(written).toMatch(/"name":"Analysts"/);
     expect(written).toMatch(/"url":"[^"]+\/data\/strikes"/);
     expect(written).toMatch(/"user":null,"service_account":\{/);

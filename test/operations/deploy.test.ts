@@ -13,7 +13,7 @@ import { type LocalCloudflare, startCloudflare } from './cloudflare.ts';
 import { aNeonAccount, callCommand, runCommand } from './command.ts';
 
 const VERSION = '0.1.0+tests';
-const QUEUES = ['jobs', 'model-jobs', 'rechecks', 'data-jobs', 'audit', 'share-events'];
+const QUEUES = ['jobs', 'model-jobs', 'rechecks', 'data-jobs', 'schedules', 'audit', 'share-events'];
 
 let cloudflare: LocalCloudflare;
 let neon: LocalNeon;
