@@ -1,6 +1,5 @@
 import type { PrincipalContext } from '../../../context.ts';
 import { readTogether } from '../../../db/client.ts';
-import { cut } from '../../../kernel/text.ts';
 import { sampleValues } from '../metrics/service.ts';
 import type { PromptSection } from '../prompts/compose.ts';
 import { questionKey } from '../questions/service.ts';
@@ -109,5 +108,5 @@ function whole(lines: readonly string[], limit: number): string {
     length += line.length + 1;
     return length <= limit;
   });
-  return cut(fitting.join('\n'), limit);
+  return fitting.join('\n');
 }
