@@ -256,6 +256,14 @@ describe('the permission of a tool', () => {
     expect((await agentOf(allowed).tool(name, sentTo(name))).isError).toBe(false);
   });
 
+  it('is that of a route that reads: a GET, or what computes by a POST', () => {
+    const methods = TOOLS.map(({ operation }) => {
+      const found = routes.find(({ operationId }) => operationId === operation);
+      return found?.method === 'get' ? 'get' : operation;
+    });
+    expect(new Set(methods)).toEqual(new Set(['get', 'queryMetrics', 'askQuestion', 'executeDashboard']));
+  });
+
   it('is asked on the resource that the arguments name', async () => {
     const other = await aTable(company.as, 'other', [column('name')]);
     const on = [`arn:svc:managed-tables::${company.id}:table/${other}`];
