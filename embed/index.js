@@ -1,6 +1,6 @@
 /** `<data-console-embed>` shows an embedded dashboard or visualization: see README.md beside this file. */
 import { textsFor } from './texts.js';
-import { fetchToken, isToken, Refused } from './token.js';
+import { fetchToken, isToken, Refused, TIMEOUT_MS } from './token.js';
 
 const PREFIX = 'data-console:';
 /** How long a page may take to say that it is there: in all, and once it is loaded. Milliseconds, as all that follow. */
@@ -215,8 +215,8 @@ export class DataConsoleEmbed extends Base {
   async #fetch(signal) {
     if (!this.#getToken)
       return fetchToken(this.getAttribute('token-endpoint') ?? '', this.ownerDocument.baseURI, signal);
-    const token = await this.#getToken();
-    if (!isToken(token)) throw new Error('getToken gave no token.');
+    const token = await Promise.race([this.#getToken(), passed(TIMEOUT_MS, signal)]);
+    if (!isToken(token)) throw new Error('getToken gave no token in time.');
     return token;
   }
 
@@ -295,7 +295,7 @@ export class DataConsoleEmbed extends Base {
 
 /** Where an embed is: …/embed/d or /embed/v, or the link of a share, /p; with its token or without. @param {string | null} src @param {string} base @returns {Place | undefined} */
 function placeOf(src, base) {
-  const url = src === null ? null : URL.parse(src, base);
+  const url = src !== null && URL.canParse(src, base) ? new URL(src, base) : null;
   const [, path, token] = /^((?:\/[^/]+)*\/(?:embed\/[dv]|p))(?:\/([^/]+))?\/?$/.exec(url?.pathname ?? '') ?? [];
   if (!url || path === undefined || !/^https?:$/.test(url.protocol)) return undefined;
   return { origin: url.origin, address: url.origin + path, query: url.searchParams, token };

@@ -1,5 +1,5 @@
-/** How long a host's server may take. */
-const TIMEOUT_MS = 10_000;
+/** How long a host may take. */
+export const TIMEOUT_MS = 10_000;
 /** Longer ones are no tokens of embeds. */
 const MAX_LENGTH = 6_000;
 /** Answers by which a server says that this viewer may not see it: asking again does not help. */

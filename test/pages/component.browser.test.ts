@@ -2,7 +2,7 @@ import type { Frame, FrameLocator, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { axeFindings, eventually, installed, numberIn, useBrowser } from './browser.ts';
 import { aHostSite, aHostToken, type HostSite } from './host.ts';
-import { aDashboard, anEmbed, url } from './world.ts';
+import { aDashboard, aLink, anEmbed, url } from './world.ts';
 
 const FILTERS = [
   {
@@ -139,6 +139,41 @@ describe.skipIf(!installed)('the component for hosts', () => {
     await eventually(() => executed).toEqual([{}, { aircraft: 'B-737-300' }, { aircraft: 'B-737-300' }]);
     await page.context().close();
   });
+
+  it('takes tokens of a function of the host, whenever that is set, and the link of a share', async () => {
+    const bare = EMBED.replace(' token-endpoint="/token"', '');
+    const link = await aLink(dashboard, { share_type: 'embed', embed_options: { allowed_origins: [host.origin] } });
+    const { page, problems } = await hosted(
+      `${bare}<data-console-embed id="two" src="${url}${link.path}"></data-console-embed>`,
+    );
+    await eventually(() => strikes(page, 'two')).toBe('10,000');
+    await eventually(() => told(page, 'error')).toMatchObject([{ from: 'one', code: 'NO_TOKEN' }]);
+    await page.getByRole('status').filter({ hasText: 'This cannot be shown here.' }).waitFor();
+    const token = await aHostToken(3600, claims);
+    await page.evaluate(`one.getToken = async () => '${token}'`);
+    await eventually(() => strikes(page)).toBe('10,000');
+    // Set on an element that is not defined yet.
+    await page.evaluate(`{
+      const early = document.implementation.createHTMLDocument().createElement('data-console-embed');
+      early.id = 'early';
+      early.getToken = async () => '${token}';
+      early.setAttribute('src', '${url}/embed/d');
+      one.replaceWith(early);
+    }`);
+    await eventually(() => strikes(page, 'early')).toBe('10,000');
+    expect([host.asked, problems]).toEqual([0, []]);
+    await page.context().close();
+  });
+
+  it.each(['', 'javascript:alert(1)', 'http://[', '/embed', `${url}/portal/demo`, `${url}/embed/x/a.b.c`])(
+    'says that an address is none of an embed: %s',
+    async (src) => {
+      const { page, problems } = await hosted(EMBED.replace(`${url}/embed/d`, src));
+      await eventually(() => told(page, 'error')).toMatchObject([{ code: 'BAD_SRC' }]);
+      expect([host.asked, await page.locator('iframe').count(), problems]).toEqual([0, 0, []]);
+      await page.context().close();
+    },
+  );
 
   it('is reached and left by the keyboard, and has a name', async () => {
     const body = `<main><h1>Host</h1><button id="before">Before</button>${EMBED}<button id="after">After</button></main>`;
