@@ -49,8 +49,10 @@ export function connectHost(): Host | undefined {
   // An origin without a name can be told nothing in private.
   const mayKnow = () =>
     origin !== 'null' && allowed !== undefined && (allowed.length === 0 || allowed.includes(origin));
+  // A frame that is being removed is its own parent, which must not be told.
+  const around = parent;
   const say = (type: string, to: string, message: object = {}) =>
-    parent.postMessage({ ...message, type: PREFIX + type }, to);
+    parent === around && around.postMessage({ ...message, type: PREFIX + type }, to);
 
   function hear(type: string, message: Message): void {
     if (OF_TOKENS.has(type) || mayKnow()) takers.get(type)?.(message, origin);
@@ -66,7 +68,7 @@ export function connectHost(): Host | undefined {
 
   addEventListener('message', (event: MessageEvent<unknown>) => {
     const { type, ...message } = Object(event.data) as Message;
-    if (event.source !== parent || typeof type !== 'string' || !type.startsWith(PREFIX)) return;
+    if (event.source !== around || typeof type !== 'string' || !type.startsWith(PREFIX)) return;
     origin = event.origin;
     if (type === `${PREFIX}host`) {
       renews = message.renews === true;

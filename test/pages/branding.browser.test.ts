@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
-import { axeFindings, installed, settled, useBrowser } from './browser.ts';
+import { axeFindings, eventually, installed, settled, useBrowser } from './browser.ts';
 import { CHARTS, FILTERS } from './everything.ts';
 import { aHostSite } from './host.ts';
 import { aContext, aDashboard, aLink, anEmbed, api, demo, mailedCode, upload, url } from './world.ts';
@@ -141,5 +141,29 @@ describe.skipIf(!installed)('a brand', () => {
       expect(problems).toEqual([]);
       await page.context().close();
     }
+  });
+
+  it('leaves the colours of an embed to its host, who changes them without loading it anew', async () => {
+    await api('PUT', '/v1/company/branding', NONE);
+    const host = await aHostSite();
+    const src = `${url}${await anEmbed(dashboard)}`;
+    const { page } = await open(
+      host.page(`<data-console-embed id="one" src="${src}" theme="dark"></data-console-embed>`),
+      {
+        origins: [host.origin],
+      },
+    );
+    const frame = page.locator('iframe').contentFrame();
+    const theme = () => frame.locator('html').getAttribute('data-theme');
+    await frame.getByRole('heading', { level: 1 }).waitFor();
+    await frame.locator('html').evaluate('globalThis.mark = 1');
+    expect(await theme()).toBe('dark');
+    await page.evaluate("one.setAttribute('theme', 'light')");
+    await eventually(theme).toBe('light');
+    await page.evaluate("one.removeAttribute('theme')");
+    await eventually(theme).toBe(null);
+    expect(await frame.locator('html').evaluate('mark')).toBe(1);
+    await page.context().close();
+    host.close();
   });
 });

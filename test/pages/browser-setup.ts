@@ -1,6 +1,8 @@
 import type { TestProject } from 'vitest/node';
+import type { SigningKey } from '../../examples/embed/sign.ts';
 import type { Demo } from '../../local/demo.ts';
 import type { DemoDashboard } from '../../local/demo-dashboard.ts';
+import { send } from '../support/send.ts';
 import { type Chromium, findChromium } from './chromium.ts';
 import { startSystem } from './system.ts';
 
@@ -8,6 +10,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The running system, as its demo tells it; null without a browser. */
     demo: (Demo & DemoDashboard) | null;
+    /** A key of the demo's company that signs tokens of embeds, of which a company has two at most. */
+    signingKey: SigningKey | null;
     /** The browser; null where there is none. */
     chromium: Chromium | null;
   }
@@ -22,9 +26,17 @@ export default async function setup(project: TestProject): Promise<(() => Promis
       'The tests of pages are skipped: no Chromium for this system comes with the packages. Install one, or set CHROMIUM_PATH to it.',
     );
     project.provide('demo', null);
+    project.provide('signingKey', null);
     return undefined;
   }
   const system = await startSystem();
   project.provide('demo', system.demo);
+  project.provide('signingKey', await aSigningKey(system.demo));
   return system.stop;
+}
+
+async function aSigningKey({ base_url, company, owner }: Demo): Promise<SigningKey> {
+  const json = { company_slug: company.slug, ...owner };
+  const { token } = await send<{ token: string }>(base_url, 'POST', '/v1/auth/login', { json });
+  return send<SigningKey>(base_url, 'POST', '/api/v1/embed/signing-keys', { token });
 }

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { SigningKey } from '../../examples/embed/sign.ts';
 import { freePort } from '../../local/processes.ts';
-import { axeFindings, installed, numberIn, useBrowser } from './browser.ts';
-import { aDashboard, api, url } from './world.ts';
+import { axeFindings, eventually, installed, numberIn, useBrowser } from './browser.ts';
+import { aDashboard, url } from './world.ts';
 
 const SERVER = join(import.meta.dirname, '../../examples/embed-host/server.ts');
 const SALES = "(VALUES ('north', 1), ('south', 2), ('east', 4)) AS sales(region, amount)";
@@ -24,7 +24,7 @@ describe.skipIf(!installed)('the example of a host', () => {
       { slug: 'region', label: 'Region', kind: 'multi_select', viewer_attribute: 'region' },
       { slug: 'least', label: 'Least', kind: 'number' },
     ];
-    const { id, secret } = await api<SigningKey>('POST', '/api/v1/embed/signing-keys');
+    const { id, secret } = inject('signingKey') as SigningKey;
     const port = await freePort();
     site = `http://127.0.0.1:${port}`;
     const env = { PORT: String(port), CONSOLE_URL: url, KEY_ID: id, KEY_SECRET: secret, FILTERS: 'least' };
@@ -40,15 +40,16 @@ describe.skipIf(!installed)('the example of a host', () => {
     await page.getByText('You have no access to this.').waitFor();
     expect([executed, await page.locator('iframe').count()]).toEqual([[], 0]);
     await page.getByRole('link', { name: 'I am Anna' }).click();
-    await expect.poll(() => numberIn(frame, 'Amount').catch(() => '')).toBe('3');
+    await eventually(() => numberIn(frame, 'Amount').catch(() => '')).toBe('3');
     await frame.getByLabel('Least').fill('2');
-    await expect.poll(() => numberIn(frame, 'Amount').catch(() => '')).toBe('2');
+    await eventually(() => numberIn(frame, 'Amount').catch(() => '')).toBe('2');
     await frame.getByText('2', { exact: true }).click();
     await page.getByText('Amount: {"amount":2}').waitFor();
     expect(await axeFindings(page)).toEqual([]);
     await page.getByRole('link', { name: 'I am Ben' }).click();
-    await expect.poll(() => numberIn(frame, 'Amount').catch(() => '')).toBe('4');
-    expect(problems).toEqual([]);
+    await eventually(() => numberIn(frame, 'Amount').catch(() => '')).toBe('4');
+    // The browser says so of a message to a frame whose page was just left.
+    expect(problems.filter((problem) => !problem.includes("does not match the recipient window's origin"))).toEqual([]);
     await page.context().close();
   });
 });

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { inject } from 'vitest';
 import { type SigningKey, signEmbedToken } from '../../examples/embed/sign.ts';
-import { api, url } from './world.ts';
+import { url } from './world.ts';
 
 /** What a host's server answers when it is asked for a token. */
 export interface TokenAnswer {
@@ -76,11 +77,13 @@ export async function aHostSite(): Promise<HostSite> {
   return site;
 }
 
-let key: Promise<SigningKey> | undefined;
-
 /** A token that the host signs itself, good for so many seconds by a clock that is so many seconds off. */
 export async function aHostToken(seconds: number, claims: Record<string, unknown>, off = 0): Promise<string> {
-  key ??= api<SigningKey>('POST', '/api/v1/embed/signing-keys');
   const iat = Math.floor(Date.now() / 1000) + off;
-  return signEmbedToken(await key, { iat, exp: iat + seconds, jti: crypto.randomUUID(), ...claims });
+  return signEmbedToken(inject('signingKey') as SigningKey, {
+    iat,
+    exp: iat + seconds,
+    jti: crypto.randomUUID(),
+    ...claims,
+  });
 }
