@@ -89,7 +89,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
   }
 
   it('is renewed amid use: filters, scroll, focus and open menus stay', async () => {
-    answers(good(SHORT + 2), good(LONG));
+    answers(good(SHORT + 4), good(LONG));
     const { page, problems } = await hosted();
     await eventually(() => strikes(page)).toBe('10,000');
     const tokens = tokensOf(page);
