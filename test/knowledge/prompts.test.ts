@@ -3,6 +3,7 @@ import { compose, PROMPTS } from '../../src/modules/knowledge/prompts/compose.ts
 
 /** What each version of a prompt says, the rule about data included, as the beginning of its SHA-256. */
 const KNOWN: Record<string, string> = {
+  'ask.v1': '21341537ddcd',
   'concept-generation.v1': 'e5f0405169e0',
   'ontology-generation.v1': 'c6ae6996656e',
   'improve-concept.v1': 'd86bc117c173',
