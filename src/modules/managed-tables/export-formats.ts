@@ -87,8 +87,8 @@ function writeCsv(selected: Selected): Writer {
 
 const ID_LENGTH = 36;
 /** What one batch of lines may have, and should have. */
-const CSV_BYTES = 2 * 1024 * 1024;
-const GOOD_BYTES = 1024 * 1024;
+const CSV_BYTES = 4 * 1024 * 1024;
+const GOOD_BYTES = 3 * 1024 * 1024;
 const FIRST_ROWS = 500;
 
 /** How many rows to ask for after so many that had so many bytes; four times as many at the most. */
