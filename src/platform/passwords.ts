@@ -26,19 +26,11 @@ const dummyHash = () => phc(hashing.cost, new Uint8Array(SALT_LENGTH), new Uint8
 const PAGES = { initial: 305, maximum: 65_536 };
 
 /** Held weakly: between sign-ins the next collection frees its memory of 20 MB, a sixth of what an isolate may use. */
-let loaded: WeakRef<Promise<computeHash>> | undefined;
-
-function hasher(): Promise<computeHash> {
-  const known = loaded?.deref();
-  if (known) return known;
-  const made = load();
-  loaded = new WeakRef(made);
-  return made;
-}
+let loaded: WeakRef<computeHash> | undefined;
 
 /** Blocks the isolate for about a tenth of a second: its memory of 20 MB serves one hash at a time. */
-async function compute(password: string, salt: Uint8Array, cost: Cost, tagLength: number): Promise<Uint8Array> {
-  const hash = await hasher();
+function compute(password: string, salt: Uint8Array, cost: Cost, tagLength: number): Uint8Array {
+  const hash = loaded?.deref() ?? load();
   return hash({ password: new TextEncoder().encode(password), salt, tagLength, ...cost });
 }
 
@@ -46,18 +38,28 @@ async function compute(password: string, salt: Uint8Array, cost: Cost, tagLength
  * As the library's own `setup.js`, which has a memory of 65 MiB: half of all that an isolate may use, for as long as it lives.
  * The modules are the library's but for the least memory that they import.
  */
-async function load(): Promise<computeHash> {
+function load(): computeHash {
   const memory = new WebAssembly.Memory(PAGES);
-  const imports = { env: { memory } };
-  const instance = await WebAssembly.instantiate(simd, imports).catch(() => WebAssembly.instantiate(plain, imports));
-  return (params) => argon2id(params, { instance, memory });
+  const instance = instantiate({ env: { memory } });
+  const hash: computeHash = (params) => argon2id(params, { instance, memory });
+  loaded = new WeakRef(hash);
+  return hash;
+}
+
+/** At once: what one request begins to load, another must not wait for. */
+function instantiate(imports: WebAssembly.Imports): WebAssembly.Instance {
+  try {
+    return new WebAssembly.Instance(simd, imports);
+  } catch {
+    return new WebAssembly.Instance(plain, imports);
+  }
 }
 
 /** Hashes a password with Argon2id. @returns a PHC string */
 export async function hashPassword(password: string): Promise<string> {
   const salt = crypto.getRandomValues(new Uint8Array(SALT_LENGTH));
   const { cost } = hashing;
-  return phc(cost, salt, await compute(password, salt, cost, TAG_LENGTH));
+  return phc(cost, salt, compute(password, salt, cost, TAG_LENGTH));
 }
 
 /** Whether the password is the one that was hashed. Without a hash the answer is false after the same time. */
@@ -65,7 +67,7 @@ export async function verifyPassword(password: string, hash: string | null): Pro
   const { cost, salt, tag } = parsePhc(hash ?? dummyHash());
   // The library fails on some passwords of one character, which nobody has.
   const isPossible = password.length > 1;
-  const computed = await compute(isPossible ? password : 'impossible', salt, cost, tag.length);
+  const computed = compute(isPossible ? password : 'impossible', salt, cost, tag.length);
   return crypto.subtle.timingSafeEqual(computed, tag) && hash !== null && isPossible;
 }
 
