@@ -67,6 +67,8 @@ export default defineConfig({
           isolate: false,
           include: ['test/**/*.test.ts'],
           exclude: [...IN_NODE, ...OF_PROCESSES, ...IN_BROWSER],
+          // Vitest would wait for ever for the answer to a line that a request logs at the end of a file: the request is over.
+          disableConsoleIntercept: true,
           setupFiles: ['test/support/begin.ts'],
           provide: { disk },
           globalSetup: [
