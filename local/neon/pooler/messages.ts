@@ -7,7 +7,11 @@ export interface Message {
 
 /** Cuts what a connection sends into messages. */
 export class Messages {
-  #rest: Buffer = Buffer.alloc(0);
+  /** What came of a message that is not whole. It is joined once: a message of megabytes comes in hundreds of chunks. */
+  #chunks: Buffer[] = [];
+  #received = 0;
+  /** How many bytes there must be before the next message can be read on. */
+  #needed = 0;
   /** Bytes before the length: the first message of a caller has no type. */
   #head: 0 | 1;
 
@@ -16,17 +20,21 @@ export class Messages {
   }
 
   *read(chunk: Buffer): Generator<Message> {
-    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    this.#chunks.push(chunk);
+    this.#received += chunk.length;
+    if (this.#received < this.#needed) return;
+    let rest = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
     for (;;) {
       const head = this.#head;
-      if (this.#rest.length < head + 4) return;
-      const length = head + this.#rest.readUInt32BE(head);
-      if (this.#rest.length < length) return;
-      const bytes = this.#rest.subarray(0, length);
-      this.#rest = this.#rest.subarray(length);
+      this.#needed = rest.length < head + 4 ? head + 4 : head + rest.readUInt32BE(head);
+      if (rest.length < this.#needed) break;
+      const bytes = rest.subarray(0, this.#needed);
+      rest = rest.subarray(this.#needed);
       this.#head = 1;
       yield { type: head === 0 ? '' : String.fromCharCode(bytes[0] as number), bytes, body: bytes.subarray(head + 4) };
     }
+    this.#chunks = [rest];
+    this.#received = rest.length;
   }
 }
 
