@@ -1,5 +1,6 @@
 import { and, eq, getTableColumns, type InferSelectModel, is, isNull, SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { inParts } from '../kernel/parts.ts';
 import type { ControlDb } from './client.ts';
 
 type Owned = { companyId: SQLiteColumn; id: SQLiteColumn };
@@ -18,6 +19,13 @@ export const exists = (table: SQLiteTable, condition: SQL): SQL =>
 
 /** Ids as a subquery for `in`: one bound parameter, however many (D1 takes 100 in a statement). */
 export const idList = (ids: readonly string[]) => sql`(select value from json_each(${JSON.stringify(ids)}))`;
+
+/** Most characters of values in one bound parameter: D1 takes two million bytes. */
+const MAX_PARAMETER = 500_000;
+
+/** Values in as few parts as possible, each of which fits into one bound parameter as JSON. */
+export const inParameters = <T>(values: readonly T[]): T[][] =>
+  inParts(values, MAX_PARAMETER, (value) => JSON.stringify(value).length + 1);
 
 /** A record of which some fields are found by the database itself, at the moment of the write. */
 type Insertable<T extends SQLiteTable> = { [K in keyof InferSelectModel<T>]: InferSelectModel<T>[K] | SQL };

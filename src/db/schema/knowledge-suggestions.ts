@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import { index, integer, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 import type { Content } from './knowledge-resources.ts';
@@ -50,7 +51,7 @@ export const suggestions = sqliteTable(
     status: text('status', { enum: ['staged', ...SUGGESTION_STATUSES] }).notNull(),
     requestId: text('request_id').notNull(),
     jobId: text('job_id'),
-    /** Unique in a job, so that no candidate is stored twice. */
+    /** Unique in a job, so that no candidate is stored twice; of an import, among the pending ones of imports. */
     candidateKey: text('candidate_key'),
     reviewNote: text('review_note'),
     reviewedByUserId: text('reviewed_by_user_id'),
@@ -70,5 +71,8 @@ export const suggestions = sqliteTable(
       table.jobId,
     ),
     uniqueIndex('knowledge_suggestions_of_job').on(table.jobId, table.candidateKey),
+    uniqueIndex('knowledge_suggestions_of_import')
+      .on(table.companyId, table.candidateKey)
+      .where(sql`status = 'pending' and job_id is null`),
   ],
 );

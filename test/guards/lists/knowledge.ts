@@ -130,6 +130,17 @@ export const KNOWLEDGE = [
       title: ONCE,
     },
   ]),
+  ...guardsOf(
+    'drizzle/0027_suggest-imports-once.sql',
+    ['test/knowledge/interchange/interchange.console.test.ts'],
+    [
+      {
+        text: 'UNIQUE INDEX `knowledge_suggestions_of_import`',
+        without: 'INDEX `knowledge_suggestions_of_import`',
+        title: 'another import came in between',
+      },
+    ],
+  ),
   ...guardsOf('drizzle/0011_knowledge_jobs.sql', JOBS, [
     { text: 'UNIQUE INDEX `knowledge_jobs_one_at_a_time`', without: 'INDEX `knowledge_jobs_one_at_a_time`' },
   ]),

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
+import { overtaken } from '../../support/rival.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
 import { aVisualization } from '../../visualizations/support.ts';
@@ -167,6 +168,34 @@ describe('the round trip', () => {
     const again = await must(importAs(other.as, JSON_TYPE, text));
     expect([again.suggestions, again.skipped.length]).toEqual([[], 13]);
     expect((await must(other.as.get(`${PREFIX}/suggestions`))).total).toBe(13);
+  });
+
+  it('suggests nothing twice where another import came in between', async () => {
+    const other = await emptyCompany();
+    const text = await exportOf(company.as);
+    const late = await overtaken(
+      /insert into "knowledge_suggestions"/,
+      () => must(importAs(other.as, JSON_TYPE, text)),
+      (env) => must(importAs(other.as, JSON_TYPE, text, '', env)),
+    );
+    expect([late.suggestions, late.skipped.length, late.errors]).toEqual([[], 13, []]);
+    expect((await must(other.as.get(`${PREFIX}/suggestions`))).total).toBe(13);
+    expect(await acceptAll(other.as)).toEqual([]);
+    expect(await exportOf(other.as)).toBe(text);
+  });
+
+  it('suggests no relation twice while only its ends were accepted', async () => {
+    const other = await emptyCompany();
+    const end = (name: string) => ({ name, description: 'An end.' });
+    const ends = { subject: { node_type: 'class', name: 'A' }, object: { node_type: 'class', name: 'B' } };
+    const relations = [{ ...ends, predicate: 'holds', description: 'What it does.' }];
+    const text = JSON.stringify({ nodes: [end('A'), end('B')], relations });
+    await must(importAs(other.as, JSON_TYPE, text));
+    const { records } = await must(other.as.get(`${PREFIX}/suggestions?target_type=ontology_node_create`));
+    const ids = records.map(({ _id }: { _id: string }) => _id);
+    await must(other.as.post(`${PREFIX}/suggestions/bulk-accept`, { json: { ids } }));
+    const again = await must(importAs(other.as, JSON_TYPE, text));
+    expect([again.suggestions, again.skipped.length]).toEqual([[], 3]);
   });
 });
 
@@ -415,6 +444,20 @@ describe('POST /import of a document', () => {
     expect((await must(other.as.get(`${PREFIX}/suggestions`))).total).toBe(5_000);
     const more = await importAs(other.as, JSON_TYPE, JSON.stringify({ concepts: [...concepts, text('One more')] }));
     expect(refusal(more)).toEqual([422, 'IMPORT_UNREADABLE']);
+  });
+
+  it('takes thousands of the longest names', async () => {
+    const other = await aProvisionedCompany();
+    const called = (index: number) => `${index}`.padEnd(200, '\u{6f22}');
+    const nodes = Array.from({ length: 3_000 }, (_, index) => ({ name: called(index), description: 'x' }));
+    const value = JSON.stringify({ nodes });
+    for (const [suggested, skipped] of [
+      [3_000, 0],
+      [0, 3_000],
+    ]) {
+      const imported = await must(importAs(other.as, JSON_TYPE, value));
+      expect([imported.suggestions.length, imported.skipped.length]).toEqual([suggested, skipped]);
+    }
   });
 
   it.each([

@@ -3,8 +3,13 @@ import { must } from '../../support/signed.ts';
 import { PREFIX } from '../support.ts';
 
 /** Imports a document. */
-export const importAs = (as: Caller, type: string, body: string, query = ''): Promise<Answer> =>
-  as.post(`${PREFIX}/import${query}`, { headers: { 'content-type': type }, body });
+export const importAs = (
+  as: Caller,
+  type: string,
+  body: string,
+  query = '',
+  env: Record<string, string> = {},
+): Promise<Answer> => as.post(`${PREFIX}/import${query}`, { headers: { 'content-type': type }, body, env });
 
 /** The export as it is, byte by byte. */
 export async function exportOf(as: Caller, format: 'json' | 'ossie' = 'json'): Promise<string> {

@@ -1,13 +1,17 @@
 import type { PrincipalContext } from '../../../context.ts';
+import { retryOnConcurrentChange } from '../../../db/failures.ts';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
 import type { TargetType } from '../../../db/schema/knowledge-suggestions.ts';
+import { inParameters } from '../../../db/statements.ts';
 import { shorten } from '../../../kernel/text.ts';
 import { uniqueKeyFrom } from '../resources/service.ts';
 import {
   DEFINITIONS,
   importSuggestions,
+  type NewSuggestion,
   newSuggestion,
   pendingCreations,
+  pendingImports,
   suggestedReferences,
   targetOf,
 } from '../suggestions/service.ts';
@@ -36,7 +40,7 @@ interface Item {
   list: List;
   line: number;
   name: string;
-  /** What it is known by in a company, and among all that a document names. */
+  /** What it is known by among all that documents name: a relation by the names of its ends. */
   key: string;
   value: Entry;
   references: { member: string; field: string; isList: boolean; named: { key: string; says: string }[] }[];
@@ -48,24 +52,38 @@ type Place = { resourceId: string } | { suggestionId: string };
 /** Makes pending suggestions of what a document names and the company does not have. Nothing else is changed. */
 export async function importKnowledge(
   ctx: PrincipalContext,
-  read: ReadDocument,
+  { source, found, errors }: ReadDocument,
   isRehearsal: boolean,
 ): Promise<Imported> {
-  const { source, found, errors } = read;
   if (found.length > MAX_ENTRIES) throw importUnreadable(`it names more than ${MAX_ENTRIES} things`);
   const items = itemsOf(found, errors);
-  const places = await placesOf(ctx, items);
-  const imported: Imported = { suggestions: [], skipped: [], errors };
-  const suggested = [];
+  return retryOnConcurrentChange(async () => {
+    const { rows, ...imported } = suggestionsOf(ctx, items, await placesOf(ctx, items), source, [...errors]);
+    // Another import has suggested some of it meanwhile.
+    if (!isRehearsal && !(await importSuggestions(ctx, rows))) return undefined;
+    return imported;
+  });
+}
+
+/** What becomes of the items. @param places where what they name is found, to which theirs are added */
+function suggestionsOf(
+  ctx: PrincipalContext,
+  items: readonly Item[],
+  places: Map<string, Place>,
+  source: string,
+  errors: ImportError[],
+): Imported & { rows: NewSuggestion[] } {
+  const suggestions: Named[] = [];
+  const skipped: Named[] = [];
+  const rows: NewSuggestion[] = [];
   for (const item of inOrder(items, places, errors)) {
     const named = { target_type: `${TYPE_OF[item.list]}_create` as TargetType, name: item.name };
-    const key = placeKey(item, places);
-    if (key !== null && places.has(key)) {
-      imported.skipped.push(named);
+    if (isThere(item, places)) {
+      skipped.push(named);
       continue;
     }
     const payload = payloadOf(item, places, errors);
-    if (payload === null || key === null) continue;
+    if (payload === null) continue;
     const proposal = {
       targetType: named.target_type,
       targetId: null,
@@ -80,18 +98,17 @@ export async function importKnowledge(
       model: 'import',
       promptVersion: 'import',
     };
-    const origin = { createdByUserId: ctx.actor.id, requestId: ctx.correlationId, jobId: null, candidateKey: null };
+    const origin = { createdByUserId: ctx.actor.id, requestId: ctx.correlationId, jobId: null, candidateKey: item.key };
     const row = newSuggestion(ctx, proposal, origin);
-    suggested.push(row);
-    places.set(key, { suggestionId: row.id });
-    imported.suggestions.push(named);
+    rows.push(row);
+    places.set(item.key, { suggestionId: row.id });
+    suggestions.push(named);
   }
-  if (!isRehearsal) await importSuggestions(ctx, suggested);
-  imported.errors = errors
+  const told = errors
     .toSorted((a, b) => a.line - b.line)
     .slice(0, MAX_ERRORS)
     .map(({ line, message }) => ({ line, message: shorten(message, LONGEST_MESSAGE).toWellFormed() }));
-  return imported;
+  return { suggestions, skipped, errors: told, rows };
 }
 
 function itemsOf(found: readonly Found[], errors: ImportError[]): Item[] {
@@ -144,8 +161,8 @@ const keyIn = (type: string, uniqueKey: string): string => `${type}\n${uniqueKey
 const idOf = (place: Place): string => ('resourceId' in place ? place.resourceId : place.suggestionId);
 
 /**
- * What the company has, or is suggested already, of all that a document names. Relations are known by the ids of their
- * ends, or of the suggestions of these.
+ * What the company has, or is suggested already, of all that a document names. Relations that no import suggested are known
+ * by the ids of their ends, or of the suggestions of these.
  */
 async function placesOf(ctx: PrincipalContext, items: readonly Item[]): Promise<Map<string, Place>> {
   const places = new Map<string, Place>();
@@ -155,21 +172,34 @@ async function placesOf(ctx: PrincipalContext, items: readonly Item[]): Promise<
     const content = { ...definition.defaults, ...payload, ...Object.fromEntries(ends) };
     places.set(keyIn(definition.type, definition.uniqueKeyOf(content)), { suggestionId: id });
   }
-  const find = async (keys: string[]) => {
-    const uniqueKeys = [...new Set(keys.map((key) => key.slice(key.indexOf('\n') + 1)))];
-    const rows = uniqueKeys.length > 0 ? await selectByKeys(ctx.db, ctx.actor.companyId, uniqueKeys) : [];
-    for (const { id, resourceType, uniqueKey } of rows) places.set(keyIn(resourceType, uniqueKey), { resourceId: id });
-  };
-  await find(
-    items.flatMap(({ key, references }) => [key, ...references.flatMap(({ named }) => named.map((each) => each.key))]),
-  );
-  await find(items.filter(({ list }) => list === 'relations').flatMap((item) => placeKey(item, places) ?? []));
+  const named = items.flatMap(({ key, references }) => [
+    key,
+    ...references.flatMap(({ named }) => named.map((each) => each.key)),
+  ]);
+  for (const keys of inParameters([...new Set(named)])) {
+    for (const { id, candidateKey } of await pendingImports(ctx, keys)) places.set(candidateKey, { suggestionId: id });
+    await findResources(ctx, keys, places);
+  }
+  const relations = items.filter(({ list }) => list === 'relations').flatMap((item) => keyByIds(item, places) ?? []);
+  for (const keys of inParameters(relations)) await findResources(ctx, keys, places);
   return places;
 }
 
-/** Under which key something is found: a relation by the ids of its ends; null where one of these is not there. */
-function placeKey({ list, key, name, references }: Item, places: ReadonlyMap<string, Place>): string | null {
-  if (list !== 'relations') return key;
+async function findResources(
+  ctx: PrincipalContext,
+  keys: readonly string[],
+  places: Map<string, Place>,
+): Promise<void> {
+  const uniqueKeys = keys.map((key) => key.slice(key.indexOf('\n') + 1));
+  const rows = await selectByKeys(ctx.db, ctx.actor.companyId, uniqueKeys);
+  for (const { id, resourceType, uniqueKey } of rows) places.set(keyIn(resourceType, uniqueKey), { resourceId: id });
+}
+
+const isThere = (item: Item, places: ReadonlyMap<string, Place>): boolean =>
+  places.has(item.key) || (item.list === 'relations' && places.has(keyByIds(item, places) ?? ''));
+
+/** What a relation is known by in a company; null where one of its ends is not there. */
+function keyByIds({ list, name, references }: Item, places: ReadonlyMap<string, Place>): string | null {
   const [subject, object] = references.map(({ named }) => places.get(named[0]?.key ?? ''));
   return subject && object ? keyIn(TYPE_OF[list], uniqueKeyFrom(idOf(subject), name, idOf(object))) : null;
 }

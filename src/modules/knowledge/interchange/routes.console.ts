@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { accessDenied } from '../../../access/failures.ts';
+import { concurrentChange } from '../../../db/failures.ts';
 import { TARGET_TYPES } from '../../../db/schema/knowledge-suggestions.ts';
 import { ok, prepared } from '../../../http/endpoint.ts';
 import { queryFlag } from '../../../http/list-query.ts';
@@ -66,7 +67,7 @@ export const interchangeEndpoints = [
           errors: z.array(z.object({ line: z.int(), message: z.string() })),
         }),
       ),
-      fails: [importTooLarge, importUnreadable, invalid],
+      fails: [importTooLarge, importUnreadable, invalid, concurrentChange],
     },
     async ({ ctx, query, request }) => importKnowledge(ctx, await readDocument(request), query.dry_run),
   ),

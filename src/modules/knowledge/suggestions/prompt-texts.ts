@@ -1,4 +1,5 @@
 import type { CompanyContext } from '../../../context.ts';
+import { inParts } from '../../../kernel/parts.ts';
 import { cut } from '../../../kernel/text.ts';
 import { listTables, type ManagedTable } from '../../managed-tables/service.ts';
 import type { Concept } from '../concepts/concept.ts';
@@ -26,20 +27,8 @@ export function joinLines(lines: string[], limit = MAX_SECTION): string {
 }
 
 /** Joins lines to as few chunks of at most `limit` characters as possible. A longer line is a chunk of its own. */
-export function chunkLines(lines: string[], limit: number): string[] {
-  const chunks: string[][] = [];
-  let left = 0;
-  for (const line of lines) {
-    const length = line.length + 1;
-    if (length > left) {
-      chunks.push([]);
-      left = limit;
-    }
-    chunks.at(-1)?.push(line);
-    left -= length;
-  }
-  return chunks.map((chunk) => chunk.join('\n'));
-}
+export const chunkLines = (lines: string[], limit: number): string[] =>
+  inParts(lines, limit, (line) => line.length + 1).map((chunk) => chunk.join('\n'));
 
 /** A line that describes a table to the model, or several for a wide one. */
 function tableLines({ displayName, columns, rowCount }: ManagedTable): string[] {

@@ -9,6 +9,7 @@ import * as store from './store.ts';
 import { DEFINITIONS } from './suggestion.ts';
 
 export { modelFailures, nothingProposed } from './failures.ts';
+export { importSuggestions, pendingCreations, pendingImports } from './importing.ts';
 export { RATIONALE_SHAPE, type Rationale, readRationale } from './model-answers.ts';
 export { catalogueLines, chunkLines, conceptChunks, conceptsText, entityHints, joinLines } from './prompt-texts.ts';
 export { isAiConfigured, type Proposal, proposeChange, requireAi } from './propose.ts';
@@ -16,9 +17,7 @@ export { type Accepted, acceptSuggestion, acceptSuggestions, type NotAccepted, r
 export {
   acceptedResourceIds,
   discardStatement,
-  importSuggestions,
   insertStatements,
-  pendingCreations,
   pendingOntologySuggestions,
   publishStatements,
   stagedNames,

@@ -1,6 +1,5 @@
 import type { CompanyContext } from '../../../context.ts';
-import { commit, type Statement } from '../../../db/client.ts';
-import { TARGET_TYPES } from '../../../db/schema/knowledge-suggestions.ts';
+import type { Statement } from '../../../db/client.ts';
 import * as store from './store.ts';
 
 /** The suggestions that a job has staged so far. */
@@ -23,34 +22,13 @@ const MAX_PENDING = 5000;
 /** The pending suggestions of new nodes and relations. */
 export const pendingOntologySuggestions = (ctx: CompanyContext): Promise<store.SuggestionRow[]> =>
   store
-    .selectPending(ctx.db, ctx.actor.companyId, ['ontology_node_create', 'ontology_relation_create'], MAX_PENDING)
+    .selectPending(
+      ctx.db,
+      ctx.actor.companyId,
+      { targetTypes: ['ontology_node_create', 'ontology_relation_create'], alsoImported: true },
+      MAX_PENDING,
+    )
     .all();
-
-const CREATIONS = TARGET_TYPES.filter((type) => type.endsWith('_create'));
-
-/** The pending suggestions of anything new. */
-export const pendingCreations = (ctx: CompanyContext): Promise<store.SuggestionRow[]> =>
-  store.selectPending(ctx.db, ctx.actor.companyId, CREATIONS, MAX_PENDING).all();
-
-/** Most characters of suggestions that one statement takes: D1 bounds a parameter. */
-const MAX_PARAMETER = 500_000;
-
-/** Stores suggestions that no job made, all or none. */
-export async function importSuggestions(ctx: CompanyContext, rows: readonly store.NewSuggestion[]): Promise<void> {
-  const parts: store.NewSuggestion[][] = [];
-  let size = Number.POSITIVE_INFINITY;
-  for (const row of rows) {
-    const { length } = JSON.stringify(row);
-    if (size + length > MAX_PARAMETER) {
-      parts.push([]);
-      size = 0;
-    }
-    parts.at(-1)?.push(row);
-    size += length;
-  }
-  const inserted = parts.map((part) => store.insertPending(ctx.db, part));
-  if (inserted.length > 0) await commit(ctx.db, { inserted });
-}
 
 /** Statements that insert suggestions, if the statement before them in the batch changed a row. */
 export const insertStatements = (

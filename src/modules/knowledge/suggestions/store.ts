@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, inArray, ne, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, inArray, isNotNull, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
 import { jobs } from '../../../db/schema/knowledge-jobs.ts';
@@ -108,8 +108,13 @@ export const selectStagedNames = (db: ControlDb, companyId: string, jobId: strin
     .from(suggestions)
     .where(and(eq(suggestions.companyId, companyId), eq(suggestions.jobId, jobId), eq(suggestions.status, 'staged')));
 
-/** Pending suggestions of some target types, the newest first. */
-export const selectPending = (db: ControlDb, companyId: string, targetTypes: TargetType[], limit: number) =>
+/** Pending suggestions of some target types, the newest first; of imports only where `alsoImported`. */
+export const selectPending = (
+  db: ControlDb,
+  companyId: string,
+  { targetTypes, alsoImported }: { targetTypes: TargetType[]; alsoImported: boolean },
+  limit: number,
+) =>
   db
     .select()
     .from(suggestions)
@@ -118,10 +123,25 @@ export const selectPending = (db: ControlDb, companyId: string, targetTypes: Tar
         eq(suggestions.companyId, companyId),
         eq(suggestions.status, 'pending'),
         inArray(suggestions.targetType, targetTypes),
+        alsoImported ? undefined : or(isNotNull(suggestions.jobId), isNull(suggestions.candidateKey)),
       ),
     )
     .orderBy(sql`${suggestions.createdAt} desc, ${suggestions.id} desc`)
     .limit(limit);
+
+/** The pending suggestions of imports that have one of these keys. */
+export const selectImported = (db: ControlDb, companyId: string, candidateKeys: readonly string[]) =>
+  db
+    .select({ id: suggestions.id, candidateKey: sql<string>`${suggestions.candidateKey}` })
+    .from(suggestions)
+    .where(
+      and(
+        eq(suggestions.companyId, companyId),
+        // In the words of its index.
+        sql`${suggestions.status} = 'pending' and ${suggestions.jobId} is null`,
+        sql`${suggestions.candidateKey} in ${idList(candidateKeys)}`,
+      ),
+    );
 
 /** Supersedes the pending concepts of earlier generations, if the job has something staged: a cancelled one has not. */
 export const supersedeConcepts = (db: ControlDb, companyId: string, jobId: string, now: number) =>

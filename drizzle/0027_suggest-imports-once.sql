@@ -1,0 +1,1 @@
+CREATE UNIQUE INDEX `knowledge_suggestions_of_import` ON `knowledge_suggestions` (`company_id`,`candidate_key`) WHERE status = 'pending' and job_id is null;
