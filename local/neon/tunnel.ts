@@ -6,11 +6,14 @@ import type { Computes } from './computes.ts';
 import type { Trips, Way } from './trips.ts';
 import type { TunnelFaults } from './tunnel-faults.ts';
 
-/** The number of unsent bytes to the driver above which reading from PostgreSQL pauses. */
-const HIGH_WATER_BYTES = 4 * 1024 * 1024;
-/** The bytes of a message to the driver, unless fewer have arrived. PostgreSQL itself sends 8 KiB at a time. */
-const MESSAGE_BYTES = 256 * 1024;
-const READ_BYTES = 64 * 1024;
+/** The number of unsent messages to the driver from which on reading from PostgreSQL pauses. */
+const MOST_UNDER_WAY = 16;
+/** The most bytes that are read at once, which become a message to the driver. */
+const READ_BYTES = 256 * 1024;
+/** What PostgreSQL sends at a time while it has more to say. */
+const POSTGRES_BYTES = 8 * 1024;
+/** How long it is then left to say it, in milliseconds: to pass each piece by itself is most of the work of a long answer. */
+const PAUSE_MS = 1;
 
 /** PostgreSQL's message that a command is complete, with its tag: `INSERT 0 1`, `COMMIT`. */
 const COMMAND_COMPLETE = /C\0\0..[A-Z]+[ \0]/s;
@@ -95,24 +98,19 @@ function join(
   way: Way,
   awake: Promise<void> | undefined,
 ): void {
-  // What is read is copied: a buffer for each read would be ten times as much to collect as the data itself.
-  const read = Buffer.allocUnsafe(READ_BYTES);
-  const postgres = connect({
-    host,
-    port,
-    noDelay: true,
-    onread: {
-      buffer: read,
-      callback: (length) => {
-        pass(read.subarray(0, length));
-        return true;
-      },
-    },
-  });
+  // New memory for each message would be as much to collect as the data itself.
+  const free: Buffer[] = [];
+  let room: Buffer;
+  const onread = {
+    buffer: () => (room = free.pop() ?? Buffer.allocUnsafe(READ_BYTES)),
+    callback: (length: number) => pass(room, length),
+  };
+  const postgres = connect({ host, port, noDelay: true, onread });
+  let underWay = 0;
+  let isPausing = false;
+  const mayRead = () => !isPausing && underWay < MOST_UNDER_WAY;
   let isSilent = false;
   let losesAnswer = false;
-  const arrived = Buffer.allocUnsafe(MESSAGE_BYTES);
-  let bytes = 0;
   webSocket.binaryType = 'nodebuffer';
   const passThere = async (data: Buffer) => {
     const fault = faults.take(projectName, data);
@@ -130,32 +128,34 @@ function join(
     way.there(() => (awake ? awake.then(() => passThere(data)) : passThere(data))),
   );
   postgres.on('drain', () => webSocket.resume());
-  function pass(chunk: Buffer): void {
-    if (isSilent) return;
-    if (losesAnswer) {
+  /** @returns whether to read on at once */
+  function pass(read: Buffer, length: number): boolean {
+    if (isSilent || losesAnswer) {
       // Other answers may come first: the driver sends its first query together with the password.
-      if (COMMAND_COMPLETE.test(chunk.toString('latin1'))) webSocket.terminate();
-      return;
+      if (!isSilent && COMMAND_COMPLETE.test(read.toString('latin1', 0, length))) webSocket.terminate();
+      free.push(read);
+      return true;
     }
     way.back();
-    if (bytes === 0) setImmediate(sendArrived);
-    chunk.copy(arrived, bytes);
-    bytes += chunk.length;
-    if (bytes + READ_BYTES > arrived.length) sendArrived();
-  }
-  function sendArrived(): void {
-    if (bytes === 0) return;
-    const message = Buffer.from(arrived.subarray(0, bytes));
-    bytes = 0;
-    webSocket.send(message, () => {
-      if (postgres.isPaused() && webSocket.bufferedAmount < HIGH_WATER_BYTES) postgres.resume();
+    underWay += 1;
+    webSocket.send(read.subarray(0, length), () => {
+      underWay -= 1;
+      free.push(read);
+      readOn();
     });
-    if (webSocket.bufferedAmount >= HIGH_WATER_BYTES) postgres.pause();
+    if (length >= POSTGRES_BYTES) {
+      isPausing = true;
+      setTimeout(() => {
+        isPausing = false;
+        readOn();
+      }, PAUSE_MS);
+    }
+    return mayRead();
   }
-  postgres.on('close', () => {
-    sendArrived();
-    webSocket.close();
-  });
+  function readOn(): void {
+    if (mayRead()) postgres.resume();
+  }
+  postgres.on('close', () => webSocket.close());
   postgres.on('error', () => webSocket.terminate());
   webSocket.on('close', () => postgres.destroy());
   webSocket.on('error', () => postgres.destroy());
