@@ -155,8 +155,9 @@ describe('a semantic item', () => {
     const { name, table } = await aSum();
     const other = tableName();
     await aTable(as, other, [column('x', 'integer')]);
-    const formula = await anItemOf({ mapped_tables: [other], formula: `sum(x) / (SELECT count(*) FROM ${name})` });
-    const filter = await anItemOf({ mapped_tables: [other], filters: ['x > 0', `x IN (SELECT a FROM "${name}")`] });
+    const entity = { kind: 'entity', mapped_tables: [other] };
+    const formula = await anItemOf({ ...entity, formula: `sum(x) / (SELECT count(*) FROM ${name})` });
+    const filter = await anItemOf({ ...entity, filters: ['x > 0', `x IN (SELECT a FROM "${name}")`] });
     expect([await codesOf(formula), await codesOf(filter)]).toEqual([[], []]);
     await table.delete();
     await becomes(formula, ['does_not_compile']);

@@ -62,6 +62,31 @@ describe('the mapping of a semantic item to tables', () => {
   });
 
   it.each([
+    [{ formula: '(SELECT max(total) FROM orders)' }, 'formula', 'subqueries are not allowed'],
+    [{ formula: 'sum(total) OVER ()' }, 'formula', '"over" is not expected there'],
+    [{ formula: "max(md5('x'))" }, 'formula', 'the function "md5" is not listed'],
+    [{ formula: 'sum(total) -- all' }, 'formula', 'comments are not allowed'],
+    [{ formula: '{{Revenue}} +', mapped_tables: [] }, 'formula', 'it ends too early'],
+    [{ kind: 'dimension', formula: 'sum(total)' }, 'formula', 'sum is an aggregate, which cannot stand here'],
+    [{ filters: ['total > 0', 'total > (SELECT 0)'] }, 'filters.1', 'subqueries are not allowed'],
+  ])('keeps to the grammar of metric queries, whatever Postgres takes: %j', async (fields, field, message) => {
+    const { body } = await create({ mapped_tables: ['orders'], ...fields });
+    expect(body.validation_errors).toEqual([{ field, code: 'does_not_compile', message }]);
+  });
+
+  it('leaves alone what metric queries do not read, and the metrics that one builds on', async () => {
+    expect(await wrong({ kind: 'entity', mapped_tables: ['orders'], filters: ['total > (SELECT 0)'] })).toEqual([]);
+    expect(await wrong({ formula: '{{Nobody has made it}} / count(*)', mapped_tables: ['orders'] })).toEqual([]);
+    for (const formula of [
+      '{{A}} * 2',
+      "{{A}} - date '2024-01-01'",
+      '{{A}} || {{B}}',
+      'case when {{A}} then {{B}} end',
+    ])
+      expect([formula, await wrong({ formula })]).toEqual([formula, []]);
+  });
+
+  it.each([
     '1); DELETE FROM orders; SELECT (1',
     '1) FROM orders; DROP TABLE orders --',
     '1) FROM pg_catalog.pg_class, (SELECT 1',

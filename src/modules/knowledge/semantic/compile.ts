@@ -7,36 +7,49 @@ import { quoted } from '../../../tenant-sql/identifiers.ts';
 import { runUserSql } from '../../../tenant-sql/user-sql.ts';
 import { openReadonlyDatabase } from '../../managed-database/service.ts';
 import type { ManagedTable } from '../../managed-tables/service.ts';
+import { problemIn } from '../metrics/grammar.ts';
+import { asTable } from '../metrics/tables.ts';
 import { metricNamesIn, withoutMetrics } from '../metrics/tokens.ts';
 import type { SemanticItem } from './item.ts';
 
 /** Only planning takes time: nothing is run and no row is sent. */
 const COMPILE_LIMITS = { rows: 0, bytes: 64 * 1024, milliseconds: 3_000 };
 
-/** SQL that a user or a model wrote, and the statement that plans it over the tables of `from`. */
+/** SQL that a user or a model wrote. */
 interface Expression {
   field: string;
+  as: 'formula' | 'filter';
+  text: string;
+  /** As Postgres can plan it, and the statement that does over the tables of `from`. */
   sql: string;
   statement(from: string): string;
 }
 
-function expressionsOf(item: SemanticItem): Expression[] {
-  const { filters } = item;
-  const formula = item.kind === 'metric' && item.formula !== null ? withoutMetrics(item.formula) : item.formula;
-  return [
-    ...(formula === null
-      ? []
-      : [{ field: 'formula', sql: formula, statement: (from: string) => `SELECT (\n${formula}\n)${from}` }]),
-    ...filters.map((sql, index) => ({
+function expressionsOf({ kind, formula, filters }: SemanticItem): Expression[] {
+  const conditions = filters.map(
+    (sql, index): Expression => ({
       field: `filters.${index}`,
+      as: 'filter',
+      text: sql,
       sql,
-      statement: (from: string) => `SELECT 1${from} WHERE (\n${sql}\n)`,
-    })),
-  ];
+      statement: (from) => `SELECT 1${from} WHERE (\n${sql}\n)`,
+    }),
+  );
+  if (formula === null) return conditions;
+  const sql = kind === 'metric' ? withoutMetrics(formula) : formula;
+  const value: Expression = {
+    field: 'formula',
+    as: 'formula',
+    text: formula,
+    sql,
+    statement: (from) => `SELECT (\n${sql}\n)${from}`,
+  };
+  return [value, ...conditions];
 }
 
 /**
  * Has Postgres plan an item's formula and filters over its tables, with the read-only login and the limits of all user SQL.
+ * Those of metrics and dimensions must keep to the grammar of metric queries as well.
  * @param tables those that the item maps
  */
 export async function compile(
@@ -46,26 +59,39 @@ export async function compile(
 ): Promise<ValidationError[]> {
   const expressions = expressionsOf(item);
   if (expressions.length === 0) return [];
-  if (tables.length === 0) {
-    // A metric that builds on others needs no table of its own; it is read when it is asked for.
-    if (expressions.length === 1 && item.formula !== null && metricNamesIn(item.formula).length > 0) return [];
+  // A metric that builds on others needs no table of its own.
+  const buildsOnMetrics = expressions.length === 1 && item.formula !== null && metricNamesIn(item.formula).length > 0;
+  if (tables.length === 0 && !buildsOnMetrics) {
     const message = 'There is no mapped table to compile it on.';
     return expressions.map(({ field }) => ({ field, code: 'nothing_to_compile_on', message }));
   }
+  const planned = tables.length > 0 ? await plan(ctx, expressions, tables) : new Map<Expression, string>();
+  return expressions.flatMap((expression): ValidationError[] => {
+    const message = planned.get(expression) ?? outsideGrammar(item, expression, tables);
+    return message === undefined ? [] : [{ field: expression.field, code: 'does_not_compile', message }];
+  });
+}
+
+/** What is wrong with expressions for Postgres. */
+async function plan(
+  ctx: CompanyContext,
+  expressions: readonly Expression[],
+  tables: readonly ManagedTable[],
+): Promise<Map<Expression, string>> {
   const from = ` FROM ${tables.map(({ displayName }) => quoted(displayName)).join(', ')}`;
-  const problems: ValidationError[] = [];
+  const problems = new Map<Expression, string>();
   let database = await openReadonlyDatabase(ctx);
   try {
-    for (const { field, sql, statement } of expressions) {
-      if (!isOneExpression(sql)) {
-        problems.push({ field, code: 'does_not_compile', message: 'must be one SQL expression' });
+    for (const expression of expressions) {
+      if (!isOneExpression(expression.sql)) {
+        problems.set(expression, 'must be one SQL expression');
         continue;
       }
       const failure = await failureOf(() =>
-        runUserSql(database, { text: statement(from), values: [] }, COMPILE_LIMITS),
+        runUserSql(database, { text: expression.statement(from), values: [] }, COMPILE_LIMITS),
       );
       if (!failure) continue;
-      problems.push({ field, code: 'does_not_compile', message: databaseMessage(failure) ?? failure.message });
+      problems.set(expression, databaseMessage(failure) ?? failure.message);
       if (!queryTimedOut.matches(failure) && !resultTooLarge.matches(failure)) continue;
       // A statement that exceeds a limit may close its connection.
       await database.close();
@@ -75,6 +101,17 @@ export async function compile(
   } finally {
     await database.close();
   }
+}
+
+/** What is wrong with an expression for metric queries, which read metrics and dimensions alone. */
+function outsideGrammar(
+  { kind }: SemanticItem,
+  { text, as }: Expression,
+  tables: readonly ManagedTable[],
+): string | undefined {
+  if (kind !== 'metric' && kind !== 'dimension') return undefined;
+  const known = tables.map((table) => asTable(table));
+  return problemIn(text, as === 'filter' ? as : kind, known);
 }
 
 /** The failure of invalid SQL; undefined when it is valid. */
