@@ -1,5 +1,5 @@
 import type { ViewCell, ViewColumn } from '../kernel/viewing.ts';
-import { cellTextOf, isNumeric, type NumberStyle } from './charts/format.ts';
+import { type CellText, cellTextOf, isNumeric, labelText, type NumberStyle } from './charts/format.ts';
 import { type Data, type Point, pointOf } from './charts/plot.ts';
 import { h } from './dom.ts';
 import { LOCALE, TEXTS } from './texts.ts';
@@ -10,7 +10,7 @@ type Order = { column: number; descending: boolean } | undefined;
 
 /**
  * A result as a table, a hundred rows at a time. Pressing a column's head sorts by it.
- * @param choose called with a row that is pressed
+ * @param choose called with a row that is pressed, or that is chosen by the keyboard: arrow keys go from row to row
  */
 export function tableOf(data: Data, caption: string, style?: NumberStyle, choose?: (row: Point) => void): HTMLElement {
   const texts = data.columns.map((column, at) =>
@@ -23,7 +23,7 @@ export function tableOf(data: Data, caption: string, style?: NumberStyle, choose
   let order: Order;
   let shown = ROWS_AT_ONCE;
 
-  const body = h('tbody');
+  const body = h('tbody', { onkeydown: goByArrows });
   const more = h('button', { type: 'button', class: 'quiet more', onclick: () => show(shown + ROWS_AT_ONCE) });
   const heads = data.columns.map((column, at) => headOf(column, () => sortBy(at)));
   const table = h('table', {}, h('caption', { class: 'unseen' }, caption), h('thead', {}, h('tr', {}, ...heads)), body);
@@ -40,6 +40,7 @@ export function tableOf(data: Data, caption: string, style?: NumberStyle, choose
     shown = rows;
     const sorted = order ? data.rows.toSorted(comparing(order)) : data.rows;
     body.replaceChildren(...sorted.slice(0, shown).map((row) => rowOf(row, data.columns, texts, choose)));
+    body.querySelector('button')?.setAttribute('tabindex', '0');
     more.hidden = sorted.length <= shown;
     more.textContent = TEXTS.moreRows(sorted.length - shown);
   }
@@ -62,17 +63,36 @@ const headOf = (column: ViewColumn, onclick: () => void): HTMLTableCellElement =
     h('button', { type: 'button', onclick }, column.name),
   );
 
-function rowOf(
-  row: ViewCell[],
-  columns: ViewColumn[],
-  texts: ((cell: ViewCell) => string)[],
-  choose?: (row: Point) => void,
-): HTMLElement {
+function rowOf(row: ViewCell[], columns: ViewColumn[], texts: CellText[], choose?: (row: Point) => void): HTMLElement {
+  const contentOf = (at: number) => {
+    const [text, cell] = [texts[at] ?? String, row[at] ?? null];
+    // Pressing it presses the row. All rows together are one stop of Tab.
+    return choose && at === 0 ? h('button', { type: 'button', tabindex: -1 }, labelText(text, cell)) : text(cell);
+  };
   return h(
     'tr',
     { onclick: choose && (() => choose(pointOf(columns, row))) },
-    ...columns.map((column, at) => h('td', { class: CLASSES[column.type] }, texts[at]?.(row[at] ?? null))),
+    ...columns.map(({ type }, at) => h('td', { class: CLASSES[type] }, contentOf(at))),
   );
+}
+
+const ROW_KEYS: Record<string, 'nextElementSibling' | 'previousElementSibling'> = {
+  ArrowDown: 'nextElementSibling',
+  ArrowUp: 'previousElementSibling',
+};
+
+/** From the button of a row to that of the next. */
+function goByArrows(event: KeyboardEvent): void {
+  const { target, key } = event;
+  const way = ROW_KEYS[key];
+  if (!way || !(target instanceof HTMLButtonElement)) return;
+  // The page does not scroll but to the row.
+  event.preventDefault();
+  const next = target.closest('tr')?.[way]?.querySelector('button');
+  if (!next) return;
+  target.tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
 }
 
 /**

@@ -46,6 +46,7 @@ export const texts = {
     table: 'table',
   },
   chartOf: (name: string, kind: string, summary: string) => `${name}: ${kind}. ${summary}`,
+  pointsOf: (name: string) => `Points of ${name}: arrow keys go from one to the next.`,
   plotSummary: (names: string, more: boolean, x: string, values: number) =>
     `${names}${more ? ' …' : ''} by ${x}, ${counted(values, { one: 'value', other: 'values' })}`,
   scatterSummary: (points: number, y: string, x: string) =>

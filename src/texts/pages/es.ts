@@ -47,6 +47,7 @@ export const texts: PageTexts = {
     table: 'tabla',
   },
   chartOf: (name, kind, summary) => `${name}: ${kind}. ${summary}`,
+  pointsOf: (name) => `Puntos de ${name}: las flechas van de uno a otro.`,
   plotSummary: (names, more, x, values) =>
     `${names}${more ? '…' : ''} por ${x}, ${counted(values, { one: 'valor', many: 'de valores', other: 'valores' })}`,
   scatterSummary: (points, y, x) =>

@@ -47,6 +47,7 @@ export const texts: PageTexts = {
     table: 'tabela',
   },
   chartOf: (name, kind, summary) => `${name}: ${kind}. ${summary}`,
+  pointsOf: (name) => `Pontos de ${name}: as setas vão de um ao outro.`,
   plotSummary: (names, more, x, values) =>
     `${names}${more ? '…' : ''} por ${x}, ${counted(values, { one: 'valor', many: 'de valores', other: 'valores' })}`,
   scatterSummary: (points, y, x) =>

@@ -16,13 +16,14 @@ import {
   ScatterController,
   Tooltip,
 } from 'chart.js';
-import type { ViewChart } from '../../kernel/viewing.ts';
+import type { ViewCell, ViewChart } from '../../kernel/viewing.ts';
 import { listed, TEXTS } from '../texts.ts';
 import { cartesian, orderOf } from './cartesian.ts';
 import { axis, common, titleOf } from './common.ts';
-import { numberText } from './format.ts';
+import { cellTextOf, labelText, numberStyleOf, numberText } from './format.ts';
 import { faded, palette, pointShape, seriesColour } from './palette.ts';
 import { type Clouds, cloudsOf, type Data, MAX_SERIES, type Plot, type Point, plotOf, slicesOf } from './plot.ts';
+import { type PointAt, type PointButton, pointButton } from './point-button.ts';
 
 Chart.register(
   ...[ArcElement, BarController, BarElement, CategoryScale, Filler, Legend, LinearScale, LineController, LineElement],
@@ -39,6 +40,8 @@ export interface Drawing {
   summary: string;
   /** Names what was left out; empty if nothing was. */
   note: string;
+  /** The keyboard's way to the points, where they may be chosen: it belongs beside the canvas. */
+  points: HTMLElement | undefined;
   end(): void;
   /** What the canvas shows, as a PNG on the colour of the card. */
   picture(): Promise<Blob>;
@@ -56,11 +59,39 @@ export function draw(
 ): Drawing | undefined {
   const made = configurationOf(data, chart);
   if (!made) return undefined;
-  const drawn = new Chart(canvas, made.configuration);
-  if (choose) canvas.addEventListener('click', (event) => tellPoint(drawn, event, made.pointAt, choose));
+  let button: PointButton | undefined;
+  const follow = { id: 'point-button', afterRender: () => button?.place() };
+  const drawn = new Chart(canvas, { ...made.configuration, plugins: [follow] });
+  if (choose) {
+    canvas.addEventListener('click', (event) => tellPoint(drawn, event, made.pointAt, choose));
+    button = pointButton(drawn, made.pointAt, wordsIn(data, chart), choose);
+  }
   const series = made.configuration.data.datasets.length;
   const note = series < made.series ? TEXTS.seriesCut(series, made.series) : '';
-  return { summary: made.summary, note, end: () => drawn.destroy(), picture: () => pictureOf(canvas) };
+  return {
+    summary: made.summary,
+    note,
+    points: button?.element,
+    end: () => drawn.destroy(),
+    picture: () => pictureOf(canvas),
+  };
+}
+
+/** A point in words: its values by column, as a table writes them. */
+function wordsIn({ columns, rows }: Data, { options }: ChartTerms): (point: Point) => string {
+  const style = numberStyleOf(options);
+  const texts = new Map(
+    columns.map((column, at) => [
+      column.name,
+      cellTextOf(
+        column,
+        rows.map((row) => row[at] ?? null),
+        style,
+      ),
+    ]),
+  );
+  const wordsOf = ([name, cell]: [string, ViewCell]) => `${name}: ${labelText(texts.get(name) ?? String, cell)}`;
+  return (point) => listed(Object.entries(point).map(wordsOf));
 }
 
 /** How far from a point one may press. CSS pixels. */
@@ -87,9 +118,6 @@ function pictureOf(canvas: HTMLCanvasElement): Promise<Blob> {
     copy.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('the canvas has no picture'))), 'image/png'),
   );
 }
-
-/** The point of the data that an element of a chart stands for; undefined where it stands for none. */
-type PointAt = (dataset: number, index: number) => Point | undefined;
 
 interface Made {
   configuration: ChartConfiguration;
@@ -120,7 +148,10 @@ function configurationOf(data: Data, chart: ChartTerms): Made | undefined {
     return { configuration: pie(plot, slices), summary, series: 1, pointAt: (_pie, index) => slices[index]?.of };
   }
   const order = chart.type === 'bar' ? undefined : orderOf(plot);
-  const pointAt: PointAt = (series, index) => plot.series[series]?.pointAt(order?.[index] ?? index);
+  const pointAt: PointAt = (at, index) => {
+    const [series, label] = [plot.series[at], order?.[index] ?? index];
+    return typeof series?.values[label] === 'number' ? series.pointAt(label) : undefined;
+  };
   return { configuration: cartesian(plot, chart), summary, series: plot.series.length, pointAt };
 }
 

@@ -75,9 +75,10 @@ export function widgetOf(
   }
 
   function put(...content: Node[]): void {
-    drawing?.end();
+    const before = drawing;
     drawing = undefined;
     body.replaceChildren(...content);
+    before?.end();
   }
 
   function say(message: string, kind: 'empty' | 'error'): void {
@@ -92,6 +93,15 @@ export function widgetOf(
   }
 
   async function render(shown: ViewResult): Promise<void> {
+    // What a viewer chooses by the keyboard may change what is shown: they stay at the card.
+    const isHere = document.hasFocus() && body.contains(document.activeElement);
+    await fill(shown);
+    if (isHere && document.activeElement === document.body) {
+      body.querySelector<HTMLElement>('.points button, .numbers button, td button')?.focus({ preventScroll: true });
+    }
+  }
+
+  async function fill(shown: ViewResult): Promise<void> {
     const { columns = [], rows = [], error, truncated } = shown;
     if (error) return say(failureText(error.error_code), 'error');
     if (rows.length === 0) return say(TEXTS.noRows, 'empty');
@@ -126,6 +136,8 @@ export function widgetOf(
     const canvas = h('canvas', { role: 'img' });
     put(h('div', { class: 'canvas' }, canvas));
     drawing = draw(canvas, data, chart, choose);
+    drawing?.points?.setAttribute('aria-label', TEXTS.pointsOf(name));
+    if (drawing?.points) canvas.after(drawing.points);
     if (drawing?.note) tell([note.textContent, drawing.note].join(' ').trim());
     canvas.setAttribute('aria-label', TEXTS.chartOf(name, TEXTS.chartKinds[chart.type], drawing?.summary ?? ''));
   }
@@ -161,7 +173,8 @@ function numbersOf(data: Data, chart: ViewChart['chart'], choose?: (point: Point
       const cell = row[at] ?? null;
       const label = data.columns[at]?.name ?? '';
       const text = toNumber(cell) === null ? String(cell ?? '–') : numberText(cell as number | string, style);
-      const number = h('dd', {}, text);
+      // The keyboard's way to the same.
+      const number = h('dd', {}, choose ? h('button', { type: 'button' }, text) : text);
       // A long one is written smaller: it stands on one line.
       number.style.setProperty('--length', String(text.length));
       return h('div', {}, h('dt', { class: y.length === 1 && 'unseen' }, label), number);

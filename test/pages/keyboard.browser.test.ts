@@ -1,0 +1,205 @@
+import type { Frame, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { axeFindings, eventually, installed, settled, useBrowser } from './browser.ts';
+import { aHostSite, frameOf, type HostSite, toldIn } from './host.ts';
+import { aDashboard, aLink, anEmbed, type Chart, url } from './world.ts';
+
+const rows = (columns: string, ...values: string[]) =>
+  `SELECT * FROM (VALUES ${values.join(', ')}) AS rows (${columns})`;
+
+const NUMBER: Chart = { name: 'Strikes', sql: 'SELECT 10 AS strikes, 3 AS hits', chart: { type: 'number' } };
+const BARS: Chart = {
+  name: 'Bars',
+  sql: rows('state, strikes, birds', "('Ohio', 7, 3)", "('Texas', NULL, 5)", "('Utah', 2, NULL)", "('Iowa', 4, 1)"),
+  chart: { type: 'bar', x: 'state', y: ['strikes', 'birds'] },
+};
+const LINE: Chart = {
+  name: 'Line',
+  sql: rows(
+    'day, size, strikes',
+    "(date '2020-03-01', 'S', 30)",
+    "(date '2020-01-01', 'S', 10)",
+    "('2020-02-01', 'L', 2)",
+  ),
+  chart: { type: 'line', x: 'day', y: ['strikes'], series: 'size' },
+};
+const PIE: Chart = {
+  name: 'Pie',
+  sql: "SELECT 'p' || n AS phase, n AS strikes FROM generate_series(1, 12) AS n",
+  chart: { type: 'pie', x: 'phase', y: ['strikes'] },
+};
+const CLOUD: Chart = {
+  name: 'Cloud',
+  sql: rows('speed, cost, bird', "(10, 5, 'owl')", "(90, 50, 'crow')"),
+  chart: { type: 'scatter', x: 'speed', y: ['cost'] },
+};
+const TABLE: Chart = { name: 'Table', sql: rows('bird, cost', "('owl', 5)", '(NULL, 6)', "('crow', 7)") };
+
+interface Click {
+  visualization: { name: string };
+  values: Record<string, unknown>;
+}
+
+describe.skipIf(!installed)('points, by the keyboard', () => {
+  const open = useBrowser();
+  let host: HostSite;
+  let dashboard: string;
+  let page: Page;
+  let frame: Frame;
+  let executed: unknown[];
+
+  beforeAll(async () => {
+    host = await aHostSite();
+    dashboard = await aDashboard([NUMBER, BARS, LINE, PIE, CLOUD, TABLE], {
+      filters: [{ slug: 'any', label: 'Any', kind: 'text' }],
+    });
+    const path = await anEmbed(dashboard, { allowed_params: ['any'] });
+    const body = `<data-console-embed id="one" src="${url}${path}"></data-console-embed><button>After</button>`;
+    ({ page, executed } = await open(host.page(body), { origins: [host.origin] }));
+    await frameOf(page).locator('.points button').nth(3).waitFor();
+    frame = page.frames()[1] as Frame;
+  });
+  afterAll(async () => {
+    await page?.context().close();
+    host?.close();
+  });
+
+  const clicks = async (): Promise<Click[]> => (await toldIn(page, 'click')) as unknown as Click[];
+  const card = (name: string) => frame.getByRole('region', { name, exact: true });
+  const buttonOf = (name: string) => card(name).locator('.points button');
+  const focused = () => frame.locator(':focus').getAttribute('aria-label');
+
+  /** The words of the points that these keys lead to, from the first one on. */
+  async function walk(name: string, keys: string[]): Promise<(string | null)[]> {
+    await buttonOf(name).focus();
+    const words = [await focused()];
+    for (const key of keys) {
+      await page.keyboard.press(key);
+      words.push(await focused());
+    }
+    return words;
+  }
+
+  it('are reached along their series and across, but those that are not drawn', async () => {
+    expect(await walk('Bars', ['ArrowRight', 'ArrowRight', 'ArrowRight', 'Home', 'ArrowLeft'])).toEqual([
+      'state: Ohio, strikes: 7, birds: 3',
+      'state: Utah, strikes: 2, birds: (empty)',
+      'state: Iowa, strikes: 4, birds: 1',
+      'state: Iowa, strikes: 4, birds: 1',
+      'state: Ohio, strikes: 7, birds: 3',
+      'state: Ohio, strikes: 7, birds: 3',
+    ]);
+    // Of the second series there is none of Utah.
+    expect(await walk('Bars', ['Home', 'ArrowRight', 'ArrowDown', 'ArrowDown', 'ArrowUp', 'End'])).toEqual([
+      'state: Ohio, strikes: 7, birds: 3',
+      'state: Ohio, strikes: 7, birds: 3',
+      'state: Utah, strikes: 2, birds: (empty)',
+      'state: Texas, strikes: (empty), birds: 5',
+      'state: Texas, strikes: (empty), birds: 5',
+      'state: Ohio, strikes: 7, birds: 3',
+      'state: Iowa, strikes: 4, birds: 1',
+    ]);
+    expect(await walk('Line', ['ArrowRight', 'ArrowDown'])).toEqual([
+      'day: Jan 1, 2020, size: S, strikes: 10',
+      'day: Mar 1, 2020, size: S, strikes: 30',
+      'day: Feb 1, 2020, size: L, strikes: 2',
+    ]);
+    // Small slices are drawn as one, which is no point.
+    expect(await walk('Pie', ['ArrowDown', 'End', 'ArrowUp'])).toEqual([
+      'phase: p12, strikes: 12',
+      'phase: p11, strikes: 11',
+      'phase: p4, strikes: 4',
+      'phase: p5, strikes: 5',
+    ]);
+    expect(await walk('Cloud', ['ArrowRight'])).toEqual([
+      'speed: 10, cost: 5, bird: owl',
+      'speed: 90, cost: 50, bird: crow',
+    ]);
+    expect(await axeFindings(frame)).toEqual([]);
+  });
+
+  it.each(['Bars', 'Line', 'Pie', 'Cloud'])(
+    'are told by Enter and Space as by a mouse that presses there: %s',
+    async (name) => {
+      const button = buttonOf(name);
+      for (const key of ['Enter', 'Space']) {
+        await walk(name, ['End']);
+        const before = (await clicks()).length;
+        await page.keyboard.press(key);
+        const { x = 0, y = 0, width = 0, height = 0 } = (await button.boundingBox()) ?? {};
+        await page.mouse.click(x + width / 2, y + height / 2);
+        await eventually(async () => (await clicks()).length).toBe(before + 2);
+        const [byKey, byMouse] = (await clicks()).slice(before);
+        expect(byKey).toEqual(byMouse);
+        expect(byKey?.visualization.name).toBe(name);
+        expect(Object.keys(byKey?.values ?? {})).not.toEqual([]);
+      }
+    },
+  );
+
+  it('are marked while they have the focus', async () => {
+    const picture = () => frame.evaluate(`document.querySelector('canvas[aria-label^="Bars"]').toDataURL()`);
+    await frame.evaluate('document.activeElement.blur()');
+    await page.mouse.move(0, 0);
+    const plain = await picture();
+    await buttonOf('Bars').focus();
+    const marked = await picture();
+    expect(marked).not.toBe(plain);
+    await page.keyboard.press('Home');
+    expect(await picture()).not.toBe(marked);
+    await page.keyboard.press('Tab');
+    expect(await picture()).toBe(plain);
+  });
+
+  it('follow their chart when it is drawn in another size', async () => {
+    const place = async () => {
+      const [button, canvas] = await Promise.all([
+        buttonOf('Bars').boundingBox(),
+        card('Bars').locator('canvas').boundingBox(),
+      ]);
+      return [(button?.x ?? 0) - (canvas?.x ?? 0), canvas?.width ?? 0] as const;
+    };
+    await walk('Bars', ['End']);
+    const [x, width] = await place();
+    await page.setViewportSize({ width: 640, height: 900 });
+    await eventually(async () => (await place())[1]).toBeLessThan(width * 0.6);
+    await eventually(async () => (await place())[0]).toBeLessThan(x * 0.6);
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
+  it('that are numbers and rows of a table are told too; rows are one stop', async () => {
+    const before = (await clicks()).length;
+    await card('Strikes').getByRole('button', { name: '10' }).focus();
+    await page.keyboard.press('Enter');
+    await card('Table').getByRole('button', { name: 'cost' }).focus();
+    for (const key of ['Tab', 'ArrowDown', 'Enter', 'ArrowDown', 'ArrowDown', 'Space', 'ArrowUp', 'ArrowUp', 'Enter']) {
+      await page.keyboard.press(key);
+    }
+    await eventually(async () => (await clicks()).slice(before).map(({ values }) => values)).toEqual([
+      { strikes: 10, hits: 3 },
+      { bird: null, cost: 6 },
+      { bird: 'crow', cost: 7 },
+      { bird: 'owl', cost: 5 },
+    ]);
+    await card('Table').getByRole('button', { name: '(empty)' }).waitFor();
+    await page.keyboard.press('Tab');
+    expect(await card('Table').locator(':focus').count()).toBe(0);
+    await page.keyboard.press('Shift+Tab');
+    expect(await frame.locator(':focus').innerText()).toBe('owl');
+  });
+
+  it.each(['Bars', 'Table', 'Strikes'])('keep the focus at their card when what is shown changes: %s', async (name) => {
+    await card(name).locator('.points button, td button, dd button').first().focus();
+    await page.evaluate(`one.setParameters({ any: '${name}' })`);
+    await eventually(() => executed.at(-1)).toEqual({ any: name });
+    await settled(frame);
+    await eventually(() => card(name).locator('button:focus').count()).toBe(1);
+  });
+
+  it('are no buttons where nobody is told of them', async () => {
+    const alone = await open((await aLink(dashboard)).path);
+    await alone.page.getByRole('img', { name: /^Cloud/ }).waitFor();
+    expect(await alone.page.locator('.points, dd button, td button').count()).toBe(0);
+    await alone.page.context().close();
+  });
+});
