@@ -1,34 +1,20 @@
-import type { Frame, FrameLocator, Page } from 'playwright-core';
+import type { Frame, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { axeFindings, eventually, installed, numberIn, useBrowser } from './browser.ts';
-import { aHostSite, aHostToken, type HostSite } from './host.ts';
-import { aDashboard, aLink, anEmbed, url } from './world.ts';
+import { axeFindings, eventually, installed, useBrowser } from './browser.ts';
+import { FILTERS, filtered, STRIKES } from './everything.ts';
+import { aHostSite, aHostToken, EMBED, frameOf, type HostSite, strikesIn, toldIn } from './host.ts';
+import { aDashboard, aLink, anEmbed, type Chart, url } from './world.ts';
 
-const FILTERS = [
-  {
-    slug: 'state',
-    label: 'State',
-    kind: 'multi_select',
-    options: { sql: 'SELECT DISTINCT origin_state FROM birdstrikes ORDER BY 1' },
-  },
-  { slug: 'aircraft', label: 'Aircraft', kind: 'text' },
-];
-const WHERE = 'WHERE true [[AND origin_state = ANY({{state}})]] [[AND aircraft_make_model = {{aircraft}}]]';
-const CHARTS = [
-  { name: 'Strikes', sql: `SELECT count(*) AS strikes FROM birdstrikes ${WHERE}`, chart: { type: 'number' } },
+const CHARTS: Chart[] = [
+  STRIKES,
   {
     name: 'By state',
-    sql: `SELECT origin_state AS state, count(*) AS strikes FROM birdstrikes ${WHERE} GROUP BY 1 ORDER BY 2 DESC LIMIT 5`,
+    sql: filtered('origin_state AS state, count(*) AS strikes', 'GROUP BY 1 ORDER BY 2 DESC LIMIT 5'),
     chart: { type: 'bar', x: 'state', y: ['strikes'] },
   },
-  {
-    name: 'Reports',
-    sql: `SELECT origin_state AS state, cost_total AS cost FROM birdstrikes ${WHERE} ORDER BY 2 DESC LIMIT 30`,
-  },
+  { name: 'Reports', sql: filtered('origin_state AS state, cost_total AS cost', 'ORDER BY 2 DESC LIMIT 30') },
 ];
 const ALLOWED = { allowed_params: ['state', 'aircraft'] };
-
-type Told = { from: string; type: string; code?: string; [detail: string]: unknown };
 
 describe.skipIf(!installed)('the component for hosts', () => {
   const open = useBrowser();
@@ -46,45 +32,47 @@ describe.skipIf(!installed)('the component for hosts', () => {
     host.token = async () => ({ body: { token: await aHostToken(3600, claims) } });
   });
 
-  const EMBED = `<data-console-embed id="one" src="${url}/embed/d" token-endpoint="/token"></data-console-embed>`;
   const hosted = (body = EMBED, options = {}) => open(host.page(body), { origins: [host.origin], ...options });
-  const frameOf = (page: Page, id = 'one'): FrameLocator => page.locator(`#${id}`).locator('iframe').contentFrame();
-  const strikes = (page: Page, id = 'one') => numberIn(frameOf(page, id), 'Strikes').catch(() => '');
-  const told = async (page: Page, type: string): Promise<Told[]> =>
-    ((await page.evaluate('told')) as Told[]).filter((each) => each.type === type);
   const frameWhen = (page: Page) => page.frames().find((frame) => frame.url().startsWith(url));
 
   it('fetches a token, shows the dashboard as high as it is, and tells so', async () => {
     const { page, executed, problems } = await hosted();
-    await eventually(() => strikes(page)).toBe('10,000');
+    await eventually(() => strikesIn(page)).toBe('10,000');
     await expect
-      .poll(() => told(page, 'ready'))
+      .poll(() => toldIn(page, 'ready'))
       .toEqual([{ from: 'one', type: 'ready', name: 'Bird strikes', parameters: {} }]);
     const inner = () =>
       frameOf(page).locator('body').evaluate('Math.ceil(document.body.getBoundingClientRect().height)');
     await eventually(async () => (await page.evaluate('one.offsetHeight')) === (await inner())).toBe(true);
-    expect((await told(page, 'height')).at(-1)).toMatchObject({ height: await inner() });
+    expect((await toldIn(page, 'height')).at(-1)).toMatchObject({ height: await inner() });
     expect(await page.locator('iframe').getAttribute('title')).toBe('Bird strikes');
     expect([host.asked, executed, problems]).toEqual([1, [{}], []]);
     await page.context().close();
   });
 
   it('takes values of filters, tells those of the viewer, and ends no loop of its own', async () => {
+    const said = Promise.withResolvers<void>();
+    const { token } = host;
+    host.token = async () => {
+      await said.promise;
+      return token();
+    };
     const { page, executed, problems } = await hosted();
     // Before the page is there.
     await page.evaluate("one.setParameters({ state: ['Texas'] })");
+    said.resolve();
     await eventually(() => executed).toEqual([{ state: ['Texas'] }]);
-    await eventually(() => told(page, 'ready')).toMatchObject([{ parameters: { state: ['Texas'] } }]);
+    await eventually(() => toldIn(page, 'ready')).toMatchObject([{ parameters: { state: ['Texas'] } }]);
     await page.evaluate(`one.addEventListener('data-console:parameters', ({ detail }) => one.setParameters(detail.parameters));
       one.setParameters({ state: null, unknown: 1 })`);
     await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
-    await eventually(() => strikes(page)).toBe('954');
+    await eventually(() => strikesIn(page)).toBe('954');
     expect(executed.slice(1)).toEqual([{}, { aircraft: 'B-737-300' }]);
-    expect((await told(page, 'parameters')).map(({ parameters }) => parameters)).toEqual(executed.slice(1));
+    expect((await toldIn(page, 'parameters')).map(({ parameters }) => parameters)).toEqual(executed.slice(1));
     expect(await page.evaluate('one.parameters')).toEqual({ aircraft: 'B-737-300' });
     // Moved within the page it begins anew, and knows its values yet.
     await page.evaluate("document.body.append(one, document.createElement('p'))");
-    await eventually(() => told(page, 'ready')).toHaveLength(2);
+    await eventually(() => toldIn(page, 'ready')).toHaveLength(2);
     expect(executed.at(-1)).toEqual({ aircraft: 'B-737-300' });
     expect(problems).toEqual([]);
     await page.context().close();
@@ -98,8 +86,8 @@ describe.skipIf(!installed)('the component for hosts', () => {
     await bars.click({ position: { x: width * 0.15, y: height * 0.7 } });
     await frameOf(page).getByRole('cell').nth(2).click();
     await frameOf(page).getByText('10,000').click();
-    await eventually(() => told(page, 'click')).toHaveLength(3);
-    const clicks = await told(page, 'click');
+    await eventually(() => toldIn(page, 'click')).toHaveLength(3);
+    const clicks = await toldIn(page, 'click');
     expect(clicks.map(({ visualization, values }) => [(visualization as { name: string }).name, values])).toEqual([
       ['By state', { state: expect.any(String), strikes: expect.any(Number) }],
       ['Reports', { state: expect.any(String), cost: expect.any(Number) }],
@@ -110,26 +98,59 @@ describe.skipIf(!installed)('the component for hosts', () => {
 
   it('stands several times on a page, each for itself', async () => {
     const { page, problems } = await hosted(`${EMBED}${EMBED.replace('one', 'two')}`);
-    for (const id of ['one', 'two']) await eventually(() => strikes(page, id)).toBe('10,000');
+    for (const id of ['one', 'two']) await eventually(() => strikesIn(page, id)).toBe('10,000');
     await page.evaluate("two.setParameters({ aircraft: 'B-737-300' })");
-    await eventually(() => strikes(page, 'two')).toBe('954');
-    expect([await strikes(page), await page.evaluate('one.parameters')]).toEqual(['10,000', {}]);
-    expect((await told(page, 'parameters')).map(({ from }) => from)).toEqual(['two']);
+    await eventually(() => strikesIn(page, 'two')).toBe('954');
+    expect([await strikesIn(page), await page.evaluate('one.parameters')]).toEqual(['10,000', {}]);
+    expect((await toldIn(page, 'parameters')).map(({ from }) => from)).toEqual(['two']);
     expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('hears nobody but our page in its frame', async () => {
+    const other = await aHostSite();
+    const site = await aHostSite([other.origin]);
+    site.token = async () => ({
+      body: { token: await aHostToken(3600, { ...claims, allowed_origins: [site.origin] }) },
+    });
+    const { page } = await open(site.page(EMBED), { origins: [site.origin, other.origin] });
+    await eventually(() => strikesIn(page)).toBe('10,000');
+    // The frame comes to show somebody else.
+    const address = other.page('<p>Another page</p>');
+    await page.evaluate(`one.shadowRoot.querySelector('iframe').src = '${address}'`);
+    await frameOf(page).getByText('Another page').waitFor();
+    const before = await page.evaluate('told.length');
+    await page.evaluate(
+      `globalThis.heardAll = new Promise((heard) => addEventListener('message', ({ data }) => data === 'last' && heard())), 0`,
+    );
+    const said = [
+      { type: 'click' },
+      { type: 'height', height: 7 },
+      { type: 'error', code: 'X' },
+      { type: 'token-wanted' },
+    ];
+    await page
+      .frame({ url: address })
+      ?.evaluate(
+        `for (const { type, ...rest } of ${JSON.stringify(said)}) parent.postMessage({ ...rest, type: 'data-console:' + type }, '*'); parent.postMessage('last', '*')`,
+      );
+    await page.evaluate('heardAll');
+    expect([await page.evaluate('told.length'), site.asked]).toEqual([before, 1]);
+    for (const each of [site, other]) each.close();
     await page.context().close();
   });
 
   it('speaks the language of its attribute, and goes on with its values in another', async () => {
     const { page, executed } = await hosted(EMBED.replace('id="one"', 'id="one" locale="pt-BR" title="Vendas"'));
     const root = () => frameOf(page).locator('html');
-    await eventually(() => strikes(page)).toBe('10.000');
+    await eventually(() => strikesIn(page)).toBe('10.000');
     expect(await root().getAttribute('lang')).toBe('pt-BR');
     expect(await page.locator('iframe').getAttribute('title')).toBe('Vendas');
     await page.evaluate("one.setParameters({ aircraft: 'B-737-300' })");
-    await eventually(() => strikes(page)).toBe('954');
+    await eventually(() => strikesIn(page)).toBe('954');
     await page.evaluate("one.setAttribute('locale', 'es')");
     await eventually(() => root().getAttribute('lang')).toBe('es');
-    await eventually(() => strikes(page)).toBe('954');
+    await eventually(() => strikesIn(page)).toBe('954');
     expect(executed.at(-1)).toEqual({ aircraft: 'B-737-300' });
     await page.context().close();
   });
@@ -140,12 +161,12 @@ describe.skipIf(!installed)('the component for hosts', () => {
     const { page, problems } = await hosted(
       `${bare}<data-console-embed id="two" src="${url}${link.path}"></data-console-embed>`,
     );
-    await eventually(() => strikes(page, 'two')).toBe('10,000');
-    await eventually(() => told(page, 'error')).toMatchObject([{ from: 'one', code: 'NO_TOKEN' }]);
+    await eventually(() => strikesIn(page, 'two')).toBe('10,000');
+    await eventually(() => toldIn(page, 'error')).toMatchObject([{ from: 'one', code: 'NO_TOKEN' }]);
     await page.getByRole('status').filter({ hasText: 'This cannot be shown here.' }).waitFor();
     const token = await aHostToken(3600, claims);
     await page.evaluate(`one.getToken = async () => '${token}'`);
-    await eventually(() => strikes(page)).toBe('10,000');
+    await eventually(() => strikesIn(page)).toBe('10,000');
     // Set on an element that is not defined yet.
     await page.evaluate(`{
       const early = document.implementation.createHTMLDocument().createElement('data-console-embed');
@@ -154,7 +175,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
       early.setAttribute('src', '${url}/embed/d');
       one.replaceWith(early);
     }`);
-    await eventually(() => strikes(page, 'early')).toBe('10,000');
+    await eventually(() => strikesIn(page, 'early')).toBe('10,000');
     expect([host.asked, problems]).toEqual([0, []]);
     await page.context().close();
   });
@@ -163,7 +184,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
     'says that an address is none of an embed: %s',
     async (src) => {
       const { page, problems } = await hosted(EMBED.replace(`${url}/embed/d`, src));
-      await eventually(() => told(page, 'error')).toMatchObject([{ code: 'BAD_SRC' }]);
+      await eventually(() => toldIn(page, 'error')).toMatchObject([{ code: 'BAD_SRC' }]);
       expect([host.asked, await page.locator('iframe').count(), problems]).toEqual([0, 0, []]);
       await page.context().close();
     },
@@ -172,7 +193,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
   it('is reached and left by the keyboard, and has a name', async () => {
     const body = `<main><h1>Host</h1><button id="before">Before</button>${EMBED}<button id="after">After</button></main>`;
     const { page } = await hosted(body);
-    await eventually(() => strikes(page)).toBe('10,000');
+    await eventually(() => strikesIn(page)).toBe('10,000');
     await page.locator('#before').focus();
     await page.keyboard.press('Tab');
     const focused = () => frameOf(page).locator(':focus');

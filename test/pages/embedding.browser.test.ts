@@ -141,6 +141,26 @@ describe.skipIf(!installed)('a page within another', () => {
     await page.context().close();
   });
 
+  it('tells an origin that its token does not name nothing of what it shows, and takes no values from it', async () => {
+    const { page, executed } = await open(`${other.origin}/`, { origins: [other.origin] });
+    // A browser that shows it there all the same.
+    await page.route(`${url}/embed/**`, async (route) => {
+      const response = await route.fetch();
+      const { 'content-security-policy': _policy, ...headers } = response.headers();
+      await route.fulfill({ response, headers });
+    });
+    await page.goto(`${other.origin}/?${new URLSearchParams({ framed: await embedded([mine.origin]) })}`);
+    await expect.poll(() => strikes(page)).toBe('10,000');
+    await page.evaluate(`globalThis.told = []; addEventListener('message', ({ data }) => told.push(data.type));
+      show({ aircraft: 'B-737-300' })`);
+    // What is said of tokens is heard, after what was said before.
+    const looked = page.waitForResponse((response) => response.url().endsWith('/info'));
+    await page.evaluate(`frame.contentWindow.postMessage({ type: 'data-console:token', token: 'a.b.c' }, origin)`);
+    await looked;
+    expect([executed, await page.evaluate('told')]).toEqual([[{}], []]);
+    await page.context().close();
+  });
+
   it('is shown anywhere when its token names no origin', async () => {
     const path = await embedded();
     for (const site of [mine, other]) {

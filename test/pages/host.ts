@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { FrameLocator, Page } from 'playwright-core';
 import { inject } from 'vitest';
 import { type SigningKey, signEmbedToken } from '../../examples/embed/sign.ts';
+import { numberIn } from './browser.ts';
 import { url } from './world.ts';
 
 /** What a host's server answers when it is asked for a token. */
@@ -24,16 +26,17 @@ export interface HostSite {
   close(): void;
 }
 
-const POLICY = [
-  "default-src 'none'",
-  `script-src 'self' ${url}`,
-  "style-src 'self'",
-  "connect-src 'self'",
-  `frame-src ${url}`,
-  "base-uri 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ');
+const policy = (framed: readonly string[]): string =>
+  [
+    "default-src 'none'",
+    `script-src 'self' ${url}`,
+    "style-src 'self'",
+    "connect-src 'self'",
+    `frame-src ${[url, ...framed].join(' ')}`,
+    "base-uri 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ');
 
 /** Loads the component as the README says, and notes what it tells. */
 const SCRIPT = `import '${url}/embed.js';
@@ -42,11 +45,12 @@ for (const type of ['ready', 'error', 'parameters', 'click', 'height']) {
   addEventListener('data-console:' + type, ({ target, detail }) => told.push({ from: target.id, type, ...detail }));
 }`;
 
-export async function aHostSite(): Promise<HostSite> {
+/** @param framed origins besides ours that its policy lets into frames */
+export async function aHostSite(framed: readonly string[] = []): Promise<HostSite> {
   const pages = new Map<string, string>();
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://host');
-    response.setHeader('Content-Security-Policy', POLICY);
+    response.setHeader('Content-Security-Policy', policy(framed));
     if (pathname === '/main.js') return response.setHeader('Content-Type', 'text/javascript').end(SCRIPT);
     if (pathname === '/token') {
       site.asked += 1;
@@ -87,3 +91,26 @@ export async function aHostToken(seconds: number, claims: Record<string, unknown
     ...claims,
   });
 }
+
+/** An element for a page of the host, which fetches its tokens there. */
+export const EMBED = `<data-console-embed id="one" src="${url}/embed/d" token-endpoint="/token"></data-console-embed>`;
+
+/** What an element told its page. */
+export interface Told {
+  from: string;
+  type: string;
+  code?: string;
+  retryIn?: number;
+  [detail: string]: unknown;
+}
+
+export const toldIn = async (page: Page, type: string): Promise<Told[]> =>
+  ((await page.evaluate('told')) as Told[]).filter((each) => each.type === type);
+
+/** The page that an element shows. */
+export const frameOf = (page: Page, id = 'one'): FrameLocator =>
+  page.locator(`#${id}`).locator('iframe').contentFrame();
+
+/** The number of the card `STRIKES` in it; empty while there is none. */
+export const strikesIn = (page: Page, id = 'one'): Promise<string> =>
+  numberIn(frameOf(page, id), 'Strikes').catch(() => '');

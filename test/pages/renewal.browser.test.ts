@@ -1,23 +1,11 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { axeFindings, eventually, installed, numberIn, useBrowser } from './browser.ts';
-import { aHostSite, aHostToken, type HostSite, type TokenAnswer } from './host.ts';
-import { aDashboard, anEmbed, api, url } from './world.ts';
+import { axeFindings, eventually, installed, useBrowser } from './browser.ts';
+import { FILTERS, filtered, STRIKES } from './everything.ts';
+import { aHostSite, aHostToken, EMBED, frameOf, type HostSite, strikesIn, type TokenAnswer, toldIn } from './host.ts';
+import { aDashboard, anEmbed, api, type Chart, url } from './world.ts';
 
-const FILTERS = [
-  {
-    slug: 'state',
-    label: 'State',
-    kind: 'multi_select',
-    options: { sql: 'SELECT DISTINCT origin_state FROM birdstrikes ORDER BY 1' },
-  },
-  { slug: 'aircraft', label: 'Aircraft', kind: 'text' },
-];
-const WHERE = 'WHERE true [[AND origin_state = ANY({{state}})]] [[AND aircraft_make_model = {{aircraft}}]]';
-const CHARTS = [
-  { name: 'Strikes', sql: `SELECT count(*) AS strikes FROM birdstrikes ${WHERE}`, chart: { type: 'number' } },
-  { name: 'Reports', sql: `SELECT * FROM birdstrikes ${WHERE} LIMIT 40`, place: [0, 4, 12, 14] as const },
-];
+const CHARTS: Chart[] = [STRIKES, { name: 'Reports', sql: filtered('*', 'LIMIT 40'), place: [0, 4, 12, 14] }];
 const NOT_VALID = 'This link is not valid, or no longer. Ask the person who sent it for a new one.';
 const LATE = 'Your access could not be renewed. Trying again …';
 const RETRYING = 'This cannot be shown at the moment. Trying again …';
@@ -31,8 +19,6 @@ const HASTE = `if (self === top) {
   globalThis.setTimeout = (work, ms) => wait(work, ms === 3000 || ms === 20000 ? ms : ms / 50);
 }`;
 
-type Told = { type: string; code?: string; retryIn?: number; [detail: string]: unknown };
-
 describe.skipIf(!installed)('the token of an embed', () => {
   const open = useBrowser();
   let host: HostSite;
@@ -40,11 +26,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
   let ownClaims: Record<string, unknown>;
   beforeAll(async () => {
     host = await aHostSite();
-    const charts = CHARTS.map((chart) => ({
-      ...chart,
-      place: chart.place && ([...chart.place] as [number, number, number, number]),
-    }));
-    const dashboard_id = await aDashboard(charts, { filters: FILTERS });
+    const dashboard_id = await aDashboard(CHARTS, { filters: FILTERS });
     ownClaims = { dashboard_id, allowed_params: ['state', 'aircraft'] };
     claims = { ...ownClaims, allowed_origins: [host.origin] };
   });
@@ -66,13 +48,8 @@ describe.skipIf(!installed)('the token of an embed', () => {
     (status: number, body: unknown = '') =>
     () => ({ status, body, type: 'text/html' });
 
-  const EMBED = `<data-console-embed id="one" src="${url}/embed/d" token-endpoint="/token"></data-console-embed>`;
   const hosted = (body = EMBED, origins: string[] = []) =>
     open(host.page(body), { origins: [host.origin, ...origins] });
-  const frame = (page: Page) => page.locator('data-console-embed').locator('iframe').contentFrame();
-  const strikes = (page: Page) => numberIn(frame(page), 'Strikes').catch(() => '');
-  const errors = async (page: Page): Promise<Told[]> =>
-    ((await page.evaluate('told')) as Told[]).filter(({ type }) => type === 'error');
   const inner = (page: Page) => {
     const found = page.frames().find((each) => each.url().startsWith(url));
     if (!found) throw new Error('There is no frame of ours.');
@@ -91,16 +68,16 @@ describe.skipIf(!installed)('the token of an embed', () => {
   it('is renewed amid use: filters, scroll, focus and open menus stay', async () => {
     answers(good(SHORT + 4), good(LONG));
     const { page, problems } = await hosted();
-    await eventually(() => strikes(page)).toBe('10,000');
+    await eventually(() => strikesIn(page)).toBe('10,000');
     const tokens = tokensOf(page);
     await inner(page).evaluate('globalThis.mark = 1');
-    await frame(page).getByLabel('Aircraft').fill('B-737-300');
-    await eventually(() => strikes(page)).toBe('954');
-    await frame(page)
+    await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
+    await eventually(() => strikesIn(page)).toBe('954');
+    await frameOf(page)
       .getByRole('button', { name: /^State/ })
       .click();
-    await frame(page).getByRole('option', { name: 'Texas' }).waitFor();
-    await frame(page).getByRole('combobox').fill('Te');
+    await frameOf(page).getByRole('option', { name: 'Texas' }).waitFor();
+    await frameOf(page).getByRole('combobox').fill('Te');
     await page.evaluate('scrollTo(0, 100)');
     const state = () =>
       inner(page).evaluate(
@@ -115,9 +92,9 @@ describe.skipIf(!installed)('the token of an embed', () => {
     await eventually(opened).toBe(2);
     expect(await state()).toEqual(before);
     expect(await page.evaluate('scrollY')).toBe(100);
-    await frame(page).getByRole('option', { name: 'Texas' }).click();
+    await frameOf(page).getByRole('option', { name: 'Texas' }).click();
     await eventually(() => new Set(tokens).size).toBe(2);
-    expect(await frame(page).getByLabel('Aircraft').inputValue()).toBe('B-737-300');
+    expect(await frameOf(page).getByLabel('Aircraft').inputValue()).toBe('B-737-300');
     expect([host.asked, problems]).toEqual([2, []]);
     await page.context().close();
   });
@@ -128,11 +105,11 @@ describe.skipIf(!installed)('the token of an embed', () => {
       const { page } = await hosted('');
       await page.addInitScript(`const now = Date.now; Date.now = () => now() + ${viewer * 1000}`);
       await page.goto(host.page(EMBED));
-      await eventually(() => strikes(page)).toBe('10,000');
+      await eventually(() => strikesIn(page)).toBe('10,000');
       await eventually(() => host.asked).toBe(2);
-      await frame(page).getByLabel('Aircraft').fill('B-737-300');
-      await eventually(() => strikes(page)).toBe('954');
-      expect([host.asked, await errors(page)]).toEqual([2, []]);
+      await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
+      await eventually(() => strikesIn(page)).toBe('954');
+      expect([host.asked, await toldIn(page, 'error')]).toEqual([2, []]);
       host.asked = 0;
       await page.context().close();
     }
@@ -141,16 +118,16 @@ describe.skipIf(!installed)('the token of an embed', () => {
   it('of a host whose clock is far off is not good: the viewer is told so, and the host is asked no further', async () => {
     answers(good(LONG, {}, -2 * LONG));
     const late = await hosted();
-    await frame(late.page).getByText(NOT_VALID).waitFor();
-    await eventually(() => errors(late.page)).toMatchObject([{ code: 'TOKEN_INVALID' }]);
-    expect([host.asked, await frame(late.page).getByRole('button').count()]).toEqual([2, 0]);
+    await frameOf(late.page).getByText(NOT_VALID).waitFor();
+    await eventually(() => toldIn(late.page, 'error')).toMatchObject([{ code: 'TOKEN_INVALID' }]);
+    expect([host.asked, await frameOf(late.page).getByRole('button').count()]).toEqual([2, 0]);
     await late.page.context().close();
 
     // Nobody may show the page of a token that is not good yet.
     answers(good(LONG, {}, 300));
     const { page } = await hosted();
     await page.getByRole('status').filter({ hasText: 'This cannot be shown here.' }).waitFor();
-    expect(await errors(page)).toMatchObject([{ code: 'NOT_LOADED' }]);
+    expect(await toldIn(page, 'error')).toMatchObject([{ code: 'NOT_LOADED' }]);
     expect([host.asked, await page.locator('iframe').isVisible()]).toEqual([3, false]);
     await page.context().close();
   });
@@ -172,9 +149,9 @@ describe.skipIf(!installed)('the token of an embed', () => {
     answers(...broken, slow);
     await page.goto(host.page(EMBED));
     await page.getByRole('status').filter({ hasText: RETRYING }).waitFor();
-    await eventually(() => strikes(page)).toBe('10,000');
+    await eventually(() => strikesIn(page)).toBe('10,000');
     expect(await page.getByText(RETRYING).count()).toBe(0);
-    const failures = await errors(page);
+    const failures = await toldIn(page, 'error');
     expect(failures.map(({ code }) => code)).toEqual(broken.map(() => 'TOKEN_FAILED'));
     for (const [tries, { retryIn }] of failures.entries()) {
       expect(retryIn).toBeGreaterThanOrEqual(Math.ceil(0.75 * 2 ** tries));
@@ -190,15 +167,15 @@ describe.skipIf(!installed)('the token of an embed', () => {
     const { page } = await hosted('');
     await page.addInitScript(HASTE);
     await page.goto(host.page(EMBED));
-    await eventually(() => strikes(page)).toBe('10,000');
+    await eventually(() => strikesIn(page)).toBe('10,000');
     // Once the token has ended.
-    await frame(page).getByRole('status').filter({ hasText: LATE }).waitFor();
-    await frame(page).getByLabel('Aircraft').fill('B-737-300');
+    await frameOf(page).getByRole('status').filter({ hasText: LATE }).waitFor();
+    await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
     await page.waitForResponse((response) => response.url().endsWith('/execute') && response.status() === 401);
-    expect(await frame(page).getByRole('alert').count()).toBe(0);
+    expect(await frameOf(page).getByRole('alert').count()).toBe(0);
     isBack = true;
-    await eventually(() => strikes(page)).toBe('954');
-    expect(await frame(page).getByText(LATE).count()).toBe(0);
+    await eventually(() => strikesIn(page)).toBe('954');
+    expect(await frameOf(page).getByText(LATE).count()).toBe(0);
     await page.context().close();
   });
 
@@ -208,7 +185,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
       answers(failing(status));
       const { page } = await hosted();
       await page.getByRole('status').filter({ hasText: 'You have no access to this.' }).waitFor();
-      expect(await errors(page)).toMatchObject([{ code: 'TOKEN_REFUSED' }]);
+      expect(await toldIn(page, 'error')).toMatchObject([{ code: 'TOKEN_REFUSED' }]);
       expect([host.asked, await page.locator('iframe').count()]).toEqual([1, 0]);
       await page.context().close();
     }
@@ -218,9 +195,9 @@ describe.skipIf(!installed)('the token of an embed', () => {
     const endAll = () => api('POST', '/api/v1/embed/revoke', { dashboard_id: claims.dashboard_id });
     /** Nothing to see, and nothing to do. */
     async function saysSo(page: Page): Promise<void> {
-      await frame(page).getByRole('alert').filter({ hasText: NOT_VALID }).waitFor();
+      await frameOf(page).getByRole('alert').filter({ hasText: NOT_VALID }).waitFor();
       for (const role of ['button', 'textbox', 'img', 'table', 'region'] as const) {
-        expect([role, await frame(page).getByRole(role).count()]).toEqual([role, 0]);
+        expect([role, await frameOf(page).getByRole(role).count()]).toEqual([role, 0]);
       }
       expect(await axeFindings(inner(page))).toEqual([]);
     }
@@ -233,11 +210,11 @@ describe.skipIf(!installed)('the token of an embed', () => {
         const { page, executed } = await hosted(
           body.replace(path, await anEmbed(String(claims.dashboard_id), { allowed_params: ['aircraft'] })),
         );
-        await eventually(() => strikes(page)).toBe('10,000');
+        await eventually(() => strikesIn(page)).toBe('10,000');
         await endAll();
-        await frame(page).getByLabel('Aircraft').fill('B-737-300');
+        await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
         await saysSo(page);
-        expect((await errors(page)).at(-1)).toMatchObject({ code: 'TOKEN_INVALID' });
+        expect((await toldIn(page, 'error')).at(-1)).toMatchObject({ code: 'TOKEN_INVALID' });
         const asked = executed.length;
         await page.evaluate("one.setParameters({ aircraft: 'B-737-400' })");
         await page.waitForTimeout(200);
@@ -249,12 +226,12 @@ describe.skipIf(!installed)('the token of an embed', () => {
     it('is replaced where the host gives another', async () => {
       answers(good(LONG));
       const { page } = await hosted();
-      await eventually(() => strikes(page)).toBe('10,000');
+      await eventually(() => strikesIn(page)).toBe('10,000');
       await endAll();
       // A host's token was made at its second, with all others of it.
       answers(good(LONG, {}, 2));
-      await frame(page).getByLabel('Aircraft').fill('B-737-300');
-      await eventually(() => strikes(page)).toBe('954');
+      await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
+      await eventually(() => strikesIn(page)).toBe('954');
       expect(host.asked).toBe(2);
       await page.context().close();
     });
@@ -264,7 +241,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
     answers(good(LONG, {}, 2));
     const other = await aHostSite();
     const { page, executed } = await hosted();
-    await eventually(() => strikes(page)).toBe('10,000');
+    await eventually(() => strikesIn(page)).toBe('10,000');
     const tokens = tokensOf(page);
     const elsewhere = await aHostToken(LONG, { dashboard_id: await aDashboard([], { name: 'Other' }) }, 2);
     const forOthers = await aHostToken(LONG, { ...ownClaims, allowed_origins: [other.origin] }, 2);
@@ -277,8 +254,8 @@ describe.skipIf(!installed)('the token of an embed', () => {
       await send(token);
       await answered;
     }
-    await frame(page).getByLabel('Aircraft').fill('B-737-300');
-    await eventually(() => strikes(page)).toBe('954');
+    await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
+    await eventually(() => strikesIn(page)).toBe('954');
     expect(new Set(tokens).size).toBe(1);
     expect(tokens[0]).toBe(await inner(page).evaluate('location.pathname.split("/").at(-1)'));
     // The host's page hears its own frame alone.
