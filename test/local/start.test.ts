@@ -9,6 +9,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Demo, signIn } from '../../local/demo.ts';
 import { type DemoDashboard, makeDashboard } from '../../local/demo-dashboard.ts';
+import { makeSchedule } from '../../local/demo-schedule.ts';
 import { freePort, isAlive } from '../../local/processes.ts';
 import { runCommand } from '../operations/command.ts';
 import { askAsAgent, inspect } from './agents.ts';
@@ -149,6 +150,7 @@ describe('npm start', () => {
     expect(embedded?.length).toBeGreaterThanOrEqual(4);
     expect(Math.min(...(embedded as number[]))).toBeGreaterThan(0);
     expect(linked).toEqual(embedded);
+    await mailsTheDashboard(facts);
 
     const second = run({ PORT: String(await freePort()) });
     expect(await second.ended).toBe(1);
@@ -201,6 +203,22 @@ describe('npm start', () => {
       [0, '0 messages will be sent again within a minute.\n'],
     ]);
     expect((await api.get('/v1/visualizations')).total).toBe(before);
+  }
+
+  /** There is one schedule, however often it is made, and locally its mail comes to the mailbox. */
+  async function mailsTheDashboard(facts: Demo & DemoDashboard) {
+    const api = await signIn(facts);
+    expect(await makeSchedule(api, facts.dashboard_id)).toBe(facts.schedule_id);
+    const { records } = await api.get('/v1/schedules');
+    expect(records).toMatchObject([
+      { _id: facts.schedule_id, status: 'active', next_run_at: expect.stringMatching(/T08:00:00\.000Z$/) },
+    ]);
+    await api.post('/v1/schedules/{id}/run', { params: { id: facts.schedule_id as string } });
+    const subjects = async () => {
+      const mails = await fetch(`${facts.mailbox_url}?${new URLSearchParams({ to: facts.owner.email })}`);
+      return ((await mails.json()) as { subject: string }[]).map(({ subject }) => subject);
+    };
+    await expect.poll(subjects, { timeout: 20_000 }).toContain('Strikes of the week: Demo');
   }
 
   async function doesWhatTheReadmeSays(facts: Demo & DemoDashboard) {
