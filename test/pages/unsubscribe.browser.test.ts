@@ -2,33 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { LOCALES } from '../../src/kernel/locales.ts';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
 import { axeFindings, installed, useBrowser } from './browser.ts';
+import { aScheduledMail } from './mails.ts';
 import { api, demo } from './world.ts';
-
-interface SentMail {
-  text: string;
-  headers?: Record<string, string>;
-}
 
 /** A schedule of the demo's dashboard that has sent its owner a mail, and the mail's link. */
 async function aLink(): Promise<{ id: string; path: string }> {
-  const { user } = await api<{ user: { _id: string } }>('GET', '/v1/auth/me');
-  const { _id: id } = await api<{ _id: string }>('POST', '/v1/schedules', {
-    name: 'Daily',
-    target_type: 'dashboard',
-    target_id: demo.dashboard_id,
-    cron: '0 8 * * *',
-    recipients: [{ user_id: user._id }],
-  });
-  await api('POST', `/v1/schedules/${id}/run`);
-  await expect
-    .poll(async () => (await api<{ last_run: { sent: number } | null }>('GET', `/v1/schedules/${id}`)).last_run?.sent, {
-      timeout: 20_000,
-    })
-    .toBe(1);
-  const mails = (await (await fetch(`${demo.mailbox_url}?to=${demo.owner.email}`)).json()) as SentMail[];
-  const own = mails.find(({ text }) => text.includes(id)) as SentMail;
-  const [, link = ''] = /<(.+)>/.exec(own.headers?.['List-Unsubscribe'] ?? '') ?? [];
-  expect(own.text).toContain(link);
+  const { id, mail } = await aScheduledMail(demo.dashboard_id);
+  const [, link = ''] = /<(.+)>/.exec(mail.headers?.['List-Unsubscribe'] ?? '') ?? [];
+  expect(mail.text).toContain(link);
   return { id, path: new URL(link).pathname };
 }
 

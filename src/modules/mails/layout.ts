@@ -60,8 +60,8 @@ export function compose(content: Content): Mail {
 <html lang="${locale}">
 <head><meta charset="utf-8"><title>${escapeHtml(oneLine(subject))}</title></head>
 <body style="margin: 0; padding: 0${groundStyle(look)}">
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="width: 100%${groundStyle(look)}"><tr><td align="center" style="padding: 24px 16px">
-<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="width: 100%; max-width: 576px"><tr><td align="left" style="${textStyle(look)}">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="${WIDTH}${groundStyle(look)}"><tr><td align="center" style="padding: 24px 16px">
+<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="${WIDTH}; max-width: 576px"><tr><td align="left" style="${textStyle(look)}">
 ${[...headOf(look, escapeHtml), ...html].join('\n')}
 </td></tr></table>
 </td></tr></table>
@@ -70,6 +70,9 @@ ${[...headOf(look, escapeHtml), ...html].join('\n')}
 `,
   };
 }
+
+/** Whatever stands in it: what is wider than a phone scrolls by itself. */
+const WIDTH = 'width: 100%; table-layout: fixed';
 
 const CODE = 'font-family: ui-monospace, monospace; font-size: 28px; letter-spacing: 0.2em; margin: 1em 0';
 

@@ -1,0 +1,31 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { axeFindings, installed, useBrowser } from './browser.ts';
+import { CHARTS, FILTERS } from './everything.ts';
+import { aScheduledMail } from './mails.ts';
+import { aDashboard } from './world.ts';
+
+describe.skipIf(!installed)('the mail of a schedule', () => {
+  const open = useBrowser();
+  let html: string;
+  beforeAll(async () => {
+    ({
+      mail: { html },
+    } = await aScheduledMail(await aDashboard(CHARTS, { filters: FILTERS })));
+  });
+
+  it.each([320, 390, 768])('is as wide as its page, and its wide tables scroll by themselves: %i', async (width) => {
+    const { page } = await open('about:blank', { viewport: { width, height: 800 } });
+    await page.setContent(html);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    expect(await page.getByRole('table').filter({ hasText: 'flight_date' }).last().isVisible()).toBe(true);
+    await page.context().close();
+  });
+
+  it.each(['light', 'dark'])('can be read in the colours of the program that shows it: %s', async (scheme) => {
+    const { page } = await open('about:blank');
+    await page.setContent(html.replace('<head>', `<head><meta name="color-scheme" content="${scheme}">`));
+    const findings = await axeFindings(page);
+    expect(findings.filter((finding) => finding.startsWith('color-contrast'))).toEqual([]);
+    await page.context().close();
+  });
+});
