@@ -1,19 +1,23 @@
 /** Whether two decimal notations (`-1.50`, `.5`, `1e-7`) mean the same number, digit for digit. */
-export function sameDecimal(a: string, b: string): boolean {
-  const left = normalized(a);
-  const right = normalized(b);
-  return left.digits === right.digits && left.exponent === right.exponent && left.sign === right.sign;
+export const sameDecimal = (a: string, b: string): boolean => compareDecimals(a, b) === 0;
+
+/** Below zero where the first of two decimal notations is the smaller number, above where it is the larger; digit for digit. */
+export function compareDecimals(a: string, b: string): number {
+  const [left, right] = [normalized(a), normalized(b)];
+  if (left.sign !== right.sign) return left.sign - right.sign;
+  if (left.exponent !== right.exponent) return left.sign * (left.exponent - right.exponent);
+  return left.digits === right.digits ? 0 : left.digits < right.digits ? -left.sign : left.sign;
 }
 
 /** `sign 0.digits × 10^exponent`, without zeros at either end of the digits. */
-function normalized(text: string): { sign: string; digits: string; exponent: number } {
+function normalized(text: string): { sign: -1 | 0 | 1; digits: string; exponent: number } {
   const [mantissa = '', exponent = '0'] = text.toLowerCase().replace(/^[+-]/, '').split('e');
   const [whole = '', fraction = ''] = mantissa.split('.');
   const all = whole + fraction;
   const leading = all.length - all.replace(/^0+/, '').length;
   const digits = trimTrailingZeros(all.slice(leading));
-  if (digits === '') return { sign: '', digits, exponent: 0 };
-  return { sign: text.startsWith('-') ? '-' : '', digits, exponent: whole.length - leading + Number(exponent) };
+  if (digits === '') return { sign: 0, digits, exponent: 0 };
+  return { sign: text.startsWith('-') ? -1 : 1, digits, exponent: whole.length - leading + Number(exponent) };
 }
 
 function trimTrailingZeros(digits: string): string {

@@ -1,14 +1,12 @@
 import type { Condition } from '../../db/schema/schedules.ts';
-import { sameDecimal } from '../../kernel/decimals.ts';
+import { compareDecimals } from '../../kernel/decimals.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import type { Cell, UserSqlResult } from '../../tenant-sql/user-sql.ts';
 
 /** Whether a condition holds of a result; `value` is to be compared with by the next run. */
 export type Verdict = { holds: boolean; value: string | null } | 'undecidable';
 
-type Order = -1 | 0 | 1;
-
-const HOLDS: Record<Exclude<Condition['op'], 'changed'>, (order: Order) => boolean> = {
+const HOLDS: Record<Exclude<Condition['op'], 'changed'>, (order: number) => boolean> = {
   gt: (order) => order > 0,
   gte: (order) => order >= 0,
   lt: (order) => order < 0,
@@ -45,9 +43,9 @@ export async function judge(
   return { holds, value: null };
 }
 
-type Compare = (cell: NonNullable<Cell>) => Order | undefined;
+type Compare = (cell: NonNullable<Cell>) => number | undefined;
 
-const orderOf = <T extends number | string>(one: T, other: T): Order => (one < other ? -1 : one > other ? 1 : 0);
+const orderOf = <T extends number | string>(one: T, other: T): number => (one < other ? -1 : one > other ? 1 : 0);
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i;
 
@@ -59,10 +57,9 @@ function comparison(type: string, value: Condition['value'], op: Condition['op']
       const wanted = String(value);
       if (typeof value === 'boolean' || !NUMBER.test(wanted)) return undefined;
       return (cell) => {
-        // What a double would round comes as text.
-        const order = orderOf(Number(cell), Number(wanted));
-        if (Number.isNaN(Number(cell))) return undefined;
-        return order === 0 && !sameDecimal(plain(cell), plain(wanted)) ? exactOrder(plain(cell), plain(wanted)) : order;
+        // What a double would round comes as text. Infinity and NaN are no decimals.
+        if (NUMBER.test(String(cell))) return compareDecimals(String(cell), wanted);
+        return Number.isNaN(Number(cell)) ? undefined : orderOf(Number(cell), Number(wanted));
       };
     }
     case 'boolean':
@@ -80,14 +77,4 @@ function comparison(type: string, value: Condition['value'], op: Condition['op']
     default:
       return (cell) => orderOf(String(cell), String(value));
   }
-}
-
-const plain = (value: unknown): string => String(value).replace(/^\+/, '');
-
-/** Of two numbers that are one double: whole numbers of so many digits differ as integers; beyond that they count as different. */
-function exactOrder(one: string, other: string): Order | undefined {
-  const whole = /^-?\d+$/;
-  if (!whole.test(one) || !whole.test(other)) return undefined;
-  const [left, right] = [BigInt(one), BigInt(other)];
-  return left < right ? -1 : left > right ? 1 : 0;
 }
