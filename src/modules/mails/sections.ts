@@ -1,3 +1,4 @@
+import { shorten } from '../../kernel/text.ts';
 import { escapeHtml, oneLine } from './markup.ts';
 
 interface Column {
@@ -78,7 +79,9 @@ export function sectionText({ title, numbers, table, notes }: Section): string {
 
 /** Columns below each other, numbers at the right. */
 function tableLines({ columns, rows }: NonNullable<Section['table']>): string[] {
-  const lines = [columns.map(({ name }) => name), ...rows].map((row) => row.map((cell) => shortened(oneLine(cell))));
+  const lines = [columns.map(({ name }) => name), ...rows].map((row) =>
+    row.map((cell) => shorten(oneLine(cell), WIDEST)),
+  );
   const widths = columns.map((_column, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
   const lineOf = (line: string[]) =>
     line
@@ -88,6 +91,3 @@ function tableLines({ columns, rows }: NonNullable<Section['table']>): string[] 
   const [head = [], ...body] = lines;
   return [lineOf(head), widths.map((width) => '-'.repeat(width)).join('  '), ...body.map(lineOf)];
 }
-
-const shortened = (text: string): string =>
-  text.length > WIDEST ? `${[...text].slice(0, WIDEST - 1).join('')}…` : text;

@@ -2,7 +2,7 @@ import { type CellTexts, cellTextsIn, isNumeric, numberStyleOf } from '../../ker
 import { Failure } from '../../kernel/failure.ts';
 import { contentType, fileName } from '../../kernel/files.ts';
 import type { Locale } from '../../kernel/locales.ts';
-import { cut } from '../../kernel/text.ts';
+import { shorten } from '../../kernel/text.ts';
 import { readBounded } from '../../platform/bounded.ts';
 import type { AttachedFile } from '../../platform/mail.ts';
 import type { UserSqlResult } from '../../tenant-sql/user-sql.ts';
@@ -113,8 +113,7 @@ function numberColumns({ columns }: UserSqlResult, named: readonly string[]): nu
   return all.filter((at) => columns[at]?.type === 'integer' || columns[at]?.type === 'decimal');
 }
 
-const shortText = (text: string): string =>
-  text.length > SHOWN.characters ? `${cut(text, SHOWN.characters - 1)}…` : text;
+const shortText = (text: string): string => shorten(text, SHOWN.characters);
 
 /** A file for each table, as far as there is room; of a dashboard without tables for each widget. */
 export async function filesOf(

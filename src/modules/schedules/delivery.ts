@@ -26,7 +26,7 @@ interface Sending {
 type Member = { recipient: Recipient; reader: Reader };
 
 /** A recipient for whom the condition holds, and what they are sent. */
-interface Due extends Member {
+interface Mailing extends Member {
   content: MailContent;
   /** To compare with the next time; null where there is nothing to. */
   value: string | null;
@@ -48,25 +48,25 @@ export async function sendTo(
   const asOf = ctx.now();
   let isLeft = false;
   // The results themselves are not held while mails are sent.
-  for (const due of await dueOf(ctx, sending, group, mailed)) {
-    const done = await send(ctx, sending, due, { mailed, asOf });
+  for (const mailing of await mailingsOf(ctx, sending, group, mailed)) {
+    const done = await send(ctx, sending, mailing, { mailed, asOf });
     isLeft ||= done === 'later';
   }
   return isLeft ? 'later' : 'done';
 }
 
-async function dueOf(
+async function mailingsOf(
   ctx: CompanyContext,
   sending: Sending,
   group: readonly Member[],
   mailed: MailedCompany,
-): Promise<Due[]> {
+): Promise<Mailing[]> {
   const { run, schedule, item } = sending;
   const [{ reader }] = group as [Member];
   const widgets = widgetsOf(item, await reader.view.run());
   const problem = problemOf(widgets, schedule);
   const contents = new Map<boolean, MailContent>();
-  const due: Due[] = [];
+  const mailings: Mailing[] = [];
   for (const member of group) {
     const { recipient } = member;
     if (problem) {
@@ -78,9 +78,9 @@ async function dueOf(
     const { files } = member.reader;
     const content = contents.get(files) ?? (await contentOf(ctx, sending, widgets, mailed, files));
     contents.set(files, content);
-    due.push({ ...member, content, value: passed.value });
+    mailings.push({ ...member, content, value: passed.value });
   }
-  return due;
+  return mailings;
 }
 
 /** Why nothing can be sent of these results. @throws where trying again may help */
@@ -150,7 +150,7 @@ async function contentOf(
 async function send(
   ctx: CompanyContext,
   { run, schedule, isLastTry }: Sending,
-  { recipient, reader, content, value }: Due,
+  { recipient, reader, content, value }: Mailing,
   { mailed, asOf }: { mailed: MailedCompany; asOf: number },
 ): Promise<'done' | 'later'> {
   const mail = scheduledMail({

@@ -1,10 +1,10 @@
 import type { UserActor } from '../../access/actors.ts';
-import { compileAccess, decide } from '../../access/evaluation.ts';
+import { compileAccess } from '../../access/evaluation.ts';
+import { isAllowed } from '../../access/requirements.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { RunProblem } from '../../db/schema/schedules.ts';
-import { resourceArn } from '../../kernel/arn.ts';
 import { Failure, type FieldProblem } from '../../kernel/failure.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
 import { boundValues } from '../../kernel/sharing-values.ts';
@@ -44,10 +44,7 @@ export async function readerOf(
   }
   const actor = await userActor(ctx, subject);
   if (!actor) return 'left';
-  const action = NEEDED[item.type];
-  if (!decide(actor.access, action, resourceArn(action, actor.companyId, recordOf(item).id)).allowed) {
-    return 'not_allowed';
-  }
+  if (!isAllowed(actor, NEEDED[item.type], recordOf(item).id)) return 'not_allowed';
   const { email, name } = actor;
   return viewed({ ...ctx, actor }, item, insiderRules(item), parameters, { email, name, files: true });
 }

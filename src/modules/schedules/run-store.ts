@@ -8,7 +8,7 @@ import {
   schedules,
 } from '../../db/schema/schedules.ts';
 import { byId, exists, insertWhen } from '../../db/statements.ts';
-import type { Recipient } from './store.ts';
+import { isRecipient, type Recipient } from './store.ts';
 
 export type ScheduleRun = typeof scheduleRuns.$inferSelect;
 export type Delivery = typeof scheduleDeliveries.$inferSelect;
@@ -138,18 +138,17 @@ export const selectDeliveries = (db: ControlDb, { companyId, id }: ScheduleRun) 
  * Notes that a recipient is about to be sent the mail of a run: once, whichever try does, and while they want it. Who is not answered a
  * row sends nothing.
  */
-export const beginDelivery = (db: ControlDb, run: ScheduleRun, { kind, subject }: Recipient) => {
-  const isWanted = and(
-    eq(scheduleRecipients.companyId, run.companyId),
-    eq(scheduleRecipients.scheduleId, run.scheduleId),
-    eq(scheduleRecipients.kind, kind),
-    eq(scheduleRecipients.subject, subject),
-    isNull(scheduleRecipients.unsubscribedAt),
-  ) as SQL;
+export const beginDelivery = (
+  db: ControlDb,
+  { companyId, id: runId, scheduleId }: ScheduleRun,
+  recipient: Recipient,
+) => {
+  const { kind, subject } = recipient;
+  const isWanted = and(isRecipient(companyId, scheduleId, recipient), isNull(scheduleRecipients.unsubscribedAt)) as SQL;
   return insertWhen(
     db,
     scheduleDeliveries,
-    { companyId: run.companyId, runId: run.id, kind, subject, status: 'sending', problem: null },
+    { companyId, runId, kind, subject, status: 'sending', problem: null },
     exists(scheduleRecipients, isWanted),
   )
     .onConflictDoNothing()
@@ -189,18 +188,11 @@ export const insertOutcome = (
     .onConflictDoNothing();
 
 /** What the column of a `changed` condition holds for a recipient now. */
-export const noteValue = (db: ControlDb, run: ScheduleRun, { kind, subject }: Recipient, value: string) =>
+export const noteValue = (db: ControlDb, run: ScheduleRun, recipient: Recipient, value: string) =>
   db
     .update(scheduleRecipients)
     .set({ lastValue: value })
-    .where(
-      and(
-        eq(scheduleRecipients.companyId, run.companyId),
-        eq(scheduleRecipients.scheduleId, run.scheduleId),
-        eq(scheduleRecipients.kind, kind),
-        eq(scheduleRecipients.subject, subject),
-      ),
-    );
+    .where(isRecipient(run.companyId, run.scheduleId, recipient));
 
 /** Companies with runs that should have been begun before a moment while nobody is at any: their message was lost. */
 export const selectLeft = (db: ControlDb, { now, before, limit }: { now: number; before: number; limit: number }) =>

@@ -1,9 +1,8 @@
-import { decide, dependsOnResource } from '../../access/evaluation.ts';
-import { requireAction } from '../../access/requirements.ts';
+import { dependsOnResource } from '../../access/evaluation.ts';
+import { isAllowed, requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { concurrentChange, retryOnConcurrentChange } from '../../db/failures.ts';
-import { resourceArn } from '../../kernel/arn.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
@@ -66,7 +65,7 @@ export async function listSchedules(ctx: PrincipalContext, part: { page: number;
 }
 
 const mayScheduleOne = ({ actor }: PrincipalContext, { type, id }: Target): boolean =>
-  decide(actor.access, actionOn(type), resourceArn(actionOn(type), actor.companyId, id)).allowed;
+  isAllowed(actor, actionOn(type), id);
 
 function allowed(ctx: PrincipalContext, type: TargetType): 'all' | 'some' | 'none' {
   if (dependsOnResource(ctx.actor.access, actionOn(type))) return 'some';

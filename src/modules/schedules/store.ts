@@ -90,6 +90,15 @@ export function replaceRecipients(db: ControlDb, next: Row, recipients: readonly
   ] as const;
 }
 
+/** The row of one recipient. */
+export const isRecipient = (companyId: string, scheduleId: string, { kind, subject }: Recipient): SQL =>
+  and(
+    eq(scheduleRecipients.companyId, companyId),
+    eq(scheduleRecipients.scheduleId, scheduleId),
+    eq(scheduleRecipients.kind, kind),
+    eq(scheduleRecipients.subject, subject),
+  ) as SQL;
+
 const EXTRA = {
   recipients: sql<RecipientState[]>`(select json_group_array(json_object('kind', kind, 'subject', subject,
     'unsubscribedAt', unsubscribed_at, 'lastValue', last_value) order by position) from ${scheduleRecipients}
@@ -159,15 +168,8 @@ export const selectRecipients = (db: ControlDb, companyId: string, id: string) =
     .where(and(eq(scheduleRecipients.companyId, companyId), eq(scheduleRecipients.scheduleId, id)));
 
 /** Notes that a recipient wants nothing any more. */
-export const unsubscribe = (db: ControlDb, companyId: string, id: string, { kind, subject }: Recipient, now: number) =>
+export const unsubscribe = (db: ControlDb, companyId: string, id: string, recipient: Recipient, now: number) =>
   db
     .update(scheduleRecipients)
     .set({ unsubscribedAt: now })
-    .where(
-      and(
-        eq(scheduleRecipients.companyId, companyId),
-        eq(scheduleRecipients.scheduleId, id),
-        eq(scheduleRecipients.kind, kind),
-        eq(scheduleRecipients.subject, subject),
-      ),
-    );
+    .where(isRecipient(companyId, id, recipient));
