@@ -17,7 +17,7 @@ export function metered(env: Bindings): Bindings {
   return made as Bindings;
 }
 
-const QUEUES = ['JOBS', 'MODEL_JOBS', 'RECHECKS', 'AUDIT', 'SHARE_EVENTS'] as const;
+const QUEUES = ['JOBS', 'MODEL_JOBS', 'RECHECKS', 'DATA_JOBS', 'SCHEDULES', 'AUDIT', 'SHARE_EVENTS'] as const;
 
 function count({ meta }: D1Result): void {
   use('d1.rowsRead', meta.rows_read ?? 0);
