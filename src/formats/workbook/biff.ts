@@ -13,6 +13,8 @@ import { TEXT_BYTES } from './sheet.ts';
 
 /** Excel writes cells in order. Cells in another order are sorted in memory, in workbooks up to this size. */
 const MAX_UNSORTED_BYTES = 4 * 1024 * 1024;
+/** A cell of six bytes, the smallest, then takes so many times its bytes in memory. */
+const UNSORTED_RATIO = 16;
 /**
  * How often a workbook's bytes may be read: once for the data before the sheets, and twice for each sheet, as sheets do
  * not overlap.
@@ -26,6 +28,8 @@ export interface BiffFile {
   size: number;
   read: ReadRange;
   write(text: Uint8Array): Promise<void>;
+  /** Called before all cells are held in memory, with the most bytes that they can take there. */
+  reserve(bytes: number): Promise<void>;
 }
 
 /** The bytes are not a BIFF workbook, or one that is cut off or damaged. */
@@ -129,11 +133,17 @@ class BiffConversion {
 
   /** The cells of a sheet in order; of several in the same place the last. */
   async #sorted(offset: number): Promise<BiffCell[]> {
-    if (this.#stream.size > MAX_UNSORTED_BYTES) throw new WorkbookTooLarge();
-    const all = new Map<number, BiffCell>();
-    const cells = new BiffCells(this.#book, (cell) => all.set(cellKey(cell.row, cell.column), cell));
-    await this.#pass(cells, offset, () => false);
-    return [...all].sort(([a], [b]) => a - b).map(([, cell]) => cell);
+    const { size } = this.#stream;
+    if (size > MAX_UNSORTED_BYTES) throw new WorkbookTooLarge();
+    await this.#file.reserve(UNSORTED_RATIO * size);
+    const all: BiffCell[] = [];
+    await this.#pass(new BiffCells(this.#book, (cell) => all.push(cell)), offset, () => false);
+    const keyOf = ({ row, column }: BiffCell) => cellKey(row, column);
+    all.sort((a, b) => keyOf(a) - keyOf(b));
+    return all.filter((cell, index) => {
+      const next = all[index + 1];
+      return next === undefined || keyOf(next) !== keyOf(cell);
+    });
   }
 
   /**

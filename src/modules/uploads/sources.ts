@@ -188,6 +188,7 @@ async function convertBiffFile(ctx: CompanyContext, jobId: string, stored: Store
       size: stored.size_bytes,
       read: readerOf(ctx, stored),
       write: (text) => writer.write(text),
+      reserve,
     });
     await writer.flush();
     return { items: [sheetText(stored.name, writer.segments)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };

@@ -1,22 +1,22 @@
 import { type Leave, Places } from '../../platform/places.ts';
 import { TURN_MS } from './work.ts';
 
-/** Workbooks whose texts take no more are converted beside any others. */
+/** Workbooks of which no more is held in memory are converted beside any others. */
 const SMALL_BYTES = 8 * 1024 * 1024;
 
 /**
  * Of the others an isolate converts one at a time: texts that cells share are held in memory, up to 48 MiB, of the 128 MB
- * that an isolate has.
+ * that an isolate has; and so are the cells of an old workbook that are out of order, which take up to 64 MiB.
  */
 const places = new Places({ places: 1, waiting: 100, waitMs: 20_000, placeMs: TURN_MS });
 
-/** Waits until there is room for texts of so many bytes. */
+/** Waits until there is room for so many bytes. */
 export type Reserve = (bytes: number) => Promise<void>;
 
 class NoRoom extends Error {}
 
 /**
- * Does work that holds the texts of one workbook.
+ * Does work that holds the texts or cells of one workbook.
  * @param work reserves the room before it reads them
  * @returns null where there was none for a while: others are at work
  */

@@ -2,7 +2,7 @@ import { type BookType, CFB, utils, type WorkSheet, write } from '@e965/xlsx';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { oldProblemWith, oldText } from './converting.ts';
-import { aBookOfRecords, four, number, recordOf, two } from './records.ts';
+import { aBookOfRecords, four, number, numbers, recordOf, two } from './records.ts';
 
 const ROWS = [
   ['Nome', 'Dia', 'Pago', 'Valor'],
@@ -129,6 +129,19 @@ describe('a BIFF workbook', () => {
     const chart = [recordOf(0x809, ...two(0x600), ...two(32)), number(0, 0, 99), recordOf(0x0a)];
     const cells = [number(1, 1, 4), number(0, 1, 2), ...chart, number(1, 0, 3), number(0, 0, 0), number(0, 0, 1)];
     expect(await oldText(aBookOfRecords(cells))).toBe('1,2\n3,4\n');
+  });
+
+  it('has room reserved for its cells before they are held to be put in order, and only then', async () => {
+    const reserved: number[] = [];
+    const bytesFor = async (rows: number[]) => {
+      const book = aBookOfRecords(rows.map((row) => numbers(row, [1, 2])));
+      await oldText(book, undefined, async (bytes) => void reserved.push(bytes));
+      return book.length;
+    };
+    await bytesFor([0, 1]);
+    expect(reserved).toEqual([]);
+    const size = await bytesFor([1, 0]);
+    expect(reserved).toEqual([16 * size]);
   });
 
   it('is read the same whatever its rows are', async () => {

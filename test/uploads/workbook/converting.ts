@@ -42,7 +42,11 @@ export async function textOf(book: Uint8Array, budget = 1 << 20, onPut?: (bytes:
 }
 
 /** The text that a workbook of Excel 2 to 2003 becomes. */
-export async function oldText(book: Uint8Array, onPut: (bytes: number) => void = () => {}): Promise<string> {
+export async function oldText(
+  book: Uint8Array,
+  onPut: (bytes: number) => void = () => {},
+  reserve = async (_bytes: number) => {},
+): Promise<string> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   await convertBiffWorkbook('livro.xls', {
     size: book.length,
@@ -51,6 +55,7 @@ export async function oldText(book: Uint8Array, onPut: (bytes: number) => void =
       pieces.push(text.slice());
       onPut(text.length);
     },
+    reserve,
   });
   return new Blob(pieces).text();
 }
