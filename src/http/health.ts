@@ -1,6 +1,6 @@
 import type { Bindings } from '../config.ts';
 import { clock } from '../kernel/clock.ts';
-import { withinTime } from '../platform/concurrency.ts';
+import { withinTime } from '../kernel/time-limit.ts';
 import { logError } from '../platform/log.ts';
 
 /** How long an answer is good for: whoever asks more often costs nothing. */

@@ -2,7 +2,7 @@ import type { Affected } from '../access/commit-access.ts';
 import { type ControlDb, changingAccess } from '../db/client.ts';
 import { accessNotChanged } from '../db/failures.ts';
 import { Failure } from '../kernel/failure.ts';
-import { withinTime } from '../platform/concurrency.ts';
+import { withinTime } from '../kernel/time-limit.ts';
 import { logError } from '../platform/log.ts';
 import { callObject } from '../platform/objects.ts';
 import type { AnnouncedChange } from './access-versions.ts';

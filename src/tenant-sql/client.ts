@@ -1,4 +1,5 @@
 import type { Client } from '@neondatabase/serverless';
+import { withinTime } from '../kernel/time-limit.ts';
 import { runBatch, type StatementResult } from './batch.ts';
 import { newClient, socketOf, watchWaking } from './driver.ts';
 import { databaseUnavailable, resultUnknown } from './failures.ts';
@@ -155,21 +156,11 @@ class NeonTenantSql implements TenantSql {
 
   async #bounded<T>(work: (client: Client) => Promise<T>, milliseconds: number): Promise<T> {
     const client = await this.connect();
-    return this.#withTimeout(work(client), milliseconds + (this.#options.graceMs ?? GRACE_MS));
+    return this.#withinTime(milliseconds + (this.#options.graceMs ?? GRACE_MS), work(client));
   }
 
-  async #withTimeout<T>(work: Promise<T>, milliseconds: number): Promise<T> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const timeout = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        reject(this.#lost(new Error(`no answer within ${milliseconds} ms`)));
-      }, milliseconds);
-    });
-    try {
-      return await Promise.race([work, timeout]);
-    } finally {
-      clearTimeout(timer);
-    }
+  #withinTime<T>(milliseconds: number, work: Promise<T>): Promise<T> {
+    return withinTime(milliseconds, work, () => this.#lost(new Error(`no answer within ${milliseconds} ms`)));
   }
 
   /** The connection is lost, and would never report its end. */
@@ -254,7 +245,7 @@ class NeonTenantSql implements TenantSql {
       watchWaking(this.#client, WAKING_MS, (isWaking) => {
         if (!this.#closed) this.#options.onWaking?.(isWaking);
       });
-      this.#connected = this.#withTimeout(connected, this.#options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS);
+      this.#connected = this.#withinTime(this.#options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, connected);
     }
     const client = this.#client;
     await this.#connected;
@@ -265,13 +256,8 @@ class NeonTenantSql implements TenantSql {
 async function end(client: Client): Promise<void> {
   // The driver merges writes in a timer, which could write to the closed socket.
   client.neonConfig.coalesceWrites = false;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const timeout = new Promise((resolve) => {
-    timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
-  });
   // A broken connection never reports its end.
-  await Promise.race([client.end().catch(() => undefined), timeout]);
-  clearTimeout(timer);
+  await withinTime(CLOSE_TIMEOUT_MS, client.end()).catch(() => undefined);
 }
 
 /** Runs a statement that PostgreSQL may have committed even if its answer is lost. */

@@ -207,6 +207,20 @@ describe('a connection', () => {
     await sql.close();
   });
 
+  it('is ended at once when it is lost, with its locks', async () => {
+    let ends = 0;
+    const sql = open(url, { ...tunnel(), graceMs: 100, onClosed: () => (ends += 1) });
+    const never = () => new Promise<never>(() => undefined);
+    await sql.query('BEGIN; LOCK TABLE t');
+    const started = Date.now();
+    await expect(sql.bounded(never, 0)).rejects.toMatchObject(UNAVAILABLE);
+    expect(ends).toBe(1);
+    await sql.close();
+    // Less than a close waits for an end that is not reported.
+    expect(Date.now() - started).toBeLessThan(1_500);
+    await open().transaction((tx) => tx.query('SELECT * FROM t'), { lockTimeoutMs: 3_000 });
+  });
+
   it('has a time limit of PostgreSQL for every statement and every lock', async () => {
     const settings = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
     const limits = await Promise.all(settings.map((name) => open().query<Record<string, string>>(`SHOW ${name}`)));

@@ -1,8 +1,8 @@
 import { type Bindings, configOf } from '../../config.ts';
 import { clock } from '../../kernel/clock.ts';
 import { LOG_KINDS, type Logged, type LogKind, type LogRecords, PLATFORM_LOG } from '../../kernel/log.ts';
+import { withinTime } from '../../kernel/time-limit.ts';
 import { withinJurisdiction } from '../../objects/jurisdiction.ts';
-import { withinTime } from '../../platform/concurrency.ts';
 import { logError } from '../../platform/log.ts';
 import { callObject } from '../../platform/objects.ts';
 

@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
-import { withinTime } from '../../platform/concurrency.ts';
+import { withinTime } from '../../kernel/time-limit.ts';
 import { tooManyViewers } from './failures.ts';
 
 /** An execution that others may wait for. */
