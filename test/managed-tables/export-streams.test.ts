@@ -9,8 +9,7 @@ import { aTable, behindTheApi, column, tableRoutes } from './support.ts';
 
 /** More than two batches. */
 const ROWS = 45_000;
-/** What locks the table and reads the catalogue; the first batch; those after it. */
-const ENTERING = /LOCK TABLE/;
+/** The first batch, and those after it. */
 const FIRST_BATCH = /COPY/;
 const LATER_BATCH = /console_value/;
 const LATER_ROWS = /"id" > \$1/;
@@ -75,35 +74,6 @@ describe('an export', () => {
     const rival = await rivalBeforeStatement(company.id, LATER_BATCH, () => inDatabase(`DELETE FROM public.${name}`));
     expect(rowsIn((await table.export(query)).body)).toBe(ROWS);
     expect(await rival.outcome).toBe(ROWS);
-  });
-
-  it.each(['delete', 'truncate'] as const)('comes whole before somebody can %s the table', async (change) => {
-    const rival = await rivalBeforeStatement(company.id, FIRST_BATCH, () => table[change]());
-    const { status, body } = await table.export();
-    expect([status, rowsIn(body)]).toEqual([200, ROWS]);
-    expect([200, 204]).toContain((await rival.outcome).status);
-  });
-
-  it('is of the table as it is called when it begins', async () => {
-    const rival = await rivalBeforeStatement(company.id, ENTERING, () => table.put({ display_name: `${name}_new` }));
-    const { status, headers, body } = await table.export();
-    expect([status, rowsIn(body)]).toEqual([200, ROWS]);
-    expect(headers.get('content-disposition')).toContain(`"${name}_new.csv"`);
-    expect((await rival.outcome).status).toBe(200);
-  });
-
-  it('is of the types that the columns have when it begins', async () => {
-    const change = () => table.put({ columns: [column('n', 'decimal')] });
-    const rival = await rivalBeforeStatement(company.id, ENTERING, change);
-    const { body } = await table.export('?filter[n][eq]=7');
-    expect(body).toMatch(/^id,n\r\n[0-9a-f-]{36},7\.0\r\n$/);
-    expect((await rival.outcome).status).toBe(200);
-  });
-
-  it('of a table that is deleted before it begins is not found', async () => {
-    const rival = await rivalBeforeStatement(company.id, ENTERING, () => table.delete());
-    expect((await table.export()).status).toBe(404);
-    expect((await rival.outcome).status).toBe(204);
   });
 
   it('waits no longer for a change than others', async () => {

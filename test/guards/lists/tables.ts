@@ -9,7 +9,7 @@ const TABLES = [
 ];
 const TABLE_RACES = ['test/managed-tables/races.test.ts'];
 const TABLE_INDEXES = ['test/managed-tables/indexes.test.ts'];
-const EXPORTS = ['test/managed-tables/export-streams.test.ts'];
+const EXPORTS = ['test/managed-tables/export-streams.test.ts', 'test/managed-tables/export-changes.test.ts'];
 const CURSORS = ['test/managed-tables/cursors.test.ts'];
 const UPLOAD_RACES = ['test/uploads/races.managed-tables.test.ts'];
 const UNDO_RACES = ['test/uploads/undo-races.managed-tables.test.ts'];
@@ -182,7 +182,7 @@ export const MANAGED_TABLES = [
     {
       text: 'entered.schemaVersion !== table.schemaVersion',
       without: 'false',
-      title: 'is of the types that the columns have when it begins',
+      title: 'values have the type that their column has',
     },
     { text: "isolation: 'repeatable read',", without: '', title: 'shows one moment' },
   ]),
