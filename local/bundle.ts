@@ -42,7 +42,8 @@ export async function bundleWorkers(
     const modulesRoot = join(outDir, worker);
     return { config, modulesRoot, modules: await bundleWorker(projectDir, modulesRoot, main, config) };
   };
-  return { api: await bundle('api', entry), background: await bundle('background') };
+  const [api, background] = await Promise.all([bundle('api', entry), bundle('background')]);
+  return { api, background };
 }
 
 /**
