@@ -172,7 +172,11 @@ describe.skipIf(!installed)('points, by the keyboard', () => {
     await card('Strikes').getByRole('button', { name: '10' }).focus();
     await page.keyboard.press('Enter');
     await card('Table').getByRole('button', { name: 'cost' }).focus();
-    for (const key of ['Tab', 'ArrowDown', 'Enter', 'ArrowDown', 'ArrowDown', 'Space', 'ArrowUp', 'ArrowUp', 'Enter']) {
+    for (const key of ['Tab', 'Tab']) await page.keyboard.press(key);
+    expect(await card('Table').locator(':focus').count()).toBe(0);
+    await page.keyboard.press('Shift+Tab');
+    expect(await frame.locator(':focus').innerText()).toBe('owl');
+    for (const key of ['ArrowDown', 'Enter', 'ArrowDown', 'ArrowDown', 'Space', 'ArrowUp', 'ArrowUp', 'Enter']) {
       await page.keyboard.press(key);
     }
     await eventually(async () => (await clicks()).slice(before).map(({ values }) => values)).toEqual([
@@ -182,10 +186,6 @@ describe.skipIf(!installed)('points, by the keyboard', () => {
       { bird: 'owl', cost: 5 },
     ]);
     await card('Table').getByRole('button', { name: '(empty)' }).waitFor();
-    await page.keyboard.press('Tab');
-    expect(await card('Table').locator(':focus').count()).toBe(0);
-    await page.keyboard.press('Shift+Tab');
-    expect(await frame.locator(':focus').innerText()).toBe('owl');
   });
 
   it.each(['Bars', 'Table', 'Strikes'])('keep the focus at their card when what is shown changes: %s', async (name) => {

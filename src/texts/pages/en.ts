@@ -55,8 +55,8 @@ export const texts = {
   missingColumn: 'The chart asks for a column that the data does not have; this is the data itself.',
   other: 'Other',
   empty: '(empty)',
-  yes: 'true',
-  no: 'false',
+  yes: 'Yes',
+  no: 'No',
 
   unavailable: 'Nothing to see here',
   renewing: 'Your access could not be renewed. Trying again …',

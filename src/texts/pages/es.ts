@@ -56,8 +56,8 @@ export const texts: PageTexts = {
   missingColumn: 'El gráfico usa una columna que no existe en los datos; estos son los propios datos.',
   other: 'Otros',
   empty: '(vacío)',
-  yes: 'verdadero',
-  no: 'falso',
+  yes: 'Sí',
+  no: 'No',
 
   unavailable: 'No hay nada que ver aquí',
   renewing: 'No se pudo renovar tu acceso. Intentando de nuevo…',

@@ -56,8 +56,8 @@ export const texts: PageTexts = {
   missingColumn: 'O gráfico usa uma coluna que não existe nos dados; estes são os próprios dados.',
   other: 'Outros',
   empty: '(vazio)',
-  yes: 'verdadeiro',
-  no: 'falso',
+  yes: 'Sim',
+  no: 'Não',
 
   unavailable: 'Não há nada para ver aqui',
   renewing: 'Não foi possível renovar seu acesso. Tentando novamente…',
