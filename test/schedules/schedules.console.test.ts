@@ -24,6 +24,10 @@ beforeAll(async () => {
 const post = (json: Record<string, unknown>, target = dashboard, as = company.as) =>
   as.post(SCHEDULES, { json: scheduleOf(target, { recipients: [me], ...json }) });
 
+const condition = (more: object) => ({
+  condition: { visualization_id: visualization._id, column: 'one', op: 'gt', value: 1, ...more },
+});
+
 describe('a schedule', () => {
   it('is made, read, listed, changed and deleted', async () => {
     const sent = {
@@ -95,9 +99,6 @@ describe('a schedule', () => {
     });
   });
 
-  const condition = (more: object) => ({
-    condition: { visualization_id: visualization._id, column: 'one', op: 'gt', value: 1, ...more },
-  });
   it.each<[string, () => Record<string, unknown>, string]>([
     ['an empty name', () => ({ name: ' ' }), 'name'],
     ['an unknown type of target', () => ({ target_type: 'table' }), 'target_type'],
@@ -267,6 +268,26 @@ describe('who may schedule something', () => {
     const { records } = await must(as.get(`${SCHEDULES}?per_page=100`));
     expect(records.some(({ target_id }: { target_id: string }) => target_id === dashboard._id)).toBe(false);
     expect(records.some(({ target_id }: { target_id: string }) => target_id === visualization._id)).toBe(true);
+  });
+
+  it('asks nothing of what they are denied', async () => {
+    const { as } = await aUser(company, {
+      can: ['dashboards:*'],
+      denied: ['visualizations:execute'],
+      deniedOn: [arn('visualization', visualization._id)],
+    });
+    const asked = condition({});
+    const refusal = [403, { action: 'visualizations:execute' }];
+    const refused = await post(asked, dashboard, as);
+    expect([refused.status, refused.body.details]).toEqual(refusal);
+    const plain = await must(post({}, dashboard, as));
+    const { _id } = await must(post(asked));
+    const put = (id: string, json: object) => as.put(`${SCHEDULES}/${id}`, { json });
+    for (const changed of [await put(plain._id, asked), await put(_id, { parameters: {} })]) {
+      expect([changed.status, changed.body.details]).toEqual(refusal);
+    }
+    expect((await put(_id, { status: 'paused' })).status).toBe(200);
+    expect((await put(_id, { condition: null })).status).toBe(200);
   });
 
   it('is nobody without a permission', async () => {

@@ -7,6 +7,7 @@ import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
 import { loadSharedItem, visualizationsOf } from '../viewing/service.ts';
+import { requireNotDenied } from '../visualizations/service.ts';
 import { cronProblem, isTimeZone, nextOccurrence } from './cron.ts';
 import { scheduleNotFound, tooManyRuns, tooManySchedules } from './failures.ts';
 import { recipientProblems } from './recipients.ts';
@@ -42,6 +43,11 @@ const actionOn = (type: TargetType) => `${type}s:schedule` as const;
 
 const requireScheduling = ({ actor }: PrincipalContext, { type, id }: Target): void =>
   requireAction(actor, actionOn(type), id);
+
+/** Mails that come or do not tell what a condition is about: nobody asks of what they are denied. */
+function requireSeeing(ctx: PrincipalContext, condition: Schedule['condition']): void {
+  requireNotDenied(ctx, condition ? [condition.visualization_id] : [], ['visualizations:execute']);
+}
 
 const targetOf = ({ targetType, targetId }: Pick<Schedule, 'targetType' | 'targetId'>): Target => ({
   type: targetType,
@@ -87,6 +93,7 @@ export async function getSchedule(ctx: PrincipalContext, id: string): Promise<Sc
 
 export async function createSchedule(ctx: PrincipalContext, input: ScheduleInput): Promise<Schedule> {
   requireScheduling(ctx, targetOf(input));
+  requireSeeing(ctx, input.condition);
   await validate(ctx, input, () => true);
   const { recipients, ...rest } = input;
   const now = ctx.now();
@@ -123,6 +130,7 @@ export function changeSchedule(ctx: PrincipalContext, id: string, changes: Parti
     const { recipients, ...merged } = { ...present, ...changes };
     requireScheduling(ctx, targetOf(merged));
     const isOther = ['targetType', 'targetId', 'parameters'].some((name) => name in changes);
+    if (isOther || 'condition' in changes) requireSeeing(ctx, merged.condition);
     const known = new Set(present.recipients.map(nameOf));
     await validate(ctx, { ...merged, recipients }, (one) => isOther || !known.has(nameOf(one)));
     const now = ctx.now();

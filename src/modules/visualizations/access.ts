@@ -43,9 +43,13 @@ export function mayShareAll(ctx: PrincipalContext, ids: readonly string[]): bool
   }
 }
 
-/** For sharing what is shared already with more people. */
-export function requireNotDenied(ctx: PrincipalContext, ids: readonly string[]): void {
-  const [first] = denials(ctx, ids, ['visualizations:share', 'visualizations:execute']).values();
+/** @param actions unless others are named, those that sharing with more people takes */
+export function requireNotDenied(
+  ctx: PrincipalContext,
+  ids: readonly string[],
+  actions: readonly Action[] = ['visualizations:share', 'visualizations:execute'],
+): void {
+  const [first] = denials(ctx, ids, actions).values();
   if (first) throw first;
 }
 
