@@ -177,6 +177,17 @@ describe('the link to a result', () => {
     expect((await download(one.url)).status).toBe(401);
   });
 
+  it('works no longer than the result is kept', async () => {
+    const { id, message } = await aJob('SELECT 1 AS one');
+    await deliver(message);
+    const madeBefore = (ms: number) =>
+      env.CONTROL_DB.prepare('UPDATE data_jobs SET created_at = ? WHERE id = ?').bind(Date.now() - ms, id).run();
+    await madeBefore(23.5 * 3600_000);
+    expect(Date.parse((await jobOf(id)).expires_at) - Date.now()).toBeLessThanOrEqual(1_801_000);
+    await madeBefore(24 * 3600_000);
+    expect((await reader.as.get(`/data/jobs/${id}`)).status).toBe(404);
+  });
+
   it('opens nothing when it is changed, or another token is in its place', async () => {
     const { id, message } = await aJob('SELECT 1 AS one');
     await deliver(message);

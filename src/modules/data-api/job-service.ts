@@ -14,6 +14,9 @@ export const MAX_UNFINISHED = 20;
 /** When the scheduled run sends the message of a job again that nobody has begun. Milliseconds. */
 export const UNBEGUN_MS = 120_000;
 
+/** How long a job and its result are kept. Milliseconds. */
+export const KEPT_MS = 24 * 60 * 60 * 1000;
+
 /** Has the result of an endpoint written in the background. */
 export async function createJob(
   ctx: PrincipalContext,
@@ -57,6 +60,6 @@ export async function jobArn(ctx: PrincipalContext, id: string): Promise<string>
 
 export async function getJob(ctx: PrincipalContext, id: string): Promise<DataJob> {
   const [job] = ID_PATTERN.test(id) ? await readJob(ctx, id) : [];
-  if (!job) throw jobNotFound();
+  if (!job || job.createdAt + KEPT_MS <= ctx.now()) throw jobNotFound();
   return job;
 }

@@ -8,7 +8,7 @@ import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { executionFailed } from '../visualizations/failures.ts';
 import { getVisualization, resultWriter, statementOf } from '../visualizations/service.ts';
 import { forPrograms } from './execute.ts';
-import { UNBEGUN_MS } from './job-service.ts';
+import { KEPT_MS, UNBEGUN_MS } from './job-service.ts';
 import { claimDueJobs, claimJob, type DataJob, deleteJob, giveUpJob, selectOldJobs, updateTry } from './job-store.ts';
 import { deleteResult, deleteTry, pieceOf } from './pieces.ts';
 
@@ -20,8 +20,6 @@ const BEAT_MS = 30_000;
 /** What a result may be and take. */
 export const JOB_LIMITS = { rows: 10_000_000, bytes: 5 * 1024 ** 3, milliseconds: 600_000 };
 
-/** Results are deleted after a day. */
-const DAY_MS = 24 * 60 * 60 * 1000;
 const AT_ONCE = 50;
 
 const INTERRUPTED = 'The job was interrupted too often.';
@@ -104,7 +102,7 @@ export async function resumeDataJobs(ctx: Context): Promise<void> {
 
 /** Deletes jobs with their results, a day after they were made. For the scheduled run. */
 export async function purgeDataJobs(ctx: Context): Promise<void> {
-  const { old } = await readTogether(ctx.db, { old: selectOldJobs(ctx.db, ctx.now() - DAY_MS, AT_ONCE) });
+  const { old } = await readTogether(ctx.db, { old: selectOldJobs(ctx.db, ctx.now() - KEPT_MS, AT_ONCE) });
   for (const job of old) {
     await deleteResult(ctx.files, job);
     await commit(ctx.db, { deleted: deleteJob(ctx.db, job.companyId, job.id) });

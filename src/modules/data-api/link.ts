@@ -1,12 +1,13 @@
 import type { ViewerActor } from '../../access/actors.ts';
 import type { Context, OpenToken } from '../../context.ts';
 import { fileHeaders } from '../../kernel/files.ts';
-import { signToken, validFor, verifyToken } from '../sign-in/service.ts';
+import { secondsUntil, signToken, validFor, verifyToken } from '../sign-in/service.ts';
 import type { DataFormat } from './formats.ts';
+import { KEPT_MS } from './job-service.ts';
 import type { DataJob } from './job-store.ts';
 import { piecesOf } from './pieces.ts';
 
-/** How long a link to a result works. */
+/** How long a link to a result works, unless the result is deleted before. */
 const LINK_SECONDS = 3600;
 
 /** Where a result is, as the token of its link says: whoever downloads it asks no database. */
@@ -36,7 +37,7 @@ export async function linkTo(ctx: Context, job: DataJob): Promise<{ url: string;
     bytes: job.bytes ?? 0,
     pieces: job.pieces ?? 0,
   };
-  const validity = validFor(ctx, LINK_SECONDS);
+  const validity = validFor(ctx, Math.min(LINK_SECONDS, secondsUntil(ctx, job.createdAt + KEPT_MS)));
   const token = await signToken(ctx, 'data-result', { ...claims, jti: ctx.newId(), token_type: 'access' }, validity);
   return { url: `${ctx.baseUrl}/data/results/${token}`, expiresAt: Math.floor(validity.expiresAt / 1000) * 1000 };
 }
