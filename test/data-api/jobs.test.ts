@@ -181,7 +181,9 @@ describe('the link to a result', () => {
     const { id, message } = await aJob('SELECT 1 AS one');
     await deliver(message);
     const madeBefore = (ms: number) =>
-      env.CONTROL_DB.prepare('UPDATE data_jobs SET created_at = ? WHERE id = ?').bind(Date.now() - ms, id).run();
+      env.CONTROL_DB.prepare('UPDATE data_jobs SET created_at = ? WHERE id = ?')
+        .bind(Date.now() - ms, id)
+        .run();
     await madeBefore(23.5 * 3600_000);
     expect(Date.parse((await jobOf(id)).expires_at) - Date.now()).toBeLessThanOrEqual(1_801_000);
     await madeBefore(24 * 3600_000);
