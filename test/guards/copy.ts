@@ -11,14 +11,25 @@ export type Question = { unfit: Guard[] } | { without: Guard };
 /** What is wrong with each entry, where something is; or what came of removing the guard. */
 export type Answer = { problems: (string | null)[] } | Outcome;
 
+/** Characters of what a process said last, should it end. */
+const MOST_SAID = 2000;
+
 /** A copy of the project, whose tests run in a process of its own. */
 export function openCopy() {
   const folder = mkdtempSync(join(tmpdir(), 'guards-'));
   for (const file of filesOfProject()) cpSync(file, join(folder, file));
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'), 'dir');
-  const child = fork(join(import.meta.dirname, 'in-copy.ts'), { cwd: folder });
+  // What the Worker logs would drown what is said of the guards.
+  const child = fork(join(import.meta.dirname, 'in-copy.ts'), {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  let said = '';
+  child.stderr?.on('data', (chunk) => {
+    said = `${said}${chunk}`.slice(-MOST_SAID);
+  });
   const ended = once(child, 'exit').then(() => {
-    throw new Error('The process that runs the tests has ended.');
+    throw new Error(`The process that runs the tests has ended.\n${said}`);
   });
   ended.catch(() => {});
 
