@@ -1,7 +1,6 @@
 import type { RunProblem } from '../../db/schema/schedules.ts';
+import type { Locale } from '../../kernel/locales.ts';
 import type { AttachedFile, Mail } from '../../platform/mail.ts';
-import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
-import { compose } from './layout.ts';
 import { nameInMail } from './names.ts';
 import type { Section } from './sections.ts';
 import { mailTo, type Receiver } from './texts.ts';
@@ -20,29 +19,16 @@ export interface ScheduledMail extends Receiver {
 
 /** The mail of a schedule. RFC 8058: mail programs unsubscribe with one click, by a POST. */
 export function scheduledMail({ schedule, asOf, sections, notes, files, unsubscribeUrl, ...to }: ScheduledMail): Mail {
-  const { locale, look, name: companyName } = to.company;
-  const texts = MAIL_TEXTS[locale];
-  const company = nameInMail(companyName, texts.aCompany);
-  const name = nameInMail(schedule.name, texts.schedule.aReport);
-  const time = new Intl.DateTimeFormat(locale, {
-    year: 'numeric',
-    month: 'long',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: '2-digit',
-    timeZoneName: 'short',
-    timeZone: schedule.timeZone,
-  }).format(asOf);
-  const mail = compose({
-    to: to.to,
-    locale,
-    ...(look && { look }),
-    subject: texts.schedule.subject(name, company),
-    greeting: texts.greeting(nameInMail(to.name, '')),
-    before: (schedule.isAlert ? texts.schedule.alert : texts.schedule.before)(name, company, time),
-    sections,
-    after: notes,
-    foot: { text: texts.schedule.why(company), link: { label: texts.schedule.unsubscribe, url: unsubscribeUrl } },
+  const mail = mailTo(to, ({ schedule: texts }, company) => {
+    const name = nameInMail(schedule.name, texts.aReport);
+    const time = timeThere(to.company.locale, schedule.timeZone, asOf);
+    return {
+      subject: texts.subject(name, company),
+      before: (schedule.isAlert ? texts.alert : texts.before)(name, company, time),
+      sections,
+      after: notes,
+      foot: { text: texts.why(company), link: { label: texts.unsubscribe, url: unsubscribeUrl } },
+    };
   });
   return {
     ...mail,
@@ -50,6 +36,18 @@ export function scheduledMail({ schedule, asOf, sections, notes, files, unsubscr
     headers: { 'List-Unsubscribe': `<${unsubscribeUrl}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
   };
 }
+
+/** A time (ms) by the clock of a time zone, which it names. */
+const timeThere = (locale: Locale, timeZone: string, time: number): string =>
+  new Intl.DateTimeFormat(locale, {
+    year: 'numeric',
+    month: 'long',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: '2-digit',
+    timeZoneName: 'short',
+    timeZone,
+  }).format(time);
 
 /** Tells the maker of a schedule that it failed too often. */
 export const schedulePausedMail = ({
