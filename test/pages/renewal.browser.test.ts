@@ -6,7 +6,7 @@ import { aHostSite, aHostToken, EMBED, frameOf, type HostSite, strikesIn, type T
 import { aDashboard, anEmbed, api, type Chart, url } from './world.ts';
 
 const CHARTS: Chart[] = [STRIKES, { name: 'Reports', sql: filtered('*', 'LIMIT 40'), place: [0, 4, 12, 14] }];
-const NOT_VALID = 'This link is not valid, or no longer. Ask the person who sent it for a new one.';
+const NOT_VALID = 'This link is not valid or has expired. Ask the person who sent it for a new one.';
 const LATE = 'Your access could not be renewed. Trying again …';
 const RETRYING = 'This cannot be shown at the moment. Trying again …';
 const LONG = 3600;

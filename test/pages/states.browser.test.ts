@@ -8,7 +8,7 @@ const COUNT = {
   chart: { type: 'number' },
 };
 const AIRCRAFT = { filters: [{ slug: 'aircraft', label: 'Aircraft', kind: 'text' }] };
-const NOT_VALID = 'This link is not valid, or no longer.';
+const NOT_VALID = 'This link is not valid or has expired.';
 
 describe.skipIf(!installed)('a page in an unusual state', () => {
   const open = useBrowser();

@@ -99,7 +99,7 @@ export const texts = {
     failed: 'This could not be computed.',
     notShown: 'You may not see this.',
     moreRows: (count: number) => `${counted(count, { one: 'more row', other: 'more rows' })}.`,
-    atLeastMoreRows: (count: number) => `More than ${counted(count, { one: 'more row', other: 'more rows' })}.`,
+    atLeastMoreRows: (count: number) => `At least ${counted(count, { one: 'more row', other: 'more rows' })}.`,
     moreColumns: (count: number) => `${counted(count, { one: 'more column', other: 'more columns' })}.`,
     leftOut: (names: string) => `Not in this mail, which would be too long: ${names}.`,
     attached: (names: string) => `Attached: ${names}.`,
@@ -127,7 +127,7 @@ export const texts = {
       mail_refused: 'The mail service did not take the mail.',
       unconfirmed: 'The mail service did not say whether it took the mail.',
     },
-    what: 'Look after it in the console, then set it active again.',
+    what: 'Check it in the console, then activate it again.',
   },
 };
 

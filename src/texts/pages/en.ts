@@ -68,14 +68,14 @@ export const texts = {
   /** The page that a mail's link to unsubscribe leads to. */
   unsubscribe: {
     title: 'Unsubscribe',
-    question: 'Do you want to get this mail no more?',
+    question: 'Do you want to stop getting this mail?',
     button: 'Unsubscribe',
     done: 'You are unsubscribed: you will not get this mail again.',
-    unknown: 'There is nothing to end: this link is incomplete, or you are on the list no more.',
+    unknown: 'There is nothing to unsubscribe from: this link is incomplete, or you are no longer on the list.',
   },
   /** By the code of the failure. */
   failures: {
-    TOKEN_INVALID: 'This link is not valid, or no longer. Ask the person who sent it for a new one.',
+    TOKEN_INVALID: 'This link is not valid or has expired. Ask the person who sent it for a new one.',
     ORIGIN_NOT_ALLOWED: 'This page may not be shown here.',
     AUTH_REQUIRED: 'Sign in to see this.',
     FORBIDDEN: 'You have no access to this.',
