@@ -177,9 +177,16 @@ function parametersOf(name: string, value: unknown): [string, string][] {
   return Object.entries(value).flatMap(([member, inner]) => parametersOf(`${name}[${member}]`, inner));
 }
 
-/** The list that a filter's `in` and `nin` take: values with commas between them, in quotes where that is needed. */
-export const oneOf = (values: readonly (string | number | boolean)[]): string =>
-  values.map((value) => (/[",]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : value)).join(',');
+/**
+ * The list that a filter's `in` and `nin` take: values with commas between them, in quotes where that is needed.
+ * @throws RangeError without any value: nothing between commas is the empty text
+ */
+export function oneOf(values: readonly (string | number | boolean)[]): string {
+  if (values.length === 0) throw new RangeError('a list of a filter has at least one value');
+  return values
+    .map((value) => (/[",]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : value))
+    .join(',');
+}
 
 function wait(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

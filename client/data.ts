@@ -1,7 +1,7 @@
 import type { Client } from './client.ts';
 import type { DataResult } from './routes.ts';
 
-/** A value of a parameter of a published visualization; null is no value, in place of the parameter's default. */
+/** A value of a parameter of a published visualization; null and an empty list are no value, in place of the parameter's default. */
 export type DataValue =
   | string
   | number
@@ -38,6 +38,6 @@ function parametersOf(name: string, value: DataValue): [string, Sent][] {
   if (value === undefined) return [];
   if (value === null) return [[name, '']];
   if (typeof value !== 'object') return [[name, value]];
-  if ('length' in value) return [[name, [...value]]];
+  if ('length' in value) return [[name, value.length === 0 ? '' : [...value]]];
   return Object.entries(value).flatMap(([end, at]) => (at === undefined ? [] : [[`${name}.${end}`, at]]));
 }

@@ -68,6 +68,7 @@ describe('the client', () => {
       );
     };
     expect(await found({ in: oneOf(names) })).toEqual(names.toSorted());
+    expect(() => oneOf([])).toThrow(RangeError);
     expect(await found({ contains: ['a', '"'], is_null: false })).toEqual(['say "a"']);
   });
 
@@ -134,8 +135,8 @@ describe('the client', () => {
     const person = client({ credential: withToken(company.token) });
     await person.post('/v1/managed-tables/provision');
     const parameters = [
-      { slug: 'names', label: 'Names', kind: 'multi_select' as const },
-      { slug: 'days', label: 'Days', kind: 'date_range' as const },
+      { slug: 'names', label: 'Names', kind: 'multi_select' as const, default: ['z'] },
+      { slug: 'days', label: 'Days', kind: 'date_range' as const, default: { from: '2020-01-01' } },
       { slug: 'least', label: 'Least', kind: 'number' as const, default: 7 },
     ];
     const sql = "SELECT array_to_string({{names}}::text[], '+') AS a, {{days.from}}::date AS b, {{least}} AS c";
@@ -144,7 +145,7 @@ describe('the client', () => {
     await person.post('/v1/viz-api-endpoints', { body });
     interface Asked {
       names?: string[];
-      days?: { from?: string; to?: string };
+      days?: { from?: string; to?: string } | null;
       least?: number | null;
     }
     const robot = client({ credential: withKey(company.apiKey) });
@@ -152,14 +153,15 @@ describe('the client', () => {
     const { rows } = await ask({ names: ['x', 'y'], days: { from: '2024-01-31' } });
     const [first] = rows;
     expect(first).toEqual(['x+y', '2024-01-31', 7]);
-    expect((await ask({ least: null })).rows[0]?.[2]).toBeNull();
+    expect((await ask({})).rows).toEqual([['z', '2020-01-01', 7]]);
+    expect((await ask({ names: [], days: null, least: null })).rows).toEqual([[null, null, null]]);
     // @ts-expect-error: no parameter of it.
     await expect(ask({ nope: 1 })).rejects.toMatchObject({ status: 422 });
     const csv: string = await robot.get('/data/{slug}', {
       params: { slug: 'typed' },
       query: { format: 'csv', least: 1 },
     });
-    expect(csv).toBe('a,b,c\r\n,,1\r\n');
+    expect(csv).toBe('a,b,c\r\nz,2020-01-01,1\r\n');
   });
 
   it('sends forms', async () => {

@@ -136,6 +136,7 @@ describe('GET /data/{slug}', () => {
     ['?least=many', 'least'],
     ['?least=1&least=2', 'least'],
     ['?days=2024-01-01', 'days'],
+    ['?days=&days.to=2024-01-01', 'days'],
     ['?days.until=2024-01-01', 'days.until'],
     ['?days.from=2024-02-30', 'days'],
     ['?least.from=1', 'least.from'],

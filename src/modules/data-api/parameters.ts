@@ -4,7 +4,7 @@ import { cut } from '../../kernel/text.ts';
 
 /**
  * The values of a query by the slug of the parameter, as a body would hold them: a list is repeated, the ends of a range are
- * `slug.from` and `slug.to`. `format` is none of them.
+ * `slug.from` and `slug.to`, and an empty one is no value. `format` is none of them.
  */
 export function parametersOf(query: URLSearchParams, parameters: readonly Parameter[]): Record<string, unknown> {
   const kinds = new Map(parameters.map(({ slug, kind }) => [slug, kind]));
@@ -17,7 +17,9 @@ export function parametersOf(query: URLSearchParams, parameters: readonly Parame
     const [, range = '', end = ''] = /^(.+)\.(from|to)$/.exec(name) ?? [];
     const isEnd = kinds.get(range) === 'date_range';
     const kind = isEnd ? 'date_range' : kinds.get(name);
-    if (kind === undefined || (kind === 'date_range') !== isEnd) {
+    // A range without ends is no value, as an empty text is.
+    const isNone = value === '' && !query.has(`${name}.from`) && !query.has(`${name}.to`);
+    if (kind === undefined || (kind === 'date_range' && !isEnd && !isNone)) {
       problems.push({ field: cut(name, 70), message: 'is not a parameter of this endpoint' });
     } else if (Array.isArray(value) && kind !== 'multi_select') {
       problems.push({ field: name, message: 'must be sent once' });
