@@ -1,16 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { System } from '../../bench/system.ts';
+import { type Case, take } from './case.ts';
+import { DATA_JOBS } from './data-api.ts';
 import { DOCUMENTS } from './knowledge.ts';
+import { LOGS } from './logs.ts';
+import { MAILS, mailed } from './mails.ts';
+import { SINGLE_SIGN_ON } from './single-sign-on.ts';
 import { UPLOADS } from './uploads.ts';
-
-/** Work at its largest documented input. Each is done twice at the same time; `which` tells the two apart. */
-export interface Case {
-  name: string;
-  /** Makes what both need. */
-  prepare?(system: System): Promise<void>;
-  run(system: System, which: number): Promise<unknown>;
-}
 
 /** Takes the result of a visualization as a file. */
 async function takeFile({ baseUrl, logIn }: System, id: string | undefined, format: string): Promise<void> {
@@ -82,28 +78,6 @@ function execution(name: string, sql: string, widgets: number): Case[] {
       },
     },
   ];
-}
-
-/** Has a dashboard mailed by a schedule of its own. */
-async function mailed(system: System, dashboard: string | undefined, format: string): Promise<void> {
-  const { user } = await system.call('GET', '/v1/auth/me');
-  const recipients = [{ user_id: user._id }];
-  const target = { target_type: 'dashboard', target_id: dashboard };
-  const { _id } = await system.call('POST', '/v1/schedules', {
-    ...target,
-    name: 'Mailed',
-    cron: '0 8 * * *',
-    recipients,
-    format,
-  });
-  await system.call('POST', `/v1/schedules/${_id}/run`);
-  for (let tries = 0; tries < 300; tries += 1) {
-    const { last_run: run } = await system.call('GET', `/v1/schedules/${_id}`);
-    if (run?.sent === 1) return;
-    if (run) throw new Error(`The run ended so: ${JSON.stringify(run)}`);
-    await sleep(200);
-  }
-  throw new Error('The run did not end.');
 }
 
 const rowsOf = <T>(count: number, row: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => row(n));
@@ -179,16 +153,11 @@ function refused(name: string, rows: () => object[]): Case {
   };
 }
 
-/** Takes an answer, at so many bytes a second. */
-async function take({ baseUrl, logIn }: System, path: string, perSecond = Number.POSITIVE_INFINITY): Promise<number> {
-  const { body } = await fetch(`${baseUrl}${path}`, { headers: { authorization: `Bearer ${await logIn()}` } });
-  let bytes = 0;
-  for await (const chunk of body as ReadableStream<Uint8Array>) {
-    bytes += chunk.length;
-    if (Number.isFinite(perSecond)) await sleep((chunk.length * 1000) / perSecond);
-  }
+/** Takes an answer of rows, at so many bytes a second. */
+async function takeRows({ baseUrl, logIn }: System, path: string, perSecond?: number): Promise<void> {
+  const headers = { authorization: `Bearer ${await logIn()}` };
+  const { bytes } = await take(await fetch(`${baseUrl}${path}`, { headers }), perSecond);
   if (bytes < LEAST_EXPORT) throw new Error(`${path} answered ${bytes} bytes`);
-  return bytes;
 }
 
 /** Fills a table of its own in its Postgres, of rows as this SELECT gives them. @returns its path */
@@ -215,7 +184,7 @@ function reading(name: string, select: string, query: string): Case {
     prepare: async (system) => {
       path = await filled(system, `t${crypto.randomUUID().replaceAll('-', '_')}`, select);
     },
-    run: (system) => take(system, `${path}${query}`),
+    run: (system) => takeRows(system, `${path}${query}`),
   };
 }
 
@@ -225,6 +194,7 @@ const LEAST_EXPORT = 10_000_000;
 /** All of them. Each must stay below the limit. */
 export const CASES: Case[] = [
   { name: 'signing in', run: (system) => system.logIn() },
+  ...SINGLE_SIGN_ON,
   ...UPLOADS,
   ...DOCUMENTS,
   ...execution(
@@ -257,6 +227,9 @@ export const CASES: Case[] = [
   ),
   ...(['csv', 'ndjson', 'parquet'] as const).map((format) => ({
     name: `exporting 20 MiB as ${format}, taken at 1 MB a second`,
-    run: (system: System) => take(system, `/v1/managed-tables/${tables[0]}/export?format=${format}`, 1_000_000),
+    run: (system: System) => takeRows(system, `/v1/managed-tables/${tables[0]}/export?format=${format}`, 1_000_000),
   })),
+  ...DATA_JOBS,
+  ...LOGS,
+  ...MAILS,
 ];

@@ -1,6 +1,6 @@
 import type { System } from '../../bench/system.ts';
 import { aWordDocument, aWrittenWorkbook } from '../knowledge/files.ts';
-import type { Case } from './cases.ts';
+import type { Case } from './case.ts';
 
 const MIB = 1024 * 1024;
 const PATH = '/api/v1/domain-knowledge/concepts/generation/jobs';

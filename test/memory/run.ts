@@ -10,8 +10,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startSystem } from '../../bench/system.ts';
+import type { Case } from './case.ts';
 import { CASES } from './cases.ts';
 import { NO_MODEL } from './knowledge.ts';
+import { byResend, stopMails } from './mails.ts';
 import { flagsFor, type Peak, type Peaks, watch } from './watch.ts';
 
 /** Megabytes of heap and buffers together. */
@@ -31,47 +33,59 @@ const check = (holds: boolean, what: string) => {
 };
 
 process.env.MINIFLARE_WORKERD_V8_FLAGS = flagsFor(CAP);
-const system = await startSystem('test/memory/worker.ts', NO_MODEL);
+const byMailer = Map.groupBy(chosen, ({ mailer }) => mailer);
 try {
-  const { during } = await watch(system);
-  const probe = (kind: string, megabytes: number) =>
-    during(() => system.call('GET', `/probe?kind=${kind}&megabytes=${megabytes}`));
-
-  console.log('MB in use at the peak, of which heap; of the API and of the Worker in the background');
-  const idle = await during(async () => undefined);
-  const report = (name: string, { api, background }: Peaks, since: number) =>
-    check(
-      api.all < LIMIT && background.all < LIMIT,
-      `${name.padEnd(48)} ${shown(api)}  ${shown(background)}  ${((Date.now() - since) / 1000).toFixed(0)} s`,
-    );
-  report('nothing', idle, Date.now());
-  for (const { name, prepare, run } of chosen) {
-    const began = Date.now();
-    try {
-      await prepare?.(system);
-      // Connections that were closed meanwhile are not used again.
-      await sleep(500);
-      const peaks = await during(() => Promise.all(Array.from({ length: AT_ONCE }, (_, which) => run(system, which))));
-      report(name, peaks, began);
-    } catch (error) {
-      // What workerd was killed for, and whatever would come after it.
-      check(false, `${name}: ${(error as Error).message.slice(0, 500)}`);
-      break;
-    }
-  }
-
-  // That the above can fail.
-  for (const kind of ['heap', 'buffers', 'wasm']) {
-    const more = (await probe(kind, 40)).api.all - idle.api.all;
-    check(more > 35, `40 MB of ${kind} more are seen: ${more.toFixed(1)} MB`);
-  }
-  const outcome = await probe('heap', CAP * 1.5).then(
-    () => 'answered',
-    () => 'killed',
-  );
-  check(outcome === 'killed', `a heap beyond ${CAP} MB is ${outcome}`);
+  for (const [mailer, cases] of byMailer) await measure(cases, { ...NO_MODEL, ...(mailer && (await byResend())) });
 } finally {
-  await system.stop();
+  await stopMails();
   // Sockets to an isolate that was killed.
   setImmediate(() => process.exit());
+}
+
+/** Does these, and then holds memory to see that it is noticed. */
+async function measure(cases: Case[], variables: Record<string, string>): Promise<void> {
+  const system = await startSystem('test/memory/worker.ts', variables);
+  try {
+    const { during } = await watch(system);
+    const probe = (kind: string, megabytes: number) =>
+      during(() => system.call('GET', `/probe?kind=${kind}&megabytes=${megabytes}`));
+
+    console.log('MB in use at the peak, of which heap; of the API and of the Worker in the background');
+    const idle = await during(async () => undefined);
+    const report = (name: string, { api, background }: Peaks, since: number) =>
+      check(
+        api.all < LIMIT && background.all < LIMIT,
+        `${name.padEnd(64)} ${shown(api)}  ${shown(background)}  ${((Date.now() - since) / 1000).toFixed(0)} s`,
+      );
+    report('nothing', idle, Date.now());
+    for (const { name, prepare, run } of cases) {
+      const began = Date.now();
+      try {
+        await prepare?.(system);
+        // Connections that were closed meanwhile are not used again.
+        await sleep(500);
+        const peaks = await during(() =>
+          Promise.all(Array.from({ length: AT_ONCE }, (_, which) => run(system, which))),
+        );
+        report(name, peaks, began);
+      } catch (error) {
+        // What workerd was killed for, and whatever would come after it.
+        check(false, `${name}: ${(error as Error).message.slice(0, 500)}`);
+        return;
+      }
+    }
+
+    // That the above can fail.
+    for (const kind of ['heap', 'buffers', 'wasm']) {
+      const more = (await probe(kind, 40)).api.all - idle.api.all;
+      check(more > 35, `40 MB of ${kind} more are seen: ${more.toFixed(1)} MB`);
+    }
+    const outcome = await probe('heap', CAP * 1.5).then(
+      () => 'answered',
+      () => 'killed',
+    );
+    check(outcome === 'killed', `a heap beyond ${CAP} MB is ${outcome}`);
+  } finally {
+    await system.stop();
+  }
 }

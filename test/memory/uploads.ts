@@ -1,9 +1,11 @@
+import { CFB } from '@e965/xlsx';
 import { zipSync } from 'fflate';
 import { ordersWorkbook } from '../../bench/orders.ts';
 import { jobWhen, type System } from '../../bench/system.ts';
 import { csvOf } from '../../bench/upload-memory/csv.ts';
+import { aBookOfRecords, numbers, shared, sharedTexts } from '../uploads/workbook/records.ts';
 import { aSheet } from '../uploads/workbooks.ts';
-import type { Case } from './cases.ts';
+import type { Case } from './case.ts';
 
 type Content = string | Blob | Uint8Array<ArrayBuffer>;
 
@@ -19,6 +21,18 @@ async function load(system: System, name: string, contents: Content[]) {
   const confirmed = { display_name, columns: schema.columns };
   await system.call('POST', `/v1/managed-tables/upload-jobs/${jobId}/confirm`, confirmed);
   return jobWhen(system, jobId, 'done');
+}
+
+/** Has a file loaded into a table that is there. @returns the job */
+async function loadInto(system: System, table: string, how: Record<string, string>, file: File): Promise<string> {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(how)) form.append(name, value);
+  form.append('files', file);
+  const { job_id: jobId } = await system.call('POST', `/v1/managed-tables/${table}/upload`, form);
+  const { inferred_schema: schema } = await jobWhen(system, jobId, 'waiting_confirm');
+  await system.call('POST', `/v1/managed-tables/upload-jobs/${jobId}/confirm`, { columns: schema.columns });
+  await jobWhen(system, jobId, 'done');
+  return jobId;
 }
 
 /** Files are made once, as the two uploads of a case may share them. */
@@ -38,16 +52,38 @@ function upload(title: string, name: string, make: () => Content | Promise<Conte
   };
 }
 
-/** A workbook whose cells share texts of about as many bytes, each of them once. */
-function textsWorkbook(bytes: number): Uint8Array<ArrayBuffer> {
+/** Texts of about as many bytes together, all of them different. */
+function textsOf(bytes: number): string[] {
   const text =
     'pedido entregue na portaria, com nota fiscal e assinatura do cliente, conforme o combinado por telefone';
-  const count = Math.floor(bytes / (text.length + 12));
-  const strings = Array.from({ length: count }, (_, n) => `<t>${text} ${n + 100_000}</t>`);
+  return Array.from({ length: Math.floor(bytes / (text.length + 12)) }, (_, n) => `${text} ${n + 100_000}`);
+}
+
+/** A workbook whose cells share texts of about as many bytes, each of them once. */
+function textsWorkbook(bytes: number): Uint8Array<ArrayBuffer> {
+  const strings = textsOf(bytes).map((text) => `<t>${text}</t>`);
   return aSheet(
     strings.map((_, n) => [{ t: 's', v: String(n) }]),
     { strings },
   );
+}
+
+/** The same of Excel 97, which has no more than 65,536 rows, in its container. */
+function oldTextsWorkbook(bytes: number): Uint8Array<ArrayBuffer> {
+  const texts = textsOf(bytes);
+  const columns = 8;
+  const cells = texts.map((_, n) => shared(Math.floor(n / columns), n % columns, n));
+  const container = CFB.utils.cfb_new();
+  CFB.utils.cfb_add(container, '/Workbook', aBookOfRecords(cells, sharedTexts(texts)));
+  return Uint8Array.from(CFB.write(container, { type: 'array' }) as Uint8Array);
+}
+
+/** A workbook of Excel 97 whose last row comes first, of about as many bytes, with as many cells as these can have. */
+function unorderedWorkbook(bytes: number): Uint8Array<ArrayBuffer> {
+  const columns = 256;
+  const rows = Math.floor(bytes / (columns * 6 + 10)) - 1;
+  const valuesOf = (row: number) => Array.from({ length: columns }, (_, n) => 1_000_000 + row * columns + n);
+  return aBookOfRecords(Array.from({ length: rows }, (_, n) => numbers(rows - n, valuesOf(rows - n))));
 }
 
 /** Ten files of about as many bytes together, in an archive. */
@@ -65,16 +101,8 @@ function upsert(title: string, bytes: number): Case {
     prepare: async (system) => {
       for (const which of [0, 1]) tables[which] = (await load(system, `${which}_antes.csv`, [csv])).user_table_id;
     },
-    run: async (system, which) => {
-      const form = new FormData();
-      form.append('mode', 'upsert');
-      form.append('key', 'codigo');
-      form.append('files', new File([csv], 'depois.csv'));
-      const { job_id: jobId } = await system.call('POST', `/v1/managed-tables/${tables[which]}/upload`, form);
-      const { inferred_schema: schema } = await jobWhen(system, jobId, 'waiting_confirm');
-      await system.call('POST', `/v1/managed-tables/upload-jobs/${jobId}/confirm`, { columns: schema.columns });
-      await jobWhen(system, jobId, 'done');
-    },
+    run: (system, which) =>
+      loadInto(system, tables[which] as string, { mode: 'upsert', key: 'codigo' }, new File([csv], 'depois.csv')),
   };
 }
 
@@ -85,4 +113,6 @@ export const UPLOADS: Case[] = [
   upsert('upsert of a CSV of 20 MiB', 20 * MIB),
   upload('XLSX of 100,000 rows', 'pedidos.xlsx', () => ordersWorkbook(100_000)),
   upload('XLSX with 46 MiB of shared texts', 'textos.xlsx', () => textsWorkbook(46 * MIB)),
+  upload('XLS with 46 MiB of shared texts', 'textos.xls', () => oldTextsWorkbook(46 * MIB)),
+  upload('XLS of 4 MiB out of order', 'desordem.xls', () => unorderedWorkbook(4 * MIB)),
 ];

@@ -1,5 +1,6 @@
+import { fillDay } from '../../bench/log/records.ts';
 import type { Bindings } from '../../src/config.ts';
-import worker from '../../src/index.ts';
+import worker, { CompanyLog as ProductLog } from '../../src/index.ts';
 
 export * from '../../src/index.ts';
 
@@ -13,15 +14,39 @@ const KINDS: Record<string, (index: number) => unknown> = {
   wasm: () => new WebAssembly.Memory({ initial: 16 }),
 };
 
-/** The API's Worker with one more route, which holds memory for a second: the test sees whether it would notice. */
+/** The log of the product, which moves its old days when it is told to, as by its alarm. */
+export class CompanyLog extends ProductLog {
+  async move(): Promise<void> {
+    await this.alarm();
+  }
+}
+
+const ROUTES: Record<string, (query: URLSearchParams, env: Bindings) => Promise<number>> = {
+  /** Holds memory for a second: the test sees whether it would notice. */
+  async '/probe'(query) {
+    const make = KINDS[query.get('kind') ?? ''];
+    const held = Array.from({ length: Number(query.get('megabytes')) }, (_, index) => make?.(index));
+    await scheduler.wait(1000);
+    return held.length;
+  },
+  /** Fills a day of a log. */
+  async '/log/fill'(query, { COMPANY_LOG }) {
+    const [daysAgo, from, count] = ['days_ago', 'from', 'count'].map((name) => Number(query.get(name)));
+    const name = query.get('name') ?? '';
+    return fillDay(COMPANY_LOG.getByName(name), name, { daysAgo, from, count } as Parameters<typeof fillDay>[2]);
+  },
+  async '/log/move'(query, { COMPANY_LOG }) {
+    await (COMPANY_LOG as DurableObjectNamespace<CompanyLog>).getByName(query.get('name') ?? '').move();
+    return 0;
+  },
+};
+
+/** The API's Worker with a few more routes. */
 export default {
   ...worker,
   async fetch(request: Request, env: Bindings, execution: ExecutionContext): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url);
-    const make = KINDS[searchParams.get('kind') ?? ''];
-    if (pathname !== '/probe' || !make) return worker.fetch(request, env, execution);
-    const held = Array.from({ length: Number(searchParams.get('megabytes')) }, (_, index) => make(index));
-    await scheduler.wait(1000);
-    return Response.json({ held: held.length });
+    const route = ROUTES[pathname];
+    return route ? Response.json(await route(searchParams, env)) : worker.fetch(request, env, execution);
   },
 };

@@ -20,16 +20,26 @@ export interface Taken {
   subject: string;
   text: string;
   html: string;
+  attachments?: { filename: string; content: string }[];
 }
 
 /** A mail service on a socket of this machine, for the whole run. GET /taken answers every mail that it took. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const { url, close } = await startMailService();
+  project.provide('mailServiceUrl', url);
+  return close;
+}
+
+/** The same without a run of tests. */
+export async function startMailService(): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer(service());
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  project.provide('mailServiceUrl', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  return async () => {
-    server.closeAllConnections();
-    await new Promise((closed) => server.close(closed));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    },
   };
 }
 

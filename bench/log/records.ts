@@ -1,0 +1,44 @@
+import { clock } from '../../src/kernel/clock.ts';
+import { DAY_MS, type Logged } from '../../src/kernel/log.ts';
+
+/** An audit record, of a thousand people and forty actions, and each request its own. */
+const aRecord = (occurredAt: number, n: number): Logged<'audit'> => ({
+  id: Math.floor(occurredAt / 1000).toString(16) + n.toString(16).padStart(16, '0'),
+  correlationId: `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`,
+  occurredAt,
+  principalType: 'user',
+  principalId: (n % 1000).toString(16).padStart(24, '0'),
+  credential: (n % 1000).toString(16).padStart(24, '0'),
+  method: 'GET',
+  route: '/v1/managed-tables/{id}/rows',
+  action: `managed-tables:action-${n % 40}`,
+  resourceId: (n % 5000).toString(16).padStart(24, '0'),
+  status: 200,
+  ip: '203.0.113.1',
+  durationMs: n % 300,
+  count: 1,
+});
+
+/** Records of one call of the object. */
+const AT_ONCE = 2000;
+
+/**
+ * Fills a day of a log with records, evenly.
+ * @param from the number of the first: all records of a log have numbers of their own
+ * @returns how many rows were written
+ */
+export async function fillDay(
+  log: { append(name: string, kind: 'audit', records: Logged<'audit'>[]): Promise<number> },
+  name: string,
+  { daysAgo, from, count }: { daysAgo: number; from: number; count: number },
+): Promise<number> {
+  const start = Math.floor(clock.now() / DAY_MS - daysAgo) * DAY_MS;
+  let written = 0;
+  for (let n = 0; n < count; n += AT_ONCE) {
+    const records = Array.from({ length: Math.min(AT_ONCE, count - n) }, (_, m) =>
+      aRecord(start + Math.floor(((n + m) / count) * DAY_MS), from + n + m),
+    );
+    written += await log.append(name, 'audit', records);
+  }
+  return written;
+}

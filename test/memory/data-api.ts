@@ -1,0 +1,49 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { System } from '../../bench/system.ts';
+import { signedRequest } from '../../examples/signing/sign.ts';
+import { type Case, take } from './case.ts';
+
+/** Has the results of SQL written by jobs of the Data API, and takes them. */
+function job(name: string, sql: string, format: string): Case {
+  const slug = `job-${crypto.randomUUID()}`;
+  return {
+    name: `job of the Data API as ${format}: ${name}`,
+    prepare: async ({ call }) => {
+      const { _id } = await call('POST', '/v1/visualizations', { name, sql });
+      await call('POST', '/v1/viz-api-endpoints', { name, slug, visualization_id: _id });
+    },
+    run: async (system) => {
+      const { job_id: id } = await signed(system, 'POST', `/data/${slug}/jobs`, { format });
+      for (;;) {
+        const { status, error, url, bytes } = await signed(system, 'GET', `/data/jobs/${id}`);
+        if (status === 'failed') throw new Error(error);
+        if (status === 'succeeded') {
+          const taken = await take(await fetch(url), 20_000_000);
+          if (taken.bytes !== bytes || bytes < 50_000_000) throw new Error(`${taken.bytes} of ${bytes} bytes came`);
+          return;
+        }
+        await sleep(500);
+      }
+    },
+  };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: answers of several shapes.
+async function signed({ baseUrl, serviceAccount }: System, method: string, path: string, body?: object): Promise<any> {
+  const answer = await fetch(await signedRequest(serviceAccount, method, baseUrl + path, body));
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${text}`);
+  return JSON.parse(text);
+}
+
+const ROWS = `SELECT n, repeat('a', 990) AS texto FROM generate_series(1, 60000) AS n`;
+
+/** What is fetched at once follows from the rows before: here these are as much larger each time as makes it the most, 16 MiB. */
+const GROWING = `SELECT n, repeat('a', CASE WHEN n <= 100 THEN 10 WHEN n <= 500 THEN 39000 WHEN n <= 526 THEN 600000 ELSE 10000000 END) AS texto
+  FROM generate_series(1, 530) AS n`;
+
+export const DATA_JOBS: Case[] = [
+  job('60 MB', ROWS, 'csv'),
+  job('60 MB', ROWS, 'json'),
+  job('rows that grow to 10 MB', GROWING, 'ndjson'),
+];
