@@ -5,7 +5,8 @@
  *
  * In a round each principal sends one request: some list users or groups, the others only ask to be let in. Two rounds make
  * all keys known. From then on D1 is asked to let somebody in at most once for a thousand requests, the isolate's memory stays
- * as it is, and no object serves more requests than its own company or address sends. Needs Linux.
+ * as it is, and no object serves more requests than its own company or address sends. Needs Linux, and 8,000 open files
+ * (`ulimit -n`): each of 2,500 objects has three.
  * The storage of two thousand objects is opened and closed all the time: in memory (`TMPDIR=/dev/shm`) it takes five minutes, on
  * a disk several times that. `SCALE_COMPANIES` sets another number.
  */

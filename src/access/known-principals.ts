@@ -21,8 +21,11 @@ interface Remembered {
   stamp: string | null;
 }
 
-/** What an isolate remembers of principals together: an eighth of its memory. */
-const CAPACITY_BYTES = 16 * 1024 * 1024;
+/**
+ * What an isolate remembers of principals together, of its 128 MB: some ten thousand, if their policies are short. Where more
+ * come in turn, each is forgotten before it comes again.
+ */
+const CAPACITY_BYTES = 24 * 1024 * 1024;
 
 /**
  * What the isolate knows of principals, by credential. It is never right by itself: the company's gate is asked at each
