@@ -10,14 +10,25 @@ export function metered(env: Bindings): Bindings {
     ...env,
     CONTROL_DB: meteredDatabase(env.CONTROL_DB),
     FILES: meteredFiles(env.FILES),
-    ...Object.fromEntries(QUEUES.map((name) => [name, meteredQueue(env[name])])),
+    ...Object.fromEntries((Object.keys(QUEUES) as QueueName[]).map((name) => [name, meteredQueue(env[name])])),
     ...Object.fromEntries(OBJECT_NAMES.map((name) => [name, meteredObjects(name, env[name] as never)])),
   };
   known.set(env, made as Bindings);
   return made as Bindings;
 }
 
-const QUEUES = ['JOBS', 'MODEL_JOBS', 'RECHECKS', 'DATA_JOBS', 'SCHEDULES', 'AUDIT', 'SHARE_EVENTS'] as const;
+type QueueName = { [Name in keyof Bindings]: Bindings[Name] extends Queue ? Name : never }[keyof Bindings];
+
+/** All of them: one that is left out does not compile. */
+const QUEUES: Record<QueueName, true> = {
+  JOBS: true,
+  MODEL_JOBS: true,
+  RECHECKS: true,
+  DATA_JOBS: true,
+  SCHEDULES: true,
+  AUDIT: true,
+  SHARE_EVENTS: true,
+};
 
 function count({ meta }: D1Result): void {
   use('d1.rowsRead', meta.rows_read ?? 0);
