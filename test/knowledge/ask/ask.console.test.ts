@@ -4,7 +4,7 @@ import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
 import { aModel, NO_MODEL } from '../model.ts';
 import { aName, fieldsOf, PREFIX, refusal } from '../support.ts';
-import { ask, chosen, nothing, someOrders, unclear } from './support.ts';
+import { ask, chosen, nothing, someOrders, toldTo, unclear } from './support.ts';
 
 let company: Company;
 let as: Company['as'];
@@ -18,18 +18,6 @@ beforeAll(async () => {
 
 const verify = (question: string, query: Record<string, unknown>) =>
   must(as.post(`${PREFIX}/verified-questions`, { json: { question, query } }));
-/** What the model was told, whole. */
-const toldTo = async (model: Awaited<ReturnType<typeof aModel>>, turn = 0) => {
-  const { messages, response_format } = (await model.asked())[turn] as never as {
-    messages: { content: string }[];
-    response_format: unknown;
-  };
-  return {
-    system: messages[0]?.content as string,
-    user: messages[1]?.content as string,
-    format: JSON.stringify(response_format),
-  };
-};
 
 describe('a question that a verified one equals', () => {
   it('is answered without a model, by its query', async () => {

@@ -4,7 +4,6 @@ import { later, resetClock, runScheduled } from '../../support/clock.ts';
 import { countOf, overtaken } from '../../support/rival.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
-import { inDatabase } from '../../uploads/support.ts';
 import { aModel, NO_MODEL } from '../model.ts';
 import { aName, NOBODY, PREFIX, refusal } from '../support.ts';
 import { ask, chosen, nothing, someOrders } from './support.ts';
@@ -167,22 +166,6 @@ describe('asking', () => {
     } finally {
       resetClock();
     }
-  });
-
-  it('samples no more of a dimension of very many values', async () => {
-    const other = await aProvisionedCompany();
-    await someOrders(other);
-    await inDatabase(other, async (database) => {
-      await database.query(
-        `INSERT INTO public.orders (total, city) SELECT 1, 'City no. ' || i FROM generate_series(1, 60000) AS i`,
-      );
-    });
-    const model = await aModel(chosen({ filters: [{ dimension: 'City', op: 'eq', values: ['city no. 59999'] }] }));
-    const { body } = await ask(other.as, 'How much in city no. 59999?', model.env);
-    expect(body).toMatchObject({ kind: 'answer', result: { rows: [[1]] } });
-    const [{ messages }] = (await model.asked()) as never as [{ messages: [unknown, { content: string }] }];
-    expect(messages[1].content.length).toBeLessThan(6_000);
-    expect(messages[1].content).toContain('City no. ');
   });
 });
 

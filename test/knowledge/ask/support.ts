@@ -2,6 +2,7 @@ import { aTable, column } from '../../managed-tables/support.ts';
 import type { Answer, Caller } from '../../support/api.ts';
 import type { Company } from '../../support/worlds.ts';
 import { insert, itemsOf } from '../metrics/support.ts';
+import type { aModel } from '../model.ts';
 import { aConcept, PREFIX } from '../support.ts';
 
 /** Orders of three cities, with metrics and dimensions. */
@@ -42,6 +43,19 @@ export const ask = (
   json: Record<string, unknown> | string,
   env: Record<string, string> = {},
 ): Promise<Answer> => as.post(`${PREFIX}/ask`, { json: typeof json === 'string' ? { question: json } : json, env });
+
+/** What a model was told in one of its turns, whole. */
+export async function toldTo(model: Awaited<ReturnType<typeof aModel>>, turn = 0) {
+  const { messages, response_format } = (await model.asked())[turn] as never as {
+    messages: { content: string }[];
+    response_format: unknown;
+  };
+  return {
+    system: messages[0]?.content as string,
+    user: messages[1]?.content as string,
+    format: JSON.stringify(response_format),
+  };
+}
 
 /** A query as a model writes it. */
 export const aQuery = (fields: Record<string, unknown>) => ({

@@ -7,7 +7,6 @@ import type { Item } from './definition.ts';
 import type { ValueType } from './expression.ts';
 import { mayRead, type PreparedQuery } from './prepare.ts';
 import { readAll } from './resolve.ts';
-
 import { equalOnes, sampleOf, similarOnes, type ValuesSql } from './values.ts';
 
 /** What one statement about values may take. A sample looks at few rows; a value is looked for in all of them. */

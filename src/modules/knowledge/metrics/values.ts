@@ -31,7 +31,7 @@ function valuesSql(model: Model, item: Item, write: (from: string, bind: Bind) =
   return { statement: { text, values }, tables: joined.tables };
 }
 
-/** Some values, of so many characters, found among the first rows. @throws the failures of `compileFailures` */
+/** Some values, of so many characters, found among a part of the rows. @throws the failures of `compileFailures` */
 export const sampleOf = (model: Model, item: Item, { count, length }: { count: number; length: number }): ValuesSql =>
   valuesSql(
     model,

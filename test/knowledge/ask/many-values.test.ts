@@ -1,0 +1,57 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { must } from '../../support/signed.ts';
+import { aProvisionedCompany, type Company } from '../../support/worlds.ts';
+import { inDatabase } from '../../uploads/support.ts';
+import { query } from '../metrics/support.ts';
+import { aModel } from '../model.ts';
+import { ask, chosen, someOrders, toldTo } from './support.ts';
+
+let company: Company;
+let as: Company['as'];
+
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  as = company.as;
+  await someOrders(company);
+  // Rows of the first tenth have the greatest values, and long ones.
+  await inDatabase(company, (database) =>
+    database.query(
+      `INSERT INTO public.orders (total, city)
+       SELECT 1, CASE WHEN i <= 100000 THEN rpad((2000000 - i)::text, 100, '-') ELSE (2000000 - i)::text END
+       FROM generate_series(1, 1000000) AS i`,
+    ),
+  );
+}, 120_000);
+
+const inCity = (op: string, value: string) => chosen({ filters: [{ dimension: 'City', op, values: [value] }] });
+
+describe('a dimension of a million values', () => {
+  it('is told by a few short ones, found among few rows', async () => {
+    const model = await aModel(chosen({}));
+    expect((await ask(as, 'What was sold?', model.env)).body.kind).toBe('answer');
+    const { user } = await toldTo(model);
+    const line = user.split('\n').find((each) => each.includes('"name":"City"')) as string;
+    const { some_values: values } = JSON.parse(line) as { some_values: string[] };
+    expect(values).toHaveLength(25);
+    for (const value of values) expect(value).toMatch(/^19\d{5}-{73}$/);
+  });
+
+  it('is looked through for a value that a question names', async () => {
+    const { body } = await ask(as, 'What was sold there?', (await aModel(inCity('eq', '1000000'))).env);
+    expect(body).toMatchObject({ kind: 'answer', result: { rows: [[1]] } });
+  });
+
+  it('is told by five that are like one that it has not', async () => {
+    const model = await aModel(inCity('eq', '00001'), inCity('eq', '1000001'));
+    const { body } = await ask(as, 'What was sold there?', model.env);
+    expect(body).toMatchObject({ kind: 'answer', result: { rows: [[1]] } });
+    const [, like] = /has no value "00001"; it has (.*)/.exec((await toldTo(model, 1)).user) ?? [];
+    expect(JSON.parse(`[${like}]`)).toEqual(Array.from({ length: 5 }, () => expect.stringContaining('00001')));
+  });
+
+  it('is answered up to the limit', async () => {
+    const asked = { metrics: ['Revenue'], dimensions: ['City'], limit: 10_000 };
+    const { rows, row_count, truncated } = await must(query(as, asked));
+    expect([rows.length, row_count, truncated]).toEqual([10_000, 10_000, true]);
+  });
+});
