@@ -1,3 +1,4 @@
+import { stringify } from 'yaml';
 import type { System } from '../../bench/system.ts';
 import { aWordDocument, aWrittenWorkbook } from '../knowledge/files.ts';
 import type { Case } from './case.ts';
@@ -43,7 +44,53 @@ function document(name: string, make: () => string | Uint8Array<ArrayBuffer>): C
 /** Text outside Latin-1, which takes two bytes a character. */
 const SENTENCE = 'Ticket médio – o valor que um cliente gasta a cada compra. ';
 
+/** Says what an import of a document would do. */
+function imported(name: string, type: string, make: () => string): Case {
+  let body: string;
+  return {
+    name: `import of ${name}`,
+    prepare: async () => {
+      body = make();
+    },
+    run: async ({ baseUrl, logIn }) => {
+      const answer = await fetch(`${baseUrl}/api/v1/domain-knowledge/import?dry_run=true`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${await logIn()}`, 'content-type': type },
+        body,
+      });
+      if (!answer.ok) throw new Error(`${answer.status}: ${(await answer.text()).slice(0, 300)}`);
+      await answer.arrayBuffer();
+    },
+  };
+}
+
+const concept = (n: number) => ({
+  name: `Termo ${n}`,
+  description: SENTENCE.repeat(16).trim(),
+  type: 'term',
+  tags: ['a', 'b'],
+});
+const concepts = (count: number) => Array.from({ length: count }, (_, n) => concept(n));
+
+const IMPORTS: Case[] = [
+  imported('5 MiB of JSON', 'application/json', () => JSON.stringify({ concepts: concepts(4_900) })),
+  imported(
+    '490,000 lists in JSON',
+    'application/json',
+    () => `{"concepts":[{"name":[${'[],'.repeat(244_000)}0],"tags":[${'[],'.repeat(1_000)}0]}]}`,
+  ),
+  imported('290,000 tokens of YAML', 'application/yaml', () => `concepts: [{name: [${'[],'.repeat(72_000)}0]}]`),
+  imported('5 MiB of YAML', 'application/yaml', () => stringify({ concepts: concepts(4_800) }, { lineWidth: 0 })),
+  imported('a million characters in quotes in YAML', 'application/yaml', () =>
+    JSON.stringify({ concepts: concepts(940) }),
+  ),
+  imported('5,000 lines of CSV', 'text/csv', () =>
+    ['name,description', ...concepts(4_999).map((each) => `${each.name},"${each.description}"`)].join('\n'),
+  ),
+];
+
 export const DOCUMENTS: Case[] = [
+  ...IMPORTS,
   document('10 MiB of text.txt', () => SENTENCE.repeat(MIB / 4).slice(0, 9.4 * MIB)),
   document('19 MiB in paragraphs.docx', () =>
     aWordDocument(...Array.from({ length: 60_000 }, (_, n) => `${n} ${SENTENCE}`)),

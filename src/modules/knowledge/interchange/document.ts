@@ -124,6 +124,9 @@ export const REFERENCES: Record<List, readonly ReferenceMember[]> = {
 
 export const FORMAT = 'data-console-knowledge/1';
 
+/** The largest document of any format that is taken, and made. */
+export const MAX_DOCUMENT_BYTES = 5 * 1024 * 1024;
+
 /** The knowledge of a company without ids, times and the company itself. */
 export const knowledgeDocument = z
   .strictObject({

@@ -9,6 +9,7 @@ import {
   type KnowledgeDocument,
   LISTS,
   type List,
+  MAX_DOCUMENT_BYTES,
   REFERENCES,
   SHAPES,
   TYPE_OF,
@@ -18,8 +19,6 @@ import { selectActive } from './store.ts';
 
 /** Resources that are read at once. */
 const BATCH = 500;
-/** A document is no larger than an import takes. */
-export const MAX_DOCUMENT_BYTES = 5 * 1024 * 1024;
 
 export type ActiveResource = Awaited<ReturnType<typeof selectActive>>[number];
 

@@ -21,6 +21,6 @@ export const importUnreadable = defineFailure('knowledge_import.unreadable', {
 export const exportTooLarge = defineFailure('knowledge_export.too_large', {
   kind: 'conflict',
   describes: 'There is more active knowledge than fits into a document.',
-  detail: (limit: number) => ({ limit }),
+  detail: (limit: number) => ({ message: `The document would be larger than ${limit} bytes.`, limit }),
   says: { console: 'EXPORT_TOO_LARGE' },
 });

@@ -16,12 +16,16 @@ import {
   targetOf,
 } from '../suggestions/service.ts';
 import { type Entry, LISTS, type List, REFERENCES, SHAPES, TYPE_OF } from './document.ts';
-import { importUnreadable } from './failures.ts';
-import type { Found, ImportError, ReadDocument } from './read-knowledge.ts';
+import {
+  type Found,
+  type ImportError,
+  MAX_ENTRIES,
+  MAX_ERRORS,
+  type ReadDocument,
+  tooManyEntries,
+} from './read-knowledge.ts';
 import { selectByKeys } from './store.ts';
 
-const MAX_ENTRIES = 5000;
-const MAX_ERRORS = 1000;
 const LONGEST_MESSAGE = 300;
 
 export interface Named {
@@ -55,7 +59,7 @@ export async function importKnowledge(
   { source, found, errors }: ReadDocument,
   isRehearsal: boolean,
 ): Promise<Imported> {
-  if (found.length > MAX_ENTRIES) throw importUnreadable(`it names more than ${MAX_ENTRIES} things`);
+  if (found.length > MAX_ENTRIES) throw tooManyEntries();
   const items = itemsOf(found, errors);
   return retryOnConcurrentChange(async () => {
     const { rows, ...imported } = suggestionsOf(ctx, items, await placesOf(ctx, items), source, [...errors]);

@@ -1,4 +1,4 @@
-import { stringify } from 'yaml';
+import { Scalar, stringify } from 'yaml';
 import type { PrincipalContext } from '../../../context.ts';
 import { Failure } from '../../../kernel/failure.ts';
 import { type Written, writtenDimension, writtenMetric } from '../metrics/ansi.ts';
@@ -59,10 +59,17 @@ export async function semanticModelOf(ctx: PrincipalContext, { document, resourc
       description,
       datatype: DATA_TYPES[type],
     })),
-    custom_extensions: [{ vendor_name: VENDOR, data: JSON.stringify(document) }],
+    custom_extensions: [{ vendor_name: VENDOR, data: literal(JSON.stringify(document)) }],
   };
   const whole = { version: OSSIE_VERSION, semantic_model: mapped.size > 0 ? [semanticModel] : [] };
   return stringify(whole, { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+/** A text as it is, on a line of its own: in quotes it would be longer, and slow to read. */
+function literal(text: string): Scalar {
+  const scalar = new Scalar(text);
+  scalar.type = Scalar.BLOCK_LITERAL;
+  return scalar;
 }
 
 type Said = Written & { name: string; description: string };

@@ -11,7 +11,16 @@ import {
   VENDOR,
 } from './ossie.ts';
 import { readJson } from './read-json.ts';
-import { type Found, type ImportError, type Located, type ReadDocument, readKnowledge } from './read-knowledge.ts';
+import {
+  type Found,
+  type ImportError,
+  type Located,
+  MAX_ENTRIES,
+  MAX_ERRORS,
+  type ReadDocument,
+  readKnowledge,
+  tooManyEntries,
+} from './read-knowledge.ts';
 
 export const isSemanticModel = (value: unknown): value is { version?: unknown; semantic_model: unknown } =>
   typeof value === 'object' && value !== null && 'semantic_model' in value;
@@ -41,7 +50,7 @@ class Reading {
   }
 
   error(path: Path, message: string): void {
-    this.errors.push({ line: this.#lineOf(...path), message });
+    if (this.errors.length < MAX_ERRORS) this.errors.push({ line: this.#lineOf(...path), message });
   }
 
   model(value: unknown, path: Path): void {
@@ -138,6 +147,7 @@ class Reading {
   }
 
   #add(list: Found['list'], path: Path, value: unknown): void {
+    if (this.found.length > MAX_ENTRIES) throw tooManyEntries();
     this.found.push({ list, value, line: this.#lineOf(...path) });
   }
 

@@ -2,7 +2,7 @@ import type { Dialect } from '../../../formats/csv/dialect.ts';
 import { fieldText, newFields, scan } from '../../../formats/csv/records.ts';
 import { decoderOf } from '../../../formats/text/decode.ts';
 import { importUnreadable } from './failures.ts';
-import type { ReadDocument } from './read-knowledge.ts';
+import { MAX_ENTRIES, type ReadDocument, tooManyEntries } from './read-knowledge.ts';
 
 const COLUMNS = ['name', 'description', 'type', 'aliases', 'tags'];
 const LISTS = ['aliases', 'tags'];
@@ -21,6 +21,7 @@ export function readGlossary(text: string): ReadDocument {
       fieldText(bytes, fields, index, dialect, decode).trim(),
     );
     if (cells.every((cell) => cell === '')) return;
+    if (document.found.length + document.errors.length > MAX_ENTRIES) throw tooManyEntries();
     if (!head) head = headOf(cells, line);
     else if (fields.count > head.length) {
       document.errors.push({ line, message: `has ${fields.count} cells, and the head ${head.length}` });

@@ -1,12 +1,16 @@
 import { ARRAY, JsonWalk, NestedTooDeep, OBJECT } from '../../../kernel/json-walk.ts';
 import { importUnreadable } from './failures.ts';
-import type { Located } from './read-knowledge.ts';
+import { type Located, MAX_ENTRIES, tooManyEntries } from './read-knowledge.ts';
 
 const MAX_DEPTH = 100;
+/** Each value, even an empty list, takes memory: a document of five megabytes has at most one in ten bytes. */
+const MAX_SIGNS = 500_000;
+const SIGNS = new Set([...',[{'].map((sign) => sign.charCodeAt(0)));
 
 /** JSON with the lines of its members, and of the elements of lists among them. */
 export function readJson(text: string): Located {
   const bytes = new TextEncoder().encode(text);
+  requireBounded(bytes);
   const lines = new Map<string, number>();
   const walk = new JsonWalk(bytes, 0, MAX_DEPTH);
   const lineAt = counter(bytes);
@@ -23,6 +27,13 @@ export function readJson(text: string): Located {
   return { value: JSON.parse(text), lineOf: (...path) => lines.get(path.slice(0, 2).join('\n')) ?? 1 };
 }
 
+/** Most values begin behind a comma or a bracket. */
+function requireBounded(bytes: Uint8Array): void {
+  let signs = 0;
+  for (const byte of bytes) if (SIGNS.has(byte)) signs += 1;
+  if (signs > MAX_SIGNS) throw importUnreadable(`it has more than ${MAX_SIGNS} commas and opening brackets`);
+}
+
 function walkMembers(
   walk: JsonWalk,
   bytes: Uint8Array,
@@ -36,6 +47,7 @@ function walkMembers(
     if (walk.next() !== ARRAY) return walk.value(1);
     let index = 0;
     walk.elements(() => {
+      if (index > MAX_ENTRIES) throw tooManyEntries();
       walk.next();
       lines.set(`${name}\n${index}`, lineAt(walk.at));
       index += 1;

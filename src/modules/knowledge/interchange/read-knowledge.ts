@@ -1,6 +1,12 @@
 import { LISTS, type List } from './document.ts';
 import { importUnreadable } from './failures.ts';
 
+/** More that a document names is not taken, and more errors are not told. */
+export const MAX_ENTRIES = 5000;
+export const MAX_ERRORS = 1000;
+
+export const tooManyEntries = () => importUnreadable(`it names more than ${MAX_ENTRIES} things`);
+
 /** Something that a document names, before anything of it is checked. */
 export interface Found {
   list: List;

@@ -5,8 +5,10 @@ import type { Located } from './read-knowledge.ts';
 /** The reader calls itself for each level, and its work grows with the number of tokens. */
 const MAX_DEPTH = 50;
 const MAX_INDENT = 200;
-const MAX_TOKENS = 150_000;
+const MAX_TOKENS = 300_000;
 const MAX_ALIASES = 100;
+/** Of texts in double quotes, which it puts together from their characters: each takes thirty times its memory. */
+const MAX_QUOTED = 1_000_000;
 
 /** YAML with the lines of its parts. */
 export function readYaml(text: string): Located {
@@ -48,17 +50,20 @@ function requireBounded(text: string): void {
   let line = 1;
   let flow = 0;
   let blocks = 0;
+  let quoted = 0;
   const tooDeep = () => importUnreadable(`it is nested more than ${MAX_DEPTH} levels deep`, line);
   for (const token of new Lexer().lex(text)) {
     tokens += 1;
     if (tokens > MAX_TOKENS) throw importUnreadable(`it has more than ${MAX_TOKENS} tokens`, line);
+    if (token.startsWith('"')) quoted += token.length;
+    if (quoted > MAX_QUOTED) throw importUnreadable(`it has more than ${MAX_QUOTED} characters in double quotes`, line);
     if (token === '[' || token === '{') flow += 1;
     else if (token === ']' || token === '}') flow -= 1;
-    else if (token === '-' || token === '?' || token === ':') blocks += 1;
+    else if (token === '-' || token === '?' || token === ':') blocks += flow === 0 ? 1 : 0;
     else if (token.includes('\n')) {
       line += token.split('\n').length - 1;
       blocks = 0;
     } else if (token.length > MAX_INDENT && token.trim() === '' && !token.includes('\t')) throw tooDeep();
-    if (flow > MAX_DEPTH || (flow === 0 && blocks > MAX_DEPTH)) throw tooDeep();
+    if (flow > MAX_DEPTH || blocks > MAX_DEPTH) throw tooDeep();
   }
 }

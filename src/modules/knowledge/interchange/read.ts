@@ -1,37 +1,38 @@
 import { decodeWhole } from '../../../formats/text/detect.ts';
 import { invalid } from '../../../kernel/failure.ts';
 import { readBounded } from '../../../platform/bounded.ts';
+import { MAX_DOCUMENT_BYTES } from './document.ts';
 import { importTooLarge, importUnreadable } from './failures.ts';
 import { isSemanticModel, readSemanticModel } from './ossie-import.ts';
 import { readGlossary } from './read-csv.ts';
 import { readJson } from './read-json.ts';
-import { type ReadDocument, readKnowledge } from './read-knowledge.ts';
+import { type Located, type ReadDocument, readKnowledge } from './read-knowledge.ts';
 import { readYaml } from './read-yaml.ts';
 
-/** Most bytes by media type: YAML takes many times the work. */
-const LIMITS: Record<string, number> = {
-  'application/json': 5 * 1024 * 1024,
-  'application/yaml': 1024 * 1024,
-  'application/x-yaml': 1024 * 1024,
-  'text/yaml': 1024 * 1024,
-  'text/x-yaml': 1024 * 1024,
-  'text/csv': 1024 * 1024,
-};
+const located = (found: Located): ReadDocument =>
+  isSemanticModel(found.value) ? readSemanticModel(found) : readKnowledge(found);
+const ofJson = (text: string) => located(readJson(text));
+const ofYaml = (text: string) => located(readYaml(text));
 
-export const MEDIA_TYPES = ['application/json', 'application/yaml', 'text/csv'] as const;
-export const LARGEST_IMPORT = Math.max(...Object.values(LIMITS));
+const READERS = new Map<string, (text: string) => ReadDocument>([
+  ['application/json', ofJson],
+  ['application/yaml', ofYaml],
+  ['application/x-yaml', ofYaml],
+  ['text/yaml', ofYaml],
+  ['text/x-yaml', ofYaml],
+  ['text/csv', readGlossary],
+]);
 
 /** Reads the body of an import in the format that its `Content-Type` says. */
 export async function readDocument(request: Request): Promise<ReadDocument> {
   const type = (request.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
-  const limit = Object.hasOwn(LIMITS, type) ? LIMITS[type] : undefined;
-  if (limit === undefined) throw invalid([{ field: 'Content-Type', message: `must be ${MEDIA_TYPES.join(' or ')}` }]);
-  if (Number(request.headers.get('content-length')) > limit) throw importTooLarge(limit);
-  const bytes = await readBounded(request.body, limit);
-  if (bytes === null) throw importTooLarge(limit);
+  const read = READERS.get(type);
+  if (!read)
+    throw invalid([{ field: 'Content-Type', message: 'must be application/json, application/yaml or text/csv' }]);
+  if (Number(request.headers.get('content-length')) > MAX_DOCUMENT_BYTES) throw importTooLarge(MAX_DOCUMENT_BYTES);
+  const bytes = await readBounded(request.body, MAX_DOCUMENT_BYTES);
+  if (bytes === null) throw importTooLarge(MAX_DOCUMENT_BYTES);
   const text = decodeWhole(bytes);
   if (text.trim() === '') throw importUnreadable('it is empty');
-  if (type === 'text/csv') return readGlossary(text);
-  const located = type === 'application/json' ? readJson(text) : readYaml(text);
-  return isSemanticModel(located.value) ? readSemanticModel(located) : readKnowledge(located);
+  return read(text);
 }

@@ -7,21 +7,24 @@ import { queryFlag } from '../../../http/list-query.ts';
 import { endpoint } from '../../../http/surfaces/knowledge.ts';
 import { invalid } from '../../../kernel/failure.ts';
 import { tenantSqlFailures } from '../../../tenant-sql/failures.ts';
-import { knowledgeDocument } from './document.ts';
+import { knowledgeDocument, MAX_DOCUMENT_BYTES } from './document.ts';
 import { exportKnowledge } from './export.ts';
 import { exportTooLarge, importTooLarge, importUnreadable } from './failures.ts';
 import { importKnowledge } from './import.ts';
 import { semanticModelOf } from './ossie-export.ts';
-import { LARGEST_IMPORT, readDocument } from './read.ts';
+import { readDocument } from './read.ts';
 
 const PREFIX = '/api/v1/domain-knowledge';
 
 const named = z.array(z.object({ target_type: z.enum(TARGET_TYPES), name: z.string() }));
 
-const fileHeaders = (type: string, name: string) => ({
-  'Content-Type': type,
-  'Content-Disposition': `attachment; filename="${name}"`,
-});
+/** A document that is no larger than an import takes. @throws exportTooLarge */
+function file(text: string, type: string, name: string): Response {
+  const bytes = new TextEncoder().encode(text);
+  if (bytes.length > MAX_DOCUMENT_BYTES) throw exportTooLarge(MAX_DOCUMENT_BYTES);
+  const headers = { 'Content-Type': type, 'Content-Disposition': `attachment; filename="${name}"` };
+  return new Response(bytes, { headers });
+}
 
 export const interchangeEndpoints = [
   endpoint(
@@ -40,12 +43,8 @@ export const interchangeEndpoints = [
     async ({ ctx, query: { format } }) => {
       const exported = await exportKnowledge(ctx);
       return format === 'json'
-        ? new Response(`${JSON.stringify(exported.document, null, 2)}\n`, {
-            headers: fileHeaders('application/json', 'knowledge.json'),
-          })
-        : new Response(await semanticModelOf(ctx, exported), {
-            headers: fileHeaders('application/yaml', 'semantic-model.yaml'),
-          });
+        ? file(`${JSON.stringify(exported.document, null, 2)}\n`, 'application/json', 'knowledge.json')
+        : file(await semanticModelOf(ctx, exported), 'application/yaml', 'semantic-model.yaml');
     },
   ),
   endpoint(
@@ -56,10 +55,10 @@ export const interchangeEndpoints = [
       operationId: 'importKnowledge',
       summary: 'Import knowledge',
       description:
-        'Makes pending suggestions of what the company does not have, and changes nothing. The document is the body: JSON as the export answers it (5 MiB), YAML of Apache Ossie 0.2.0.dev0, or a glossary as CSV with the columns `name,description,type,aliases,tags`, lists split by `;` (1 MiB each). What cannot be taken is told by its line; the rest is taken.',
+        'Makes pending suggestions of what the company does not have, and changes nothing. The document is the body: JSON as the export answers it, YAML of Apache Ossie 0.2.0.dev0, or a glossary as CSV with the columns `name,description,type,aliases,tags`, lists split by `;`: at most 5 MiB and 5,000 things. What cannot be taken is told by its line; the rest is taken.',
       query: z.object({ dry_run: queryFlag.meta({ description: '`true`: only answers what would happen.' }) }),
       raw: { 'application/json': knowledgeDocument, 'application/yaml': z.string(), 'text/csv': z.string() },
-      bodyLimit: LARGEST_IMPORT,
+      bodyLimit: MAX_DOCUMENT_BYTES,
       returns: ok(
         z.object({
           suggestions: named,
