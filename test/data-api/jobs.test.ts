@@ -102,6 +102,22 @@ describe('a job of the Data API', () => {
     expect([job.row_count, job.bytes, (await download(job.url)).body]).toEqual([0, 0, '']);
   });
 
+  it.each([
+    [
+      'long rows after many short ones',
+      `SELECT n, repeat('x', CASE WHEN n > 20000 THEN 2500 ELSE 1 END) AS text FROM generate_series(1, 30000) AS n`,
+    ],
+    ['long rows from the first on', `SELECT n, repeat('x', 200000) AS text FROM generate_series(1, 100) AS n`],
+  ])('writes %s, each once', async (_, sql) => {
+    const { id, message } = await aJob(sql, { format: 'csv' });
+    expect(await deliver(message)).toBe('done');
+    const { status, row_count, bytes, url } = await jobOf(id);
+    expect(status).toBe('succeeded');
+    const { body } = await download(url);
+    expect([numbersIn(body), body.length]).toEqual([inOrder.slice(0, row_count), bytes]);
+    expect(row_count).toBe(sql.includes('30000') ? 30_000 : 100);
+  });
+
   it('refuses a body that does not fit before it is queued', async () => {
     const { slug } = await aPublished(company, 'SELECT {{n}}::numeric', { parameters: [parameter('n', 'number')] });
     for (const [json, field] of [

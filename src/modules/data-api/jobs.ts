@@ -3,7 +3,8 @@ import { commit, readTogether } from '../../db/client.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { logError } from '../../platform/log.ts';
 import { bytesIn, SegmentWriter } from '../../platform/segments.ts';
-import { streamUserSql } from '../../tenant-sql/user-sql-stream.ts';
+import { resultTooLarge } from '../../tenant-sql/failures.ts';
+import { MOST_ROWS, streamUserSql } from '../../tenant-sql/user-sql-stream.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { executionFailed } from '../visualizations/failures.ts';
 import { getVisualization, resultWriter, statementOf } from '../visualizations/service.ts';
@@ -21,6 +22,9 @@ const BEAT_MS = 30_000;
 export const JOB_LIMITS = { rows: 10_000_000, bytes: 5 * 1024 ** 3, milliseconds: 600_000 };
 
 const AT_ONCE = 50;
+
+/** By how much a batch is made smaller. */
+const FEWER = 30;
 
 const INTERRUPTED = 'The job was interrupted too often.';
 
@@ -44,7 +48,7 @@ export async function writeResult(ctx: CompanyContext, jobId: string, limits = J
   }, BEAT_MS);
   try {
     if (job.attempt > 1) await deleteResult(ctx.files, job);
-    await end(ctx, job, { status: 'succeeded', ...(await write(ctx, job, limits)) });
+    await end(ctx, job, { status: 'succeeded', ...(await writeWhole(ctx, job, limits)) });
   } catch (error) {
     await deleteTry(ctx.files, job);
     const told = error instanceof Failure ? forPrograms(error) : undefined;
@@ -64,7 +68,19 @@ async function end(ctx: CompanyContext, job: DataJob, changes: Partial<DataJob>)
   if (ended.length === 0) await deleteTry(ctx.files, job);
 }
 
-async function write(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMITS) {
+/** Where long rows follow many short ones, a batch may be too large: then all is written anew over it, fewer rows at once. */
+async function writeWhole(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMITS) {
+  const endsAt = performance.now() + limits.milliseconds;
+  for (let rowsAtOnce = MOST_ROWS; ; rowsAtOnce = Math.ceil(rowsAtOnce / FEWER)) {
+    try {
+      return await write(ctx, job, { ...limits, milliseconds: Math.max(1, endsAt - performance.now()) }, rowsAtOnce);
+    } catch (error) {
+      if (!resultTooLarge.matches(error) || rowsAtOnce === 1) throw error;
+    }
+  }
+}
+
+async function write(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMITS, rowsAtOnce: number) {
   const visualization = await getVisualization(ctx, job.visualizationId);
   const statement = statementOf({ visualization, values: new Map(job.values) });
   const sql = await openReadonlyDatabase(ctx);
@@ -79,7 +95,7 @@ async function write(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMIT
       if (bytes > limits.bytes) throw executionFailed(`The result has more than ${limits.bytes} bytes.`);
       await file.write(written);
     };
-    for await (const { columns, rows } of streamUserSql(sql, statement, limits)) {
+    for await (const { columns, rows } of streamUserSql(sql, statement, { ...limits, rows: rowsAtOnce })) {
       if (rowCount === undefined) await add(writer.begin(columns));
       rowCount = (rowCount ?? 0) + rows.length;
       if (rowCount > limits.rows) throw executionFailed(`The result has more than ${limits.rows} rows.`);
