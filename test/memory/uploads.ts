@@ -106,6 +106,22 @@ function upsert(title: string, bytes: number): Case {
   };
 }
 
+/** Takes back a load of as many bytes, which has replaced as many. */
+function undo(title: string, bytes: number): Case {
+  const csv = csvOf(bytes);
+  const jobs: string[] = [];
+  return {
+    name: title,
+    prepare: async (system) => {
+      for (const which of [0, 1]) {
+        const table = (await load(system, `${which}_antes.csv`, [csv])).user_table_id;
+        jobs[which] = await loadInto(system, table, { mode: 'replace' }, new File([csv], 'depois.csv'));
+      }
+    },
+    run: (system, which) => system.call('POST', `/v1/managed-tables/upload-jobs/${jobs[which]}/undo`),
+  };
+}
+
 export const UPLOADS: Case[] = [
   upload('CSV of 99 MiB: upload, analysis, load', 'grande.csv', () => csvOf(99 * MIB)),
   upload('ten CSVs, 99 MiB', 'parte.csv', () => csvOf(9.85 * MIB), 10),
@@ -115,4 +131,5 @@ export const UPLOADS: Case[] = [
   upload('XLSX with 46 MiB of shared texts', 'textos.xlsx', () => textsWorkbook(46 * MIB)),
   upload('XLS with 46 MiB of shared texts', 'textos.xls', () => oldTextsWorkbook(46 * MIB)),
   upload('XLS of 4 MiB out of order', 'desordem.xls', () => unorderedWorkbook(4 * MIB)),
+  undo('undo of a load of 99 MiB', 99 * MIB),
 ];
