@@ -9,7 +9,8 @@ const TABLES = [
 ];
 const TABLE_RACES = ['test/managed-tables/races.test.ts'];
 const TABLE_INDEXES = ['test/managed-tables/indexes.test.ts'];
-const EXPORTS = ['test/managed-tables/export-streams.test.ts', 'test/managed-tables/export-changes.test.ts'];
+const EXPORTS = ['test/managed-tables/export-streams.test.ts'];
+const EXPORT_CHANGES = ['test/managed-tables/export-changes.test.ts'];
 const CURSORS = ['test/managed-tables/cursors.test.ts'];
 const UPLOAD_RACES = ['test/uploads/races.managed-tables.test.ts'];
 const UNDO_RACES = ['test/uploads/undo-races.managed-tables.test.ts'];
@@ -182,6 +183,7 @@ export const MANAGED_TABLES = [
     {
       text: 'entered.schemaVersion !== table.schemaVersion',
       without: 'false',
+      tests: EXPORT_CHANGES,
       title: 'values have the type that their column has',
     },
     { text: "isolation: 'repeatable read',", without: '', title: 'shows one moment' },
@@ -191,6 +193,7 @@ export const MANAGED_TABLES = [
       in: 'enterExport',
       text: 'lockShape(table)',
       without: "{ text: 'SELECT 1', values: [] }",
+      tests: EXPORT_CHANGES,
       title: 'comes whole before',
     },
     {
