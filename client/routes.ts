@@ -443,9 +443,9 @@ export interface Routes {
   "POST /api/v1/domain-knowledge/jobs/{id}/cancel": { params: { "id": string }; answer: KnowledgeJob };
   /** Send a message of the Model Context Protocol */
   "POST /mcp": { body: Record<string, unknown>; answer: McpMessage };
-  /** Get how to prove who calls */
+  /** Get the protected resource metadata */
   "GET /.well-known/oauth-protected-resource": { answer: ProtectedResource };
-  /** Get how to prove who calls the Model Context Protocol */
+  /** Get the protected resource metadata of /mcp */
   "GET /.well-known/oauth-protected-resource/mcp": { answer: ProtectedResource };
   /** List share contexts */
   "GET /api/v1/share-contexts": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareContext> } };

@@ -131,11 +131,7 @@ export function mcpEndpoints(surfaces: () => SurfaceEndpoints[]) {
         });
       },
     ),
-    metadataEndpoint(METADATA_PATH, 'getProtectedResource', 'Get how to prove who calls'),
-    metadataEndpoint(
-      `${METADATA_PATH}/mcp`,
-      'getProtectedMcp',
-      'Get how to prove who calls the Model Context Protocol',
-    ),
+    metadataEndpoint(METADATA_PATH, 'getProtectedResource', 'Get the protected resource metadata'),
+    metadataEndpoint(`${METADATA_PATH}/mcp`, 'getProtectedMcp', 'Get the protected resource metadata of /mcp'),
   ];
 }

@@ -4,6 +4,7 @@ import { type PageRequest, readPage } from '../../../db/page.ts';
 import { askedQuestions as asked, type Outcome, verifiedQuestions } from '../../../db/schema/knowledge-questions.ts';
 import { resources } from '../../../db/schema/knowledge-resources.ts';
 import { byId, idList, insertWhen } from '../../../db/statements.ts';
+import { counting } from '../metrics/store.ts';
 
 export type AskedRow = typeof asked.$inferSelect;
 
@@ -92,19 +93,11 @@ export const selectOffered = (
       concepts: sql<string>`${resources.content} -> '$.source_concept_ids'`.as('concepts'),
     })
     .from(resources)
-    .where(
-      and(
-        eq(resources.companyId, companyId),
-        eq(resources.resourceType, 'semantic'),
-        eq(resources.status, 'active'),
-        eq(resources.validationErrors, []),
-        inArray(resources.facet, ['metric', 'dimension']),
-      ),
-    )
+    .where(and(counting(companyId), inArray(resources.facet, ['metric', 'dimension'])))
     .orderBy(desc(resources.updatedAt), desc(resources.id))
     .limit(limit);
 
-/** Other names of concepts that are not archived: a JSON list. */
+/** Other names of active concepts: a JSON list. */
 export const selectAliases = (db: ControlDb, companyId: string, ids: readonly string[]) =>
   db
     .select({

@@ -4,7 +4,7 @@ import { resources } from '../../../db/schema/knowledge-resources.ts';
 import { idList } from '../../../db/statements.ts';
 
 /** Items that count: active ones without errors. */
-const counting = (companyId: string): SQL =>
+export const counting = (companyId: string): SQL =>
   and(
     eq(resources.companyId, companyId),
     eq(resources.resourceType, 'semantic'),
