@@ -7,7 +7,7 @@ import { fetchOf, openingOf, type Steps } from './user-sql-steps.ts';
 
 /** Rows of the first batch; how many the next ones have follows from how large those were. */
 const FIRST_ROWS = 100;
-/** The most rows of a batch, unless they are so unlike those before that fewer are to be fetched. */
+/** The most rows of a batch. */
 export const MOST_ROWS = 10_000;
 /** A batch is to have about so many bytes, and must not have more than the second. Two are held at once. */
 const BATCH_BYTES = 1024 * 1024;
@@ -19,12 +19,13 @@ export type UserSqlBatch = Pick<UserSqlResult, 'columns' | 'rows'>;
  * Runs user SQL as `runUserSql` does, and gives its rows batch by batch, as of one moment, in memory that does not depend on
  * how many there are. While a batch is worked on, the next one is fetched. The first batch may be empty.
  * @param sql opened with the read-only login and used for nothing else; to be closed afterwards, which ends the transaction
- * @throws resultTooLarge where the rows of a batch are too many bytes, though those before were few: with fewer `rows` they may fit
+ * @param limits `batchRows` are the most rows of a batch
+ * @throws resultTooLarge where a batch has too many bytes: with fewer `batchRows` it may fit
  */
 export async function* streamUserSql(
   sql: TenantSql,
   statement: CompiledSql,
-  { milliseconds, rows: most }: { milliseconds: number; rows: number },
+  { milliseconds, batchRows }: { milliseconds: number; batchRows: number },
 ): AsyncGenerator<UserSqlBatch> {
   const names = namesIn(statement);
   if (names instanceof Failure) throw names;
@@ -39,12 +40,12 @@ export async function* streamUserSql(
     run.result.catch(() => undefined);
     return { run, wanted: rows };
   };
-  let { run, wanted } = fetch(Math.min(FIRST_ROWS, most), openingOf(statement, names, Math.ceil(milliseconds)));
+  let { run, wanted } = fetch(Math.min(FIRST_ROWS, batchRows), openingOf(statement, names, Math.ceil(milliseconds)));
   for (;;) {
     const { columns, rows, truncated } = await run.result;
     if (truncated) throw resultTooLarge();
     const isLast = rows.length < wanted;
-    if (!isLast) ({ run, wanted } = fetch(Math.min(most, rowsAfter(rows.length, run.bytes))));
+    if (!isLast) ({ run, wanted } = fetch(Math.min(batchRows, rowsAfter(rows.length, run.bytes))));
     yield { columns, rows };
     if (isLast) return;
   }

@@ -71,16 +71,16 @@ async function end(ctx: CompanyContext, job: DataJob, changes: Partial<DataJob>)
 /** Where long rows follow many short ones, a batch may be too large: then all is written anew over it, fewer rows at once. */
 async function writeWhole(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMITS) {
   const endsAt = performance.now() + limits.milliseconds;
-  for (let rowsAtOnce = MOST_ROWS; ; rowsAtOnce = Math.ceil(rowsAtOnce / FEWER)) {
+  for (let batchRows = MOST_ROWS; ; batchRows = Math.ceil(batchRows / FEWER)) {
     try {
-      return await write(ctx, job, { ...limits, milliseconds: Math.max(1, endsAt - performance.now()) }, rowsAtOnce);
+      return await write(ctx, job, { ...limits, milliseconds: Math.max(1, endsAt - performance.now()) }, batchRows);
     } catch (error) {
-      if (!resultTooLarge.matches(error) || rowsAtOnce === 1) throw error;
+      if (!resultTooLarge.matches(error) || batchRows === 1) throw error;
     }
   }
 }
 
-async function write(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMITS, rowsAtOnce: number) {
+async function write(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMITS, batchRows: number) {
   const visualization = await getVisualization(ctx, job.visualizationId);
   const statement = statementOf({ visualization, values: new Map(job.values) });
   const sql = await openReadonlyDatabase(ctx);
@@ -95,7 +95,10 @@ async function write(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMIT
       if (bytes > limits.bytes) throw executionFailed(`The result has more than ${limits.bytes} bytes.`);
       await file.write(written);
     };
-    for await (const { columns, rows } of streamUserSql(sql, statement, { ...limits, rows: rowsAtOnce })) {
+    for await (const { columns, rows } of streamUserSql(sql, statement, {
+      milliseconds: limits.milliseconds,
+      batchRows,
+    })) {
       if (rowCount === undefined) await add(writer.begin(columns));
       rowCount = (rowCount ?? 0) + rows.length;
       if (rowCount > limits.rows) throw executionFailed(`The result has more than ${limits.rows} rows.`);

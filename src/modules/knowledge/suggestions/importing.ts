@@ -6,12 +6,10 @@ import { inParameters } from '../../../db/statements.ts';
 import * as store from './store.ts';
 
 const CREATIONS = TARGET_TYPES.filter((type) => type.endsWith('_create'));
-/** Most pending suggestions of models that are read to find out what is suggested already. */
-const MAX_PENDING = 5000;
 
 /** The pending suggestions of anything new that no import made. */
 export const pendingCreations = (ctx: CompanyContext): Promise<store.SuggestionRow[]> =>
-  store.selectPending(ctx.db, ctx.actor.companyId, { targetTypes: CREATIONS, alsoImported: false }, MAX_PENDING).all();
+  store.selectPending(ctx.db, ctx.actor.companyId, { targetTypes: CREATIONS, alsoImported: false }).all();
 
 /** The pending suggestions of imports that have one of these keys. */
 export const pendingImports = (ctx: CompanyContext, candidateKeys: readonly string[]) =>

@@ -16,18 +16,13 @@ export async function acceptedResourceIds(ctx: CompanyContext, ids: string[]): P
   return new Map(rows.flatMap(({ id, resourceId }) => (resourceId === null ? [] : [[id, resourceId]])));
 }
 
-/** Most pending suggestions that are read to find out what is suggested already. */
-const MAX_PENDING = 5000;
-
 /** The pending suggestions of new nodes and relations. */
 export const pendingOntologySuggestions = (ctx: CompanyContext): Promise<store.SuggestionRow[]> =>
   store
-    .selectPending(
-      ctx.db,
-      ctx.actor.companyId,
-      { targetTypes: ['ontology_node_create', 'ontology_relation_create'], alsoImported: true },
-      MAX_PENDING,
-    )
+    .selectPending(ctx.db, ctx.actor.companyId, {
+      targetTypes: ['ontology_node_create', 'ontology_relation_create'],
+      alsoImported: true,
+    })
     .all();
 
 /** Statements that insert suggestions, if the statement before them in the batch changed a row. */

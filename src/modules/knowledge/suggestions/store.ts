@@ -108,12 +108,14 @@ export const selectStagedNames = (db: ControlDb, companyId: string, jobId: strin
     .from(suggestions)
     .where(and(eq(suggestions.companyId, companyId), eq(suggestions.jobId, jobId), eq(suggestions.status, 'staged')));
 
+/** Most pending suggestions that are read to find out what is suggested already. */
+const MAX_PENDING = 5000;
+
 /** Pending suggestions of some target types, the newest first; of imports only where `alsoImported`. */
 export const selectPending = (
   db: ControlDb,
   companyId: string,
   { targetTypes, alsoImported }: { targetTypes: TargetType[]; alsoImported: boolean },
-  limit: number,
 ) =>
   db
     .select()
@@ -127,7 +129,7 @@ export const selectPending = (
       ),
     )
     .orderBy(sql`${suggestions.createdAt} desc, ${suggestions.id} desc`)
-    .limit(limit);
+    .limit(MAX_PENDING);
 
 /** The pending suggestions of imports that have one of these keys. */
 export const selectImported = (db: ControlDb, companyId: string, candidateKeys: readonly string[]) =>
