@@ -47,8 +47,8 @@ const random = () => randomBytes(32).toString('base64');
 
 export default defineConfig({
   test: {
-    // Some files wait for limits of time to pass: two cores are only busy with four at once.
-    maxWorkers: Math.max(4, availableParallelism() - 1),
+    // Some files wait for limits of time to pass: two cores are only busy with three at once.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     projects: [
       { test: { name: 'node', isolate: false, include: IN_NODE, ...TIMEOUTS } },
       { test: { name: 'local', include: OF_PROCESSES, ...TIMEOUTS } },
