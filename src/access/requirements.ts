@@ -1,5 +1,6 @@
 import type { Action, ResourceType } from '../kernel/actions.ts';
 import { resourceArn } from '../kernel/arn.ts';
+import { Failure } from '../kernel/failure.ts';
 import type { Principal } from './actors.ts';
 import { decide, isAdministrator, rulesFor } from './evaluation.ts';
 import { accessDenied, administratorsOnly, peopleOnly } from './failures.ts';
@@ -32,6 +33,17 @@ export function requireActionOn(actor: Principal, action: Action, resource: stri
 /** Whether an action is allowed on a resource, where a refusal is not the end of the request. */
 export const isAllowed = (actor: Principal, action: Action, resourceId: string): boolean =>
   decide(actor.access, action, resourceArn(action, actor.companyId, resourceId)).allowed;
+
+/** Whether a requirement is met, where a refusal is not the end of the request. */
+export function isMet(requirement: () => void): boolean {
+  try {
+    requirement();
+    return true;
+  } catch (error) {
+    if (error instanceof Failure) return false;
+    throw error;
+  }
+}
 
 /** Refuses those to whom nothing at all allows any of the actions, before anything is told of the request itself. */
 export function requireAnyOf(actor: Principal, actions: readonly Action[]): void {

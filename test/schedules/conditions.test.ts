@@ -3,7 +3,7 @@ import type { Condition } from '../../src/db/schema/schedules.ts';
 import { judge } from '../../src/modules/schedules/condition.ts';
 import type { Cell, UserSqlResult } from '../../src/tenant-sql/user-sql.ts';
 import { aContext, dashboardGrant } from '../share-portal/support.ts';
-import type { Answer } from '../support/api.ts';
+import type { Answer, Caller } from '../support/api.ts';
 import { mailsTo } from '../support/mail.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
@@ -162,6 +162,43 @@ describe('an alert', () => {
     expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ sent: 1, skipped: 1 });
     // That no mail came tells the outsider nothing of the south.
     expect([countTo(outsider), countTo(email)]).toEqual([0, 1]);
+  });
+
+  it('tells only those who may see what it is about whether it came', async () => {
+    await sql('SELECT 4 AS left_over');
+    const target = await aDashboard(company.as, [stock]);
+    const schedule = await aSchedule(company.as, target, {
+      recipients: [{ user_id: company.owner.id }],
+      ...condition('lt', 5),
+    });
+    const { last_run } = await runNow(company.as, schedule._id);
+    expect(last_run.sent).toBe(1);
+    const denied = {
+      denied: ['visualizations:execute'],
+      deniedOn: [`arn:svc:visualizations::${company.id}:visualization/${stock._id}`],
+    };
+    const sees = await aUser(company, { can: ['dashboards:get', 'dashboards:schedule'] });
+    const others = [
+      await aUser(company, { can: ['dashboards:schedule'] }),
+      await aUser(company, { can: ['dashboards:*'], ...denied }),
+    ];
+    const path = `${SCHEDULES}/${schedule._id}`;
+    const toldTo = async ({ as }: { as: Caller }) => {
+      const { records } = await must(as.get(`${SCHEDULES}?per_page=100`));
+      const listed = records.find(({ _id }: { _id: string }) => _id === schedule._id);
+      const one = await must(as.get(path));
+      return [listed.last_run, one.last_run];
+    };
+    expect(await toldTo(sees)).toEqual([last_run, last_run]);
+    for (const other of others) {
+      expect(await toldTo(other)).toEqual([null, null]);
+      const paused = await must(other.as.put(path, { json: { status: 'paused' } }));
+      expect(paused.last_run).toBe(null);
+    }
+    // What was told of the run that had a condition is told to nobody else once the schedule has none.
+    await must(company.as.put(path, { json: { condition: null } }));
+    for (const other of others) expect(await toldTo(other)).toEqual([null, null]);
+    expect(await toldTo(sees)).toEqual([last_run, last_run]);
   });
 
   it('on a column that is gone, or of another type, is a failure', async () => {

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aContext, dashboardGrant } from '../share-portal/support.ts';
+import type { Answer } from '../support/api.ts';
 import { fieldsOf, NOBODY } from '../support/console.ts';
 import { rowOf } from '../support/rival.ts';
 import { allow, aRobotThat, must, withServiceToken } from '../support/signed.ts';
@@ -270,24 +271,44 @@ describe('who may schedule something', () => {
     expect(records.some(({ target_id }: { target_id: string }) => target_id === visualization._id)).toBe(true);
   });
 
-  it('asks nothing of what they are denied', async () => {
-    const { as } = await aUser(company, {
-      can: ['dashboards:*'],
-      denied: ['visualizations:execute'],
-      deniedOn: [arn('visualization', visualization._id)],
-    });
+  it.each([
+    {
+      who: 'is denied the visualization',
+      rights: {
+        can: ['dashboards:*'],
+        denied: ['visualizations:execute'],
+        deniedOn: (on: { visualization: string }) => [on.visualization],
+      },
+      action: 'visualizations:execute',
+    },
+    { who: 'may not open the dashboard', rights: { can: ['dashboards:schedule'] }, action: 'dashboards:get' },
+  ])('asks nothing of what they may not see, who $who', async ({ rights: { deniedOn, ...rights }, action }) => {
+    const on = { visualization: arn('visualization', visualization._id) };
+    const { as, id } = await aUser(company, { ...rights, ...(deniedOn && { deniedOn: deniedOn(on) }) });
+    const refused = async (answer: Promise<Answer>) => {
+      const { status, body } = await answer;
+      expect([status, body.details.action]).toEqual([403, action]);
+    };
     const asked = condition({});
-    const refusal = [403, { action: 'visualizations:execute' }];
-    const refused = await post(asked, dashboard, as);
-    expect([refused.status, refused.body.details]).toEqual(refusal);
-    const plain = await must(post({}, dashboard, as));
     const { _id } = await must(post(asked));
-    const put = (id: string, json: object) => as.put(`${SCHEDULES}/${id}`, { json });
-    for (const changed of [await put(plain._id, asked), await put(_id, { parameters: {} })]) {
-      expect([changed.status, changed.body.details]).toEqual(refusal);
+    const plain = await must(post({}, dashboard, as));
+    const put = (schedule: string, json: object) => as.put(`${SCHEDULES}/${schedule}`, { json });
+    await refused(post(asked, dashboard, as));
+    await refused(put(plain._id, asked));
+    for (const change of [
+      { parameters: {} },
+      { condition: null },
+      { recipients: [{ user_id: id }] },
+      { status: 'active' },
+      { status: 'paused', name: 'x' },
+      {},
+    ]) {
+      await refused(put(_id, change));
     }
-    expect((await put(_id, { status: 'paused' })).status).toBe(200);
-    expect((await put(_id, { condition: null })).status).toBe(200);
+    await refused(as.post(`${SCHEDULES}/${_id}/run`));
+    // Whoever looks after the dashboard can have it end.
+    expect((await must(put(_id, { status: 'paused' }))).status).toBe('paused');
+    await must(as.delete(`${SCHEDULES}/${_id}`));
   });
 
   it('is nobody without a permission', async () => {

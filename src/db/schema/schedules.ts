@@ -34,8 +34,17 @@ export const RUN_PROBLEMS = [
 
 export type RunProblem = (typeof RUN_PROBLEMS)[number];
 
-/** What became of the last run, as the API shows it. */
+/** What a run is about: whoever is told what became of it must be one who may see this. */
+export interface RunSubject {
+  targetType: TargetType;
+  targetId: string;
+  condition: Condition | null;
+}
+
+/** What became of the last run, its fields named as in the API. */
 export interface LastRun {
+  /** As its schedule was then. Runs of earlier versions of the service lack it. */
+  about?: RunSubject;
   id: string;
   kind: (typeof RUN_KINDS)[number];
   /** ISO 8601. */

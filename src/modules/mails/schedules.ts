@@ -49,12 +49,15 @@ const timeThere = (locale: Locale, timeZone: string, time: number): string =>
     timeZone,
   }).format(time);
 
+/** What the mail says went wrong: not whether a condition held, which its receiver may not be allowed to know. */
+export type ToldProblem = Exclude<RunProblem, 'condition_not_met'>;
+
 /** Tells the maker of a schedule that it failed too often. */
 export const schedulePausedMail = ({
   schedule,
   problems,
   ...receiver
-}: Receiver & { schedule: string; problems: readonly RunProblem[] }): Mail =>
+}: Receiver & { schedule: string; problems: readonly ToldProblem[] }): Mail =>
   mailTo(receiver, ({ schedule: { aReport }, schedulePaused: texts }, company) => {
     const name = nameInMail(schedule, aReport);
     return {

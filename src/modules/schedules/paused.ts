@@ -1,6 +1,15 @@
 import type { Context } from '../../context.ts';
-import { type MailRequest, mailedCompany, readRecipient, schedulePausedMail } from '../mails/service.ts';
+import type { RunProblem } from '../../db/schema/schedules.ts';
+import {
+  type MailRequest,
+  mailedCompany,
+  readRecipient,
+  schedulePausedMail,
+  type ToldProblem,
+} from '../mails/service.ts';
 import { readSchedule } from './store.ts';
+
+const isTold = (problem: RunProblem): problem is ToldProblem => problem !== 'condition_not_met';
 
 /** Tells the maker of a schedule that it is paused, and why. */
 export async function mailPaused(
@@ -16,7 +25,7 @@ export async function mailPaused(
       name: user.name,
       company: await mailedCompany(ctx, company),
       schedule: schedule.name,
-      problems: schedule.lastRun?.problems ?? [],
+      problems: schedule.lastRun?.problems.filter(isTold) ?? [],
     }),
   );
 }

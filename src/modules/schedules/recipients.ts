@@ -24,7 +24,7 @@ export interface Reader {
 }
 
 /** What a user needs to see something, as the routes that execute it ask. */
-const NEEDED = { dashboard: 'dashboards:get', visualization: 'visualizations:execute' } as const;
+export const NEEDED = { dashboard: 'dashboards:get', visualization: 'visualizations:execute' } as const;
 
 /**
  * A recipient as they are now: users see what they may, addresses what the context lets them see, neither what the maker of the

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { accessDenied } from '../../access/failures.ts';
 import { concurrentChange } from '../../db/failures.ts';
+import type { LastRun } from '../../db/schema/schedules.ts';
 import { accepted, created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
@@ -34,7 +35,9 @@ const scheduleRecord = z
       description: 'The recipients who get nothing any more because they asked for that.',
     }),
     next_run_at: timestamp.nullable().meta({ description: 'Null while it is paused.' }),
-    last_run: lastRunView.nullable(),
+    last_run: lastRunView.nullable().meta({
+      description: 'Null before the first, and for who may not see what its condition was about.',
+    }),
     created_by_user_id: z.string(),
     created_at: timestamp,
     updated_at: timestamp,
@@ -43,6 +46,8 @@ const scheduleRecord = z
 
 const viewRecipient = ({ kind, subject }: Schedule['recipients'][number]) =>
   kind === 'user' ? { user_id: subject } : { email: subject };
+
+const viewLastRun = ({ about: _about, ...told }: LastRun): z.input<typeof lastRunView> => told;
 
 const view = (schedule: Schedule): z.input<typeof scheduleRecord> => ({
   _id: schedule.id,
@@ -58,7 +63,7 @@ const view = (schedule: Schedule): z.input<typeof scheduleRecord> => ({
   condition: schedule.condition,
   status: schedule.status,
   next_run_at: isoTimestampOrNull(schedule.nextRunAt),
-  last_run: schedule.lastRun,
+  last_run: schedule.lastRun && viewLastRun(schedule.lastRun),
   created_by_user_id: schedule.createdByUserId,
   created_at: isoTimestamp(schedule.createdAt),
   updated_at: isoTimestamp(schedule.updatedAt),
@@ -79,6 +84,8 @@ function inputOf({
     ...(recipients !== undefined && { recipients: recipients.map(recipientOf) }),
   };
 }
+
+const SEEING = 'With a condition, only for who may see what it is about';
 
 const WHAT =
   'Users get what they may see, addresses what their share context lets them see, and files only where it lets them download; else the summary. Three runs in a row that fail pause it, and its maker is told.';
@@ -108,7 +115,7 @@ export const scheduleEndpoints = [
       access: decided,
       operationId: 'createSchedule',
       summary: 'Create a schedule',
-      description: `Mails a dashboard or visualization at the times of \`cron\`. ${WHAT} A company can have 1000.`,
+      description: `Mails a dashboard or visualization at the times of \`cron\`. ${SEEING}. ${WHAT} A company can have 1000.`,
       body: newSchedule,
       returns: created(scheduleRecord),
       fails: [...targetFailures, tooManySchedules],
@@ -135,7 +142,7 @@ export const scheduleEndpoints = [
       access: decided,
       operationId: 'updateSchedule',
       summary: 'Update a schedule',
-      description: `What is not sent stays, and so does who has unsubscribed, unless they are taken off the list and put on again. ${WHAT}`,
+      description: `What is not sent stays, and so does who has unsubscribed, unless they are taken off the list and put on again. ${SEEING}, but for \`status: paused\` alone. ${WHAT}`,
       body: scheduleChanges,
       returns: ok(scheduleRecord),
       fails: [scheduleNotFound, ...targetFailures],
@@ -161,8 +168,7 @@ export const scheduleEndpoints = [
       access: decided,
       operationId: 'runSchedule',
       summary: 'Run a schedule',
-      description:
-        'Sends now, once to each recipient, also while the schedule is paused. Its condition holds here too. At most 5 times in ten minutes.',
+      description: `Sends now, once to each recipient, also while the schedule is paused. Its condition holds here too. ${SEEING}. At most 5 times in ten minutes.`,
       returns: accepted(z.object({ run_id: z.string() })),
       fails: [scheduleNotFound, accessDenied, concurrentChange, tooManyRuns],
     },

@@ -50,16 +50,18 @@ export async function runSchedules(ctx: CompanyContext): Promise<void> {
 
 /** One try of a run. What is away for a while is tried again later; in the end the run has failed. */
 async function doRun(ctx: CompanyContext, run: ScheduleRun): Promise<void> {
+  const schedule = await readSchedule(ctx.db, run.companyId, run.scheduleId);
+  if (!schedule) return;
   // Earlier tries did not even live to fail.
-  if (run.attempt > MAX_TRIES) return void (await finish(ctx, run, ['unavailable']));
+  if (run.attempt > MAX_TRIES) return void (await finish(ctx, run, schedule, ['unavailable']));
   try {
-    const outcome = await tryRun(ctx, run);
+    const outcome = await tryRun(ctx, run, schedule);
     if (outcome === 'ended') return;
     await postpone(ctx, run);
   } catch (error) {
     logError('schedule_run_failed', error, { schedule_id: run.scheduleId, company_id: run.companyId });
     if (run.attempt < MAX_TRIES) await postpone(ctx, run);
-    else await finish(ctx, run, ['unavailable']);
+    else await finish(ctx, run, schedule, ['unavailable']);
   }
 }
 
@@ -68,16 +70,14 @@ async function postpone(ctx: CompanyContext, run: ScheduleRun): Promise<void> {
   await ctx.jobs.send({ type: 'schedules.run', companyId: run.companyId }, (WAIT_MS * run.attempt) / 1000);
 }
 
-async function tryRun(ctx: CompanyContext, run: ScheduleRun): Promise<'ended' | 'later'> {
-  const schedule = await readSchedule(ctx.db, run.companyId, run.scheduleId);
-  if (!schedule) return 'ended';
+async function tryRun(ctx: CompanyContext, run: ScheduleRun, schedule: Schedule): Promise<'ended' | 'later'> {
   // Somebody has paused it since it was due.
-  if (run.kind === 'scheduled' && schedule.status === 'paused') return finish(ctx, run);
+  if (run.kind === 'scheduled' && schedule.status === 'paused') return finish(ctx, run, schedule);
   const item = await loadSharedItem(ctx, schedule.targetType, schedule.targetId).catch((error: unknown) => {
     if (error instanceof Failure && error.kind === 'missing') return undefined;
     throw error;
   });
-  if (!item) return finish(ctx, run, ['target_deleted']);
+  if (!item) return finish(ctx, run, schedule, ['target_deleted']);
   const groups = new Map<string, { recipient: Recipient; reader: Reader }[]>();
   for (const recipient of await waiting(ctx, run, schedule)) {
     const reader = await readerOf(ctx, item, schedule.parameters, recipient);
@@ -92,7 +92,7 @@ async function tryRun(ctx: CompanyContext, run: ScheduleRun): Promise<'ended' | 
     const done = await sendTo(ctx, { run, schedule, item, isLastTry: run.attempt >= MAX_TRIES }, group);
     isLeft ||= done === 'later';
   }
-  return isLeft ? 'later' : finish(ctx, run);
+  return isLeft ? 'later' : finish(ctx, run, schedule);
 }
 
 /** Who is to get something and has not: of who a try was cut off at, nobody knows whether their mail went, and it goes once. */
@@ -110,13 +110,19 @@ async function waiting(
 }
 
 /** Ends a run, and says on its schedule what became of it. One that sent nothing although it should have is a failure. */
-async function finish(ctx: CompanyContext, run: ScheduleRun, problems: RunProblem[] = []): Promise<'ended'> {
+async function finish(
+  ctx: CompanyContext,
+  run: ScheduleRun,
+  { targetType, targetId, condition }: Schedule,
+  problems: RunProblem[] = [],
+): Promise<'ended'> {
   const deliveries = await selectDeliveries(ctx.db, run);
   const count = (status: Delivery['status']) => deliveries.filter((each) => each.status === status).length;
   const [sent, failed] = [count('sent'), count('failed')];
   const told = [...new Set([...problems, ...deliveries.flatMap(({ problem }) => problem ?? [])])];
   const now = ctx.now();
   const lastRun: LastRun = {
+    about: { targetType, targetId, condition },
     id: run.id,
     kind: run.kind,
     occurrence: isoTimestamp(run.occurrence),

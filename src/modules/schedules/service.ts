@@ -1,8 +1,9 @@
 import { dependsOnResource } from '../../access/evaluation.ts';
-import { isAllowed, requireAction } from '../../access/requirements.ts';
+import { isAllowed, isMet, requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { concurrentChange, retryOnConcurrentChange } from '../../db/failures.ts';
+import type { RunSubject } from '../../db/schema/schedules.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
@@ -10,7 +11,7 @@ import { loadSharedItem, visualizationsOf } from '../viewing/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
 import { cronProblem, isTimeZone, nextOccurrence } from './cron.ts';
 import { scheduleNotFound, tooManyRuns, tooManySchedules } from './failures.ts';
-import { recipientProblems } from './recipients.ts';
+import { NEEDED, recipientProblems } from './recipients.ts';
 import { insertManualRun } from './run-store.ts';
 import {
   countSchedules,
@@ -44,9 +45,22 @@ const actionOn = (type: TargetType) => `${type}s:schedule` as const;
 const requireScheduling = ({ actor }: PrincipalContext, { type, id }: Target): void =>
   requireAction(actor, actionOn(type), id);
 
-/** Mails that come or do not tell what a condition is about: nobody asks of what they are denied. */
-function requireSeeing(ctx: PrincipalContext, condition: Schedule['condition']): void {
-  requireNotDenied(ctx, condition ? [condition.visualization_id] : [], ['visualizations:execute']);
+/**
+ * Mails that come or do not, and what is told of a run, say whether a condition holds: only who may see what it is about sets it, has it
+ * judged or reads of it.
+ */
+function requireSeeing(ctx: PrincipalContext, { targetType, targetId, condition }: RunSubject): void {
+  if (!condition) return;
+  requireAction(ctx.actor, NEEDED[targetType], targetId);
+  requireNotDenied(ctx, [condition.visualization_id], ['visualizations:execute']);
+}
+
+/** A schedule as the caller may read it: without its last run, if that is about what they may not see. */
+function shown(ctx: PrincipalContext, schedule: Schedule): Schedule {
+  const { lastRun } = schedule;
+  return lastRun && !isMet(() => requireSeeing(ctx, lastRun.about ?? schedule))
+    ? { ...schedule, lastRun: null }
+    : schedule;
 }
 
 const targetOf = ({ targetType, targetId }: Pick<Schedule, 'targetType' | 'targetId'>): Target => ({
@@ -64,10 +78,11 @@ export async function listSchedules(ctx: PrincipalContext, part: { page: number;
     return known.flatMap((target) => (target.type === type && mayScheduleOne(ctx, target) ? [target.id] : []));
   };
   const wanted = { ...part, search: part.search.toLowerCase() };
-  return readSchedules(ctx.db, companyId, wanted, {
+  const { records, ...rest } = await readSchedules(ctx.db, companyId, wanted, {
     dashboard: idsOf('dashboard'),
     visualization: idsOf('visualization'),
   });
+  return { records: records.map((schedule) => shown(ctx, schedule)), ...rest };
 }
 
 const mayScheduleOne = ({ actor }: PrincipalContext, { type, id }: Target): boolean =>
@@ -88,12 +103,12 @@ export async function getSchedule(ctx: PrincipalContext, id: string): Promise<Sc
     throw scheduleNotFound();
   }
   requireScheduling(ctx, targetOf(schedule));
-  return schedule;
+  return shown(ctx, schedule);
 }
 
 export async function createSchedule(ctx: PrincipalContext, input: ScheduleInput): Promise<Schedule> {
   requireScheduling(ctx, targetOf(input));
-  requireSeeing(ctx, input.condition);
+  requireSeeing(ctx, input);
   await validate(ctx, input, () => true);
   const { recipients, ...rest } = input;
   const now = ctx.now();
@@ -123,14 +138,16 @@ export async function createSchedule(ctx: PrincipalContext, input: ScheduleInput
   });
 }
 
-/** Changes what is sent. Who has unsubscribed stays so, unless they are taken off and put on again. */
+/**
+ * Changes what is sent. Who may not see what its condition is about can pause it and nothing else. Who has unsubscribed stays so, unless they are taken off and put on again.
+ */
 export function changeSchedule(ctx: PrincipalContext, id: string, changes: Partial<ScheduleInput>): Promise<Schedule> {
   return retryOnConcurrentChange(async () => {
     const present = await getSchedule(ctx, id);
     const { recipients, ...merged } = { ...present, ...changes };
     requireScheduling(ctx, targetOf(merged));
+    if (!isPause(changes)) for (const each of [present, merged]) requireSeeing(ctx, each);
     const isOther = ['targetType', 'targetId', 'parameters'].some((name) => name in changes);
-    if (isOther || 'condition' in changes) requireSeeing(ctx, merged.condition);
     const known = new Set(present.recipients.map(nameOf));
     await validate(ctx, { ...merged, recipients }, (one) => isOther || !known.has(nameOf(one)));
     const now = ctx.now();
@@ -148,11 +165,14 @@ export function changeSchedule(ctx: PrincipalContext, id: string, changes: Parti
       recipients: replaceRecipients(ctx.db, next, recipients, anew || isOther),
       updated: updateSchedule(ctx.db, next),
     });
-    if (updated.length > 0) return readSchedule(ctx.db, next.companyId, id);
+    if (updated.length > 0) return getSchedule(ctx, id);
     await loadSharedItem(ctx, next.targetType, next.targetId);
     return undefined;
   });
 }
+
+const isPause = ({ status, ...others }: Partial<ScheduleInput>): boolean =>
+  status === 'paused' && Object.keys(others).length === 0;
 
 const nameOf = ({ kind, subject }: Recipient): string => `${kind}:${subject}`;
 
@@ -164,7 +184,9 @@ export async function removeSchedule(ctx: PrincipalContext, id: string): Promise
 
 /** Has a schedule run at once, also one that is paused, under the same condition. @returns the id of the run */
 export async function runSchedule(ctx: PrincipalContext, id: string): Promise<string> {
-  const { companyId } = await getSchedule(ctx, id);
+  const schedule = await getSchedule(ctx, id);
+  requireSeeing(ctx, schedule);
+  const { companyId } = schedule;
   const now = ctx.now();
   const run = { id: ctx.newId(), companyId, scheduleId: id, occurrence: now };
   const { inserted } = await commit(

@@ -1,10 +1,10 @@
 import { decide } from '../../access/evaluation.ts';
 import { accessDenied } from '../../access/failures.ts';
-import { requireAction } from '../../access/requirements.ts';
+import { isMet, requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import type { Action } from '../../kernel/actions.ts';
 import { resourceArn } from '../../kernel/arn.ts';
-import { Failure } from '../../kernel/failure.ts';
+import type { Failure } from '../../kernel/failure.ts';
 
 /** Why visualizations are not shown, by id. */
 export type Refusals = ReadonlyMap<string, Failure>;
@@ -33,15 +33,8 @@ export function requireSharingAll(ctx: PrincipalContext, ids: readonly string[])
 }
 
 /** Whether the caller may do so. */
-export function mayShareAll(ctx: PrincipalContext, ids: readonly string[]): boolean {
-  try {
-    requireSharingAll(ctx, ids);
-    return true;
-  } catch (error) {
-    if (error instanceof Failure) return false;
-    throw error;
-  }
-}
+export const mayShareAll = (ctx: PrincipalContext, ids: readonly string[]): boolean =>
+  isMet(() => requireSharingAll(ctx, ids));
 
 /** @param actions unless others are named, those that sharing with more people takes */
 export function requireNotDenied(

@@ -122,7 +122,6 @@ export const texts = {
       parameters: 'Its parameters do not fit what it sends any more.',
       query_failed: 'What it sends could not be computed.',
       condition_failed: 'Its condition could not be checked: the column is gone, or of another type.',
-      condition_not_met: 'Its condition did not hold.',
       unavailable: 'The database could not be reached.',
       mail_refused: 'The mail service did not take the mail.',
       unconfirmed: 'The mail service did not say whether it took the mail.',

@@ -118,7 +118,6 @@ export const texts: MailTexts = {
       parameters: 'Sus parámetros ya no sirven para lo que envía.',
       query_failed: 'No se pudo calcular lo que envía.',
       condition_failed: 'No se pudo comprobar su condición: la columna ya no existe o es de otro tipo.',
-      condition_not_met: 'Su condición no se cumplió.',
       unavailable: 'No se pudo acceder a la base de datos.',
       mail_refused: 'El servicio de correo no aceptó el mensaje.',
       unconfirmed: 'El servicio de correo no dijo si aceptó el mensaje.',

@@ -116,7 +116,6 @@ export const texts: MailTexts = {
       parameters: 'Seus parâmetros não servem mais para o que ele envia.',
       query_failed: 'Não foi possível calcular o que ele envia.',
       condition_failed: 'Não foi possível verificar sua condição: a coluna não existe mais ou tem outro tipo.',
-      condition_not_met: 'Sua condição não se cumpriu.',
       unavailable: 'Não foi possível acessar o banco de dados.',
       mail_refused: 'O serviço de e-mail não aceitou a mensagem.',
       unconfirmed: 'O serviço de e-mail não disse se aceitou a mensagem.',

@@ -4,6 +4,7 @@ const RACES = ['test/schedules/races.test.ts'];
 const DUE = ['test/schedules/due.test.ts'];
 const RUNS = ['test/schedules/runs.test.ts'];
 const FAILURES = ['test/schedules/failures.test.ts'];
+const CONDITIONS = ['test/schedules/conditions.test.ts'];
 const RECORDS = ['test/schedules/schedules.console.test.ts'];
 const UNSUBSCRIBING = ['test/schedules/unsubscribing.test.ts'];
 
@@ -77,6 +78,46 @@ export const SCHEDULES = [
     },
     { in: 'deleteOldRuns', text: ", eq(scheduleRuns.status, 'ended')", without: '', title: 'within a week' },
     { in: 'deleteOldRuns', text: 'lt(scheduleRuns.createdAt, before), ', without: '', title: 'within a week' },
+  ]),
+  ...guardsOf('src/modules/schedules/service.ts', RECORDS, [
+    {
+      in: 'requireSeeing',
+      text: '  requireAction(ctx.actor, NEEDED[targetType], targetId);\n',
+      without: '',
+      title: 'may not open',
+    },
+    {
+      in: 'requireSeeing',
+      text: "  requireNotDenied(ctx, [condition.visualization_id], ['visualizations:execute']);\n",
+      without: '',
+      title: 'is denied the visualization',
+    },
+    { in: 'createSchedule', text: '  requireSeeing(ctx, input);\n', without: '', title: 'asks nothing' },
+    { in: 'changeSchedule', text: '[present, merged]', without: '[merged]', title: 'asks nothing' },
+    { in: 'changeSchedule', text: ', merged]) requireSeeing', without: ']) requireSeeing', title: 'asks nothing' },
+    { in: 'isPause', text: ' && Object.keys(others).length === 0', without: '', title: 'asks nothing' },
+    { in: 'runSchedule', text: '  requireSeeing(ctx, schedule);\n', without: '', title: 'asks nothing' },
+    {
+      in: 'shown',
+      text: 'lastRun && !isMet',
+      without: 'lastRun && null && !isMet',
+      tests: CONDITIONS,
+      title: 'only those who may see',
+    },
+    {
+      in: 'shown',
+      text: 'lastRun.about ?? schedule',
+      without: 'schedule',
+      tests: CONDITIONS,
+      title: 'only those who may see',
+    },
+    {
+      in: 'listSchedules',
+      text: 'shown(ctx, schedule)',
+      without: 'schedule',
+      tests: CONDITIONS,
+      title: 'only those who may see',
+    },
   ]),
   ...guardsOf('drizzle/0026_send-schedules.sql', RECORDS, [
     {
