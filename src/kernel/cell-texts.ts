@@ -1,5 +1,5 @@
 import type { Locale } from './locales.ts';
-import type { ViewCell, ViewColumn } from './viewing.ts';
+import type { ViewCell, ViewChart, ViewColumn } from './viewing.ts';
 
 /** The format of a visualization's numbers: fields of its `chart.options`. */
 export interface NumberStyle {
@@ -43,13 +43,31 @@ export interface CellTexts {
    * and ids have no thousands separators.
    */
   cellTextOf(column: ViewColumn, cells: readonly ViewCell[], style?: NumberStyle): CellText;
+  /** The same for what a chart draws: if all cells are first days of months or years, these months or years are written. */
+  periodTextOf(column: ViewColumn, cells: readonly ViewCell[], style?: NumberStyle): CellText;
+  /** The formats of a result's columns in a table: of rows, or of what its chart draws. */
+  columnTextsOf(result: Result, chart: Pick<ViewChart['chart'], 'type' | 'options'>): CellText[];
 }
+
+interface Result {
+  columns: readonly ViewColumn[];
+  rows: readonly (readonly ViewCell[])[];
+}
+
+const DAYS = /^\d{4}-\d\d-\d\d(T00:00:00(\.0+)?Z)?$/;
+const MONTHS = /^\d{4}-\d\d-01(T00:00:00(\.0+)?Z)?$/;
+const YEARS = /^\d{4}-01-01(T00:00:00(\.0+)?Z)?$/;
+
+const areAll = (pattern: RegExp, cells: readonly ViewCell[]): boolean =>
+  cells.every((cell) => cell === null || pattern.test(String(cell)));
 
 /** @param words for booleans */
 export function cellTextsIn(locale: Locale, words: { yes: string; no: string }): CellTexts {
   const formats = new Map<string, Intl.NumberFormat>();
   const dayFormat = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
   const timeFormat = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+  const monthFormat = new Intl.DateTimeFormat(locale, { year: 'numeric', month: 'short', timeZone: 'UTC' });
+  const yearFormat = new Intl.DateTimeFormat(locale, { year: 'numeric', timeZone: 'UTC' });
 
   const numberText: CellTexts['numberText'] = (value, style = {}, grouping = true) => {
     const { format = 'number', currency, decimals, prefix = '', suffix = '' } = style;
@@ -64,27 +82,45 @@ export function cellTextsIn(locale: Locale, words: { yes: string; no: string }):
     (cell) =>
       cell === null ? '' : text(cell);
 
+  const cellTextOf: CellTexts['cellTextOf'] = ({ name, type }, cells, style) => {
+    switch (type) {
+      case 'integer':
+      case 'decimal': {
+        const grouping = !(type === 'integer' && /(^|_)(year|ano|id|code|codigo)$/i.test(name));
+        return filled((cell) => (isNumeric(cell) ? numberText(cell, style, grouping) : String(cell)));
+      }
+      case 'date':
+      case 'datetime': {
+        const format = areAll(DAYS, cells) ? dayFormat : timeFormat;
+        return filled((cell) => timestampText(String(cell), format));
+      }
+      case 'boolean':
+        return filled((cell) => (cell === true ? words.yes : cell === false ? words.no : String(cell)));
+      default:
+        return filled(String);
+    }
+  };
+
+  const periodTextOf: CellTexts['periodTextOf'] = (column, cells, style) => {
+    const isTime = column.type === 'date' || column.type === 'datetime';
+    if (!isTime || !areAll(MONTHS, cells)) return cellTextOf(column, cells, style);
+    const format = areAll(YEARS, cells) ? yearFormat : monthFormat;
+    return filled((cell) => timestampText(String(cell), format));
+  };
+
   return {
     numberText,
-    cellTextOf({ name, type }, cells, style) {
-      switch (type) {
-        case 'integer':
-        case 'decimal': {
-          const grouping = !(type === 'integer' && /(^|_)(year|ano|id|code|codigo)$/i.test(name));
-          return filled((cell) => (isNumeric(cell) ? numberText(cell, style, grouping) : String(cell)));
-        }
-        case 'date':
-        case 'datetime': {
-          const days = cells.every(
-            (cell) => cell === null || /^\d{4}-\d\d-\d\d(T00:00:00(\.0+)?Z)?$/.test(String(cell)),
-          );
-          return filled((cell) => timestampText(String(cell), days ? dayFormat : timeFormat));
-        }
-        case 'boolean':
-          return filled((cell) => (cell === true ? words.yes : cell === false ? words.no : String(cell)));
-        default:
-          return filled(String);
-      }
+    cellTextOf,
+    periodTextOf,
+    columnTextsOf({ columns, rows }, { type, options }) {
+      const [textOf, style] = [type === 'table' ? cellTextOf : periodTextOf, numberStyleOf(options)];
+      return columns.map((column, at) =>
+        textOf(
+          column,
+          rows.map((row) => row[at] ?? null),
+          style,
+        ),
+      );
     },
   };
 }

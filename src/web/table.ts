@@ -1,5 +1,5 @@
-import type { ViewCell, ViewColumn } from '../kernel/viewing.ts';
-import { type CellText, cellTextOf, isNumeric, labelText, type NumberStyle } from './charts/format.ts';
+import type { ViewCell, ViewChart, ViewColumn } from '../kernel/viewing.ts';
+import { type CellText, columnTextsOf, isNumeric, labelText } from './charts/format.ts';
 import { type Data, type Point, pointOf } from './charts/plot.ts';
 import { h } from './dom.ts';
 import { LOCALE, TEXTS } from './texts.ts';
@@ -12,14 +12,13 @@ type Order = { column: number; descending: boolean } | undefined;
  * A result as a table, a hundred rows at a time. Pressing a column's head sorts by it.
  * @param choose called with a row that is pressed, or that is chosen by the keyboard: arrow keys go from row to row
  */
-export function tableOf(data: Data, caption: string, style?: NumberStyle, choose?: (row: Point) => void): HTMLElement {
-  const texts = data.columns.map((column, at) =>
-    cellTextOf(
-      column,
-      data.rows.map((row) => row[at] ?? null),
-      style,
-    ),
-  );
+export function tableOf(
+  data: Data,
+  caption: string,
+  chart: ViewChart['chart'],
+  choose?: (row: Point) => void,
+): HTMLElement {
+  const texts = columnTextsOf(data, chart);
   let order: Order;
   let shown = ROWS_AT_ONCE;
 

@@ -74,6 +74,10 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
     expect(await first()).toBe(states[0]);
     await card.getByRole('button', { name: 'Show as chart' }).click();
     await card.getByRole('img').waitFor();
+    // Years are written as along the axis.
+    const yearly = page.getByRole('region', { name: 'Cost by year', exact: true });
+    await yearly.getByRole('button', { name: 'Show as table' }).click();
+    expect(await yearly.getByRole('row').nth(1).getByRole('cell').first().innerText()).toMatch(/^\d{4}$/);
 
     const reports = page.getByRole('table', { name: 'Reports' });
     await page.getByRole('button', { name: 'Show more (150 rows left)' }).click();

@@ -100,9 +100,9 @@ describe.skipIf(!installed)('points, by the keyboard', () => {
       'state: Iowa, strikes: 4, birds: 1',
     ]);
     expect(await walk('Line', ['ArrowRight', 'ArrowDown'])).toEqual([
-      'day: Jan 1, 2020, size: S, strikes: 10',
-      'day: Mar 1, 2020, size: S, strikes: 30',
-      'day: Feb 1, 2020, size: L, strikes: 2',
+      'day: Jan 2020, size: S, strikes: 10',
+      'day: Mar 2020, size: S, strikes: 30',
+      'day: Feb 2020, size: L, strikes: 2',
     ]);
     // Small slices are drawn as one, which is no point.
     expect(await walk('Pie', ['ArrowDown', 'End', 'ArrowUp'])).toEqual([

@@ -85,6 +85,20 @@ describe('what a schedule sends', () => {
     expect(newest(email).text).toMatch(/^Hello there,/);
   });
 
+  it('has the years and months that a chart draws, and the days of a table', async () => {
+    const ofYears = (type: string) =>
+      aVisualization(company.as, `SELECT d::date AS d, 1 AS n FROM (VALUES ('2023-01-01'), ('2024-01-01')) AS t(d)`, {
+        name: type,
+        chart: { type },
+      });
+    const target = await aDashboard(company.as, [await ofYears('line'), await ofYears('table')]);
+    const schedule = await aSchedule(company.as, target, { recipients: [owner] });
+    await runNow(company.as, schedule._id);
+    const { text } = newest(company.owner.email);
+    expect(text).toMatch(/LINE\nd {5}n\n-+ {2}-+\n2023 {2}1\n2024 {2}1\n/);
+    expect(text).toMatch(/TABLE\nd {12}n\n-+ {2}-+\nJan 1, 2023 {2}1\n/);
+  });
+
   it('is in the language of the company, and in its colours', async () => {
     const spanish = await aProvisionedCompany();
     await must(spanish.as.put('/v1/company/settings', { json: { locale: 'es' } }));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ViewCell, ViewChart, ViewColumn } from '../../src/kernel/viewing.ts';
-import { axisTextOf, cellTextOf, numberStyleOf, numberText } from '../../src/web/charts/format.ts';
+import { cellTextOf, columnTextsOf, numberStyleOf, numberText, periodTextOf } from '../../src/web/charts/format.ts';
 import { cloudsOf, type Data, MAX_SLICES, plotOf, slicesOf } from '../../src/web/charts/plot.ts';
 
 const chart = (terms: Partial<ViewChart['chart']>): ViewChart['chart'] => ({
@@ -129,10 +129,50 @@ describe('the cells of a table', () => {
   it('are timestamps in UTC, and days where all are midnights', () => {
     expect(written('datetime', ['2024-03-01T00:00:00Z', null])).toEqual(['Mar 1, 2024', '']);
     expect(written('datetime', ['2024-03-01T23:30:00Z'])[0]).toMatch(/^Mar 1, 2024, 11:30\sPM$/);
-    const axis = (cells: ViewCell[]) => cells.map(axisTextOf({ name: 'day', type: 'date' }, cells));
-    expect(axis(['2023-01-01', '2024-01-01'])).toEqual(['2023', '2024']);
-    expect(axis(['2023-01-01', '2023-02-01'])).toEqual(['Jan 2023', 'Feb 2023']);
-    expect(axis(['2023-01-01', '2023-02-02'])).toEqual(['Jan 1, 2023', 'Feb 2, 2023']);
+  });
+
+  it('are months and years where a chart draws their first days, also in the table of it, and days in a table of rows', () => {
+    const writtenFor = (type: ViewChart['chart']['type'], cells: ViewCell[]) => {
+      const rows = cells.map((cell) => [cell]);
+      const [text] = columnTextsOf(data([['day', 'date']], ...rows), chart({ type }));
+      return cells.map(text ?? String);
+    };
+    const cases: [days: string[], drawn: string[], inRows: string[]][] = [
+      [
+        ['2023-01-01', '2024-01-01'],
+        ['2023', '2024'],
+        ['Jan 1, 2023', 'Jan 1, 2024'],
+      ],
+      [
+        ['2023-01-01', '2023-02-01'],
+        ['Jan 2023', 'Feb 2023'],
+        ['Jan 1, 2023', 'Feb 1, 2023'],
+      ],
+      [
+        ['2023-01-01', '2023-02-02'],
+        ['Jan 1, 2023', 'Feb 2, 2023'],
+        ['Jan 1, 2023', 'Feb 2, 2023'],
+      ],
+    ];
+    for (const [days, drawn, inRows] of cases) {
+      expect(days.map(periodTextOf({ name: 'day', type: 'date' }, days))).toEqual(drawn);
+      expect(writtenFor('bar', days)).toEqual(drawn);
+      expect(writtenFor('table', days)).toEqual(inRows);
+    }
+    // Series are as the axis is.
+    const yearly = data(
+      [
+        ['kind', 'text'],
+        ['year', 'date'],
+        ['n', 'integer'],
+      ],
+      ['a', '2023-01-01', 1],
+      ['a', '2024-01-01', 2],
+    );
+    expect(plotOf(yearly, chart({ x: 'kind', series: 'year' }))?.series.map(({ label }) => label)).toEqual([
+      '2023',
+      '2024',
+    ]);
   });
 
   it('follow the style of the chart where it fits the values', () => {

@@ -62,7 +62,7 @@ function sectionOf(
   { name: title, chart }: Visualization,
   execution: Execution,
   locale: Locale,
-  { cellTextOf, numberText }: CellTexts,
+  { columnTextsOf, numberText }: CellTexts,
 ): Section {
   const texts = MAIL_TEXTS[locale].schedule;
   if ('failure' in execution) {
@@ -83,13 +83,7 @@ function sectionOf(
     }
   }
   const first = rows.slice(0, SHOWN.rows);
-  const formats = columns.slice(0, SHOWN.columns).map((column, at) =>
-    cellTextOf(
-      column,
-      rows.map((row) => row[at] ?? null),
-      style,
-    ),
-  );
+  const formats = columnTextsOf({ columns: columns.slice(0, SHOWN.columns), rows }, chart);
   const [more, wide] = [rows.length - first.length, columns.length - formats.length];
   return {
     title,

@@ -20,7 +20,7 @@ import type { ViewCell, ViewChart } from '../../kernel/viewing.ts';
 import { listed, TEXTS } from '../texts.ts';
 import { cartesian, orderOf } from './cartesian.ts';
 import { axis, common, titleOf } from './common.ts';
-import { cellTextOf, labelText, numberStyleOf, numberText } from './format.ts';
+import { columnTextsOf, labelText, numberText } from './format.ts';
 import { faded, palette, pointShape, seriesColour } from './palette.ts';
 import { type Clouds, cloudsOf, type Data, MAX_SERIES, type Plot, type Point, plotOf, slicesOf } from './plot.ts';
 import { type PointAt, type PointButton, pointButton } from './point-button.ts';
@@ -78,18 +78,9 @@ export function draw(
 }
 
 /** A point in words: its values by column, as a table writes them. */
-function wordsIn({ columns, rows }: Data, { options }: ChartTerms): (point: Point) => string {
-  const style = numberStyleOf(options);
-  const texts = new Map(
-    columns.map((column, at) => [
-      column.name,
-      cellTextOf(
-        column,
-        rows.map((row) => row[at] ?? null),
-        style,
-      ),
-    ]),
-  );
+function wordsIn(data: Data, chart: ChartTerms): (point: Point) => string {
+  const formats = columnTextsOf(data, chart);
+  const texts = new Map(data.columns.map(({ name }, at) => [name, formats[at]]));
   const wordsOf = ([name, cell]: [string, ViewCell]) => `${name}: ${labelText(texts.get(name) ?? String, cell)}`;
   return (point) => listed(Object.entries(point).map(wordsOf));
 }

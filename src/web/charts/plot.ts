@@ -1,6 +1,6 @@
 import type { ViewCell, ViewChart, ViewColumn } from '../../kernel/viewing.ts';
 import { TEXTS } from '../texts.ts';
-import { axisTextOf, cellTextOf, labelText, type NumberStyle, numberStyleOf, toNumber } from './format.ts';
+import { labelText, type NumberStyle, numberStyleOf, periodTextOf, toNumber } from './format.ts';
 import { timestampsOf } from './timestamps.ts';
 
 /** Columns and rows of a result that has no error. */
@@ -83,7 +83,7 @@ export function plotOf(data: Data, chart: ViewChart['chart']): Plot | undefined 
   const style = numberStyleOf(chart.options);
   const x = data.columns[roles.x] as ViewColumn;
   const cells = data.rows.map((row) => row[roles.x] ?? null);
-  const text = axisTextOf(x, cells);
+  const text = periodTextOf(x, cells);
   if (roles.series === null) {
     const series = roles.y.map((at) => ({
       label: data.columns[at]?.name ?? '',
@@ -148,7 +148,7 @@ export function cloudsOf(data: Data, chart: ViewChart['chart']): Clouds | undefi
 /** The rows of each series: one for each value of the series column and each y, in the order of the rows. */
 function split({ columns, rows }: Data, { y, series }: Roles): [label: string, y: number, rows: ViewCell[][]][] {
   if (series === null) return y.map((at) => [columns[at]?.name ?? '', at, rows]);
-  const text = cellTextOf(
+  const text = periodTextOf(
     columns[series] as ViewColumn,
     rows.map((row) => row[series] ?? null),
   );

@@ -112,7 +112,7 @@ export function widgetOf(
     toggle.hidden = !drawable || chart.type === 'table' || chart.type === 'number';
     toggle.textContent = asTable ? TEXTS.showChart : TEXTS.showTable;
     if (chart.type === 'table' || asTable || !drawable) {
-      put(tableOf(data, name, numberStyleOf(chart.options), choose));
+      put(tableOf(data, name, chart, choose));
     } else if (chart.type === 'number') put(numbersOf(data, chart, choose));
     else await drawChart(shown, data);
     if (result === shown) offerDownloads();
