@@ -713,7 +713,7 @@ export type Schedule = { "_id": string; "name": string; "target_type": "dashboar
 
 export type ScheduleRecipient = { "user_id"?: string; "email"?: string };
 
-export type ScheduleRun = { "id": string; "kind": "scheduled" | "manual"; "occurrence": string; "ended_at": string; "status": "done" | "failed"; "sent": number; "skipped": number; "failed": number; "problems": Array<"target_deleted" | "left" | "not_allowed" | "parameters" | "query_failed" | "condition_failed" | "condition_not_met" | "unavailable" | "mail_refused" | "unconfirmed"> };
+export type ScheduleRun = { "id": string; "kind": "scheduled" | "manual"; "occurrence": string; "ended_at": string; "status": "done" | "failed"; "sent": number; "skipped": number; "failed": number; "problems": Array<"target_deleted" | "left" | "not_allowed" | "parameters" | "query_failed" | "condition_failed" | "condition_not_met" | "unavailable" | "mail_refused" | "unconfirmed" | "files_too_large"> };
 
 export type UserStatus = { "_id": string; "email": string; "status": "invited" | "active" | "inactive" };
 

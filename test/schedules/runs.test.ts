@@ -213,7 +213,7 @@ describe('a file', () => {
     expect(new TextDecoder().decode(attachments[0]?.content)).toBe("formula\r\n'=1+1\r\n");
   });
 
-  it('that is too large for a mail is named in it, and so is one that was cut', async () => {
+  it('that is too large for a mail is shown by its first rows, with a link to all of it, and so is one that was cut', async () => {
     const large = await aVisualization(
       company.as,
       `SELECT repeat(md5(n::text), 20) AS a FROM generate_series(1, 9000) AS n`,
@@ -221,12 +221,24 @@ describe('a file', () => {
     );
     const long = await aVisualization(company.as, 'SELECT n FROM generate_series(1, 10001) AS n', { name: 'Long' });
     const target = await aDashboard(company.as, [large, long]);
-    const schedule = await aSchedule(company.as, target, { recipients: [owner], format: 'csv' });
-    await runNow(company.as, schedule._id);
-    const { attachments = [], text } = newest(company.owner.email);
-    expect(attachments.map(({ filename }) => filename)).toEqual(['Long.csv']);
-    expect(text).toContain('Too large for a mail, whose files can have 3.5 MiB together: Large.');
-    expect(text).toContain('LONG\nThe file has the first rows only.');
+    const { email, contextId } = await anAddress([], {}, target);
+    const json = { share_type: 'link', share_context_id: contextId, embed_options: { allow_downloads: true } };
+    await must(company.as.post(`/api/v1/dashboards/${target._id}/shares`, { json }));
+    const schedule = await aSchedule(company.as, target, { recipients: [owner, { email }], format: 'csv' });
+    const { last_run } = await runNow(company.as, schedule._id);
+    expect(last_run).toMatchObject({ status: 'done', sent: 2, problems: ['files_too_large'] });
+    for (const [to, address] of [
+      [company.owner.email, /^https:\/\/console\.test$/],
+      [email, new RegExp(`/portal/${company.slug}$`)],
+    ] as const) {
+      const { attachments = [], text, html } = newest(to);
+      expect(attachments.map(({ filename }) => filename)).toEqual(['Long.csv']);
+      expect(text).toContain('LARGE\na\n-');
+      expect(text).toContain('LONG\nThe file has the first rows only.');
+      const [, link] = /3\.5 MiB together: Large\.\nSee all of it: (\S+)\n/.exec(text) ?? [];
+      expect(link).toMatch(address);
+      expect(html).toContain(`<a href="${link}" style="color: inherit">See all of it</a>`);
+    }
   });
 
   it('comes to outsiders only where they may download', async () => {

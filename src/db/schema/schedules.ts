@@ -18,7 +18,7 @@ export interface Condition {
   value: string | number | boolean | null;
 }
 
-/** Why nothing was sent, to one recipient or at all. */
+/** Why nothing was sent, or less than asked for, to one recipient or at all. */
 export const RUN_PROBLEMS = [
   'target_deleted',
   'left',
@@ -30,6 +30,7 @@ export const RUN_PROBLEMS = [
   'unavailable',
   'mail_refused',
   'unconfirmed',
+  'files_too_large',
 ] as const;
 
 export type RunProblem = (typeof RUN_PROBLEMS)[number];

@@ -4,6 +4,12 @@ import { buttonStyle, groundStyle, headOf, type MailLook, pictureOf, textStyle }
 import { escapeHtml, oneLine } from './markup.ts';
 import { type Section, sectionHtml, sectionText } from './sections.ts';
 
+/** A paragraph that ends with a link. */
+interface Linked {
+  text: string;
+  link: { label: string; url: string };
+}
+
 /** The content of a mail: paragraphs, and between them a code or a link. */
 export interface Content {
   to: string;
@@ -18,9 +24,9 @@ export interface Content {
   /** Results. */
   sections?: Section[];
   /** Further paragraphs; the last tells what to do if one did not ask for this. */
-  after: string[];
+  after: (string | Linked)[];
   /** In small type: why one gets the mail, and how not to. */
-  foot?: { text: string; link: { label: string; url: string } };
+  foot?: Linked;
 }
 
 /** The mail in plain text and in HTML. */
@@ -30,8 +36,8 @@ export function compose(content: Content): Mail {
   const text = [
     ...lines,
     ...sections.map(sectionText),
-    ...after.map(oneLine),
-    ...(foot ? [`${oneLine(foot.text)}\n${oneLine(foot.link.label)}: ${foot.link.url}`] : []),
+    ...after.map((each) => (typeof each === 'string' ? oneLine(each) : linkedText(each))),
+    ...(foot ? [linkedText(foot)] : []),
   ];
   const html = [
     paragraph(greeting),
@@ -44,12 +50,8 @@ export function compose(content: Content): Mail {
         ]
       : []),
     ...sections.map(sectionHtml),
-    ...after.map(paragraph),
-    ...(foot
-      ? [
-          `<p style="margin: 32px 0 0; font-size: 13px">${escapeHtml(oneLine(foot.text))} <a href="${escapeHtml(foot.link.url)}" style="color: inherit">${escapeHtml(oneLine(foot.link.label))}</a></p>`,
-        ]
-      : []),
+    ...after.map((each) => (typeof each === 'string' ? paragraph(each) : `<p>${linkedHtml(each)}</p>`)),
+    ...(foot ? [`<p style="margin: 32px 0 0; font-size: 13px">${linkedHtml(foot)}</p>`] : []),
   ];
   return {
     to,
@@ -77,6 +79,11 @@ const WIDTH = 'width: 100%; table-layout: fixed';
 const CODE = 'font-family: ui-monospace, monospace; font-size: 28px; letter-spacing: 0.2em; margin: 1em 0';
 
 const paragraph = (text: string): string => `<p>${escapeHtml(oneLine(text))}</p>`;
+
+const linkedText = ({ text, link }: Linked): string => `${oneLine(text)}\n${oneLine(link.label)}: ${link.url}`;
+
+const linkedHtml = ({ text, link }: Linked): string =>
+  `${escapeHtml(oneLine(text))} <a href="${escapeHtml(link.url)}" style="color: inherit">${escapeHtml(oneLine(link.label))}</a>`;
 
 /** For those whose mail program shows no button. */
 const plainLink = (url: string): string => `<p style="word-break: break-all; font-size: 14px">${escapeHtml(url)}</p>`;

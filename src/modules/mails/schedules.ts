@@ -13,12 +13,26 @@ export interface ScheduledMail extends Receiver {
   sections: Section[];
   notes: string[];
   files: AttachedFile[];
+  /** Says which files the mail would be too large with. */
+  tooLarge?: string | undefined;
+  /** Where the recipient sees all of it. */
+  seenAt: string;
   /** Where the mail is unsubscribed from, by a page and by a mail program. */
   unsubscribeUrl: string;
 }
 
 /** The mail of a schedule. RFC 8058: mail programs unsubscribe with one click, by a POST. */
-export function scheduledMail({ schedule, asOf, sections, notes, files, unsubscribeUrl, ...to }: ScheduledMail): Mail {
+export function scheduledMail({
+  schedule,
+  asOf,
+  sections,
+  notes,
+  files,
+  tooLarge,
+  seenAt,
+  unsubscribeUrl,
+  ...to
+}: ScheduledMail): Mail {
   const mail = mailTo(to, ({ schedule: texts }, company) => {
     const name = nameInMail(schedule.name, texts.aReport);
     const time = timeThere(to.company.locale, schedule.timeZone, asOf);
@@ -26,7 +40,7 @@ export function scheduledMail({ schedule, asOf, sections, notes, files, unsubscr
       subject: texts.subject(name, company),
       before: (schedule.isAlert ? texts.alert : texts.before)(name, company, time),
       sections,
-      after: notes,
+      after: [...notes, ...(tooLarge ? [{ text: tooLarge, link: { label: texts.seeAll, url: seenAt } }] : [])],
       foot: { text: texts.why(company), link: { label: texts.unsubscribe, url: unsubscribeUrl } },
     };
   });
@@ -50,7 +64,7 @@ const timeThere = (locale: Locale, timeZone: string, time: number): string =>
   }).format(time);
 
 /** What the mail says went wrong: not whether a condition held, which its receiver may not be allowed to know. */
-export type ToldProblem = Exclude<RunProblem, 'condition_not_met'>;
+export type ToldProblem = Exclude<RunProblem, 'condition_not_met' | 'files_too_large'>;
 
 /** Tells the maker of a schedule that it failed too often. */
 export const schedulePausedMail = ({

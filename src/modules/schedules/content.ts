@@ -37,6 +37,8 @@ export interface MailContent {
   sections: Section[];
   notes: string[];
   files: AttachedFile[];
+  /** Says which files are left out. */
+  tooLarge?: string;
 }
 
 /** The numbers and first rows of each widget, within what mail programs show. */
@@ -109,7 +111,7 @@ function numberColumns({ columns }: UserSqlResult, named: readonly string[]): nu
 
 const shortText = (text: string): string => shorten(text, SHOWN.characters);
 
-/** A file for each table, as far as there is room; of a dashboard without tables for each widget. */
+/** A file for each table, as far as there is room, else its first rows; of a dashboard without tables for each widget. */
 export async function filesOf(
   item: SharedItem,
   widgets: readonly Widget[],
@@ -121,18 +123,19 @@ export async function filesOf(
   const chosen = item.type === 'dashboard' && tables.length > 0 ? tables : widgets;
   const files: AttachedFile[] = [];
   const sections: Section[] = [];
-  const tooLarge: string[] = [];
+  const tooLarge: Widget[] = [];
   const names = new Set<string>();
   let left = maxBytes;
-  for (const { visualization, execution } of chosen.slice(0, MAX_FILES)) {
-    const { name: title } = visualization;
+  for (const widget of chosen.slice(0, MAX_FILES)) {
+    const { execution } = widget;
+    const { name: title } = widget.visualization;
     if ('failure' in execution) {
       sections.push({ title, notes: [execution.failure.kind === 'forbidden' ? texts.notShown : texts.failed] });
       continue;
     }
     const content = await written({ format, title, safe: true }, execution.result, left);
     if (content === 'failed') sections.push({ title, notes: [texts.failed] });
-    if (content === null) tooLarge.push(title);
+    if (content === null) tooLarge.push(widget);
     if (content === null || content === 'failed') continue;
     left -= content.length;
     const filename = freeName(title, format, names);
@@ -140,13 +143,17 @@ export async function filesOf(
     if (execution.result.truncated) sections.push({ title, notes: [texts.cut] });
   }
   const mebibytes = Math.floor((maxBytes / 1024 / 1024) * 10) / 10;
+  const rest = summaryOf(tooLarge, locale);
   return {
-    sections,
+    sections: [...sections, ...rest.sections],
     files,
     notes: [
       ...(files.length > 0 ? [texts.attached(files.map(({ filename }) => filename).join(', '))] : []),
-      ...(tooLarge.length > 0 ? [texts.tooLarge(tooLarge.join(', '), mebibytes)] : []),
+      ...rest.notes,
     ],
+    ...(tooLarge.length > 0 && {
+      tooLarge: texts.tooLarge(tooLarge.map(({ visualization }) => visualization.name).join(', '), mebibytes),
+    }),
   };
 }
 

@@ -5,9 +5,10 @@ import { STANDARD_LOCALE } from '../../kernel/locales.ts';
 import { logError } from '../../platform/log.ts';
 import { MailRefused } from '../../platform/mail.ts';
 import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
-import { selectCompany } from '../companies/service.ts';
+import { type Company, selectCompany } from '../companies/service.ts';
 import { type MailedCompany, mailedCompany, scheduledMail } from '../mails/service.ts';
 import type { SharedItem } from '../viewing/service.ts';
+import { seenAt } from './addresses.ts';
 import { judge, type Verdict } from './condition.ts';
 import { filesOf, type MailContent, summaryOf, type Widget, widgetsOf } from './content.ts';
 import { outcomeOf } from './outcomes.ts';
@@ -49,7 +50,7 @@ export async function sendTo(
   let isLeft = false;
   // The results themselves are not held while mails are sent.
   for (const mailing of await mailingsOf(ctx, sending, group, mailed)) {
-    const done = await send(ctx, sending, mailing, { mailed, asOf });
+    const done = await send(ctx, sending, mailing, { company, mailed, asOf });
     isLeft ||= done === 'later';
   }
   return isLeft ? 'later' : 'done';
@@ -151,7 +152,7 @@ async function send(
   ctx: CompanyContext,
   { run, schedule, isLastTry }: Sending,
   { recipient, reader, content, value }: Mailing,
-  { mailed, asOf }: { mailed: MailedCompany; asOf: number },
+  { company, mailed, asOf }: { company: Company; mailed: MailedCompany; asOf: number },
 ): Promise<'done' | 'later'> {
   const mail = scheduledMail({
     to: reader.email,
@@ -160,6 +161,7 @@ async function send(
     schedule: { name: schedule.name, timeZone: schedule.timeZone, isAlert: schedule.condition !== null },
     asOf,
     ...content,
+    seenAt: seenAt(ctx, company, schedule, recipient),
     unsubscribeUrl: await unsubscribeUrl(ctx, schedule, recipient),
   });
   const { begun } = await commit(ctx.db, { begun: beginDelivery(ctx.db, run, recipient) });
@@ -177,7 +179,7 @@ async function send(
     return 'done';
   }
   await commit(ctx.db, {
-    sent: endDelivery(ctx.db, run, recipient, { status: 'sent', problem: null }),
+    sent: endDelivery(ctx.db, run, recipient, { status: 'sent', problem: content.tooLarge ? 'files_too_large' : null }),
     value: value === null ? [] : [noteValue(ctx.db, run, recipient, value)],
   });
   return 'done';

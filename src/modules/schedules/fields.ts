@@ -92,7 +92,7 @@ export const scheduleFields = {
   recipients,
   format: z.enum(SCHEDULE_FORMATS).meta({
     description:
-      '`summary`: the numbers and first rows of each widget. `csv`, `xlsx`: a file for each table of the target, 10 MiB together; a dashboard without tables has one for each widget.',
+      '`summary`: the numbers and first rows of each widget. `csv`, `xlsx`: a file for each table of the target, 10 MiB together or what the mail service takes; a dashboard without tables has one for each widget. What is too large is shown by its first rows, with a link.',
   }),
   condition: condition.nullable(),
   status: z.enum(SCHEDULE_STATUSES),
@@ -126,6 +126,9 @@ export const lastRunView = z
     sent: z.int(),
     skipped: z.int(),
     failed: z.int(),
-    problems: z.array(z.enum(RUN_PROBLEMS)).meta({ description: 'Why some or all got no mail, each reason once.' }),
+    problems: z.array(z.enum(RUN_PROBLEMS)).meta({
+      description:
+        'Why some or all got no mail, or no files that are too large for one (`files_too_large`), each reason once.',
+    }),
   })
   .meta({ id: 'ScheduleRun' });

@@ -9,7 +9,8 @@ import {
 } from '../mails/service.ts';
 import { readSchedule } from './store.ts';
 
-const isTold = (problem: RunProblem): problem is ToldProblem => problem !== 'condition_not_met';
+const isTold = (problem: RunProblem): problem is ToldProblem =>
+  problem !== 'condition_not_met' && problem !== 'files_too_large';
 
 /** Tells the maker of a schedule that it is paused, and why. */
 export async function mailPaused(

@@ -3,6 +3,7 @@ import { commit, readTogether } from '../../db/client.ts';
 import type { ViewBranding } from '../../kernel/viewing.ts';
 import { hmacSha256, newestSecret, sameSecret, secretOf, toBase64Url } from '../../platform/secrets.ts';
 import { selectCompany, viewBranding } from '../companies/service.ts';
+import { ownPagesOf } from './addresses.ts';
 import type { Recipient, Schedule } from './store.ts';
 import { selectRecipients, unsubscribe } from './store.ts';
 
@@ -20,9 +21,7 @@ const signatureOf = async (
 export async function unsubscribeUrl(ctx: Context, schedule: Schedule, recipient: Recipient): Promise<string> {
   const { version, secret } = newestSecret(ctx.config.EMBED_SECRETS);
   const signature = await signatureOf(secret, schedule, recipient);
-  // Nobody's request leads to a mail in the background.
-  const base = (ctx.config.PUBLIC_URL ?? schedule.apiUrl).replace(/\/+$/, '');
-  return `${base}/unsubscribe/${version}-${schedule.companyId}-${schedule.id}-${signature}`;
+  return `${ownPagesOf(ctx, schedule)}/unsubscribe/${version}-${schedule.companyId}-${schedule.id}-${signature}`;
 }
 
 /** The recipient that a token names, if there still is one. */

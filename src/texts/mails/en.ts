@@ -106,6 +106,7 @@ export const texts = {
     cut: 'The file has the first rows only.',
     tooLarge: (names: string, mebibytes: number) =>
       `Too large for a mail, whose files can have ${mebibytes} MiB together: ${names}.`,
+    seeAll: 'See all of it',
     noFiles: 'You may see this but not download it: here is the summary in place of files.',
     why: (company: string) => `You get this mail because somebody at ${company} has scheduled it for you.`,
     unsubscribe: 'Unsubscribe',

@@ -103,6 +103,7 @@ export const texts: MailTexts = {
     cut: 'El archivo solo tiene las primeras filas.',
     tooLarge: (names, mebibytes) =>
       `Demasiado grande para un correo, cuyos archivos pueden tener ${mebibytes} MiB en total: ${names}.`,
+    seeAll: 'Verlo todo',
     noFiles: 'Puedes ver esto, pero no descargarlo: aquí está el resumen en lugar de los archivos.',
     why: (company) => `Recibes este correo porque alguien de ${company} lo programó para ti.`,
     unsubscribe: 'Dejar de recibirlo',

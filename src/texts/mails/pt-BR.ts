@@ -101,6 +101,7 @@ export const texts: MailTexts = {
     cut: 'O arquivo tem apenas as primeiras linhas.',
     tooLarge: (names, mebibytes) =>
       `Grande demais para um e-mail, cujos arquivos podem ter ${mebibytes} MiB ao todo: ${names}.`,
+    seeAll: 'Ver tudo',
     noFiles: 'Você pode ver isto, mas não baixar: aqui está o resumo no lugar dos arquivos.',
     why: (company) => `Você recebe este e-mail porque alguém de ${company} o agendou para você.`,
     unsubscribe: 'Cancelar o recebimento',
