@@ -62,12 +62,20 @@ interface Source {
   decision: Decision;
 }
 
-/** A principal's compiled access, made by `compileAccess`. Its fields are private to this module. */
-export interface Access {
-  readonly isOwner: boolean;
+/** What a group grants, compiled. Principals share it who belong to the same group. Private, but for `source`. */
+export interface CompiledGroup {
+  /** All that it was compiled from: of the same text comes the same. */
+  readonly source: string;
   readonly statements: readonly Source[];
   readonly legacy: readonly { grant: LegacyGrant; decision: Decision }[];
-  readonly index: Map<Action, Indexed>;
+}
+
+/** A principal's compiled access, made by `compileAccess`. Its fields are private to this module, but for `groups`. */
+export interface Access {
+  readonly isOwner: boolean;
+  readonly groups: readonly CompiledGroup[];
+  /** Made when it is first needed. */
+  index: Map<Action, Indexed> | null;
   /** The action evaluated last: a request evaluates one action on many resources. */
   recent: Indexed | null;
 }
@@ -92,29 +100,33 @@ const NONE = because('none');
  * Compiles the sources of a principal's access. Rules on an action are collected when it is first evaluated. Documents
  * must have passed `validateDocument`.
  */
-export function compileAccess(sources: AccessSources): Access {
+export const compileAccess = ({ companyId, isOwner, groups }: AccessSources): Access => ({
+  isOwner,
+  groups: groups.map((group) => compileGroup(companyId, group)),
+  index: null,
+  recent: null,
+});
+
+function compileGroup(companyId: string, group: GroupGrants): CompiledGroup {
   const statements: Source[] = [];
-  const legacy: { grant: LegacyGrant; decision: Decision }[] = [];
-  for (const group of sources.groups) {
-    for (const policy of group.policies) {
-      for (const statement of policy.document.statements) {
-        const kind = statement.effect === 'Deny' ? 'deny' : 'allow';
-        const decision = because(kind, group.id, policy.id, statement.sid ?? null);
-        statements.push({ statement, actions: statement.actions.map(compile), decision });
-      }
+  for (const policy of group.policies) {
+    for (const statement of policy.document.statements) {
+      const kind = statement.effect === 'Deny' ? 'deny' : 'allow';
+      const decision = because(kind, group.id, policy.id, statement.sid ?? null);
+      statements.push({ statement, actions: statement.actions.map(compile), decision });
     }
-    const grants = [
-      ...group.roles.map(grantOfRole),
-      ...group.permissions.map((permission) => grantOfPermission(permission, sources.companyId)),
-    ];
-    const decision = because('legacy', group.id);
-    for (const grant of grants) if (grant) legacy.push({ grant, decision });
   }
-  return { isOwner: sources.isOwner, statements, legacy, index: new Map(), recent: null };
+  const grants = [
+    ...group.roles.map(grantOfRole),
+    ...group.permissions.map((permission) => grantOfPermission(permission, companyId)),
+  ];
+  const decision = because('legacy', group.id);
+  const legacy = grants.flatMap((grant) => (grant ? [{ grant, decision }] : []));
+  return { source: JSON.stringify([companyId, group]), statements, legacy };
 }
 
 /** The same access for one request: what is looked up on the way is forgotten with it. */
-export const forRequest = (access: Access): Access => ({ ...access, index: new Map(), recent: null });
+export const forRequest = (access: Access): Access => ({ ...access, index: null, recent: null });
 
 /**
  * Decides on `action` and `resource`: the owner is allowed; else an explicit Deny denies; else any Allow allows; else a
@@ -152,27 +164,31 @@ export function allowedActions(access: Access): Action[] {
 export function isAdministrator(access: Access): boolean {
   if (access.isOwner) return true;
   const everything = (patterns: readonly string[]): boolean => patterns.some((pattern) => /^\*+$/.test(pattern));
+  const statements = access.groups.flatMap((group) => group.statements);
   return (
-    access.statements.every(({ statement }) => statement.effect === 'Allow') &&
-    access.statements.some(({ statement }) => everything(statement.actions) && everything(statement.resources))
+    statements.every(({ statement }) => statement.effect === 'Allow') &&
+    statements.some(({ statement }) => everything(statement.actions) && everything(statement.resources))
   );
 }
 
 function indexed(access: Access, action: Action): Indexed {
-  const rules = access.index.get(action) ?? indexAction(access, action);
+  const rules = access.index?.get(action) ?? indexAction(access, action);
   access.recent = rules;
   return rules;
 }
 
 function indexAction(access: Access, action: Action): Indexed {
   const rules: Indexed = { action, deny: [], allow: [], legacy: [], decided: new Map() };
-  for (const { statement, actions, decision } of access.statements) {
-    if (!actions.some((fits) => fits(action))) continue;
-    addRules(statement.effect === 'Deny' ? rules.deny : rules.allow, statement.resources, decision);
+  for (const { statements, legacy } of access.groups) {
+    for (const { statement, actions, decision } of statements) {
+      if (!actions.some((fits) => fits(action))) continue;
+      addRules(statement.effect === 'Deny' ? rules.deny : rules.allow, statement.resources, decision);
+    }
+    for (const { grant, decision } of legacy) {
+      if (grant.allows(action)) addRules(rules.legacy, grant.resources, decision);
+    }
   }
-  for (const { grant, decision } of access.legacy) {
-    if (grant.allows(action)) addRules(rules.legacy, grant.resources, decision);
-  }
+  access.index ??= new Map();
   access.index.set(action, rules);
   return rules;
 }

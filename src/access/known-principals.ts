@@ -1,6 +1,6 @@
 import { RecentlyUsed } from '../kernel/recently-used.ts';
 import type { OutsiderActor, Principal } from './actors.ts';
-import type { AccessSources } from './evaluation.ts';
+import type { CompiledGroup } from './evaluation.ts';
 
 /** What the control database says of a principal. `Proof` is what else the module that checks the credential needs to know. */
 export interface Known<Proof = unknown> {
@@ -8,24 +8,27 @@ export interface Known<Proof = unknown> {
   /** When the credential ends by itself, in milliseconds. */
   expiresAt: number;
   proof: Proof;
-  /** About how many bytes it takes up. */
-  weight: number;
 }
-
-/** Roughly what a compiled access takes up, and what is around it. */
-export const weightOf = (sources: AccessSources): number => 1024 + 4 * JSON.stringify(sources.groups).length;
 
 /** What an isolate remembers of a principal, and under which version of the gate it was read. */
 interface Remembered {
   known: Known;
   stamp: string | null;
+  /** About how many bytes it takes up, without its groups: as many as its JSON has characters. */
+  bytes: number;
 }
 
 /**
- * What an isolate remembers of principals together, of its 128 MB: some ten thousand, if their policies are short. Where more
- * come in turn, each is forgotten before it comes again.
+ * What an isolate remembers of principals together, of its 128 MB: ten thousand, if their groups and policies are few. Where
+ * more come in turn, each is forgotten before it comes again.
  */
-const CAPACITY_BYTES = 24 * 1024 * 1024;
+const CAPACITY_BYTES = 12 * 1024 * 1024;
+
+/** What is remembered of groups: each once, for as long as somebody is remembered who belongs to it. */
+const groups = new Map<string, { group: CompiledGroup; members: number }>();
+
+/** Roughly what a compiled group takes up, and what is around it. */
+const bytesOfGroup = ({ source }: CompiledGroup): number => 512 + 4 * source.length;
 
 /**
  * What the isolate knows of principals, by credential. It is never right by itself: the company's gate is asked at each
@@ -33,13 +36,38 @@ const CAPACITY_BYTES = 24 * 1024 * 1024;
  */
 const remembered = new RecentlyUsed<string, Remembered>(
   CAPACITY_BYTES,
-  (name, { known }) => known.weight + 2 * name.length,
+  (_, { known, bytes }) => known.actor.access.groups.reduce((sum, group) => sum + join(group), bytes),
+  (_, { known, bytes }) => known.actor.access.groups.reduce((sum, group) => sum + leave(group), bytes),
 );
+
+/** One more is remembered of a group. @returns how many bytes that adds */
+function join(group: CompiledGroup): number {
+  const known = groups.get(group.source);
+  if (!known) groups.set(group.source, { group, members: 1 });
+  else known.members += 1;
+  return known ? 0 : bytesOfGroup(group);
+}
+
+/** One less is. @returns how many bytes that frees */
+function leave(group: CompiledGroup): number {
+  const known = groups.get(group.source);
+  if (known && known.members > 1) {
+    known.members -= 1;
+    return 0;
+  }
+  groups.delete(group.source);
+  return bytesOfGroup(group);
+}
 
 export const recall = (credential: string): Remembered | undefined => remembered.get(credential);
 
-export const remember = (credential: string, known: Known, stamp: string | null): void =>
-  remembered.set(credential, { known, stamp });
+export function remember(credential: string, { actor, expiresAt, proof }: Known, stamp: string | null): void {
+  const { access, ...self } = actor;
+  const shared = access.groups.map((group) => groups.get(group.source)?.group ?? group);
+  const known = { actor: { ...actor, access: { ...access, groups: shared } }, expiresAt, proof };
+  const bytes = JSON.stringify([credential, self, proof, stamp]).length;
+  remembered.set(credential, { known, stamp, bytes });
+}
 
 /** Whose a credential says that it is. */
 export interface Claims {

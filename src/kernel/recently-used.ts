@@ -2,13 +2,18 @@
 export class RecentlyUsed<Key, Value> {
   readonly #entries = new Map<Key, Value>();
   readonly #capacity: number;
-  readonly #weigh: (key: Key, value: Value) => number;
+  readonly #added: (key: Key, value: Value) => number;
+  readonly #forgotten: (key: Key, value: Value) => number;
   #weight = 0;
 
-  /** @param weigh what an entry weighs; without it, `capacity` counts entries */
-  constructor(capacity: number, weigh: (key: Key, value: Value) => number = () => 1) {
+  /**
+   * @param added what an entry weighs; without it, `capacity` counts entries
+   * @param forgotten what its weight is when it is forgotten, where others have parts of it in common
+   */
+  constructor(capacity: number, added: (key: Key, value: Value) => number = () => 1, forgotten = added) {
     this.#capacity = capacity;
-    this.#weigh = weigh;
+    this.#added = added;
+    this.#forgotten = forgotten;
   }
 
   get(key: Key): Value | undefined {
@@ -23,7 +28,7 @@ export class RecentlyUsed<Key, Value> {
   set(key: Key, value: Value): void {
     this.#forget(key);
     this.#entries.set(key, value);
-    this.#weight += this.#weigh(key, value);
+    this.#weight += this.#added(key, value);
     for (const oldest of this.#entries.keys()) {
       if (this.#weight <= this.#capacity) return;
       this.#forget(oldest);
@@ -33,7 +38,7 @@ export class RecentlyUsed<Key, Value> {
   #forget(key: Key): void {
     const value = this.#entries.get(key);
     if (value === undefined) return;
-    this.#weight -= this.#weigh(key, value);
+    this.#weight -= this.#forgotten(key, value);
     this.#entries.delete(key);
   }
 }

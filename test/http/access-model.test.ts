@@ -180,7 +180,7 @@ function known(value: number): Known {
     sessionId: 's',
     access,
   };
-  return { actor, expiresAt: Number.MAX_SAFE_INTEGER, proof: null, weight: 1 };
+  return { actor, expiresAt: Number.MAX_SAFE_INTEGER, proof: null };
 }
 
 /** What takes place side by side. */

@@ -1,5 +1,5 @@
 import { compileAccess } from '../../access/evaluation.ts';
-import { type Known, weightOf } from '../../access/known-principals.ts';
+import type { Known } from '../../access/known-principals.ts';
 import type { LastUse } from '../../access/last-uses.ts';
 import { accessSources, type FoundAccess } from '../../access/sources.ts';
 import type { KeyMaterial } from './keys.ts';
@@ -17,7 +17,6 @@ export interface KeyProof {
 /** A usable key's owner, as an isolate remembers it. */
 export function knownOf(key: UsableKey, material: KeyMaterial, access: FoundAccess): Known<KeyProof> {
   const { companyId, serviceAccountId } = key;
-  const sources = accessSources(companyId, false, access);
   return {
     actor: {
       kind: 'service_account',
@@ -28,7 +27,7 @@ export function knownOf(key: UsableKey, material: KeyMaterial, access: FoundAcce
       name: key.name,
       keyId: key.id,
       accessKey: material.accessKey,
-      access: compileAccess(sources),
+      access: compileAccess(accessSources(companyId, false, access)),
     },
     expiresAt: key.expiresAt,
     proof: {
@@ -42,6 +41,5 @@ export function knownOf(key: UsableKey, material: KeyMaterial, access: FoundAcce
         isGathered: false,
       },
     },
-    weight: weightOf(sources),
   };
 }

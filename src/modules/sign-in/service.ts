@@ -1,7 +1,7 @@
 import type { AnonymousActor } from '../../access/actors.ts';
 import { compileAccess } from '../../access/evaluation.ts';
 import { invalidToken } from '../../access/failures.ts';
-import { type Known, type Presented, weightOf } from '../../access/known-principals.ts';
+import type { Known, Presented } from '../../access/known-principals.ts';
 import { type LastUse, recordLastUse } from '../../access/last-uses.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
 import type { Authenticate, Context } from '../../context.ts';
@@ -98,7 +98,6 @@ async function readSession(
   });
   if (!live) throw invalidToken();
   const { user, companySlug, expiresAt, lastUsedAt } = live;
-  const sources = accessSources(user.companyId, user.isOwner, access);
   return {
     actor: {
       kind: 'user',
@@ -109,7 +108,7 @@ async function readSession(
       name: user.name,
       isOwner: user.isOwner,
       sessionId: key.sessionId,
-      access: compileAccess(sources),
+      access: compileAccess(accessSources(user.companyId, user.isOwner, access)),
     },
     expiresAt,
     proof: {
@@ -117,6 +116,5 @@ async function readSession(
       recordedAt: lastUsedAt,
       isGathered: false,
     },
-    weight: weightOf(sources),
   };
 }
