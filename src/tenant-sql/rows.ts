@@ -35,19 +35,22 @@ export function* insertRows(
   const fields = columns.map((_, index) => quoted(String(index))).join(', ');
   const typed = columns.map(({ type }, index) => `${quoted(String(index))} ${POSTGRES_TYPES[type]}`).join(', ');
   const text = `INSERT INTO ${target} (${names}) SELECT ${fields} FROM json_to_recordset($1::json) AS sent(${typed})`;
-  for (const json of jsonLists(rows, STATEMENT_LENGTH)) yield { text, values: [json] };
+  const rest = Iterator.from(rows);
+  for (let json = nextList(rest); json !== ''; json = nextList(rest)) yield { text, values: [json] };
 }
 
-/** Writes values as JSON lists, each of about as many characters as `length`, or of one value. */
-function* jsonLists(values: Iterable<unknown>, length: number): Generator<string> {
+/**
+ * Takes rows as one JSON list, of about as many characters as a statement has, or of one row; empty at the end. A function:
+ * while its statement runs, a generator would hold the last row and what the list was put together from.
+ */
+function nextList(rows: Iterator<RowTexts>): string {
   let list = '';
-  for (const value of values) {
+  while (list.length < STATEMENT_LENGTH) {
+    const { done, value } = rows.next();
+    if (done) break;
     list += `${list === '' ? '[' : ','}${JSON.stringify(value)}`;
-    if (list.length < length) continue;
-    yield `${list}]`;
-    list = '';
   }
-  if (list !== '') yield `${list}]`;
+  return list && `${list}]`;
 }
 
 /** What is found of a row: nothing, its size alone where that is more than was asked for, or all of it. */
