@@ -10,6 +10,9 @@ const PLACES = 2 ** 16;
 const PLACE_BYTES = 4;
 
 const encoder = new TextEncoder();
+/** Where texts are encoded that are not too long: an array for each of many is as much garbage as they are. */
+const scratch = new Uint8Array(64 * 1024);
+const BYTES_PER_UNIT = 3;
 
 /** Texts that cells refer to by number, in UTF-8. */
 export class Texts {
@@ -51,8 +54,9 @@ export class Texts {
   }
 
   appendText(text: string): void {
-    const bytes = encoder.encode(text);
-    this.append(bytes, 0, bytes.length);
+    const fits = BYTES_PER_UNIT * text.length <= scratch.length;
+    const bytes = fits ? scratch : encoder.encode(text);
+    this.append(bytes, 0, fits ? encoder.encodeInto(text, scratch).written : bytes.length);
   }
 
   endText(): void {
