@@ -1,6 +1,7 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import worker from '../../src/index.ts';
+import { MAX_EXPORT_MS } from '../../src/modules/managed-tables/export.ts';
 import { MAX_EXPORTS } from '../../src/modules/managed-tables/export-store.ts';
 import { BASE_URL } from '../support/api.ts';
 import { disturb, rivalBeforeStatement } from '../support/tunnel.ts';
@@ -43,6 +44,15 @@ async function begin(query = '') {
   const request = new Request(`${BASE_URL}/v1/managed-tables/${tableId}/export${query}`, { headers });
   const response = await worker.fetch(request, env, execution);
   return { response, ended: () => waitOnExecutionContext(execution) };
+}
+
+/** Lets what takes as long as an export may be over after so many milliseconds. */
+function shortenExports(milliseconds: number): void {
+  const { setTimeout } = globalThis;
+  const spy = vi.spyOn(globalThis, 'setTimeout');
+  spy.mockImplementation(((work: () => void, delay?: number) =>
+    setTimeout(work, delay === MAX_EXPORT_MS ? milliseconds : delay)) as typeof setTimeout);
+  onTestFinished(() => spy.mockRestore());
 }
 
 /** How many bytes an export that breaks off has sent. */
@@ -123,6 +133,20 @@ describe('an export', () => {
     await ended();
     expect(await openTransactions()).toEqual([]);
   });
+
+  it.each(['csv', 'ndjson'])(
+    'that takes longer than it may ends as a broken stream, and lets the table go (%s)',
+    async (format) => {
+      shortenExports(3000);
+      const { response, ended } = await begin(`?format=${format}`);
+      expect(response.status).toBe(200);
+      await expect.poll(openTransactions).toHaveLength(1);
+      await expect.poll(openTransactions, { timeout: 10_000 }).toEqual([]);
+      await readUntilItBreaks(response.body as ReadableStream);
+      await ended();
+      expect((await table.delete()).status).toBe(204);
+    },
+  );
 
   it('that nobody takes any more lets the table go', async () => {
     const { response, ended } = await begin();

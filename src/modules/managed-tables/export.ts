@@ -32,7 +32,7 @@ export interface Export {
 }
 
 /** How long an export may take, and whoever takes it. It keeps the table as it is. Milliseconds. */
-const MAX_MS = 15 * 60_000;
+export const MAX_EXPORT_MS = 15 * 60_000;
 /** How long the next rows may be looked for. Milliseconds. */
 const STATEMENT_MS = 30_000;
 const TIMED_OUT = '57014';
@@ -60,7 +60,7 @@ export async function exportRows(ctx: CompanyContext, tableId: string, request: 
     const deadline = setTimeout(() => {
       void isOver(new TakenNoMore());
       database?.drop();
-    }, MAX_MS);
+    }, MAX_EXPORT_MS);
     try {
       await readAll(database as TenantSql, key, request, {
         begin: begun.resolve,
@@ -135,7 +135,7 @@ function readAll(database: TenantSql, key: TableKey, request: ExportRequest, out
       readOnly: true,
       isolation: 'repeatable read',
       statementTimeoutMs: STATEMENT_MS,
-      idleTimeoutMs: MAX_MS,
+      idleTimeoutMs: MAX_EXPORT_MS,
     });
     return table;
   });
