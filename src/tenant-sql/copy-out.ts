@@ -4,6 +4,7 @@ import type { TenantTx } from './client.ts';
 import { divertRows, type RowBytes } from './copy-frames.ts';
 import { socketOf } from './driver.ts';
 import { databaseUnavailable } from './failures.ts';
+import type { LineBuffers, Lines } from './line-buffers.ts';
 import { isConnectionProblem } from './postgres-error.ts';
 import type { Bind } from './row-filters.ts';
 import type { Statement } from './rows.ts';
@@ -33,31 +34,29 @@ export function settings(): { bind: Bind; statement(): Statement[] } {
 export interface CopiedOut {
   /** The rows that were taken: the first ones. */
   rows: number;
-  /** The rows that were sent. */
-  sent: number;
-  /** The lines of RFC 4180 of the rows that were taken, each with its CRLF. */
-  lines: Uint8Array<ArrayBuffer>;
-  /** Where the last line begins. */
-  lastLine: number;
+  /** The length of the lines of the rows that were taken. */
+  bytes: number;
+  /** The last one of them, until another COPY uses the same buffers. */
+  lastLine: Uint8Array;
 }
 
 /**
  * Runs `COPY (select) TO STDOUT` as CSV. Postgres sends as fast as it can, and nothing can hold it back: what does not fit into
- * memory is dropped, so select no more rows than are likely to.
+ * the buffers is dropped, so select no more rows than are likely to.
  * @param before statements to run in the same round trip
  * @param milliseconds the statement's own time limit
- * @param into takes as many whole lines as it has room for; a first one that is longer has its own memory
+ * @param buffers take whole lines of RFC 4180, each with its CRLF; a first one that is longer has its own memory
  */
 export function copyOut(
   tx: TenantTx,
   before: Statement[],
   select: string,
   milliseconds: number,
-  into: Uint8Array<ArrayBuffer>,
+  buffers: LineBuffers,
 ): Promise<CopiedOut> {
   const copy = { text: `COPY (${select}) TO STDOUT (FORMAT csv)`, values: [] };
   return tx.bounded((client) => {
-    const run = new CopyOut(client, [...before, copy], into);
+    const run = new CopyOut(client, [...before, copy], buffers);
     client.query(run);
     return run.copied;
   }, milliseconds);
@@ -71,21 +70,22 @@ class CopyOut implements Submittable, RowBytes {
   readonly copied: Promise<CopiedOut>;
   readonly #client: Client;
   readonly #statements: Statement[];
-  #bytes: Uint8Array<ArrayBuffer>;
+  readonly #buffers: LineBuffers;
+  readonly #result: CopiedOut = { rows: 0, bytes: 0, lastLine: new Uint8Array() };
+  #buffer: Lines;
   #length = 0;
   /** Where the line begins that is being sent, and the last one that is whole. */
   #line = 0;
   #lastLine = 0;
-  #rows = 0;
-  #sent = 0;
   #isFull = false;
   #succeed!: (copied: CopiedOut) => void;
   #fail!: (error: unknown) => void;
 
-  constructor(client: Client, statements: Statement[], into: Uint8Array<ArrayBuffer>) {
+  constructor(client: Client, statements: Statement[], buffers: LineBuffers) {
     this.#client = client;
     this.#statements = statements;
-    this.#bytes = into;
+    this.#buffers = buffers;
+    this.#buffer = buffers.empty() as Lines;
     this.copied = new Promise((resolve, reject) => {
       this.#succeed = resolve;
       this.#fail = reject;
@@ -99,40 +99,49 @@ class CopyOut implements Submittable, RowBytes {
 
   take(bytes: Uint8Array, start: number, end: number): void {
     if (this.#isFull) return;
-    const length = this.#length + end - start;
     // A line grows by its CR.
-    if (length + 1 > this.#bytes.length && !this.#makeRoom(length + 1)) return;
-    this.#bytes.set(bytes.subarray(start, end), this.#length);
-    this.#length = length;
+    if (this.#length + end - start + 1 > this.#buffer.length && !this.#makeRoom(end - start + 1)) return;
+    this.#buffer.set(bytes.subarray(start, end), this.#length);
+    this.#length += end - start;
   }
 
-  /** Only the first line is given more. */
-  #makeRoom(least: number): boolean {
-    this.#isFull = this.#rows > 0;
-    if (this.#isFull) this.#length = this.#line;
-    else {
-      const grown = new Uint8Array(Math.max(least, 2 * this.#bytes.length));
-      grown.set(this.#bytes.subarray(0, this.#length));
-      this.#bytes = grown;
-    }
-    return !this.#isFull;
+  /** Hands the whole lines on, and goes on in another buffer. Only the first line is given more than one has. */
+  #makeRoom(more: number): boolean {
+    const begun = this.#buffer.subarray(this.#line, this.#length);
+    const least = begun.length + more;
+    const next =
+      this.#result.rows === 0 ? new Uint8Array(Math.max(least, 2 * this.#buffer.length)) : this.#buffers.empty(least);
+    this.#isFull = next === undefined;
+    if (!next) return false;
+    next.set(begun);
+    if (this.#line > 0) this.#handOn();
+    this.#buffer = next;
+    this.#length = begun.length;
+    this.#line = 0;
+    return true;
+  }
+
+  #handOn(): void {
+    const lines = this.#buffer.subarray(0, this.#line);
+    if (this.#line > 0) this.#result.lastLine = lines.subarray(this.#lastLine);
+    this.#result.bytes += lines.length;
+    this.#buffers.fill(lines);
   }
 
   /** Postgres sends each row as a message, which ends with LF. */
   endRow(): void {
-    this.#sent += 1;
     if (this.#isFull) return;
-    this.#bytes[this.#length - 1] = CR;
-    this.#bytes[this.#length] = LF;
+    this.#buffer[this.#length - 1] = CR;
+    this.#buffer[this.#length] = LF;
     this.#length += 1;
     this.#lastLine = this.#line;
     this.#line = this.#length;
-    this.#rows += 1;
+    this.#result.rows += 1;
   }
 
   handleReadyForQuery(): void {
-    const lines = this.#bytes.subarray(0, this.#length);
-    this.#succeed({ rows: this.#rows, sent: this.#sent, lines, lastLine: this.#lastLine });
+    this.#handOn();
+    this.#succeed(this.#result);
   }
 
   handleError(error: unknown): void {

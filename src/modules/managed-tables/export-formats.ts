@@ -2,6 +2,7 @@ import { csvLine } from '../../formats/csv/write.ts';
 import { MAX_CELL_TEXT, MAX_SHEET_ROWS, WorkbookWriter } from '../../formats/workbook/write.ts';
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { copyOut, settings } from '../../tenant-sql/copy-out.ts';
+import { LineBuffers } from '../../tenant-sql/line-buffers.ts';
 import {
   asCsv,
   asRows,
@@ -13,7 +14,7 @@ import {
   selectRows,
   type Walk,
 } from '../../tenant-sql/row-batches.ts';
-import { bindings } from '../../tenant-sql/row-filters.ts';
+import { bindings, isSelective } from '../../tenant-sql/row-filters.ts';
 import type { RowOrder } from '../../tenant-sql/row-pages.ts';
 import { longColumnOf } from '../../tenant-sql/surveys.ts';
 import { writeParquet } from './export-parquet.ts';
@@ -59,41 +60,52 @@ const encoder = new TextEncoder();
 
 /** Postgres writes the lines itself; the Worker passes them on. */
 function writeCsv(selected: Selected): Writer {
-  const { shown, safe, hasLongValues } = selected;
-  const steps = stepsOf(selected);
-  // One is written while the other is filled.
-  const buffers = [new Uint8Array(CSV_BYTES), new Uint8Array(CSV_BYTES)] as const;
-  let count = 0;
-  let asked = FIRST_ROWS;
+  let parts: AsyncGenerator<Uint8Array> | undefined;
   return {
-    header: encoder.encode(csvLine(['id', ...shown.map(({ name }) => name)])),
+    header: encoder.encode(csvLine(['id', ...selected.shown.map(({ name }) => name)])),
     async next(tx, milliseconds) {
-      const next = await steps.next(tx, asked);
-      if (next === null) return null;
-      const values = settings();
-      const select = hasLongValues
-        ? selectBatch(selected, next, asCsv(shown, safe, 'batch'), values.bind)
-        : selectRows(selected, next, asCsv(shown, safe, 'source'), values.bind);
-      count += 1;
-      const into = buffers[(count % 2) as 0 | 1];
-      const { rows, lines, lastLine } = await copyOut(tx, values.statement(), select, milliseconds, into);
-      // Each line begins with the id, which needs no quotes.
-      steps.took(rows, () => new TextDecoder().decode(lines.subarray(lastLine, lastLine + ID_LENGTH)));
-      asked = rowsAfter(rows, lines.length);
-      return rows === 0 ? null : lines;
+      parts ??= linesOf(selected, tx, milliseconds);
+      const { done, value } = await parts.next();
+      return done ? null : value;
     },
   };
 }
 
-const ID_LENGTH = 36;
-/** What one batch of lines may have, and should have. */
-const CSV_BYTES = 4 * 1024 * 1024;
-const GOOD_BYTES = 3 * 1024 * 1024;
-const FIRST_ROWS = 500;
+/** Lines are handed on while Postgres sends more. It pauses between two batches: the larger they are, the less. */
+async function* linesOf(selected: Selected, tx: TenantTx, milliseconds: number): AsyncGenerator<Uint8Array> {
+  const { shown, rows: selection, safe, hasLongValues } = selected;
+  const steps = stepsOf(selected);
+  const buffers = new LineBuffers(BUFFERS, BUFFER_BYTES);
+  // To weigh rows or to look for them takes time, which is limited.
+  const most = hasLongValues || isSelective(selection) ? BATCH_ROWS : Number.POSITIVE_INFINITY;
+  let asked = FIRST_ROWS;
+  for (;;) {
+    const next = await steps.next(tx, asked);
+    if (next === null) return;
+    const values = settings();
+    const select = hasLongValues
+      ? selectBatch(selected, next, asCsv(shown, safe, 'batch'), values.bind)
+      : selectRows(selected, next, asCsv(shown, safe, 'source'), values.bind);
+    const copied = copyOut(tx, values.statement(), select, milliseconds, buffers);
+    // It may fail while lines are written that came before.
+    copied.catch(() => {});
+    for (let lines = await buffers.take(copied); lines !== null; lines = await buffers.take(copied)) yield lines;
+    const { rows, bytes, lastLine } = await copied;
+    if (rows === 0) return;
+    // Each line begins with the id, which needs no quotes.
+    steps.took(rows, () => new TextDecoder().decode(lastLine.subarray(0, ID_LENGTH)));
+    const good = GOOD_BUFFERS * Math.floor((BUFFER_BYTES * rows) / bytes);
+    asked = Math.max(1, Math.min(most, 4 * rows, good));
+  }
+}
 
-/** How many rows to ask for after so many that had so many bytes; four times as many at the most. */
-const rowsAfter = (rows: number, bytes: number): number =>
-  Math.max(1, Math.min(BATCH_ROWS, 4 * rows, Math.floor((GOOD_BYTES * rows) / Math.max(1, bytes))));
+const ID_LENGTH = 36;
+const FIRST_ROWS = 500;
+/** What lines wait in for whoever takes them; none is split. */
+const BUFFERS = 16;
+const BUFFER_BYTES = 512 * 1024;
+/** What is asked for at a time: it fits, even if nobody takes any. */
+const GOOD_BUFFERS = 12;
 
 /** Rows as the list shows them, one a line. */
 function writeNdjson(selected: Selected): Writer {
