@@ -85,6 +85,17 @@ describe.skipIf(!installed)('a page in an unusual state', () => {
     await page.context().close();
   });
 
+  it('says of a chart that what its viewer is held to does not narrow that it is not for them', async () => {
+    const all = { name: 'All', sql: 'SELECT count(*) AS strikes FROM birdstrikes', chart: { type: 'number' } };
+    const dashboard = await aDashboard([COUNT, all], AIRCRAFT);
+    const { page, problems } = await open(await anEmbed(dashboard, { fixed_params: { aircraft: 'B-737-300' } }));
+    const card = page.getByRole('region', { name: 'All', exact: true });
+    await card.getByRole('alert').filter({ hasText: 'You have no access to this.' }).waitFor();
+    expect(await numberIn(page, 'Strikes')).toBe('954');
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
   it('shows text as text, whatever names and cells hold', async () => {
     const attack = '<img src=x onerror="document.title=\'owned\'">';
     const sql = `SELECT '${attack.replaceAll("'", "''")}' AS "${attack.replaceAll('"', '""').slice(0, 60)}"`;

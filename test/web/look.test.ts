@@ -69,6 +69,24 @@ describe('the look of a brand', () => {
     expect(new Set(Array.from({ length: 9 }, (_, index) => colourOfSeries(charts.light, index))).size).toBe(9);
   });
 
+  it.each([
+    ['#7a1f3d', { background: '#fff8f0', text_color: '#2b1a12' }],
+    ['#0f766e', { background: '#fff8f0', text_color: '#2b1a12' }],
+    ['#ffd166', { background: '#101820', text_color: '#f4f4f4' }],
+    ['#063970', {}],
+  ])('tells a colour that comes again from itself: %s', (colour, ground) => {
+    const { charts } = lookOf({ ...ground, chart_palette: [colour] });
+    for (const colours of Object.values(charts)) {
+      const [first, second, third] = [0, 1, 2].map((index) => colourOfSeries(colours, index)) as [
+        string,
+        string,
+        string,
+      ];
+      expect(contrast(first, second)).toBeGreaterThan(1.5);
+      expect(contrast(second, third)).toBeGreaterThan(1.5);
+    }
+  });
+
   it('is a dark one on a dark background, a light one on a light one', () => {
     expect(lookOf({ background: '#101820', text_color: '#ffffff' }).scheme).toBe('dark');
     expect(lookOf({ background: '#fff8f0' }).scheme).toBe('light');

@@ -141,15 +141,17 @@ function ownLook(brand: Branding): Look {
 
 /** How much of the text's colour, or of the card's, a colour has that comes again. */
 const AGAIN = [
-  { towards: 'text', share: 0.4 },
+  { towards: 'text', share: 0.6 },
   { towards: 'card', share: 0.35 },
 ] as const;
 
-/** Beyond the palette, which a brand may make short, its colours come again, darker and lighter: they can be told apart. */
+/** Beyond the palette, which a brand may make short, its colours come again, darker and lighter: the one that differs more comes first. */
 export function colourOfSeries({ series, text, card }: ChartColours, index: number): Colour {
   const colour = series[index % series.length] as Colour;
   const round = Math.floor(index / series.length);
-  const change = round > 0 && AGAIN[(round - 1) % AGAIN.length];
-  if (!change) return colour;
-  return readable(mixed(colour, { text, card }[change.towards], change.share), [card], GRAPHIC_CONTRAST, text);
+  if (round === 0) return colour;
+  const others = AGAIN.map(({ towards, share }) =>
+    readable(mixed(colour, { text, card }[towards], share), [card], GRAPHIC_CONTRAST, text),
+  ).sort((one, other) => contrast(other, colour) - contrast(one, colour));
+  return others[(round - 1) % others.length] as Colour;
 }

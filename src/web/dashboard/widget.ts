@@ -38,6 +38,10 @@ export interface CardOffers {
   chosen?: ((point: ChosenPoint) => void) | undefined;
 }
 
+/** A card is refused for what its viewer is held to, never for what they chose. */
+const refusalText = (code: string): string =>
+  failureText(code === 'SHARE_FILTER_POLICY_VIOLATION' ? 'FORBIDDEN' : code);
+
 /** Makes the card of a visualization. `bare` leaves out its name, if the page names it already. */
 export function widgetOf(
   { visualization_id: id, name, description, chart }: ViewChart,
@@ -103,7 +107,7 @@ export function widgetOf(
 
   async function fill(shown: ViewResult): Promise<void> {
     const { columns = [], rows = [], error, truncated } = shown;
-    if (error) return say(failureText(error.error_code), 'error');
+    if (error) return say(refusalText(error.error_code), 'error');
     if (rows.length === 0) return say(TEXTS.noRows, 'empty');
     const data = { columns, rows };
     const drawable = chart.type === 'table' || rolesOf(data, chart) !== undefined;
