@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
 import { axeFindings, eventually, installed, settled, useBrowser } from './browser.ts';
 import { CHARTS, FILTERS } from './everything.ts';
 import { aHostSite } from './host.ts';
-import { aContext, aDashboard, aLink, anEmbed, api, demo, mailedCode, upload, url } from './world.ts';
+import { aContext, aDashboard, aLink, anEmbed, api, demo, mailedCode, upload, url, useOwnCompany } from './world.ts';
 
 const BRAND = {
   name: 'Aves & Cia',
@@ -51,12 +51,12 @@ describe.skipIf(!installed)('a brand', () => {
   let link: string;
 
   beforeAll(async () => {
+    await useOwnCompany();
     dashboard = await aDashboard(CHARTS, { filters: FILTERS, cache_seconds: 60 });
     link = (await aLink(dashboard)).path;
     await api('PUT', '/v1/company/branding', BRAND);
     await upload('/v1/company/branding/logo', bytesOf(PICTURES.png));
   });
-  afterAll(() => api('PUT', '/v1/company/branding', NONE));
 
   it.each(['light', 'dark'] as const)('is worn by a page, by day and by night: %s', async (colorScheme) => {
     const { page, problems } = await open(link, { colorScheme });
