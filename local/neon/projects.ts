@@ -159,8 +159,9 @@ async function makeRoleAndDatabase(client: Client, role: string, password: strin
     throw error;
   }
   try {
+    // Written page by page into the log it takes twice the time.
     await client.query(
-      `CREATE DATABASE ${escapeIdentifier(database)} OWNER ${escapeIdentifier(role)} TEMPLATE template0`,
+      `CREATE DATABASE ${escapeIdentifier(database)} OWNER ${escapeIdentifier(role)} TEMPLATE template0 STRATEGY file_copy`,
     );
   } catch (error) {
     await client.query(`DROP ROLE ${escapeIdentifier(role)}`);

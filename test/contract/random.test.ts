@@ -184,7 +184,7 @@ it(`the API answers ${count} random requests as described, and none with an inte
     const problem = await problemOf(request);
     if (problem !== undefined && problems.length < 20) problems.push({ problem, request });
   }
-  console.log(`Statuses of random requests (seed ${seed}):`, Object.fromEntries([...tally].sort(([a], [b]) => a - b)));
+  console.info(`Statuses of random requests (seed ${seed}):`, Object.fromEntries([...tally].sort(([a], [b]) => a - b)));
   expect(problems).toEqual([]);
   // Most requests pass authorization, and many succeed.
   const successes = [200, 201, 202, 204].reduce((sum, status) => sum + (tally.get(status) ?? 0), 0);

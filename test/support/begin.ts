@@ -6,6 +6,9 @@ import { rememberMainModule, setTimersPlainly } from './cheaper-runner.ts';
 import { forgetPrincipals } from './known-principals.ts';
 import { countAnew } from './worlds.ts';
 
+// What the Worker logs without an error would fill the screen.
+console.log = () => undefined;
+
 // The files of a worker share its modules, which take seconds to load, and nothing else: each begins with empty storage.
 beforeAll(async () => {
   countAnew();

@@ -1,5 +1,5 @@
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { chmod, mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
@@ -8,8 +8,8 @@ import { startPostgres } from '../../local/postgres.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The folder of temporary files that are too large for one in memory. */
-    disk: string;
+    /** The folder of PostgreSQL's files. */
+    databases: string;
     /** Base URL of the local Neon's management API. Its `/_test` interface is at the same origin. */
     neonApiUrl: string;
     /** A key of a person, which says nothing of an organization. */
@@ -32,8 +32,7 @@ declare module 'vitest' {
 
 /** One PostgreSQL and one local Neon for the whole run; both end with it, even when it is killed. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // Gigabytes: each company has a database, and costly queries write files.
-  const folder = await mkdtemp(join(project.getProvidedContext().disk, 'data-console-test-'));
+  const folder = await mkdtemp(join(project.getProvidedContext().databases, 'data-console-test-'));
   // Root runs PostgreSQL as another user, who must be able to pass through.
   await chmod(folder, 0o711);
   const postgres = await startPostgres({
@@ -60,8 +59,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
     seed: Number(process.env.RANDOM_SEED ?? 20_260_131),
   });
 
+  // Nobody waits for it: hundreds of databases have a hundred thousand files.
   const removeFolders = () => {
-    for (const path of [folder, ...postgres.folders]) rmSync(path, { recursive: true, force: true });
+    spawn('rm', ['-rf', folder, ...postgres.folders], { detached: true, stdio: 'ignore' }).unref();
   };
   // An interrupted run does not always come to its teardown.
   process.once('exit', removeFolders);

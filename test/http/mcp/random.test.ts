@@ -176,7 +176,7 @@ it(`${calls} random calls write nothing, tell nothing of another company, and me
     if (tells || isOurs) problems.push({ method, params, status, answer: answer.slice(0, 500) });
     if (outcome === 'ok' && answer.includes(SECRET)) problems.push({ method, params, answer: answer.slice(0, 500) });
   }
-  console.log(`Outcomes of random calls (seed ${seed}):`, Object.fromEntries([...tally].sort()));
+  console.info(`Outcomes of random calls (seed ${seed}):`, Object.fromEntries([...tally].sort()));
   expect(problems).toEqual([]);
   expect([await contents(), await rowsOf(own), await rowsOf(stranger)]).toEqual(before);
   // Many calls reach what they ask for, so that this says something.
