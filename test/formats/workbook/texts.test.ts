@@ -54,7 +54,7 @@ it.each([
   let held = 0;
   const fill = () => {
     for (;;) {
-      texts.appendText(text);
+      if (text !== '') texts.appendText(text);
       if (Number.isFinite(perText)) texts.endText();
       held += 1;
     }

@@ -123,7 +123,7 @@ describe('the cost of a workbook', () => {
         expect(put).toBeLessThanOrEqual(limits.mostXml(packed.length) + limits.mostText(packed.length));
         expect(blocks).toBeLessThanOrEqual(BLOCKS_BESIDE + BLOCKS_A_BYTE * (put + unpacked));
       }),
-      { numRuns: 25, endOnFailure: true },
+      { numRuns: 12, endOnFailure: true },
     );
   });
 

@@ -54,6 +54,6 @@ it('a sheet is loaded as the analysis proposes, whichever row decides and wherev
       const { values } = await loaded(cells);
       expect(values?.length ?? cells.length).toBe(cells.length);
     }),
-    { numRuns: 150 },
+    { numRuns: 60 },
   );
 });

@@ -71,7 +71,7 @@ describe('a sheet', () => {
         const book = aSheet([['x'], ...rows]);
         expect(await textOf(book, 64)).toBe(await textOf(book));
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 
