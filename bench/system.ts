@@ -22,6 +22,8 @@ export interface System {
   call(method: string, path: string, body?: BodyInit | object): Promise<any>;
   /** Signs in the company's owner. @returns a session token, valid for ten minutes */
   logIn(): Promise<string>;
+  /** Has `call` use a new session token. */
+  renewToken(): Promise<void>;
   /** What the company's owner signs in with. */
   owner: { company_slug: string; email: string; password: string };
   /** Key of the company's service account, which may do everything. */
@@ -48,12 +50,20 @@ export interface System {
 /**
  * @param entry replaces `src/index.ts`
  * @param given variables of the Workers that differ
+ * @param background replaces `src/background.ts`
  */
-export async function startSystem(entry?: string, given: Record<string, string> = {}): Promise<System> {
+export async function startSystem(
+  entry?: string,
+  given: Record<string, string> = {},
+  background?: string,
+): Promise<System> {
   const folder = await mkdtemp(join(tmpdir(), 'data-console-bench-'));
   const state = await openState(join(folder, 'state'));
   const stateDir = join(folder, 'worker');
-  const workers = await bundleWorkers(PROJECT, join(stateDir, 'bundle'), entry && join(PROJECT, entry));
+  const workers = await bundleWorkers(PROJECT, join(stateDir, 'bundle'), {
+    api: entry && join(PROJECT, entry),
+    background: background && join(PROJECT, background),
+  });
   const { POSTGRES_PASSWORD: password, ...secrets } = state.secrets;
   const postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password });
   const neon = await startLocalNeon({
@@ -105,7 +115,7 @@ export async function startSystem(entry?: string, given: Record<string, string> 
   );
   const login = { company_slug: 'bench', email: owner.email, password: owner.password };
   const logIn = async (): Promise<string> => (await send('POST', '/v1/auth/login', {}, login)).token;
-  const token = await logIn();
+  let token = await logIn();
   const call: System['call'] = (method, path, body) => send(method, path, { authorization: `Bearer ${token}` }, body);
   await call('POST', '/v1/managed-tables/provision');
 
@@ -120,6 +130,9 @@ export async function startSystem(entry?: string, given: Record<string, string> 
     baseUrl,
     call,
     logIn,
+    renewToken: async () => {
+      token = await logIn();
+    },
     owner: login,
     serviceAccount: founded.api_key,
     runScheduled: () => worker.runScheduled(),
@@ -149,9 +162,14 @@ export async function startSystem(entry?: string, given: Record<string, string> 
 // biome-ignore lint/suspicious/noExplicitAny: the record as the API answers it.
 export async function jobWhen(system: System, jobId: string, ...statuses: string[]): Promise<any> {
   for (;;) {
-    const job = await system.call('GET', `/v1/managed-tables/upload-jobs/${jobId}`);
-    if (statuses.includes(job.status)) return job;
-    if (job.status === 'failed') throw new Error(`The job failed: ${JSON.stringify(job.error)}`);
+    const job = await system.call('GET', `/v1/managed-tables/upload-jobs/${jobId}`).catch(whereBusy);
+    if (statuses.includes(job?.status)) return job;
+    if (job?.status === 'failed') throw new Error(`The job failed: ${JSON.stringify(job.error)}`);
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
+}
+
+/** The two Workers share a thread here: while one converts, Postgres can seem away to the other. */
+function whereBusy(error: Error): undefined {
+  if (!error.message.includes('answered 503')) throw error;
 }

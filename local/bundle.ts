@@ -25,24 +25,24 @@ export interface BundledWorker {
 /**
  * Bundles both Workers into `outDir` with wrangler, exactly as a deployment does. Their names are `api` and `background`.
  *
- * @param entry replaces the API's entry of `wrangler.toml`
+ * @param entries replace those of `wrangler.toml`
  */
 export async function bundleWorkers(
   projectDir: string,
   outDir: string,
-  entry?: string,
+  entries: { [worker in keyof Workers]?: string | undefined } = {},
 ): Promise<Record<keyof Workers, BundledWorker>> {
   const { experimental_readRawConfig: readRawConfig } = await import('wrangler');
   const { rawConfig } = readRawConfig({ config: join(projectDir, 'wrangler.toml') });
   const workers = workersOf({ ...rawConfig, name: 'api' });
   await mkdir(outDir, { recursive: true });
-  const bundle = async (worker: keyof Workers, main?: string): Promise<BundledWorker> => {
+  const bundle = async (worker: keyof Workers): Promise<BundledWorker> => {
     const config = join(outDir, `${worker}.json`);
     await writeFile(config, JSON.stringify(workers[worker]));
     const modulesRoot = join(outDir, worker);
-    return { config, modulesRoot, modules: await bundleWorker(projectDir, modulesRoot, main, config) };
+    return { config, modulesRoot, modules: await bundleWorker(projectDir, modulesRoot, entries[worker], config) };
   };
-  const [api, background] = await Promise.all([bundle('api', entry), bundle('background')]);
+  const [api, background] = await Promise.all([bundle('api'), bundle('background')]);
   return { api, background };
 }
 

@@ -22,6 +22,8 @@ const LIMIT = 96;
 /** Megabytes that the heap of an isolate may never need. */
 const CAP = LIMIT;
 const AT_ONCE = 2;
+/** More than an isolate remembers. */
+const PRINCIPALS = 20_000;
 
 const asked = process.argv.slice(2);
 const chosen = CASES.filter(({ name }) => asked.length === 0 || asked.some((part) => name.includes(part)));
@@ -44,23 +46,27 @@ try {
 
 /** Does these, and then holds memory to see that it is noticed. */
 async function measure(cases: Case[], variables: Record<string, string>): Promise<void> {
-  const system = await startSystem('test/memory/worker.ts', variables);
+  const system = await startSystem('test/memory/worker.ts', variables, 'test/memory/background.ts');
   try {
     const { during } = await watch(system);
     const probe = (kind: string, megabytes: number) =>
       during(() => system.call('GET', `/probe?kind=${kind}&megabytes=${megabytes}`));
 
     console.log('MB in use at the peak, of which heap; of the API and of the Worker in the background');
-    const idle = await during(async () => undefined);
+    const empty = await during(async () => undefined);
     const report = (name: string, { api, background }: Peaks, since: number) =>
       check(
         api.all < LIMIT && background.all < LIMIT,
         `${name.padEnd(64)} ${shown(api)}  ${shown(background)}  ${((Date.now() - since) / 1000).toFixed(0)} s`,
       );
-    report('nothing', idle, Date.now());
+    report('nothing', empty, Date.now());
+    await system.call('GET', `/principals?count=${PRINCIPALS}`);
+    const idle = await during(async () => undefined);
+    report('nothing, and all the principals known that an isolate remembers', idle, Date.now());
     for (const { name, prepare, run } of cases) {
       const began = Date.now();
       try {
+        await system.renewToken();
         await prepare?.(system);
         // Connections that were closed meanwhile are not used again.
         await sleep(500);

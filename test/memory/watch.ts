@@ -9,9 +9,19 @@ const FLUSHING = 5;
 /** The API last: requests that follow must not meet a connection that has been idle for workerd's five seconds. */
 const WORKERS = ['background', 'api'] as const;
 
-/** Has V8 print what each full collection leaves, and kill workerd if an isolate's heap needs more than that. */
+/**
+ * Has V8 print what each full collection leaves, and kill workerd if an isolate's heap needs more than that. Buffers are
+ * freed by the collection that finds them dead: otherwise it would count them among what it leaves.
+ */
 export const flagsFor = (capMegabytes: number): string =>
-  `--max-old-space-size=${capMegabytes} --trace-gc --trace-gc-nvp --trace-gc-ignore-scavenger`;
+  [
+    `--max-old-space-size=${capMegabytes}`,
+    '--expose-gc',
+    '--no-concurrent-array-buffer-sweeping',
+    '--trace-gc',
+    '--trace-gc-nvp',
+    '--trace-gc-ignore-scavenger',
+  ].join(' ');
 
 /** A full collection, as V8 prints it; sizes in bytes. */
 interface Collection {
@@ -34,7 +44,8 @@ export type Peaks = Record<Worker, Peak>;
 
 /**
  * Watches what the isolates of the two Workers have in use. Only what a full collection leaves counts: the rest is garbage,
- * which V8 keeps for as long as there is room. V8 collects by itself, in the middle of a turn too; in between it is asked to.
+ * which V8 keeps for as long as there is room. V8 collects by itself, in the middle of a turn too; in between it is asked to:
+ * here, which an isolate hears only once something new comes to it, and by the work itself (`collecting.ts`).
  */
 export async function watch(system: System) {
   const isolates = {} as Record<Worker, string>;

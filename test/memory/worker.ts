@@ -1,6 +1,8 @@
 import { fillDay } from '../../bench/log/records.ts';
 import type { Bindings } from '../../src/config.ts';
 import worker, { CompanyLog as ProductLog } from '../../src/index.ts';
+import { collecting } from './collecting.ts';
+import { rememberPrincipals } from './principals.ts';
 
 export * from '../../src/index.ts';
 
@@ -29,6 +31,12 @@ const ROUTES: Record<string, (query: URLSearchParams, env: Bindings) => Promise<
     await scheduler.wait(1000);
     return held.length;
   },
+  /** Has the isolate know as many principals. */
+  async '/principals'(query) {
+    const count = Number(query.get('count'));
+    rememberPrincipals(count);
+    return count;
+  },
   /** Fills a day of a log. */
   async '/log/fill'(query, { COMPANY_LOG }) {
     const [daysAgo, from, count] = ['days_ago', 'from', 'count'].map((name) => Number(query.get(name)));
@@ -47,6 +55,8 @@ export default {
   async fetch(request: Request, env: Bindings, execution: ExecutionContext): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url);
     const route = ROUTES[pathname];
-    return route ? Response.json(await route(searchParams, env)) : worker.fetch(request, env, execution);
+    return route
+      ? Response.json(await route(searchParams, env))
+      : collecting(() => worker.fetch(request, env, execution));
   },
 };

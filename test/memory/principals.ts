@@ -1,0 +1,44 @@
+import { remember } from '../../src/access/known-principals.ts';
+import { managedPolicyNamed } from '../../src/kernel/managed-policies.ts';
+import { credentialOf, knownOf } from '../../src/modules/service-accounts/known-key.ts';
+
+/** A text of some length, different for each number. */
+const id = (kind: string, n: number, length = 24): string => `${kind}${n}`.padEnd(length, '0');
+
+/** What the control database says of the key of a service account, which is one of ten of its company. */
+function found(n: number) {
+  const company = Math.floor(n / 10);
+  const companySlug = id('company', company, 16);
+  const accountId = id('b', company);
+  const key = {
+    id: id('c', n),
+    companyId: id('a', company),
+    companySlug,
+    serviceAccountId: id('d', n),
+    accountId,
+    name: `robot ${n}`,
+    salt: id('s', n, 22),
+    derivationVersion: 1,
+    secretDigest: id('e', n, 64),
+    expiresAt: 1e13 + n,
+    lastUsedAt: 1e12 + n,
+  };
+  const groupId = id('f', company);
+  const access = {
+    groups: [{ id: groupId, roles: [] }],
+    policies: [{ groupId, policyId: managedPolicyNamed('FullAdmin').id, document: null }],
+    permissions: [],
+  };
+  return { key, accessKey: `sa_${companySlug}_${accountId}_${id('k', n, 20)}`, access };
+}
+
+/** Has the isolate remember so many principals. */
+export function rememberPrincipals(count: number): void {
+  for (let n = 0; n < count; n += 1) {
+    // Texts as they come from the control database, which are in one piece.
+    const { key, accessKey, access } = JSON.parse(JSON.stringify(found(n))) as ReturnType<typeof found>;
+    const { salt, derivationVersion, secretDigest } = key;
+    const known = knownOf(key, { accessKey, salt, derivationVersion, secretDigest }, access);
+    remember(credentialOf(accessKey), known, `${crypto.randomUUID()}.0.0`);
+  }
+}
