@@ -18,6 +18,8 @@ const CHARTS = [
 const FILTERS = [{ slug: 'state', label: 'State', kind: 'multi_select', options: [] }];
 const ALLOWED = { embed_options: { allow_downloads: true } };
 
+type Box = { x: number; width: number };
+
 const cardOf = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
 const buttonOf = (page: Page, name: string) => cardOf(page, name).getByRole('button', { name: `Download: ${name}` });
 
@@ -63,6 +65,29 @@ describe.skipIf(!installed)('the downloads of a card', () => {
     const offered = page.getByRole('group', { name: 'Download: Formulas' }).getByRole('button');
     expect(await offered.allInnerTexts()).toEqual(['CSV', 'XLSX']);
     expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it.each(['en', 'pt-BR', 'es'])('stay within it, however narrow it is: %s', async (locale) => {
+    const [bars] = CHARTS as [(typeof CHARTS)[number]];
+    const names = ['Strikes by state of origin', 'Strikes'];
+    const place = (x: number, w: number): [number, number, number, number] => [x, 0, w, 4];
+    const narrow = await aDashboard(
+      names.map((name, at) => ({ ...bars, name, place: place(at * 3, 3 + at) })),
+      { filters: FILTERS },
+    );
+    const { path } = await aLink(narrow, ALLOWED);
+    const { page } = await open(`${path}?locale=${locale}`, { viewport: { width: 900, height: 800 } });
+    await settled(page);
+    for (const name of names) {
+      const card = (await cardOf(page, name).boundingBox()) as Box;
+      const tools = await cardOf(page, name).locator('.tools button').filter({ visible: true }).all();
+      expect(tools.length).toBe(2);
+      for (const tool of tools) {
+        const { x, width } = (await tool.boundingBox()) as Box;
+        expect([x >= card.x, x + width <= card.x + card.width]).toEqual([true, true]);
+      }
+    }
     await page.context().close();
   });
 
