@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
-import { aGroup, allow, aRobot, aRobotThat, aUser, bind, must, signed } from '../support/signed.ts';
+import { aGroup, allow, aServiceAccount, aServiceAccountThat, aUser, bind, must, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
 let company: Company;
@@ -104,7 +104,7 @@ describe('a change of an account', () => {
 
   it('refuses the keys of an account while it is inactive', async () => {
     const account = await anAccount();
-    const robot = await aRobot(company, [], account.id);
+    const robot = await aServiceAccount(company, [], account.id);
     expect((await robot.as.get('/accounts')).status).toBe(403);
     await must(admin.patch(`/accounts/${account.id}`, { json: { is_active: false } }));
     expect((await robot.as.get('/accounts')).body.details.reason).toBe('unknown_key');
@@ -131,7 +131,7 @@ describe('the deletion of an account', () => {
     const [ann, bob] = await Promise.all([aUser(company), aUser(company)]);
     for (const groupId of groups) await bind(company, groupId, ann.id, id);
     const binding = await bind(company, groups[0] as string, bob.id, id);
-    const robot = await aRobot(company, [], id);
+    const robot = await aServiceAccount(company, [], id);
     const refused = await admin.delete(`/accounts/${id}`);
     expect([refused.status, refused.body.error]).toEqual([409, 'AlreadyExists']);
     expect(refused.body.message).toContain('2 users and 1 service account are');
@@ -187,7 +187,7 @@ describe('deleted accounts', () => {
   });
 
   it('are neither shown to others nor restored by them', async () => {
-    const robot = await aRobotThat(company, allow('accounts:*'));
+    const robot = await aServiceAccountThat(company, allow('accounts:*'));
     for (const answer of [
       await robot.as.get('/admin/deleted/accounts'),
       await robot.as.post(`/admin/restore/account/${'0'.repeat(24)}`),

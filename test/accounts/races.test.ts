@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
 import { countOf, overtaken, rowOf } from '../support/rival.ts';
-import { aGroup, aRobot, aUser, bind, must, signed } from '../support/signed.ts';
+import { aGroup, aServiceAccount, aUser, bind, must, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
 let company: Company;
@@ -120,7 +120,7 @@ describe('an account', () => {
     const { id } = await anAccount();
     const answer = await overtaken(
       updating,
-      () => aRobot(company, [], id),
+      () => aServiceAccount(company, [], id),
       (env) => remove(id, env),
     );
     expect([answer.status, answer.body.details.reason]).toEqual([409, 'in_use']);

@@ -9,7 +9,7 @@ import { aContext, dashboardGrant } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, someSales } from '../shares/support.ts';
 import { type Answer, bearer, type Caller, call } from '../support/api.ts';
 import { openApi } from '../support/conformity.ts';
-import { aGroup, aRobot, signed } from '../support/signed.ts';
+import { aGroup, aServiceAccount, signed } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company, logIn } from '../support/worlds.ts';
 import { type Description, kindOf, type RandomRequest, requestsOf, type Who } from './random/requests.ts';
 import { Known } from './random/values.ts';
@@ -33,7 +33,7 @@ const kept = new Set<string>();
 beforeAll(async () => {
   company = await aProvisionedCompany({ slug: 'acme' });
   owner = company.as;
-  weak = { bearer: (await aUser(company)).as, signature: (await aRobot(company)).as };
+  weak = { bearer: (await aUser(company)).as, signature: (await aServiceAccount(company)).as };
   model = (await aModel(proposal({ description: 'What the model says.' }))).env;
   const admin = signed(company.apiKey);
   for (const path of ['/accounts', '/users', '/groups', '/service-accounts'])
@@ -43,7 +43,7 @@ beforeAll(async () => {
 
 /** Makes a resource of every kind. */
 async function furnish(): Promise<void> {
-  const robot = await aRobot(company, [await aGroup(company)]);
+  const robot = await aServiceAccount(company, [await aGroup(company)]);
   const tableId = await someSales(company);
   const { dashboard, rows } = await aSalesDashboard(company);
   const share = await aShare(company, dashboard._id);

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { type Answer, bearer, type Caller, call, type Sending } from '../support/api.ts';
-import { aRobot, signed } from '../support/signed.ts';
+import { aServiceAccount, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { Examples } from './examples.ts';
 import { ROUTES, type Route } from './routes.ts';
@@ -56,7 +56,7 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
     const company = prepared.company ?? (await aCompany({ slug: 'acme' }));
     const stranger = prepared.stranger ?? (await aCompany({ slug: 'stranger' }));
     world = { callers: {}, ...prepared, kept: { company: company.slug, ...prepared.kept }, company, stranger };
-    weak = { bearer: (await aUser(company)).as, signature: (await aRobot(company)).as };
+    weak = { bearer: (await aUser(company)).as, signature: (await aServiceAccount(company)).as };
   });
 
   it.each(steps.map((step) => [step.route, step] as const))(

@@ -2,13 +2,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { call } from '../support/api.ts';
 import { countedD1 } from '../support/counted.ts';
-import { allow, aRobotThat, deny, must, type Robot, withServiceToken } from '../support/signed.ts';
+import { allow, aServiceAccountThat, deny, must, type ServiceAccount, withServiceToken } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { parameter, someSales, VISUALIZATIONS } from '../visualizations/support.ts';
 import { aPublished, aReader, ENDPOINTS } from './support.ts';
 
 let company: Company;
-let reader: Robot;
+let reader: ServiceAccount;
 beforeAll(async () => {
   company = await aProvisionedCompany();
   await someSales(company);
@@ -212,7 +212,7 @@ describe('the reader of an endpoint', () => {
   it('may read the endpoints that it is allowed, and is told of no others', async () => {
     const [one, other] = [await aPublished(company, 'SELECT 1 AS one'), await aPublished(company, 'SELECT 2 AS two')];
     const resources = [`arn:svc:data_api::${company.id}:endpoint/${one._id}`];
-    const narrow = await aRobotThat(company, { ...allow('data_api:execute'), resources });
+    const narrow = await aServiceAccountThat(company, { ...allow('data_api:execute'), resources });
     const status = async (slug: string) => (await narrow.as.get(`/data/${slug}`)).status;
     expect([await status(one.slug), await status(other.slug), await status('no-such')]).toEqual([200, 403, 403]);
     expect((await data('no-such')).status).toBe(404);
@@ -221,7 +221,9 @@ describe('the reader of an endpoint', () => {
   it('costs the control database nothing more where it is allowed some only', async () => {
     const { slug, _id } = await aPublished(company, 'SELECT 1 AS one', { cache_seconds: 3600 });
     const resources = [`arn:svc:data_api::${company.id}:endpoint/${_id}`];
-    const narrow = await withServiceToken(await aRobotThat(company, { ...allow('data_api:execute'), resources }));
+    const narrow = await withServiceToken(
+      await aServiceAccountThat(company, { ...allow('data_api:execute'), resources }),
+    );
     const wide = await withServiceToken(reader);
     const askedBy = async (as: typeof narrow) => {
       await must(as.get(`/data/${slug}`));
@@ -232,7 +234,9 @@ describe('the reader of an endpoint', () => {
     const asked = await askedBy(wide);
     expect([asked > 0, await askedBy(narrow)]).toEqual([true, asked]);
     const { job_id: id } = await must(reader.as.post(`/data/${slug}/jobs`));
-    const ofJob = await withServiceToken(await aRobotThat(company, { ...allow('data_api:get_job'), resources }));
+    const ofJob = await withServiceToken(
+      await aServiceAccountThat(company, { ...allow('data_api:get_job'), resources }),
+    );
     await must(ofJob.get(`/data/jobs/${id}`));
     const counted = countedD1();
     expect((await ofJob.get(`/data/jobs/${id}`, { env: counted.env })).status).toBe(200);
@@ -242,9 +246,12 @@ describe('the reader of an endpoint', () => {
   it('is denied what a policy denies, the visualization included', async () => {
     const { slug, _id } = await aPublished(company, 'SELECT 1 AS one');
     const resources = [`arn:svc:data_api::${company.id}:endpoint/${_id}`];
-    const denied = await aRobotThat(company, allow('data_api:execute'), { ...deny('data_api:execute'), resources });
+    const denied = await aServiceAccountThat(company, allow('data_api:execute'), {
+      ...deny('data_api:execute'),
+      resources,
+    });
     expect((await denied.as.get(`/data/${slug}`)).status).toBe(403);
-    const blind = await aRobotThat(company, allow('data_api:execute'), deny('visualizations:execute'));
+    const blind = await aServiceAccountThat(company, allow('data_api:execute'), deny('visualizations:execute'));
     expect((await blind.as.get(`/data/${slug}`)).status).toBe(403);
   });
 

@@ -6,14 +6,14 @@ import { call } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { inContext } from '../support/context.ts';
 import { overtaken, rowOf } from '../support/rival.ts';
-import { allow, aRobotThat, must, type Robot, withServiceToken } from '../support/signed.ts';
+import { allow, aServiceAccountThat, must, type ServiceAccount, withServiceToken } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aHeldQueue, deliver } from '../uploads/support.ts';
 import { parameter, someSales } from '../visualizations/support.ts';
 import { aPublished, aReader, ENDPOINTS } from './support.ts';
 
 let company: Company;
-let reader: Robot;
+let reader: ServiceAccount;
 beforeAll(async () => {
   company = await aProvisionedCompany();
   await someSales(company);
@@ -169,7 +169,7 @@ describe('a job of the Data API', () => {
     const { _id } = body.records.find((record: { slug: string }) => record.slug === slug);
     const narrow = (endpointId: string) => {
       const resources = [`arn:svc:data_api::${company.id}:endpoint/${endpointId}`];
-      return aRobotThat(company, { ...allow('data_api:get_job'), resources });
+      return aServiceAccountThat(company, { ...allow('data_api:get_job'), resources });
     };
     expect((await (await narrow(_id)).as.get(`/data/jobs/${id}`)).status).toBe(200);
     expect((await (await narrow('f'.repeat(24))).as.get(`/data/jobs/${id}`)).status).toBe(403);

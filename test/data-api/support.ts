@@ -1,4 +1,4 @@
-import { allow, aRobotThat, must, type Robot } from '../support/signed.ts';
+import { allow, aServiceAccountThat, must, type ServiceAccount } from '../support/signed.ts';
 import type { Company } from '../support/worlds.ts';
 import { aVisualization } from '../visualizations/support.ts';
 
@@ -19,5 +19,5 @@ export async function aPublished(
 }
 
 /** A service account that may read every endpoint, and whatever else `actions` say. */
-export const aReader = (company: Company, ...actions: Parameters<typeof allow>): Promise<Robot> =>
-  aRobotThat(company, allow('data_api:execute', ...actions));
+export const aReader = (company: Company, ...actions: Parameters<typeof allow>): Promise<ServiceAccount> =>
+  aServiceAccountThat(company, allow('data_api:execute', ...actions));

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
 import { overtaken } from '../support/rival.ts';
-import { aGroup, aRobot, aUser, bind, must, signed } from '../support/signed.ts';
+import { aGroup, aServiceAccount, aUser, bind, must, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
 let company: Company;
@@ -38,7 +38,7 @@ describe('a binding', () => {
     ]);
     await bind(company, groupId, user.id);
     await bind(company, groupId, user.id, second);
-    await aRobot(company, [groupId]);
+    await aServiceAccount(company, [groupId]);
     expect((await admin.get(`/groups/${groupId}`)).body.member_count).toBe(2);
     const listed = (await must(admin.get('/groups?quantity=100'))).results;
     expect(listed.find((group: { id: string }) => group.id === groupId).member_count).toBe(2);
@@ -58,7 +58,7 @@ describe('a binding', () => {
   it('is refused for a service account within any but its own account', async () => {
     const [groupId, robot, { id: elsewhere }] = await Promise.all([
       aGroup(company),
-      aRobot(company),
+      aServiceAccount(company),
       must(admin.post('/accounts', { json: { name: 'Elsewhere' } })),
     ]);
     const json = { principal_type: 'service_account', principal_id: robot.id, account_id: elsewhere };
@@ -67,7 +67,7 @@ describe('a binding', () => {
   });
 
   it('is refused when a group, principal or account does not exist', async () => {
-    const [groupId, user, robot] = await Promise.all([aGroup(company), aUser(company), aRobot(company)]);
+    const [groupId, user, robot] = await Promise.all([aGroup(company), aUser(company), aServiceAccount(company)]);
     const good = { principal_type: 'user', principal_id: user.id, account_id: company.accountId };
     for (const [field, wrong] of [
       ['principal_id', { principal_id: NOWHERE }],

@@ -5,13 +5,13 @@ import {
   aGroup,
   allow,
   aPolicy,
-  aRobot,
-  aRobotThat,
+  aServiceAccount,
+  aServiceAccountThat,
   aUser,
   bind,
   deny,
   must,
-  type Robot,
+  type ServiceAccount,
   signed,
 } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
@@ -19,12 +19,12 @@ import { aCompany, type Company } from '../support/worlds.ts';
 /** Nobody gives what they lack: a manager of groups who may otherwise only see users. */
 let company: Company;
 let admin: Caller;
-let manager: Robot;
+let manager: ServiceAccount;
 
 beforeAll(async () => {
   company = await aCompany();
   admin = signed(company.apiKey);
-  manager = await aRobotThat(company, allow('groups:*', 'users:ListUsers', 'users:GetUser'));
+  manager = await aServiceAccountThat(company, allow('groups:*', 'users:ListUsers', 'users:GetUser'));
 });
 
 const FULL_ADMIN = managedPolicyNamed('FullAdmin').id;
@@ -61,7 +61,7 @@ describe('the attachment of a policy', () => {
   });
 
   it('is refused to callers who are denied what it allows', async () => {
-    const limited = await aRobotThat(company, allow('groups:*', 'users:*'), deny('users:DeleteUser'));
+    const limited = await aServiceAccountThat(company, allow('groups:*', 'users:*'), deny('users:DeleteUser'));
     const policyId = await aPolicy(company, [allow('users:*')]);
     expectRefused(await limited.as.post(`/groups/${await aGroup(company)}/policies/${policyId}`), 'users:DeleteUser');
   });
@@ -104,7 +104,7 @@ describe('the removal of a Deny', () => {
     const denial = await aPolicy(company, [deny(FORBIDDEN)]);
     const groupId = await aGroup(company, denial);
     const wide = await aGroup(company, await aPolicy(company, [allow('users:*', 'groups:*')]));
-    const bound = await aRobot(company, [groupId, wide]);
+    const bound = await aServiceAccount(company, [groupId, wide]);
     const [{ id }] = (await must(admin.get(`/groups/${groupId}/bindings`))).results;
     expectRefused(await bound.as.delete(`/groups/${groupId}/bindings/${id}`), FORBIDDEN);
     expectRefused(await bound.as.delete(`/groups/${groupId}/policies/${denial}`), FORBIDDEN);

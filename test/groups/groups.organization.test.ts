@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { managedPolicyNamed } from '../../src/kernel/managed-policies.ts';
 import type { Caller } from '../support/api.ts';
-import { aGroup, allow, aPolicy, aRobot, aUser, bind, must, signed } from '../support/signed.ts';
+import { aGroup, allow, aPolicy, aServiceAccount, aUser, bind, must, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
 let company: Company;
@@ -86,7 +86,7 @@ describe('a group', () => {
   it('is deleted with its memberships, but not its members and policies', async () => {
     const policyId = await aPolicy(company, [allow('users:ListUsers')]);
     const groupId = await aGroup(company, policyId);
-    const [user, robot] = await Promise.all([aUser(company), aRobot(company, [groupId])]);
+    const [user, robot] = await Promise.all([aUser(company), aServiceAccount(company, [groupId])]);
     const binding = await bind(company, groupId, user.id);
     expect((await robot.as.get('/users')).status).toBe(200);
     expect((await admin.delete(`/groups/${groupId}`)).status).toBe(204);
@@ -133,7 +133,7 @@ describe('an attached policy', () => {
 
   it('acts on the next request of its members', async () => {
     const groupId = await aGroup(company);
-    const robot = await aRobot(company, [groupId]);
+    const robot = await aServiceAccount(company, [groupId]);
     expect((await robot.as.get('/users')).status).toBe(403);
     await must(admin.post(`/groups/${groupId}/policies/${READ_ONLY}`));
     expect((await robot.as.get('/users')).status).toBe(200);

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
 import { aConsoleGroup, aPermission, enter, globalGroups, groupInput, statusAndCode } from '../support/console.ts';
 import { countOf, overtaken, rowOf } from '../support/rival.ts';
-import { aGroup, allow, aPolicy, aRobot, aUser, bind, must, signed } from '../support/signed.ts';
+import { aGroup, allow, aPolicy, aServiceAccount, aUser, bind, must, signed } from '../support/signed.ts';
 import { aUser as aColleague, aCompany, type Company } from '../support/worlds.ts';
 
 let company: Company;
@@ -46,7 +46,7 @@ describe('the binding of a principal to a group', () => {
   });
 
   it('finds no service account that is deleted meanwhile', async () => {
-    const [groupId, robot] = [await aGroup(company), await aRobot(company)];
+    const [groupId, robot] = [await aGroup(company), await aServiceAccount(company)];
     const answer = await bindOvertaken(binding(groupId, robot.id, robot.accountId, 'service_account'), () =>
       must(admin.delete(`/service-accounts/${robot.id}`)),
     );

@@ -8,7 +8,7 @@ import { type Answer, type Caller, call, type Sending } from '../support/api.ts'
 import { later, resetClock, standAt } from '../support/clock.ts';
 import { failingAt } from '../support/outage.ts';
 import { countOf, overtaken } from '../support/rival.ts';
-import { aGroup, allow, aPolicy, aRobotThat, must, type Robot, signed } from '../support/signed.ts';
+import { aGroup, allow, aPolicy, aServiceAccountThat, must, type ServiceAccount, signed } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aVisualization } from '../visualizations/support.ts';
 
@@ -32,7 +32,7 @@ const named = (name: string) => countOf('groups where company_id = ? and name = 
 const codeOf = ({ status, body }: Answer) => [status, body.error_code ?? body.error];
 const isReplay = ({ headers }: Answer) => headers.get('idempotency-replayed') === 'true';
 const consoleGroup = (name: string) => ({ name, slug: `console-${made}`, description: 'Who reads what is sold' });
-const bindingOf = ({ id, accountId }: Robot): Sending => ({
+const bindingOf = ({ id, accountId }: ServiceAccount): Sending => ({
   json: { principal_type: 'service_account', principal_id: id, account_id: accountId },
 });
 const gate = () => env.ORGANIZATION_GATE.getByName(company.id);
@@ -63,7 +63,7 @@ describe('a request under an idempotency key', () => {
 
   it('may be repeated by another credential of the same principal, and is another’s own', async () => {
     const [key, name] = [aKey(), aName()];
-    const robot = await aRobotThat(company, allow('groups:*'));
+    const robot = await aServiceAccountThat(company, allow('groups:*'));
     const other = signed(await must(admin.post(`/service-accounts/${robot.id}/keys`, { json: {} })));
     await must(create(key, name, robot.as));
     expect(isReplay(await create(key, name, other))).toBe(true);
@@ -106,7 +106,7 @@ describe('a request under an idempotency key', () => {
 
   it('that is not authorized leaves the key free', async () => {
     const [key, name] = [aKey(), aName()];
-    const robot = await aRobotThat(company, allow('groups:ListGroups'));
+    const robot = await aServiceAccountThat(company, allow('groups:ListGroups'));
     expect((await create(key, name, robot.as)).status).toBe(403);
     const policy = await aPolicy(company, [allow('groups:*')]);
     await must(admin.post(`/groups/${await aGroup(company, policy)}/bindings`, bindingOf(robot)));
@@ -115,7 +115,7 @@ describe('a request under an idempotency key', () => {
 
   it('is repeated only for who still may', async () => {
     const [key, name] = [aKey(), aName()];
-    const robot = await aRobotThat(company, allow('groups:*'));
+    const robot = await aServiceAccountThat(company, allow('groups:*'));
     await must(create(key, name, robot.as));
     await must(admin.delete(`/service-accounts/${robot.id}/keys/${robot.keyId}`));
     expect((await create(key, name, robot.as)).status).toBe(401);

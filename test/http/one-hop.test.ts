@@ -10,7 +10,17 @@ import { inContext } from '../support/context.ts';
 import { countedD1 } from '../support/counted.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 import { overtaken } from '../support/rival.ts';
-import { aGroup, allow, aPolicy, aRobot, bind, deny, must, type Robot, signed } from '../support/signed.ts';
+import {
+  aGroup,
+  allow,
+  aPolicy,
+  aServiceAccount,
+  bind,
+  deny,
+  must,
+  type ServiceAccount,
+  signed,
+} from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
 let company: Company;
@@ -31,7 +41,7 @@ async function counted(
 
 describe('a request of a principal that the isolate knows', () => {
   it('asks the control database nothing, after two requests of a key and one of a token', async () => {
-    const robot = await aRobot(company);
+    const robot = await aServiceAccount(company);
     const { as } = await aUser(company);
     forgetPrincipals();
     const ofKey = () => counted((watched) => robot.as.get('/groups', { env: watched }));
@@ -61,7 +71,7 @@ describe('a request of a principal that the isolate knows', () => {
   });
 
   it('records no use earlier than is recorded, nor one in another company', async () => {
-    const [robot, another] = [await aRobot(company), await aRobot(company)];
+    const [robot, another] = [await aServiceAccount(company), await aServiceAccount(company)];
     const db = openControlDb(env.CONTROL_DB);
     const record = (id: string, at: number, companyId = company.id) =>
       commit(db, { uses: recordUses(db, [{ kind: 'service_account', companyId, id, at }]) });
@@ -74,14 +84,15 @@ describe('a request of a principal that the isolate knows', () => {
   });
 
   it('records its uses once a minute, with those of others', async () => {
-    const robots = [await aRobot(company), await aRobot(company)];
+    const robots = [await aServiceAccount(company), await aServiceAccount(company)];
     const use = async () => {
       for (const { as } of robots) await as.get('/groups');
     };
     await use();
     await use();
     await use();
-    const usedAt = async ({ id }: Robot) => Date.parse((await must(admin.get(`/service-accounts/${id}`))).last_used_at);
+    const usedAt = async ({ id }: ServiceAccount) =>
+      Date.parse((await must(admin.get(`/service-accounts/${id}`))).last_used_at);
     const first = await Promise.all(robots.map(usedAt));
     try {
       later(90_000);
@@ -106,7 +117,7 @@ describe('what a principal may do', () => {
   async function knownRobot() {
     const policyId = await aPolicy(company, [allow('groups:ListGroups')]);
     const groupId = await aGroup(company, policyId);
-    const robot = await aRobot(company, [groupId]);
+    const robot = await aServiceAccount(company, [groupId]);
     const request = async () => (await robot.as.get('/groups')).status;
     for (let times = 0; times < 3; times += 1) expect(await request()).toBe(200);
     // The list itself.
@@ -158,7 +169,7 @@ describe('what a principal may do', () => {
   });
 
   it('ends when its key expires', async () => {
-    const { id } = await aRobot(company);
+    const { id } = await aServiceAccount(company);
     const json = { expires_at: new Date(Date.now() + 60_000).toISOString() };
     const { as } = await knownKey(await must(admin.post(`/service-accounts/${id}/keys`, { json })));
     try {
@@ -170,15 +181,15 @@ describe('what a principal may do', () => {
   });
 
   it('is for who signs with its key, and nobody else', async () => {
-    const { key } = await aRobot(company);
+    const { key } = await aServiceAccount(company);
     await knownKey(key);
-    const { key: another } = await aRobot(company);
+    const { key: another } = await aServiceAccount(company);
     const forged = await signed({ ...key, secret_key: another.secret_key }).get('/groups');
     expect([forged.status, forged.body.details.reason]).toEqual([401, 'bad_signature']);
   });
 
   /** Requests with a key that the isolate knows. */
-  async function knownKey(key: Robot['key']) {
+  async function knownKey(key: ServiceAccount['key']) {
     const as = signed(key);
     for (let times = 0; times < 3; times += 1) expect((await as.get('/groups')).status).toBe(403);
     expect(await counted((watched) => as.get('/groups', { env: watched }))).toEqual([403, 0]);
@@ -187,7 +198,7 @@ describe('what a principal may do', () => {
 
   it('ends with the next request of a key when its account is deactivated, and begins when it is activated', async () => {
     const { id: accountId } = await must(admin.post('/accounts', { json: { name: 'Second' } }));
-    const robot = await aRobot(company, [], accountId);
+    const robot = await aServiceAccount(company, [], accountId);
     const request = async () => (await robot.as.get('/groups')).status;
     expect([await request(), await request(), await request()]).toEqual([403, 403, 403]);
     await must(admin.patch(`/accounts/${accountId}`, { json: { is_active: false } }));
@@ -335,7 +346,7 @@ describe('a company’s gate', () => {
   });
 
   it('takes back what it counted of a request that the limit of its address refuses', async () => {
-    const robot = await aRobot(company);
+    const robot = await aServiceAccount(company);
     const refused = { RATE_LIMIT_IP_PER_SECOND: '1' };
     const headers = { 'cf-connecting-ip': '203.0.113.77' };
     const statuses: number[] = [];

@@ -8,7 +8,7 @@ import { type Action, ALL_ACTIONS, actionEntry } from '../../src/kernel/actions.
 import type { LegacyAction, Role } from '../../src/kernel/legacy.ts';
 import type { PolicyStatement } from '../../src/kernel/policy-document.ts';
 import { type Answer, type Caller, call, type Sending } from '../support/api.ts';
-import { allow, aRobotThat, deny, withServiceToken } from '../support/signed.ts';
+import { allow, aServiceAccountThat, deny, withServiceToken } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
 /** Every route, with what its declaration asks of a caller. The walk (test/contract) knocks with another company's ids. */
@@ -34,7 +34,7 @@ let machine: Principal;
 beforeAll(async () => {
   company = await aCompany();
   const user = await aUser(company, { can: ['*'] });
-  const robot = await aRobotThat(company, allow('*'));
+  const robot = await aServiceAccountThat(company, allow('*'));
   const signing = principal(robot.id, robot.as);
   const person = principal(user.id, user.as);
   principals = { bearer: person, agent: person, signature: signing, machine: signing };

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ALL_ACTIONS } from '../../src/kernel/actions.ts';
 import { managedPolicyNamed } from '../../src/kernel/managed-policies.ts';
 import { aConsoleGroup, aPermission, enter, fieldsOf, NOBODY, policyInput, statusAndCode } from '../support/console.ts';
-import { allow, aRobot, deny, must } from '../support/signed.ts';
+import { allow, aServiceAccount, deny, must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
 let company: Company;
@@ -100,7 +100,7 @@ describe('a simulation', () => {
   it('considers the groups of a service account in its own account', async () => {
     const group = await aConsoleGroup(company);
     await must(company.as.post(`/v1/groups/${group._id}/policies/${managedPolicyNamed('ReadOnly').id}`));
-    const robot = await aRobot(company, [group._id]);
+    const robot = await aServiceAccount(company, [group._id]);
     const { body } = await simulate(
       'service_account',
       robot.id,
@@ -113,11 +113,11 @@ describe('a simulation', () => {
 
   it('is answered 404 for somebody who does not exist', async () => {
     const other = await aCompany();
-    const robot = await aRobot(other);
+    const robot = await aServiceAccount(other);
     for (const [type, id, code] of [
       ['user', other.owner.id, 'USER_NOT_FOUND'],
       ['user', NOBODY, 'USER_NOT_FOUND'],
-      ['user', (await aRobot(company)).id, 'USER_NOT_FOUND'],
+      ['user', (await aServiceAccount(company)).id, 'USER_NOT_FOUND'],
       ['service_account', robot.id, 'SERVICE_ACCOUNT_NOT_FOUND'],
       ['service_account', company.owner.id, 'SERVICE_ACCOUNT_NOT_FOUND'],
     ] as const) {

@@ -3,7 +3,7 @@ import type { PolicyStatement } from '../../src/kernel/policy-document.ts';
 import type { Answer } from '../support/api.ts';
 import { aConsoleGroup, policyInput } from '../support/console.ts';
 import { rivalBefore } from '../support/rival.ts';
-import { aGroup, allow, aPolicy, aRobot, aUser, bind, must, signed } from '../support/signed.ts';
+import { aGroup, allow, aPolicy, aServiceAccount, aUser, bind, must, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
 let company: Company;
@@ -86,7 +86,7 @@ describe('the policy documents of one principal', () => {
     expectRefused(await signed(company.apiKey).post(`/groups/${small}/bindings`, { json }), 'AlreadyExists');
     const add = (ids: string[]) => company.as.post(`/v1/users/${user.id}/groups`, { json: { group_ids: ids } });
     expectRefused(await add([small]), 'POLICY_LIMIT_EXCEEDED');
-    const robot = await aRobot(company, [large]);
+    const robot = await aServiceAccount(company, [large]);
     const ofRobot = { principal_type: 'service_account', principal_id: robot.id, account_id: robot.accountId };
     expectRefused(await signed(company.apiKey).post(`/groups/${small}/bindings`, { json: ofRobot }), 'AlreadyExists');
     expect((await company.as.put(`/v1/users/${user.id}/groups`, { json: { group_ids: [small] } })).status).toBe(200);

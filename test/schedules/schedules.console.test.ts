@@ -3,7 +3,7 @@ import { aContext, dashboardGrant } from '../share-portal/support.ts';
 import type { Answer } from '../support/api.ts';
 import { fieldsOf, NOBODY } from '../support/console.ts';
 import { rowOf } from '../support/rival.ts';
-import { allow, aRobotThat, must, withServiceToken } from '../support/signed.ts';
+import { allow, aServiceAccountThat, must, withServiceToken } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
 import { aSchedule, SCHEDULES, scheduleOf } from './support.ts';
@@ -323,7 +323,7 @@ describe('who may schedule something', () => {
   });
 
   it('may be a program', async () => {
-    const robot = await aRobotThat(company, allow('dashboards:schedule'));
+    const robot = await aServiceAccountThat(company, allow('dashboards:schedule'));
     const made = await must(post({}, dashboard, await withServiceToken(robot)));
     expect(made.created_by_user_id).toMatch(/^[a-f0-9]{24}$/);
   });

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
 import { countOf, overtaken, rowOf } from '../support/rival.ts';
-import { aGroup, aRobot, must, signed } from '../support/signed.ts';
+import { aGroup, aServiceAccount, must, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
 let company: Company;
@@ -27,7 +27,7 @@ describe('a service account', () => {
   });
 
   it('is not changed once it is deleted', async () => {
-    const { id } = await aRobot(company);
+    const { id } = await aServiceAccount(company);
     const answer = await overtaken(
       /^update "service_accounts" set "name"/,
       () => remove(id),
@@ -38,7 +38,7 @@ describe('a service account', () => {
   });
 
   it('is deleted once', async () => {
-    const { id } = await aRobot(company);
+    const { id } = await aServiceAccount(company);
     const deleting = /^update "service_accounts" set "updated_at"/;
     const answer = await overtaken(
       deleting,
@@ -50,7 +50,7 @@ describe('a service account', () => {
 
   it('loses its keys and memberships when it is deleted, and no other loses theirs', async () => {
     const groupId = await aGroup(company);
-    const [gone, stays] = [await aRobot(company, [groupId]), await aRobot(company, [groupId])];
+    const [gone, stays] = [await aServiceAccount(company, [groupId]), await aServiceAccount(company, [groupId])];
     await remove(gone.id);
     expect((await gone.as.get('/accounts')).status).toBe(401);
     expect(await rowOf('select is_active from api_keys where id = ?', stays.keyId)).toEqual({ is_active: 1 });
@@ -60,7 +60,7 @@ describe('a service account', () => {
 
 describe('an API key', () => {
   it('is not issued for a service account that is deleted meanwhile', async () => {
-    const { id } = await aRobot(company);
+    const { id } = await aServiceAccount(company);
     const keys = await countOf('api_keys where service_account_id = ?', id);
     const answer = await overtaken(
       /^insert into "api_keys"/,
@@ -72,7 +72,7 @@ describe('an API key', () => {
   });
 
   it('is revoked once', async () => {
-    const { id, keyId } = await aRobot(company);
+    const { id, keyId } = await aServiceAccount(company);
     const revoke = (env?: Record<string, string>) => admin.delete(`${path(id)}/keys/${keyId}`, env ? { env } : {});
     const answer = await overtaken(/^update "api_keys" set "is_active"/, () => must(revoke()), revoke);
     expect([answer.status, answer.body.details.reason]).toEqual([400, 'already_deleted']);

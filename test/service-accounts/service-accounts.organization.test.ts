@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
 import { overtaken, rowOf } from '../support/rival.ts';
-import { aGroup, allow, aPolicy, aRobot, aRobotThat, must, signed } from '../support/signed.ts';
+import { aGroup, allow, aPolicy, aServiceAccount, aServiceAccountThat, must, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
 let company: Company;
@@ -13,7 +13,7 @@ beforeAll(async () => {
   admin = signed(company.apiKey);
 });
 
-const aServiceAccount = (json: Record<string, unknown> = {}) =>
+const createServiceAccount = (json: Record<string, unknown> = {}) =>
   must(admin.post('/service-accounts', { json: { name: 'Robot', account_id: company.accountId, ...json } }));
 
 describe('a service account', () => {
@@ -60,7 +60,7 @@ describe('a service account', () => {
   });
 
   it('changes only what is sent', async () => {
-    const before = await aServiceAccount();
+    const before = await createServiceAccount();
     const after = await must(admin.patch(`/service-accounts/${before.id}`, { json: { description: 'New' } }));
     expect(after).toEqual({ ...before, description: 'New', updated_at: expect.any(String) });
     expect((await must(admin.patch(`/service-accounts/${before.id}`, { json: { is_active: false } }))).is_active).toBe(
@@ -69,7 +69,7 @@ describe('a service account', () => {
   });
 
   it('signs nothing while it is inactive', async () => {
-    const robot = await aRobot(company);
+    const robot = await aServiceAccount(company);
     await must(admin.patch(`/service-accounts/${robot.id}`, { json: { is_active: false } }));
     const refused = await robot.as.get('/accounts');
     expect([refused.status, refused.body.details.reason]).toEqual([401, 'unknown_key']);
@@ -79,7 +79,7 @@ describe('a service account', () => {
 
   it('is deleted with its keys and memberships', async () => {
     const groupId = await aGroup(company);
-    const robot = await aRobot(company, [groupId]);
+    const robot = await aServiceAccount(company, [groupId]);
     expect((await admin.get(`/groups/${groupId}`)).body.member_count).toBe(1);
     expect((await admin.delete(`/service-accounts/${robot.id}`)).status).toBe(204);
 
@@ -99,7 +99,7 @@ describe('a service account', () => {
   });
 
   it('leaves no working key behind when one is issued meanwhile', async () => {
-    const { id } = await aServiceAccount();
+    const { id } = await createServiceAccount();
     const issue = () => must(admin.post(`/service-accounts/${id}/keys`, { json: {} }));
     let key: Awaited<ReturnType<typeof issue>>;
     const answer = await overtaken(
@@ -119,7 +119,7 @@ describe('a service account', () => {
 describe('the list of service accounts', () => {
   it('leaves out the inactive and the deleted unless they are requested', async () => {
     const { id: account_id } = await must(admin.post('/accounts', { json: { name: 'Listed' } }));
-    const [active, inactive, deleted] = await Promise.all([1, 2, 3].map(() => aServiceAccount({ account_id })));
+    const [active, inactive, deleted] = await Promise.all([1, 2, 3].map(() => createServiceAccount({ account_id })));
     await must(admin.patch(`/service-accounts/${inactive.id}`, { json: { is_active: false } }));
     await must(admin.delete(`/service-accounts/${deleted.id}`));
     const ids = async (query: string) => {
@@ -136,7 +136,7 @@ describe('the list of service accounts', () => {
   });
 
   it('shows deleted ones to administrators only', async () => {
-    const robot = await aRobotThat(company, allow('service-accounts:*'));
+    const robot = await aServiceAccountThat(company, allow('service-accounts:*'));
     expect((await robot.as.get('/service-accounts?include_deleted=true')).status).toBe(403);
     expect((await robot.as.get('/service-accounts?include_inactive=true')).status).toBe(200);
   });
@@ -144,7 +144,7 @@ describe('the list of service accounts', () => {
 
 describe('an API key', () => {
   it('shows its secret once when it is issued, and expires after a year', async () => {
-    const { id } = await aServiceAccount();
+    const { id } = await createServiceAccount();
     const { status, body } = await admin.post(`/service-accounts/${id}/keys`, { json: { description: 'CI' } });
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -166,12 +166,12 @@ describe('an API key', () => {
   });
 
   it('is issued without a body too', async () => {
-    const { id } = await aServiceAccount();
+    const { id } = await createServiceAccount();
     expect((await admin.post(`/service-accounts/${id}/keys`)).status).toBe(201);
   });
 
   it('expires at the moment that was sent, in any offset', async () => {
-    const { id } = await aServiceAccount();
+    const { id } = await createServiceAccount();
     const json = { expires_at: '2100-01-01T02:00:00+02:00' };
     expect((await must(admin.post(`/service-accounts/${id}/keys`, { json }))).expires_at).toBe(
       '2100-01-01T00:00:00.000Z',
@@ -181,14 +181,14 @@ describe('an API key', () => {
   it.each(['2001-01-01T00:00:00Z', 'tomorrow', '2100-01-01', 4102444800, null])(
     'is refused an expiry of %j',
     async (expires_at) => {
-      const { id } = await aServiceAccount();
+      const { id } = await createServiceAccount();
       const { status, body } = await admin.post(`/service-accounts/${id}/keys`, { json: { expires_at } });
       expect([status, body.details[0].field]).toEqual([422, 'expires_at']);
     },
   );
 
   it('stops working at once when it is revoked, stays listed, and is revoked once', async () => {
-    const robot = await aRobot(company);
+    const robot = await aServiceAccount(company);
     const path = `/service-accounts/${robot.id}/keys/${robot.keyId}`;
     expect((await admin.delete(path)).status).toBe(204);
     expect((await robot.as.get('/accounts')).body.details.reason).toBe('unknown_key');
@@ -198,14 +198,14 @@ describe('an API key', () => {
   });
 
   it('is not found under another service account, nor under another organization’s', async () => {
-    const [one, two] = await Promise.all([aRobot(company), aRobot(company)]);
+    const [one, two] = await Promise.all([aServiceAccount(company), aServiceAccount(company)]);
     expect((await admin.delete(`/service-accounts/${one.id}/keys/${two.keyId}`)).status).toBe(404);
     expect((await signed(other.apiKey).delete(`/service-accounts/${one.id}/keys/${one.keyId}`)).status).toBe(404);
     expect((await one.as.get('/accounts')).status).toBe(403);
   });
 
   it('shows when it and its service account were last used', async () => {
-    const robot = await aRobot(company);
+    const robot = await aServiceAccount(company);
     await robot.as.get('/accounts');
     const [used] = (await must(admin.get(`/service-accounts/${robot.id}/keys`))).results;
     expect(used.last_used_at).toMatch(/Z$/);
@@ -215,9 +215,9 @@ describe('an API key', () => {
 
 describe('the ceiling of what a key may do', () => {
   it('refuses a key for a service account that may do more than the caller, and accepts one for any other', async () => {
-    const caller = await aRobotThat(company, allow('service-accounts:IssueKey', 'users:*'));
-    const wider = await aRobotThat(company, allow('users:*', 'groups:GetGroup'));
-    const narrower = await aRobotThat(company, allow('users:ListUsers'));
+    const caller = await aServiceAccountThat(company, allow('service-accounts:IssueKey', 'users:*'));
+    const wider = await aServiceAccountThat(company, allow('users:*', 'groups:GetGroup'));
+    const narrower = await aServiceAccountThat(company, allow('users:ListUsers'));
     const refused = await caller.as.post(`/service-accounts/${wider.id}/keys`, { json: {} });
     expect([refused.status, refused.body.error]).toEqual([403, 'Forbidden']);
     expect(refused.body.details).toMatchObject({ action: 'groups:GetGroup' });
@@ -226,16 +226,16 @@ describe('the ceiling of what a key may do', () => {
   });
 
   it('counts only the groups of the service account’s own account', async () => {
-    const caller = await aRobotThat(company, allow('service-accounts:IssueKey'));
+    const caller = await aServiceAccountThat(company, allow('service-accounts:IssueKey'));
     const groupId = await aGroup(company, await aPolicy(company, [allow('*')]));
-    const administrator = await aRobot(company, [groupId]);
+    const administrator = await aServiceAccount(company, [groupId]);
     expect((await caller.as.post(`/service-accounts/${administrator.id}/keys`, { json: {} })).status).toBe(403);
   });
 });
 
 describe('an id', () => {
   it('is not found when it is malformed or another organization’s', async () => {
-    const stranger = await aRobot(other);
+    const stranger = await aServiceAccount(other);
     for (const id of [stranger.id, '0'.repeat(24), 'x', '%00']) {
       const path = `/service-accounts/${encodeURIComponent(id)}`;
       for (const { status, body } of [

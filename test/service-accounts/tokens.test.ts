@@ -7,7 +7,16 @@ import { later, resetClock } from '../support/clock.ts';
 import { countedD1 } from '../support/counted.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 import { mailTo } from '../support/mail.ts';
-import { aGroup, allow, aPolicy, aRobot, aRobotThat, must, signed, withServiceToken } from '../support/signed.ts';
+import {
+  aGroup,
+  allow,
+  aPolicy,
+  aServiceAccount,
+  aServiceAccountThat,
+  must,
+  signed,
+  withServiceToken,
+} from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aFile, load } from '../uploads/support.ts';
 import { aDashboard, aVisualization } from '../visualizations/support.ts';
@@ -24,7 +33,7 @@ const LISTED = '/v1/visualizations';
 
 describe('POST /tokens', () => {
   it('gives any service account a token for as long as it says', async () => {
-    const robot = await aRobot(company);
+    const robot = await aServiceAccount(company);
     const { status, body } = await robot.as.post('/tokens', { json: { expires_in: 60 } });
     expect([status, body]).toEqual([201, { token: expect.any(String), token_type: 'Bearer', expires_in: 60 }]);
     const as = bearer(body.token);
@@ -35,7 +44,7 @@ describe('POST /tokens', () => {
   });
 
   it('takes no body, and refuses times out of bounds', async () => {
-    const { as } = await aRobot(company);
+    const { as } = await aServiceAccount(company);
     expect((await as.post('/tokens')).body.expires_in).toBe(600);
     for (const json of [{ expires_in: 59 }, { expires_in: 601 }, { expires_in: '60' }, { expires_in: 90.5 }]) {
       const { status, body } = await as.post('/tokens', { json });
@@ -44,14 +53,14 @@ describe('POST /tokens', () => {
   });
 
   it('is for signed requests: neither a session nor another token is exchanged', async () => {
-    const token = await withServiceToken(await aRobot(company));
+    const token = await withServiceToken(await aServiceAccount(company));
     for (const as of [company.as, token]) expect((await as.post('/tokens')).status).toBe(401);
   });
 });
 
 describe('a service token', () => {
   it('tells whose it is', async () => {
-    const robot = await aRobot(company);
+    const robot = await aServiceAccount(company);
     const { status, body } = await (await withServiceToken(robot)).get('/v1/auth/me');
     expect([status, body]).toEqual([
       200,
@@ -64,7 +73,7 @@ describe('a service token', () => {
   });
 
   it('may what its service account may, through the groups of its account', async () => {
-    const robot = await aRobotThat(company, allow('visualizations:list'));
+    const robot = await aServiceAccountThat(company, allow('visualizations:list'));
     const as = await withServiceToken(robot);
     expect((await as.get(LISTED)).status).toBe(200);
     expect((await as.get('/v1/dashboards')).status).toBe(403);
@@ -73,14 +82,14 @@ describe('a service token', () => {
   });
 
   it('grants no more than it may itself', async () => {
-    const as = await withServiceToken(await aRobotThat(company, allow('policies:create')));
+    const as = await withServiceToken(await aServiceAccountThat(company, allow('policies:create')));
     const document = { version: '2024-01-01', statements: [allow('users:list')] };
     const { status, body } = await as.post('/v1/policies', { json: { name: 'Wider', document } });
     expect([status, body.details?.action]).toEqual([403, 'users:list']);
   });
 
   it('is known to the isolate after one request, and then asks the control database nothing', async () => {
-    const robot = await aRobotThat(company, allow('users:list'));
+    const robot = await aServiceAccountThat(company, allow('users:list'));
     const as = await withServiceToken(robot);
     const counted = async () => {
       const { env, calls } = countedD1();
@@ -98,7 +107,7 @@ describe('a service token', () => {
   });
 
   it('shows in the audit trail as its service account and key', async () => {
-    const robot = await aRobot(company);
+    const robot = await aServiceAccount(company);
     const { headers } = await (await withServiceToken(robot)).get('/v1/auth/me');
     const query = `correlation_id=${headers.get('x-correlation-id')}`;
     const record = await vi.waitFor(
@@ -118,7 +127,7 @@ describe('a service token', () => {
   });
 
   it('is of no use in the place of another credential, nor as a refresh token', async () => {
-    const { token } = await must((await aRobot(company)).as.post('/tokens'));
+    const { token } = await must((await aServiceAccount(company)).as.post('/tokens'));
     const refreshed = await bearer(token).post('/v1/auth/refresh', { json: { refresh_token: token } });
     expect(refreshed.status).toBe(401);
     expect((await bearer(`${token.slice(0, -4)}AAAA`).get('/v1/auth/me')).status).toBe(401);
@@ -132,7 +141,7 @@ describe('a service token dies on the next request after', () => {
   /** A service account in an account of its own, whose token the isolate knows. */
   async function known() {
     const { id: accountId } = await must(admin.post('/accounts', { json: { name: `Of a robot ${Math.random()}` } }));
-    const robot = await aRobot(company, [], accountId);
+    const robot = await aServiceAccount(company, [], accountId);
     const as = await withServiceToken(robot);
     for (let times = 0; times < 2; times += 1) expect((await as.get(LISTED)).status).toBe(403);
     return { robot, accountId, as };
@@ -160,7 +169,7 @@ describe('a service token dies on the next request after', () => {
   });
 
   it('its key has expired', async () => {
-    const robot = await aRobot(company);
+    const robot = await aServiceAccount(company);
     const json = { expires_at: new Date(Date.now() + 30_000).toISOString() };
     const key = await must(admin.post(`/service-accounts/${robot.id}/keys`, { json }));
     const as = await withServiceToken({ as: signed(key) });
@@ -190,7 +199,7 @@ describe("a person's own session, password and second factor", () => {
     ['post', '/v1/auth/2fa/backup-codes'],
     ['post', '/api/v1/share-auth/logout'],
   ] as const)('are nothing of a service token: %s %s', async (method, path) => {
-    const as = await withServiceToken(await aRobotThat(company, allow('*')));
+    const as = await withServiceToken(await aServiceAccountThat(company, allow('*')));
     const { status, body } = await as[method](path, method === 'post' ? { json: { password: 'x' } } : {});
     expect([status, body.error ?? body.error_code]).toEqual([403, 'FORBIDDEN']);
   });
@@ -201,7 +210,7 @@ describe('what is made with a service token', () => {
   let id: string;
   beforeAll(async () => {
     const provisioned = await aProvisionedCompany();
-    const robot = await aRobotThat(provisioned, allow('*'));
+    const robot = await aServiceAccountThat(provisioned, allow('*'));
     made = { ...provisioned, as: await withServiceToken(robot) };
     id = robot.id;
   });
@@ -251,7 +260,7 @@ describe('what is made with a service token', () => {
 
   async function aMember() {
     const groupId = await aGroup(made, await aPolicy(made, [allow('users:list')]));
-    return { groupId, token: await withServiceToken(await aRobot(made, [groupId])) };
+    return { groupId, token: await withServiceToken(await aServiceAccount(made, [groupId])) };
   }
 
   it('is told of by the name of the service account, without a link', async () => {

@@ -1,18 +1,18 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { aRobot, must, type Robot, signed } from '../support/signed.ts';
+import { aServiceAccount, must, type ServiceAccount, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { alter, sendSigned } from './support.ts';
 
 let company: Company;
-let robot: Robot;
+let robot: ServiceAccount;
 beforeEach(async () => {
   company = await aCompany();
   const { body } = await signed(company.apiKey).post('/accounts', { json: { name: 'Branch' } });
   const administrators = await env.CONTROL_DB.prepare('SELECT id FROM groups WHERE company_id = ? AND slug = ?')
     .bind(company.id, 'administrators')
     .first<{ id: string }>();
-  robot = await aRobot(company, [administrators?.id as string], body.id);
+  robot = await aServiceAccount(company, [administrators?.id as string], body.id);
 });
 
 /** What the robot's next request answers: 200, or the reason why it is refused. */

@@ -57,7 +57,7 @@ export async function aGroup(company: Company, ...policyIds: string[]): Promise<
 }
 
 /** A service account with a key, bound to groups within its account. */
-export interface Robot {
+export interface ServiceAccount {
   id: string;
   accountId: string;
   key: Key;
@@ -66,7 +66,11 @@ export interface Robot {
 }
 
 /** A service account in the default account (or `accountId`), in these groups. */
-export async function aRobot(company: Company, groupIds: string[] = [], accountId = company.accountId): Promise<Robot> {
+export async function aServiceAccount(
+  company: Company,
+  groupIds: string[] = [],
+  accountId = company.accountId,
+): Promise<ServiceAccount> {
   const admin = signed(company.apiKey);
   const { id } = await must(admin.post('/service-accounts', { json: { name: 'Robot', account_id: accountId } }));
   for (const groupId of groupIds) {
@@ -78,12 +82,12 @@ export async function aRobot(company: Company, groupIds: string[] = [], accountI
 }
 
 /** A service account whose only policy has these statements. */
-export async function aRobotThat(company: Company, ...statements: PolicyStatement[]): Promise<Robot> {
-  return aRobot(company, [await aGroup(company, await aPolicy(company, statements))]);
+export async function aServiceAccountThat(company: Company, ...statements: PolicyStatement[]): Promise<ServiceAccount> {
+  return aServiceAccount(company, [await aGroup(company, await aPolicy(company, statements))]);
 }
 
 /** Requests of a service account with a service token, which its key is exchanged for. */
-export async function withServiceToken({ as }: Pick<Robot, 'as'>): Promise<Caller> {
+export async function withServiceToken({ as }: Pick<ServiceAccount, 'as'>): Promise<Caller> {
   return bearer((await must(as.post('/tokens'))).token);
 }
 

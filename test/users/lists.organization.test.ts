@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
-import { aGroup, aRobot, aUser, must, signed } from '../support/signed.ts';
+import { aGroup, aServiceAccount, aUser, must, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
 /** Lists of the organization API: every ordering, forwards and backwards, to the last page and beyond. */
@@ -123,7 +123,7 @@ describe('the other lists', () => {
       '/accounts': (n: number) => admin.post('/accounts', { json: { name: `Listed ${n % 2} ${n}` } }),
       '/admin/deleted/accounts': async (n: number) =>
         admin.delete(`/accounts/${(await must(admin.post('/accounts', { json: { name: `Gone ${n}` } }))).id}`),
-      '/service-accounts': () => aRobot(company).then((robot) => robot.as.get('/accounts')),
+      '/service-accounts': () => aServiceAccount(company).then((robot) => robot.as.get('/accounts')),
       '/groups': (n: number) => admin.post('/groups', { json: { name: `Listed ${n}` } }),
     }[path] as (n: number) => Promise<unknown>;
     await Promise.all([1, 2, 3, 4, 5].map(making));
@@ -138,7 +138,7 @@ describe('the other lists', () => {
   });
 
   it('of keys and bindings are answered by pages and in order', async () => {
-    const robot = await aRobot(company);
+    const robot = await aServiceAccount(company);
     for (let n = 0; n < 4; n++) await must(admin.post(`/service-accounts/${robot.id}/keys`, { json: {} }));
     await robot.as.get('/accounts');
     for (const order of ['created_at', '-last_used_at', 'updated_at']) {

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { expect, it } from 'vitest';
-import { aGroup, aRobot, aUser, must, signed } from '../support/signed.ts';
+import { aGroup, aServiceAccount, aUser, must, signed } from '../support/signed.ts';
 import { aCompany, logIn } from '../support/worlds.ts';
 
 const rows = async (statement: string) => (await env.CONTROL_DB.prepare(statement).all()).results;
@@ -35,7 +35,7 @@ it('the stored counts and attachments stay right through everything that changes
   const { id: second } = await must(admin.post('/accounts', { json: { name: 'Second' } }));
   const groups = await Promise.all([aGroup(company), aGroup(company), aGroup(company)]);
   const users = await Promise.all(Array.from({ length: 8 }, () => aUser(company)));
-  await aRobot(company, groups);
+  await aServiceAccount(company, groups);
   const bindings = await Promise.all(
     users.flatMap(({ id }, n) =>
       groups.map((groupId) =>

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bearer, type Caller } from '../support/api.ts';
 import { overtaken } from '../support/rival.ts';
-import { aGroup, allow, aRobotThat, aUser, bind, must, signed } from '../support/signed.ts';
+import { aGroup, allow, aServiceAccountThat, aUser, bind, must, signed } from '../support/signed.ts';
 import { aCompany, type Company, logIn } from '../support/worlds.ts';
 
 let company: Company;
@@ -175,7 +175,7 @@ describe('the list of users', () => {
     expect((await must(admin.get('/users?quantity=100'))).total).toBe(before.total - 1);
     const all = await must(admin.get('/users?include_deleted=true&quantity=100'));
     expect(all.results.find((user: { id: string }) => user.id === id).deleted_at).toMatch(/Z$/);
-    const robot = await aRobotThat(company, allow('users:*'));
+    const robot = await aServiceAccountThat(company, allow('users:*'));
     expect((await robot.as.get('/users?include_deleted=true')).status).toBe(403);
   });
 

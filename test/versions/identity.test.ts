@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
 import { aConsoleGroup, aPermission, enter } from '../support/console.ts';
 import { overtaken } from '../support/rival.ts';
-import { aGroup, allow, aPolicy, aRobot, aUser, bind, signed } from '../support/signed.ts';
+import { aGroup, allow, aPolicy, aServiceAccount, aUser, bind, signed } from '../support/signed.ts';
 import { aCompany } from '../support/worlds.ts';
 import { describeVersions } from './held.ts';
 import { IDENTITY } from './kinds.ts';
@@ -43,7 +43,7 @@ describe('a version', () => {
   it('does not change with times of last use and counters, also in the middle of a write', async () => {
     const company = await aCompany();
     const admin = signed(company.apiKey);
-    const robot = await aRobot(company);
+    const robot = await aServiceAccount(company);
     const path = `/service-accounts/${robot.id}`;
     const tag = await tagOf(admin, path);
     await signed(robot.key).get('/users');

@@ -3,7 +3,7 @@ import { aConcept, aNode, anItem, aRelation, PREFIX } from '../knowledge/support
 import { aShare } from '../shares/support.ts';
 import type { Caller } from '../support/api.ts';
 import { aConsoleGroup, aPermission, permissionInput, policyInput } from '../support/console.ts';
-import { aGroup, allow, aRobot, aUser, must, signed } from '../support/signed.ts';
+import { aGroup, allow, aServiceAccount, aUser, must, signed } from '../support/signed.ts';
 import type { Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS, VISUALIZATIONS } from '../visualizations/support.ts';
 
@@ -44,7 +44,10 @@ export const IDENTITY: Kind[] = [
   },
   {
     name: 'a service account',
-    make: async (company) => ({ by: organization(company), path: `/service-accounts/${(await aRobot(company)).id}` }),
+    make: async (company) => ({
+      by: organization(company),
+      path: `/service-accounts/${(await aServiceAccount(company)).id}`,
+    }),
     change: 'patch',
     changes: (name) => ({ name }),
     table: 'service_accounts',

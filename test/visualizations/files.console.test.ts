@@ -1,6 +1,6 @@
 import { read, utils, type WorkSheet } from '@e965/xlsx';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { allow, aRobotThat, deny, must, withServiceToken } from '../support/signed.ts';
+import { allow, aServiceAccountThat, deny, must, withServiceToken } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS, parameter, someSales, VISUALIZATIONS } from './support.ts';
 
@@ -97,7 +97,7 @@ describe('the result of a visualization as a file', () => {
     const { error_code: code, message } = told.result.error;
     expect([refused.status, refused.body.error, refused.body.message]).toEqual([422, code, message]);
     expect([code, message]).toEqual(['DB_QUERY_ERROR', expect.stringContaining('invalid input syntax')]);
-    const reader = await withServiceToken(await aRobotThat(company, allow('visualizations:execute')));
+    const reader = await withServiceToken(await aServiceAccountThat(company, allow('visualizations:execute')));
     const { status, body } = await file(_id, { format: 'csv' }, {}, reader);
     expect([status, body.error, body.message]).toEqual([422, 'DB_QUERY_ERROR', 'The query failed.']);
   });
@@ -116,7 +116,7 @@ describe('the result of a visualization as a file', () => {
 
   it('is for whoever may execute it', async () => {
     const { _id } = await aVisualization(company.as, 'SELECT 1 AS one');
-    const looker = await withServiceToken(await aRobotThat(company, allow('visualizations:get')));
+    const looker = await withServiceToken(await aServiceAccountThat(company, allow('visualizations:get')));
     expect((await file(_id, { format: 'csv' }, {}, looker)).status).toBe(403);
     expect((await file(_id, { format: 'csv' }, {}, (await aCompany()).as)).status).toBe(404);
   });
@@ -195,7 +195,10 @@ describe('the result of a visualization of a dashboard as a file', () => {
     const { _id: id } = await aVisualization(company.as, 'SELECT 1 AS one');
     const { _id } = await aDashboard(company.as, [{ _id: id }]);
     const resources = [`arn:svc:visualizations::${company.id}:visualization/${id}`];
-    const blind = await aRobotThat(company, allow('dashboards:get'), { ...deny('visualizations:execute'), resources });
+    const blind = await aServiceAccountThat(company, allow('dashboards:get'), {
+      ...deny('visualizations:execute'),
+      resources,
+    });
     const { status, body } = await widget(
       _id,
       { format: 'csv', visualization_id: id },

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
 import { BASE_URL, call } from '../../support/api.ts';
 import { recordsOf } from '../../support/log.ts';
-import { allow, aRobotThat, must, type Robot, signed } from '../../support/signed.ts';
+import { allow, aServiceAccountThat, must, type ServiceAccount, signed } from '../../support/signed.ts';
 import { aProvisionedCompany, type Company } from '../../support/worlds.ts';
 import { type Agent, agent, failureIn } from './support.ts';
 
@@ -170,14 +170,14 @@ describe('the result of a tool', () => {
 });
 
 describe('who calls', () => {
-  let robot: Robot;
+  let robot: ServiceAccount;
   beforeAll(async () => {
-    robot = await aRobotThat(company, allow('managed-tables:list'));
+    robot = await aServiceAccountThat(company, allow('managed-tables:list'));
   });
-  const withKey = ({ key }: Robot, secret = key.secret_key) => agent(`Bearer ${key.access_key}:${secret}`);
+  const withKey = ({ key }: ServiceAccount, secret = key.secret_key) => agent(`Bearer ${key.access_key}:${secret}`);
 
   it('may be a service account with its key and secret, until the key is revoked', async () => {
-    const mine = await aRobotThat(company, allow('managed-tables:list'));
+    const mine = await aServiceAccountThat(company, allow('managed-tables:list'));
     for (let times = 0; times < 3; times += 1) expect((await withKey(mine).tool('list_tables')).isError).toBe(false);
     expect(failureIn(await withKey(mine).tool('list_dashboards')).error).toBe('FORBIDDEN');
     await must(signed(company.apiKey).delete(`/service-accounts/${mine.id}/keys/${mine.keyId}`));

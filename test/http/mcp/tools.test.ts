@@ -6,7 +6,7 @@ import { itemsOf } from '../../knowledge/metrics/support.ts';
 import { aConcept } from '../../knowledge/support.ts';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
 import { aSalesDashboard } from '../../shares/support.ts';
-import { allow, aRobotThat, must } from '../../support/signed.ts';
+import { allow, aServiceAccountThat, must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
 import { someSales } from '../../visualizations/support.ts';
 import { type Agent, agent, failureIn } from './support.ts';
@@ -273,7 +273,7 @@ describe('the permission of a tool', () => {
   });
 
   it('is that of a service account with its token, too', async () => {
-    const robot = await aRobotThat(company, allow('managed-tables:list'));
+    const robot = await aServiceAccountThat(company, allow('managed-tables:list'));
     const token = (await must(robot.as.post('/tokens'))).token;
     const machine = agent(`Bearer ${token}`);
     expect((await machine.tool('list_tables')).isError).toBe(false);
