@@ -2,7 +2,7 @@ const EVERY_MS = 250;
 let collectedAt = 0;
 
 /** Has V8 collect, at most four times a second. Needs `--expose-gc`. */
-export function collect(): void {
+function collect(): void {
   if (Date.now() - collectedAt < EVERY_MS) return;
   globalThis.gc?.();
   collectedAt = Date.now();
