@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { only } from '../../src/access/commit-access.ts';
+import { recall } from '../../src/access/known-principals.ts';
 import { commit, openControlDb } from '../../src/db/client.ts';
 import { concurrentChange } from '../../src/db/failures.ts';
 import { recordUses } from '../../src/db/last-uses.ts';
@@ -178,6 +179,14 @@ describe('what a principal may do', () => {
     } finally {
       resetClock();
     }
+  });
+
+  it('takes up no more than a thousand bytes, without what its groups grant', async () => {
+    const { key } = await aServiceAccount(company);
+    await knownKey(key);
+    const { actor, proof } = recall(`key ${key.access_key}`)?.known ?? {};
+    const { access: _access, ...self } = actor ?? {};
+    expect(JSON.stringify([self, proof]).length).toBeLessThan(1000);
   });
 
   it('is for who signs with its key, and nobody else', async () => {

@@ -14,8 +14,12 @@ export interface KeyProof {
   lastUse: LastUse;
 }
 
-/** A usable key's owner, as an isolate remembers it. */
-export function knownOf(key: UsableKey, material: KeyMaterial, access: FoundAccess): Known<KeyProof> {
+/** A usable key's owner, as an isolate remembers it: of ten thousand, each only with what is needed of it. */
+export function knownOf(
+  key: UsableKey,
+  { accessKey, salt, derivationVersion, secretDigest }: KeyMaterial,
+  access: FoundAccess,
+): Known<KeyProof> {
   const { companyId, serviceAccountId } = key;
   return {
     actor: {
@@ -26,12 +30,12 @@ export function knownOf(key: UsableKey, material: KeyMaterial, access: FoundAcce
       accountId: key.accountId,
       name: key.name,
       keyId: key.id,
-      accessKey: material.accessKey,
+      accessKey,
       access: compileAccess(accessSources(companyId, false, access)),
     },
     expiresAt: key.expiresAt,
     proof: {
-      material,
+      material: { accessKey, salt, derivationVersion, secretDigest },
       lastUse: {
         used: [
           { kind: 'key', companyId, id: key.id },
