@@ -32,6 +32,24 @@ describe.skipIf(!installed)('a page in an unusual state', () => {
     await page.context().close();
   });
 
+  it('has a chart at work until it is drawn', async () => {
+    const sql = 'SELECT phase_of_flight AS phase, count(*) AS strikes FROM birdstrikes GROUP BY 1';
+    const { path } = await aLink(await aDashboard([{ name: 'Phases', sql, chart: { type: 'bar' } }]));
+    const { page } = await open(path);
+    await settled(page);
+    const { promise: code, resolve: arrive } = Promise.withResolvers<void>();
+    await page.route(/\/assets\/draw-\w+\.js$/, (route) => code.then(() => route.continue()));
+    await page.reload();
+    const card = page.getByRole('region', { name: 'Phases', exact: true });
+    // Its result has come.
+    await card.getByRole('button', { name: 'Show as table' }).waitFor();
+    expect(await card.getAttribute('aria-busy')).toBe('true');
+    arrive();
+    await settled(page);
+    expect(await card.getByRole('img').count()).toBe(1);
+    await page.context().close();
+  });
+
   it('shows the last results with their time while the database wakes, and new ones by itself', async () => {
     const { path } = await aLink(await aDashboard([COUNT], AIRCRAFT));
     const { page, problems } = await open(path);

@@ -49,6 +49,7 @@ export function widgetOf(
   { download, chosen }: CardOffers = {},
 ): Widget {
   let result: ViewResult | undefined;
+  let waits = 0;
   let drawing: Drawing | undefined;
   let asTable = false;
 
@@ -148,11 +149,17 @@ export function widgetOf(
 
   return {
     element,
-    wait: () => element.setAttribute('aria-busy', 'true'),
+    wait() {
+      waits += 1;
+      element.setAttribute('aria-busy', 'true');
+    },
     show(next) {
       result = next;
-      element.setAttribute('aria-busy', 'false');
-      void render(next);
+      const until = waits;
+      // The code that draws it may still be on its way, and the next result be asked for meanwhile.
+      void render(next).finally(() => {
+        if (until === waits) element.setAttribute('aria-busy', 'false');
+      });
     },
     fail(message) {
       result = undefined;
