@@ -37,8 +37,6 @@ export function rememberPrincipals(count: number): void {
   for (let n = 0; n < count; n += 1) {
     // Texts as they come from the control database, which are in one piece.
     const { key, accessKey, access } = JSON.parse(JSON.stringify(found(n))) as ReturnType<typeof found>;
-    const { salt, derivationVersion, secretDigest } = key;
-    const known = knownOf(key, { accessKey, salt, derivationVersion, secretDigest }, access);
-    remember(credentialOf(accessKey), known, `${crypto.randomUUID()}.0.0`);
+    remember(credentialOf(accessKey), knownOf(key, { ...key, accessKey }, access), `${crypto.randomUUID()}.0.0`);
   }
 }

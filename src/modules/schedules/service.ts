@@ -46,8 +46,8 @@ const requireScheduling = ({ actor }: PrincipalContext, { type, id }: Target): v
   requireAction(actor, actionOn(type), id);
 
 /**
- * Mails that come or do not, and what is told of a run, say whether a condition holds: only who may see what it is about sets it, has it
- * judged or reads of it.
+ * Whether mails come, and what is told of a run, says whether a condition holds. Only who may see what the condition is about
+ * sets it, has it judged, or reads of its runs.
  */
 function requireSeeing(ctx: PrincipalContext, { targetType, targetId, condition }: RunSubject): void {
   if (!condition) return;
@@ -139,7 +139,8 @@ export async function createSchedule(ctx: PrincipalContext, input: ScheduleInput
 }
 
 /**
- * Changes what is sent. Who may not see what its condition is about can pause it and nothing else. Who has unsubscribed stays so, unless they are taken off and put on again.
+ * Changes what is sent. Who may not see what its condition is about can pause it and nothing else. Who has unsubscribed stays
+ * so, unless they are taken off and put on again.
  */
 export function changeSchedule(ctx: PrincipalContext, id: string, changes: Partial<ScheduleInput>): Promise<Schedule> {
   return retryOnConcurrentChange(async () => {
