@@ -6,6 +6,7 @@ import { aContext, anOutsider, dashboardGrant } from '../share-portal/support.ts
 import { aSalesDashboard, someSales } from '../shares/support.ts';
 import { type Answer, type Caller, call, type Sending } from '../support/api.ts';
 import { later, resetClock, standAt } from '../support/clock.ts';
+import { forgetPrincipals } from '../support/known-principals.ts';
 import { failingAt } from '../support/outage.ts';
 import { countOf, overtaken } from '../support/rival.ts';
 import { aGroup, allow, aPolicy, aServiceAccountThat, must, type ServiceAccount, signed } from '../support/signed.ts';
@@ -73,6 +74,14 @@ describe('a request under an idempotency key', () => {
 
   it.each<[what: string, repeat: (key: string, name: string) => Promise<Answer>]>([
     ['another body', (key, name) => create(key, `${name} `)],
+    [
+      'the same body in other bytes',
+      (key, name) => {
+        const { headers } = under(key);
+        const body = JSON.stringify({ name }, null, 1);
+        return admin.post('/groups', { headers: { ...headers, 'content-type': 'application/json' }, body });
+      },
+    ],
     ['another query', (key, name) => admin.post('/groups?x=1', under(key, { name }))],
     ['another path', (key, name) => admin.post('/accounts', under(key, { name }))],
   ])('is refused with %s', async (_what, repeat) => {
@@ -113,6 +122,28 @@ describe('a request under an idempotency key', () => {
     expect((await create(key, name, robot.as)).status).toBe(201);
   });
 
+  it.each<[who: string, aCaller: () => Promise<Caller>, path: string, status: number]>([
+    ['a program', async () => admin, '/groups', 201],
+    [
+      'an outsider',
+      async () => {
+        await aContext(company, [], ['refused@partner.test']);
+        return (await anOutsider(company, 'refused@partner.test')).as;
+      },
+      `/api/v1/share-portal/dashboards/${'f'.repeat(24)}/execute`,
+      400,
+    ],
+  ])('that the limit of its address refuses leaves the key free: of %s', async (_who, aCaller, path, status) => {
+    const as = await aCaller();
+    const sending = under(aKey(), { name: aName() });
+    const limit = { limit: 1, remaining: 0, resetAt: Date.now() + 1000, allowed: false };
+    const limiting = { IP_LIMITER: { getByName: () => ({ take: async () => limit }) } };
+    const refused = await as.post(path, { ...sending, env: limiting as unknown as Record<string, string> });
+    expect(refused.status).toBe(429);
+    const next = await as.post(path, sending);
+    expect([next.status, isReplay(next)]).toEqual([status, false]);
+  });
+
   it('is repeated only for who still may', async () => {
     const [key, name] = [aKey(), aName()];
     const robot = await aServiceAccountThat(company, allow('groups:*'));
@@ -126,6 +157,36 @@ describe('a request under an idempotency key', () => {
       .bind(company.id, other.id)
       .run();
     expect((await again()).status).toBe(403);
+  });
+
+  it.each<[surface: string, by: () => Caller, path: string]>([
+    ['organization API', () => admin, '/groups'],
+    ['console', () => company.as, '/v1/groups'],
+    ['managed tables', () => company.as, '/v1/managed-tables'],
+    ['domain knowledge', () => company.as, '/api/v1/domain-knowledge/concepts'],
+    ['sharing', () => company.as, '/api/v1/share-contexts'],
+  ])('is refused in the words of the %s', async (surface, by, path) => {
+    const [kept, lost] = [aKey(), aKey()];
+    const post = (key: string, json: object = {}, env?: Record<string, string>) =>
+      by().post(path, { ...under(key, json), ...(env && { env }) });
+    expect((await post(kept)).status).toBe(422);
+    const away = losing({ at: 2, isDone: false });
+    void post(lost, { name: 'At work' }, away.env).catch(() => {});
+    await away.lost;
+    const words = (code: string) =>
+      surface === 'organization API' ? code : code.replaceAll(/(?<=[a-z])[A-Z]/g, '_$&').toUpperCase();
+    const answers = [
+      await post(kept, { name: 'Another' }),
+      await post(lost, { name: 'At work' }),
+      await post(kept, {}, { ENCRYPTION_KEYS: JSON.stringify({ 9: 'another secret of at least 32 characters' }) }),
+    ];
+    expect(answers.map(codeOf)).toEqual([
+      [422, words('IdempotencyKeyReused')],
+      [409, words('IdempotencyKeyInUse')],
+      [409, words('IdempotencyAnswerTooLarge')],
+    ]);
+    const inPortuguese = answers.map(({ body }) => /idempotência|requisição/.test(body.error));
+    expect(inPortuguese).toEqual(Array(3).fill(surface === 'managed tables'));
   });
 
   it('is done again after a failure of ours', async () => {
@@ -163,17 +224,28 @@ describe('an idempotency key', () => {
     expect([status, JSON.stringify(body)]).toEqual([422, expect.stringContaining('Idempotency-Key')]);
   });
 
-  it('is ignored on other methods, and from callers who are not known', async () => {
-    const key = aKey();
-    for (let times = 0; times < 2; times += 1) {
-      const read = await admin.get('/groups', under(key));
-      expect([read.status, isReplay(read)]).toEqual([200, false]);
-    }
-    for (let times = 0; times < 2; times += 1) {
-      const answer = await call('POST', '/v1/auth/login', under(key, {}));
-      expect([answer.status, isReplay(answer)]).toEqual([422, false]);
-    }
-  });
+  it.each(['a key', 'k'.repeat(300)])(
+    'is ignored on other methods, and from callers who are not known: %#',
+    async (key) => {
+      const { id } = await must(create(aKey(), aName()));
+      const path = `/groups/${id}`;
+      const name = aName();
+      for (let times = 0; times < 2; times += 1) {
+        const read = await admin.get('/groups', under(key));
+        const patched = await admin.patch(path, under(key, { name }));
+        const put = await company.as.put(`/v1/groups/${id}`, under(key, { name }));
+        const login = await call('POST', '/v1/auth/login', under(key, {}));
+        const answers = [read, patched, put, login];
+        expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 422]);
+        expect(answers.map(({ body }) => JSON.stringify(body).includes('Idempotency-Key'))).toEqual(
+          Array(4).fill(false),
+        );
+        expect(answers.map(isReplay)).toEqual(Array(4).fill(false));
+      }
+      expect((await admin.delete(path, under(key))).status).toBe(204);
+      expect((await admin.delete(path, under(key))).status).not.toBe(204);
+    },
+  );
 
   it('is allowed to pages of other origins, which may read that an answer is a repetition', async () => {
     const headers = { origin: 'https://console.test', 'access-control-request-method': 'POST' };
@@ -211,19 +283,37 @@ describe('copies of a request under one key', () => {
     expect(await named(name)).toBe(1);
   });
 
-  it.each([
-    ['before its work', /select/, 0],
-    ['in the middle of it', /insert into "groups"/, 0],
-  ])('wait for the end of its lease where the first was lost %s', async (_what, at, count) => {
-    const [key, name] = [aKey(), aName()];
-    const [lost, arrive] = lostAt(at);
-    void admin.post('/groups', { ...under(key, { name }), env: lost }).catch(() => {});
-    await arrive;
-    expect(codeOf(await create(key, name))).toEqual([409, 'IdempotencyKeyInUse']);
-    expect(await named(name)).toBe(count);
-    later(61_000);
-    expect((await create(key, name)).status).toBe(201);
-    expect(await named(name)).toBe(1);
+  it('wait for the end of its lease, at whichever call of the first its isolate was lost', async () => {
+    const seen: string[] = [];
+    const draw = (key: string, name: string, env?: Record<string, string>) =>
+      company.as.post('/v1/visualizations', { ...under(key, { name, sql: 'SELECT 1' }), ...(env && { env }) });
+    const drawn = (name: string) => countOf('visualizations where company_id = ? and name = ?', company.id, name);
+    for (const isDone of [false, true]) {
+      for (let at = 1, isOver = false; !isOver; at += 1) {
+        const [key, name] = [aKey(), aName()];
+        const { env: lossy, lost } = losing({ at, isDone });
+        forgetPrincipals();
+        const first = draw(key, name, lossy).catch(() => {});
+        isOver = await Promise.race([first.then(() => true), lost.then(() => false)]);
+        if (isOver) continue;
+        const before = await drawn(name);
+        const copy = await draw(key, name);
+        expect([at, await drawn(name)]).toEqual([at, copy.status === 409 ? before : 1]);
+        seen.push([before, ...codeOf(copy), isReplay(copy)].join(' '));
+        later(61_000);
+        const next = await draw(key, name);
+        expect([at, next.status, isReplay(next)]).toEqual([at, 201, copy.status === 201]);
+        resetClock();
+      }
+    }
+    expect([...new Set(seen)].toSorted()).toEqual([
+      // Before the gate knew of it.
+      '0 201  false',
+      '0 409 IDEMPOTENCY_KEY_IN_USE false',
+      // When it was done, and when its answer was kept as well.
+      '1 201  true',
+      '1 409 IDEMPOTENCY_KEY_IN_USE false',
+    ]);
   });
 
   it('are answered the same after the gate was evicted', async () => {
@@ -465,29 +555,36 @@ describe('rows of a company’s tables', () => {
   });
 });
 
-/** An environment whose isolate is lost at its first query that fits: it never comes back. */
-function lostAt(pattern: RegExp): [env: Record<string, string>, arrived: Promise<void>] {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const withSession = (constraint: string) => {
-    const session = env.CONTROL_DB.withSession(constraint);
-    const texts = new WeakMap<object, string>();
-    const prepare = (text: string) => {
-      const query = session.prepare(text);
-      const bind = query.bind.bind(query);
-      texts.set(query, text);
-      query.bind = (...values) => {
-        const bound = bind(...values);
-        texts.set(bound, text);
-        return bound;
-      };
-      return query;
-    };
-    const batch = (queries: D1PreparedStatement[]) => {
-      if (!queries.some((query) => pattern.test(texts.get(query) ?? ''))) return session.batch(queries);
-      resolve();
-      return new Promise<never>(() => {});
-    };
-    return { prepare, batch, getBookmark: () => session.getBookmark() };
+/** What an isolate asks of others: the control database and the gate. */
+const ASKS = ['batch', 'all', 'raw', 'run', 'first', 'admit', 'extendKey', 'endKey', 'withdraw'];
+
+/** An environment whose isolate is lost at such a call, the first or a later one: before it is made, or before its answer comes. */
+function losing({ at, isDone }: { at: number; isDone: boolean }): {
+  env: Record<string, string>;
+  lost: Promise<void>;
+} {
+  const { promise: lost, resolve } = Promise.withResolvers<void>();
+  const never = new Promise<never>(() => {});
+  let calls = 0;
+  const watched = <T extends object>(inner: T): T =>
+    new Proxy(inner, {
+      get(target, name) {
+        const value = Reflect.get(target, name);
+        if (typeof value !== 'function') return value;
+        return (...given: unknown[]) => {
+          const ask = () => Reflect.apply(value, target, given);
+          if (['prepare', 'bind'].includes(String(name))) return watched(ask());
+          if (!ASKS.includes(String(name))) return ask();
+          calls += 1;
+          if (calls < at) return ask();
+          if (calls === at) void Promise.resolve(isDone && ask()).then(() => resolve());
+          return never;
+        };
+      },
+    });
+  const changed = {
+    CONTROL_DB: { withSession: (constraint: string) => watched(env.CONTROL_DB.withSession(constraint)) },
+    ORGANIZATION_GATE: { getByName: (name: string) => watched(env.ORGANIZATION_GATE.getByName(name)) },
   };
-  return [{ CONTROL_DB: { withSession } } as unknown as Record<string, string>, promise];
+  return { env: changed as unknown as Record<string, string>, lost };
 }
