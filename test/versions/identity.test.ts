@@ -3,7 +3,7 @@ import type { Caller } from '../support/api.ts';
 import { aConsoleGroup, aPermission, enter } from '../support/console.ts';
 import { overtaken } from '../support/rival.ts';
 import { aGroup, allow, aPolicy, aServiceAccount, aUser, bind, signed } from '../support/signed.ts';
-import { aCompany } from '../support/worlds.ts';
+import { aCompany, logIn } from '../support/worlds.ts';
 import { describeVersions } from './held.ts';
 import { IDENTITY } from './kinds.ts';
 
@@ -49,6 +49,11 @@ describe('a version', () => {
     await signed(robot.key).get('/users');
     expect((await admin.get(path)).body.last_used_at).not.toBeNull();
     expect(await tagOf(admin, path)).toBe(tag);
+    const { id: userId, email, password } = await aUser(company);
+    const ofUser = [await tagOf(admin, `/users/${userId}`), await tagOf(company.as, `/v1/users/${userId}`)];
+    expect((await logIn(company.slug, email, password)).status).toBe(200);
+    expect((await admin.get(`/users/${userId}`)).body.last_login_at).not.toBeNull();
+    expect([await tagOf(admin, `/users/${userId}`), await tagOf(company.as, `/v1/users/${userId}`)]).toEqual(ofUser);
     const groupId = await aGroup(company);
     const groupTag = await tagOf(admin, `/groups/${groupId}`);
     const renamed = await overtaken(

@@ -1,6 +1,8 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import { aShare } from '../shares/support.ts';
+import { call } from '../support/api.ts';
 import { must } from '../support/signed.ts';
-import { aCompany } from '../support/worlds.ts';
+import { aCompany, aProvisionedCompany } from '../support/worlds.ts';
 import { aDashboard } from '../visualizations/support.ts';
 import { describeVersions } from './held.ts';
 import { SHARING } from './kinds.ts';
@@ -20,4 +22,19 @@ it('is of the context where its grants are replaced', async () => {
   expect(granted).not.toBe(tag);
   await must(as.post(`${path}/members`, { json: { member_type: 'external_email', email: 'and@another.test' } }));
   expect((await as.get(path)).headers.get('etag')).toBe(granted);
+});
+
+it('does not change when a share is looked at', async () => {
+  const company = await aProvisionedCompany();
+  const { id, token } = await aShare(company, (await aDashboard(company.as, []))._id);
+  const path = `/api/v1/dashboard-shares/${id}`;
+  const tag = (await company.as.get(path)).headers.get('etag');
+  await must(call('POST', `/api/v1/public/shares/${token}/execute`, { json: {} }));
+  await vi.waitFor(
+    async () => {
+      const { body, headers } = await company.as.get(path);
+      expect([body.view_count, typeof body.last_accessed_at, headers.get('etag')]).toEqual([1, 'string', tag]);
+    },
+    { timeout: 15_000, interval: 100 },
+  );
 });
