@@ -42,7 +42,7 @@ const SECURITY_SCHEMES = {
 
 const ABOUT =
   'Every answer carries `x-correlation-id`, and `X-RateLimit-Limit`, `-Remaining` and `-Reset` (Unix time in seconds) of the ' +
-  'limit with the fewest requests left. The examples are requests that were really made; secrets in them are shown as `…`, and long lists are cut.';
+  'limit with the fewest requests left. The examples are requests that were really made; secrets in them are not shown, and long lists are cut.';
 
 const E_TAG = z.string().meta({ description: 'The version of what is shown. A change of it is a change of the tag.' });
 const IF_NONE_MATCH = z

@@ -10,6 +10,12 @@ export interface Example {
 const SECRET =
   /^(password|token|secret|secret_key|.*_token|otpauth_url|backup_codes?|code|client_secret|exchange_secret|idp_certificates)$/;
 
+/** How a secret is shown: one of a form that routes ask for, in that form. */
+function hidden(secret: string, name: string): string {
+  if (name === 'password') return 'a-password-of-yours';
+  return /^[\d-]{6,}$/.test(secret) ? secret.replaceAll(/\d/g, '0') : '…';
+}
+
 /** What differs from run to run, and how it is shown instead. Ids keep which are the same. */
 const SHOWN_AS: readonly [RegExp, (index: number, text: string) => string][] = [
   [/(?<![0-9a-f])[0-9a-f]{24}(?![0-9a-f])/g, (index) => `65b9c0de0000${hex(index)}`],
@@ -55,7 +61,7 @@ export class Examples {
   #text(text: string, name: string): string {
     if (SECRET.test(name) && text !== '') {
       this.#secrets.add(text);
-      return '…';
+      return hidden(text, name);
     }
     let shown = text;
     for (const secret of this.#secrets) shown = shown.replaceAll(secret, '…');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { call } from '../support/api.ts';
-import { mustConform } from '../support/conformity.ts';
+import { mismatches, mustConform } from '../support/conformity.ts';
 import { LINES, type Operation, operations, ROUTES, type Route } from './routes.ts';
 
 const { body: description } = await call('GET', '/openapi.json');
@@ -90,6 +90,20 @@ describe('the examples', () => {
     const body = contentOf(found.operation)?.['application/json']?.example;
     const headers = new Headers({ 'content-type': 'application/json' });
     mustConform(found.method, found.path, { status: Number(status), headers, body });
+  });
+
+  const sent = described.flatMap((found) => {
+    const { parameters = [], requestBody } = found.operation;
+    const { schema, example } = requestBody?.content['application/json'] ?? {};
+    return [...parameters, ...(schema ? [{ name: 'body', schema, example }] : [])]
+      .filter((part) => part.example !== undefined)
+      .map((part) => [`${part.name} of ${keyOf(found)}`, part] as const);
+  });
+
+  it('show what is sent', () => expect(sent.length).toBeGreaterThan(200));
+
+  it.each(sent)('are what the route takes: %s', (_what, { schema, example }) => {
+    expect(mismatches(example, schema)).toEqual([]);
   });
 });
 

@@ -1,3 +1,4 @@
+import type { Schema } from '@cfworker/json-schema';
 import table from './routes.tsv?raw';
 
 /** A route as the contract lists it. */
@@ -22,6 +23,8 @@ export const ROUTES: Route[] = LINES.slice(1).map((line) => {
 export interface Operation {
   security: Record<string, string[]>[];
   tags: string[];
+  parameters?: { name: string; schema: Schema; example?: unknown }[];
+  requestBody?: { content: Record<string, { schema: Schema; example?: unknown }> };
   responses: Record<string, { content?: Record<string, { example?: unknown }> }>;
   'x-permission'?: string;
   'x-legacy-permission'?: string;

@@ -40,6 +40,27 @@ export interface Step {
   unshown?: true;
 }
 
+const SUGGESTIONS = 'POST /api/v1/domain-knowledge/suggestions';
+
+/** Routes that make what no GET of its own shows. */
+const SHOWN_NOWHERE = [
+  'POST /admin/organizations',
+  'POST /service-accounts/{id}/keys',
+  'POST /tokens',
+  'POST /groups/{id}/bindings',
+  'POST /v1/managed-tables/{id}/indexes',
+  'POST /v1/managed-tables/{id}/data',
+  'POST /api/v1/share-contexts/{id}/members',
+  'POST /api/v1/embed/dashboards/{id}',
+  'POST /api/v1/embed/visualizations/{id}',
+  'POST /api/v1/embed/signing-keys',
+  ...['concepts', 'semantic', 'ontology/nodes', 'ontology/relations'].map(
+    (kind) => `${SUGGESTIONS}/${kind}/{id}/generate`,
+  ),
+  `${SUGGESTIONS}/concepts/{id}/promote-semantic`,
+  `${SUGGESTIONS}/concepts/{id}/promote-ontology`,
+];
+
 /**
  * Walks the routes of some surfaces in the order of `steps`. Before whoever may do a step does it, three others try the
  * same, and change nothing: nobody (401), somebody of the company who may do nothing (403), and the owner of another
@@ -49,6 +70,7 @@ export interface Step {
 export function walk(titles: readonly string[], file: string, prepare: () => Promise<Partial<World>>, steps: Step[]) {
   let world: World;
   let weak: Record<string, Caller>;
+  const shownNowhere = new Set<string>();
   const examples = new Examples();
 
   beforeAll(async () => {
@@ -82,6 +104,12 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
 
       const answer = await send(callerOf(step, world, credential));
       expect([answer.status, answer.body]).toEqual([Number(route?.success ?? 200), answer.body]);
+      if (answer.status === 201) {
+        const location = answer.headers.get('location');
+        if (location === null) shownNowhere.add(step.route);
+        else
+          expect(await sendAs(callerOf(step, world, credential), 'GET', location, {})).toMatchObject({ status: 200 });
+      }
       Object.assign(world.kept, step.keep?.(answer.body, answer));
       if (!step.unshown) examples.add(step.route, { ...shown(step, world), answer: answer.body });
     },
@@ -95,6 +123,11 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
       const walked = new Set(steps.map(({ route }) => route));
       const left = own.map(({ contract }) => `${contract.method.toUpperCase()} ${contract.path}`);
       expect(left.filter((route) => !walked.has(route))).toEqual([]);
+    });
+
+    it('is told where to read what it has made, but for what is shown nowhere', () => {
+      const own = steps.map(({ route }) => route);
+      expect([...shownNowhere].toSorted()).toEqual(SHOWN_NOWHERE.filter((route) => own.includes(route)).toSorted());
     });
 
     it('gets the answers that the examples show, as `npm run contract` writes them', async () => {

@@ -50,6 +50,7 @@ export const shareEndpoints = [
         'A `link` to hand out, or an `embed` for a page of somebody else. The token is told only in this answer. With a context, only its members may see the dashboard.',
       body: newShare,
       returns: created(shareView),
+      madeUnder: '/api/v1/dashboard-shares',
       fails: [dashboardNotFound, shareContextNotFound, concurrentChange],
     },
     async ({ ctx, params, body }) => viewShare(ctx, await createShare(ctx, params.id, body)),
