@@ -50,6 +50,7 @@ describe('an endpoint of the Data API', () => {
     ['a cache of less than nothing', { cache_seconds: -1 }, 'cache_seconds'],
     ['an unknown status', { status: 'paused' }, 'status'],
     ['an empty name', { name: ' ' }, 'name'],
+    ['no name', { name: undefined }, 'name'],
   ])('is refused with %s', async (_name, wrong, field) => {
     const { _id: visualization_id } = await aVisualization(company.as, 'SELECT 1 AS one');
     const { status, body } = await post({ slug: 'refused', visualization_id, ...wrong });

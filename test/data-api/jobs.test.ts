@@ -118,6 +118,19 @@ describe('a job of the Data API', () => {
     expect(row_count).toBe(sql.includes('30000') ? 30_000 : 100);
   });
 
+  it('may have ten million rows and 5 GiB, and take ten minutes', () => {
+    expect(JOB_LIMITS).toEqual({ rows: 10_000_000, bytes: 5 * 2 ** 30, milliseconds: 10 * 60_000 });
+  });
+
+  it('is one for each idempotency key, signed or with a service token', async () => {
+    const { slug } = await aPublished(company, 'SELECT 1 AS one');
+    const sending = { headers: { 'idempotency-key': 'one-job' }, json: {}, env: aQueue().env };
+    const path = `/data/${slug}/jobs`;
+    const answers = [await reader.as.post(path, sending), await (await withServiceToken(reader)).post(path, sending)];
+    expect(answers.map(({ headers }) => headers.get('idempotency-replayed'))).toEqual([null, 'true']);
+    expect(answers[1]?.body).toEqual(answers[0]?.body);
+  });
+
   it('refuses a body that does not fit before it is queued', async () => {
     const { slug } = await aPublished(company, 'SELECT {{n}}::numeric', { parameters: [parameter('n', 'number')] });
     for (const [json, field] of [

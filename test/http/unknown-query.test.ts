@@ -2,6 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeAll, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { isTokenAccess } from '../../src/http/guard.ts';
+import { queryOf } from '../../src/http/query.ts';
 import { type Caller, call } from '../support/api.ts';
 import { signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
@@ -64,4 +65,11 @@ it.each(asked)('is named by $route', async ({ contract: { method, path, access }
     422,
     expect.arrayContaining(['surprise']),
   ]);
+});
+
+const byToken = routes.filter(({ contract }) => !contract.openQuery && isTokenAccess(contract.access));
+
+it.each(byToken)('is named by $route, once its token has opened something', ({ contract }) => {
+  const { error } = queryOf(contract).safeParse({ surprise: '1' });
+  expect(error?.issues).toContainEqual(expect.objectContaining({ keys: ['surprise'] }));
 });
