@@ -9,6 +9,9 @@ import {
   withKey,
   withToken,
 } from '../../client/client.ts';
+import { SURFACES } from '../../src/app.ts';
+import { isTokenAccess } from '../../src/http/guard.ts';
+import { filled } from '../../src/http/paths.ts';
 import worker from '../../src/index.ts';
 import { BASE_URL } from '../support/api.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
@@ -24,6 +27,9 @@ const toWorker = (changed: Record<string, unknown> = {}): typeof fetch =>
 
 const client = (options: Partial<ClientOptions> = {}) =>
   createClient({ baseUrl: BASE_URL, fetch: toWorker(), ...options });
+
+/** A method of the client, of a route that only the test knows. */
+type Send = (path: string) => Promise<unknown>;
 
 let company: Company;
 beforeAll(async () => {
@@ -112,6 +118,25 @@ describe('the client', () => {
     }
     const wrong = client({ credential: withKey({ ...company.apiKey, secret_key: 'wrong' }), fetch: watching });
     await expect(wrong.get('/v1/auth/me')).rejects.toMatchObject({ status: 401, code: 'Unauthorized' });
+  });
+
+  const routes = SURFACES.flatMap(({ surface, endpoints }) =>
+    endpoints.map(({ contract }) => ({ contract, takes: contract.credential ?? surface.credential })),
+  ).filter(({ contract: { access } }) => access !== 'public' && access !== 'operator' && !isTokenAccess(access));
+
+  it.each(routes)('presents a key as $contract.method $contract.path takes it', async ({ contract, takes }) => {
+    const sent: Headers[] = [];
+    const answer = { token: 'service-token', expires_in: 600 };
+    const answering = (async (_: unknown, init?: RequestInit) => {
+      sent.push(new Headers(init?.headers));
+      return Response.json(answer);
+    }) as typeof fetch;
+    const robot = client({ credential: withKey(company.apiKey), fetch: answering }) as unknown as Record<string, Send>;
+    await robot[contract.method]?.(filled(contract.path, () => 'f'.repeat(24)));
+    const isSigned = ['signature', 'machine'].includes(takes);
+    expect(sent.at(-1)?.get('authorization')).toMatch(isSigned ? /^(?!Bearer )/ : /^Bearer service-token$/);
+    expect(sent.at(-1)?.has('idempotency-key')).toBe(contract.method === 'post');
+    expect(sent).toHaveLength(isSigned ? 1 : 2);
   });
 
   it('takes files as texts and bytes, and is told the headers', async () => {
@@ -228,7 +253,25 @@ describe('the client', () => {
     expect(results.filter(({ name }) => name === 'Made once')).toEqual([expect.objectContaining({ id: group.id })]);
   });
 
+  it('waits for its first try where that is still at work', async () => {
+    const inUse = (error: object) => Response.json(error, { status: 409, headers: { 'retry-after': '0' } });
+    const refusals = [inUse({ error: 'IdempotencyKeyInUse' }), inUse({ error_code: 'IDEMPOTENCY_KEY_IN_USE' })];
+    const keys: (string | null)[] = [];
+    const busy = (async (input: RequestInfo, init?: RequestInit) => {
+      keys.push(new Headers(init?.headers).get('idempotency-key'));
+      return refusals.shift() ?? toWorker()(input, init);
+    }) as typeof fetch;
+    const person = client({ credential: withKey(company.apiKey), fetch: busy });
+    expect((await person.post('/groups', { body: { name: 'Waited for' } })).name).toBe('Waited for');
+    expect((await person.post('/groups', { body: { name: 'Another' } })).name).toBe('Another');
+    const [first, ...others] = keys;
+    expect(others.map((key) => key === first)).toEqual([true, true, false]);
+  });
+
   it('does not send again what may not be done twice', async () => {
+    const robot = client({ credential: withKey(company.apiKey), fetch: unreliable() });
+    const change = robot.patch('/groups/{id}', { params: { id: 'f'.repeat(24) }, body: { name: 'Changed' } });
+    await expect(change).rejects.toThrow('the line is dead');
     const anonymous = client({ fetch: unreliable() });
     const body = { company_slug: company.slug, email: 'nobody@nowhere.test', password: 'wrong-password' };
     await expect(anonymous.post('/v1/auth/login', { body })).rejects.toThrow('the line is dead');
