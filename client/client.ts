@@ -32,11 +32,21 @@ export type InputOf<M extends Method, P extends PathOf<M>> = Omit<RouteOf<M, P>,
 
 type Arguments<Input> = Record<never, never> extends Input ? [input?: Input] : [input: Input];
 
+/** The paths whose answers have versions, of which those that the caller knows need not be answered again. */
+type VersionedPathOf<M extends Method> = {
+  [P in PathOf<M>]: 'ifNoneMatch' extends keyof RouteOf<M, P> ? P : never;
+}[PathOf<M>];
+
 interface Send<M extends Method> {
   <P extends PathOf<M>, F extends keyof FilesOf<M, P>>(
     path: P,
     input: InputOf<M, P> & { query: { format: F } },
   ): Promise<FilesOf<M, P>[F]>;
+  /** Answers nothing where the record is at a version that `ifNoneMatch` names. */
+  <P extends VersionedPathOf<M>>(
+    path: P,
+    input: InputOf<M, P> & { ifNoneMatch: string },
+  ): Promise<AnswerOf<M, P> | undefined>;
   <P extends PathOf<M>>(path: P, ...input: Arguments<InputOf<M, P>>): Promise<AnswerOf<M, P>>;
 }
 
@@ -57,7 +67,8 @@ export interface ClientOptions {
   /**
    * How often a request is sent again that came too often, was not answered, or met a part that was away; after the time the API
    * says, else after a second, then two. Twice when not said. Only what may be done twice is: reads, PUT and DELETE, and POST
-   * under the idempotency key that each call of a known caller carries.
+   * under the idempotency key that each call of a known caller carries. A write for a version is not: what it did itself would be
+   * told as somebody else's change.
    */
   retries?: number;
   fetch?: typeof fetch;
@@ -90,6 +101,8 @@ interface Input {
   query?: Record<string, unknown>;
   body?: unknown;
   form?: FormData;
+  ifMatch?: string;
+  ifNoneMatch?: string;
   signal?: AbortSignal;
   onHeaders?: (headers: Headers) => void;
 }
@@ -100,11 +113,11 @@ export function createClient({ baseUrl, credential, retries = 2, fetch: send = f
     read(`${method} ${url.slice(baseUrl.length)}`, await send(url, { method, headers }));
 
   async function call(method: Method, path: string, input: Input = {}) {
-    const { params = {}, query = {}, body, form, signal, onHeaders } = input;
+    const { params = {}, query = {}, body, form, ifMatch, ifNoneMatch, signal, onHeaders } = input;
     const url = baseUrl + fill(path, params) + search(query);
     const text = body === undefined ? '' : JSON.stringify(body);
     const key = method === 'POST' && credential && !form ? crypto.randomUUID() : undefined;
-    const isRepeatable = key !== undefined || ['GET', 'PUT', 'DELETE'].includes(method);
+    const isRepeatable = key !== undefined || (ifMatch === undefined && ['GET', 'PUT', 'DELETE'].includes(method));
     let refused: string | undefined;
     for (let attempt = 0; ; attempt += 1) {
       const headers = new Headers(
@@ -112,9 +125,11 @@ export function createClient({ baseUrl, credential, retries = 2, fetch: send = f
       );
       if (body !== undefined) headers.set('content-type', 'application/json');
       if (key !== undefined) headers.set('idempotency-key', key);
+      if (ifMatch !== undefined) headers.set('if-match', ifMatch);
+      if (ifNoneMatch !== undefined) headers.set('if-none-match', ifNoneMatch);
       try {
         const response = await send(url, { method, headers, body: form ?? (text || undefined), signal });
-        const answer = await read(`${method} ${path}`, response);
+        const answer = response.status === 304 ? undefined : await read(`${method} ${path}`, response);
         onHeaders?.(response.headers);
         return answer;
       } catch (error) {

@@ -7,7 +7,7 @@ export interface OpenApi {
 interface Operation {
   summary?: string;
   parameters?: Parameter[];
-  requestBody?: { content: Record<string, { schema?: Schema }> };
+  requestBody?: { required?: boolean; content: Record<string, { schema?: Schema }> };
   responses: Record<string, { content?: Record<string, { schema?: Schema }> }>;
 }
 
@@ -57,7 +57,8 @@ function route(name: string, { summary, parameters = [], requestBody, responses 
       'query',
       parameters.filter((parameter) => parameter.in === 'query'),
     ),
-    ...sent(requestBody?.content ?? {}),
+    ...versions(parameters),
+    ...sent(requestBody ?? { content: {} }),
     `answer: ${answer(success?.content ?? {})}`,
     ...files(parameters, success?.content ?? {}),
   ];
@@ -80,11 +81,19 @@ function place(name: string, parameters: readonly Parameter[]): string[] {
 /** Whole numbers of a query are described as they arrive: text of digits. */
 const orNumber = (schema: Schema): string => (type(schema) === 'string' ? 'string | number' : type(schema));
 
-function sent(content: Record<string, { schema?: Schema }>): string[] {
+/** Headers that name versions of a record, as the client calls them. */
+const VERSIONS: Record<string, string> = { 'If-Match': 'ifMatch', 'If-None-Match': 'ifNoneMatch' };
+
+const versions = (parameters: readonly Parameter[]): string[] =>
+  parameters.flatMap(({ name, in: place }) =>
+    place === 'header' && VERSIONS[name] ? [`${VERSIONS[name]}?: string`] : [],
+  );
+
+function sent({ required, content }: NonNullable<Operation['requestBody']>): string[] {
   const json = content['application/json']?.schema;
   const isForm = 'multipart/form-data' in content;
   if (json && isForm) return [`body?: ${type(json)}`, 'form?: FormData'];
-  if (json) return [`body: ${type(json)}`];
+  if (json) return [`body${required ? '' : '?'}: ${type(json)}`];
   return isForm ? ['form: FormData'] : [];
 }
 

@@ -12,11 +12,11 @@ export interface Routes {
   /** Create an account */
   "POST /accounts": { body: { "name": string; "is_default"?: boolean; "metadata"?: Record<string, unknown> }; answer: Account };
   /** Get an account */
-  "GET /accounts/{id}": { params: { "id": string }; answer: Account };
+  "GET /accounts/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Account };
   /** Update an account */
-  "PATCH /accounts/{id}": { params: { "id": string }; body: { "name"?: string; "metadata"?: Record<string, unknown>; "is_active"?: boolean; "is_default"?: true }; answer: Account };
+  "PATCH /accounts/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "metadata"?: Record<string, unknown>; "is_active"?: boolean; "is_default"?: true }; answer: Account };
   /** Delete an account */
-  "DELETE /accounts/{id}": { params: { "id": string }; answer: undefined };
+  "DELETE /accounts/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** List deleted accounts */
   "GET /admin/deleted/accounts": { query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name" }; answer: { "total": number; "page": number; "results": Array<Account> } };
   /** Restore a deleted account */
@@ -26,23 +26,23 @@ export interface Routes {
   /** Create a service account */
   "POST /service-accounts": { body: { "name": string; "description"?: string; "account_id": string; "metadata"?: Record<string, unknown> }; answer: ServiceAccount };
   /** Get a service account */
-  "GET /service-accounts/{id}": { params: { "id": string }; answer: ServiceAccount };
+  "GET /service-accounts/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: ServiceAccount };
   /** Update a service account */
-  "PATCH /service-accounts/{id}": { params: { "id": string }; body: { "name"?: string; "description"?: string; "is_active"?: boolean; "metadata"?: Record<string, unknown> }; answer: ServiceAccount };
+  "PATCH /service-accounts/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "description"?: string; "is_active"?: boolean; "metadata"?: Record<string, unknown> }; answer: ServiceAccount };
   /** Delete a service account */
-  "DELETE /service-accounts/{id}": { params: { "id": string }; answer: undefined };
+  "DELETE /service-accounts/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Create an API key */
-  "POST /service-accounts/{id}/keys": { params: { "id": string }; body: { "description"?: string; "expires_at"?: string }; answer: IssuedApiKey };
+  "POST /service-accounts/{id}/keys": { params: { "id": string }; body?: { "description"?: string; "expires_at"?: string }; answer: IssuedApiKey };
   /** List the API keys of a service account */
   "GET /service-accounts/{id}/keys": { params: { "id": string }; query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "last_used_at" | "-created_at" | "-updated_at" | "-last_used_at" }; answer: { "total": number; "page": number; "results": Array<ApiKey> } };
   /** Revoke an API key */
   "DELETE /service-accounts/{id}/keys/{key_id}": { params: { "id": string; "key_id": string }; answer: undefined };
   /** Create a service token */
-  "POST /tokens": { body: { "expires_in"?: number }; answer: ServiceToken };
+  "POST /tokens": { body?: { "expires_in"?: number }; answer: ServiceToken };
   /** Execute an endpoint of the Data API */
   "GET /data/{slug}": { params: { "slug": string }; query?: { "format"?: "json" | "ndjson" | "csv"; [parameter: string]: string | number | boolean | Array<string | number> | undefined }; answer: DataResult; files: { "ndjson": string; "csv": string } };
   /** Create a job of the Data API */
-  "POST /data/{slug}/jobs": { params: { "slug": string }; body: { "parameters"?: Record<string, unknown>; "format"?: "json" | "ndjson" | "csv" }; answer: { "job_id": string; "status": "queued" | "running" | "succeeded" | "failed" } };
+  "POST /data/{slug}/jobs": { params: { "slug": string }; body?: { "parameters"?: Record<string, unknown>; "format"?: "json" | "ndjson" | "csv" }; answer: { "job_id": string; "status": "queued" | "running" | "succeeded" | "failed" } };
   /** Get a job of the Data API */
   "GET /data/jobs/{job_id}": { params: { "job_id": string }; answer: DataJob };
   /** Download the result of a job of the Data API */
@@ -52,11 +52,11 @@ export interface Routes {
   /** Create a group */
   "POST /groups": { body: { "name": string; "description"?: string }; answer: OrganizationGroup };
   /** Get a group */
-  "GET /groups/{id}": { params: { "id": string }; answer: OrganizationGroup };
+  "GET /groups/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: OrganizationGroup };
   /** Update a group */
-  "PATCH /groups/{id}": { params: { "id": string }; body: { "name"?: string; "description"?: string }; answer: OrganizationGroup };
+  "PATCH /groups/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "description"?: string }; answer: OrganizationGroup };
   /** Delete a group */
-  "DELETE /groups/{id}": { params: { "id": string }; answer: undefined };
+  "DELETE /groups/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Add a binding to a group */
   "POST /groups/{id}/bindings": { params: { "id": string }; body: { "principal_type": "user" | "service_account"; "principal_id": string; "account_id": string }; answer: GroupBinding };
   /** List a group's bindings */
@@ -72,11 +72,11 @@ export interface Routes {
   /** Create a user */
   "POST /users": { body: { "email": string; "password": string; "metadata"?: Record<string, unknown> }; answer: OrganizationUser };
   /** Get a user */
-  "GET /users/{id}": { params: { "id": string }; answer: OrganizationUser };
+  "GET /users/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: OrganizationUser };
   /** Update a user */
-  "PATCH /users/{id}": { params: { "id": string }; body: { "is_active"?: boolean; "metadata"?: Record<string, unknown> }; answer: OrganizationUser };
+  "PATCH /users/{id}": { params: { "id": string }; ifMatch?: string; body?: { "is_active"?: boolean; "metadata"?: Record<string, unknown> }; answer: OrganizationUser };
   /** Delete a user */
-  "DELETE /users/{id}": { params: { "id": string }; answer: undefined };
+  "DELETE /users/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Get what this is, and where to read on */
   "GET /": { answer: { "name": string; "version": string; "docs": string; "openapi": string; "health": string } };
   /** Get the health of the API */
@@ -104,13 +104,13 @@ export interface Routes {
   /** Complete a sign-in with the second factor */
   "POST /v1/auth/2fa/login": { body: { "pending_2fa_token": string; "totp_token"?: string; "backup_code"?: string }; answer: LoginResult };
   /** Set up a second factor */
-  "POST /v1/auth/2fa/setup": { body: { "password"?: string; "pending_2fa_token"?: string }; answer: { "secret": string; "otpauth_url": string } };
+  "POST /v1/auth/2fa/setup": { body?: { "password"?: string; "pending_2fa_token"?: string }; answer: { "secret": string; "otpauth_url": string } };
   /** Enable the second factor */
-  "POST /v1/auth/2fa/enable": { body: { "totp_token"?: string; "password"?: string; "pending_2fa_token"?: string }; answer: LoginResultWithBackupCodes | BackupCodes };
+  "POST /v1/auth/2fa/enable": { body?: { "totp_token"?: string; "password"?: string; "pending_2fa_token"?: string }; answer: LoginResultWithBackupCodes | BackupCodes };
   /** Disable the second factor */
-  "POST /v1/auth/2fa/disable": { body: { "password"?: string; "totp_token"?: string; "backup_code"?: string }; answer: { "success": true } };
+  "POST /v1/auth/2fa/disable": { body?: { "password"?: string; "totp_token"?: string; "backup_code"?: string }; answer: { "success": true } };
   /** Replace the backup codes */
-  "POST /v1/auth/2fa/backup-codes": { body: { "password"?: string; "totp_token"?: string; "backup_code"?: string }; answer: BackupCodes };
+  "POST /v1/auth/2fa/backup-codes": { body?: { "password"?: string; "totp_token"?: string; "backup_code"?: string }; answer: BackupCodes };
   /** Reset a user's second factor */
   "DELETE /v1/users/{id}/2fa": { params: { "id": string }; answer: undefined };
   /** List the caller's sessions */
@@ -126,11 +126,11 @@ export interface Routes {
   /** Get the company's settings */
   "GET /v1/company/settings": { answer: CompanySettings };
   /** Update the company's settings */
-  "PUT /v1/company/settings": { body: { "require_2fa"?: boolean; "sso_only"?: boolean; "locale"?: "en" | "pt-BR" | "es" }; answer: CompanySettings };
+  "PUT /v1/company/settings": { body?: { "require_2fa"?: boolean; "sso_only"?: boolean; "locale"?: "en" | "pt-BR" | "es" }; answer: CompanySettings };
   /** Get the company's branding */
   "GET /v1/company/branding": { answer: CompanyBranding };
   /** Update the company's branding */
-  "PUT /v1/company/branding": { body: CompanyBrandingInput; answer: CompanyBranding };
+  "PUT /v1/company/branding": { body?: CompanyBrandingInput; answer: CompanyBranding };
   /** Replace the company's logo */
   "PUT /v1/company/branding/logo": { form: FormData; answer: CompanyBranding };
   /** Begin a sign-in with the company's identity provider */
@@ -170,25 +170,25 @@ export interface Routes {
   /** Create a visualization */
   "POST /v1/visualizations": { body: { "name": string; "slug"?: string; "description"?: string; "sql": string; "chart"?: Chart; "parameters"?: Array<Parameter> }; answer: Visualization };
   /** Get a visualization */
-  "GET /v1/visualizations/{id}": { params: { "id": string }; answer: Visualization };
+  "GET /v1/visualizations/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Visualization };
   /** Update a visualization */
-  "PUT /v1/visualizations/{id}": { params: { "id": string }; body: { "name"?: string; "slug"?: string; "description"?: string; "sql"?: string; "chart"?: Chart; "parameters"?: Array<Parameter> }; answer: Visualization };
+  "PUT /v1/visualizations/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "slug"?: string; "description"?: string; "sql"?: string; "chart"?: Chart; "parameters"?: Array<Parameter> }; answer: Visualization };
   /** Delete a visualization */
-  "DELETE /v1/visualizations/{id}": { params: { "id": string }; answer: undefined };
+  "DELETE /v1/visualizations/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Execute a visualization */
-  "POST /v1/visualizations/{id}/execute": { params: { "id": string }; query?: { "format"?: "csv" | "ndjson" | "xlsx"; "safe"?: "true" | "false" }; body: { "parameters"?: Record<string, unknown> }; answer: { "result": ExecuteResult }; files: { "csv": string; "ndjson": string; "xlsx": Blob } };
+  "POST /v1/visualizations/{id}/execute": { params: { "id": string }; query?: { "format"?: "csv" | "ndjson" | "xlsx"; "safe"?: "true" | "false" }; body?: { "parameters"?: Record<string, unknown> }; answer: { "result": ExecuteResult }; files: { "csv": string; "ndjson": string; "xlsx": Blob } };
   /** List dashboards */
   "GET /v1/dashboards": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Dashboard> } };
   /** Create a dashboard */
   "POST /v1/dashboards": { body: { "name": string; "slug"?: string; "description"?: string; "cache_seconds"?: number; "layout"?: Array<Widget>; "filters"?: Array<Filter> }; answer: Dashboard };
   /** Get a dashboard */
-  "GET /v1/dashboards/{id}": { params: { "id": string }; answer: Dashboard };
+  "GET /v1/dashboards/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Dashboard };
   /** Update a dashboard */
-  "PUT /v1/dashboards/{id}": { params: { "id": string }; body: { "name"?: string; "slug"?: string; "description"?: string; "cache_seconds"?: number; "layout"?: Array<Widget>; "filters"?: Array<Filter> }; answer: Dashboard };
+  "PUT /v1/dashboards/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "slug"?: string; "description"?: string; "cache_seconds"?: number; "layout"?: Array<Widget>; "filters"?: Array<Filter> }; answer: Dashboard };
   /** Delete a dashboard */
-  "DELETE /v1/dashboards/{id}": { params: { "id": string }; answer: undefined };
+  "DELETE /v1/dashboards/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Execute a dashboard */
-  "POST /v1/dashboards/{id}/execute": { params: { "id": string }; query?: { "format"?: "csv" | "ndjson" | "xlsx"; "safe"?: "true" | "false"; "visualization_id"?: string | number }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult> }; files: { "csv": string; "ndjson": string; "xlsx": Blob } };
+  "POST /v1/dashboards/{id}/execute": { params: { "id": string }; query?: { "format"?: "csv" | "ndjson" | "xlsx"; "safe"?: "true" | "false"; "visualization_id"?: string | number }; body?: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult> }; files: { "csv": string; "ndjson": string; "xlsx": Blob } };
   /** List endpoints of the Data API */
   "GET /v1/viz-api-endpoints": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<VizApiEndpoint> } };
   /** Create an endpoint of the Data API */
@@ -196,7 +196,7 @@ export interface Routes {
   /** Get an endpoint of the Data API */
   "GET /v1/viz-api-endpoints/{id}": { params: { "id": string }; answer: VizApiEndpoint };
   /** Update an endpoint of the Data API */
-  "PUT /v1/viz-api-endpoints/{id}": { params: { "id": string }; body: { "name"?: string; "slug"?: string; "description"?: string; "visualization_id"?: string; "cache_seconds"?: number; "status"?: "active" | "inactive" }; answer: VizApiEndpoint };
+  "PUT /v1/viz-api-endpoints/{id}": { params: { "id": string }; body?: { "name"?: string; "slug"?: string; "description"?: string; "visualization_id"?: string; "cache_seconds"?: number; "status"?: "active" | "inactive" }; answer: VizApiEndpoint };
   /** Delete an endpoint of the Data API */
   "DELETE /v1/viz-api-endpoints/{id}": { params: { "id": string }; answer: undefined };
   /** List schedules */
@@ -204,17 +204,17 @@ export interface Routes {
   /** Create a schedule */
   "POST /v1/schedules": { body: { "name": string; "target_type": "dashboard" | "visualization"; "target_id": string; "parameters"?: Record<string, unknown>; "cron": string; "time_zone"?: string; "recipients": Array<{ "user_id"?: string; "email"?: string }>; "format"?: "summary" | "csv" | "xlsx"; "condition"?: ScheduleCondition | null; "status"?: "active" | "paused" }; answer: Schedule };
   /** Get a schedule */
-  "GET /v1/schedules/{id}": { params: { "id": string }; answer: Schedule };
+  "GET /v1/schedules/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Schedule };
   /** Update a schedule */
-  "PUT /v1/schedules/{id}": { params: { "id": string }; body: { "name"?: string; "target_type"?: "dashboard" | "visualization"; "target_id"?: string; "parameters"?: Record<string, unknown>; "cron"?: string; "time_zone"?: string; "recipients"?: Array<{ "user_id"?: string; "email"?: string }>; "format"?: "summary" | "csv" | "xlsx"; "condition"?: ScheduleCondition | null; "status"?: "active" | "paused" }; answer: Schedule };
+  "PUT /v1/schedules/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "target_type"?: "dashboard" | "visualization"; "target_id"?: string; "parameters"?: Record<string, unknown>; "cron"?: string; "time_zone"?: string; "recipients"?: Array<{ "user_id"?: string; "email"?: string }>; "format"?: "summary" | "csv" | "xlsx"; "condition"?: ScheduleCondition | null; "status"?: "active" | "paused" }; answer: Schedule };
   /** Delete a schedule */
-  "DELETE /v1/schedules/{id}": { params: { "id": string }; answer: undefined };
+  "DELETE /v1/schedules/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Run a schedule */
   "POST /v1/schedules/{id}/run": { params: { "id": string }; answer: { "run_id": string } };
   /** List users */
   "GET /v1/users": { query?: { "page"?: string | number; "per_page"?: string | number; "include"?: "groups" }; answer: { "total": number; "quantity": number; "records": Array<User> } };
   /** Get a user */
-  "GET /v1/users/{id}": { params: { "id": string }; answer: User };
+  "GET /v1/users/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: User };
   /** Activate a user */
   "POST /v1/users/{id}/activate": { params: { "id": string }; answer: UserStatus };
   /** Deactivate a user */
@@ -230,11 +230,11 @@ export interface Routes {
   /** Create a group */
   "POST /v1/groups": { body: { "name": string; "slug": string; "description": string; "roles"?: Array<{ "name": string; "target": string; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }>; "permissionIds"?: Array<string> }; answer: Group };
   /** Get a group */
-  "GET /v1/groups/{id}": { params: { "id": string }; answer: Group };
+  "GET /v1/groups/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Group };
   /** Update a group */
-  "PUT /v1/groups/{id}": { params: { "id": string }; body: { "name"?: string; "slug"?: string; "description"?: string }; answer: Group };
+  "PUT /v1/groups/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "slug"?: string; "description"?: string }; answer: Group };
   /** Delete a group */
-  "DELETE /v1/groups/{id}": { params: { "id": string }; answer: undefined };
+  "DELETE /v1/groups/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Add permissions to a group */
   "POST /v1/groups/{id}/permissions": { params: { "id": string }; body: { "permissionIds": Array<string> }; answer: Group };
   /** Replace a group's permissions */
@@ -250,11 +250,11 @@ export interface Routes {
   /** Create a permission */
   "POST /v1/permissions": { body: { "name": string; "description": string; "target": PermissionTarget; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }; answer: Permission };
   /** Get a permission */
-  "GET /v1/permissions/{id}": { params: { "id": string }; answer: Permission };
+  "GET /v1/permissions/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Permission };
   /** Update a permission */
-  "PUT /v1/permissions/{id}": { params: { "id": string }; body: { "name"?: string; "description"?: string; "target"?: PermissionTarget; "actions"?: Array<"read" | "create" | "update" | "delete" | "*"> }; answer: Permission };
+  "PUT /v1/permissions/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "description"?: string; "target"?: PermissionTarget; "actions"?: Array<"read" | "create" | "update" | "delete" | "*"> }; answer: Permission };
   /** Delete a permission */
-  "DELETE /v1/permissions/{id}": { params: { "id": string }; answer: undefined };
+  "DELETE /v1/permissions/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** List policies */
   "GET /v1/policies": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Policy> } };
   /** Create a policy */
@@ -262,11 +262,11 @@ export interface Routes {
   /** List actions */
   "GET /v1/policies/actions": { answer: { "services": Record<string, Array<string>>; "all": Array<string> } };
   /** Get a policy */
-  "GET /v1/policies/{id}": { params: { "id": string }; answer: Policy };
+  "GET /v1/policies/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Policy };
   /** Update a policy */
-  "PUT /v1/policies/{id}": { params: { "id": string }; body: { "name"?: string; "description"?: string; "document"?: PolicyDocument }; answer: Policy };
+  "PUT /v1/policies/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "description"?: string; "document"?: PolicyDocument }; answer: Policy };
   /** Delete a policy */
-  "DELETE /v1/policies/{id}": { params: { "id": string }; answer: undefined };
+  "DELETE /v1/policies/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Clone a policy */
   "POST /v1/policies/{id}/clone": { params: { "id": string }; body: { "name": string; "description"?: string }; answer: Policy };
   /** Simulate a principal's access */
@@ -286,11 +286,11 @@ export interface Routes {
   /** Restore a deleted managed table */
   "POST /v1/managed-tables/{id}/restore": { params: { "id": string }; answer: ManagedTable };
   /** Get a managed table */
-  "GET /v1/managed-tables/{id}": { params: { "id": string }; answer: ManagedTable };
+  "GET /v1/managed-tables/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: ManagedTable };
   /** Update a managed table */
-  "PUT /v1/managed-tables/{id}": { params: { "id": string }; body: { "display_name"?: string; "columns"?: Array<ManagedTableColumnChange>; "status"?: "active" }; answer: ManagedTable };
+  "PUT /v1/managed-tables/{id}": { params: { "id": string }; ifMatch?: string; body?: { "display_name"?: string; "columns"?: Array<ManagedTableColumnChange>; "status"?: "active" }; answer: ManagedTable };
   /** Delete a managed table */
-  "DELETE /v1/managed-tables/{id}": { params: { "id": string }; answer: undefined };
+  "DELETE /v1/managed-tables/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Truncate a managed table */
   "POST /v1/managed-tables/{id}/truncate": { params: { "id": string }; answer: { "row_count": 0 } };
   /** List the rows of a managed table */
@@ -298,11 +298,11 @@ export interface Routes {
   /** Insert rows into a managed table */
   "POST /v1/managed-tables/{id}/data": { params: { "id": string }; body: { "rows": Array<Record<string, unknown>> }; answer: { "inserted": number } };
   /** Get a row of a managed table */
-  "GET /v1/managed-tables/{id}/data/{rowId}": { params: { "id": string; "rowId": string }; answer: ManagedTableRow };
+  "GET /v1/managed-tables/{id}/data/{rowId}": { params: { "id": string; "rowId": string }; ifNoneMatch?: string; answer: ManagedTableRow };
   /** Update a row of a managed table */
-  "PUT /v1/managed-tables/{id}/data/{rowId}": { params: { "id": string; "rowId": string }; body: Record<string, unknown>; answer: ManagedTableRow };
+  "PUT /v1/managed-tables/{id}/data/{rowId}": { params: { "id": string; "rowId": string }; ifMatch?: string; body?: Record<string, unknown>; answer: ManagedTableRow };
   /** Delete a row of a managed table */
-  "DELETE /v1/managed-tables/{id}/data/{rowId}": { params: { "id": string; "rowId": string }; answer: undefined };
+  "DELETE /v1/managed-tables/{id}/data/{rowId}": { params: { "id": string; "rowId": string }; ifMatch?: string; answer: undefined };
   /** Export the rows of a managed table */
   "GET /v1/managed-tables/{id}/export": { params: { "id": string }; query?: { "filter"?: Record<string, { "eq"?: string | number | boolean | Array<string | number | boolean>; "ne"?: string | number | boolean | Array<string | number | boolean>; "gt"?: string | number | boolean | Array<string | number | boolean>; "gte"?: string | number | boolean | Array<string | number | boolean>; "lt"?: string | number | boolean | Array<string | number | boolean>; "lte"?: string | number | boolean | Array<string | number | boolean>; "in"?: string | number | boolean; "nin"?: string | number | boolean; "contains"?: string | number | boolean | Array<string | number | boolean>; "starts_with"?: string | number | boolean | Array<string | number | boolean>; "is_null"?: boolean }>; "search"?: string | number; "fields"?: string | number; "sort_by"?: string | number; "format"?: "csv" | "ndjson" | "xlsx" | "parquet"; "safe"?: "true" | "false" }; answer: string; files: { "csv": string; "ndjson": string; "xlsx": Blob; "parquet": Blob } };
   /** List the indexes of a managed table */
@@ -336,11 +336,11 @@ export interface Routes {
   /** Create a concept */
   "POST /api/v1/domain-knowledge/concepts": { body: NewConcept; answer: Concept };
   /** Get a concept */
-  "GET /api/v1/domain-knowledge/concepts/{id}": { params: { "id": string }; answer: Concept };
+  "GET /api/v1/domain-knowledge/concepts/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Concept };
   /** Update a concept */
-  "PATCH /api/v1/domain-knowledge/concepts/{id}": { params: { "id": string }; body: ConceptChanges; answer: Concept };
+  "PATCH /api/v1/domain-knowledge/concepts/{id}": { params: { "id": string }; ifMatch?: string; body?: ConceptChanges; answer: Concept };
   /** Archive a concept */
-  "DELETE /api/v1/domain-knowledge/concepts/{id}": { params: { "id": string }; answer: undefined };
+  "DELETE /api/v1/domain-knowledge/concepts/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** List the versions of a concept */
   "GET /api/v1/domain-knowledge/concepts/{id}/versions": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
   /** List semantic items */
@@ -348,11 +348,11 @@ export interface Routes {
   /** Create a semantic item */
   "POST /api/v1/domain-knowledge/semantic": { body: NewSemanticItem; answer: SemanticItem };
   /** Get a semantic item */
-  "GET /api/v1/domain-knowledge/semantic/{id}": { params: { "id": string }; answer: SemanticItem };
+  "GET /api/v1/domain-knowledge/semantic/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: SemanticItem };
   /** Update a semantic item */
-  "PATCH /api/v1/domain-knowledge/semantic/{id}": { params: { "id": string }; body: SemanticItemChanges; answer: SemanticItem };
+  "PATCH /api/v1/domain-knowledge/semantic/{id}": { params: { "id": string }; ifMatch?: string; body?: SemanticItemChanges; answer: SemanticItem };
   /** Archive a semantic item */
-  "DELETE /api/v1/domain-knowledge/semantic/{id}": { params: { "id": string }; answer: undefined };
+  "DELETE /api/v1/domain-knowledge/semantic/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** List the versions of a semantic item */
   "GET /api/v1/domain-knowledge/semantic/{id}/versions": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
   /** Query metrics */
@@ -362,11 +362,11 @@ export interface Routes {
   /** Create a verified question */
   "POST /api/v1/domain-knowledge/verified-questions": { body: NewVerifiedQuestion; answer: VerifiedQuestion };
   /** Get a verified question */
-  "GET /api/v1/domain-knowledge/verified-questions/{id}": { params: { "id": string }; answer: VerifiedQuestion };
+  "GET /api/v1/domain-knowledge/verified-questions/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: VerifiedQuestion };
   /** Update a verified question */
-  "PATCH /api/v1/domain-knowledge/verified-questions/{id}": { params: { "id": string }; body: VerifiedQuestionChanges; answer: VerifiedQuestion };
+  "PATCH /api/v1/domain-knowledge/verified-questions/{id}": { params: { "id": string }; ifMatch?: string; body?: VerifiedQuestionChanges; answer: VerifiedQuestion };
   /** Archive a verified question */
-  "DELETE /api/v1/domain-knowledge/verified-questions/{id}": { params: { "id": string }; answer: undefined };
+  "DELETE /api/v1/domain-knowledge/verified-questions/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Ask a question */
   "POST /api/v1/domain-knowledge/ask": { body: NewQuestion; answer: Answer };
   /** List asked questions */
@@ -378,11 +378,11 @@ export interface Routes {
   /** Create an ontology node */
   "POST /api/v1/domain-knowledge/ontology/nodes": { body: NewOntologyNode; answer: OntologyNode };
   /** Get an ontology node */
-  "GET /api/v1/domain-knowledge/ontology/nodes/{id}": { params: { "id": string }; answer: OntologyNode };
+  "GET /api/v1/domain-knowledge/ontology/nodes/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: OntologyNode };
   /** Update an ontology node */
-  "PATCH /api/v1/domain-knowledge/ontology/nodes/{id}": { params: { "id": string }; body: OntologyNodeChanges; answer: OntologyNode };
+  "PATCH /api/v1/domain-knowledge/ontology/nodes/{id}": { params: { "id": string }; ifMatch?: string; body?: OntologyNodeChanges; answer: OntologyNode };
   /** Archive an ontology node */
-  "DELETE /api/v1/domain-knowledge/ontology/nodes/{id}": { params: { "id": string }; answer: undefined };
+  "DELETE /api/v1/domain-knowledge/ontology/nodes/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** List the versions of an ontology node */
   "GET /api/v1/domain-knowledge/ontology/nodes/{id}/versions": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
   /** List ontology relations */
@@ -390,11 +390,11 @@ export interface Routes {
   /** Create an ontology relation */
   "POST /api/v1/domain-knowledge/ontology/relations": { body: NewOntologyRelation; answer: OntologyRelation };
   /** Get an ontology relation */
-  "GET /api/v1/domain-knowledge/ontology/relations/{id}": { params: { "id": string }; answer: OntologyRelation };
+  "GET /api/v1/domain-knowledge/ontology/relations/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: OntologyRelation };
   /** Update an ontology relation */
-  "PATCH /api/v1/domain-knowledge/ontology/relations/{id}": { params: { "id": string }; body: OntologyRelationChanges; answer: OntologyRelation };
+  "PATCH /api/v1/domain-knowledge/ontology/relations/{id}": { params: { "id": string }; ifMatch?: string; body?: OntologyRelationChanges; answer: OntologyRelation };
   /** Archive an ontology relation */
-  "DELETE /api/v1/domain-knowledge/ontology/relations/{id}": { params: { "id": string }; answer: undefined };
+  "DELETE /api/v1/domain-knowledge/ontology/relations/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** List the versions of an ontology relation */
   "GET /api/v1/domain-knowledge/ontology/relations/{id}/versions": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
   /** List suggestions */
@@ -414,9 +414,9 @@ export interface Routes {
   /** Accept several suggestions */
   "POST /api/v1/domain-knowledge/suggestions/bulk-accept": { body: SuggestionIds; answer: { "accepted": Array<AcceptedSuggestion>; "failed": Array<{ "id": string; "error": string; "message": string; "details"?: unknown }> } };
   /** Accept a suggestion */
-  "POST /api/v1/domain-knowledge/suggestions/{id}/accept": { params: { "id": string }; body: SuggestionAcceptance; answer: AcceptedSuggestion };
+  "POST /api/v1/domain-knowledge/suggestions/{id}/accept": { params: { "id": string }; body?: SuggestionAcceptance; answer: AcceptedSuggestion };
   /** Reject a suggestion */
-  "POST /api/v1/domain-knowledge/suggestions/{id}/reject": { params: { "id": string }; body: SuggestionRejection; answer: KnowledgeSuggestion };
+  "POST /api/v1/domain-knowledge/suggestions/{id}/reject": { params: { "id": string }; body?: SuggestionRejection; answer: KnowledgeSuggestion };
   /** Export the knowledge */
   "GET /api/v1/domain-knowledge/export": { query?: { "format"?: "json" | "ossie" }; answer: KnowledgeDocumentOutput; files: { "ossie": string } };
   /** Import knowledge */
@@ -452,13 +452,13 @@ export interface Routes {
   /** Create a share context */
   "POST /api/v1/share-contexts": { body: { "name": string; "slug"?: string; "description"?: string; "grants"?: Array<ShareGrant> }; answer: ShareContext };
   /** Get a share context */
-  "GET /api/v1/share-contexts/{id}": { params: { "id": string }; answer: ShareContext };
+  "GET /api/v1/share-contexts/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: ShareContext };
   /** Update a share context */
-  "PUT /api/v1/share-contexts/{id}": { params: { "id": string }; body: { "name"?: string; "slug"?: string; "description"?: string }; answer: ShareContext };
+  "PUT /api/v1/share-contexts/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "slug"?: string; "description"?: string }; answer: ShareContext };
   /** Delete a share context */
-  "DELETE /api/v1/share-contexts/{id}": { params: { "id": string }; answer: undefined };
+  "DELETE /api/v1/share-contexts/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Replace the grants of a share context */
-  "PUT /api/v1/share-contexts/{id}/grants": { params: { "id": string }; body: { "grants": Array<ShareGrant> }; answer: ShareContext };
+  "PUT /api/v1/share-contexts/{id}/grants": { params: { "id": string }; ifMatch?: string; body: { "grants": Array<ShareGrant> }; answer: ShareContext };
   /** List the members of a share context */
   "GET /api/v1/share-contexts/{id}/members": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareMember> } };
   /** Add a member to a share context */
@@ -472,11 +472,11 @@ export interface Routes {
   /** List the shares of the company */
   "GET /api/v1/dashboard-shares": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<DashboardShare> } };
   /** Get a share */
-  "GET /api/v1/dashboard-shares/{shareId}": { params: { "shareId": string }; answer: DashboardShare };
+  "GET /api/v1/dashboard-shares/{shareId}": { params: { "shareId": string }; ifNoneMatch?: string; answer: DashboardShare };
   /** Update a share */
-  "PUT /api/v1/dashboard-shares/{shareId}": { params: { "shareId": string }; body: { "name"?: string; "share_type"?: "link" | "embed"; "share_context_id"?: string | null; "expires_at"?: string | null; "embed_options"?: { "allowed_origins"?: Array<string>; "hide_header"?: boolean; "hide_controls"?: boolean; "allow_downloads"?: boolean }; "share_filter_policies"?: Array<FilterPolicy> }; answer: DashboardShare };
+  "PUT /api/v1/dashboard-shares/{shareId}": { params: { "shareId": string }; ifMatch?: string; body?: { "name"?: string; "share_type"?: "link" | "embed"; "share_context_id"?: string | null; "expires_at"?: string | null; "embed_options"?: { "allowed_origins"?: Array<string>; "hide_header"?: boolean; "hide_controls"?: boolean; "allow_downloads"?: boolean }; "share_filter_policies"?: Array<FilterPolicy> }; answer: DashboardShare };
   /** Revoke a share */
-  "DELETE /api/v1/dashboard-shares/{shareId}": { params: { "shareId": string }; answer: undefined };
+  "DELETE /api/v1/dashboard-shares/{shareId}": { params: { "shareId": string }; ifMatch?: string; answer: undefined };
   /** List the filters that a policy can be about */
   "GET /api/v1/dashboards/{id}/share-filter-candidates": { params: { "id": string }; answer: { "records": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "options_source": "static" | "dynamic" | null }> } };
   /** List the parameters that an embed token can fix or allow */
@@ -486,7 +486,7 @@ export interface Routes {
   /** List the options of a filter of a shared dashboard */
   "GET /api/v1/public/shares/{token}/filters/{filter_slug}/options": { params: { "token": string; "filter_slug": string }; query?: { "search"?: string | number }; answer: FilterOptions };
   /** Execute a shared dashboard */
-  "POST /api/v1/public/shares/{token}/execute": { params: { "token": string }; query?: { "format"?: "csv" | "xlsx"; "visualization_id"?: string | number }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true }; files: { "csv": string; "xlsx": Blob } };
+  "POST /api/v1/public/shares/{token}/execute": { params: { "token": string }; query?: { "format"?: "csv" | "xlsx"; "visualization_id"?: string | number }; body?: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true }; files: { "csv": string; "xlsx": Blob } };
   /** Request a code by mail to sign in to the portal */
   "POST /api/v1/share-auth/request": { body: { "company_slug": string; "email": string }; answer: { "success": true; "message": string } };
   /** Sign in to the portal with a mailed code */
@@ -512,13 +512,13 @@ export interface Routes {
   /** List the options of a filter by slug */
   "GET /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/filters/{filter_slug}/options": { params: { "company_slug": string; "dashboard_slug": string; "filter_slug": string }; query?: { "search"?: string | number; "context_id"?: string | number }; answer: FilterOptions };
   /** Execute a dashboard of a context */
-  "POST /api/v1/share-portal/dashboards/{id}/execute": { params: { "id": string }; query?: { "format"?: "csv" | "xlsx"; "visualization_id"?: string | number }; body: { "parameters"?: Record<string, unknown>; "context_id"?: string }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true }; files: { "csv": string; "xlsx": Blob } };
+  "POST /api/v1/share-portal/dashboards/{id}/execute": { params: { "id": string }; query?: { "format"?: "csv" | "xlsx"; "visualization_id"?: string | number }; body?: { "parameters"?: Record<string, unknown>; "context_id"?: string }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true }; files: { "csv": string; "xlsx": Blob } };
   /** Execute a dashboard of a context by slug */
-  "POST /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/execute": { params: { "company_slug": string; "dashboard_slug": string }; query?: { "format"?: "csv" | "xlsx"; "visualization_id"?: string | number }; body: { "parameters"?: Record<string, unknown>; "context_id"?: string }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true }; files: { "csv": string; "xlsx": Blob } };
+  "POST /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/execute": { params: { "company_slug": string; "dashboard_slug": string }; query?: { "format"?: "csv" | "xlsx"; "visualization_id"?: string | number }; body?: { "parameters"?: Record<string, unknown>; "context_id"?: string }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true }; files: { "csv": string; "xlsx": Blob } };
   /** Create an embed token for a dashboard */
-  "POST /api/v1/embed/dashboards/{id}": { params: { "id": string }; body: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "allowed_origins"?: Array<string>; "allow_downloads"?: boolean; "viewer"?: Viewer; "theme"?: { "name"?: string; "primary_color"?: string; "background"?: string; "text_color"?: string; "font"?: "system" | "serif" | "mono"; "radius"?: number; "chart_palette"?: Array<string> }; "locale"?: "en" | "pt-BR" | "es"; "expires_in"?: number }; answer: Embed };
+  "POST /api/v1/embed/dashboards/{id}": { params: { "id": string }; body?: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "allowed_origins"?: Array<string>; "allow_downloads"?: boolean; "viewer"?: Viewer; "theme"?: { "name"?: string; "primary_color"?: string; "background"?: string; "text_color"?: string; "font"?: "system" | "serif" | "mono"; "radius"?: number; "chart_palette"?: Array<string> }; "locale"?: "en" | "pt-BR" | "es"; "expires_in"?: number }; answer: Embed };
   /** Create an embed token for a visualization */
-  "POST /api/v1/embed/visualizations/{id}": { params: { "id": string }; body: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "allowed_origins"?: Array<string>; "allow_downloads"?: boolean; "viewer"?: Viewer; "theme"?: { "name"?: string; "primary_color"?: string; "background"?: string; "text_color"?: string; "font"?: "system" | "serif" | "mono"; "radius"?: number; "chart_palette"?: Array<string> }; "locale"?: "en" | "pt-BR" | "es"; "expires_in"?: number }; answer: Embed };
+  "POST /api/v1/embed/visualizations/{id}": { params: { "id": string }; body?: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "allowed_origins"?: Array<string>; "allow_downloads"?: boolean; "viewer"?: Viewer; "theme"?: { "name"?: string; "primary_color"?: string; "background"?: string; "text_color"?: string; "font"?: "system" | "serif" | "mono"; "radius"?: number; "chart_palette"?: Array<string> }; "locale"?: "en" | "pt-BR" | "es"; "expires_in"?: number }; answer: Embed };
   /** Revoke embed tokens */
   "POST /api/v1/embed/revoke": { body: { "token_id"?: string; "dashboard_id"?: string; "visualization_id"?: string; "viewer_id"?: string }; answer: undefined };
   /** Rotate the embed key */
@@ -534,11 +534,11 @@ export interface Routes {
   /** List the options of a filter of an embedded dashboard */
   "GET /api/embed/d/{token}/filters/{filter_slug}/options": { params: { "token": string; "filter_slug": string }; query?: { "search"?: string | number }; answer: FilterOptions };
   /** Execute an embedded dashboard */
-  "POST /api/embed/d/{token}/execute": { params: { "token": string }; query?: { "format"?: "csv" | "xlsx"; "visualization_id"?: string | number }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true }; files: { "csv": string; "xlsx": Blob } };
+  "POST /api/embed/d/{token}/execute": { params: { "token": string }; query?: { "format"?: "csv" | "xlsx"; "visualization_id"?: string | number }; body?: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true }; files: { "csv": string; "xlsx": Blob } };
   /** Get an embedded visualization */
   "GET /api/embed/v/{token}/info": { params: { "token": string }; answer: { "requires_auth": false; "branding": Branding; "embed_options": EmbedOptions; "expires_at": string; "visualization": SharedItem } };
   /** Execute an embedded visualization */
-  "POST /api/embed/v/{token}/execute": { params: { "token": string }; query?: { "format"?: "csv" | "xlsx"; "visualization_id"?: string | number }; body: { "parameters"?: Record<string, unknown> }; answer: { "result": ExecuteResult; "as_of"?: string; "waking"?: true }; files: { "csv": string; "xlsx": Blob } };
+  "POST /api/embed/v/{token}/execute": { params: { "token": string }; query?: { "format"?: "csv" | "xlsx"; "visualization_id"?: string | number }; body?: { "parameters"?: Record<string, unknown> }; answer: { "result": ExecuteResult; "as_of"?: string; "waking"?: true }; files: { "csv": string; "xlsx": Blob } };
   /** List share events */
   "GET /api/v1/share-events": { query?: { "page"?: string | number; "per_page"?: string | number; "target_type"?: "dashboard" | "visualization"; "share_id"?: string | number; "share_context_id"?: string | number; "from"?: string | number; "to"?: string | number; "type"?: "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.downloaded" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.downloaded" | "embed.denied" | "embed.revoked" | "embed.key_rotated" | "embed.signing_key_created" | "embed.signing_key_deleted" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareEvent> } };
   /** Get a share event */

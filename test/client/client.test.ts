@@ -139,6 +139,35 @@ describe('the client', () => {
     expect(sent).toHaveLength(isSigned ? 1 : 2);
   });
 
+  it('reads a version that it does not know, and writes for one', async () => {
+    const robot = client({ credential: withKey(company.apiKey) });
+    const { id } = await robot.post('/accounts', { body: { name: 'First' } });
+    const one = { params: { id } };
+    let tag = '';
+    const onHeaders = (headers: Headers) => {
+      tag = headers.get('etag') ?? '';
+    };
+    await robot.get('/accounts/{id}', { ...one, onHeaders });
+    expect(await robot.get('/accounts/{id}', { ...one, ifNoneMatch: tag })).toBeUndefined();
+    const rename = (name: string, api = robot) => api.patch('/accounts/{id}', { ...one, body: { name }, ifMatch: tag });
+    expect((await rename('Second')).name).toBe('Second');
+    await expect(rename('Third')).rejects.toMatchObject({ status: 412, code: 'PreconditionFailed' });
+    const read: { name: string } | undefined = await robot.get('/accounts/{id}', {
+      ...one,
+      ifNoneMatch: tag,
+      onHeaders,
+    });
+    expect(read?.name).toBe('Second');
+    const lossy = client({ credential: withKey(company.apiKey), fetch: unreliable() });
+    await expect(lossy.delete('/accounts/{id}', { ...one, ifMatch: tag })).rejects.toThrow('the line is dead');
+    await expect(robot.get('/accounts/{id}', one)).rejects.toMatchObject({ status: 404 });
+  });
+
+  it('sends no body where none is needed', async () => {
+    const robot = client({ credential: withKey(company.apiKey) });
+    expect((await robot.post('/tokens')).expires_in).toBe(600);
+  });
+
   it('takes files as texts and bytes, and is told the headers', async () => {
     const person = client({ credential: withToken(company.token) });
     await person.post('/v1/managed-tables/provision');
@@ -311,6 +340,10 @@ const _wrong = (api: ReturnType<typeof createClient>) => {
   api.get('/accounts/{id}');
   // @ts-expect-error an account has a name
   api.post('/accounts', { body: {} });
+  // @ts-expect-error the answer may be nothing
+  api.get('/accounts/{id}', { params: { id: '' }, ifNoneMatch: '' }).then(({ name }) => name);
+  // @ts-expect-error a list has no version
+  api.get('/accounts', { ifNoneMatch: '' });
   // @ts-expect-error there is no such method on this path
   api.delete('/v1/auth/login');
 };
