@@ -229,6 +229,8 @@ describe('npm start', () => {
     expect(written).toContain('{"status":"undone","removed":1,"restored":3}');
     expect(written).toContain('{"inserted":1,"updated":1,"unchanged":0}');
     expect(written).toMatch(/"display_name":"my_sales".*"deleted_at"/);
+    expect(written).toMatch(/^idempotency-replayed: true\r?\n304\n\{[^\n]*"Who reads what was sold\."/im);
+    expect(written).toMatch(/^\{"error":"PRECONDITION_FAILED"/m);
     expect(written).toMatch(
       /"rows":\[\["1990-01-01",\d+\],[^\n]*"explanation":"Strikes; by year of Flight date; at most 1000 rows."/,
     );
