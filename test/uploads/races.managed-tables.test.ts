@@ -71,20 +71,26 @@ describe('two loads into one table', () => {
   const B = numbers(2000, 50);
   const OLD = numbers(0, 10);
   const loadedInto = (rows: number[], mode: string, loaded: number[]) =>
-    mode === 'append' ? [...rows, ...loaded] : loaded;
+    mode === 'replace' ? loaded : [...rows, ...loaded];
+  const keyOf = (mode: string) => (mode === 'upsert' ? ['n'] : []);
 
   describe.each([
     ['append', 'append'],
     ['append', 'replace'],
     ['replace', 'append'],
     ['replace', 'replace'],
+    ['append', 'upsert'],
+    ['upsert', 'append'],
+    ['replace', 'upsert'],
+    ['upsert', 'replace'],
   ])('%s and %s', (first, second) => {
     it.each([
       ['the first is done before the second locks anything', BEFORE_ITS_LOCKS, true],
       ['the first waits for the second', BEFORE_ITS_END, false],
     ])('come one after the other: %s', async (_order, statement, isFirstFirst) => {
       const { id } = await aTableOf(OLD.length);
-      const [one, other] = [await aStagedJob(company, id, A, first), await aStagedJob(company, id, B, second)];
+      const one = await aStagedJob(company, id, A, first, keyOf(first));
+      const other = await aStagedJob(company, id, B, second, keyOf(second));
       const { outcome } = await rivalBeforeStatement(company.id, statement, one.publish);
       expect([await other.publish(), await outcome]).toEqual(['done', 'done']);
       for (const { jobId } of [one, other]) expect(await jobOf(company, jobId)).toMatchObject({ status: 'done' });
@@ -115,16 +121,19 @@ describe('two loads into one table', () => {
 });
 
 describe('a load that another delivery of its message brings into place first', () => {
-  it.each(['append', 'replace'])('in the mode %s has nothing left to do, and the rows are there once', async (mode) => {
-    const { id } = await aTableOf(3);
-    const job = await aStagedJob(company, id, [10, 11], mode);
-    const { outcome } = await rivalBeforeStatement(company.id, /SELECT status, step, state/, job.publish);
-    expect(await job.publish()).toBe('done');
-    expect(await outcome).toBe('done');
-    expect(await jobOf(company, job.jobId)).toMatchObject({ status: 'done', error: null });
-    expect(await inTable(id)).toEqual(mode === 'append' ? [0, 1, 2, 10, 11] : [10, 11]);
-    await isWhole(id);
-  });
+  it.each([['append'], ['replace'], ['upsert', 'n']])(
+    'in the mode %s has nothing left to do, and the rows are there once',
+    async (mode, ...key) => {
+      const { id } = await aTableOf(3);
+      const job = await aStagedJob(company, id, [10, 11], mode, key);
+      const { outcome } = await rivalBeforeStatement(company.id, /SELECT status, step, state/, job.publish);
+      expect(await job.publish()).toBe('done');
+      expect(await outcome).toBe('done');
+      expect(await jobOf(company, job.jobId)).toMatchObject({ status: 'done', error: null });
+      expect(await inTable(id)).toEqual(mode === 'replace' ? [10, 11] : [0, 1, 2, 10, 11]);
+      await isWhole(id);
+    },
+  );
 });
 
 describe('a load that has locked its job', () => {

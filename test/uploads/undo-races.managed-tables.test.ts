@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import type { Answer } from '../support/api.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aStagedJob } from './staged.ts';
-import { inDatabase, rowsOf, undo } from './support.ts';
+import { aFileOf, aStagedJob } from './staged.ts';
+import { aHeldQueue, inDatabase, load, postFiles, rowsOf, undo } from './support.ts';
 
 /** An undo has locked nothing yet: a rival here comes first, whole. */
 const BEFORE_ITS_LOCKS = /added_rows, undone_at FROM console\.upload_jobs WHERE id/;
@@ -53,22 +54,24 @@ describe.each(['append', 'replace'])('an undo of the mode %s', (mode) => {
     expect(await numbers()).toEqual(BEFORE);
   });
 
-  it.each(['append', 'replace'])('comes before or after a load in the mode %s', async (second) => {
+  it.each(['append', 'replace', 'upsert'])('comes before or after a load in the mode %s', async (second) => {
+    const key = second === 'upsert' ? ['n'] : [];
     const first = await aLoadedTable(mode);
-    const before = await aStagedJob(company, first.id, [20], second);
+    const before = await aStagedJob(company, first.id, [20], second, key);
     const overtaking = await rivalBeforeStatement(company.id, BEFORE_ITS_LOCKS, before.publish);
     expect(reasonOf(await undo(company, first.jobId))).toBe('later_load');
     expect(await overtaking.outcome).toBe('done');
-    expect(await first.numbers()).toEqual(second === 'append' ? [...LOADED, 20] : [20]);
+    expect(await first.numbers()).toEqual(second === 'replace' ? [20] : [...LOADED, 20]);
     await first.isWhole();
 
     const other = await aLoadedTable(mode);
-    const after = await aStagedJob(company, other.id, [20], second);
+    const after = await aStagedJob(company, other.id, [20], second, key);
     const waiting = await rivalBeforeStatement(company.id, BEFORE_ITS_END, after.publish);
     expect(reasonOf(await undo(company, other.jobId))).toBe('undone');
     expect(await waiting.outcome).toBe('done');
-    expect(await other.numbers()).toEqual(second === 'append' ? [...BEFORE, 20] : [20]);
+    expect(await other.numbers()).toEqual(second === 'replace' ? [20] : [...BEFORE, 20]);
     await other.isWhole();
+    if (second === 'upsert') return;
     // The load that came after can be undone in its turn.
     expect(reasonOf(await undo(company, after.jobId))).toBe('undone');
     expect(await other.numbers()).toEqual(BEFORE);
@@ -127,6 +130,58 @@ describe.each(['append', 'replace'])('an undo of the mode %s', (mode) => {
     expect(reasonOf(await undo(company, jobId))).toBe('undone');
     expect(await outcome).toEqual(LOADED);
     expect(await numbers()).toEqual(BEFORE);
+  });
+});
+
+describe('an undo of an upload that made a table', () => {
+  async function aMadeTable() {
+    const job = await load(company, [aFileOf([10, 11])], { display_name: `feita_${++named}` });
+    const routes = tableRoutes(company.as, job.user_table_id);
+    return { id: job.user_table_id as string, jobId: job._id as string, routes };
+  }
+  const statusOf = ({ status, body }: Answer) => [status, body?.removed ?? body?.inserted];
+
+  it.each([
+    ['finds it undone', BEFORE_ITS_LOCKS],
+    ['waits for it, and finds it undone', BEFORE_ITS_END],
+  ])('beside another: the second %s', async (_what, statement) => {
+    const { jobId, routes } = await aMadeTable();
+    const { outcome } = await rivalBeforeStatement(company.id, statement, () => undo(company, jobId));
+    const reasons = [reasonOf(await undo(company, jobId)), reasonOf(await outcome)];
+    expect(reasons.toSorted()).toEqual(['already_undone', 'undone']);
+    expect((await routes.get()).status).toBe(404);
+    expect((await routes.restore()).status).toBe(200);
+    expect((await routes.rows()).body.total).toBe(2);
+  });
+
+  it('comes before or after rows that are inserted by hand', async () => {
+    const first = await aMadeTable();
+    const before = await rivalBeforeStatement(company.id, BEFORE_ITS_LOCKS, () => first.routes.insert([{ n: 77 }]));
+    expect(statusOf(await undo(company, first.jobId))).toEqual([200, 3]);
+    expect(statusOf(await before.outcome)).toEqual([201, 1]);
+
+    const other = await aMadeTable();
+    const after = await rivalBeforeStatement(company.id, BEFORE_ITS_END, () => other.routes.insert([{ n: 77 }]));
+    expect(statusOf(await undo(company, other.jobId))).toEqual([200, 2]);
+    expect((await after.outcome).status).toBe(404);
+    expect((await other.routes.restore()).status).toBe(200);
+    expect((await other.routes.rows()).body.total).toBe(2);
+  });
+
+  it('comes before an upload into the table, or is refused while that goes on', async () => {
+    const into = (id: string) => postFiles(company, [aFileOf([20])], { ...aHeldQueue(), into: id });
+    const first = await aMadeTable();
+    const before = await rivalBeforeStatement(company.id, BEFORE_ITS_LOCKS, () => into(first.id));
+    expect(await undo(company, first.jobId)).toMatchObject({
+      status: 409,
+      body: { error_code: 'MANAGED_TABLE_LOCKED' },
+    });
+    expect((await before.outcome).status).toBe(201);
+
+    const other = await aMadeTable();
+    const after = await rivalBeforeStatement(company.id, BEFORE_ITS_END, () => into(other.id));
+    expect(reasonOf(await undo(company, other.jobId))).toBe('undone');
+    expect((await after.outcome).status).toBe(404);
   });
 });
 

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aVisualization } from '../visualizations/support.ts';
 import { aFileOf } from './staged.ts';
 import { aFile, aHeldQueue, inDatabase, jobOf, load, rowsOf, sweep, undo, upload } from './support.ts';
 
@@ -122,6 +123,9 @@ describe('a replacement that is undone', () => {
     expect(rights).toEqual([{ schema: false, rows: false, statistics: false, own: true }]);
     const [row] = (await tableRoutes(company.as, id).rows()).body.records;
     expect(Object.keys(row)).toEqual(['id', 'n']);
+    const everything = await aVisualization(company.as, `SELECT * FROM ${name}`);
+    const { result } = (await company.as.post(`/v1/visualizations/${everything._id}/execute`, { json: {} })).body;
+    expect([result.columns.map((each: { name: string }) => each.name), result.row_count]).toEqual([['id', 'n'], 2]);
   });
 
   it('is refused where a unique index forbids it, and changes nothing', async () => {
@@ -167,6 +171,23 @@ describe('an upload that made a table, undone', () => {
     expect((await routes.restore()).status).toBe(200);
     expect((await routes.rows()).body.total).toBe(4);
     expect(await refused(job._id)).toEqual(NOT('already_undone'));
+  });
+
+  it.each([
+    ['later_load', (id: string) => load(company, [aFileOf([9])], {}, { into: id })],
+    ['truncated', (id: string) => tableRoutes(company.as, id).truncate()],
+    ['columns_changed', (id: string) => tableRoutes(company.as, id).put({ columns: [column('n', 'decimal', false)] })],
+    ['table_deleted', (id: string) => tableRoutes(company.as, id).delete()],
+    ['too_old', (_id: string, jobId: string) => ageLoad(jobId, '30 days 1 second')],
+  ])('is refused as %s', async (reason, change) => {
+    const job = await load(company, [aFileOf([1, 2])], { display_name: `feita_${reason}` });
+    const routes = tableRoutes(company.as, job.user_table_id);
+    expect((await routes.loads()).body.records).toMatchObject([
+      { job_id: job._id, mode: 'create', row_count: 2, inserted: 2, undoable: true },
+    ]);
+    await change(job.user_table_id, job._id);
+    expect(await refused(job._id)).toEqual(NOT(reason));
+    if (reason !== 'table_deleted') expect((await routes.get()).status).toBe(200);
   });
 
   it('is refused while files are loaded into the table', async () => {

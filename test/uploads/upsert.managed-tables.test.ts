@@ -95,6 +95,28 @@ describe('an upsert', () => {
     expect(await indexes()).toHaveLength(1);
   });
 
+  it('takes its mode and key after the files, too', async () => {
+    const { id } = await aFilledTable();
+    const form = new FormData();
+    form.append('files', aFile('f.csv', 'code,store,name\na,1,Eva\n'));
+    for (const name of ['store', 'code']) form.append('key', name);
+    form.append('mode', 'upsert');
+    const { status, body } = await company.as.post(`/v1/managed-tables/${id}/upload`, { body: form });
+    expect([status, await jobOf(company, body.job_id)]).toMatchObject([
+      201,
+      { mode: 'upsert', key: ['store', 'code'] },
+    ]);
+    await waiting(company, body.job_id);
+    await cancel(company, body.job_id);
+  });
+
+  it('ends the undo of every load before it', async () => {
+    const { id, upsert } = await aFilledTable();
+    const { _id: before } = await load(company, [aFile('f.csv', 'code\nz\n')], {}, { into: id });
+    expect(await upsert('code,name\nz,Zoe\n')).toMatchObject({ status: 'done', result: { updated: 1 } });
+    expect(await undo(company, before)).toMatchObject({ status: 409, body: { details: { reason: 'later_load' } } });
+  });
+
   it('sets a value to null where the file has none', async () => {
     const { id, upsert } = await aFilledTable();
     expect(await upsert('code,name,price\na,,3\n')).toMatchObject({ result: { updated: 1 } });
@@ -108,13 +130,25 @@ describe('an upsert', () => {
       { code: 'VALUE_DOES_NOT_FIT', file: 'f.csv', line: 3, column: 'code', value: '' },
     ],
     [
+      'a part of a key is empty',
+      'code,store\na,1\nb,\n',
+      { code: 'VALUE_DOES_NOT_FIT', file: 'f.csv', line: 3, column: 'store', value: '' },
+      ['code', 'store'],
+    ],
+    [
+      'a key of several columns is twice in the file',
+      'code,store\na,1\na,2\na,1\n',
+      { code: 'UPSERT_KEY_TWICE', file: 'f.csv', line: 4, value: 'a, 1' },
+      ['code', 'store'],
+    ],
+    [
       'a key is twice in the file',
       'code,name\nx,"two\nlines"\n\ny,1\nx,2\n',
       { code: 'UPSERT_KEY_TWICE', file: 'f.csv', line: 6, column: 'code', value: 'x' },
     ],
-  ])('fails, and leaves the table as it was, when %s', async (_what, csv, error) => {
+  ])('fails, and leaves the table as it was, when %s', async (_what, csv, error, key = ['code']) => {
     const { id, upsert, indexes } = await aFilledTable();
-    expect(await upsert(csv)).toMatchObject({ status: 'failed', error, result: null });
+    expect(await upsert(csv, key)).toMatchObject({ status: 'failed', error, result: null });
     expect(await valuesOf(id)).toEqual(BEFORE);
     expect(await indexes()).toEqual([]);
   });
