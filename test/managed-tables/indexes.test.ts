@@ -79,12 +79,25 @@ describe('an index', () => {
     expect([status, body.details[0].field]).toEqual([422, expect.stringMatching(/^columns/)]);
   });
 
+  it('is of up to four columns, in their order', async () => {
+    const names = ['d', 'b', 'a', 'c'];
+    const table = await aFilledTable([], ...names.map((name) => column(name)));
+    expect(await table.index(names)).toMatchObject({ status: 201, body: { columns: names } });
+  });
+
   it('needs the right to change the table, and is listed to whoever sees it', async () => {
     const table = await aFilledTable([], column('a'));
-    const { as } = await aUser(company);
-    const path = `/v1/managed-tables/${(await table.get()).body._id}/indexes`;
-    expect((await as.post(path, { json: { columns: ['a'] } })).status).toBe(403);
-    expect((await as.get(path)).status).toBe(403);
+    const { body } = await table.index(['a']);
+    const { _id: id } = (await table.get()).body;
+    const statusesFor = async (...can: string[]) => {
+      const { as } = await aUser(company, { can: can.map((action) => `managed-tables:${action}`) });
+      const routes = tableRoutes(as, id);
+      const answers = [await routes.indexes(), await routes.index(['a']), await routes.deleteIndex(body.id)];
+      return answers.map(({ status }) => status);
+    };
+    expect(await statusesFor('data-read', 'data-write')).toEqual([403, 403, 403]);
+    expect(await statusesFor('list')).toEqual([200, 403, 403]);
+    expect(await statusesFor('list', 'update')).toEqual([200, 201, 204]);
   });
 
   it('goes with its columns, whatever they are called, and stays with the others', async () => {

@@ -42,7 +42,7 @@ export const managedTableIndexesEndpoints = [
       access: 'managed-tables:update',
       operationId: 'createManagedTableIndex',
       summary: 'Create an index on a managed table',
-      description: `Built without stopping writers, one at a time on a table; up to ${MAX_INDEXES} a table. It answers when the index is built, which waits for what others have begun: minutes on a large table. If the connection is lost meanwhile, the list tells whether it was built. In a unique index nulls are distinct. A dropped column takes its indexes along.`,
+      description: `Built without stopping writers, one at a time on a table; up to ${MAX_INDEXES} a table. It answers when the index is built, which waits for what others have begun: minutes on a large table. If the connection is lost meanwhile, the list tells whether it was built. In a unique index nulls are distinct; where several rows have the same, 422 shows what. A value that is too long for an index is 422, which names its column and row. A dropped column takes its indexes along.`,
       body: z.object({
         columns: z
           .array(tableName.meta({ examples: ['city'] }))

@@ -65,7 +65,7 @@ export const uploadEndpoints = [
       operationId: 'uploadIntoTable',
       summary: 'Upload files into a table',
       description:
-        'The same for an existing table: columns are matched by their headers, and the confirm must not change types. `append` adds the rows; `replace` deletes all others in the same moment; `upsert` updates rows of the same key in the columns that the files have, and inserts the others: a unique index on the key is used, or made. Until the job ends, the table can be neither truncated, deleted, renamed nor changed.',
+        'The same for an existing table: columns are matched by their headers, and the confirm must not change types. `append` adds the rows; `replace` deletes all others in the same moment; `upsert` updates rows of the same key in the columns that the files have, and inserts the others: a unique index on the key is used, or made (it counts among those of the table). The job fails where the key is not unique in the table, empty or twice in the files. Until the job ends, the table can be neither truncated, deleted, renamed nor changed.',
       form: uploadForm.extend({
         mode: z
           .enum(['append', 'replace', 'upsert'])
