@@ -14,7 +14,7 @@ import { doOnce, keyedRequest, type RequestKey } from './idempotency.ts';
 import { isForm, readJson } from './json-body.ts';
 import { bySpecificity, honoPath } from './paths.ts';
 import { perform } from './perform.ts';
-import { queryOf, refuseProblems } from './query.ts';
+import { queryOf, refuseBrokenText, refuseProblems } from './query.ts';
 import type { Surface } from './surface.ts';
 import { forVersion, isKnown, versionedBy, versionOf } from './versions.ts';
 
@@ -78,11 +78,16 @@ function middlewares(
         : entered;
   const chain: MiddlewareHandler<HttpEnv>[] = [recordRoute(contract), ...credentialAndBody];
   if (contract.query || !contract.openQuery) {
-    chain.push(zValidator('query', queryOf(contract), refuseProblems) as MiddlewareHandler);
+    chain.push(wellEncoded, zValidator('query', queryOf(contract), refuseProblems) as MiddlewareHandler);
   }
   if (contract.body) chain.push(ofJson(readJson(contract)));
   return chain;
 }
+
+const wellEncoded: MiddlewareHandler<HttpEnv> = async (c, next) => {
+  refuseBrokenText(c.req.url);
+  await next();
+};
 
 /** Records which route was taken, before anything can refuse the request. */
 function recordRoute(contract: Contract): MiddlewareHandler<HttpEnv> {

@@ -26,6 +26,31 @@ export function refuseProblems(result: { success: boolean; error?: { issues: rea
   throw invalid(result.error?.issues.flatMap(problemsOf) ?? []);
 }
 
+/** What is percent-encoded in one go. */
+const ENCODED = /(?:%[\da-f]{2})+/gi;
+
+/**
+ * Refuses parameters whose percent-encoding is no UTF-8, such as that of a surrogate: they would be taken as the text that
+ * they were sent in, `%ED%A0%80`, which nobody means.
+ */
+export function refuseBrokenText(url: string): void {
+  const query = url.split('?', 2)[1] ?? '';
+  const broken = query.split('&').filter((parameter) => parameter.match(ENCODED)?.some(isBroken));
+  if (broken.length === 0) return;
+  const names = new Set(broken.flatMap((parameter) => [...new URLSearchParams(parameter).keys()]));
+  const problem = (name: string) => ({ field: shorten(name, UNKNOWN.characters), message: 'must be UTF-8' });
+  throw invalid([...names].slice(0, UNKNOWN.names).map(problem));
+}
+
+function isBroken(encoded: string): boolean {
+  try {
+    decodeURIComponent(encoded);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 /** The most parameters that an answer says are unknown, and the most characters of their names. */
 const UNKNOWN = { names: 20, characters: 80 };
 

@@ -179,6 +179,9 @@ describe('a filter', () => {
     'fields=',
     'fields=n,,t',
     'search=%00',
+    'search=%ED%A0%80',
+    'filter[t][eq]=%ED%A0%80',
+    'filter[t][in]=a,%ED%B0%80',
     `search=${'x'.repeat(1001)}`,
     '__proto__=1',
   ])('%s is refused', async (written) => {
@@ -208,6 +211,11 @@ describe('search', () => {
   ])('for %s finds it in any text column', async (text, expected) => {
     const answer = await table.rows(query([['search', text]]));
     expect([valuesOf(answer, 'n'), answer.body.total]).toEqual([expected, expected.length]);
+  });
+
+  it('takes a percent sign that encodes nothing as it stands', async () => {
+    expect(valuesOf(await table.rows('?search=%'), 'n')).toEqual([3]);
+    expect(valuesOf(await table.rows('?search=100%%20_'), 'n')).toEqual([3]);
   });
 
   it('finds nothing in a table without text', async () => {
