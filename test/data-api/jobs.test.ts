@@ -188,6 +188,7 @@ describe('a job of the Data API', () => {
     expect((await (await narrow('f'.repeat(24))).as.get(`/data/jobs/${id}`)).status).toBe(403);
     expect((await (await withServiceToken(reader)).get(`/data/jobs/${id}`)).status).toBe(200);
     expect((await company.as.get(`/data/jobs/${id}`)).status).toBe(401);
+    expect((await company.as.post(`/data/${slug}/jobs`)).status).toBe(401);
   });
 });
 
