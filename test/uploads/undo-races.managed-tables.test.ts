@@ -10,6 +10,8 @@ import { aHeldQueue, inDatabase, load, postFiles, rowsOf, undo } from './support
 const BEFORE_ITS_LOCKS = /added_rows, undone_at FROM console\.upload_jobs WHERE id/;
 /** An undo has changed the rows, and holds its locks until it commits: a rival here waits for them. */
 const BEFORE_ITS_END = /SET undone_at = /;
+/** An undo has locked the table that its load made, and found it free: a rival here waits. */
+const BEFORE_IT_DELETES = /SET deleted_at = /;
 
 let company: Company;
 let named = 0;
@@ -161,7 +163,7 @@ describe('an undo of an upload that made a table', () => {
     expect(statusOf(await before.outcome)).toEqual([201, 1]);
 
     const other = await aMadeTable();
-    const after = await rivalBeforeStatement(company.id, BEFORE_ITS_END, () => other.routes.insert([{ n: 77 }]));
+    const after = await rivalBeforeStatement(company.id, BEFORE_IT_DELETES, () => other.routes.insert([{ n: 77 }]));
     expect(statusOf(await undo(company, other.jobId))).toEqual([200, 2]);
     expect((await after.outcome).status).toBe(404);
     expect((await other.routes.restore()).status).toBe(200);
@@ -179,7 +181,7 @@ describe('an undo of an upload that made a table', () => {
     expect((await before.outcome).status).toBe(201);
 
     const other = await aMadeTable();
-    const after = await rivalBeforeStatement(company.id, BEFORE_ITS_END, () => into(other.id));
+    const after = await rivalBeforeStatement(company.id, BEFORE_IT_DELETES, () => into(other.id));
     expect(reasonOf(await undo(company, other.jobId))).toBe('undone');
     expect((await after.outcome).status).toBe(404);
   });

@@ -274,6 +274,7 @@ export const MANAGED_TABLES = [
   ...guardsOf('src/modules/uploads/undo.ts', UNDO_RACES, [
     { text: 'load.undoneAt !== null', without: 'false', title: 'finds it undone' },
     { text: 'load.jobId !== lastLoadId', without: 'false', title: 'comes before or after a load' },
+    { text: "load.mode === 'create' ? 'shape' : 'rows'", without: "'row'", title: 'rows that are inserted by hand' },
     { text: 'load.number > limit.after', without: 'true', title: 'first, and else comes first' },
     {
       text: 'await tx.execute(holdKept(load.jobId))',
