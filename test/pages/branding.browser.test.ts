@@ -45,12 +45,6 @@ const paintedOn = (page: Page, name: RegExp): Promise<string[]> =>
     return [...counts].sort(([, a], [, b]) => b - a).map(([colour]) => colour);
   });
 
-/** The page is built, and nothing on it is on its way. */
-async function shown(page: Page): Promise<void> {
-  await page.getByRole('heading', { level: 1 }).waitFor();
-  await settled(page);
-}
-
 describe.skipIf(!installed)('a brand', () => {
   const open = useBrowser();
   let dashboard: string;
@@ -66,7 +60,7 @@ describe.skipIf(!installed)('a brand', () => {
 
   it.each(['light', 'dark'] as const)('is worn by a page, by day and by night: %s', async (colorScheme) => {
     const { page, problems } = await open(link, { colorScheme });
-    await shown(page);
+    await settled(page);
     expect(await styleOf(page, 'body', 'backgroundColor')).toBe('rgb(255, 248, 240)');
     expect(await styleOf(page, 'h1', 'color')).toBe('rgb(43, 26, 18)');
     expect(await styleOf(page, '.quiet:visible', 'color')).toBe('rgb(122, 31, 61)');
@@ -119,7 +113,8 @@ describe.skipIf(!installed)('a brand', () => {
     expect(await page.title()).toBe(`Shared dashboards – ${BRAND.name}`);
     expect(await axeFindings(page)).toEqual([]);
     await page.getByRole('link', { name: /Bird strikes/ }).click();
-    await shown(page);
+    await page.getByRole('heading', { name: 'Bird strikes', level: 1 }).waitFor();
+    await settled(page);
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     expect(problems).toEqual([]);
     await page.context().close();
@@ -128,7 +123,7 @@ describe.skipIf(!installed)('a brand', () => {
   it('can be a dark one, or leave day and night to the viewer', async () => {
     await api('PUT', '/v1/company/branding', { ...NIGHT, logo_url: null });
     const night = await open(link);
-    await shown(night.page);
+    await settled(night.page);
     expect(await styleOf(night.page, 'body', 'backgroundColor')).toBe('rgb(16, 24, 32)');
     expect(await paintedOn(night.page, /^Strikes by state: /)).toContain('#ffd166');
     await night.page.getByText(BRAND.name, { exact: true }).waitFor();
@@ -141,7 +136,7 @@ describe.skipIf(!installed)('a brand', () => {
       ['dark', 'rgb(14, 19, 27)'],
     ] as const) {
       const { page, problems } = await open(link, { colorScheme });
-      await shown(page);
+      await settled(page);
       expect(await styleOf(page, 'body', 'backgroundColor')).toBe(background);
       expect(await axeFindings(page)).toEqual([]);
       expect(problems).toEqual([]);
