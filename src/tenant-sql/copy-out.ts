@@ -38,11 +38,13 @@ export interface CopiedOut {
   bytes: number;
   /** The last one of them, until another COPY uses the same buffers. */
   lastLine: Uint8Array;
+  /** Whether there were more rows than fitted. */
+  isCut: boolean;
 }
 
 /**
  * Runs `COPY (select) TO STDOUT` as CSV. Postgres sends as fast as it can, and nothing can hold it back: what does not fit into
- * the buffers is dropped, so select no more rows than are likely to.
+ * the buffers is dropped.
  * @param before statements to run in the same round trip
  * @param milliseconds the statement's own time limit
  * @param buffers take whole lines of RFC 4180, each with its CRLF; a first one that is longer has its own memory
@@ -71,13 +73,12 @@ class CopyOut implements Submittable, RowBytes {
   readonly #client: Client;
   readonly #statements: Statement[];
   readonly #buffers: LineBuffers;
-  readonly #result: CopiedOut = { rows: 0, bytes: 0, lastLine: new Uint8Array() };
+  readonly #result: CopiedOut = { rows: 0, bytes: 0, lastLine: new Uint8Array(), isCut: false };
   #buffer: Lines;
   #length = 0;
   /** Where the line begins that is being sent, and the last one that is whole. */
   #line = 0;
   #lastLine = 0;
-  #isFull = false;
   #succeed!: (copied: CopiedOut) => void;
   #fail!: (error: unknown) => void;
 
@@ -98,7 +99,7 @@ class CopyOut implements Submittable, RowBytes {
   }
 
   take(bytes: Uint8Array, start: number, end: number): void {
-    if (this.#isFull) return;
+    if (this.#result.isCut) return;
     // A line grows by its CR.
     if (this.#length + end - start + 1 > this.#buffer.length && !this.#makeRoom(end - start + 1)) return;
     this.#buffer.set(bytes.subarray(start, end), this.#length);
@@ -111,7 +112,7 @@ class CopyOut implements Submittable, RowBytes {
     const least = begun.length + more;
     const next =
       this.#result.rows === 0 ? new Uint8Array(Math.max(least, 2 * this.#buffer.length)) : this.#buffers.empty(least);
-    this.#isFull = next === undefined;
+    this.#result.isCut = next === undefined;
     if (!next) return false;
     next.set(begun);
     if (this.#line > 0) this.#handOn();
@@ -130,7 +131,7 @@ class CopyOut implements Submittable, RowBytes {
 
   /** Postgres sends each row as a message, which ends with LF. */
   endRow(): void {
-    if (this.#isFull) return;
+    if (this.#result.isCut) return;
     this.#buffer[this.#length - 1] = CR;
     this.#buffer[this.#length] = LF;
     this.#length += 1;

@@ -105,7 +105,8 @@ const CSV: Record<ColumnType, (value: string) => string> = {
   // Three digits after a point could be thousands.
   decimal: (value) =>
     `CASE scale(${value}) WHEN 0 THEN round(${value}, 1) WHEN 3 THEN round(${value}, 4) ELSE ${value} END`,
-  boolean: (value) => `${value}::text`,
+  // A cast takes five times as long.
+  boolean: (value) => `CASE ${value} WHEN true THEN 'true' WHEN false THEN 'false' END`,
   date: asItIs,
   // Of a session in UTC.
   datetime: (value) => `replace(${value}::timestamp::text, ' ', 'T') || 'Z'`,

@@ -4,7 +4,7 @@ import worker from '../../src/index.ts';
 import { MAX_EXPORT_MS } from '../../src/modules/managed-tables/export.ts';
 import { MAX_EXPORTS } from '../../src/modules/managed-tables/export-store.ts';
 import { BASE_URL } from '../support/api.ts';
-import { disturb, rivalBeforeStatement } from '../support/tunnel.ts';
+import { disturb, farAway, rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aTable, behindTheApi, column, tableRoutes } from './support.ts';
 
@@ -34,6 +34,15 @@ beforeEach(async () => {
 });
 
 const inDatabase = (text: string) => behindTheApi(company.id, (database) => database.execute(text));
+
+/** Gives the table so many rows of a kilobyte in place of its own. */
+async function fill(rows: number): Promise<void> {
+  await table.delete();
+  tableId = await aTable(company.as, `${name}_filled`, [column('n', 'integer'), column('t')]);
+  table = tableRoutes(company.as, tableId);
+  const values = `SELECT n, repeat('x', 1000) FROM generate_series(1, ${rows}) AS n`;
+  await inDatabase(`INSERT INTO public.${name}_filled (n, t) ${values}`);
+}
 
 const rowsIn = (body: string) => body.split('\r\n').length - 2;
 
@@ -121,17 +130,36 @@ describe('an export', () => {
     expect((await table.export()).status).toBe(503);
   });
 
-  it('reads no further than it is taken', async () => {
-    await inDatabase(`INSERT INTO public.${name} (n) SELECT generate_series(1, ${5 * ROWS})`);
+  it('reads no further than it is taken, and on from there', async () => {
+    await fill(40_000);
     const { response, ended } = await begin();
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
-    await reader.read();
-    await expect.poll(async () => (await openTransactions())[0]?.waited ?? 0).toBeGreaterThan(0.5);
-    let bytes = 0;
-    for (let part = await reader.read(); !part.done; part = await reader.read()) bytes += part.value.length;
-    expect(bytes).toBeGreaterThan(6 * ROWS * 36);
+    const decoder = new TextDecoder();
+    let body = '';
+    let hasPaused = false;
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      body += decoder.decode(part.value, { stream: true });
+      // In the middle of a batch that does not fit into memory.
+      if (hasPaused || body.length < 10_000_000) continue;
+      hasPaused = true;
+      await expect.poll(async () => (await openTransactions())[0]?.waited ?? 0).toBeGreaterThan(0.5);
+    }
+    const numbers = body
+      .split('\r\n')
+      .slice(1, -1)
+      .map((line) => Number(line.split(',')[1]));
+    expect(numbers).toHaveLength(40_000);
+    expect(numbers.findIndex((n, at) => n !== at + 1)).toBe(-1);
     await ended();
     expect(await openTransactions()).toEqual([]);
+  });
+
+  it('asks for more at a time while it is taken as fast as it comes', async () => {
+    await fill(40_000);
+    const { outcome, trips } = await farAway(company.id, 1, () => table.export());
+    expect(rowsIn(outcome.body)).toBe(40_000);
+    // They would be 16, were it never more than fits into memory.
+    expect(trips).toBeLessThanOrEqual(14);
   });
 
   it.each(['csv', 'ndjson'])(

@@ -79,6 +79,8 @@ async function* linesOf(selected: Selected, tx: TenantTx, milliseconds: number):
   // To weigh rows or to look for them takes time, which is limited.
   const most = hasLongValues || isSelective(selection) ? BATCH_ROWS : Number.POSITIVE_INFINITY;
   let asked = FIRST_ROWS;
+  let size = LEAST_BATCH_BYTES;
+  let mayGrow = true;
   for (;;) {
     const next = await steps.next(tx, asked);
     if (next === null) return;
@@ -86,16 +88,20 @@ async function* linesOf(selected: Selected, tx: TenantTx, milliseconds: number):
     const select = hasLongValues
       ? selectBatch(selected, next, asCsv(shown, safe, 'batch'), values.bind)
       : selectRows(selected, next, asCsv(shown, safe, 'source'), values.bind);
+    const began = Date.now();
     const copied = copyOut(tx, values.statement(), select, milliseconds, buffers);
     // It may fail while lines are written that came before.
     copied.catch(() => {});
     for (let lines = await buffers.take(copied); lines !== null; lines = await buffers.take(copied)) yield lines;
-    const { rows, bytes, lastLine } = await copied;
+    const { rows, bytes, lastLine, isCut } = await copied;
     if (rows === 0) return;
     // Each line begins with the id, which needs no quotes.
     steps.took(rows, () => new TextDecoder().decode(lastLine.subarray(0, ID_LENGTH)));
-    const good = GOOD_BUFFERS * Math.floor((BUFFER_BYTES * rows) / bytes);
-    asked = Math.max(1, Math.min(most, 4 * rows, good));
+    // Whoever takes lines as fast as they come is sent more than fits. Of a larger batch more would be dropped in vain.
+    mayGrow &&= !isCut && Date.now() - began < QUICK_MS;
+    if (!mayGrow) size = LEAST_BATCH_BYTES;
+    else if (rows === asked && bytes > size / 2) size = Math.min(2 * size, MOST_BATCH_BYTES);
+    asked = Math.max(1, Math.min(most, 4 * rows, Math.floor((size * rows) / bytes)));
   }
 }
 
@@ -105,7 +111,10 @@ const FIRST_ROWS = 500;
 const BUFFERS = 16;
 const BUFFER_BYTES = 512 * 1024;
 /** What is asked for at a time: it fits, even if nobody takes any. */
-const GOOD_BUFFERS = 12;
+const LEAST_BATCH_BYTES = 12 * BUFFER_BYTES;
+const MOST_BATCH_BYTES = 8 * LEAST_BATCH_BYTES;
+/** What takes longer could, twice as long, come near a statement's limit. */
+const QUICK_MS = 2_000;
 
 /** Rows as the list shows them, one a line. */
 function writeNdjson(selected: Selected): Writer {
