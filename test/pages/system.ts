@@ -6,11 +6,11 @@ import { bundleWorkers } from '../../local/bundle.ts';
 import { type Demo, runDemo } from '../../local/demo.ts';
 import type { DemoDashboard } from '../../local/demo-dashboard.ts';
 import { openMailbox } from '../../local/mailbox.ts';
-import { startLocalNeon } from '../../local/neon/server.ts';
 import { startPostgres } from '../../local/postgres.ts';
 import { freePort } from '../../local/processes.ts';
 import { openState } from '../../local/state.ts';
 import { startWorker } from '../../local/worker.ts';
+import { startNeonThread } from '../support/neon-thread.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
 
@@ -37,7 +37,7 @@ export async function startSystem(): Promise<System> {
       await postgres.stop();
       for (const path of postgres.folders) rmSync(path, { recursive: true, force: true });
     });
-    const neon = await startLocalNeon({ stateDir: join(folder, 'neon'), apiKey: secrets.NEON_API_KEY, postgres });
+    const neon = await startNeonThread({ stateDir: join(folder, 'neon'), apiKey: secrets.NEON_API_KEY, postgres });
     stopping.push(neon.close);
     const mailbox = await openMailbox(join(folder, 'mails.ndjson'));
     stopping.push(mailbox.close);

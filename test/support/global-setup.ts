@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { startLocalNeon } from '../../local/neon/server.ts';
 import { startPostgres } from '../../local/postgres.ts';
+import { startNeonThread } from './neon-thread.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -41,7 +41,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     throwaway: true,
   });
   const apiKey = randomBytes(12).toString('hex');
-  const neon = await startLocalNeon({ stateDir: join(folder, 'neon'), apiKey, postgres, testInterface: true });
+  const neon = await startNeonThread({ stateDir: join(folder, 'neon'), apiKey, postgres, testInterface: true });
 
   project.provide('neonApiUrl', neon.apiUrl);
   project.provide('neonApiKey', apiKey);
