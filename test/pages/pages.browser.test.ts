@@ -42,20 +42,22 @@ describe.skipIf(!installed)('the pages', () => {
   });
 
   it('show the description of the API grouped by surface, and load nothing from other hosts', async () => {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      const { page, problems } = await open('/docs', { colorScheme });
-      for (const surface of ['Organization API', 'Console API', 'Managed tables', 'Sharing and embedding']) {
-        await page.locator(`[data-tag="${surface}"]`).waitFor();
-      }
-      await page.locator('[data-tag="Managed tables"]').click();
-      await page.locator('#operations-Managed_tables-listManagedTables .opblock-summary-control').click();
-      // The example was recorded from a real request.
-      await page.getByText('"stores"').first().waitFor();
-      await page.getByRole('button', { name: 'Try it out' }).click();
-      await page.getByRole('button', { name: 'Execute' }).click();
-      await page.getByText('Server response').waitFor();
-      expect(problems).toEqual([]);
-      await page.context().close();
+    const { page, problems } = await open('/docs', { colorScheme: 'light' });
+    for (const surface of ['Organization API', 'Console API', 'Managed tables', 'Sharing and embedding']) {
+      await page.locator(`[data-tag="${surface}"]`).waitFor();
     }
+    await page.locator('[data-tag="Managed tables"]').click();
+    await page.locator('#operations-Managed_tables-listManagedTables .opblock-summary-control').click();
+    // The example was recorded from a real request.
+    await page.getByText('"stores"').first().waitFor();
+    await page.getByRole('button', { name: 'Try it out' }).click();
+    await page.getByRole('button', { name: 'Execute' }).click();
+    await page.getByText('Server response').waitFor();
+    const colour = () => page.evaluate(`getComputedStyle(document.querySelector('.info .title')).color`);
+    const byDay = await colour();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    expect(await colour()).not.toBe(byDay);
+    expect(problems).toEqual([]);
+    await page.context().close();
   });
 });
