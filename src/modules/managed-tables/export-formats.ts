@@ -97,10 +97,11 @@ async function* linesOf(selected: Selected, tx: TenantTx, milliseconds: number):
     if (rows === 0) return;
     // Each line begins with the id, which needs no quotes.
     steps.took(rows, () => new TextDecoder().decode(lastLine.subarray(0, ID_LENGTH)));
-    // Whoever takes lines as fast as they come is sent more than fits. Of a larger batch more would be dropped in vain.
-    mayGrow &&= !isCut && Date.now() - began < QUICK_MS;
-    if (!mayGrow) size = LEAST_BATCH_BYTES;
-    else if (rows === asked && bytes > size / 2) size = Math.min(2 * size, MOST_BATCH_BYTES);
+    // Whoever takes lines as fast as they come is sent more than fits, until some of it had to be dropped.
+    const isTooLarge = isCut || Date.now() - began > QUICK_MS;
+    mayGrow &&= !isTooLarge;
+    if (isTooLarge) size = Math.max(LEAST_BATCH_BYTES, size / 2);
+    else if (mayGrow && rows === asked && bytes > size / 2) size = Math.min(2 * size, MOST_BATCH_BYTES);
     asked = Math.max(1, Math.min(most, 4 * rows, Math.floor((size * rows) / bytes)));
   }
 }
