@@ -120,4 +120,20 @@ describe('a table that is restored', () => {
     expect((await during.outcome).status).toBe(400);
     expect((await second.routes.rows()).body.total).toBe(2);
   });
+
+  it('takes its name or leaves it, when another deleted table of that name is restored meanwhile', async () => {
+    const { name, routes: first } = await aDeletedTable();
+    const second = tableRoutes(company.as, await aTable(company.as, name, COLUMNS));
+    await second.delete();
+    const before = await rivalBeforeStatement(company.id, RESTORING, () => second.restore());
+    const { status, body } = await first.restore();
+    expect([status, body.error_code]).toEqual([409, 'MANAGED_TABLE_DUPLICATE_NAME']);
+    expect((await before.outcome).status).toBe(200);
+
+    await second.delete();
+    const during = await rivalBeforeStatement(company.id, /SET SCHEMA "public"/, () => second.restore());
+    expect((await first.restore()).status).toBe(200);
+    expect((await during.outcome).status).toBe(409);
+    expect((await first.rows()).body.total).toBe(2);
+  });
 });
