@@ -237,7 +237,9 @@ describe('npm start', () => {
     expect(written).toContain('Total cost; by State; ordered by Total cost, descending; at most 1 row.');
     expect(written).toMatch(/\n\[\["0\.\d+"\]\]\n/);
     expect(written).toMatch(/"records":\[\{"id":"[^"]+","region":"south","amount":20\}\]/);
+    expect(written).toMatch(/"total":2,[^\n]*"columns":\["day"\],"unique":true/);
     expect(written).toMatch(/"region":"north"[^\n]*"next_cursor":null/);
+    expect(written).toMatch(/^\{"id":"[^"]+","day":"2026-01-06","amount":20\}$/m);
     expect(written).toContain(facts.owner.email);
     expect(written).toMatch(/^This is “Strikes every morning” of Demo, as of /m);
     expect(written).toMatch(/"name":"Analysts"/);
