@@ -1,5 +1,8 @@
 import type { Bindings } from '../../src/config.ts';
 import type { LimitState } from '../../src/kernel/fixed-window.ts';
+import type { IpLimiter } from '../../src/objects/ip-limiter.ts';
+import type { OrganizationGate } from '../../src/objects/organization-gate.ts';
+import type { TokenLimiter } from '../../src/objects/token-limiter.ts';
 
 /** The SQL and bound values of a D1 statement. */
 interface Asked {
@@ -18,8 +21,8 @@ export function withoutPlatform(env: Bindings): Bindings {
     ...env,
     CONTROL_DB: recorded(env.CONTROL_DB),
     ORGANIZATION_GATE: { getByName: () => ({ admit }) },
-    IP_LIMITER: { getByName: () => ({ take: async () => open }) },
-    TOKEN_LIMITER: { getByName: () => ({ take: async () => open }) },
+    IP_LIMITER: { getByName: () => ({ take: async () => open satisfies AnswerOf<IpLimiter['take']> }) },
+    TOKEN_LIMITER: { getByName: () => ({ take: takeOfToken }) },
     COMPANY_LOG: { getByName: () => ({ appendAll: async () => undefined }) },
   };
   known.set(env, made as unknown as Bindings);
@@ -27,7 +30,12 @@ export function withoutPlatform(env: Bindings): Bindings {
 }
 
 const open: LimitState = { limit: 1000, remaining: 999, resetAt: Date.now() + 60_000, allowed: true };
-const admit = async () => ({ refused: null, organization: open, principal: open });
+const takeOfToken = async () => ({ limit: open, key: null }) satisfies AnswerOf<TokenLimiter['take']>;
+const admit = async () =>
+  ({ refused: null, organization: open, principal: open }) satisfies Partial<AnswerOf<OrganizationGate['admit']>>;
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever it takes.
+type AnswerOf<Method extends (...given: any[]) => unknown> = Awaited<ReturnType<Method>>;
 
 function recorded(database: D1Database): D1Database {
   const answers = new Map<string, Promise<D1Result[]>>();
