@@ -35,6 +35,7 @@ try {
   const began = new Date();
   const end = Date.now() + MINUTES * MINUTE_MS;
 
+  let signIns = 0;
   const memory: number[] = [];
   const failures: string[] = [];
   await Promise.all([
@@ -72,12 +73,13 @@ try {
     for (; Date.now() < end; await sleep(MINUTE_MS)) {
       await system.runScheduled();
       callers.token = await system.logIn();
+      signIns += 1;
     }
   }
 
   const ended = new Date();
   await sleep(SETTLE_MS);
-  const missing = await auditMissing(callers.answered, began, ended);
+  const missing = await auditMissing(callers.answered + signIns, began, ended);
   const leaked = (await connections(system)) - connectionsBefore;
   const fifth = memory.length / 5;
   const growth = median(memory.slice(-fifth)) / median(memory.slice(fifth, 2 * fifth));

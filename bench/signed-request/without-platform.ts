@@ -4,10 +4,11 @@ import type { IpLimiter } from '../../src/objects/ip-limiter.ts';
 import type { OrganizationGate } from '../../src/objects/organization-gate.ts';
 import type { TokenLimiter } from '../../src/objects/token-limiter.ts';
 
-/** The SQL and bound values of a D1 statement. */
+/** A D1 statement, which runs in batches only. */
 interface Asked {
   query: string;
   values: unknown[];
+  bind(...values: unknown[]): Asked;
 }
 
 const known = new WeakMap<Bindings, Bindings>();
@@ -23,7 +24,7 @@ export function withoutPlatform(env: Bindings): Bindings {
     ORGANIZATION_GATE: { getByName: () => ({ admit }) },
     IP_LIMITER: { getByName: () => ({ take: async () => open satisfies AnswerOf<IpLimiter['take']> }) },
     TOKEN_LIMITER: { getByName: () => ({ take: takeOfToken }) },
-    COMPANY_LOG: { getByName: () => ({ appendAll: async () => undefined }) },
+    COMPANY_LOG: { getByName: () => ({ appendAll: async () => undefined, addViews: async () => undefined }) },
   };
   known.set(env, made as unknown as Bindings);
   return made as unknown as Bindings;
@@ -39,9 +40,9 @@ type AnswerOf<Method extends (...given: any[]) => unknown> = Awaited<ReturnType<
 
 function recorded(database: D1Database): D1Database {
   const answers = new Map<string, Promise<D1Result[]>>();
-  const prepare = (query: string) => ({ bind: (...values: unknown[]): Asked => ({ query, values }) });
   const withSession = (constraint: string) => ({
-    prepare,
+    prepare: (query: string) => statementOf(query),
+    getBookmark: () => null,
     batch: (asked: Asked[]) => {
       const name = asked.map(({ query }) => query.length).join();
       const answer = answers.get(name) ?? really(database.withSession(constraint), asked);
@@ -50,6 +51,12 @@ function recorded(database: D1Database): D1Database {
     },
   });
   return { withSession } as unknown as D1Database;
+}
+
+function statementOf(query: string, values: unknown[] = []): Asked {
+  const alone = () => Promise.reject(new Error('Only batches are answered here.'));
+  const bind = (...given: unknown[]) => statementOf(query, given);
+  return Object.assign({ query, values, bind }, { all: alone, raw: alone, run: alone, first: alone });
 }
 
 const really = (session: D1DatabaseSession, asked: Asked[]): Promise<D1Result[]> =>
