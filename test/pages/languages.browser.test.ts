@@ -214,14 +214,14 @@ describe.skipIf(!installed)('the language of a page', () => {
     );
     let answer: ReturnType<Instead>;
     const { page } = await open(link, { instead: (path) => (path.endsWith('/execute') ? answer : undefined) });
+    await markTexts(page);
     for (const [status, code] of [
       [429, 'RateLimitExceeded'],
       [500, 'INTERNAL_ERROR'],
       ...Object.keys(PAGE_TEXTS.en.failures).map((each) => [403, each] as const),
     ] as const) {
       answer = { status, body: { error_code: code, message: 'Words for programs.' } };
-      if (status === 429) await markTexts(page);
-      else await page.reload();
+      await page.reload();
       await look(page, code);
     }
     await page.context().close();
