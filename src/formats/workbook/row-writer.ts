@@ -3,6 +3,7 @@ import { WorkbookTooLarge } from './limits.ts';
 const COMMA = 44;
 const QUOTE = 34;
 const LINE_FEED = 10;
+const LAST_ASCII = 127;
 const ROOM = 64;
 /** The longest text of one row. */
 const MAX_ROW_BYTES = 8 * 1024 * 1024;
@@ -85,9 +86,20 @@ export class RowWriter {
     for (let index = start; index < end; index++) this.#out[this.#at++] = bytes[index] as number;
   }
 
+  /** Writes a value without quotes. Almost all are ASCII and short: a call of the encoder would take longer. */
   bareText(text: string): void {
-    const bytes = encoder.encode(text);
-    this.bare(bytes, 0, bytes.length);
+    const mark = this.#at;
+    this.#reserve(text.length + ROOM);
+    for (let index = 0; index < text.length; index++) {
+      const code = text.charCodeAt(index);
+      if (code > LAST_ASCII) {
+        this.#at = mark;
+        const bytes = encoder.encode(text);
+        this.bare(bytes, 0, bytes.length);
+        return;
+      }
+      this.#out[this.#at++] = code;
+    }
   }
 
   /** Writes a value in quotes. */
