@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Key } from '../examples/signing/sign.ts';
 import { bundleWorkers } from '../local/bundle.ts';
-import { startLocalNeon } from '../local/neon/server.ts';
+import { startNeonThread } from '../local/neon/thread.ts';
 import { startPostgres } from '../local/postgres.ts';
 import { freePort } from '../local/processes.ts';
 import { openState } from '../local/state.ts';
@@ -66,7 +66,7 @@ export async function startSystem(
   });
   const { POSTGRES_PASSWORD: password, ...secrets } = state.secrets;
   const postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password });
-  const neon = await startLocalNeon({
+  const neon = await startNeonThread({
     stateDir: join(folder, 'neon'),
     apiKey: secrets.NEON_API_KEY,
     postgres,
@@ -123,7 +123,7 @@ export async function startSystem(
   const ofPostgres = async (path: string, query: Record<string, string> = {}) => {
     const url = new URL(`/_test/${path}`, neon.apiUrl);
     url.search = new URLSearchParams({ ...query, project_name: project }).toString();
-    return (await fetch(url)).json();
+    return (await fetch(url)).json() as Promise<{ trips: number; url: string }>;
   };
 
   return {
@@ -136,11 +136,11 @@ export async function startSystem(
     owner: login,
     serviceAccount: founded.api_key,
     runScheduled: () => worker.runScheduled(),
-    postgresUrl: neon.directUrl(project) as string,
+    postgresUrl: (await ofPostgres('address')).url,
     placePostgres: async (milliseconds) => {
       await ofPostgres('distance', { milliseconds: String(milliseconds) });
     },
-    postgresTrips: async () => ((await ofPostgres('trips')) as { trips: number }).trips,
+    postgresTrips: async () => (await ofPostgres('trips')).trips,
     inspectorPort,
     logFile: worker.logFile,
     workerd: async () => Number(await readFile(join(stateDir, 'workerd.pid'), 'utf8')),

@@ -30,8 +30,9 @@ export interface LocalNeonOptions {
   /**
    * Enables `POST /_test/faults` (a `NeonFault` or a `TunnelFault`), and with `?project_name=`: `GET /_test/calls`,
    * `GET /_test/held` (answers when a message is held), `POST /_test/release`, `POST /_test/distance` with
-   * `&milliseconds=`, `GET /_test/trips` (see `Trips`), `GET /_test/connections`, `GET /_test/compute` (its state) and
-   * `POST /_test/suspend` with `&milliseconds=` (see `Computes`). For tests only.
+   * `&milliseconds=`, `GET /_test/trips` (see `Trips`), `GET /_test/connections`, `GET /_test/compute` (its state),
+   * `POST /_test/suspend` with `&milliseconds=` (see `Computes`) and `GET /_test/address` (see `directUrl`). For tests
+   * only.
    */
   testInterface?: boolean;
 }
@@ -77,12 +78,17 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
   const computes = new Computes();
   const tunnel = new Tunnel(resolveEndpoint, tunnelFaults, trips, computes);
 
+  const directUrl = (projectName: string) => {
+    const project = projects.list().find(({ name }) => name === projectName);
+    return project && `postgresql://${project.role}:${project.password}@${host}:${port}/${project.database}`;
+  };
+
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const path = request.url ?? '/';
     if (path.startsWith('/api/v2/')) return await api.handle(request, response);
     if (path === '/sql' && request.method === 'POST') return await runSql(request, response, resolveEndpoint, computes);
     if (options.testInterface === true && path.startsWith('/_test/'))
-      return await control(request, response, { faults, tunnelFaults, trips, tunnel, computes });
+      return await control(request, response, { faults, tunnelFaults, trips, tunnel, computes, directUrl });
     send(response, { status: 404, body: { code: '', message: 'not found' } });
   };
   const server = createServer((request, response) => {
@@ -102,10 +108,7 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
     organization: account.organization,
     wsProxy: `ws://127.0.0.1:${address.port}/v2`,
     sqlUrl: `http://127.0.0.1:${address.port}/sql`,
-    directUrl: (projectName) => {
-      const project = projects.list().find(({ name }) => name === projectName);
-      return project && `postgresql://${project.role}:${project.password}@${host}:${port}/${project.database}`;
-    },
+    directUrl,
     close: async () => {
       tunnel.close();
       pooler.close();
@@ -122,18 +125,20 @@ interface Controlled {
   trips: Trips;
   tunnel: Tunnel;
   computes: Computes;
+  directUrl: LocalNeon['directUrl'];
 }
 
 async function control(
   request: IncomingMessage,
   response: ServerResponse,
-  { faults, tunnelFaults, trips, tunnel, computes }: Controlled,
+  { faults, tunnelFaults, trips, tunnel, computes, directUrl }: Controlled,
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://neon');
   const projectName = url.searchParams.get('project_name') ?? '';
   const answer = (body: unknown) => send(response, { status: 200, body });
   if (url.pathname === '/_test/calls') return answer(faults.counts(projectName));
   if (url.pathname === '/_test/connections') return answer(tunnel.opened(projectName));
+  if (url.pathname === '/_test/address') return answer({ url: directUrl(projectName) });
   if (url.pathname === '/_test/compute') return answer({ state: computes.stateOf(projectName) });
   if (url.pathname === '/_test/suspend') {
     return answer(computes.suspend(projectName, Number(url.searchParams.get('milliseconds'))) ?? {});

@@ -6,11 +6,11 @@ import { bundleWorkers } from '../../local/bundle.ts';
 import { type Demo, runDemo } from '../../local/demo.ts';
 import type { DemoDashboard } from '../../local/demo-dashboard.ts';
 import { openMailbox } from '../../local/mailbox.ts';
+import { startNeonThread } from '../../local/neon/thread.ts';
 import { startPostgres } from '../../local/postgres.ts';
 import { freePort } from '../../local/processes.ts';
 import { openState } from '../../local/state.ts';
 import { startWorker } from '../../local/worker.ts';
-import { startNeonThread } from '../support/neon-thread.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
 

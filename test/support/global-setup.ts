@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { startNeonThread } from '../../local/neon/thread.ts';
 import { startPostgres } from '../../local/postgres.ts';
-import { startNeonThread } from './neon-thread.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { type LocalNeon, type LocalNeonOptions, startLocalNeon } from '../../local/neon/server.ts';
+import { type LocalNeon, type LocalNeonOptions, startLocalNeon } from './server.ts';
 
 type Addresses = Pick<LocalNeon, 'apiUrl' | 'organization' | 'wsProxy'>;
 
 /**
  * A local Neon in a thread, and a heap, of its own. The bytes that pass through it make Node collect garbage: in the heap of
- * Vitest, which holds every module, that is an eighth of a run's CPU.
+ * Vitest, which holds every module, that is an eighth of a run's CPU; what is measured would wait for it.
  */
 export async function startNeonThread(options: LocalNeonOptions): Promise<Addresses & { close(): Promise<void> }> {
   const { host, port, url } = options.postgres;
