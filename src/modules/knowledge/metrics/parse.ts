@@ -1,9 +1,9 @@
 import { cast, typeNamed } from './casts.ts';
-import { call, type Expression, ExpressionError, sql, type Table, type ValueType } from './expression.ts';
+import { type Expression, ExpressionError, type Table, type ValueType } from './expression.ts';
 import { AGGREGATES, extracted, FUNCTIONS } from './functions.ts';
-import { TokenReader } from './token-reader.ts';
+import { OperatorParser } from './operators.ts';
 import { type Token, tokensOf } from './tokens.ts';
-import { alike, arithmetic, asNumber, toType } from './types.ts';
+import { alike, toType } from './types.ts';
 
 /** Where an expression stands. */
 export interface Scope {
@@ -12,11 +12,6 @@ export interface Scope {
   /** The types of the metrics that it may build on, by name; aggregates may stand in it where there is such a function. */
   typeOfMetric?(name: string): ValueType;
 }
-
-/** How deep brackets and calls may stand in one another. */
-const MAX_DEPTH = 60;
-
-const COMPARISONS = new Set(['=', '<>', '!=', '<', '<=', '>', '>=']);
 
 /** Words that are no columns unless they stand in quotes. */
 const RESERVED = new Set(
@@ -34,9 +29,8 @@ export function parseExpression(text: string, scope: Scope): Expression {
   return parser.whole();
 }
 
-class Parser extends TokenReader {
+class Parser extends OperatorParser {
   readonly #scope: Scope;
-  #depth = 0;
   #isWithinAggregate = false;
 
   constructor(tokens: readonly Token[], scope: Scope) {
@@ -45,125 +39,18 @@ class Parser extends TokenReader {
   }
 
   whole(): Expression {
-    const expression = this.#expression();
+    const expression = this.expression();
     if (this.next.kind !== 'end') throw this.unexpected();
     return expression;
   }
 
-  #expression(): Expression {
-    this.#depth += 1;
-    if (this.#depth > MAX_DEPTH) throw new ExpressionError(`it is nested more than ${MAX_DEPTH} deep`);
-    let left = this.#conjunction();
-    while (this.word('or')) left = both('OR', left, this.#conjunction());
-    this.#depth -= 1;
-    return left;
-  }
-
-  #conjunction(): Expression {
-    let left = this.#negation();
-    while (this.word('and')) left = both('AND', left, this.#negation());
-    return left;
-  }
-
-  #negation(): Expression {
-    let isNegated = false;
-    while (this.word('not')) isNegated = !isNegated;
-    const expression = this.#comparison();
-    return isNegated ? sql('boolean')`NOT ${toType('boolean', expression)}` : expression;
-  }
-
-  #comparison(): Expression {
-    const left = this.#concatenation();
-    const { kind, value } = this.next;
-    if (kind === 'sign' && COMPARISONS.has(value)) {
-      this.pass();
-      return compared(value, left, this.#concatenation());
-    }
-    if (this.word('is')) return this.#state(left);
-    const isNegated = this.word('not');
-    const not = isNegated ? 'NOT ' : '';
-    if (this.word('in')) return this.#membership(left, not);
-    if (this.word('between')) {
-      const low = this.#concatenation();
-      this.expect('word', 'and');
-      const [a, b, c] = alike([left, low, this.#concatenation()]).values as [Expression, Expression, Expression];
-      return sql('boolean')`${a} ${not}BETWEEN ${b} AND ${c}`;
-    }
-    for (const operator of ['like', 'ilike']) {
-      if (!this.word(operator)) continue;
-      const [text, pattern] = [toType('text', left), toType('text', this.#concatenation())];
-      return sql('boolean')`${text} ${not}${operator.toUpperCase()} ${pattern}`;
-    }
-    if (isNegated) throw this.unexpected();
-    return left;
-  }
-
-  /** What follows `IS`. */
-  #state(left: Expression): Expression {
-    const not = this.word('not') ? 'NOT ' : '';
-    if (this.word('null')) return sql('boolean')`${left} IS ${not}NULL`;
-    for (const truth of ['true', 'false']) {
-      if (this.word(truth)) return sql('boolean')`${toType('boolean', left)} IS ${not}${truth.toUpperCase()}`;
-    }
-    this.expect('word', 'distinct');
-    this.expect('word', 'from');
-    const [a, b] = alike([left, this.#concatenation()]).values as [Expression, Expression];
-    return sql('boolean')`${a} IS ${not}DISTINCT FROM ${b}`;
-  }
-
-  #membership(left: Expression, not: string): Expression {
-    this.expect('sign', '(');
-    if (this.is('word', 'select')) throw this.unexpected();
-    const [value, ...list] = alike([left, ...this.#list()]).values as [Expression, ...Expression[]];
-    return sql('boolean')`${value} ${not}IN ${call('boolean', '', list)}`;
-  }
-
-  #concatenation(): Expression {
-    let left = this.#sum();
-    while (this.sign('||')) {
-      const right = this.#sum();
-      if (left.type !== 'text' && right.type !== 'text') throw new ExpressionError('|| takes a text');
-      left = sql('text')`${asText(left)} || ${asText(right)}`;
-    }
-    return left;
-  }
-
-  #sum(): Expression {
-    let left = this.#product();
-    while (this.is('sign', '+') || this.is('sign', '-')) left = arithmetic(this.take('sign'), left, this.#product());
-    return left;
-  }
-
-  #product(): Expression {
-    let left = this.#signed();
-    while (['*', '/', '%'].some((sign) => this.is('sign', sign))) {
-      left = arithmetic(this.take('sign'), left, this.#signed());
-    }
-    return left;
-  }
-
-  #signed(): Expression {
-    let isNegative = false;
-    while (this.is('sign', '+') || this.is('sign', '-')) isNegative = (this.take('sign') === '-') !== isNegative;
-    const expression = this.#cast();
-    if (!isNegative) return expression;
-    const number = asNumber(expression);
-    return sql(number.type)`- ${number}`;
-  }
-
-  #cast(): Expression {
-    let expression = this.#primary();
-    while (this.sign('::')) expression = cast(expression, typeNamed(this.take('word')));
-    return expression;
-  }
-
-  #primary(): Expression {
+  protected operand(): Expression {
     const { kind, value } = this.next;
     if (kind === 'word') return this.#ofWord(value);
     if (kind === 'name') return this.#column();
     if (kind === 'sign' && value === '(') {
       this.pass();
-      const expression = this.#expression();
+      const expression = this.expression();
       this.expect('sign', ')');
       return expression;
     }
@@ -184,7 +71,7 @@ class Parser extends TokenReader {
     if (this.word('case')) return this.#case();
     this.expect('word', 'cast');
     this.expect('sign', '(');
-    const expression = this.#expression();
+    const expression = this.expression();
     this.expect('word', 'as');
     const type = typeNamed(this.take('word'));
     this.expect('sign', ')');
@@ -243,7 +130,7 @@ class Parser extends TokenReader {
     if (name === 'extract') return this.#extract();
     const signature = FUNCTIONS.get(name);
     if (!signature) throw new ExpressionError(`the function "${name.slice(0, 70)}" is not listed`);
-    const values = this.sign(')') ? [] : this.#list();
+    const values = this.sign(')') ? [] : this.list();
     try {
       return signature(values);
     } catch (error) {
@@ -254,17 +141,9 @@ class Parser extends TokenReader {
   #extract(): Expression {
     const unit = this.take('word');
     this.expect('word', 'from');
-    const moment = this.#expression();
+    const moment = this.expression();
     this.expect('sign', ')');
     return extracted(unit, moment);
-  }
-
-  /** What stands between the brackets of a call, the closing one included. */
-  #list(): Expression[] {
-    const values = [this.#expression()];
-    while (this.sign(',')) values.push(this.#expression());
-    this.expect('sign', ')');
-    return values;
   }
 
   #aggregate(name: string, typeOf: (value: Expression) => ValueType): Expression {
@@ -273,7 +152,7 @@ class Parser extends TokenReader {
     this.#isWithinAggregate = true;
     const countsRows = name === 'count' && this.sign('*');
     const isDistinct = !countsRows && this.word('distinct');
-    const argument = countsRows ? null : this.#expression();
+    const argument = countsRows ? null : this.expression();
     this.expect('sign', ')');
     const filter = this.#filter();
     this.#isWithinAggregate = false;
@@ -285,22 +164,22 @@ class Parser extends TokenReader {
     if (!this.word('filter')) return null;
     this.expect('sign', '(');
     this.expect('word', 'where');
-    const condition = toType('boolean', this.#expression());
+    const condition = toType('boolean', this.expression());
     this.expect('sign', ')');
     return condition;
   }
 
   #case(): Expression {
-    const subject = this.is('word', 'when') ? null : this.#expression();
+    const subject = this.is('word', 'when') ? null : this.expression();
     const asked: Expression[] = [];
     const results: Expression[] = [];
     while (this.word('when')) {
-      asked.push(this.#expression());
+      asked.push(this.expression());
       this.expect('word', 'then');
-      results.push(this.#expression());
+      results.push(this.expression());
     }
     if (asked.length === 0) throw this.unexpected();
-    if (this.word('else')) results.push(this.#expression());
+    if (this.word('else')) results.push(this.expression());
     this.expect('word', 'end');
     const { type, values } = alike(results);
     // The subject stands there once: written with each condition, nested ones would grow without bounds.
@@ -320,13 +199,3 @@ const number = (digits: string): Expression => ({
   type: !digits.includes('.') && BigInt(digits) <= MAX_BIGINT ? 'integer' : 'decimal',
   parts: [digits],
 });
-
-const both = (operator: string, left: Expression, right: Expression): Expression =>
-  sql('boolean')`${toType('boolean', left)} ${operator} ${toType('boolean', right)}`;
-
-function compared(operator: string, left: Expression, right: Expression): Expression {
-  const [a, b] = alike([left, right]).values as [Expression, Expression];
-  return sql('boolean')`${a} ${operator === '!=' ? '<>' : operator} ${b}`;
-}
-
-const asText = (value: Expression): Expression => (value.type === 'text' ? value : sql('text')`${value}::text`);

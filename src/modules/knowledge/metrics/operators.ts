@@ -1,0 +1,142 @@
+import { cast, typeNamed } from './casts.ts';
+import { call, type Expression, ExpressionError, sql } from './expression.ts';
+import { TokenReader } from './token-reader.ts';
+import { alike, arithmetic, asNumber, toType } from './types.ts';
+
+/** How deep brackets and calls may stand in one another. */
+const MAX_DEPTH = 60;
+
+const COMPARISONS = new Set(['=', '<>', '!=', '<', '<=', '>', '>=']);
+
+/** Parses operators: those that bind tightest are in the methods furthest down. */
+export abstract class OperatorParser extends TokenReader {
+  #depth = 0;
+
+  /** What operators stand between. */
+  protected abstract operand(): Expression;
+
+  protected expression(): Expression {
+    this.#depth += 1;
+    if (this.#depth > MAX_DEPTH) throw new ExpressionError(`it is nested more than ${MAX_DEPTH} deep`);
+    let left = this.#conjunction();
+    while (this.word('or')) left = both('OR', left, this.#conjunction());
+    this.#depth -= 1;
+    return left;
+  }
+
+  #conjunction(): Expression {
+    let left = this.#negation();
+    while (this.word('and')) left = both('AND', left, this.#negation());
+    return left;
+  }
+
+  #negation(): Expression {
+    let isNegated = false;
+    while (this.word('not')) isNegated = !isNegated;
+    const expression = this.#comparison();
+    return isNegated ? sql('boolean')`NOT ${toType('boolean', expression)}` : expression;
+  }
+
+  #comparison(): Expression {
+    const left = this.#concatenation();
+    const { kind, value } = this.next;
+    if (kind === 'sign' && COMPARISONS.has(value)) {
+      this.pass();
+      return compared(value, left, this.#concatenation());
+    }
+    if (this.word('is')) return this.#state(left);
+    const isNegated = this.word('not');
+    const not = isNegated ? 'NOT ' : '';
+    if (this.word('in')) return this.#membership(left, not);
+    if (this.word('between')) {
+      const low = this.#concatenation();
+      this.expect('word', 'and');
+      const [a, b, c] = alike([left, low, this.#concatenation()]).values as [Expression, Expression, Expression];
+      return sql('boolean')`${a} ${not}BETWEEN ${b} AND ${c}`;
+    }
+    for (const operator of ['like', 'ilike']) {
+      if (!this.word(operator)) continue;
+      const [text, pattern] = [toType('text', left), toType('text', this.#concatenation())];
+      return sql('boolean')`${text} ${not}${operator.toUpperCase()} ${pattern}`;
+    }
+    if (isNegated) throw this.unexpected();
+    return left;
+  }
+
+  /** What follows `IS`. */
+  #state(left: Expression): Expression {
+    const not = this.word('not') ? 'NOT ' : '';
+    if (this.word('null')) return sql('boolean')`${left} IS ${not}NULL`;
+    for (const truth of ['true', 'false']) {
+      if (this.word(truth)) return sql('boolean')`${toType('boolean', left)} IS ${not}${truth.toUpperCase()}`;
+    }
+    this.expect('word', 'distinct');
+    this.expect('word', 'from');
+    const [a, b] = alike([left, this.#concatenation()]).values as [Expression, Expression];
+    return sql('boolean')`${a} IS ${not}DISTINCT FROM ${b}`;
+  }
+
+  #membership(left: Expression, not: string): Expression {
+    this.expect('sign', '(');
+    if (this.is('word', 'select')) throw this.unexpected();
+    const [value, ...list] = alike([left, ...this.list()]).values as [Expression, ...Expression[]];
+    return sql('boolean')`${value} ${not}IN ${call('boolean', '', list)}`;
+  }
+
+  #concatenation(): Expression {
+    let left = this.#sum();
+    while (this.sign('||')) {
+      const right = this.#sum();
+      if (left.type !== 'text' && right.type !== 'text') throw new ExpressionError('|| takes a text');
+      left = sql('text')`${asText(left)} || ${asText(right)}`;
+    }
+    return left;
+  }
+
+  #sum(): Expression {
+    let left = this.#product();
+    while (this.is('sign', '+') || this.is('sign', '-')) left = arithmetic(this.take('sign'), left, this.#product());
+    return left;
+  }
+
+  #product(): Expression {
+    let left = this.#signed();
+    while (['*', '/', '%'].some((sign) => this.is('sign', sign))) {
+      left = arithmetic(this.take('sign'), left, this.#signed());
+    }
+    return left;
+  }
+
+  #signed(): Expression {
+    let isNegative = false;
+    while (this.is('sign', '+') || this.is('sign', '-')) isNegative = (this.take('sign') === '-') !== isNegative;
+    const expression = this.#cast();
+    if (!isNegative) return expression;
+    const number = asNumber(expression);
+    return sql(number.type)`- ${number}`;
+  }
+
+  #cast(): Expression {
+    let expression = this.operand();
+    while (this.sign('::')) expression = cast(expression, typeNamed(this.take('word')));
+    return expression;
+  }
+
+  /** What stands between the brackets of a list, the closing one included. */
+  protected list(): Expression[] {
+    const values = [this.expression()];
+    while (this.sign(',')) values.push(this.expression());
+    this.expect('sign', ')');
+    return values;
+  }
+}
+
+const both = (operator: string, left: Expression, right: Expression): Expression =>
+  sql('boolean')`${toType('boolean', left)} ${operator} ${toType('boolean', right)}`;
+
+function compared(operator: string, left: Expression, right: Expression): Expression {
+  const [a, b] = alike([left, right]).values as [Expression, Expression];
+  return sql('boolean')`${a} ${operator === '!=' ? '<>' : operator} ${b}`;
+}
+
+const asText = (value: Expression): Expression => (value.type === 'text' ? value : sql('text')`${value}::text`);
