@@ -123,19 +123,21 @@ describe('nobody else', () => {
   it('ends anything: a token that was changed anywhere, or is of another', async () => {
     const [schedule, other] = [await sent(), await sent()];
     const token = linkTo(outsider).split('/').at(-1) as string;
-    const [version, companyId, , signature] = token.split(/-(?=[\w-]{43}$)|-/) as string[];
+    const [version, companyId] = token.split('-') as [string, string];
+    // It may have hyphens of its own.
+    const signature = token.slice(-43);
     const wrong = [
       `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`,
       `${token}A`,
       token.slice(1),
       token.replace(other._id, schedule._id),
-      token.replace(companyId as string, 'f'.repeat(24)),
+      token.replace(companyId, 'f'.repeat(24)),
       token.replace(/^1-/, '2-'),
       token.replace(/^1-/, '__proto__-'),
       `${version}-${companyId}-${other._id}-${'A'.repeat(43)}`,
       encodeURIComponent(`${token}/../x`),
       'x'.repeat(5000),
-      signature as string,
+      signature,
     ];
     for (const each of wrong) {
       const { status, body } = await press(`/unsubscribe/${each}`);
