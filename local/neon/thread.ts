@@ -6,7 +6,7 @@ type Addresses = Pick<LocalNeon, 'apiUrl' | 'organization' | 'wsProxy'>;
 
 /**
  * A local Neon in a thread, and a heap, of its own. The bytes that pass through it make Node collect garbage: in the heap of
- * Vitest, which holds every module, that is an eighth of a run's CPU; what is measured would wait for it.
+ * Vitest, which holds every module, that is an eighth of a run's CPU, and in the process of a benchmark the measured client waits for it.
  */
 export async function startNeonThread(options: LocalNeonOptions): Promise<Addresses & { close(): Promise<void> }> {
   const { host, port, url } = options.postgres;

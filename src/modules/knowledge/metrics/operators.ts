@@ -8,11 +8,11 @@ const MAX_DEPTH = 60;
 
 const COMPARISONS = new Set(['=', '<>', '!=', '<', '<=', '>', '>=']);
 
-/** Parses operators: those that bind tightest are in the methods furthest down. */
+/** Parses operators, from those that bind loosest to those that bind tightest. */
 export abstract class OperatorParser extends TokenReader {
   #depth = 0;
 
-  /** What operators stand between. */
+  /** Parses what operators stand between. */
   protected abstract operand(): Expression;
 
   protected expression(): Expression {
@@ -122,7 +122,7 @@ export abstract class OperatorParser extends TokenReader {
     return expression;
   }
 
-  /** What stands between the brackets of a list, the closing one included. */
+  /** Parses expressions separated by commas, up to the closing bracket. */
   protected list(): Expression[] {
     const values = [this.expression()];
     while (this.sign(',')) values.push(this.expression());
