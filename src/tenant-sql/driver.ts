@@ -61,7 +61,8 @@ export interface ExtendedProtocol {
   parse(message: { text: string }): void;
   bind(message: { values: (string | null)[] }): void;
   describe(message: { type: 'P'; name: string }): void;
-  execute(message: Record<never, never>): void;
+  /** Of `portal`, at the most so many rows. */
+  execute(message: { portal?: string; rows?: number }): void;
   sync(): void;
 }
 

@@ -1,15 +1,21 @@
 import type { CompiledSql } from '../kernel/compiled-sql.ts';
 import { CHECK_NAMES, type NamesToCheck, valuesOf } from './user-sql-guard.ts';
 
-export type StepName = 'begin' | 'check_names' | 'set_limits' | 'declare' | 'check_tables' | 'fetch' | 'roll_back';
+type StatementName = 'begin' | 'check_names' | 'set_limits' | 'declare' | 'check_tables' | 'roll_back';
 
-/** The messages that run one statement of user SQL, each with its text and bound values. */
-export type Steps = readonly (readonly [StepName, string, (string | null)[]])[];
+export type StepName = StatementName | 'describe' | 'fetch';
+
+/** The messages that run one statement of user SQL: statements with their bound values, and those of the cursor. */
+export type Steps = readonly (
+  | readonly [StatementName, string, (string | null)[]]
+  | readonly ['describe']
+  | readonly ['fetch', rows: number]
+)[];
 
 /** The time that planning, running and sending may take together beyond the statement's own limit. */
 export const GRACE_MS = 2_000;
 
-const CURSOR = 'user_sql';
+export const CURSOR = 'user_sql';
 
 /** PostgreSQL plans a cursor for its first tenth of the rows, unless this setting says that all are wanted. */
 const SETTINGS = `SELECT set_config('statement_timeout', $1, true), set_config('transaction_timeout', $2, true),
@@ -29,12 +35,17 @@ export const stepsOf = (
   { rows, milliseconds }: { rows: number; milliseconds: number },
 ): Steps => [
   ...openingOf(statement, names, milliseconds),
-  fetchOf(rows === 0 ? 0 : rows + 1),
+  ...(rows === 0 ? [DESCRIBE] : fetchOf(rows + 1)),
   ['roll_back', 'ROLLBACK', []],
 ];
 
-/** Fetches rows of the cursor that `openingOf` declares. */
-export const fetchOf = (rows: number): Steps[number] => ['fetch', `FETCH FORWARD ${rows} FROM ${CURSOR}`, []];
+const DESCRIBE = ['describe'] as const;
+
+/**
+ * Fetches rows of the cursor that `openingOf` declares, by a message of the protocol: the statement `FETCH` would write all
+ * of them to the database's disk before it sends the first.
+ */
+export const fetchOf = (rows: number): Steps => [DESCRIBE, ['fetch', rows]];
 
 /** Declares a cursor for the statement, in a transaction that is left open. */
 export function openingOf(statement: CompiledSql, names: NamesToCheck, milliseconds: number): Steps {

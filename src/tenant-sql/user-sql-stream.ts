@@ -33,7 +33,7 @@ export async function* streamUserSql(
   const endsAt = performance.now() + milliseconds;
   const fetch = (rows: number, before: Steps = []) => {
     const limits = { rows, bytes: MAX_BATCH_BYTES, milliseconds, endsAt };
-    const run = new UserSqlRun([...before, fetchOf(rows)], limits, () => sql.drop());
+    const run = new UserSqlRun([...before, ...fetchOf(rows)], limits, () => sql.drop());
     run.join(client, []);
     client.query(run);
     // Whoever stops reading leaves the batch that is under way behind.

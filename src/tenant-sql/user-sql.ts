@@ -7,7 +7,7 @@ import { type ExtendedProtocol, type Socket, socketOf } from './driver.ts';
 import { databaseUnavailable, queryFailed, queryRefused, queryTimedOut, resultTooLarge } from './failures.ts';
 import { isConnectionProblem, isPostgresError } from './postgres-error.ts';
 import { type NamesToCheck, namesOf, refusedBy } from './user-sql-guard.ts';
-import { GRACE_MS, type StepName, type Steps, stepsOf } from './user-sql-steps.ts';
+import { CURSOR, GRACE_MS, type StepName, type Steps, stepsOf } from './user-sql-steps.ts';
 import { toJsonValue } from './values.ts';
 
 /** A column of a result. Values of types that managed tables do not have are PostgreSQL's text. */
@@ -151,11 +151,15 @@ export class UserSqlRun implements Submittable {
 
   #send(out: ExtendedProtocol): void {
     this.#isSent = true;
-    for (const [step, text, values] of this.#steps) {
-      out.parse({ text });
-      out.bind({ values });
-      if (step === 'fetch') out.describe({ type: 'P', name: '' });
-      out.execute({});
+    for (const step of this.#steps) {
+      if (step[0] === 'describe') out.describe({ type: 'P', name: CURSOR });
+      else if (step[0] === 'fetch') out.execute({ portal: CURSOR, rows: step[1] });
+      else {
+        const [, text, values] = step;
+        out.parse({ text });
+        out.bind({ values });
+        out.execute({});
+      }
     }
     out.sync();
   }
@@ -166,6 +170,7 @@ export class UserSqlRun implements Submittable {
       this.#columns.push({ name, type });
       this.#types.push(type);
     }
+    this.#step += 1;
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
@@ -174,6 +179,11 @@ export class UserSqlRun implements Submittable {
   }
 
   handleCommandComplete(): void {
+    this.#step += 1;
+  }
+
+  /** There are more rows than were fetched. */
+  handlePortalSuspended(): void {
     this.#step += 1;
   }
 

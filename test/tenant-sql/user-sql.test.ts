@@ -85,6 +85,16 @@ describe('a result', () => {
 });
 
 describe('user SQL under limits', () => {
+  /** How many files the database has written for results and sorts. A session counts its own when it ends. */
+  async function filesWritten() {
+    const readers = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND usename LIKE 'reader%'";
+    await expect.poll(async () => (await world.owner.query(readers)).length).toBe(0);
+    const [database] = await world.owner.query(
+      'SELECT temp_files FROM pg_stat_database WHERE datname = current_database()',
+    );
+    return database?.temp_files;
+  }
+
   it('answers the rows up to the limit and says that there are more', async () => {
     const { rows, truncated } = await world.run('SELECT g FROM generate_series(1, 10001) AS g');
     expect([rows.length, truncated]).toEqual([10_000, true]);
@@ -118,6 +128,13 @@ describe('user SQL under limits', () => {
     expect(truncated).toBe(true);
     expect(rows.length).toBeGreaterThan(50);
     expect(rows.length).toBeLessThan(120);
+  });
+
+  it('is passed on row by row, without being written to the database’s disk first', async () => {
+    const before = await filesWritten();
+    const { rows, truncated } = await world.run("SELECT repeat('x', 1000) FROM generate_series(1, 9000)");
+    expect([rows.length, truncated]).toEqual([9000, false]);
+    expect(await filesWritten()).toBe(before);
   });
 
   it('is refused when a single value is too large', async () => {
