@@ -31,6 +31,19 @@ export async function openRemote(binding: Binding, { name, databaseNames }: Envi
   return { query: (statement, ...values) => account.query(found.id, statement, values), close: async () => undefined };
 }
 
+/** A Worker that runs statements. Miniflare's own access to a binding takes a thread, which loads its packages anew. */
+const QUERY = `export default {
+  async fetch(request, env) {
+    const { binding, statement, values } = await request.json();
+    try {
+      const { results } = await env[binding].prepare(statement).bind(...values).all();
+      return Response.json({ rows: results });
+    } catch (error) {
+      return Response.json({ problem: error.message });
+    }
+  },
+};`;
+
 /**
  * Opens the database of the local state folder, through the start that runs on it, if any. @throws Problem if there was
  * never a start
@@ -53,22 +66,24 @@ export async function openLocal(binding: Binding): Promise<Database> {
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       modules: true,
-      script: 'export default {}',
+      script: QUERY,
       d1Databases: { [binding]: id },
       resourcePersistencePath: storage,
       cf: false,
       telemetry: { enabled: false },
     }),
   );
-  const database = await miniflare.getD1Database(binding);
+  await miniflare.ready;
   return {
-    query: async <Row>(statement: string, ...values: string[]) =>
-      (
-        await database
-          .prepare(statement)
-          .bind(...values)
-          .all<Row>()
-      ).results,
+    query: async <Row>(statement: string, ...values: string[]) => {
+      const body = JSON.stringify({ binding, statement, values });
+      const answer = (await (await miniflare.dispatchFetch('http://query', { method: 'POST', body })).json()) as {
+        rows: Row[];
+        problem?: string;
+      };
+      if (answer.problem !== undefined) throw new Error(answer.problem);
+      return answer.rows;
+    },
     close: () => miniflare.dispose(),
   };
 }
