@@ -1,5 +1,3 @@
-import { setTimeout as plainTimeout } from 'node:timers';
-
 interface ModuleRunner {
   import(id: string): Promise<unknown>;
 }
@@ -28,14 +26,10 @@ export function rememberMainModule(): void {
   };
 }
 
-const PLAIN = Symbol.for('timers of the tests');
-
-/** Vitest's plugin looks at the stack of whoever sets a timer, though it treats none with a delay differently. */
+/**
+ * Vitest's plugin looks at the stack of whoever sets a timer, for Vitest's own, which took theirs before any test: ours are set
+ * as the runtime has it.
+ */
 export function setTimersPlainly(): void {
-  const { setTimeout: watched } = globalThis;
-  if (PLAIN in watched) return;
-  // Of those without one it keeps Vitest's own alive when a request ends: without that, a run can wait for ever.
-  const plain = (work: () => void, delay?: number, ...rest: []) =>
-    delay ? plainTimeout(work, delay, ...rest) : watched(work, delay, ...rest);
-  globalThis.setTimeout = Object.assign(plain, { [PLAIN]: true }) as unknown as typeof setTimeout;
+  globalThis.setTimeout = Object.getPrototypeOf(globalThis).setTimeout.bind(globalThis);
 }
