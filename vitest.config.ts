@@ -72,6 +72,8 @@ export default defineConfig({
       {
         test: {
           name: 'browser',
+          // The files of a process share its browser.
+          isolate: false,
           include: IN_BROWSER,
           globalSetup: ['test/pages/browser-setup.ts'],
           ...TIMEOUTS,

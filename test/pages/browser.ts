@@ -1,7 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { type Browser, type BrowserContextOptions, chromium, type Frame, type Page, type Route } from 'playwright-core';
-import { afterAll, beforeAll, expect, inject } from 'vitest';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Frame,
+  type Page,
+  type Route,
+} from 'playwright-core';
+import { afterAll, expect, inject } from 'vitest';
 import type { Chromium } from './chromium.ts';
 import { url } from './world.ts';
 
@@ -29,28 +37,36 @@ const browserOfRun = inject('chromium');
 
 export const installed = browserOfRun !== null;
 
-/** Pages of one browser for all tests of a file; they are closed at its end. */
-export function useBrowser() {
-  let browser: Browser;
-  beforeAll(async () => {
-    const { path, libraries } = browserOfRun as Chromium;
-    browser = await chromium.launch({
-      executablePath: path,
-      args: ['--no-sandbox'],
-      env: { ...process.env, ...(libraries !== null && { LD_LIBRARY_PATH: libraries }) } as Record<string, string>,
-    });
+let launched: Promise<Browser> | undefined;
+
+/** One for the files of a process, with which it ends: it takes a second to start. */
+function launch(): Promise<Browser> {
+  const { path, libraries } = browserOfRun as Chromium;
+  launched ??= chromium.launch({
+    executablePath: path,
+    args: ['--no-sandbox'],
+    env: { ...process.env, ...(libraries !== null && { LD_LIBRARY_PATH: libraries }) } as Record<string, string>,
   });
-  afterAll(() => browser?.close());
+  return launched;
+}
+
+/** Pages of a browser for the tests of a file; they are closed at its end. */
+export function useBrowser() {
+  const contexts: BrowserContext[] = [];
+  afterAll(async () => {
+    for (const context of contexts.splice(0)) await context.close();
+  });
 
   /** Opens a path of the running system, or another address. */
   return async (address: string, { origins = [], instead, ...options }: OpenOptions = {}): Promise<OpenPage> => {
-    const context = await browser.newContext({
+    const context = await (await launch()).newContext({
       locale: 'en-US',
       viewport: { width: 1280, height: 900 },
       // A placeholder that breathes costs a fifth of what the browser computes.
       reducedMotion: 'reduce',
       ...options,
     });
+    contexts.push(context);
     const page = await context.newPage();
     const opened: OpenPage = { page, executed: [], searched: [], problems: [] };
     page.on('console', (message) => {

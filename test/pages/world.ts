@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inject } from 'vitest';
+import { afterAll, inject } from 'vitest';
 import { type Demo, runDemo } from '../../local/demo.ts';
 import type { DemoDashboard } from '../../local/demo-dashboard.ts';
 import type { SharedItemView, ViewResult } from '../../src/kernel/viewing.ts';
@@ -16,6 +16,10 @@ let token: Promise<string> | undefined;
 
 /** Makes a demo company for this file alone, which changes what each page of a company shows. */
 export async function useOwnCompany(): Promise<void> {
+  const shared = { demo, token };
+  afterAll(() => {
+    ({ demo, token } = shared);
+  });
   const stateDir = await mkdtemp(join(tmpdir(), 'data-console-company-'));
   const made = await runDemo({
     baseUrl: url,
