@@ -4,6 +4,8 @@ import type { V4ModuleDefinition } from 'miniflare';
 import { Problem } from '../operations/problem.ts';
 import { type Workers, workersOf } from '../operations/workers.ts';
 import { wrangler } from '../operations/wrangler.ts';
+import { buildPages } from '../src/web/build.ts';
+import { keptBundle } from './kept-bundles.ts';
 
 const TYPE_BY_EXTENSION: Record<string, V4ModuleDefinition['type']> = {
   js: 'ESModule',
@@ -23,8 +25,9 @@ export interface BundledWorker {
 }
 
 /**
- * Bundles both Workers into `outDir` with wrangler, exactly as a deployment does. Their names are `api` and `background`.
+ * Bundles both Workers with wrangler, exactly as a deployment does, and builds the pages. Their names are `api` and `background`.
  *
+ * @param outDir a folder for their configurations, and for bundles that are not kept
  * @param entries replace those of `wrangler.toml`
  */
 export async function bundleWorkers(
@@ -38,11 +41,16 @@ export async function bundleWorkers(
   await mkdir(outDir, { recursive: true });
   const bundle = async (worker: keyof Workers): Promise<BundledWorker> => {
     const config = join(outDir, `${worker}.json`);
-    await writeFile(config, JSON.stringify(workers[worker]));
-    const modulesRoot = join(outDir, worker);
-    return { config, modulesRoot, modules: await bundleWorker(projectDir, modulesRoot, entries[worker], config) };
+    const text = JSON.stringify(workers[worker]);
+    await writeFile(config, text);
+    const entry = entries[worker];
+    const into = (folder: string) => bundleWorker(projectDir, folder, entry, config);
+    // What another entry imports is not among the sources.
+    const modulesRoot = entry ? join(outDir, worker) : await keptBundle(projectDir, text, into);
+    if (entry) await into(modulesRoot);
+    return { config, modulesRoot, modules: await modulesIn(modulesRoot) };
   };
-  const [api, background] = await Promise.all([bundle('api'), bundle('background')]);
+  const [api, background] = await Promise.all([bundle('api'), bundle('background'), buildPages()]);
   return { api, background };
 }
 

@@ -1,0 +1,92 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { keptBundle } from '../../local/kept-bundles.ts';
+
+let project: string;
+let made: number;
+
+beforeEach(async () => {
+  project = await mkdtemp(join(tmpdir(), 'data-console-bundles-'));
+  made = 0;
+  await mkdir(join(project, 'src', 'deep'), { recursive: true });
+  for (const name of ['src/index.ts', 'src/deep/one.ts', 'package-lock.json', 'tsconfig.json']) {
+    await writeFile(join(project, name), name);
+  }
+});
+afterEach(() => rm(project, { recursive: true }));
+
+/** How often it was bundled until now, and what the folder holds. */
+async function bundled(config = '{}'): Promise<[number, string]> {
+  const folder = await keptBundle(project, config, async (fresh) => {
+    made += 1;
+    await mkdir(fresh);
+    await writeFile(join(fresh, 'index.js'), `bundle ${made}`);
+  });
+  return [made, await readFile(join(folder, 'index.js'), 'utf8')];
+}
+
+describe('a bundle', () => {
+  it('is kept while its sources are the same', async () => {
+    expect(await bundled()).toEqual([1, 'bundle 1']);
+    expect(await bundled()).toEqual([1, 'bundle 1']);
+  });
+
+  it.each(['src/index.ts', 'src/deep/one.ts', 'package-lock.json', 'tsconfig.json'])(
+    'is made anew when %s changes',
+    async (name) => {
+      await bundled();
+      await writeFile(join(project, name), 'changed');
+      expect(await bundled()).toEqual([2, 'bundle 2']);
+    },
+  );
+
+  it('is made anew when a source is added, renamed or taken away, and under another configuration', async () => {
+    await bundled();
+    await writeFile(join(project, 'src', 'two.ts'), '');
+    expect(await bundled()).toEqual([2, 'bundle 2']);
+    await rm(join(project, 'src', 'two.ts'));
+    await writeFile(join(project, 'src', 'three.ts'), '');
+    expect(await bundled()).toEqual([3, 'bundle 3']);
+    await rm(join(project, 'src', 'three.ts'));
+    expect(await bundled()).toEqual([3, 'bundle 1']);
+    expect(await bundled('{"name":"other"}')).toEqual([4, 'bundle 4']);
+  });
+
+  it('is not kept where it cannot be made', async () => {
+    const failing = keptBundle(project, '{}', async (fresh) => {
+      await mkdir(fresh);
+      throw new Error('The Worker cannot be bundled.');
+    });
+    await expect(failing).rejects.toThrow('cannot be bundled');
+    expect(await bundled()).toEqual([1, 'bundle 1']);
+  });
+
+  it('is the first of two that are made at the same time', async () => {
+    const slow = keptBundle(project, '{}', async (fresh) => {
+      await mkdir(fresh);
+      await writeFile(join(fresh, 'index.js'), 'slow');
+      // Another process makes the same, and ends before this one.
+      const [name = ''] = await readdir(join(fresh, '..'));
+      const kept = join(fresh, '..', name.replace(/\..*/, ''));
+      await mkdir(kept);
+      await writeFile(join(kept, 'index.js'), 'fast');
+    });
+    expect(await readFile(join(await slow, 'index.js'), 'utf8')).toBe('fast');
+    expect(await readdir(join(await slow, '..'))).toHaveLength(1);
+  });
+
+  it('is removed when nobody has used it for a day', async () => {
+    await bundled();
+    await bundled('{"name":"used"}');
+    const place = join(project, 'node_modules', '.cache', 'workers');
+    const [first = '', second = ''] = await readdir(place);
+    const twoDaysAgo = new Date(Date.now() - 48 * 60 * 60 * 1000);
+    for (const name of [first, second]) await utimes(join(place, name), twoDaysAgo, twoDaysAgo);
+    await bundled('{"name":"used"}');
+    await bundled('{"name":"new"}');
+    expect(await readdir(place)).toHaveLength(2);
+    expect(await bundled('{"name":"used"}')).toEqual([3, 'bundle 2']);
+  });
+});
