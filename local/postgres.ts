@@ -168,8 +168,17 @@ async function isPostgres(pid: number): Promise<boolean> {
   return stdout.includes('postgres');
 }
 
-/** What may be lost needs no care, and its passwords no work to guess them: checking one is a tenth of a connection's CPU. */
-const THROWAWAY = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', scram_iterations: '1' };
+/**
+ * What may be lost needs no care, and its passwords no work to guess them: checking one is a tenth of a connection's CPU. Nor is
+ * there much to clean up in hundreds of databases, for each of which PostgreSQL would start a process a minute.
+ */
+const THROWAWAY = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  scram_iterations: '1',
+  autovacuum: 'off',
+};
 
 function serverArguments(data: string, port: number, throwaway: boolean): string[] {
   const settings: Record<string, string> = {

@@ -32,6 +32,9 @@ export async function startSystem(): Promise<System> {
   try {
     const state = await openState(join(folder, 'state'));
     const { POSTGRES_PASSWORD: password, ...secrets } = state.secrets;
+    const bundled = bundleWorkers(PROJECT, join(folder, 'worker', 'bundle'));
+    // What fails first is told.
+    bundled.catch(() => undefined);
     const postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password, throwaway: true });
     stopping.push(async () => {
       await postgres.stop();
@@ -46,7 +49,7 @@ export async function startSystem(): Promise<System> {
     const worker = await startWorker({
       projectDir: PROJECT,
       stateDir: join(folder, 'worker'),
-      workers: await bundleWorkers(PROJECT, join(folder, 'worker', 'bundle')),
+      workers: await bundled,
       port,
       variables: {
         ...secrets,
