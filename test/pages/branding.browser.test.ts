@@ -47,11 +47,11 @@ const paintedOn = (page: Page, name: RegExp): Promise<string[]> =>
 
 describe.skipIf(!installed)('a brand', () => {
   const open = useBrowser();
+  useOwnCompany();
   let dashboard: string;
   let link: string;
 
   beforeAll(async () => {
-    await useOwnCompany();
     dashboard = await aDashboard(CHARTS, { filters: FILTERS, cache_seconds: 60 });
     link = (await aLink(dashboard)).path;
     await api('PUT', '/v1/company/branding', BRAND);

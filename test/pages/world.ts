@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, inject } from 'vitest';
+import { afterAll, beforeAll, inject } from 'vitest';
 import { type Demo, runDemo } from '../../local/demo.ts';
 import type { DemoDashboard } from '../../local/demo-dashboard.ts';
 import type { SharedItemView, ViewResult } from '../../src/kernel/viewing.ts';
@@ -15,23 +15,25 @@ export const url = demo?.base_url ?? '';
 let token: Promise<string> | undefined;
 
 /** Makes a demo company for this file alone, which changes what each page of a company shows. */
-export async function useOwnCompany(): Promise<void> {
+export function useOwnCompany(): void {
   const shared = { demo, token };
+  beforeAll(async () => {
+    const stateDir = await mkdtemp(join(tmpdir(), 'data-console-company-'));
+    const made = await runDemo({
+      baseUrl: url,
+      platformAdminToken: demo.platform_admin_token,
+      mailboxUrl: demo.mailbox_url,
+      stateDir,
+      postgresUrlOf: () => undefined,
+      report: () => {},
+    });
+    await rm(stateDir, { recursive: true });
+    demo = made as Demo & DemoDashboard;
+    token = undefined;
+  });
   afterAll(() => {
     ({ demo, token } = shared);
   });
-  const stateDir = await mkdtemp(join(tmpdir(), 'data-console-company-'));
-  const made = await runDemo({
-    baseUrl: url,
-    platformAdminToken: demo.platform_admin_token,
-    mailboxUrl: demo.mailbox_url,
-    stateDir,
-    postgresUrlOf: () => undefined,
-    report: () => {},
-  });
-  await rm(stateDir, { recursive: true });
-  demo = made as Demo & DemoDashboard;
-  token = undefined;
 }
 
 /** A request as the owner of the demo's company. @throws `Refused` when it is refused */
