@@ -22,10 +22,15 @@ const IN_NODE = [
   'test/texts/**/*.test.ts',
   'test/web/**/*.test.ts',
   'test/guards/**/*.test.ts',
+  'test/local/{kept-bundles,pooler-messages,state}.test.ts',
+  'test/operations/{migrations,secret-file}.test.ts',
 ];
 
 /** Commands, and what `npm start` starts: processes of their own. */
-const OF_PROCESSES = ['test/local/**/*.test.ts', 'test/operations/**/*.test.ts'];
+const OF_PROCESSES = [
+  'test/local/!(kept-bundles|pooler-messages|state).test.ts',
+  'test/operations/!(migrations|secret-file).test.ts',
+];
 
 /** Pages, in a real browser against the Worker as `npm start` runs it. */
 const IN_BROWSER = ['test/pages/**/*.browser.test.ts'];
