@@ -157,7 +157,8 @@ describe('an index', () => {
       const building = await database.transaction(async (tx) => {
         await tx.execute(`INSERT INTO "public"."${table.name}" ("a") VALUES ('begun')`);
         const index = table.index(['a'], true);
-        const waiting = `SELECT FROM pg_stat_activity WHERE query LIKE 'CREATE%INDEX%' AND wait_event_type = 'Lock'`;
+        const waiting = `SELECT FROM pg_stat_activity
+          WHERE datname = current_database() AND query LIKE 'CREATE%INDEX%' AND wait_event_type = 'Lock'`;
         const waits = () => behindTheApi(company.id, (other) => other.query(waiting));
         await expect.poll(async () => (await waits()).length, { timeout: 20_000 }).toBe(1);
         expect((await table.insert([{ a: 'y' }])).status).toBe(201);
