@@ -5,6 +5,7 @@ import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
 import { buildPages } from './src/web/build.ts';
 import { memoryFolder } from './test/support/memory-folder.ts';
+import { sendPlainMessages } from './test/support/plain-messages.ts';
 
 /** Pure things run in Node, those of a process one after another; most of the rest in workerd, against real bindings. */
 const IN_NODE = [
@@ -43,6 +44,8 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cach
 const databases = memoryFolder(8) ?? tmpdir();
 process.env.TMPDIR ??= memoryFolder(4) ?? tmpdir();
 
+sendPlainMessages();
+
 // The Worker that is tested serves them.
 await buildPages();
 
@@ -69,8 +72,8 @@ const random = () => randomBytes(32).toString('base64');
 
 export default defineConfig({
   test: {
-    // Some files wait for limits of time to pass: two cores are only busy with four at once.
-    maxWorkers: Math.max(4, availableParallelism() - 1),
+    // Some files wait for limits of time to pass: two cores are only busy with five at once.
+    maxWorkers: Math.max(5, availableParallelism() - 1),
     projects: [
       { test: { name: 'node', isolate: false, include: IN_NODE, ...TIMEOUTS } },
       { test: { name: 'local', include: OF_PROCESSES, ...TIMEOUTS } },

@@ -48,14 +48,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('neonOrganization', neon.organization);
   project.provide('neonWsProxy', neon.wsProxy);
   project.provide('postgresUrl', postgres.url);
-  project.provide('interleavedRequests', Number(process.env.INTERLEAVED_REQUESTS ?? 400));
+  project.provide('interleavedRequests', Number(process.env.INTERLEAVED_REQUESTS ?? 250));
   project.provide('continuedRows', Number(process.env.CONTINUED_ROWS ?? 40_000));
   project.provide('randomRequests', {
-    count: Number(process.env.RANDOM_REQUESTS ?? 1_000),
+    count: Number(process.env.RANDOM_REQUESTS ?? 600),
     seed: Number(process.env.RANDOM_SEED ?? 20_260_131),
   });
   project.provide('randomCalls', {
-    calls: Number(process.env.RANDOM_CALLS ?? 500),
+    calls: Number(process.env.RANDOM_CALLS ?? 300),
     seed: Number(process.env.RANDOM_SEED ?? 20_260_131),
   });
 

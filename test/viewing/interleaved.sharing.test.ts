@@ -6,7 +6,7 @@ import { type Answer, call } from '../support/api.ts';
 import { aProvisionedCompany } from '../support/worlds.ts';
 import { aDashboard, aVisualization, parameter } from '../visualizations/support.ts';
 
-/** How many requests: 400, or as many as INTERLEAVED_REQUESTS says, since ten thousand take minutes. */
+/** How many requests: 250, or as many as INTERLEAVED_REQUESTS says, since ten thousand take minutes. */
 const REQUESTS = inject('interleavedRequests');
 const AT_ONCE = 8;
 const SEED = 20_240_229;
