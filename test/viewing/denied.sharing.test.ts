@@ -75,12 +75,16 @@ describe('a Deny on a visualization', () => {
       const only = await aDashboard(company.as, [open]);
       const share = await aShare(company, dashboard._id);
       const context = await aContext(company, [dashboardGrant(dashboard._id)]);
+      const grant = { target_type: 'visualization', target_id: secret._id, filter_policies: [] };
+      const direct = await aContext(company, [grant]);
       const none = await aContext(company);
       const shares = (id: string) => as.post(`/api/v1/dashboards/${id}/shares`, { json: { share_type: 'link' } });
       const embeds = (id: string) => as.post(`/api/v1/embed/dashboards/${id}`, { json: {} });
       const grants = (id: string) =>
         as.put(`${CONTEXTS}/${none.id}/grants`, { json: { grants: [dashboardGrant(id)] } });
       const contexts = (id: string) => as.post(CONTEXTS, { json: { name: 'Circle', grants: [dashboardGrant(id)] } });
+      const join = (id: string) =>
+        as.post(`${CONTEXTS}/${id}/members`, { json: { member_type: 'external_email', email: 'me@x.test' } });
       for (const answer of [
         await shares(dashboard._id),
         await embeds(dashboard._id),
@@ -88,9 +92,8 @@ describe('a Deny on a visualization', () => {
         await grants(dashboard._id),
         await contexts(dashboard._id),
         await as.put(`/api/v1/dashboard-shares/${share.id}`, { json: { expires_at: null } }),
-        await as.post(`${CONTEXTS}/${context.id}/members`, {
-          json: { member_type: 'external_email', email: 'me@x.test' },
-        }),
+        await join(context.id),
+        await join(direct.id),
       ]) {
         expectForbidden(answer);
       }
@@ -189,12 +192,30 @@ describe('a dashboard that others see', () => {
       (as: Company['as'], id: string, env: Record<string, string>) =>
         as.post(`/api/v1/embed/dashboards/${id}`, { json: {}, env }),
     ],
+    [
+      'a link that is changed',
+      /update "dashboard_shares"/i,
+      async (as: Company['as'], id: string, env: Record<string, string>) =>
+        as.put(`/api/v1/dashboard-shares/${(await aShare(company, id)).id}`, { json: { expires_at: null }, env }),
+    ],
   ] as const)('is shared by %s as it is at that moment', async (_what, pattern, share) => {
     const { _id } = await aDashboard(company.as, [open]);
     const { as } = await deniedSecret('visualizations:share');
     const rival = rivalBefore(pattern, () => add(company.as, _id));
     expectForbidden(await share(as, _id, rival.env));
     expect(rival.hasRun()).toBe(true);
+  });
+
+  it('is shown to a new member of a context as it is at that moment', async () => {
+    const { _id } = await aDashboard(company.as, [open]);
+    const context = await aContext(company, [dashboardGrant(_id)]);
+    const { as } = await deniedSecret('visualizations:share');
+    const rival = rivalBefore(/insert into "share_members"/i, () => add(company.as, _id));
+    const json = { member_type: 'external_email', email: 'me@x.test' };
+    const { status, body } = await as.post(`${CONTEXTS}/${context.id}/members`, { json, env: rival.env });
+    expect([status, body.error_code]).toEqual([409, 'CONFLICT']);
+    expect(rival.hasRun()).toBe(true);
+    expect((await company.as.get(`${CONTEXTS}/${context.id}/members`)).body.records).toEqual([]);
   });
 
   it('gets nothing more to show while somebody has a key to sign tokens for it', async () => {

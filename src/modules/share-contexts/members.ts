@@ -15,9 +15,9 @@ import {
   type MemberRow,
   readMembers,
   type ShareMember,
+  selectGrantedDashboards,
   selectGroup,
   selectUserEmail,
-  selectVisualizationIds,
 } from './store.ts';
 
 export type { ShareMember };
@@ -44,11 +44,11 @@ export async function listMembers(
 /** Adds a member, to whom the context shows everything that it does: nothing that the caller is denied. */
 export async function addMember(ctx: PrincipalContext, contextId: string, member: NewMember): Promise<ShareMember> {
   const context = await getContext(ctx, contextId);
-  const visualizations = await selectVisualizationIds(ctx.db, context);
-  requireNotDenied(
-    ctx,
-    visualizations.map(({ id }) => id),
-  );
+  const dashboards = await selectGrantedDashboards(ctx.db, context);
+  requireNotDenied(ctx, [
+    ...context.grants.flatMap(({ target_type, target_id }) => (target_type === 'visualization' ? [target_id] : [])),
+    ...dashboards.flatMap(({ visualizationIds }) => visualizationIds),
+  ]);
   const email = await addressOf(ctx, member);
   const record: MemberRow = {
     id: ctx.newId(),
@@ -59,7 +59,7 @@ export async function addMember(ctx: PrincipalContext, contextId: string, member
     attributes: Object.keys(member.attributes).length > 0 ? member.attributes : null,
     createdAt: ctx.now(),
   };
-  const unit = { added: insertMember(ctx.db, record, context, MAX_MEMBERS) };
+  const unit = { added: insertMember(ctx.db, record, context, { most: MAX_MEMBERS, dashboards }) };
   const { added } = await commit(ctx.db, unit, { 'share_members.subject': memberExists });
   if (added.length === 0) {
     throw context.memberCount >= MAX_MEMBERS ? tooManyMembers(MAX_MEMBERS) : concurrentChange();

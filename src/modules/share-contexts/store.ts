@@ -157,14 +157,20 @@ export const readMembers = (
     { by: shareMembers.createdAt, descending: false, page, perPage },
   );
 
-/** Adds a member while the context is that version and has room. */
-export const insertMember = (db: ControlDb, record: MemberRow, { version }: Row, most: number) =>
+/** Adds a member while the context is that version and has room, and the dashboards that it shows are those versions. */
+export const insertMember = (
+  db: ControlDb,
+  record: MemberRow,
+  { version }: Row,
+  { most, dashboards }: { most: number; dashboards: Versions },
+) =>
   insertWhen(
     db,
     shareMembers,
     record,
     sql`exists (select 1 from ${shareContexts} where id = ${record.contextId} and company_id = ${record.companyId} and version = ${version})
-      and (select count(*) from ${shareMembers} where context_id = ${record.contextId}) < ${most}`,
+      and (select count(*) from ${shareMembers} where context_id = ${record.contextId}) < ${most}
+      and ${dashboardsAre(record.companyId, dashboards)}`,
   ).returning();
 
 /** Removes a member. */
@@ -174,17 +180,21 @@ export const deleteMember = (db: ControlDb, { companyId, id: contextId }: Row, i
     .where(and(eq(shareMembers.companyId, companyId), eq(shareMembers.contextId, contextId), eq(shareMembers.id, id)))
     .returning();
 
-/** The visualizations on the dashboards that a context shows. */
-export const selectVisualizationIds = (db: ControlDb, { companyId, id }: Row) =>
+/** The dashboards that a context shows, with the visualizations on each. */
+export const selectGrantedDashboards = (db: ControlDb, { companyId, id }: Row) =>
   db
-    .selectDistinct({ id: dashboardVisualizations.visualizationId })
+    .select({
+      id: dashboards.id,
+      version: dashboards.version,
+      visualizationIds: sql<string[]>`(select json_group_array(visualization_id) from ${dashboardVisualizations}
+        where dashboard_id = dashboards.id and company_id = dashboards.company_id)`.mapWith(
+        (text: string) => JSON.parse(text) as string[],
+      ),
+    })
     .from(shareGrants)
     .innerJoin(
-      dashboardVisualizations,
-      and(
-        eq(dashboardVisualizations.dashboardId, shareGrants.targetId),
-        eq(dashboardVisualizations.companyId, shareGrants.companyId),
-      ),
+      dashboards,
+      and(eq(dashboards.id, shareGrants.targetId), eq(dashboards.companyId, shareGrants.companyId)),
     )
     .where(
       and(eq(shareGrants.companyId, companyId), eq(shareGrants.contextId, id), eq(shareGrants.targetType, 'dashboard')),

@@ -135,7 +135,8 @@ export async function changeShare(
     if (share.revokedAt !== null) throw shareRevoked();
     const item = (await loadSharedItem(ctx, 'dashboard', share.dashboardId)) as SharedItem & { type: 'dashboard' };
     // A new name shows nobody more.
-    if (Object.keys(more).length > 0) requireSharingOf(ctx, item);
+    const shows = Object.keys(more).length > 0;
+    if (shows) requireSharingOf(ctx, item);
     validateTerms(ctx, item, changes);
     const { embedOptions, ...rest } = changes;
     const set = {
@@ -143,7 +144,9 @@ export async function changeShare(
       ...(embedOptions && { embedOptions: { ...share.embedOptions, ...embedOptions } }),
       updatedAt: ctx.now(),
     };
-    const { updated } = await commit(ctx.db, { updated: updateShare(ctx.db, share, set) });
+    const { updated } = await commit(ctx.db, {
+      updated: updateShare(ctx.db, share, set, shows ? [item.dashboard] : []),
+    });
     const [changed] = updated;
     if (changed) return { ...changed, dashboardExists: true };
     const contextId = changes.shareContextId ?? null;

@@ -6,7 +6,7 @@ import { dashboards } from '../../db/schema/dashboards.ts';
 import { shareContexts } from '../../db/schema/share-contexts.ts';
 import { dashboardShares } from '../../db/schema/shares.ts';
 import { insertWhen } from '../../db/statements.ts';
-import { dashboardsAre } from '../dashboards/service.ts';
+import { dashboardsAre, type Versions } from '../dashboards/service.ts';
 
 type Row = typeof dashboardShares.$inferSelect;
 
@@ -56,13 +56,14 @@ export const insertShare = (db: ControlDb, record: Row, version: number) =>
   ).returning({ id: dashboardShares.id });
 
 /**
- * Changes fields of a share that is not revoked, while its new context, if it gets one, exists. Options are written as a
- * whole, and only over those that `before` had.
+ * Changes fields of a share that is not revoked, while these dashboards are those versions and its new context, if it gets
+ * one, exists. Options are written as a whole, and only over those that `before` had.
  */
 export const updateShare = (
   db: ControlDb,
   before: Pick<Row, 'companyId' | 'id' | 'embedOptions'>,
   set: Partial<Omit<Row, 'id' | 'companyId'>>,
+  dashboards: Versions,
 ) =>
   db
     .update(dashboardShares)
@@ -74,6 +75,7 @@ export const updateShare = (
         isNull(dashboardShares.revokedAt),
         set.embedOptions === undefined ? undefined : eq(dashboardShares.embedOptions, before.embedOptions),
         set.shareContextId == null ? undefined : contextExists(before.companyId, set.shareContextId),
+        dashboardsAre(before.companyId, dashboards),
       ),
     )
     .returning();

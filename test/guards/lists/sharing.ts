@@ -69,6 +69,12 @@ export const SHARING = [
     { in: 'contextDeletion', text: 'isNull(dashboardShares.revokedAt),', without: '' },
     { in: 'insertMember', text: ' and version = ${version}', without: '' },
     { in: 'insertMember', text: '< ${most}', without: '>= 0' },
+    {
+      in: 'insertMember',
+      text: 'and ${dashboardsAre(record.companyId, dashboards)}',
+      without: '',
+      ...AT_THE_SAME_MOMENT,
+    },
   ]),
   ...guardsOf('src/modules/embeds/store.ts', REVOCATIONS, [
     {
@@ -98,6 +104,12 @@ export const SHARING = [
       without: 'undefined',
     },
     { in: 'updateShare', text: 'contextExists(before.companyId, set.shareContextId)', without: 'undefined' },
+    {
+      in: 'updateShare',
+      text: 'dashboardsAre(before.companyId, dashboards),',
+      without: '',
+      ...AT_THE_SAME_MOMENT,
+    },
     { in: 'updateToRevoked', text: ', isNull(dashboardShares.revokedAt)', without: '' },
   ]),
   ...guardsOf('src/modules/viewing/kept-answer.ts', FRESH, [
