@@ -54,6 +54,20 @@ export class Places {
     return this.#taken.size < this.#limits.places ? this.#give() : null;
   }
 
+  /**
+   * Runs `work` in a place.
+   * @throws what `full` makes, where too many wait or the wait was too long
+   */
+  async run<T>(work: () => Promise<T>, full: () => Error): Promise<T> {
+    const leave = await this.take();
+    if (!leave) throw full();
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  }
+
   #give(): Leave {
     const holder = {};
     this.#taken.set(holder, Date.now() + this.#limits.placeMs);

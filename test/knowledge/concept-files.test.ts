@@ -213,27 +213,44 @@ describe('the file of a generation of concepts', () => {
     expect(fieldsOf(text)).toEqual(['text']);
   });
 
-  it('is read once the text of the one before is stored', async () => {
+  /** Forms with a file each, whose texts are not stored until `goOn`. */
+  function heldFiles() {
     const { promise: mayEnd, resolve: goOn } = Promise.withResolvers<void>();
-    let stored = 0;
+    const held = { stored: 0, goOn, begin };
     const put = async (...given: Parameters<R2Bucket['put']>) => {
-      stored += 1;
+      held.stored += 1;
       await mayEnd;
       return env.FILES.put(...given);
     };
-    const held = { ...runner.env, FILES: { put } } as unknown as Record<string, string>;
-    const other = await aCompany();
-    await other.as.put(`${PREFIX}/business-domains`, { json: { business_domains: [{ key: 'one', name: 'one' }] } });
-    const begin = (caller: Company['as']) => {
+    const variables = { ...runner.env, FILES: { put } } as unknown as Record<string, string>;
+    function begin(caller: Company['as']) {
       const form = new FormData();
       form.append('file', file('a.txt', 'one'));
-      return caller.post(PATH, { body: form, env: held });
-    };
-    const [first, second] = [begin(as), begin(other.as)];
-    await expect.poll(() => stored).toBe(1);
+      return caller.post(PATH, { body: form, env: variables });
+    }
+    return held;
+  }
+
+  it('is read once the text of the one before is stored', async () => {
+    const held = heldFiles();
+    const other = await aCompany();
+    await other.as.put(`${PREFIX}/business-domains`, { json: { business_domains: [{ key: 'one', name: 'one' }] } });
+    const [first, second] = [held.begin(as), held.begin(other.as)];
+    await expect.poll(() => held.stored).toBe(1);
     await scheduler.wait(100);
-    expect(stored).toBe(1);
-    goOn();
-    expect([(await first).status, (await second).status, stored]).toEqual([202, 202, 2]);
+    expect(held.stored).toBe(1);
+    held.goOn();
+    expect([(await first).status, (await second).status, held.stored]).toEqual([202, 202, 2]);
+  });
+
+  it('is turned away where as many wait as fit into memory', async () => {
+    const held = heldFiles();
+    const answers = Array.from({ length: 5 }, () => held.begin(as));
+    const away = await Promise.race(answers);
+    expect(refusal(away)).toEqual([503, 'SERVICE_UNAVAILABLE']);
+    expect(away.headers.get('retry-after')).toBe('5');
+    held.goOn();
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 503)).toHaveLength(1);
   });
 });

@@ -222,6 +222,21 @@ describe('the insertion of rows', () => {
     expect([(await second)?.status, await count()]).toEqual([201, 2]);
   });
 
+  it('turns large values away where as many wait as fit into memory', async () => {
+    const table = await freshTable(column('t'));
+    const large = [{ t: 'x'.repeat(1024 * 1024) }];
+    let waiting: Promise<Answer>[] = [];
+    const { outcome } = await rivalBeforeStatement(company.id, /INSERT INTO "public"/, async () => {
+      waiting = Array.from({ length: 4 }, () => table.insert(large));
+      return Promise.race(waiting);
+    });
+    expect((await table.insert(large)).status).toBe(201);
+    const away = await outcome;
+    expect([away.status, away.headers.get('retry-after')]).toEqual([503, '5']);
+    const statuses = (await Promise.all(waiting)).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual([201, 201, 201, 503]);
+  });
+
   it('refuses malformed JSON, another content type and a body that is no object', async () => {
     const id = await aTable(company.as, 'malformed', [column('a')]);
     const send = (body: string, type = 'application/json') =>

@@ -49,3 +49,15 @@ it('a place that is never given back is free again in time', async () => {
   // Whoever waits looks once more at the end.
   expect(isGiven(await places.take())).toBe(true);
 });
+
+it('work that runs in a place gives it back, also when it fails, and is not done where too many wait', async () => {
+  const places = new Places({ ...limits, places: 1, waiting: 0 });
+  const full = () => new Error('full');
+  const { promise: mayEnd, resolve: goOn } = Promise.withResolvers<void>();
+  const work = places.run(async () => mayEnd.then(() => 'done'), full);
+  await expect(places.run(async () => 'done beside it', full)).rejects.toThrow('full');
+  goOn();
+  expect(await work).toBe('done');
+  await expect(places.run(() => Promise.reject(new Error('failed')), full)).rejects.toThrow('failed');
+  expect(await places.run(async () => 'done next', full)).toBe('done next');
+});

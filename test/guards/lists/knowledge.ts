@@ -16,11 +16,10 @@ export const KNOWLEDGE = [
     ['test/knowledge/concept-files.test.ts'],
     [
       {
-        text: 'await places.take()',
-        without: '() => undefined',
+        text: 'places.run(work, tooManyFiles)',
+        without: 'work()',
         title: 'is read once the text of the one before is stored',
       },
-      { text: 'leave();', without: '', title: 'is read once the text of the one before is stored' },
     ],
   ),
   ...guardsOf('src/modules/knowledge/metrics/service.ts', METRICS, [

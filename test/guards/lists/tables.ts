@@ -37,7 +37,7 @@ export const MANAGED_TABLES = [
   ...guardsOf(
     'src/modules/managed-tables/large-rows.ts',
     ['test/managed-tables/rows.test.ts'],
-    [{ text: 'await places.take()', without: '() => undefined', title: 'one insert at a time' }],
+    [{ text: 'places.run(work, tooManyLargeRows)', without: 'work()', title: 'one insert at a time' }],
   ),
   ...guardsOf(
     'src/tenant-sql/rows.ts',
