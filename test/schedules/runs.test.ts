@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { Mail } from '../../src/platform/mail.ts';
@@ -10,7 +11,7 @@ import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { deliver } from '../uploads/support.ts';
 import { aDashboard, aVisualization, parameter, someSales } from '../visualizations/support.ts';
-import { aHeldQueue, aSchedule, deliverHeld, runDue, runNow, SCHEDULES } from './support.ts';
+import { aHeldQueue, aSchedule, changeable, deliverHeld, runDue, runNow, SCHEDULES } from './support.ts';
 
 type Made = Answer['body'];
 /** A mail as Cloudflare's binding takes it. */
@@ -379,6 +380,19 @@ describe('an occurrence', () => {
     standAt(due + 1.5 * HOUR);
     await runDue();
     expect(countTo(email)).toBe(2);
+  });
+
+  it('is sent although the whole schedule is sent back before it is handed out', async () => {
+    const { email, id } = await aUser(company, { can: ['dashboards:get'] });
+    const schedule = await aSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
+    const due = Date.now() - 1000;
+    await env.CONTROL_DB.prepare('update schedules set next_run_at = ? where id = ?').bind(due, schedule._id).run();
+    const json = { ...changeable(await get(schedule)), name: 'Renamed' };
+    await must(company.as.put(`${SCHEDULES}/${schedule._id}`, { json }));
+    await runDue();
+    expect(countTo(email)).toBe(1);
+    const { last_run, next_run_at } = await get(schedule);
+    expect([Date.parse(last_run.occurrence), next_run_at]).toEqual([due, schedule.next_run_at]);
   });
 
   it('is not sent while the schedule is paused, or by one that is gone', async () => {

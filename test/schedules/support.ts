@@ -55,6 +55,31 @@ export const scheduleOf = (target: { _id: string; layout?: unknown }, json: Reco
   ...json,
 });
 
+/** What a schedule may be changed to, as its record shows it: for clients that send back all of what they read. */
+export const changeable = ({
+  name,
+  target_type,
+  target_id,
+  parameters,
+  cron,
+  time_zone,
+  recipients,
+  format,
+  condition,
+  status,
+}: Answer['body']) => ({
+  name,
+  target_type,
+  target_id,
+  parameters,
+  cron,
+  time_zone,
+  recipients,
+  format,
+  condition,
+  status,
+});
+
 /** Runs a schedule and does all that the run leads to. @returns the schedule afterwards */
 export async function runNow(as: Caller, id: string, changed: Record<string, unknown> = {}): Promise<Answer['body']> {
   const queue = aHeldQueue();

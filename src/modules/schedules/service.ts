@@ -148,22 +148,23 @@ export function changeSchedule(ctx: PrincipalContext, id: string, changes: Parti
     const { recipients, ...merged } = { ...present, ...changes };
     requireScheduling(ctx, targetOf(merged));
     if (!isPause(changes)) for (const each of [present, merged]) requireSeeing(ctx, each);
-    const isOther = ['targetType', 'targetId', 'parameters'].some((name) => name in changes);
+    const differs = (...names: Exclude<keyof ScheduleInput, 'recipients'>[]) =>
+      names.some((name) => JSON.stringify(merged[name]) !== JSON.stringify(present[name]));
+    const isOther = differs('targetType', 'targetId', 'parameters');
     const known = new Set(present.recipients.map(nameOf));
     await validate(ctx, { ...merged, recipients }, (one) => isOther || !known.has(nameOf(one)));
     const now = ctx.now();
-    const isTimed = ['cron', 'timeZone', 'status'].some((name) => name in changes);
     const next = {
       ...merged,
-      ...(isTimed && { nextRunAt: nextOf(merged, now) }),
+      // What is due stays due until it is handed out, whatever else is changed meanwhile.
+      nextRunAt: differs('cron', 'timeZone', 'status') ? nextOf(merged, now) : undefined,
       // Somebody has looked after it.
       failures: 0,
       apiUrl: ctx.baseUrl,
       updatedAt: now,
     };
-    const anew = 'condition' in changes && JSON.stringify(changes.condition) !== JSON.stringify(present.condition);
     const { updated } = await commit(ctx.db, {
-      recipients: replaceRecipients(ctx.db, next, recipients, anew || isOther),
+      recipients: replaceRecipients(ctx.db, next, recipients, isOther || differs('condition')),
       updated: updateSchedule(ctx.db, next),
     });
     if (updated.length > 0) return getSchedule(ctx, id);

@@ -8,6 +8,7 @@ import { byId, exists, idList, insertWhen } from '../../db/statements.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 
 type Row = typeof schedules.$inferSelect;
+type Changed = Omit<Row, 'nextRunAt'> & { nextRunAt: Row['nextRunAt'] | undefined };
 
 /** To whom a schedule sends: a user by id, or an address from outside, in lower case. */
 export interface Recipient {
@@ -26,7 +27,7 @@ export interface Target {
 
 const TARGETS = { dashboard: dashboards, visualization: visualizations } as const;
 
-const isThere = ({ companyId, targetType, targetId }: Row): SQL =>
+const isThere = ({ companyId, targetType, targetId }: Pick<Row, 'companyId' | 'targetType' | 'targetId'>): SQL =>
   exists(TARGETS[targetType], byId(TARGETS[targetType], companyId, targetId));
 
 /** Stores a schedule while its target exists and the company has fewer than `most`. */
@@ -41,8 +42,11 @@ export const insertSchedule = (db: ControlDb, record: Row, most: number) =>
     ) as SQL,
   ).returning();
 
-/** Changes what people decide, while the schedule is the version that the change was made for and its target exists. */
-export const updateSchedule = (db: ControlDb, next: Row) => {
+/**
+ * Changes what people decide, while the schedule is the version that the change was made for and its target exists. Its next
+ * run stays as it is where none is given.
+ */
+export const updateSchedule = (db: ControlDb, next: Changed) => {
   const { id, companyId, version, lastRun: _kept, ...rest } = next;
   return db
     .update(schedules)
@@ -56,7 +60,7 @@ export const updateSchedule = (db: ControlDb, next: Row) => {
  * rival's next version has the same number. Who stays keeps what they decided.
  * @param anew the condition is another one: there is nothing to compare with
  */
-export function replaceRecipients(db: ControlDb, next: Row, recipients: readonly Recipient[], anew: boolean) {
+export function replaceRecipients(db: ControlDb, next: Changed, recipients: readonly Recipient[], anew: boolean) {
   const { companyId, id, version } = next;
   const isPresent = exists(schedules, and(byId(schedules, companyId, id), eq(schedules.version, version)) as SQL);
   const written = and(isPresent, isThere(next)) as SQL;
