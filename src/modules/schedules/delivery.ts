@@ -1,6 +1,6 @@
 import type { CompanyContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import type { RunProblem } from '../../db/schema/schedules.ts';
+import type { Condition, RunProblem } from '../../db/schema/schedules.ts';
 import { STANDARD_LOCALE } from '../../kernel/locales.ts';
 import { logError } from '../../platform/log.ts';
 import { MailRefused } from '../../platform/mail.ts';
@@ -93,11 +93,15 @@ function problemOf(widgets: readonly Widget[], { condition }: Schedule): RunProb
     return failures.every(({ kind }) => kind === 'forbidden') ? 'not_allowed' : 'query_failed';
   }
   if (condition === null) return undefined;
-  const asked = widgets.find(({ visualization }) => visualization.id === condition.visualization_id);
-  if (!asked) return 'condition_failed';
-  if (!('failure' in asked.execution)) return undefined;
-  return asked.execution.failure.kind === 'forbidden' ? 'not_allowed' : 'condition_failed';
+  const execution = executionFor(condition, widgets);
+  if (!execution) return 'condition_failed';
+  if (!('failure' in execution)) return undefined;
+  return execution.failure.kind === 'forbidden' ? 'not_allowed' : 'condition_failed';
 }
+
+/** What the condition is judged on. */
+const executionFor = (condition: Condition, widgets: readonly Widget[]): Widget['execution'] | undefined =>
+  widgets.find(({ visualization }) => visualization.id === condition.visualization_id)?.execution;
 
 /** What the condition says of what a recipient may see. */
 async function verdictFor(
@@ -105,10 +109,11 @@ async function verdictFor(
   widgets: readonly Widget[],
   { kind, subject }: Recipient,
 ): Promise<Verdict> {
-  const asked = widgets.find(({ visualization }) => visualization.id === condition?.visualization_id);
-  if (condition === null || !asked || 'failure' in asked.execution) return { holds: true, value: null };
+  if (condition === null) return { holds: true, value: null };
+  const execution = executionFor(condition, widgets);
+  if (!execution || 'failure' in execution) return 'undecidable';
   const known = recipients.find((one) => one.kind === kind && one.subject === subject);
-  return judge(condition, asked.execution.result, known?.lastValue ?? null);
+  return judge(condition, execution.result, known?.lastValue ?? null);
 }
 
 async function passes(

@@ -1,8 +1,8 @@
-import { and, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
+import { and, count, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { OutsiderActor, Principal } from '../../access/actors.ts';
 import { callersAccess, isBindingOf } from '../../access/sources.ts';
 import type { Context } from '../../context.ts';
-import type { ControlDb } from '../../db/client.ts';
+import { type ControlDb, readTogether } from '../../db/client.ts';
 import { readPage } from '../../db/page.ts';
 import { dashboards } from '../../db/schema/dashboards.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
@@ -63,20 +63,26 @@ export async function readOwnDashboards(
   actor: PortalActor,
   { page, perPage, contextId }: PageRequest & { contextId?: string },
 ): Promise<PortalPage> {
-  const ofContext = contextId === undefined ? sql`true` : sql`share_grants.context_id = ${contextId}`;
-  const granted = sql`from ${shareGrants}
-    join ${dashboards} on dashboards.id = share_grants.target_id and dashboards.company_id = share_grants.company_id
-    where share_grants.company_id = ${actor.companyId} and share_grants.target_type = 'dashboard' and ${ofContext}
-      and ${isMember(actor, sql`share_grants.context_id`)}`;
-  const [[count], records] = await Promise.all([
-    db.all<{ total: number }>(sql`select count(*) as total ${granted}`),
-    db.all<PortalEntry>(
-      sql`select dashboards.id as id, dashboards.name as name, dashboards.slug as slug, dashboards.description as description,
-        share_grants.context_id as contextId ${granted}
-        order by dashboards.name, dashboards.id, share_grants.context_id limit ${perPage} offset ${(page - 1) * perPage}`,
-    ),
-  ]);
-  return { total: count?.total ?? 0, page, perPage, records };
+  const isThere = and(eq(dashboards.id, shareGrants.targetId), eq(dashboards.companyId, shareGrants.companyId));
+  const isGranted = and(
+    eq(shareGrants.companyId, actor.companyId),
+    eq(shareGrants.targetType, 'dashboard'),
+    contextId === undefined ? undefined : eq(shareGrants.contextId, contextId),
+    isMember(actor, sql`share_grants.context_id`),
+  );
+  const { id, name, slug, description } = dashboards;
+  const { counted, records } = await readTogether(db, {
+    counted: db.select({ total: count() }).from(shareGrants).innerJoin(dashboards, isThere).where(isGranted),
+    records: db
+      .select({ id, name, slug, description, contextId: shareGrants.contextId })
+      .from(shareGrants)
+      .innerJoin(dashboards, isThere)
+      .where(isGranted)
+      .orderBy(name, id, shareGrants.contextId)
+      .limit(perPage)
+      .offset((page - 1) * perPage),
+  });
+  return { total: counted[0]?.total ?? 0, page, perPage, records };
 }
 
 /** A context, if the caller is a member of it. */

@@ -160,7 +160,10 @@ async function requireUnpublished(ctx: CompanyContext, id: string): Promise<void
   throw invalid([{ field: 'parameters', message }]);
 }
 
-/** The dashboards with the visualization must have room for it. */
+/**
+ * The dashboards with the visualization must have room for it. Changes at the same moment may go over that together, which only
+ * makes each view read more.
+ */
 async function requireRoom(ctx: CompanyContext, next: Visualization): Promise<void> {
   const [beside] = await selectLongestBeside(ctx.db, next.companyId, next.id);
   if ((beside?.length ?? 0) + lengthOf(next) <= MAX_DASHBOARD_LENGTH) return;

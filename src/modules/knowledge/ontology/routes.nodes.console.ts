@@ -45,7 +45,7 @@ export const ontologyNodeEndpoints = [
       summary: 'Create an ontology node',
       body: ontologyNode.create,
       returns: created(record),
-      fails: [ontologyNode.failures.duplicate],
+      fails: [ontologyNode.failures.duplicate, concurrentChange],
     },
     async ({ ctx, body }) => viewResource(await createResource(ctx, ontologyNode, body)),
   ),
