@@ -111,7 +111,7 @@ export default defineConfig({
         plugins: [
           cloudflareTest(async ({ inject }) => ({
             // One Worker with the handlers of both.
-            main: './test/support/worker.ts',
+            main: './test/support/main.ts',
             wrangler: { configPath: './wrangler.toml' },
             miniflare: {
               bindings: {

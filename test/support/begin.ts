@@ -4,6 +4,7 @@ import { touchesAccess } from '../../src/db/access-changes.ts';
 import { hashing } from '../../src/platform/passwords.ts';
 import { rememberMainModule, setTimersPlainly } from './cheaper-runner.ts';
 import { forgetPrincipals } from './known-principals.ts';
+import { endWorkOfEarlierFiles } from './main.ts';
 import { countAnew } from './worlds.ts';
 
 // What the Worker logs without an error would fill the screen.
@@ -17,6 +18,7 @@ beforeAll(async () => {
   forgetWhatIsWrittenBehind();
   // A tenth of a second for every person of every test adds up.
   hashing.cost = { memorySize: 64, passes: 1, parallelism: 1 };
+  await endWorkOfEarlierFiles();
   await resetAll();
   await migrate(env.CONTROL_DB, env.CONTROL_DB_MIGRATIONS);
 });

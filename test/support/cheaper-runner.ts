@@ -6,7 +6,7 @@ declare global {
   var __vitest_mocker__: { moduleRunner: ModuleRunner };
 }
 
-const MAIN = new URL('./worker.ts', import.meta.url).pathname;
+const MAIN = new URL('./main.ts', import.meta.url).pathname;
 
 const imports = new WeakMap<ModuleRunner, ModuleRunner['import']>();
 
