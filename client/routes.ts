@@ -77,15 +77,15 @@ export interface Routes {
   "PATCH /users/{id}": { params: { "id": string }; ifMatch?: string; body?: { "is_active"?: boolean; "metadata"?: Record<string, unknown> }; answer: OrganizationUser };
   /** Delete a user */
   "DELETE /users/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
-  /** Get what this is, and where to read on */
+  /** Get the name, version and links of the API */
   "GET /": { answer: { "name": string; "version": string; "docs": string; "openapi": string; "health": string } };
   /** Get the health of the API */
   "GET /health": { answer: { "status": "ok"; "version": string } };
-  /** Get this description */
+  /** Get the OpenAPI document */
   "GET /openapi.json": { answer: unknown };
-  /** Show this description in a browser, to read and try */
+  /** Show the API reference in a browser */
   "GET /docs": { answer: string };
-  /** Check whether a company of this slug exists */
+  /** Check whether a company with this slug exists */
   "GET /v1/auth/validate-company": { query: { "slug": string | number }; answer: { "exists": boolean } };
   /** Sign in with email and password */
   "POST /v1/auth/login": { body: { "company_slug": string; "email": string; "password": string }; answer: SignInResult };
@@ -97,9 +97,9 @@ export interface Routes {
   "POST /v1/auth/logout": { answer: { "success": true } };
   /** Get the public keys that verify session tokens */
   "GET /.well-known/jwks.json": { answer: { "keys": Array<Record<string, unknown>> } };
-  /** Request a sign-in code by mail */
+  /** Request a sign-in code by email */
   "POST /v1/auth/passwordless/request": { body: { "company_slug": string; "email": string }; answer: { "message": string } };
-  /** Sign in with a mailed code */
+  /** Sign in with an emailed code */
   "POST /v1/auth/passwordless/verify": { body: { "company_slug": string; "email": string; "code": string }; answer: SignInResult };
   /** Complete a sign-in with the second factor */
   "POST /v1/auth/2fa/login": { body: { "pending_2fa_token": string; "totp_token"?: string; "backup_code"?: string }; answer: LoginResult };
@@ -161,9 +161,9 @@ export interface Routes {
   "POST /v1/users/invite": { body: { "email": string; "team_ids"?: Array<string>; "group_ids"?: Array<string> }; answer: InvitedUser };
   /** Accept an invitation */
   "POST /v1/users/accept-invitation": { body: { "token": string; "password": string; "name"?: string }; answer: { "success": true; "user": { "_id": string; "email": string; "status": "invited" | "active" | "inactive" } } };
-  /** Request a link by mail to reset a password */
+  /** Request a password reset by email */
   "POST /v1/users/reset-password/request": { body: { "email": string; "company_slug"?: string }; answer: { "success": true; "message": string } };
-  /** Reset a password with the token of a mailed link */
+  /** Reset a password with the token of an emailed link */
   "POST /v1/users/reset-password/confirm": { body: { "token": string; "password": string }; answer: { "success": true } };
   /** List visualizations */
   "GET /v1/visualizations": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Visualization> } };
@@ -311,9 +311,9 @@ export interface Routes {
   "POST /v1/managed-tables/{id}/indexes": { params: { "id": string }; body: { "columns": Array<string>; "unique"?: boolean }; answer: ManagedTableIndex };
   /** Delete an index of a managed table */
   "DELETE /v1/managed-tables/{id}/indexes/{index_id}": { params: { "id": string; "index_id": string }; answer: undefined };
-  /** Upload files for a new table */
+  /** Upload files for a new managed table */
   "POST /v1/managed-tables/upload": { form: FormData; answer: { "job_id": string; "status": "queued" } };
-  /** Upload files into a table */
+  /** Upload files into a managed table */
   "POST /v1/managed-tables/{id}/upload": { params: { "id": string }; form: FormData; answer: { "job_id": string; "status": "queued" } };
   /** List active upload jobs */
   "GET /v1/managed-tables/upload-jobs/active": { answer: { "records": Array<UploadJob> } };
@@ -417,31 +417,31 @@ export interface Routes {
   "POST /api/v1/domain-knowledge/suggestions/{id}/accept": { params: { "id": string }; body?: SuggestionAcceptance; answer: AcceptedSuggestion };
   /** Reject a suggestion */
   "POST /api/v1/domain-knowledge/suggestions/{id}/reject": { params: { "id": string }; body?: SuggestionRejection; answer: KnowledgeSuggestion };
-  /** Export the knowledge */
+  /** Export knowledge */
   "GET /api/v1/domain-knowledge/export": { query?: { "format"?: "json" | "ossie" }; answer: KnowledgeDocumentOutput; files: { "ossie": string } };
   /** Import knowledge */
   "POST /api/v1/domain-knowledge/import": { query?: { "dry_run"?: "true" | "false" }; body: KnowledgeDocument; answer: { "suggestions": Array<{ "target_type": "concept" | "concept_create" | "semantic" | "semantic_create" | "ontology_node" | "ontology_node_create" | "ontology_relation" | "ontology_relation_create"; "name": string }>; "skipped": Array<{ "target_type": "concept" | "concept_create" | "semantic" | "semantic_create" | "ontology_node" | "ontology_node_create" | "ontology_relation" | "ontology_relation_create"; "name": string }>; "errors": Array<{ "line": number; "message": string }> } };
-  /** Get the prerequisites of generating concepts */
+  /** Get the prerequisites of concept generation */
   "GET /api/v1/domain-knowledge/concepts/generation/prerequisites": { answer: ConceptGenerationPrerequisites };
   /** Generate concepts from business domains, text and a file */
   "POST /api/v1/domain-knowledge/concepts/generation/jobs": { body?: ConceptGeneration; form?: FormData; answer: KnowledgeJob };
-  /** Get a job that generates concepts */
+  /** Get a concept generation job */
   "GET /api/v1/domain-knowledge/concepts/generation/jobs/{id}": { params: { "id": string }; answer: KnowledgeJob };
-  /** Get the prerequisites of generating an ontology */
+  /** Get the prerequisites of ontology generation */
   "GET /api/v1/domain-knowledge/ontology/generation/prerequisites": { answer: OntologyGenerationPrerequisites };
   /** Generate an ontology */
   "POST /api/v1/domain-knowledge/ontology/generation/jobs": { body: OntologyGeneration; answer: KnowledgeJob };
-  /** Get a job that generates an ontology */
+  /** Get an ontology generation job */
   "GET /api/v1/domain-knowledge/ontology/generation/jobs/{id}": { params: { "id": string }; answer: KnowledgeJob };
   /** Suggest changes to several resources */
   "POST /api/v1/domain-knowledge/jobs/enrich": { body: Enrichment; answer: KnowledgeJob };
-  /** List the jobs that suggest changes */
+  /** List enrichment jobs */
   "GET /api/v1/domain-knowledge/jobs": { query?: { "page"?: string | number; "per_page"?: string | number; "target_type"?: "concept" | "semantic" | "ontology_node" | "ontology_relation"; "status"?: "queued" | "running" | "succeeded" | "failed" | "cancelled" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeJob> } };
-  /** Get a job of any type */
+  /** Get a knowledge job */
   "GET /api/v1/domain-knowledge/jobs/{id}": { params: { "id": string }; answer: KnowledgeJob };
-  /** Cancel a job */
+  /** Cancel a knowledge job */
   "POST /api/v1/domain-knowledge/jobs/{id}/cancel": { params: { "id": string }; answer: KnowledgeJob };
-  /** Send a message of the Model Context Protocol */
+  /** Send a Model Context Protocol message */
   "POST /mcp": { body: Record<string, unknown>; answer: McpMessage };
   /** Get the protected resource metadata */
   "GET /.well-known/oauth-protected-resource": { answer: ProtectedResource };
@@ -477,7 +477,7 @@ export interface Routes {
   "PUT /api/v1/dashboard-shares/{shareId}": { params: { "shareId": string }; ifMatch?: string; body?: { "name"?: string; "share_type"?: "link" | "embed"; "share_context_id"?: string | null; "expires_at"?: string | null; "embed_options"?: { "allowed_origins"?: Array<string>; "hide_header"?: boolean; "hide_controls"?: boolean; "allow_downloads"?: boolean }; "share_filter_policies"?: Array<FilterPolicy> }; answer: DashboardShare };
   /** Revoke a share */
   "DELETE /api/v1/dashboard-shares/{shareId}": { params: { "shareId": string }; ifMatch?: string; answer: undefined };
-  /** List the filters that a policy can be about */
+  /** List the filters that a share can restrict */
   "GET /api/v1/dashboards/{id}/share-filter-candidates": { params: { "id": string }; answer: { "records": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "options_source": "static" | "dynamic" | null }> } };
   /** List the parameters that an embed token can fix or allow */
   "GET /api/v1/dashboards/{id}/embed-parameter-candidates": { params: { "id": string }; answer: { "records": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "options_source": "static" | "dynamic" | null }> } };
@@ -487,33 +487,33 @@ export interface Routes {
   "GET /api/v1/public/shares/{token}/filters/{filter_slug}/options": { params: { "token": string; "filter_slug": string }; query?: { "search"?: string | number }; answer: FilterOptions };
   /** Execute a shared dashboard */
   "POST /api/v1/public/shares/{token}/execute": { params: { "token": string }; query?: { "format"?: "csv" | "xlsx"; "visualization_id"?: string | number }; body?: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true }; files: { "csv": string; "xlsx": Blob } };
-  /** Request a code by mail to sign in to the portal */
+  /** Request a portal sign-in code by email */
   "POST /api/v1/share-auth/request": { body: { "company_slug": string; "email": string }; answer: { "success": true; "message": string } };
-  /** Sign in to the portal with a mailed code */
+  /** Sign in to the portal with an emailed code */
   "POST /api/v1/share-auth/verify": { body: { "company_slug": string; "email": string; "code": string }; answer: PortalTokens };
   /** Refresh a portal session */
   "POST /api/v1/share-auth/refresh": { body: { "refresh_token": string }; answer: PortalTokens };
   /** Sign out of the portal */
   "POST /api/v1/share-auth/logout": { answer: { "success": true } };
-  /** List the contexts of the caller */
+  /** List the caller's portal contexts */
   "GET /api/v1/share-portal/contexts": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<PortalEntry> } };
-  /** List the contexts of the caller in a company */
+  /** List the caller's portal contexts by company slug */
   "GET /api/v1/share-portal/{company_slug}/contexts": { params: { "company_slug": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<PortalEntry> } };
-  /** List the dashboards of a context */
+  /** List the dashboards of a portal context */
   "GET /api/v1/share-portal/dashboards": { query?: { "page"?: string | number; "per_page"?: string | number; "context_id"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<PortalEntry> } };
-  /** List the dashboards of all contexts of the caller */
+  /** List the caller's portal dashboards */
   "GET /api/v1/share-portal/{company_slug}/dashboards": { params: { "company_slug": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<PortalEntry> } };
-  /** Get a dashboard of a context */
+  /** Get a portal dashboard */
   "GET /api/v1/share-portal/dashboards/{id}": { params: { "id": string }; query?: { "context_id"?: string | number }; answer: PortalDashboard };
-  /** Get a dashboard of a context by slug */
+  /** Get a portal dashboard by slug */
   "GET /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}": { params: { "company_slug": string; "dashboard_slug": string }; query?: { "context_id"?: string | number }; answer: PortalDashboard };
-  /** List the options of a filter */
+  /** List the options of a filter of a portal dashboard */
   "GET /api/v1/share-portal/dashboards/{id}/filters/{filter_slug}/options": { params: { "id": string; "filter_slug": string }; query?: { "search"?: string | number; "context_id"?: string | number }; answer: FilterOptions };
-  /** List the options of a filter by slug */
+  /** List the options of a filter of a portal dashboard by slug */
   "GET /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/filters/{filter_slug}/options": { params: { "company_slug": string; "dashboard_slug": string; "filter_slug": string }; query?: { "search"?: string | number; "context_id"?: string | number }; answer: FilterOptions };
-  /** Execute a dashboard of a context */
+  /** Execute a portal dashboard */
   "POST /api/v1/share-portal/dashboards/{id}/execute": { params: { "id": string }; query?: { "format"?: "csv" | "xlsx"; "visualization_id"?: string | number }; body?: { "parameters"?: Record<string, unknown>; "context_id"?: string }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true }; files: { "csv": string; "xlsx": Blob } };
-  /** Execute a dashboard of a context by slug */
+  /** Execute a portal dashboard by slug */
   "POST /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/execute": { params: { "company_slug": string; "dashboard_slug": string }; query?: { "format"?: "csv" | "xlsx"; "visualization_id"?: string | number }; body?: { "parameters"?: Record<string, unknown>; "context_id"?: string }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true }; files: { "csv": string; "xlsx": Blob } };
   /** Create an embed token for a dashboard */
   "POST /api/v1/embed/dashboards/{id}": { params: { "id": string }; body?: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "allowed_origins"?: Array<string>; "allow_downloads"?: boolean; "viewer"?: Viewer; "theme"?: { "name"?: string; "primary_color"?: string; "background"?: string; "text_color"?: string; "font"?: "system" | "serif" | "mono"; "radius"?: number; "chart_palette"?: Array<string> }; "locale"?: "en" | "pt-BR" | "es"; "expires_in"?: number }; answer: Embed };
@@ -551,9 +551,9 @@ export interface Routes {
   "GET /embed.js": { answer: undefined };
   /** Get a version of the script of `<data-console-embed>` */
   "GET /embed/{script}": { params: { "script": string }; answer: string };
-  /** Show the page to unsubscribe from a mail */
+  /** Show the unsubscribe page */
   "GET /unsubscribe/{token}": { params: { "token": string }; answer: string };
-  /** Unsubscribe a recipient from a mail, with one click */
+  /** Unsubscribe a recipient with one click */
   "POST /unsubscribe/{token}": { params: { "token": string }; answer: string };
   /** Show the page of an embedded dashboard */
   "GET /embed/d/{token}": { params: { "token": string }; answer: string };

@@ -49,7 +49,7 @@ export const grantExceeds = defineFailure('access.grant_exceeds', {
   kind: 'forbidden',
   describes: 'This would give more than the caller may do.',
   detail: ({ action, resource }: { action: Action; resource: string }) => ({
-    message: `This would give ${action} on ${resource}, which is more than you have yourself.`,
+    message: `This would allow ${action} on ${resource}, which you are not allowed yourself.`,
     action,
     resource,
   }),

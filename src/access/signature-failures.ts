@@ -20,7 +20,7 @@ export const malformedSignatureHeader = defineFailure('signature.malformed', {
 /** @param serverTime what our clock says, where the sender can still use it */
 export const clockSkew = defineFailure('signature.clock_skew', {
   kind: 'unauthenticated',
-  describes: 'x-date is more than 300 seconds from our clock.',
+  describes: 'x-date differs from the server’s clock by more than 300 seconds.',
   detail: (serverTime?: string) => ({
     field: 'x-date',
     reason: 'clock_skew',
@@ -41,13 +41,18 @@ export const bodyDigestMismatch = defineFailure('signature.body_digest_mismatch'
 
 export const unknownKey = defineFailure('signature.unknown_key', {
   kind: 'unauthenticated',
-  detail: { message: 'There is no usable key of this access key.', field: 'authorization', reason: 'unknown_key' },
+  detail: {
+    message: 'The access key is unknown, revoked or expired, or its service account or account is inactive.',
+    field: 'authorization',
+    reason: 'unknown_key',
+  },
   says,
 });
 
 export const badSignature = defineFailure('signature.bad_signature', {
   kind: 'unauthenticated',
-  describes: 'The signature does not fit the request.',
+  describes:
+    'The signature does not match the request. Compare `details.string_to_sign` with the text that you signed.',
   detail: (stringToSign: string) => ({
     field: 'authorization',
     reason: 'bad_signature',

@@ -7,7 +7,7 @@ const ATTEMPTS = 5;
 /** Others change the same thing, again and again. */
 export const concurrentChange = defineFailure('request.concurrent_change', {
   kind: 'conflict',
-  detail: { message: 'Others are changing the same thing at this moment. Try again.' },
+  detail: { message: 'Someone else is changing the same resource at the moment. Try again.' },
   says: {
     organization: 'AlreadyExists',
     console: 'CONFLICT',
@@ -32,7 +32,8 @@ export async function retryOnConcurrentChange<T>(attempt: () => Promise<T | unde
 /** More policies, or longer ones, than a request should have to read. Triggers of the database hold some of the limits. */
 export const policyLimitExceeded = defineFailure('policy.limit_exceeded', {
   kind: 'conflict',
-  describes: 'More policies, or longer ones, than can be attached or reach one principal.',
+  describes:
+    'A limit on policies is exceeded: the size of a document, the policies of one group, or the documents that apply to one user or service account.',
   detail: (message: string, about: { field?: string; reason?: string } = {}) => ({ message, ...about }),
   says: { organization: 'AlreadyExists', console: 'POLICY_LIMIT_EXCEEDED' },
 });
@@ -43,14 +44,14 @@ export const POLICY_LIMIT_FAILURES = {
     policyLimitExceeded(`At most ${POLICY_LIMITS.attached} policies can be attached to a group.`),
   documents_of_principal: () =>
     policyLimitExceeded(
-      `The documents of all policies that reach one user or service account can have at most ${POLICY_LIMITS.reaching / 1024} KiB together.`,
+      `The policies that apply to one user or service account can have documents of at most ${POLICY_LIMITS.reaching / 1024} KiB together.`,
     ),
 };
 
 /** A change of access that could not be announced in time is not made: somebody might be let in after it. */
 export const accessNotChanged = defineFailure('access.not_changed', {
   kind: 'unavailable',
-  detail: { message: 'Access cannot be changed at this moment, and was not. Try again.', retryAfter: 5 },
+  detail: { message: 'Access cannot be changed at the moment. Nothing was changed. Try again.', retryAfter: 5 },
   says: {
     organization: 'ServiceUnavailable',
     console: 'SERVICE_UNAVAILABLE',

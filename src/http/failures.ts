@@ -28,7 +28,7 @@ export const notJson = defineFailure('request.not_json', {
 
 export const tooDeep = defineFailure('request.too_deep', {
   kind: 'malformed',
-  describes: 'The body is nested too deep.',
+  describes: 'The body is nested too deeply.',
   detail: (levels: number) => ({ message: `The body is nested more than ${levels} levels deep.` }),
   says: {
     organization: 'BadRequest',
@@ -40,7 +40,7 @@ export const tooDeep = defineFailure('request.too_deep', {
 
 export const bodyTooLarge = defineFailure('request.too_large', {
   kind: 'too_large',
-  describes: 'The body is larger than this route takes.',
+  describes: 'The body is larger than this route accepts.',
   detail: (limit: number) => ({ message: `The body is larger than ${limit} bytes.`, limit }),
   says: {
     organization: 'PayloadTooLarge',
@@ -53,7 +53,8 @@ export const bodyTooLarge = defineFailure('request.too_large', {
 export const preconditionFailed = defineFailure('request.other_version', {
   kind: 'conflict',
   detail: {
-    message: 'It has changed since it was read: `If-Match` names another version. Nothing was changed. Read it again.',
+    message:
+      'The resource has changed since it was read: `If-Match` names another version. Nothing was changed. Read it again, then repeat the change.',
     field: 'If-Match',
   },
   says: {
@@ -101,7 +102,8 @@ const IN_WORDS_OF_FAMILY = { organization: {}, console: {}, sharing: {}, 'manage
 export const replayUnknown = defineFailure('signature.replay_unknown', {
   kind: 'unavailable',
   detail: {
-    message: 'It cannot be told at the moment whether this request was sent before. Sign it anew and send it again.',
+    message:
+      'The server cannot check at the moment whether this request was sent before. Sign it again with a new nonce and resend it.',
     retryAfter: 5,
   },
   says: IN_WORDS_OF_FAMILY,
@@ -109,7 +111,10 @@ export const replayUnknown = defineFailure('signature.replay_unknown', {
 
 export const idempotencyKeyReused = defineFailure('idempotency.key_reused', {
   kind: 'invalid',
-  detail: { field: 'Idempotency-Key', message: 'Another request was made under this idempotency key. Take a new key.' },
+  detail: {
+    field: 'Idempotency-Key',
+    message: 'This idempotency key was already used for another request. Use a new key.',
+  },
   says: {
     organization: 'IdempotencyKeyReused',
     console: 'IDEMPOTENCY_KEY_REUSED',
@@ -145,7 +150,7 @@ export const idempotencyAnswerTooLarge = defineFailure('idempotency.answer_too_l
   kind: 'conflict',
   detail: {
     field: 'Idempotency-Key',
-    message: 'This request was already done. Its answer was not kept, mostly because it was too large.',
+    message: 'This request was already carried out. Its answer was not kept, usually because it was too large.',
   },
   says: {
     organization: 'IdempotencyAnswerTooLarge',
@@ -162,7 +167,8 @@ export const idempotencyAnswerTooLarge = defineFailure('idempotency.answer_too_l
 export const repetitionUnknown = defineFailure('idempotency.unknown', {
   kind: 'unavailable',
   detail: {
-    message: 'It cannot be told at the moment whether this request was made before. Send it again with the same key.',
+    message:
+      'The server cannot check at the moment whether this request was made before. Send it again with the same key.',
     retryAfter: 5,
   },
   says: IN_WORDS_OF_FAMILY,

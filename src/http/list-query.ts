@@ -16,7 +16,10 @@ const LAST_PAGE = 1_000_000_000;
 
 /** `page` and the size of a page, under the name its surface gives it. */
 export const pageQuery = <Name extends string>(sizeName: Name, size = { standard: 20, maximum: 100 }) =>
-  z.object({ page: wholeNumber(1, 1, LAST_PAGE), [sizeName]: wholeNumber(size.standard, 1, size.maximum) } as {
+  z.object({
+    page: wholeNumber(1, 1, LAST_PAGE).meta({ description: 'The page, counted from 1.' }),
+    [sizeName]: wholeNumber(size.standard, 1, size.maximum).meta({ description: 'The most records on a page.' }),
+  } as {
     page: ReturnType<typeof wholeNumber>;
   } & Record<Name, ReturnType<typeof wholeNumber>>);
 
@@ -34,6 +37,7 @@ export const orderBy = <const Fields extends readonly ['created_at', ...string[]
       error: `must be one of ${fields.join(', ')}; prefix "-" for descending`,
     })
     .default('-created_at' as `-${Field}`)
+    .meta({ description: 'The field to sort by; a `-` before it sorts in descending order.' })
     .transform(
       (text): Ordering<Field> => ({ field: text.replace(/^-/, '') as Field, descending: text.startsWith('-') }),
     );
@@ -69,5 +73,9 @@ export function livingOrAll(actor: Principal, includeDeleted: boolean): 'living'
 
 /** The query of the lists of visualizations and dashboards. */
 export const searchableList = pageQuery('per_page').extend({
-  search: z.string().max(200).default('').meta({ description: 'A literal part of the name, in any case.' }),
+  search: z
+    .string()
+    .max(200)
+    .default('')
+    .meta({ description: 'Text that the name must contain, ignoring case; no wildcards.' }),
 });

@@ -91,6 +91,6 @@ function lineOf(surface: Surface, type: FailureType): string {
 
 const internalError = (surface: Surface): ZodOpenApiResponseObject =>
   shared(`${surface.name}-500`, () => ({
-    description: 'Something went wrong on our side. The answer tells no more; `x-correlation-id` names it.',
+    description: 'Something went wrong on our side. To report it, send the `x-correlation-id` of the answer.',
     content: { 'application/json': { schema: surface.errorBody } },
   }));

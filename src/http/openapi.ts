@@ -23,7 +23,7 @@ const SECURITY_SCHEMES = {
     in: 'header',
     name: 'Authorization',
     description:
-      '`HMAC {access_key}:{signature}`, together with `x-date`, `x-nonce` and `x-content-sha256`. The README tells how to sign.',
+      '`HMAC {access_key}:{signature}`, together with `x-date`, `x-nonce` and `x-content-sha256`. The signature is the hex HMAC-SHA256, under the secret key, of seven lines joined by newlines: `HMAC-SHA256`, the method, the path, the query without `?`, and the values of `x-date`, `x-nonce` and `x-content-sha256` (the hex SHA-256 of the body).',
   },
   bearer: {
     type: 'http',
@@ -35,27 +35,26 @@ const SECURITY_SCHEMES = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: 'Token of an outsider, from share-auth.',
+    description: 'Access token of a person from outside the company, from `POST /api/v1/share-auth/verify`.',
   },
-  operator: { type: 'http', scheme: 'bearer', description: 'PLATFORM_ADMIN_TOKEN.' },
+  operator: { type: 'http', scheme: 'bearer', description: 'The platform operator’s token.' },
 } as const;
 
 const ABOUT =
   'Every answer carries `x-correlation-id`, and `X-RateLimit-Limit`, `-Remaining` and `-Reset` (Unix time in seconds) of the ' +
   'limit with the fewest requests left. The examples are requests that were really made; secrets in them are not shown, and long lists are cut.';
 
-const E_TAG = z.string().meta({ description: 'The version of what is shown. A change of it is a change of the tag.' });
-const IF_NONE_MATCH = z
-  .string()
-  .optional()
-  .meta({ description: 'Versions that are known already: 304 if it is one of them.' });
+const E_TAG = z.string().meta({ description: 'The version of the resource. It changes whenever the resource does.' });
+const IF_NONE_MATCH = z.string().optional().meta({
+  description: 'Versions that the client already has. If the resource still has one of them, the answer is 304.',
+});
 const IF_MATCH = z.string().optional().meta({
   description:
-    'Versions that the request is made for, as the GET told them in `ETag`: 412 if it is none of them any more.',
+    'The version that the change is based on, from the `ETag` of the GET. If the resource has changed since, the answer is 412.',
 });
 const NOT_MODIFIED = {
   id: 'not-modified',
-  description: 'It is a version that `If-None-Match` names; there is no body.',
+  description: 'The resource still has a version that `If-None-Match` names; there is no body.',
   headers: z.object({ ETag: E_TAG }),
 };
 
@@ -155,8 +154,8 @@ const IDEMPOTENCY_KEY = z.object({
     .meta({
       id: 'idempotencyKey',
       description:
-        'For 24 hours a request with the same key, path, query and body is answered with the first answer, and ' +
-        '`Idempotency-Replayed: true`, and does nothing. Not with a form.',
+        'Makes the request safe to repeat: for 24 hours, a request with the same key, path, query and body gets the first answer again, with ' +
+        '`Idempotency-Replayed: true`, and does nothing else. Cannot be used with a form.',
     }),
 });
 

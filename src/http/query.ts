@@ -58,5 +58,5 @@ const problemsOf = ({ path, message, keys }: Issue): FieldProblem[] =>
   keys
     ? keys
         .slice(0, UNKNOWN.names)
-        .map((key) => ({ field: shorten(key, UNKNOWN.characters), message: 'is no parameter of this route' }))
+        .map((key) => ({ field: shorten(key, UNKNOWN.characters), message: 'is not a parameter of this route' }))
     : [{ field: path.join('.'), message }];

@@ -12,24 +12,20 @@ const colour = z
   .transform((text, ctx) => {
     const known = colourOf(text);
     if (known !== undefined) return known;
-    ctx.addIssue({ code: 'custom', message: 'must be a colour such as #1d5bd8' });
+    ctx.addIssue({ code: 'custom', message: 'must be a color such as #1d5bd8' });
     return z.NEVER;
   })
   .meta({ type: 'string', examples: ['#1d5bd8'] });
 
 /** The members of a brand, in requests. */
 export const brandingFields = {
-  name: displayName.max(80).meta({ description: 'What the company calls itself before outsiders.' }),
-  primary_color: colour.meta({ description: 'Of links and buttons.' }),
-  background: colour,
-  text_color: colour,
+  name: displayName.max(80).meta({ description: 'The name that outsiders see for the company.' }),
+  primary_color: colour.meta({ description: 'The color of links and buttons.' }),
+  background: colour.meta({ description: 'The background color of pages.' }),
+  text_color: colour.meta({ description: 'The color of text.' }),
   font: z.enum(FONTS),
-  radius: z.int().min(0).max(MAX_RADIUS).meta({ description: 'Of corners, in pixels.' }),
-  chart_palette: z
-    .array(colour)
-    .min(1)
-    .max(MAX_COLOURS)
-    .meta({ description: 'The colours of series, in their order.' }),
+  radius: z.int().min(0).max(MAX_RADIUS).meta({ description: 'The radius of rounded corners, in pixels.' }),
+  chart_palette: z.array(colour).min(1).max(MAX_COLOURS).meta({ description: 'The colors of chart series, in order.' }),
 };
 
 /** A brand that a token brings along: its members go before the company's. Colours that are given must be readable together. */

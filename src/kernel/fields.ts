@@ -18,7 +18,8 @@ export const metadata = z
   .refine(
     (pairs) => new TextEncoder().encode(JSON.stringify(pairs)).length <= METADATA_BYTES,
     'must be at most 16 KiB as JSON',
-  );
+  )
+  .meta({ description: `Key-value pairs of your own: at most ${METADATA_KEYS} keys and 16 KiB as JSON.` });
 
 /** An email address, stored lower-case. */
 export const email = z
@@ -32,7 +33,8 @@ export const SLUG_PATTERN = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 export const slug = z
   .string()
   .max(63)
-  .regex(SLUG_PATTERN, 'must be lower-case letters and digits, separated by single hyphens');
+  .regex(SLUG_PATTERN, 'must be lower-case letters and digits, separated by single hyphens')
+  .meta({ description: 'Lower-case letters and digits, separated by single hyphens.' });
 
 /** A name that people give to a thing: one line, not blank, bounded. It stands in mails, headers of files and lists. */
 export const displayName = z
@@ -66,5 +68,5 @@ export const valuesBySlug = (description: string) =>
 
 /** The body of every execution. The parameters are checked against what is executed, not here. */
 export const executeBody = z.object({
-  parameters: valuesBySlug('Values by slug of the filter or parameter.').default({}),
+  parameters: valuesBySlug('Values of filters or parameters, by slug.').default({}),
 });

@@ -47,7 +47,7 @@ export function addressProblem(address: string, allowPrivate: boolean): string |
   if (isNear) return null;
   if (!isPublicHost(url.hostname, allowPrivate)) return 'must be on a public host';
   const port = url.port === '' ? 443 : Number(url.port);
-  return port === 443 || port >= 1024 ? null : 'must be on port 443 or on an unprivileged one';
+  return port === 443 || port >= 1024 ? null : 'must use port 443, or a port from 1024 up';
 }
 
 /** Whether a host, as `URL.hostname` gives it, is the machine that asks. */

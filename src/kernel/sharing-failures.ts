@@ -3,7 +3,7 @@ import { defineFailure } from './failure.ts';
 /** @param slug only one that the viewer sent: others may be names that the viewer must not learn */
 export const policyViolation = defineFailure('sharing.policy_violation', {
   kind: 'forbidden',
-  describes: 'The parameters are not among those that may be chosen here.',
+  describes: 'The viewer may not choose this filter or value.',
   detail: (slug?: string) => ({
     ...(slug !== undefined && { filter_slug: slug }),
   }),
@@ -18,7 +18,7 @@ export const downloadsDisabled = defineFailure('sharing.downloads_disabled', {
 
 export const filterNotFound = defineFailure('sharing.filter_not_found', {
   kind: 'missing',
-  detail: { message: 'There is no such filter with options.' },
+  detail: { message: 'There is no such filter, or it has no options.' },
   says: { sharing: 'NOT_FOUND' },
 });
 

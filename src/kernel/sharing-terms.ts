@@ -93,12 +93,12 @@ function policyProblem(
   if (repeated) return ['filter_slug', 'has a policy already'];
   if (!filter) return ['filter_slug', 'is not a filter of the dashboard'];
   if (!isChoice(filter.kind)) return ['filter_slug', 'must be a filter of kind select or multi_select'];
-  if (filter.kind !== policy.filter_kind) return ['filter_kind', `is ${filter.kind} on the dashboard`];
+  if (filter.kind !== policy.filter_kind) return ['filter_kind', `must be ${filter.kind}, the kind of the filter`];
   if (policy.mode === 'hidden')
     return filter.required ? ['mode', 'cannot be hidden: the filter is required'] : undefined;
   if (policy.allowed_values.length === 0) return ['allowed_values', 'must hold at least one value'];
   if (policy.allowed_values.length > 1 && !filter.takesList) {
-    return ['filter_slug', `is compared with one value: write its SQL as = ANY({{${filter.slug}}}) first`];
+    return ['filter_slug', `takes one value only: to allow several, compare with = ANY({{${filter.slug}}}) in the SQL`];
   }
   return undefined;
 }
@@ -108,8 +108,8 @@ export function embedProblems(inputs: readonly Input[], { fixed, allowed, requir
   const bySlug = new Map(inputs.map((input) => [input.slug, input]));
   const known = (slug: string) => {
     const input = bySlug.get(slug);
-    if (!input) return 'is not a parameter of this';
-    return input.viewerAttributes.length > 0 ? 'is always an attribute of the viewer' : undefined;
+    if (!input) return 'is not a parameter of this dashboard or visualization';
+    return input.viewerAttributes.length > 0 ? 'is always set from an attribute of the viewer' : undefined;
   };
   const problem = (field: string, message: string | undefined) => (message === undefined ? [] : [{ field, message }]);
   const unset = inputs.filter(
@@ -129,14 +129,14 @@ export function embedProblems(inputs: readonly Input[], { fixed, allowed, requir
     ...unset.flatMap(({ slug }) =>
       problem(
         'allowed_params',
-        isNoValue(fixed[slug]) ? `must hold ${slug}, which is required, or it must be fixed` : undefined,
+        isNoValue(fixed[slug]) ? `must include ${slug}: it is required and has no fixed value` : undefined,
       ),
     ),
     ...allowed.flatMap((slug, index) =>
       problem(`allowed_params.${index}`, Object.hasOwn(fixed, slug) ? 'is fixed already' : known(slug)),
     ),
     ...required.flatMap((slug, index) =>
-      problem(`required_params.${index}`, allowed.includes(slug) ? undefined : 'must be among the allowed ones'),
+      problem(`required_params.${index}`, allowed.includes(slug) ? undefined : 'must be in allowed_params'),
     ),
   ];
 }

@@ -24,7 +24,10 @@ export function boundValues(
 
   const problems: FieldProblem[] = slugs
     .filter((slug) => !rules.has(slug))
-    .map((slug) => ({ field: `parameters.${cut(slug, 63)}`, message: 'is not a parameter of this' }));
+    .map((slug) => ({
+      field: `parameters.${cut(slug, 63)}`,
+      message: 'is not a parameter of this dashboard or visualization',
+    }));
   const values = new Map<string, BoundValue>();
   for (const [slug, rule] of rules) {
     const sentValue = Object.hasOwn(sent, slug) ? sent[slug] : undefined;
@@ -45,7 +48,7 @@ export function boundValues(
 const missing = ({ access, input: { slug } }: Rule): FieldProblem =>
   access === 'open'
     ? { field: `parameters.${slug}`, message: 'is required' }
-    : { field: 'parameters', message: 'cannot hold something that is required: it is not to be chosen here' };
+    : { field: 'parameters', message: 'lack a required value that cannot be chosen here' };
 
 /** What the viewer chose, if it is allowed. */
 function choice({ input, allowed }: Rule, value: BoundValue): BoundValue {

@@ -173,7 +173,7 @@ export function misuse({ slug, part }: Placeholder, kind: ParameterKind | undefi
   if (kind === 'date_range' && part === 'value') {
     return `uses {{${slug}}}, which is a date range: use {{${slug}.from}} and {{${slug}.to}}`;
   }
-  if (kind !== 'date_range' && part !== 'value') return `uses {{${slug}.${part}}}, but ${slug} is no date range`;
+  if (kind !== 'date_range' && part !== 'value') return `uses {{${slug}.${part}}}, but ${slug} is not a date range`;
   return undefined;
 }
 

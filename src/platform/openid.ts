@@ -16,7 +16,7 @@ const discovered = new RecentlyUsed<string, { server: AuthorizationServer; readA
 
 export const discoveryFailed = defineFailure('openid.discovery_failed', {
   kind: 'unavailable',
-  detail: { message: 'The identity provider’s discovery document is not right.' },
+  detail: { message: 'The identity provider’s discovery document is not valid.' },
   says: { console: 'SERVICE_UNAVAILABLE' },
 });
 

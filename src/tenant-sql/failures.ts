@@ -20,7 +20,7 @@ export const resultUnknown = defineFailure('tenant_sql.result_unknown', {
   kind: 'unavailable',
   detail: {
     message:
-      'The connection was lost before the database confirmed the change: it may have been made or not. Look before trying again.',
+      'The connection was lost before the database confirmed the change, which may or may not have been made. Check before trying again.',
   },
   says: {
     organization: 'ResultUnknown',

@@ -277,7 +277,7 @@ describe('a change of access that was not made', () => {
     await request();
     await inContext({ kind: 'anonymous' }, async (ctx) => {
       const refused = ctx.changeAccess(only(company.id, id), () => Promise.reject(concurrentChange()));
-      await expect(refused).rejects.toThrow('Others are changing');
+      await expect(refused).rejects.toThrow('Someone else is changing');
     });
     expect([await request(), await request()]).toEqual([
       [403, 1],

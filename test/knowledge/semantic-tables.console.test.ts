@@ -64,10 +64,10 @@ describe('the mapping of a semantic item to tables', () => {
   it.each([
     [{ formula: '(SELECT max(total) FROM orders)' }, 'formula', 'subqueries are not allowed'],
     [{ formula: 'sum(total) OVER ()' }, 'formula', '"over" is not expected there'],
-    [{ formula: "max(md5('x'))" }, 'formula', 'the function "md5" is not listed'],
+    [{ formula: "max(md5('x'))" }, 'formula', 'the function "md5" is not supported'],
     [{ formula: 'sum(total) -- all' }, 'formula', 'comments are not allowed'],
     [{ formula: '{{Revenue}} +', mapped_tables: [] }, 'formula', 'it ends too early'],
-    [{ kind: 'dimension', formula: 'sum(total)' }, 'formula', 'sum is an aggregate, which cannot stand here'],
+    [{ kind: 'dimension', formula: 'sum(total)' }, 'formula', 'sum is an aggregate, which cannot be used here'],
     [{ filters: ['total > 0', 'total > (SELECT 0)'] }, 'filters.1', 'subqueries are not allowed'],
   ])('keeps to the grammar of metric queries, whatever Postgres takes: %j', async (fields, field, message) => {
     const { body } = await create({ mapped_tables: ['orders'], ...fields });

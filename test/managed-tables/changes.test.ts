@@ -141,7 +141,7 @@ describe('a change of the columns', () => {
     const refused = await table.put({ columns: [column('a', 'text', false), column('b'), column('c', 'text', false)] });
     expect(refused.body.details).toStrictEqual([
       { field: 'columns.0.nullable', message: '"a" is null in some rows' },
-      { field: 'columns.2.nullable', message: '"c" would be null in the rows there are' },
+      { field: 'columns.2.nullable', message: '"c" would be null in the existing rows' },
     ]);
     await table.truncate();
     expect((await table.put({ columns: [column('a', 'text', false), column('c', 'text', false)] })).status).toBe(200);

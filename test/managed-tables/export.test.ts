@@ -135,10 +135,10 @@ describe('an export', () => {
   it.each([
     ['format=pdf', 'format', 'must be one of csv, ndjson, xlsx, parquet'],
     ['safe=yes', 'safe', 'must be true or false'],
-    ['page=2', 'page', 'is no parameter of this route'],
-    ['fields=nope', 'fields', '"nope" is no column of the table'],
+    ['page=2', 'page', 'is not a parameter of this route'],
+    ['fields=nope', 'fields', '"nope" is not a column of the table'],
     ['sort_by=nope', 'sort_by', 'must name a column of the table or "id"'],
-    ['filter[nope][eq]=1', 'filter[nope][eq]', 'names no column of the table'],
+    ['filter[nope][eq]=1', 'filter[nope][eq]', 'must name a column of the table'],
   ])('is refused with %s', async (asked, field, message) => {
     const { status, body } = await table.export(`?${asked}`);
     expect([status, body.details]).toEqual([422, [{ field, message }]]);

@@ -178,7 +178,7 @@ describe('a download', () => {
       ]);
     expect(await problem({ visualization_id: rows._id })).toEqual([
       422,
-      { field, message: 'is taken with format only' },
+      { field, message: 'is only accepted with format' },
     ]);
     expect((await problem({ ...csv(), format: 'ndjson' }))[0]).toBe(422);
     expect((await problem({ ...csv(), safe: 'false' }))[0]).toBe(422);
@@ -186,7 +186,7 @@ describe('a download', () => {
     expect((await alone({ format: 'csv' })).status).toBe(200);
     expect(await problem({ format: 'csv', visualization_id: other._id }, alone)).toEqual([
       422,
-      { field, message: 'must be the one that is shown' },
+      { field, message: 'must be the visualization that the token shows' },
     ]);
   });
 

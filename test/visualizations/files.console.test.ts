@@ -186,7 +186,10 @@ describe('the result of a visualization of a dashboard as a file', () => {
         422,
         { field, message: 'must be on the dashboard' },
       ]);
-    expect(await refused({ visualization_id: on._id })).toEqual([422, { field, message: 'is taken with format only' }]);
+    expect(await refused({ visualization_id: on._id })).toEqual([
+      422,
+      { field, message: 'is only accepted with format' },
+    ]);
     expect((await refused({ format: 'json', visualization_id: on._id }))[0]).toBe(422);
     expect((await widget(_id, { format: 'csv', visualization_id: on._id })).status).toBe(200);
   });

@@ -13,11 +13,12 @@ import { argumentsSchema, askedOf, TOOLS } from './tools.ts';
 /** What is not empty is for the protocol to refuse, in its own words. */
 const message = z
   .unknown()
-  .refine(
-    (sent) => Object.keys(Object(sent)).length > 0 || typeof sent !== 'object',
-    'must be a message of JSON-RPC 2.0',
-  )
-  .meta({ type: 'object', additionalProperties: true, description: 'One message of JSON-RPC 2.0, no list of them.' });
+  .refine((sent) => Object.keys(Object(sent)).length > 0 || typeof sent !== 'object', 'must be a JSON-RPC 2.0 message')
+  .meta({
+    type: 'object',
+    additionalProperties: true,
+    description: 'One JSON-RPC 2.0 message; batches are not accepted.',
+  });
 
 const answered = z
   .object({ jsonrpc: z.literal('2.0'), id: z.union([z.string(), z.number(), z.null()]) })
@@ -106,12 +107,12 @@ export function mcpEndpoints(surfaces: () => SurfaceEndpoints[]) {
         path: '/mcp',
         access: 'authenticated',
         operationId: 'sendMcpMessage',
-        summary: 'Send a message of the Model Context Protocol',
-        description: `Streamable HTTP without sessions, protocol ${PROTOCOL_VERSIONS.join(' or ')}. Each tool only reads, and needs the permission of the route that it stands for.`,
+        summary: 'Send a Model Context Protocol message',
+        description: `Streamable HTTP without sessions, protocol ${PROTOCOL_VERSIONS.join(' or ')}. Tools only read; each needs the permission of the route that it calls.`,
         body: message,
         exactNumbers: true,
         returns: prepared(answered),
-        acknowledges: 'A notification, or an answer of the client: there is no body.',
+        acknowledges: 'The message was a notification or a response; there is no body.',
         otherwise: { 400: z.union([answered, surface.errorBody]) },
         fails: [],
       },
@@ -121,7 +122,7 @@ export function mcpEndpoints(surfaces: () => SurfaceEndpoints[]) {
           return refusedMessage(INVALID_REQUEST, `Mcp-Protocol-Version must be ${PROTOCOL_VERSIONS.join(' or ')}.`);
         }
         if (Array.isArray(body))
-          return refusedMessage(INVALID_REQUEST, 'Send one message a request: there are no batches.');
+          return refusedMessage(INVALID_REQUEST, 'Send one message per request: batches are not accepted.');
         // Loaded by the first call: every other request does without the SDK.
         const { answerMessage } = await import('./server.ts');
         return answerMessage(request, body, {
@@ -131,7 +132,11 @@ export function mcpEndpoints(surfaces: () => SurfaceEndpoints[]) {
         });
       },
     ),
-    metadataEndpoint(METADATA_PATH, 'getProtectedResource', 'Get the protected resource metadata'),
-    metadataEndpoint(`${METADATA_PATH}/mcp`, 'getProtectedMcp', 'Get the protected resource metadata of /mcp'),
+    metadataEndpoint(METADATA_PATH, 'getProtectedResourceMetadata', 'Get the protected resource metadata'),
+    metadataEndpoint(
+      `${METADATA_PATH}/mcp`,
+      'getMcpProtectedResourceMetadata',
+      'Get the protected resource metadata of /mcp',
+    ),
   ];
 }

@@ -42,7 +42,7 @@ export const TOOLS: readonly Tool[] = [
   {
     name: 'describe_table',
     title: 'Describe a table',
-    description: 'Tells the columns of one table, with their types.',
+    description: 'Shows the columns of one table with their types.',
     operation: 'getManagedTable',
     id: 'table_id',
     takes: [],
@@ -50,7 +50,7 @@ export const TOOLS: readonly Tool[] = [
   {
     name: 'query_rows',
     title: 'Query rows',
-    description: 'Reads rows of one table, filtered, searched and sorted. For totals and averages take query_metrics.',
+    description: 'Reads rows of one table, filtered, searched and sorted. For totals and averages, use query_metrics.',
     operation: 'listManagedTableRows',
     id: 'table_id',
     takes: ['filter', 'fields', 'sort_by', 'cursor', 'count', ...LIST],
@@ -59,7 +59,7 @@ export const TOOLS: readonly Tool[] = [
     name: 'list_metrics',
     title: 'List metrics',
     description:
-      'Lists the metrics that query_metrics computes; with `kind` "dimension" what they can be grouped and filtered by.',
+      'Lists the metrics that query_metrics can compute. With `kind` "dimension", lists the dimensions to group and filter them by.',
     operation: 'listSemanticItems',
     takes: ['kind', ...LIST],
     only: { kind: ['metric', 'dimension'] },
@@ -69,7 +69,7 @@ export const TOOLS: readonly Tool[] = [
   {
     name: 'query_metrics',
     title: 'Query metrics',
-    description: 'Computes metrics, grouped by dimensions. Names and ids are those that list_metrics tells.',
+    description: 'Computes metrics, grouped by dimensions. Use the names or ids that list_metrics returns.',
     operation: 'queryMetrics',
     takes: ['metrics', 'dimensions', 'filters', 'time_grain', 'order_by', 'limit'],
     whole: 'query',
@@ -78,14 +78,14 @@ export const TOOLS: readonly Tool[] = [
     name: 'ask',
     title: 'Ask',
     description:
-      'Answers a question in words by the metrics and dimensions that there are, or says what it could have meant. For a query of your own take query_metrics.',
+      'Answers a question in plain language with the available metrics and dimensions, or says what it could mean. To write the query yourself, use query_metrics.',
     operation: 'askQuestion',
     takes: ['question', 'execute'],
   },
   {
     name: 'search_concepts',
     title: 'Search concepts',
-    description: 'Finds what terms of the business mean, by a part of a name, description or alias.',
+    description: 'Finds business terms and what they mean, by part of a name, description or alias.',
     operation: 'listConcepts',
     takes: LIST,
     also: { query: 'search' },
@@ -101,7 +101,7 @@ export const TOOLS: readonly Tool[] = [
   {
     name: 'run_dashboard',
     title: 'Run a dashboard',
-    description: 'Runs one dashboard and tells the result of each visualization on it.',
+    description: 'Runs one dashboard and returns the result of each visualization on it.',
     operation: 'executeDashboard',
     id: 'dashboard_id',
     takes: ['parameters'],
@@ -116,7 +116,7 @@ export interface ArgumentsSchema {
   [more: string]: unknown;
 }
 
-const ID = { type: 'string', description: 'The `_id` or `id` that the list tells.' };
+const ID = { type: 'string', description: 'The `_id` or `id` from the list.' };
 
 /** What a tool takes, as JSON Schema: the schemas of the route, so that a model is told what the route expects. */
 export function argumentsSchema(tool: Tool, { contract }: Route['endpoint']): ArgumentsSchema {
@@ -137,7 +137,11 @@ export function argumentsSchema(tool: Tool, { contract }: Route['endpoint']): Ar
         Object.entries(also).map(([name, of]) => [name, { ...known[of], description: `The same as \`${of}\`.` }]),
       ),
       ...(whole && {
-        [whole]: { type: 'object', description: 'All the other arguments in one, and none of them beside it.' },
+        [whole]: {
+          type: 'object',
+          description:
+            'An object that holds all other arguments; when it is sent, none of them may be sent separately.',
+        },
       }),
     },
     ...(mustHave.length > 0 && { required: mustHave }),
@@ -177,7 +181,7 @@ export function askedOf(tool: Tool, contract: Contract, sent: Record<string, unk
   for (const [name, value] of Object.entries(rest)) {
     const meant = Object.hasOwn(also, name) ? (also[name] as string) : name;
     if (!takes.includes(meant) && name !== whole) {
-      problems.push({ field: shorten(name, LONGEST_NAME).toWellFormed(), message: 'is no argument of this tool' });
+      problems.push({ field: shorten(name, LONGEST_NAME).toWellFormed(), message: 'is not an argument of this tool' });
     } else if (meant in given) problems.push({ field: name, message: `is the same as ${meant}: send one of them` });
     else given[meant] = value;
   }

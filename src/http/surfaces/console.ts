@@ -25,7 +25,7 @@ export const surface: Surface = {
     })
     .meta({ id: 'ConsoleError' }),
   errorOf: ({ code, message, details }) => ({ error: code, message, ...(details !== undefined && { details }) }),
-  internalError: { code: 'INTERNAL_ERROR', message: 'Something went wrong on our side.' },
+  internalError: { code: 'INTERNAL_ERROR', message: 'Something went wrong on our side. Try again later.' },
 };
 
 /** Schema of the list envelope of the console and of managed tables. */

@@ -15,7 +15,7 @@ export const surface: Surface = {
   bases: ['/api/v1/domain-knowledge'],
   title: 'Domain knowledge',
   description:
-    'Concepts, a semantic layer and an ontology, with every version, and suggestions of a model that people review. With a session or service token.',
+    'Concepts, a semantic layer and an ontology, with every version, and suggestions by an AI model, which people review. With a session or service token.',
 };
 
 /** The query of every list: which page. */

@@ -10,8 +10,7 @@ export const endpoint = endpointFor<'organization', ServiceAccountActor>();
 export const surface: Surface = {
   name: 'organization',
   title: 'Organization API',
-  description:
-    'Identity and access for automation. Service accounts call it with signed requests; the README tells how to sign.',
+  description: 'Identity and access for automation. Service accounts call it with signed requests.',
   credential: 'signature',
   bases: [''],
   wordedAs: 'organization',
@@ -28,7 +27,7 @@ export const surface: Surface = {
     })
     .meta({ id: 'OrganizationError' }),
   errorOf: ({ code, message, details = {} }) => ({ error: code, message, details }),
-  internalError: { code: 'InternalError', message: 'Something went wrong on our side.' },
+  internalError: { code: 'InternalError', message: 'Something went wrong on our side. Try again later.' },
 };
 
 /** Schema of the list envelope of this surface. */

@@ -14,7 +14,7 @@ export const surface: Surface = {
   name: 'sharing',
   title: 'Sharing and embedding',
   description:
-    "Dashboards shared by link, by context with a portal for outsiders, or embedded. With a session or service token, an outsider's, or a token in the path.",
+    'Dashboards shared by link, by context with a portal for outsiders, or embedded. With a session or service token, the token of an outsider (a person from outside the company), or a token in the path.',
   credential: 'bearer',
   bases: ['/api', '/embed', '/unsubscribe'],
   wordedAs: 'sharing',
@@ -24,7 +24,7 @@ export const surface: Surface = {
     .object({ error_code: z.string(), message: z.string(), details: z.unknown().optional() })
     .meta({ id: 'SharingError' }),
   errorOf: ({ code, message, details }) => ({ error_code: code, message, ...(details !== undefined && { details }) }),
-  internalError: { code: 'INTERNAL_ERROR', message: 'Something went wrong on our side.' },
+  internalError: { code: 'INTERNAL_ERROR', message: 'Something went wrong on our side. Try again later.' },
 };
 
 /** Schema of the list envelope of sharing. */

@@ -22,7 +22,7 @@ export const accountNotDeleted = defineFailure('account.not_deleted', {
 
 export const accountNameTaken = defineFailure('account.name_taken', {
   kind: 'conflict',
-  detail: { message: 'An account of this name exists already.', field: 'name', reason: 'taken' },
+  detail: { message: 'Another account has this name.', field: 'name', reason: 'taken' },
   says: { organization: 'AlreadyExists' },
 });
 
@@ -41,9 +41,9 @@ const counted = (count: number, thing: string): string => `${count} ${thing}${co
 /** Says how many of each are attached. */
 export const accountInUse = defineFailure('account.in_use', {
   kind: 'conflict',
-  describes: 'Users or service accounts are still attached to this account. Migrate them first.',
+  describes: 'Users or service accounts are still attached to this account. Remove them first.',
   detail: (users: number, serviceAccounts: number) => ({
-    message: `${counted(users, 'user')} and ${counted(serviceAccounts, 'service account')} are still attached to this account. Migrate them first.`,
+    message: `${counted(users, 'user')} and ${counted(serviceAccounts, 'service account')} are still attached to this account. Remove them first.`,
     field: 'id',
     reason: 'in_use',
     users,

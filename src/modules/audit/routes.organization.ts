@@ -36,7 +36,7 @@ export const auditEndpoints = [
       operationId: 'listAuditEvents',
       summary: 'List audit events',
       description:
-        'One record for each request of a known caller, on every surface, the newest first. Records can be read a few seconds after the request. Those of times long past take longer to find.',
+        'One record for each request of a known caller, on every surface. Newest first. A record can be read a few seconds after its request; old records take longer to find.',
       query: auditQuery,
       returns: ok(listOf(auditEventView)),
       fails: [],
@@ -60,7 +60,7 @@ export const auditEndpoints = [
       operationId: 'exportAuditEvents',
       summary: 'Export audit events',
       description:
-        'All events of a time, or all there are, the newest first, as a stream: one JSON object a line, or CSV with a header. An export that breaks off has no end of its last line, or fails as a transfer.',
+        'All events, or those between `from` and `to`, newest first, as a stream: one JSON object per line, or CSV with a header. If the export is interrupted, its last line is incomplete or the transfer fails.',
       query: exportQuery,
       returns: raw(200, 'The events.', ...Object.values(EXPORT_FORMATS)),
       fails: [],

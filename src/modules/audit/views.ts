@@ -21,7 +21,10 @@ export const auditEventView = z
       .nullable()
       .meta({ examples: ['/accounts/{id}'] }),
     action: z.string().nullable().meta({ description: 'The permission that the route asks for.' }),
-    resource_id: z.string().nullable().meta({ description: 'What the path names, or what was made.' }),
+    resource_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The id of the resource that the path names, or of the one that was created.' }),
     status: z.int(),
     ip: z.string().nullable(),
     duration_ms: z.int(),

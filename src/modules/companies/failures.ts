@@ -2,19 +2,19 @@ import { defineFailure } from '../../kernel/failure.ts';
 
 export const companyNotFound = defineFailure('company.not_found', {
   kind: 'missing',
-  detail: { message: 'There is no company of this slug.', field: 'company_slug' },
+  detail: { message: 'There is no company with this slug.', field: 'company_slug' },
   says: { console: 'COMPANY_NOT_FOUND', sharing: { code: 'NOT_FOUND', message: 'There is no such company.' } },
 });
 
 export const companySlugTaken = defineFailure('company.slug_taken', {
   kind: 'conflict',
-  detail: { message: 'This slug is taken.', field: 'slug', reason: 'taken' },
+  detail: { message: 'Another organization has this slug.', field: 'slug', reason: 'taken' },
   says: { organization: 'AlreadyExists' },
 });
 
 export const logoNotFound = defineFailure('company.logo_not_found', {
   kind: 'missing',
-  detail: { message: 'There is no such picture.' },
+  detail: { message: 'There is no such logo.' },
   says: { sharing: 'NOT_FOUND' },
 });
 

@@ -17,7 +17,7 @@ const brandingInput = z
     ...(Object.fromEntries(Object.entries(brandingFields).map(([name, field]) => [name, field.nullable()])) as {
       [Name in keyof Fields]: z.ZodNullable<Fields[Name]>;
     }),
-    logo_url: z.null().meta({ description: 'Takes the logo away.' }),
+    logo_url: z.null().meta({ description: '`null` removes the logo.' }),
   })
   .partial()
   .transform(({ logo_url: logo, ...changes }) => ({ ...changes, ...(logo === null && { logo }) }))
@@ -31,7 +31,7 @@ export const brandingEndpoints = [
       access: 'company:get',
       operationId: 'getCompanyBranding',
       summary: "Get the company's branding",
-      description: 'What its pages, its portal and its mails look like.',
+      description: 'How its pages, portal and emails look.',
       returns: ok(brandView),
       fails: [companyNotFound],
     },
@@ -45,7 +45,7 @@ export const brandingEndpoints = [
       operationId: 'updateCompanyBranding',
       summary: "Update the company's branding",
       description:
-        'Changes what is sent; null is as without a brand. Text and the primary color need a contrast of 4.5 to the background, colours of charts one of 3, as WCAG AA asks; a color that is not set counts as the standard one.',
+        'Changes only the fields that are sent; `null` resets a field to the standard look. Against the background, the text and primary colors need a contrast of at least 4.5 and chart colors of at least 3 (WCAG AA); a color that is not set counts as the standard one.',
       body: brandingInput,
       returns: ok(brandView),
       fails: [companyNotFound, concurrentChange],
@@ -60,7 +60,7 @@ export const brandingEndpoints = [
       operationId: 'replaceCompanyLogo',
       summary: "Replace the company's logo",
       description:
-        'A PNG, JPEG or WebP of at most 256 KiB and 2048 pixels a side, as the body itself or as the one file of a form. It is known by its content alone, and kept without metadata.',
+        'A PNG, JPEG or WebP of at most 256 KiB and 2048 pixels a side, as the body itself or as the one file of a form. Its type is detected from the content, and its metadata is removed.',
       form: logoForm,
       returns: ok(brandView),
       fails: [companyNotFound, logoTooLarge, invalid],

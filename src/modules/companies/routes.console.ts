@@ -9,11 +9,14 @@ import { changeSettings, getSettings, type Settings } from './settings.ts';
 
 const settings = z
   .object({
-    require_2fa: z.boolean().meta({ description: 'Nobody signs in without a second factor. For administrators.' }),
-    sso_only: z
+    require_2fa: z
       .boolean()
-      .meta({ description: 'Everybody but the owner signs in with the identity provider alone. For administrators.' }),
-    locale: z.enum(LOCALES),
+      .meta({ description: 'Whether every sign-in needs a second factor. Only administrators may change it.' }),
+    sso_only: z.boolean().meta({
+      description:
+        'Whether everyone but the owner must sign in with the identity provider. Only administrators may change it.',
+    }),
+    locale: z.enum(LOCALES).meta({ description: 'The language of emails and pages.' }),
   })
   .meta({ id: 'CompanySettings' });
 
@@ -48,7 +51,8 @@ export const companySettingsEndpoints = [
       access: 'company:update',
       operationId: 'updateCompanySettings',
       summary: "Update the company's settings",
-      description: 'Changes what is sent. `require_2fa` and `sso_only` are for administrators.',
+      description:
+        'Changes only the fields that are sent. Only administrators may change `require_2fa` and `sso_only`.',
       body: settingsInput,
       returns: ok(settings),
       fails: [administratorsOnly, companyNotFound],

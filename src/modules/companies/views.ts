@@ -24,7 +24,7 @@ export const brandView = z
       [Name in keyof Members]: z.ZodNullable<Members[Name]>;
     },
   )
-  .meta({ id: 'CompanyBranding', description: 'What is null is as without a brand.' });
+  .meta({ id: 'CompanyBranding', description: 'A field that is null has the standard look.' });
 
 export const viewBrand = (baseUrl: string, brand: Brand): z.input<typeof brandView> => ({
   name: null,
@@ -42,7 +42,7 @@ export const viewBrand = (baseUrl: string, brand: Brand): z.input<typeof brandVi
 export const brandingView = z
   .object(members)
   .partial()
-  .meta({ id: 'Branding', description: 'What is left out is as without a brand.' });
+  .meta({ id: 'Branding', description: 'A field that is left out has the standard look.' });
 
 /** A company's brand for a page; the members of a token's theme go before its own. */
 export const viewBranding = (baseUrl: string, { id, branding, logo }: Brand, theme: Branding = {}): ViewBranding => ({

@@ -47,7 +47,7 @@ const option = z.object({ label: optionText, value: optionText }).meta({ id: 'Fi
 
 const options = z.union([z.array(option).max(MAX_STATIC_OPTIONS), z.object({ sql: templateSql })]).meta({
   description:
-    'The first column of `sql` is the value, the second the label. It may use other filters as `{{slug}}`: they have the values that a viewer is enforced to, and none where the viewer may choose them.',
+    'The first column of `sql` is the value, the second the label. It may use other filters as `{{slug}}`: each has the value that is enforced for the viewer, or no value if the viewer may choose it.',
 });
 
 const filter = z
@@ -55,7 +55,7 @@ const filter = z
     ...parameterFields,
     options: options.nullable().default(null),
     applies_to: z.array(visualizationId).max(MAX_WIDGETS).nullable().default(null).meta({
-      description: 'The visualizations that the filter is for; null for all.',
+      description: 'The visualizations that the filter applies to; null for all.',
     }),
   })
   .meta({ id: 'Filter' });
@@ -65,7 +65,11 @@ export const definitionFields = {
   name: displayName,
   slug,
   description,
-  cache_seconds: z.int().min(0).max(MAX_CACHE_SECONDS),
+  cache_seconds: z
+    .int()
+    .min(0)
+    .max(MAX_CACHE_SECONDS)
+    .meta({ description: 'How long viewers may be shown a cached result, in seconds.' }),
   layout: z.array(widget).max(MAX_WIDGETS),
   filters: z.array(filter).max(MAX_FILTERS),
 };
@@ -102,7 +106,9 @@ export function filterProblems(filters: readonly Filter[], visualizations: reado
       const hasUnknown = (each.applies_to ?? []).some((id) => !ids.has(id));
       return [
         ...optionProblems(each, filters, `${at}.options`),
-        ...(hasUnknown ? [{ field: `${at}.applies_to`, message: 'must hold visualizations of the layout' }] : []),
+        ...(hasUnknown
+          ? [{ field: `${at}.applies_to`, message: 'must only hold visualizations that are on the layout' }]
+          : []),
         ...visualizations.flatMap((visualization) => {
           const message = matchParameter(each, visualization)?.problem;
           return message === undefined ? [] : [{ field: `${at}.kind`, message: `${message} "${visualization.name}"` }];
@@ -135,7 +141,7 @@ function optionProblems(
   if (given === null) return [];
   if (!isChoice(kind)) {
     const none = Array.isArray(given) && given.length === 0;
-    return none ? [] : [{ field, message: 'are for filters of kind select and multi_select' }];
+    return none ? [] : [{ field, message: 'are only allowed for filters of kind select or multi_select' }];
   }
   const others = kindsOf(filters.filter((filter) => filter.slug !== own));
   return Array.isArray(given) ? [] : templateProblems(given.sql, others, `${field}.sql`);

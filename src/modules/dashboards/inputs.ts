@@ -20,10 +20,10 @@ export function matchParameter(
   const parameter = parameters.find(({ slug }) => slug === filter.slug);
   if (!parameter || !isFor(filter, id)) return undefined;
   if (family(filter.kind) !== family(parameter.kind)) {
-    return { takesList: false, problem: `is not the kind (${parameter.kind}) of the parameter in` };
+    return { takesList: false, problem: `must be ${parameter.kind}, the kind of the parameter in` };
   }
   const list = takesList(templateOf(sql), parameter.slug, parameter.kind);
-  const problem = 'takes several values, but = ANY({{…}}) is not how they are compared in';
+  const problem = 'cannot be multi_select: = ANY({{…}}) is not used for the parameter in';
   return filter.kind === 'multi_select' && !list ? { takesList: false, problem } : { takesList: list };
 }
 

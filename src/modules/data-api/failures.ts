@@ -15,7 +15,10 @@ export const endpointSlugTaken = defineFailure('viz_api_endpoint.slug_taken', {
 /** @returns the failure of publishing a visualization whose parameter could not be told from the form of the answer */
 export const formatTaken = () =>
   invalid([
-    { field: 'visualization_id', message: 'has a parameter named "format", which chooses the form of the answer' },
+    {
+      field: 'visualization_id',
+      message: 'has a parameter named "format", a name that the Data API needs for the format of the answer',
+    },
   ]);
 
 export const jobNotFound = defineFailure('data_job.not_found', {

@@ -23,7 +23,7 @@ const fields = {
   slug,
   description,
   visualization_id: z.string().min(1).max(100),
-  cache_seconds: z.int().min(0).max(3600).meta({ description: 'How long a result may be answered again.' }),
+  cache_seconds: z.int().min(0).max(3600).meta({ description: 'How long a result is cached, in seconds.' }),
   status: z.enum(ENDPOINT_STATUSES),
 };
 
@@ -75,7 +75,7 @@ export const vizApiEndpoints = [
       access: 'viz_api_endpoints:list',
       operationId: 'listVizApiEndpoints',
       summary: 'List endpoints of the Data API',
-      description: 'The newest first.',
+      description: 'Newest first.',
       query: searchableList,
       returns: ok(listOf(endpointRecord)),
       fails: [],
@@ -116,7 +116,7 @@ export const vizApiEndpoints = [
       access: 'viz_api_endpoints:update',
       operationId: 'updateVizApiEndpoint',
       summary: 'Update an endpoint of the Data API',
-      description: `What is not sent stays. ${PUBLISHING}`,
+      description: `Changes only the fields that are sent. ${PUBLISHING}`,
       body: endpointChanges,
       returns: ok(endpointRecord),
       fails: [endpointNotFound, visualizationNotFound, endpointSlugTaken, accessDenied, concurrentChange],

@@ -24,7 +24,7 @@ const jobView = z
     url: z
       .string()
       .nullable()
-      .meta({ description: 'Downloads the result, without a credential; made anew by each request.' }),
+      .meta({ description: 'A link to download the result without a credential; each request returns a new one.' }),
     error: z.string().nullable().meta({ description: 'Why the job failed.' }),
     expires_at: timestamp.nullable().meta({ description: 'When `url` stops working.' }),
   })
@@ -85,7 +85,7 @@ export const dataJobEndpoints = [
       summary: 'Download the result of a job of the Data API',
       returns: raw(
         200,
-        'The result, as the job was asked to write it.',
+        'The result, in the format that the job was created with.',
         ...DATA_FORMATS.map((format) => MEDIA_TYPES[format]),
       ),
       fails: [jobNotFound, invalidToken],

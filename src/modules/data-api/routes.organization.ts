@@ -27,8 +27,8 @@ const dataView = z
     columns: z.array(z.object({ name: z.string(), type: z.enum(COLUMN_TYPES) })),
     rows: z.array(z.array(cell)),
     row_count: z.int(),
-    truncated: z.boolean().meta({ description: 'There is more than 10,000 rows or 10 MiB.' }),
-    cached: z.boolean(),
+    truncated: z.boolean().meta({ description: 'The result was cut at 10,000 rows or 10 MiB.' }),
+    cached: z.boolean().meta({ description: 'Whether the result comes from the cache.' }),
   })
   .meta({ id: 'DataResult' });
 

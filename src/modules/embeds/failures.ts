@@ -9,7 +9,7 @@ export const signingKeyNotFound = defineFailure('embed_signing_key.not_found', {
 /** @param limit how many a company may have */
 export const tooManySigningKeys = defineFailure('embed_signing_key.too_many', {
   kind: 'conflict',
-  describes: 'There are as many signing keys as there may be.',
+  describes: 'The company has the maximum number of signing keys. Delete one first.',
   detail: (limit: number) => ({ message: `A company has at most ${limit} signing keys: delete one first.` }),
   says: { sharing: 'EMBED_SIGNING_KEY_LIMIT' },
 });

@@ -14,10 +14,10 @@ export const embedFields = {
   fixed_params: valuesBySlug('Values that the viewer cannot change.')
     .refine((values) => Object.keys(values).length <= MAX_PARAMETERS, `must hold at most ${MAX_PARAMETERS} parameters`)
     .default({}),
-  allowed_params: slugs.meta({ description: 'What the viewer may set.' }),
-  required_params: slugs.meta({ description: 'What the viewer must set, of the allowed ones.' }),
+  allowed_params: slugs.meta({ description: 'Slugs of the parameters that the viewer may set.' }),
+  required_params: slugs.meta({ description: 'Slugs among `allowed_params` that the viewer must set.' }),
   allowed_origins: z.array(origin).max(MAX_ORIGINS).default([]).meta({
-    description: 'Whose pages may show it; empty for any.',
+    description: 'The origins whose pages may show it; empty for any.',
   }),
   allow_downloads: z.boolean().default(false).meta({ description: 'Whether viewers may download results.' }),
   viewer: viewer.optional(),

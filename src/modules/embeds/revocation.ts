@@ -106,7 +106,7 @@ const tooManyRevocations = (field: 'token_id' | 'viewer_id') =>
   invalid([
     {
       field,
-      message: `is one too many: a company ends at most ${MAX_REVOCATIONS} tokens and viewers a year; end all tokens of a dashboard or visualization, or rotate the key`,
+      message: `exceeds the limit of ${MAX_REVOCATIONS} revoked tokens and viewers a year: revoke all tokens of a dashboard or visualization, or rotate the key`,
     },
   ]);
 

@@ -72,7 +72,7 @@ export const publicEmbedEndpoints = [
       access: dashboardToken,
       operationId: 'listEmbeddedFilterOptions',
       summary: 'List the options of a filter of an embedded dashboard',
-      description: 'Of a `select` or `multi_select`.',
+      description: 'For filters of kind `select` or `multi_select`.',
       query: optionsQuery,
       returns: ok(optionsView),
       fails: [...dashboardFailures, ...optionFailures],

@@ -18,10 +18,10 @@ const DEFAULT_SECONDS = 3600;
 const newEmbed = z
   .object({
     ...embedFields,
-    theme: theme.optional().meta({ description: "Goes before the company's branding, member by member." }),
-    locale: z.enum(LOCALES).optional().meta({ description: 'Of the page, unless its address names another.' }),
+    theme: theme.optional().meta({ description: "Overrides the company's branding, field by field." }),
+    locale: z.enum(LOCALES).optional().meta({ description: 'The language of the page, unless its URL names another.' }),
     expires_in: z.int().min(MIN_SECONDS).max(MAX_LIFETIME_SECONDS).default(DEFAULT_SECONDS).meta({
-      description: 'Seconds.',
+      description: 'How long the token is valid, in seconds.',
     }),
   })
   .transform(
@@ -38,7 +38,7 @@ const newEmbed = z
 
 const embedView = z
   .object({
-    id: z.string().meta({ description: 'Of the token: it is ended by it.' }),
+    id: z.string().meta({ description: 'The id of the token, to revoke it with.' }),
     token: z.string(),
     url: z.string(),
     expires_at: timestamp,
@@ -56,7 +56,7 @@ const ended = (what: string) => z.string().min(1).max(MAX_ID_LENGTH).optional().
 
 const revocation = z
   .object({
-    token_id: ended('The `id` of a token, or the `jti` that a host gave its own.'),
+    token_id: ended('The `id` of a token, or the `jti` of one that a host signed itself.'),
     dashboard_id: ended('All tokens that show this dashboard.'),
     visualization_id: ended('All tokens that show this visualization alone.'),
     viewer_id: ended('All tokens of this viewer.'),
@@ -65,8 +65,8 @@ const revocation = z
   .superRefine((body, context) => {
     const [first, ...others] = Object.keys(body);
     const complain = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
-    if (!first) complain('token_id', 'or dashboard_id, visualization_id or viewer_id is required: exactly one of them');
-    for (const other of others) complain(other, `cannot stand beside ${first}: exactly one of them is taken`);
+    if (!first) complain('token_id', 'send exactly one of token_id, dashboard_id, visualization_id and viewer_id');
+    for (const other of others) complain(other, `cannot be sent together with ${first}: send only one of them`);
   })
   .transform(({ token_id, dashboard_id, visualization_id, viewer_id = '' }): Revocation => {
     if (token_id !== undefined) return { by: 'token', id: token_id };
@@ -83,7 +83,7 @@ export const embedEndpoints = [
       access: 'dashboards:share',
       operationId: 'createDashboardEmbed',
       summary: 'Create an embed token for a dashboard',
-      description: 'It shows the dashboard on a page of somebody else, to whoever holds it.',
+      description: 'The token shows the dashboard on another site, to anyone who holds it.',
       body: newEmbed,
       exactNumbers: true,
       returns: created(embedView),
@@ -98,7 +98,7 @@ export const embedEndpoints = [
       access: 'visualizations:share',
       operationId: 'createVisualizationEmbed',
       summary: 'Create an embed token for a visualization',
-      description: 'It shows the visualization on a page of somebody else, to whoever holds it.',
+      description: 'The token shows the visualization on another site, to anyone who holds it.',
       body: newEmbed,
       exactNumbers: true,
       returns: created(embedView),
@@ -118,7 +118,7 @@ export const embedEndpoints = [
       operationId: 'revokeEmbeds',
       summary: 'Revoke embed tokens',
       description:
-        'Ends tokens that were made before this moment, from the next request on: one, all that show something, or all of a viewer.',
+        'Revokes tokens that were created before this request: one token, all tokens of a dashboard or visualization, or all tokens of a viewer. They stop working with the next request.',
       body: revocation,
       returns: noContent,
       fails: [dashboardNotFound, visualizationNotFound],
@@ -136,7 +136,7 @@ export const embedEndpoints = [
       operationId: 'rotateEmbedKey',
       summary: 'Rotate the embed key',
       description:
-        'Ends all embed tokens of the company, from the next request on, also those that hosts signed before.',
+        'Revokes all embed tokens of the company, including those that hosts signed themselves. They stop working with the next request.',
       returns: noContent,
       fails: [],
     },

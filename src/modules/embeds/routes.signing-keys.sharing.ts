@@ -35,7 +35,7 @@ export const signingKeyEndpoints = [
       operationId: 'createEmbedSigningKey',
       summary: 'Create a signing key for embeds',
       description:
-        'With it an application signs embed tokens itself: JWTs with HS256, `kid` the id of the key, and the claims `aud` ("embed"), `iat`, `exp` (at most 24 hours ahead), `dashboard_id` or `visualization_id`, and as wanted `jti`, `fixed_params`, `allowed_params`, `required_params`, `allowed_origins`. A company has at most two. Nobody who is denied to share something may create one.',
+        'With this key an application signs embed tokens itself: JWTs with HS256, the id of the key as `kid`, the claims `aud` ("embed"), `iat`, `exp` (at most 24 hours ahead) and `dashboard_id` or `visualization_id`, and optionally `jti`, `fixed_params`, `allowed_params`, `required_params`, `allowed_origins`, `allow_downloads`, `viewer`, `theme` and `locale`. A company has at most two keys. A caller with a Deny on sharing anything, or on executing a visualization, cannot create one.',
       returns: created(createdKeyView),
       fails: [tooManySigningKeys],
     },
@@ -64,7 +64,7 @@ export const signingKeyEndpoints = [
       access,
       operationId: 'deleteEmbedSigningKey',
       summary: 'Delete a signing key for embeds',
-      description: 'Ends the tokens that were signed with it, from the next request on.',
+      description: 'Tokens that were signed with it stop working with the next request.',
       returns: noContent,
       fails: [signingKeyNotFound],
     },

@@ -91,7 +91,7 @@ async function tryGenerateEmbed(
   const token = await signEmbed(ctx, claims);
   if (token.length > MAX_TOKEN_LENGTH) {
     const field = longerOf(terms.fixed, viewer?.attributes ?? {});
-    throw invalid([{ field, message: 'are too long to stand in an address' }]);
+    throw invalid([{ field, message: 'are too long: the token would not fit into a URL' }]);
   }
   if (item.type === 'dashboard') {
     const [recorded] = await recordEmbedding(ctx.db, item.dashboard, claims.expiresAt);

@@ -28,13 +28,13 @@ export const groupAlreadyDeleted = defineFailure('group.already_deleted', {
 
 export const groupNameTaken = defineFailure('group.name_taken', {
   kind: 'conflict',
-  detail: { message: 'A group of this name exists already.', field: 'name', reason: 'taken' },
+  detail: { message: 'Another group has this name.', field: 'name', reason: 'taken' },
   says: { organization: 'AlreadyExists', console: 'GROUP_NAME_DUPLICATE' },
 });
 
 export const groupSlugTaken = defineFailure('group.slug_taken', {
   kind: 'conflict',
-  detail: { message: 'A group of this slug exists already.', field: 'slug', reason: 'taken' },
+  detail: { message: 'Another group has this slug.', field: 'slug', reason: 'taken' },
   says: { organization: 'AlreadyExists', console: 'GROUP_SLUG_DUPLICATE' },
 });
 
@@ -47,7 +47,7 @@ export const globalGroupNotDeletable = defineFailure('group.global_not_deletable
 export const globalGroupNotModifiable = defineFailure('group.global_not_modifiable', {
   kind: 'conflict',
   detail: {
-    message: 'Name, slug and description of a global group cannot be changed.',
+    message: 'The name, slug and description of a global group cannot be changed.',
     field: 'id',
     reason: 'is_global',
   },

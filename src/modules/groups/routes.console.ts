@@ -26,7 +26,11 @@ const ROLES = 50;
 
 const role = z.object({
   name: z.string().trim().min(1).max(200),
-  target: z.string().min(1).max(100).meta({ description: 'A service of the catalogue, or `*` for all.' }),
+  target: z
+    .string()
+    .min(1)
+    .max(100)
+    .meta({ description: 'A service that `GET /v1/policies/actions` lists, or `*` for all.' }),
   actions: z.array(z.enum(LEGACY_ACTIONS)).min(1).max(LEGACY_ACTIONS.length),
 });
 
@@ -49,7 +53,8 @@ const groupListQuery = pageQuery('per_page').extend({
   include_global: z
     .enum(['true', 'false'], { error: 'must be true or false' })
     .default('true')
-    .transform((text) => text === 'true'),
+    .transform((text) => text === 'true')
+    .meta({ description: '`false` leaves out global groups.' }),
 });
 
 export const consoleGroupEndpoints = [
@@ -60,7 +65,7 @@ export const consoleGroupEndpoints = [
       access: 'groups:list',
       operationId: 'listGroups',
       summary: 'List groups',
-      description: 'The newest come first.',
+      description: 'Newest first.',
       query: groupListQuery,
       returns: ok(listOf(consoleGroupView)),
       fails: [],
@@ -95,7 +100,7 @@ export const consoleGroupEndpoints = [
       access: 'groups:create',
       operationId: 'createGroup',
       summary: 'Create a group',
-      description: 'Its roles and permissions may not allow more than the caller may.',
+      description: 'Refused if its roles or permissions allow more than the caller may do.',
       body: groupInput,
       attaches: 'permissionIds',
       returns: created(consoleGroupView),
@@ -111,7 +116,7 @@ export const consoleGroupEndpoints = [
       operationId: 'updateGroup',
       summary: 'Update a group',
       description:
-        'Changes what is sent. A global group keeps its name, slug and description; its members and what is attached to it can change.',
+        'Changes only the fields that are sent. The name, slug and description of a global group cannot be changed; its members and attachments can.',
       body: groupChanges,
       returns: ok(consoleGroupView),
       fails: [groupNotFound, groupNameTaken, groupSlugTaken, globalGroupNotModifiable],
@@ -126,7 +131,7 @@ export const consoleGroupEndpoints = [
       operationId: 'deleteGroup',
       summary: 'Delete a group',
       description:
-        'Its memberships and attachments are removed; its members, policies and permissions stay. The group may not deny what the caller may not do: its members would gain that.',
+        'Its memberships and attachments are removed; its members, policies and permissions stay. Refused if the group denies something that the caller may not do: its members would gain it.',
       returns: noContent,
       fails: [groupNotFound, groupAlreadyDeleted, globalGroupNotDeletable, grantExceeds],
     },
@@ -139,7 +144,7 @@ export const consoleGroupEndpoints = [
       access: 'groups:update',
       operationId: 'addGroupPermissions',
       summary: 'Add permissions to a group',
-      description: 'They may not allow more than the caller may.',
+      description: 'Refused if they allow more than the caller may do.',
       body: somePermissions,
       attaches: 'permissionIds',
       returns: ok(consoleGroupView),
@@ -154,7 +159,7 @@ export const consoleGroupEndpoints = [
       access: 'groups:update',
       operationId: 'replaceGroupPermissions',
       summary: "Replace a group's permissions",
-      description: 'New ones may not allow more than the caller may.',
+      description: 'Refused if new permissions allow more than the caller may do.',
       body: anyPermissions,
       attaches: 'permissionIds',
       returns: ok(consoleGroupView),
@@ -184,7 +189,7 @@ export const consoleGroupEndpoints = [
       access: 'groups:attach_policy',
       operationId: 'attachGroupPolicy',
       summary: 'Attach a policy to a group',
-      description: 'Attaching it twice changes nothing. The policy may not allow more than the caller may.',
+      description: 'Attaching it twice changes nothing. Refused if the policy allows more than the caller may do.',
       returns: noContent,
       fails: [groupNotFound, policyNotFound, policyLimitExceeded, grantExceeds],
     },
@@ -197,7 +202,7 @@ export const consoleGroupEndpoints = [
       access: 'groups:detach_policy',
       operationId: 'detachGroupPolicy',
       summary: 'Detach a policy from a group',
-      description: 'The policy may not deny what the caller may not do: the members would gain that.',
+      description: 'Refused if the policy denies something that the caller may not do: the members would gain it.',
       returns: noContent,
       fails: [groupNotFound, policyNotAttached, grantExceeds],
     },

@@ -22,7 +22,8 @@ export const userGroupEndpoints = [
       access: 'users:assign_groups',
       operationId: 'addUserToGroups',
       summary: 'Add a user to groups',
-      description: 'Within the default account. The groups may not allow more than the caller may.',
+      description:
+        'The user joins them within the default account. Refused if a group allows more than the caller may do.',
       body: someGroups,
       attaches: 'group_ids',
       returns: ok(consoleUserView),
@@ -38,7 +39,7 @@ export const userGroupEndpoints = [
       operationId: 'replaceUserGroups',
       summary: "Replace a user's groups",
       description:
-        'New groups may not allow more than the caller may, and groups that are left may not deny what the caller may not do.',
+        'Refused if an added group allows more than the caller may do, or a removed group denies something that the caller may not do.',
       body: anyGroups,
       attaches: 'group_ids',
       returns: ok(consoleUserView),
@@ -53,7 +54,8 @@ export const userGroupEndpoints = [
       access: 'users:remove_groups',
       operationId: 'removeUserFromGroups',
       summary: 'Remove a user from groups',
-      description: 'In every account. The groups may not deny what the caller may not do: the user would gain that.',
+      description:
+        'Removes the user in every account. Refused if a group denies something that the caller may not do: the user would gain it.',
       body: anyGroups,
       attaches: 'group_ids',
       returns: ok(consoleUserView),

@@ -27,7 +27,7 @@ export const organizationGroupEndpoints = [
       access: 'groups:ListGroups',
       operationId: 'listOrganizationGroups',
       summary: 'List groups',
-      description: '`include_deleted=true` is for administrators.',
+      description: 'Lists deleted groups too with `include_deleted=true`, which only administrators may send.',
       query: listQuery(['created_at', 'updated_at', 'name']).extend({ include_deleted: queryFlag }),
       returns: ok(listOf(organizationGroupView)),
       fails: [administratorsOnly],
@@ -87,7 +87,7 @@ export const organizationGroupEndpoints = [
       operationId: 'deleteOrganizationGroup',
       summary: 'Delete a group',
       description:
-        'Its memberships and attachments are removed; its members and policies stay. A group that denies what the caller may not do is refused: its members would gain that.',
+        'Its memberships and attachments are removed; its members and policies stay. Refused if the group denies something that the caller may not do: its members would gain it.',
       returns: noContent,
       fails: [groupNotFound, groupAlreadyDeleted, globalGroupNotDeletable, grantExceeds],
     },

@@ -15,7 +15,7 @@ import { acceptInvitation, invalidInvitation } from './service.ts';
 const invitation = z
   .object({
     email,
-    team_ids: idsInput().optional(),
+    team_ids: idsInput().optional().meta({ description: 'Ids of teams; they replace those of an earlier invitation.' }),
     group_ids: idsInput().default([]),
   })
   .transform(({ team_ids, group_ids, ...rest }) => ({ ...rest, teams: team_ids, groupIds: group_ids }));
@@ -29,7 +29,7 @@ export const invitationEndpoints = [
       operationId: 'inviteUser',
       summary: 'Invite a user',
       description:
-        'The mailed link works for seven days. Inviting somebody again who has not accepted yet renews it: the earlier link stops working, and the groups are added. The groups may not allow more than the caller may.',
+        'The link in the email works for seven days. Inviting someone again who has not accepted yet sends a new link: the earlier one stops working, and the groups are added. Refused if a group allows more than the caller may do.',
       body: invitation,
       attaches: 'groupIds',
       madeUnder: '/v1/users',
@@ -54,7 +54,7 @@ export const invitationEndpoints = [
       body: z.object({
         token: z.string().min(1),
         password: newPassword(12),
-        name: displayName.optional().meta({ description: 'How the person wants to be named.' }),
+        name: displayName.optional().meta({ description: 'The name to show for the user.' }),
       }),
       returns: ok(
         z.object({

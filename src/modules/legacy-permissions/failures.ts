@@ -15,7 +15,7 @@ export const permissionNotFound = defineFailure('permission.not_found', {
 export const foreignPermissionTarget = defineFailure('permission.foreign_target', {
   kind: 'forbidden',
   detail: {
-    message: 'Permissions can be given within your own company only.',
+    message: 'You can only create permissions for your own company.',
     field: 'target.company_id',
     reason: 'foreign_company',
   },

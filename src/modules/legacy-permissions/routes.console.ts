@@ -20,16 +20,16 @@ import {
 
 const idOrAll = z
   .string()
-  .refine((id) => id === '*' || ID_PATTERN.test(id), 'must be 24 lowercase hexadecimal characters, or "*"');
+  .refine((id) => id === '*' || ID_PATTERN.test(id), 'must be 24 lower-case hexadecimal characters, or "*"');
 
 /** What roles and permissions may allow. */
 const actions = z.array(z.enum(LEGACY_ACTIONS)).min(1).max(LEGACY_ACTIONS.length);
 
 const target = z
   .object({
-    company_id: idOrAll.meta({ description: '`*` is for the platform’s operator (403).' }),
+    company_id: idOrAll.meta({ description: 'The caller’s own company; any other, and `*`, is refused (403).' }),
     service_name: z
-      .enum(ALL_SERVICES as [Service, ...Service[]], { error: 'is not a service of the catalogue' })
+      .enum(ALL_SERVICES as [Service, ...Service[]], { error: 'must be a service that GET /v1/policies/actions lists' })
       .optional(),
     service_id: idOrAll.optional(),
   })
@@ -80,7 +80,7 @@ export const permissionEndpoints = [
       access: 'permissions:list',
       operationId: 'listPermissions',
       summary: 'List permissions',
-      description: 'The permissions of the older model, which groups hold beside policies. The newest come first.',
+      description: 'Permissions of the older model, which groups can have besides policies. Newest first.',
       // Document 2 shows no query here: who sends none gets as many as there can be on a page.
       query: pageQuery('per_page', { standard: 100, maximum: 100 }),
       returns: ok(listOf(permissionView)),
@@ -109,7 +109,7 @@ export const permissionEndpoints = [
       access: 'permissions:create',
       operationId: 'createPermission',
       summary: 'Create a permission',
-      description: 'It is for the own company, and may not allow more than the caller may.',
+      description: 'It applies to the caller’s own company. Refused if it allows more than the caller may do.',
       body: permissionInput,
       returns: created(permissionView),
       fails: [foreignPermissionTarget, grantExceeds],
@@ -124,7 +124,7 @@ export const permissionEndpoints = [
       operationId: 'updatePermission',
       summary: 'Update a permission',
       description:
-        'Changes what is sent, in every group that holds it. What it allows anew may not be more than the caller may.',
+        'Changes only the fields that are sent, for every group that has the permission. Refused if it newly allows more than the caller may do.',
       body: permissionInput.partial(),
       returns: ok(permissionView),
       fails: [permissionNotFound, foreignPermissionTarget, grantExceeds, concurrentChange],

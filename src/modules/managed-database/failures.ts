@@ -3,7 +3,9 @@ import { defineFailure } from '../../kernel/failure.ts';
 /** The company has no Postgres yet: a user must activate it (POST /v1/managed-tables/provision). */
 export const notProvisioned = defineFailure('managed_database.not_provisioned', {
   kind: 'invalid',
-  detail: { message: 'The managed database is not provisioned. Activate it first.' },
+  detail: {
+    message: 'The managed database is not provisioned. Provision it first: POST /v1/managed-tables/provision.',
+  },
   says: {
     organization: { code: 'DbQueryError', message: 'There is no data yet.' },
     console: { status: 400, code: 'MANAGED_DATABASE_NOT_PROVISIONED' },

@@ -17,11 +17,7 @@ import { requireTableVersion } from './views.ts';
 
 const wantedColumn = column
   .extend({
-    previous_name: z
-      .string()
-      .max(63)
-      .optional()
-      .meta({ description: 'The name the column has today, where it is renamed.' }),
+    previous_name: z.string().max(63).optional().meta({ description: 'The current name of a column that is renamed.' }),
   })
   .meta({ id: 'ManagedTableColumnChange' });
 
@@ -118,9 +114,7 @@ async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): P
     );
   } catch (error) {
     if (!isPostgresError(error) || error.code !== '54011') throw error;
-    throw columnsRefused([
-      { field: 'columns', message: 'are more than the table can still get: dropped ones count too' },
-    ]);
+    throw columnsRefused([{ field: 'columns', message: 'are too many for this table: dropped columns count too' }]);
   }
 }
 
@@ -135,8 +129,8 @@ function refusedByIndex(plan: ColumnPlan, error: unknown): Failure | undefined {
       field: `columns.${index}.type`,
       message:
         refusal.why === 'duplicate'
-          ? `a unique index holds "${from.name}", and as ${to.type} several rows have the same: ${refusal.value}`
-          : `an index holds "${from.name}", and as ${to.type} a value is too long for it`,
+          ? `"${from.name}" has a unique index, and as ${to.type} several rows would have the same value: ${refusal.value}`
+          : `"${from.name}" has an index, and as ${to.type} a value would be too long for it`,
     })),
   );
 }
@@ -158,7 +152,7 @@ async function findLosses(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): 
     if (!added.nullable && table.rowCount > 0) {
       problems.push({
         field: `columns.${index}.nullable`,
-        message: `"${added.name}" would be null in the rows there are`,
+        message: `"${added.name}" would be null in the existing rows`,
       });
     }
   }

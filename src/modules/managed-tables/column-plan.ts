@@ -32,7 +32,7 @@ export function planColumns(present: Column[], wanted: WantedColumn[]): ColumnPl
     else
       problems.push({
         field: `columns.${index}.previous_name`,
-        message: `names no column, or one that another column claims: "${previous}"`,
+        message: `must be a column of the table that no other entry names: "${previous}"`,
       });
     unclaimed.delete(previous);
   }

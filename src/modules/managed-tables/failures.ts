@@ -180,7 +180,10 @@ export const badCursor = () =>
 /** A page ends at a value that is too long to go on from. */
 export const keyTooLong = (column: string, bytes: number) =>
   invalid([
-    { field: 'sort_by', message: `"${column}" holds texts of more than ${bytes} bytes, which no cursor can hold` },
+    {
+      field: 'sort_by',
+      message: `"${column}" has texts of more than ${bytes} bytes, too long for a cursor: sort by another column`,
+    },
   ]);
 
 export const indexNotFound = defineFailure('managed_table.index_not_found', {
@@ -215,7 +218,7 @@ export const duplicateValue = defineFailure('managed_table.duplicate_value', {
 });
 
 export const unknownColumns = (names: string[]) =>
-  invalid(names.map((name) => ({ field: 'columns', message: `"${name}" is no column of the table` })));
+  invalid(names.map((name) => ({ field: 'columns', message: `"${name}" is not a column of the table` })));
 
 /** A unique index cannot be built: there are several rows of one value. */
 export const duplicatesForIndex = (columns: string[], value: string) =>

@@ -26,7 +26,7 @@ export function readValues(column: FilteredColumn, operator: FilterOperator, tex
 }
 
 const QUOTING =
-  'must be values with commas between them; one that holds a comma or a quote stands in "…", its quotes doubled';
+  'must be values separated by commas; put a value that contains a comma or a quote in "…" and double its quotes';
 
 const encoded = ({ type }: FilteredColumn, text: string): string | undefined =>
   type === 'uuid' ? (isRowId(text) ? text : undefined) : toPostgresText(type, text);

@@ -16,7 +16,7 @@ const exportQuery = z
     format: z.enum(EXPORT_FORMATS, { error: `must be one of ${EXPORT_FORMATS.join(', ')}` }).default('csv'),
     safe: z.enum(['true', 'false'], { error: 'must be true or false' }).default('false').meta({
       description:
-        "For spreadsheets, in CSV and XLSX: texts that begin with `=`, `+`, `-`, `@`, a tab or a carriage return are given a `'` before.",
+        "For spreadsheets, in CSV and XLSX: texts that begin with `=`, `+`, `-`, `@`, a tab or a carriage return are prefixed with `'`.",
     }),
   })
   .strict();
@@ -30,7 +30,7 @@ export const managedTableExportEndpoints = [
       operationId: 'exportManagedTable',
       summary: 'Export the rows of a managed table',
       description:
-        'All selected rows as they are at one moment, as a stream; in insertion order unless `sort_by` says otherwise. CSV is RFC 4180 in UTF-8 with a header: decimals with a point, datetimes in UTC with a time, nulls empty and empty texts `""`. NDJSON has the rows of the list, one a line. XLSX has one sheet of at most 1,048,575 rows under a header and 4 GiB of XML; what a double cannot hold is text, and a text of more than 32,767 characters is refused. Parquet has integers as INT64, decimals as DECIMAL(38, s) with as many digits after the point as the rows need (as text where one does not fit), dates as DATE, datetimes as TIMESTAMP in UTC with microseconds; its row groups have at most 20,000 rows. An export that breaks off fails as a transfer. Until it ends, or for 15 minutes, the table cannot be changed, emptied or deleted, while its rows can; a company can have four at once.',
+        'All selected rows, as they are at one moment, as a stream; in insertion order unless `sort_by` is sent. CSV is RFC 4180 in UTF-8 with a header: decimals with a point, datetimes in UTC with a time, nulls empty and empty texts `""`. NDJSON has the rows of the list, one a line. XLSX has one sheet of at most 1,048,575 rows under a header and 4 GiB of XML; what a double cannot hold is text, and a text of more than 32,767 characters is refused. Parquet has integers as INT64, decimals as DECIMAL(38, s) with as many digits after the point as the rows need (as text where one does not fit), dates as DATE, datetimes as TIMESTAMP in UTC with microseconds; its row groups have at most 20,000 rows. If the export is interrupted, the transfer fails. Until it ends, for at most 15 minutes, the table cannot be changed, truncated or deleted, but its rows can be changed. A company can run four exports at once.',
       query: exportQuery,
       returns: raw(200, 'The rows.', ...EXPORT_FORMATS.map((format) => MEDIA_TYPES[format])),
       fails: [

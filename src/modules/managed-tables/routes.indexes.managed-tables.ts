@@ -42,7 +42,7 @@ export const managedTableIndexesEndpoints = [
       access: 'managed-tables:update',
       operationId: 'createManagedTableIndex',
       summary: 'Create an index on a managed table',
-      description: `Built without stopping writers, one at a time on a table; up to ${MAX_INDEXES} a table. It answers when the index is built, which waits for what others have begun: minutes on a large table. If the connection is lost meanwhile, the list tells whether it was built. In a unique index nulls are distinct; where several rows have the same, 422 shows what. A value that is too long for an index is 422, which names its column and row. A dropped column takes its indexes along.`,
+      description: `Builds the index without blocking writes, one at a time for each table; a table can have up to ${MAX_INDEXES}. The answer comes when the index is built, which can take minutes on a large table, and waits for changes that others have begun. If the connection is lost, list the indexes to see whether it was built. In a unique index nulls are distinct. Duplicate values, and values that are too long for an index, are refused with 422, which names them. Dropping a column drops its indexes.`,
       body: z.object({
         columns: z
           .array(tableName.meta({ examples: ['city'] }))

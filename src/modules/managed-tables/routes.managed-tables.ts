@@ -24,7 +24,7 @@ const connection = z.object({
   connection_id: z.string().nullable(),
   waking: z.literal(true).optional().meta({
     description:
-      'The database has slept, as nobody used it for some minutes, and is waking: requests that use it wait, for about half a second.',
+      'The database was suspended because nobody used it for some minutes, and is starting again: requests that use it wait about half a second.',
   }),
 });
 
@@ -36,7 +36,7 @@ export const managedTablesEndpoints = [
       access: 'managed-tables:create',
       operationId: 'provisionManagedDatabase',
       summary: 'Provision the managed database',
-      description: "The company's own PostgreSQL. Idempotent: further calls answer the existing connection.",
+      description: "Creates the company's own PostgreSQL database. Further calls return the existing connection.",
       returns: ok(connection),
       fails: [provisioningPending, provisioningFailed, ...tenantSqlFailures],
     },
@@ -61,14 +61,14 @@ export const managedTablesEndpoints = [
       access: 'managed-tables:list',
       operationId: 'listManagedTables',
       summary: 'List managed tables',
-      description: 'The newest first.',
+      description: 'Newest first.',
       query: pageQuery('per_page').extend({
         search: z
           .string()
           .max(255)
           .refine((text) => !text.includes('\0'), 'must not hold NUL characters')
           .default('')
-          .meta({ description: 'A literal part of `display_name`, in any case.' }),
+          .meta({ description: 'Text that `display_name` must contain, ignoring case; no wildcards.' }),
       }),
       returns: ok(listOf(tableRecord)),
       fails: [...tenantSqlFailures],
@@ -83,8 +83,7 @@ export const managedTablesEndpoints = [
       access: 'administrator',
       operationId: 'listDeletedManagedTables',
       summary: 'List deleted managed tables',
-      description:
-        'Those that can still be restored: they were deleted within the last 30 days. The latest deleted first.',
+      description: 'Tables that were deleted in the last 30 days and can still be restored, the latest deleted first.',
       query: pageQuery('per_page'),
       returns: ok(listOf(deletedRecord)),
       fails: [...tenantSqlFailures],

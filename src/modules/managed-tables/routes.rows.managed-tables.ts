@@ -64,7 +64,7 @@ const rowsQuery = pageQuery('per_page', { standard: 50, maximum: 1000 })
   .strict()
   .refine(({ cursor, page }) => cursor === undefined || page === 1, {
     path: ['page'],
-    message: 'does not go with cursor',
+    message: 'cannot be combined with cursor',
   });
 
 export const managedTableRowsEndpoints = [
@@ -75,7 +75,7 @@ export const managedTableRowsEndpoints = [
       access: 'managed-tables:data-read',
       operationId: 'listManagedTableRows',
       summary: 'List the rows of a managed table',
-      description: `In insertion order unless \`sort_by\` says otherwise; nulls stand last, ties break by \`id\`. With \`cursor\`, each page follows the last row of the one before, whatever comes and goes meanwhile. The values of a page can have 16 MiB.`,
+      description: `In insertion order unless \`sort_by\` is sent; nulls come last, ties are sorted by \`id\`. With \`cursor\`, each page continues after the last row of the page before, even if rows were added or deleted meanwhile. A page can have at most 16 MiB of values.`,
       query: rowsQuery,
       returns: ok(rowsPage),
       fails: [tableNotFound, pageTooLarge, selectionTooSlow, tableBusy, concurrentChange, ...tenantSqlFailures],
@@ -119,7 +119,7 @@ export const managedTableRowsEndpoints = [
       access: 'managed-tables:data-write',
       operationId: 'insertManagedTableRows',
       summary: 'Insert rows into a managed table',
-      description: `All or none: up to ${MAX_INSERT_ROWS} rows and 10 MiB. Columns left out are null. Values that do not fit answer 422 with \`details: [{ row, field, message }]\`, \`row\` counted from 0.`,
+      description: `Inserts all rows or none, up to ${MAX_INSERT_ROWS} rows and 10 MiB. Columns left out are null. Values that do not fit are refused with 422 and \`details: [{ row, field, message }]\`, \`row\` counted from 0.`,
       body: z.object({
         rows: z
           .array(unreadRow)
@@ -148,7 +148,7 @@ export const managedTableRowsEndpoints = [
       access: 'managed-tables:data-write',
       operationId: 'updateManagedTableRow',
       summary: 'Update a row of a managed table',
-      description: 'Columns left out keep their values.',
+      description: 'Changes only the columns that are sent.',
       body: anyRow.refine(isObject, 'must be an object of column names and values'),
       exactNumbers: true,
       returns: ok(row),

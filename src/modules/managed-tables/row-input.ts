@@ -100,4 +100,4 @@ const NO_OBJECT = 'must be an object of column names and values';
 const NOT_NULL = 'must not be null: the column is not nullable';
 
 const notAColumn = (name: string): string =>
-  name === 'id' ? 'is given by the database and never changes' : 'is no column of the table';
+  name === 'id' ? 'is set by the database and cannot be changed' : 'is not a column of the table';

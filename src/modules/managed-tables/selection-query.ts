@@ -9,15 +9,15 @@ const MAX_FIELDS = 65_000;
 
 const ABOUT: Record<FilterOperator, string> = {
   eq: 'Equal.',
-  ne: 'Everything else, nulls included.',
+  ne: 'Not equal; nulls match too.',
   gt: 'Greater.',
   gte: 'Greater or equal.',
   lt: 'Less.',
   lte: 'Less or equal.',
-  in: 'One of a list with commas. A value that holds a comma or a quote stands in `"…"`, its quotes doubled; spaces count.',
-  nin: 'None of such a list, nulls included.',
-  contains: 'A literal part of a text, in any case.',
-  starts_with: 'The literal beginning of a text, in any case.',
+  in: 'One of a comma-separated list. Put a value that contains a comma or a quote in `"…"` and double its quotes; spaces count.',
+  nin: 'None of a comma-separated list, as for `in`; nulls match too.',
+  contains: 'Contains this text, ignoring case; no wildcards.',
+  starts_with: 'Begins with this text, ignoring case; no wildcards.',
   is_null: '`true` or `false`.',
 };
 
@@ -40,7 +40,7 @@ const filter = z
   .meta({
     param: { style: 'deepObject', explode: true },
     description:
-      '`filter[column][operator]=value`; all filters must fit. `id` takes `eq` and `in`, `contains` and `starts_with` are for text columns. Values are read by the type of the column.',
+      '`filter[column][operator]=value`; all filters must match. `id` takes `eq` and `in` only; `contains` and `starts_with` are for text columns. Values are read as the type of the column.',
     override: ({ jsonSchema }) => {
       for (const key of Object.keys(jsonSchema)) delete jsonSchema[key as keyof typeof jsonSchema];
       const operators = FILTER_OPERATORS.map((operator) => [
@@ -66,13 +66,13 @@ export const selectionQuery = {
     .max(MAX_SEARCH)
     .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be Unicode text without NUL characters')
     .default('')
-    .meta({ description: 'A literal part of any text column, in any case.' }),
+    .meta({ description: 'Text that a text column must contain, ignoring case; no wildcards.' }),
   fields: z
     .string()
     .max(MAX_FIELDS)
     .optional()
     .meta({
-      description: 'The columns to show, with commas between them; `id` is always shown.',
+      description: 'The columns to return, separated by commas; `id` is always returned.',
       examples: ['city,price'],
     }),
 };

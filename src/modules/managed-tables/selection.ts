@@ -50,7 +50,7 @@ export function readSelection(asked: AskedRows, columns: Column[]): ReadSelectio
   });
   const { shown, unknown } = fieldsOf(asked.fields, columns);
   for (const name of unknown)
-    problems.push({ field: 'fields', message: `"${shorten(name, MAX_SHOWN)}" is no column of the table` });
+    problems.push({ field: 'fields', message: `"${shorten(name, MAX_SHOWN)}" is not a column of the table` });
   if (problems.length > 0) throw invalid(problems.slice(0, MAX_PROBLEMS));
   const texts = columns.filter(({ type }) => type === 'text').map(({ name }) => name);
   return { rows: { filters, search: asked.search, texts }, shown };
@@ -69,7 +69,7 @@ function readFilter(
   columns: ReadonlyMap<string, FilteredColumn>,
 ): RowFilter | { problem: string } {
   const column = columns.get(name);
-  if (!column) return { problem: 'names no column of the table' };
+  if (!column) return { problem: 'must name a column of the table' };
   if (!isOperator(operator)) return { problem: `must be one of ${FILTER_OPERATORS.join(', ')}` };
   if (!takesOperator(column, operator))
     return { problem: `does not go with "${name}", which is of type ${column.type}` };

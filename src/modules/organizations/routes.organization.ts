@@ -47,7 +47,7 @@ export const companyEndpoints = [
       operationId: 'createOrganization',
       summary: 'Create an organization',
       description:
-        "With its owner, a default account, and a service account with a first API key. Without an operator's token in the configuration there is no such route.",
+        'Also creates its owner, a default account, and a service account with a first API key. If the platform has no operator, the answer is 404.',
       body: organizationInput,
       returns: created(createdOrganizationView),
       fails: [unknownRoute, wrongOperatorToken, companySlugTaken],

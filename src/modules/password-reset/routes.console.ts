@@ -18,9 +18,9 @@ export const passwordResetEndpoints = [
       recordedAs: 'auth:reset-password_request',
       access: 'public',
       operationId: 'requestPasswordReset',
-      summary: 'Request a link by mail to reset a password',
+      summary: 'Request a password reset by email',
       description:
-        'The answer is the same whether or not the email exists. Each active account of the email gets a mail, or only the one in the named company. After five requests for an email within an hour, no more mails are sent.',
+        'The answer is the same whether or not such a user exists. Each active user with the email address is sent a link, or only the one in the named company. After five requests for an address within an hour, no more emails are sent.',
       body: requestInput,
       returns: ok(z.object({ success: z.literal(true), message: z.string() })),
       fails: [ssoRequired],
@@ -37,8 +37,9 @@ export const passwordResetEndpoints = [
       recordedAs: 'auth:reset-password_confirm',
       access: 'public',
       operationId: 'resetPassword',
-      summary: 'Reset a password with the token of a mailed link',
-      description: 'The token works once, for an hour. All sessions of the user end, and the user is told by mail.',
+      summary: 'Reset a password with the token of an emailed link',
+      description:
+        'The token works once, for an hour. All sessions of the user end, and the user is notified by email.',
       body: z.object({ token: z.string().min(1), password: newPassword(12) }),
       returns: ok(z.object({ success: z.literal(true) })),
       fails: [invalidResetToken, ssoRequired],

@@ -14,7 +14,7 @@ export const policyNotFound = defineFailure('policy.not_found', {
 
 export const policyNameTaken = defineFailure('policy.name_taken', {
   kind: 'conflict',
-  detail: { message: 'A policy of this name exists already.', field: 'name', reason: 'taken' },
+  detail: { message: 'Another policy has this name.', field: 'name', reason: 'taken' },
   says: { console: 'POLICY_NAME_DUPLICATE' },
 });
 

@@ -35,7 +35,9 @@ const policyInput = z.object({ name: policyName, description: description.defaul
 const policyChanges = z.object({ name: policyName, description, document: policyDocumentInput }).partial();
 const cloneInput = z.object({ name: policyName, description: description.optional() });
 
-const action = z.enum(ALL_ACTIONS as [Action, ...Action[]], { error: 'is not an action of the catalogue' });
+const action = z.enum(ALL_ACTIONS as [Action, ...Action[]], {
+  error: 'must be an action that GET /v1/policies/actions lists',
+});
 const CHECKS = 100;
 
 const simulation = z.object({
@@ -58,12 +60,17 @@ const decisionView = z.object({
   action: z.string(),
   resource: z.string(),
   allowed: z.boolean(),
-  decided_by: z.object({
-    kind: z.enum(['owner', 'deny', 'allow', 'legacy', 'none']),
-    policy_id: z.string().nullable(),
-    sid: z.string().nullable(),
-    group_id: z.string().nullable(),
-  }),
+  decided_by: z
+    .object({
+      kind: z.enum(['owner', 'deny', 'allow', 'legacy', 'none']),
+      policy_id: z.string().nullable(),
+      sid: z.string().nullable(),
+      group_id: z.string().nullable(),
+    })
+    .meta({
+      description:
+        'What decides: `owner`: the user owns the company; `deny`, `allow`: a statement of a policy; `legacy`: a role or permission of a group; `none`: nothing allows it.',
+    }),
 });
 
 export const policyEndpoints = [
@@ -74,7 +81,7 @@ export const policyEndpoints = [
       access: 'policies:list',
       operationId: 'listPolicies',
       summary: 'List policies',
-      description: 'The managed ones come first, then the company’s own, oldest first.',
+      description: 'Managed policies first, then the company’s own, oldest first.',
       query: pageQuery('per_page'),
       returns: ok(listOf(policyView)),
       fails: [],
@@ -114,7 +121,7 @@ export const policyEndpoints = [
       access: 'policies:create',
       operationId: 'createPolicy',
       summary: 'Create a policy',
-      description: 'It may not allow more than the caller may.',
+      description: 'Refused if it allows more than the caller may do.',
       body: policyInput,
       returns: created(policyView),
       fails: [policyNameTaken, policyLimitExceeded, grantExceeds],
@@ -129,7 +136,7 @@ export const policyEndpoints = [
       operationId: 'updatePolicy',
       summary: 'Update a policy',
       description:
-        'Changes what is sent of a policy of the company’s own. What it allows anew, or denies no longer, may not be more than the caller may.',
+        'Changes only the fields that are sent; managed policies cannot be changed. Refused if the change newly allows, or no longer denies, something that the caller may not do.',
       body: policyChanges,
       returns: ok(policyView),
       fails: [
@@ -164,7 +171,7 @@ export const policyEndpoints = [
       operationId: 'clonePolicy',
       summary: 'Clone a policy',
       description:
-        'Copies any policy, managed ones included, into a new one of the company’s own, which may not allow more than the caller may.',
+        'Copies any policy, including a managed one, into a new policy of the company’s own. Refused if it allows more than the caller may do.',
       body: cloneInput,
       madeUnder: '/v1/policies',
       returns: created(policyView),
@@ -179,8 +186,7 @@ export const policyEndpoints = [
       access: 'policies:get',
       operationId: 'simulateAccess',
       summary: "Simulate a principal's access",
-      description:
-        'Tells what a user or service account may do and what decides it, from the same sources and by the same evaluation as every request.',
+      description: 'Shows what a user or service account may do and what decides it, evaluated as for a real request.',
       body: simulation,
       returns: ok(z.object({ results: z.array(decisionView) })),
       fails: [userNotFound, serviceAccountNotFound],

@@ -28,7 +28,7 @@ export const policyDocumentInput = z
     }
   })
   .meta({
-    description: `Version ${POLICY_VERSION}; at most ${POLICY_LIMITS.bytes / 1024} KiB of JSON and ${POLICY_LIMITS.statements} statements. Actions are patterns over the catalogue: unknown ones are refused.`,
+    description: `Version ${POLICY_VERSION}; at most ${POLICY_LIMITS.bytes / 1024} KiB of JSON and ${POLICY_LIMITS.statements} statements. Actions are patterns over those that \`GET /v1/policies/actions\` lists; a pattern that matches none is refused.`,
     override: { $ref: '#/components/schemas/PolicyDocument' },
   }) as z.ZodType<PolicyDocument>;
 
@@ -39,7 +39,9 @@ export const policyView = z
     arn: z.string().meta({ examples: ['arn:svc:iam:::policy/managed/ReadOnly'] }),
     name: z.string(),
     description: z.string(),
-    type: z.enum(['system', 'managed', 'inline']),
+    type: z
+      .enum(['system', 'managed', 'inline'])
+      .meta({ description: '`managed`: given to every company, and cannot be changed; `inline`: the company’s own.' }),
     document: policyDocumentView,
     is_deprecated: z.boolean(),
     created_at: timestamp,
@@ -65,7 +67,7 @@ export const reachingPolicyView = z.object({
   arn: z.string(),
   name: z.string(),
   type: z.enum(['managed', 'inline']),
-  group_ids: z.array(z.string()).meta({ description: 'The groups it comes through.' }),
+  group_ids: z.array(z.string()).meta({ description: 'The groups through which the caller has it.' }),
 });
 
 export const viewReachingPolicy = ({ id, groupIds, ...rest }: ReachingPolicy): z.input<typeof reachingPolicyView> => ({

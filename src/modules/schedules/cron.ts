@@ -35,9 +35,9 @@ export function isTimeZone(name: string): boolean {
 export function cronProblem(cron: string, now: number): string | undefined {
   if (!FIELDS.test(cron)) return 'must have five fields: minute, hour, day of the month, month, day of the week';
   try {
-    if (nextOccurrence({ cron, timeZone: 'UTC' }, now) === null) return 'never comes';
+    if (nextOccurrence({ cron, timeZone: 'UTC' }, now) === null) return 'never occurs';
   } catch (error) {
-    return `is no cron expression: ${(error as Error).message.replace(/^Cron\w+: /, '')}`;
+    return `is not a cron expression: ${(error as Error).message.replace(/^Cron\w+: /, '')}`;
   }
   return isTooOften(cron, now) ? 'must leave at least 15 minutes between two times' : undefined;
 }

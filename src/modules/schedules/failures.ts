@@ -8,7 +8,7 @@ export const scheduleNotFound = defineFailure('schedule.not_found', {
 
 export const tooManySchedules = defineFailure('schedule.too_many', {
   kind: 'conflict',
-  describes: 'The company has as many schedules as it can have.',
+  describes: 'The company has the maximum number of schedules. Delete one first.',
   detail: (most: number) => ({ message: `A company can have at most ${most} schedules. Delete one first.` }),
   says: { console: 'TOO_MANY_SCHEDULES' },
 });
@@ -16,13 +16,16 @@ export const tooManySchedules = defineFailure('schedule.too_many', {
 /** Somebody runs one schedule again and again: its recipients would be flooded. */
 export const tooManyRuns = defineFailure('schedule.too_many_runs', {
   kind: 'too_many',
-  detail: { message: 'A schedule can be run at most 5 times in ten minutes, besides its own times.', retryAfter: 120 },
+  detail: {
+    message: 'A schedule can be run at most 5 times in ten minutes, besides its scheduled runs. Try again later.',
+    retryAfter: 120,
+  },
   says: { console: 'TOO_MANY_RUNS' },
 });
 
 /** The token is not one of ours, or names nobody any more: the answer does not tell which. */
 export const nothingToEnd = defineFailure('schedule.nothing_to_end', {
   kind: 'missing',
-  detail: { message: 'There is nothing to unsubscribe from.' },
+  detail: { message: 'The link is not valid, or there is nothing left to unsubscribe from.' },
   says: { sharing: 'NOT_FOUND' },
 });

@@ -17,8 +17,9 @@ const MAX_PARAMETERS_LENGTH = 16_000;
 
 const one = { minProperties: 1, maxProperties: 1 };
 const WHO = {
-  user: 'A user, who gets what they may see.',
-  email: 'A member of a share context that grants the target: they get what it lets them see.',
+  user: 'A user, who is sent what they may see.',
+  email:
+    'The email address of a member of a share context that grants the target, who is sent what the context lets them see.',
 };
 
 const recipient = z
@@ -64,14 +65,14 @@ const condition = z
   .meta({
     id: 'ScheduleCondition',
     description:
-      'A mail goes only to those for whom it holds of what they may see: a comparison in any row of the result; `changed` when the values of the column are others than at the run before, which the first run only notes.',
+      'A recipient is sent an email only if the condition holds for the data that they may see: a comparison must hold in at least one row of the result; `changed` holds if the values of the column differ from the previous run, so never on the first run.',
   });
 
 export const scheduleFields = {
   name: displayName,
   target_type: z.enum(TARGET_TYPES),
   target_id: z.string().min(1).max(100),
-  parameters: valuesBySlug('Values by slug of the filter or parameter.').refine(
+  parameters: valuesBySlug('Values of filters or parameters, by slug.').refine(
     (values) => JSON.stringify(values).length <= MAX_PARAMETERS_LENGTH,
     `must have at most ${MAX_PARAMETERS_LENGTH} characters as JSON`,
   ),
@@ -81,18 +82,18 @@ export const scheduleFields = {
     .max(100)
     .meta({
       description:
-        'Minute, hour, day of the month, month, day of the week, by the clock of `time_zone`; 15 minutes apart at least. A time that the clock leaves out is right after the gap, one that comes twice is the first of both; what recurs by `*` or a step keeps its pace.',
+        'Five fields: minute, hour, day of the month, month, day of the week, in `time_zone`. Runs must be at least 15 minutes apart. When the clocks change, a time that is skipped runs right after the gap, and a time that occurs twice runs the first time; schedules with `*` or a step keep their interval.',
       examples: ['0 8 * * 1-5'],
     }),
   time_zone: z
     .string()
     .min(1)
     .max(64)
-    .meta({ description: 'Of the IANA database.', examples: ['America/Sao_Paulo'] }),
+    .meta({ description: 'The name of an IANA time zone.', examples: ['America/Sao_Paulo'] }),
   recipients,
   format: z.enum(SCHEDULE_FORMATS).meta({
     description:
-      '`summary`: the numbers and first rows of each widget. `csv`, `xlsx`: a file for each table of the target, 10 MiB together or what the mail service takes; a dashboard without tables has one for each widget. What is too large is shown by its first rows, with a link.',
+      '`summary`: the numbers and first rows of each widget. `csv`, `xlsx`: one file for each table on the target, or for each widget of a dashboard without tables; at most 10 MiB together, or what the mail service accepts. Of a file that is too large, the email shows the first rows and a link.',
   }),
   condition: condition.nullable(),
   status: z.enum(SCHEDULE_STATUSES),
@@ -118,17 +119,15 @@ export const lastRunView = z
   .object({
     id: z.string(),
     kind: z.enum(RUN_KINDS),
-    occurrence: timestamp,
+    occurrence: timestamp.meta({ description: 'The time that the run was due.' }),
     ended_at: timestamp,
-    status: z
-      .enum(['done', 'failed'])
-      .meta({ description: '`failed`: somebody should have got a mail, and nobody did.' }),
+    status: z.enum(['done', 'failed']).meta({ description: '`failed`: an email was due, and none was sent.' }),
     sent: z.int(),
     skipped: z.int(),
     failed: z.int(),
     problems: z.array(z.enum(RUN_PROBLEMS)).meta({
       description:
-        'Why some or all got no mail, or no files that are too large for one (`files_too_large`), each reason once.',
+        'The reasons why recipients got no email, or no files because these are too large (`files_too_large`), each once.',
     }),
   })
   .meta({ id: 'ScheduleRun' });

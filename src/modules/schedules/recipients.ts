@@ -126,7 +126,7 @@ export async function recipientProblems(
 
 const NOT_SEEN: Partial<Record<RunProblem, string>> = {
   not_allowed: 'must be a member of a share context that grants this, and lets the member see it with these parameters',
-  parameters: 'is a member whose context does not take these parameters',
+  parameters: 'is a member of a share context that does not allow these parameters',
 };
 
 /** @throws what is wrong with the parameters for people of the company */

@@ -22,7 +22,7 @@ import {
 } from './service.ts';
 
 const decided = {
-  decidedBy: 'dashboards:schedule or visualizations:schedule, of what is sent',
+  decidedBy: 'dashboards:schedule or visualizations:schedule, on the dashboard or visualization that is sent',
   anyOf: ['dashboards:schedule', 'visualizations:schedule'],
 } as const;
 
@@ -32,11 +32,11 @@ const scheduleRecord = z
     ...scheduleFields,
     recipients: z.array(recipientView),
     unsubscribed: z.array(recipientView).meta({
-      description: 'The recipients who get nothing any more because they asked for that.',
+      description: 'The recipients who have unsubscribed.',
     }),
     next_run_at: timestamp.nullable().meta({ description: 'Null while it is paused.' }),
     last_run: lastRunView.nullable().meta({
-      description: 'Null before the first, and for who may not see what its condition was about.',
+      description: 'Null before the first run, and for callers who may not see the data of its condition.',
     }),
     created_by_user_id: z.string(),
     created_at: timestamp,
@@ -85,10 +85,10 @@ function inputOf({
   };
 }
 
-const SEEING = 'With a condition, only for who may see what it is about';
+const SEEING = 'If it has a condition, the caller must be allowed to see the data of the condition';
 
 const WHAT =
-  'Users get what they may see, addresses what their share context lets them see, and files only where it lets them download; else the summary. Three runs in a row that fail pause it, and its maker is told.';
+  'Users are sent what they may see, and addresses what their share context lets them see; addresses get files only if the context allows downloads, otherwise the summary. After three failed runs in a row the schedule is paused, and its creator is notified.';
 
 const targetFailures = [dashboardNotFound, visualizationNotFound, accessDenied, concurrentChange] as const;
 
@@ -100,7 +100,7 @@ export const scheduleEndpoints = [
       access: decided,
       operationId: 'listSchedules',
       summary: 'List schedules',
-      description: 'Those of what the caller may schedule, the newest first.',
+      description: 'Schedules of the dashboards and visualizations that the caller may schedule. Newest first.',
       query: searchableList,
       returns: ok(listOf(scheduleRecord)),
       fails: [accessDenied],
@@ -115,7 +115,7 @@ export const scheduleEndpoints = [
       access: decided,
       operationId: 'createSchedule',
       summary: 'Create a schedule',
-      description: `Mails a dashboard or visualization at the times of \`cron\`. ${SEEING}. ${WHAT} A company can have 1000.`,
+      description: `Mails a dashboard or visualization at the times of \`cron\`. ${SEEING}. ${WHAT} A company can have at most 1,000 schedules.`,
       body: newSchedule,
       returns: created(scheduleRecord),
       fails: [...targetFailures, tooManySchedules],
@@ -142,7 +142,7 @@ export const scheduleEndpoints = [
       access: decided,
       operationId: 'updateSchedule',
       summary: 'Update a schedule',
-      description: `What is not sent stays, and so does who has unsubscribed, unless they are taken off the list and put on again. ${SEEING}, but for \`status: paused\` alone. ${WHAT}`,
+      description: `Changes only the fields that are sent. Recipients who have unsubscribed stay so, unless they are removed and added again. ${SEEING}, except to send only \`status: paused\`. ${WHAT}`,
       body: scheduleChanges,
       returns: ok(scheduleRecord),
       fails: [scheduleNotFound, ...targetFailures],
@@ -168,7 +168,7 @@ export const scheduleEndpoints = [
       access: decided,
       operationId: 'runSchedule',
       summary: 'Run a schedule',
-      description: `Sends now, once to each recipient, also while the schedule is paused. Its condition holds here too. ${SEEING}. At most 5 times in ten minutes.`,
+      description: `Sends now, once to each recipient, even while the schedule is paused. Its condition applies. ${SEEING}. At most 5 times in ten minutes.`,
       returns: accepted(z.object({ run_id: z.string() })),
       fails: [scheduleNotFound, accessDenied, concurrentChange, tooManyRuns],
     },

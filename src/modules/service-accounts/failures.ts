@@ -26,7 +26,7 @@ export const keyNotFound = defineFailure('api_key.not_found', {
 export const keyAlreadyRevoked = defineFailure('api_key.already_revoked', {
   kind: 'missing',
   detail: {
-    message: 'This key is already deleted: it was revoked before.',
+    message: 'This key is already revoked.',
     field: 'key_id',
     reason: 'already_deleted',
   },

@@ -28,7 +28,7 @@ export const apiKeyEndpoints = [
       operationId: 'createApiKey',
       summary: 'Create an API key',
       description:
-        '`secret_key` is shown in this answer only. The service account may not be allowed more than the caller.',
+        '`secret_key` is shown in this answer only. Refused if the service account may do more than the caller.',
       body: keyInput,
       returns: created(issuedApiKeyView),
       fails: [serviceAccountNotFound, grantExceeds],

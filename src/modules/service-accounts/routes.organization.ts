@@ -48,7 +48,8 @@ export const serviceAccountEndpoints = [
       access: 'service-accounts:ListServiceAccounts',
       operationId: 'listServiceAccounts',
       summary: 'List service accounts',
-      description: 'Active ones, unless `include_inactive=true`. `include_deleted=true` is for administrators.',
+      description:
+        'Lists inactive ones too with `include_inactive=true`, and deleted ones with `include_deleted=true`, which only administrators may send.',
       query: serviceAccountListQuery,
       returns: ok(listOf(serviceAccountView)),
       fails: [administratorsOnly],

@@ -18,7 +18,7 @@ export const serviceTokenEndpoints = [
       operationId: 'createServiceToken',
       summary: 'Create a service token',
       description:
-        "The token is taken wherever a person's session token is, with the caller's own access. It ends with the key that signed this request.",
+        'The token is accepted wherever a session token is, with the access of the service account. It stops working when the key that signed this request does.',
       body: tokenInput,
       returns: created(
         z

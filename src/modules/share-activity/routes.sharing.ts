@@ -76,8 +76,12 @@ const viewEvent = (event: ShareEvent): z.input<typeof eventView> => ({
   details: event.details,
 });
 
-const counts = { resolved: z.int(), executed: z.int(), denied: z.int() };
-const uniqueViewers = z.int().meta({ description: 'Of those who resolved or executed.' });
+const counts = {
+  resolved: z.int().meta({ description: 'How often something was opened.' }),
+  executed: z.int().meta({ description: 'How often it was executed.' }),
+  denied: z.int().meta({ description: 'How often a viewer was refused.' }),
+};
+const uniqueViewers = z.int().meta({ description: 'The number of distinct viewers who opened or executed something.' });
 const top = z.array(z.object({ key: z.string(), label: z.string(), count: z.int() }));
 
 const analyticsView = z
@@ -101,7 +105,7 @@ const viewAnalytics = ({
 });
 
 const anyOf = ['dashboards:share', 'visualizations:share'] as const;
-const access = { decidedBy: 'the share action of what the filters are about; both without a filter', anyOf };
+const access = { decidedBy: 'the share permission of what the filters name; both without a filter', anyOf };
 
 export const shareActivityEndpoints = [
   endpoint(
@@ -112,7 +116,7 @@ export const shareActivityEndpoints = [
       operationId: 'listShareEvents',
       summary: 'List share events',
       description:
-        'What happened with shares, contexts, outsiders and embeds, the newest first. Events can be read a few seconds after they happened.',
+        'Events of shares, share contexts, outsiders and embeds. Newest first. An event can be read a few seconds after it happened.',
       query: eventsQuery,
       returns: ok(listOf(eventView)),
       fails: [],
@@ -123,7 +127,7 @@ export const shareActivityEndpoints = [
     {
       method: 'get',
       path: '/api/v1/share-events/{id}',
-      access: { decidedBy: 'the share action of what the event is about; both where it is about none', anyOf },
+      access: { decidedBy: 'the share permission of what the event is about; both if it is about nothing', anyOf },
       operationId: 'getShareEvent',
       summary: 'Get a share event',
       returns: ok(eventView),
@@ -139,7 +143,7 @@ export const shareActivityEndpoints = [
       operationId: 'getShareAnalytics',
       summary: 'Get share analytics',
       description:
-        'How often shares and embeds were opened and executed. Without `from`, the 30 days before `to`; without `to`, until now. Intervals are of UTC, weeks begin on Monday. The lists count executions.',
+        'How often shares and embeds were opened, executed and denied. Without `from`, from 30 days before `to`; without `to`, until now. Intervals are in UTC; weeks begin on Monday. `top` counts executions.',
       query: analyticsQuery,
       returns: ok(analyticsView),
       fails: [],

@@ -23,7 +23,12 @@ export const shareEventNotFound = defineFailure('share_event.not_found', {
 
 /** @param limit how many intervals an answer holds */
 export const tooManyIntervals = (limit: number) =>
-  invalid([{ field: 'interval', message: `is too short for this time: at most ${limit} intervals are answered` }]);
+  invalid([
+    {
+      field: 'interval',
+      message: `is too short for the time between \`from\` and \`to\`: at most ${limit} intervals can be returned`,
+    },
+  ]);
 
 /** Which events of a company are meant. Times in milliseconds, both ends included. */
 export interface EventFilter {

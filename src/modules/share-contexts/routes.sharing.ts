@@ -62,12 +62,12 @@ const memberView = z
   .object({
     id: z.string(),
     member_type: z.enum(['internal_user', 'group', 'external_email']),
-    member_id: z.string().nullable().meta({ description: 'Of the user or group.' }),
-    email: z.string().nullable().meta({ description: 'Of the user, or of the person from outside.' }),
+    member_id: z.string().nullable().meta({ description: 'The id of the user or group; null for an outsider.' }),
+    email: z.string().nullable().meta({ description: 'The email address of the user or outsider; null for a group.' }),
     attributes: z
       .record(z.string(), z.unknown())
       .optional()
-      .meta({ description: 'What decides what the member sees; left out where there are none.' }),
+      .meta({ description: 'Attributes that decide what the member sees; left out if there are none.' }),
     created_at: timestamp,
   })
   .meta({ id: 'ShareMember' });
@@ -96,7 +96,7 @@ const newMember = z
   );
 
 const access = {
-  decidedBy: 'the share action of every target type granted; either of them without grants',
+  decidedBy: 'the share permission of every target type granted; either of them without grants',
   anyOf: ['dashboards:share', 'visualizations:share'],
 } as const;
 const path = '/api/v1/share-contexts';
@@ -109,7 +109,7 @@ export const shareContextEndpoints = [
       access,
       operationId: 'listShareContexts',
       summary: 'List share contexts',
-      description: 'Those of which the caller may share everything, the newest first.',
+      description: 'Contexts of which the caller may share everything. Newest first.',
       query: pageQuery('per_page'),
       returns: ok(listOf(contextView)),
       fails: [],
@@ -154,7 +154,7 @@ export const shareContextEndpoints = [
       access,
       operationId: 'updateShareContext',
       summary: 'Update a share context',
-      description: 'What is not sent stays.',
+      description: 'Changes only the fields that are sent.',
       body: z.object({ name: displayName, slug, description }).partial(),
       returns: ok(contextView),
       fails: [shareContextNotFound, shareContextSlugTaken, concurrentChange],
@@ -208,7 +208,7 @@ export const shareContextEndpoints = [
       access,
       operationId: 'addShareContextMember',
       summary: 'Add a member to a share context',
-      description: 'A user or group of the company, or an address from outside.',
+      description: 'A user or group of the company, or the email address of an outsider.',
       body: newMember,
       attaches: 'id',
       returns: created(memberView),

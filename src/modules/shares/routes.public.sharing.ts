@@ -73,7 +73,7 @@ export const publicShareEndpoints = [
       access,
       operationId: 'listSharedFilterOptions',
       summary: 'List the options of a filter of a shared dashboard',
-      description: 'Of a `select` or `multi_select`.',
+      description: 'For filters of kind `select` or `multi_select`.',
       query: optionsQuery,
       returns: ok(optionsView),
       fails: [...tokenFailures, signInNeeded, ...optionFailures],

@@ -8,11 +8,17 @@ const MAX_ORIGINS = 50;
 const terms = {
   name: displayName,
   share_type: z.enum(['link', 'embed']),
-  share_context_id: z.string().min(1).max(64).nullable().meta({ description: 'Only its members may see it then.' }),
+  share_context_id: z
+    .string()
+    .min(1)
+    .max(64)
+    .nullable()
+    .meta({ description: 'If set, only members of this share context may see the dashboard.' }),
   expires_at: z.iso
     .datetime({ offset: true })
     .transform((text) => Date.parse(text))
-    .nullable(),
+    .nullable()
+    .meta({ description: 'When the share stops working; null for never.' }),
   embed_options: z
     .object({
       allowed_origins: z.array(origin).max(MAX_ORIGINS),

@@ -162,6 +162,7 @@ function requireUser(ctx: EnrolmentContext): UserContext {
 
 /** Not required by the schema of the body, so that a bad token is answered before a missing code. */
 function requireTotp(totp: string | undefined): string {
-  if (totp === undefined) throw invalid([{ field: 'totp_token', message: 'a code of the authenticator is needed' }]);
+  if (totp === undefined)
+    throw invalid([{ field: 'totp_token', message: 'is required: a code from the authenticator' }]);
   return totp;
 }

@@ -65,7 +65,7 @@ export const pendingSignInEnded = defineFailure('second_factor.pending_ended', {
 
 export const secondFactorEnabled = defineFailure('second_factor.enabled', {
   kind: 'conflict',
-  detail: { message: 'The second factor is enabled already. Disable it to enrol another authenticator.' },
+  detail: { message: 'The second factor is already enabled. Disable it first to set up another authenticator.' },
   says: { console: '2FA_ALREADY_ENABLED' },
 });
 
@@ -90,7 +90,7 @@ export const noSecondFactor = defineFailure('second_factor.none', {
 /** Otherwise a stolen token could do without the password what its owner needs the password for. */
 export const ownSecondFactor = defineFailure('second_factor.own', {
   kind: 'forbidden',
-  detail: { message: 'Disable your own second factor with your password or a code.' },
+  detail: { message: 'You cannot reset your own second factor. Disable it, with your password or a code.' },
   says: { console: 'FORBIDDEN' },
 });
 

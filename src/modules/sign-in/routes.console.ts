@@ -32,7 +32,7 @@ export const signInEndpoints = [
       recordedAs: 'auth:validate-company',
       access: 'public',
       operationId: 'checkCompanySlug',
-      summary: 'Check whether a company of this slug exists',
+      summary: 'Check whether a company with this slug exists',
       query: z.object({ slug: z.string().min(1).max(63) }),
       returns: ok(z.object({ exists: z.boolean() })),
       fails: [],

@@ -46,9 +46,7 @@ const setupInput = z
 
 const enableInput = z
   .object({
-    totp_token: totpToken
-      .optional()
-      .meta({ description: 'A code of the authenticator that was set up. Always needed.' }),
+    totp_token: totpToken.optional().meta({ description: 'A code from the authenticator that was set up. Required.' }),
     password: triedPassword.optional(),
     pending_2fa_token: pendingToken.optional(),
   })
@@ -68,7 +66,7 @@ function codeOf(body: { totp_token?: string; backup_code?: string }): SecondFact
 }
 
 const backupCodesView = z
-  .object({ backup_codes: z.array(z.string()).meta({ description: 'Ten one-time codes. They are shown only here.' }) })
+  .object({ backup_codes: z.array(z.string()).meta({ description: 'Ten one-time codes, shown in this answer only.' }) })
   .meta({ id: 'BackupCodes' });
 
 const enabledView = z.union([
@@ -82,10 +80,10 @@ const viewEnabled = ({ backupCodes, signedIn }: EnabledSecondFactor): z.input<ty
 });
 
 const REAUTHENTICATION =
-  'Needs the password or a code of the second factor besides the token; from a caller who has neither, a sign-in of the last ten minutes. ';
+  'Needs the password or a code of the second factor besides the token; a caller who has neither must have signed in within the last ten minutes. ';
 const PENDING =
-  'During a sign-in that answered `requires_2fa_setup`, its `pending_2fa_token` replaces token and password. ';
-const CONSEQUENCES = 'The caller is told by mail, and their other sessions end.';
+  'During a sign-in that returned `requires_2fa_setup`, send its `pending_2fa_token` instead of the token and password. ';
+const CONSEQUENCES = 'The caller is notified by email, and their other sessions end.';
 
 export const secondFactorEndpoints = [
   endpoint(
@@ -113,7 +111,7 @@ export const secondFactorEndpoints = [
       only: 'people',
       operationId: 'setUpSecondFactor',
       summary: 'Set up a second factor',
-      description: `Answers the secret for an authenticator app. The second factor is asked for once it is enabled with a code of the app. ${REAUTHENTICATION}${PENDING}`,
+      description: `Returns the secret for an authenticator app. The second factor takes effect once it is enabled with a code from the app. ${REAUTHENTICATION}${PENDING}`,
       body: setupInput,
       returns: ok(z.object({ secret: z.string().meta({ description: 'Base32.' }), otpauth_url: z.string() })),
       fails: [
@@ -139,7 +137,7 @@ export const secondFactorEndpoints = [
       only: 'people',
       operationId: 'enableSecondFactor',
       summary: 'Enable the second factor',
-      description: `Takes a code of the authenticator app; signing in then takes the next one. ${REAUTHENTICATION}${PENDING}This completes the sign-in, and its session is answered beside the backup codes. ${CONSEQUENCES}`,
+      description: `Needs a code from the authenticator app; the next sign-in needs another code. ${REAUTHENTICATION}${PENDING}This completes the sign-in, and the answer holds its session besides the backup codes. ${CONSEQUENCES}`,
       body: enableInput,
       returns: ok(enabledView),
       fails: [
@@ -198,7 +196,7 @@ export const secondFactorEndpoints = [
       operationId: 'resetUserSecondFactor',
       summary: "Reset a user's second factor",
       description:
-        'For a user who has lost it. Their sessions end, and they are told by mail. A user who may do more than the caller is refused.',
+        'For a user who has lost it. Their sessions end, and they are notified by email. Refused if the user may do more than the caller.',
       returns: noContent,
       fails: [userNotFound, noSecondFactor, ownSecondFactor, ownersSecondFactor, grantExceeds],
     },

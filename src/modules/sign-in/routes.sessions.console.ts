@@ -45,7 +45,7 @@ export const sessionEndpoints = [
       only: 'people',
       operationId: 'listSessions',
       summary: "List the caller's sessions",
-      description: 'The newest first.',
+      description: 'Newest first.',
       returns: ok(z.object({ records: z.array(sessionView) })),
       fails: [],
     },
@@ -89,7 +89,7 @@ export const sessionEndpoints = [
       operationId: 'changePassword',
       summary: "Change the caller's password",
       description:
-        'A wrong current password counts as a failed sign-in. The caller is told by mail, and their other sessions end.',
+        'A wrong current password counts as a failed sign-in. The caller is notified by email, and their other sessions end.',
       body: passwordInput,
       returns: ok(z.object({ success: z.literal(true) })),
       fails: [wrongCredentials, tooManyAttempts],

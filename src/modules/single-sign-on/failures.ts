@@ -14,7 +14,7 @@ export const redirectUriNotAllowed = () =>
 
 export const providerUnavailable = defineFailure('sso.provider_unavailable', {
   kind: 'unavailable',
-  detail: { message: 'The identity provider could not be reached, or its answer was not right.' },
+  detail: { message: 'The identity provider could not be reached, or its answer was not valid.' },
   says: { console: 'SSO_PROVIDER_UNAVAILABLE' },
 });
 
@@ -32,14 +32,14 @@ export const answerNotForm = defineFailure('sso.answer_not_form', {
 
 export const answerTooLarge = defineFailure('sso.answer_too_large', {
   kind: 'too_large',
-  describes: 'The body is larger than this route takes.',
+  describes: 'The body is larger than this route accepts.',
   detail: (limit: number) => ({ message: `The body is larger than ${limit} bytes.` }),
   says: { console: 'PAYLOAD_TOO_LARGE' },
 });
 
 export const invalidSsoCode = defineFailure('sso.invalid_code', {
   kind: 'invalid',
-  detail: { message: 'The code is unknown, used or expired.' },
+  detail: { message: 'The code is unknown, used or expired. Begin the sign-in again.' },
   says: { console: { status: 400, code: 'INVALID_SSO_CODE' } },
 });
 

@@ -52,12 +52,18 @@ export const singleSignOnEndpoints = [
       access: 'public',
       operationId: 'beginSsoSignIn',
       summary: "Begin a sign-in with the company's identity provider",
-      query: z.object({ redirect_uri: z.string().min(1).max(2048) }),
+      query: z.object({
+        redirect_uri: z
+          .string()
+          .min(1)
+          .max(2048)
+          .meta({ description: 'One of the configured `redirect_uris`, exactly.' }),
+      }),
       returns: ok(
         z.object({
           url: z.string().meta({ description: 'The address at the provider to open, within ten minutes.' }),
           exchange_secret: z.string().meta({
-            description: 'For POST /v1/auth/sso/exchange. Keep it where only the browser that began has it.',
+            description: 'For POST /v1/auth/sso/exchange. Keep it in the browser that began the sign-in.',
           }),
         }),
       ),
@@ -135,7 +141,8 @@ export const singleSignOnEndpoints = [
         .object({
           code: z.string().min(1),
           exchange_secret: z.string().optional().meta({
-            description: 'As the begin of this sign-in answered it. Without it the code is not accepted.',
+            description:
+              'The `exchange_secret` that GET /v1/auth/sso/{company_slug}/start returned. Without it the code is not accepted.',
           }),
         })
         .transform(({ code, exchange_secret }) => ({ code, exchangeSecret: exchange_secret })),
@@ -165,7 +172,7 @@ export const singleSignOnEndpoints = [
       operationId: 'replaceSsoConfiguration',
       summary: 'Replace the configuration of single sign-on',
       description:
-        'The owner and the administrators are told by mail. Sign-ins under way end. SAML: give the provider `{base_url}/v1/auth/sso/{company_slug}/callback` as assertion consumer service and `{base_url}/v1/auth/sso/{company_slug}/metadata` as entity id.',
+        'The owner and the administrators are notified by email. Sign-ins in progress end. SAML: give the provider `{base_url}/v1/auth/sso/{company_slug}/callback` as assertion consumer service and `{base_url}/v1/auth/sso/{company_slug}/metadata` as entity id.',
       body: configurationInput,
       returns: ok(configurationView),
       fails: [concurrentChange],
@@ -181,7 +188,7 @@ export const singleSignOnEndpoints = [
       only: 'administrators',
       operationId: 'deleteSsoConfiguration',
       summary: 'Delete the configuration of single sign-on',
-      description: 'The owner and the administrators are told by mail.',
+      description: 'The owner and the administrators are notified by email.',
       returns: noContent,
       fails: [ssoNotConfigured],
     },

@@ -29,12 +29,12 @@ const saml = {
   idp_entity_id: z.string().min(1).max(1024),
   idp_sso_url: address.meta({ description: 'For the HTTP-Redirect binding; https on a public address.' }),
   idp_certificates: z.array(z.string().trim().min(1).max(16_384)).min(1).max(MOST_CERTIFICATES).meta({
-    description: 'PEM; a signature by any of them is good. RSA of at least 2048 bits, with SHA-256 or SHA-512.',
+    description: 'PEM; a signature by any of them is accepted. RSA of at least 2048 bits, with SHA-256 or SHA-512.',
   }),
 };
 
 const secret = z.string().min(1).max(4096).optional().meta({
-  description: 'Never answered. If left out, the one stored for the same issuer and client_id is kept.',
+  description: 'Never returned. If left out, the one stored for the same issuer and client_id is kept.',
 });
 
 export const configurationInput = z
@@ -58,9 +58,9 @@ export const configurationInput = z
   });
 
 const readOnly = {
-  callback_url: z
-    .string()
-    .meta({ description: 'Our redirect URI (OpenID Connect) or assertion consumer service (SAML).' }),
+  callback_url: z.string().meta({
+    description: 'The redirect URI (OpenID Connect) or assertion consumer service (SAML) to configure at the provider.',
+  }),
   created_at: timestamp,
   updated_at: timestamp,
 };

@@ -94,7 +94,7 @@ export const socialSignInEndpoints = [
       only: 'administrators',
       operationId: 'replaceSocialProviders',
       summary: 'Replace the providers whose ID tokens are accepted',
-      description: 'The owner and the administrators are told by mail.',
+      description: 'The owner and the administrators are notified by email.',
       body: configurationInput,
       returns: ok(socialConfiguration),
       fails: [],

@@ -46,7 +46,7 @@ export const confirmedColumn = column
   .extend({
     source_index: z.number().int().nonnegative().nullable().optional().meta({
       description:
-        'Position of the column in `inferred_schema.columns[].source_index`. Without it the column is found by its inferred name, else by its place when the numbers of columns are equal. Null for a column of an existing table that stays null.',
+        'The `source_index` of the inferred column. Without it, the column is matched by its inferred name, or by its position if as many columns are confirmed as were inferred. Null for a column of an existing table that the files do not fill.',
     }),
   })
   .meta({ id: 'ConfirmedColumn' });

@@ -32,8 +32,8 @@ const uploadForm = z
   })
   .meta({
     description:
-      'Repeat the field `files`, 1 to 10 times: `.csv`, `.xlsx`, `.xls` and `.zip` files of 100 MiB together. Where the API ' +
-      'is in a zone on the plan Free or Pro, Cloudflare refuses bodies over 100 MB (some 95 MiB) before, with a 413 of its own.',
+      'Repeat the field `files`, 1 to 10 times: `.csv`, `.xlsx`, `.xls` and `.zip` files of at most 100 MiB together. A proxy in front ' +
+      'of the API may refuse bodies over 100 MB (about 95 MiB) with a 413 of its own.',
   });
 
 /** What a route that receives files can answer. */
@@ -45,8 +45,8 @@ export const uploadEndpoints = [
       method: 'post',
       path: '/v1/managed-tables/upload',
       access: 'managed-tables:upload',
-      operationId: 'uploadNewTable',
-      summary: 'Upload files for a new table',
+      operationId: 'uploadNewManagedTable',
+      summary: 'Upload files for a new managed table',
       description:
         'Stores the files and queues a job that infers their schema. All files feed one table. Poll the job until it is `waiting_confirm`, then confirm it; unconfirmed jobs expire after 24 hours.',
       form: uploadForm,
@@ -62,10 +62,10 @@ export const uploadEndpoints = [
       method: 'post',
       path: '/v1/managed-tables/{id}/upload',
       access: 'managed-tables:upload',
-      operationId: 'uploadIntoTable',
-      summary: 'Upload files into a table',
+      operationId: 'uploadManagedTableFiles',
+      summary: 'Upload files into a managed table',
       description:
-        'The same for an existing table: columns are matched by their headers, and the confirm must not change types. `append` adds the rows; `replace` deletes all others in the same moment; `upsert` updates rows of the same key in the columns that the files have, and inserts the others: a unique index on the key is used, or made (it counts among those of the table). The job fails where the key is not unique in the table, empty or twice in the files. Until the job ends, the table can be neither truncated, deleted, renamed nor changed.',
+        'Stores the files and queues a job, as for a new table; columns are matched by their headers, and the confirmation cannot change their types. `append` adds the rows; `replace` also deletes all other rows at the same moment; `upsert` updates the rows with the same key, in the columns that the files have, and inserts the others. `upsert` uses a unique index on the key, or creates one, which counts towards the limit of the table. The job fails if the key is not unique in the table, or is empty or repeated in the files. Until the job ends, the table cannot be truncated, deleted, renamed or changed.',
       form: uploadForm.extend({
         mode: z
           .enum(['append', 'replace', 'upsert'])
@@ -76,7 +76,7 @@ export const uploadEndpoints = [
           .min(1)
           .max(4)
           .optional()
-          .meta({ description: 'Of `upsert`: repeat the field for each column of the key. Anywhere in the form.' }),
+          .meta({ description: 'For `upsert`: repeat the field for each column of the key. Anywhere in the form.' }),
       }),
       madeUnder: '/v1/managed-tables/upload-jobs',
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
@@ -160,7 +160,7 @@ export const uploadEndpoints = [
       operationId: 'undoUploadJob',
       summary: 'Undo the load of an upload job',
       description:
-        'Removes exactly the rows that it added and that are still there, changed or not; after `replace` those that were there before come back, beside rows that were added by hand since; a table that it made is deleted, and can be restored. Needs `managed-tables:data-write` as well, or `managed-tables:delete` for a table that it made. Within 30 days, and only for the last load of its table that is not undone.',
+        'Removes the rows that the load added, even if they were changed since. After `replace`, the rows from before come back, and rows that were added by hand since stay. A table that the load created is deleted, and can be restored. Also needs `managed-tables:data-write`, or `managed-tables:delete` for a table that the load created. Possible within 30 days, and only for the last load of the table that is not undone.',
       returns: ok(z.object({ status: z.literal('undone'), removed: z.int(), restored: z.int() })),
       fails: [jobNotFound, notUndoable, tableLocked, tableBusy, ...tenantSqlFailures],
     },
@@ -174,7 +174,7 @@ export const uploadEndpoints = [
       access: 'managed-tables:list',
       operationId: 'listManagedTableLoads',
       summary: 'List the loads of a managed table',
-      description: 'Those of the last 30 days, the last first.',
+      description: 'Loads of the last 30 days. Newest first.',
       query: pageQuery('per_page'),
       returns: ok(listOf(loadView)),
       fails: [tableNotFound, ...tenantSqlFailures],

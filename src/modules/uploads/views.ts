@@ -14,16 +14,16 @@ const inferredColumn = z
     name: z.string(),
     display_name: z.string().meta({ description: 'The header as written, up to 255 characters.' }),
     type: z.enum(['text', 'integer', 'decimal', 'boolean', 'date', 'datetime']),
-    nullable: z
-      .boolean()
-      .meta({ description: 'True: later files may have gaps. `evidence.nulls` counts those of this one.' }),
+    nullable: z.boolean().meta({
+      description: 'Always true, because later files may have gaps; `evidence.nulls` counts the nulls of these files.',
+    }),
     source_index: z
       .int()
       .nullable()
       .meta({ description: '0-based position in the files; null for a column of the existing table that they lack.' }),
     evidence: z.object({
       format: z.string().meta({
-        description: 'How the values are written; where files differ, each way after ` | `.',
+        description: 'How the values are written; if files differ, the formats are separated by ` | `.',
         examples: ['1.234,56', 'd/m/yyyy'],
       }),
       nulls: z.int(),
@@ -55,7 +55,7 @@ export const uploadJobView = z
         total_row_count_estimate: z.int().meta({ description: 'Exact: every row was read.' }),
         ignored_columns: z.array(inferredColumn).optional().meta({
           description:
-            'Columns of the files that match none of the existing table. A confirm may match them with others.',
+            'Columns of the files that match no column of the existing table. The confirmation may assign them to other columns.',
         }),
         dialect: z.object({
           encoding: z.string(),
@@ -96,7 +96,7 @@ export const uploadJobView = z
     result: z
       .object({ inserted: z.int(), updated: z.int(), unchanged: z.int() })
       .nullable()
-      .meta({ description: 'What an upsert came to, once it is done.' }),
+      .meta({ description: 'What an upsert did, once it is done.' }),
     undone_at: timestamp.nullable().meta({ description: 'When the load was undone.' }),
     undone_by: z.string().nullable().meta({ description: 'Who undid it.' }),
     created_at: timestamp,
@@ -134,7 +134,7 @@ export const loadView = z
     updated: z.int(),
     loaded_at: timestamp,
     loaded_by: z.string(),
-    undoable: z.boolean(),
+    undoable: z.boolean().meta({ description: 'Whether the load can still be undone.' }),
   })
   .meta({ id: 'ManagedTableLoad' });
 

@@ -19,7 +19,7 @@ export const userAlreadyDeleted = defineFailure('user.already_deleted', {
 
 export const emailTaken = defineFailure('user.email_taken', {
   kind: 'conflict',
-  detail: { message: 'A user of this email exists already.', field: 'email', reason: 'taken' },
+  detail: { message: 'Another user has this email address.', field: 'email', reason: 'taken' },
   says: { organization: 'AlreadyExists', console: { status: 400, code: 'USER_EMAIL_DUPLICATE' } },
 });
 
@@ -37,7 +37,7 @@ export const ownerNotDeactivatable = defineFailure('user.owner_not_deactivatable
 
 export const selfNotDeactivatable = defineFailure('user.self_not_deactivatable', {
   kind: 'conflict',
-  detail: { message: 'Nobody can deactivate themself.', field: 'id', reason: 'is_self' },
+  detail: { message: 'You cannot deactivate yourself.', field: 'id', reason: 'is_self' },
   says: { console: { status: 400, code: 'CANNOT_DEACTIVATE_SELF' } },
 });
 

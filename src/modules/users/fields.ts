@@ -10,7 +10,10 @@ export const newPassword = (minimum: number) =>
     .string()
     .min(minimum)
     .max(MAXIMUM_LENGTH)
-    .refine((password) => !isCommonPassword(password), 'is one of the most common passwords; choose another');
+    .refine((password) => !isCommonPassword(password), 'is one of the most common passwords; choose another')
+    .meta({
+      description: `${minimum} to ${MAXIMUM_LENGTH} characters; neither a common password nor one made of the name, email or company.`,
+    });
 
 /** A password that is tried at sign-in: bounded, otherwise whatever was typed. */
 export const triedPassword = z.string().min(1).max(MAXIMUM_LENGTH);
@@ -30,7 +33,7 @@ export function requireUnlikePerson(password: string, { email, name, company }: 
   // Without the ending of its domain, which is everybody's.
   const address = email.replace(/\.[^.@]*$/, '');
   if (!isMadeOf(password, [address, name, company.name, company.slug])) return;
-  const message = 'is made of your name, your email or your company; choose another';
+  const message = 'is too similar to the name, email or company; choose another';
   throw invalid([{ field, message }]);
 }
 

@@ -15,7 +15,7 @@ export const consoleUserEndpoints = [
       access: 'users:list',
       operationId: 'listUsers',
       summary: 'List users',
-      description: 'The newest come first.',
+      description: 'Newest first.',
       query: pageQuery('per_page').extend({ include: z.literal('groups').optional() }),
       returns: ok(listOf(consoleUserView)),
       fails: [],

@@ -41,7 +41,7 @@ export const organizationUserEndpoints = [
       access: 'users:ListUsers',
       operationId: 'listOrganizationUsers',
       summary: 'List users',
-      description: '`include_deleted=true` is for administrators.',
+      description: 'Lists deleted users too with `include_deleted=true`, which only administrators may send.',
       query: userListQuery,
       returns: ok(listOf(organizationUserView)),
       fails: [administratorsOnly],

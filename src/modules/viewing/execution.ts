@@ -122,7 +122,7 @@ function boundTo(
 
 function requireShown(visualization: Visualization, wanted: string | undefined): Visualization {
   if (wanted === undefined || wanted === visualization.id) return visualization;
-  throw invalid([{ field: 'visualization_id', message: 'must be the one that is shown' }]);
+  throw invalid([{ field: 'visualization_id', message: 'must be the visualization that the token shows' }]);
 }
 
 /** The result of a visualization in an answer, unless it failed there. */

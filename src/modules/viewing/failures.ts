@@ -7,13 +7,13 @@ import { executionFailed } from '../visualizations/failures.ts';
 
 export const originNotAllowed = defineFailure('share.origin_not_allowed', {
   kind: 'forbidden',
-  detail: { message: 'This may not be used from this site.' },
+  detail: { message: 'This site is not one of the allowed origins.' },
   says: { sharing: 'ORIGIN_NOT_ALLOWED' },
 });
 
 export const tooManyViewers = defineFailure('viewing.busy', {
   kind: 'unavailable',
-  detail: { message: 'Too many people look at this at the moment.', retryAfter: 5 },
+  detail: { message: 'Too many people are viewing this at the moment. Try again in a few seconds.', retryAfter: 5 },
   says: { sharing: 'SERVICE_UNAVAILABLE' },
 });
 

@@ -62,12 +62,19 @@ export const optionsView = z
     options: z.array(z.object({ label: z.string(), value: z.string() })).meta({
       description: 'At most 1,000; `search` finds the others.',
     }),
-    source: z.enum(['static', 'dynamic', 'policy']),
+    source: z.enum(['static', 'dynamic', 'policy']).meta({
+      description:
+        '`static`: listed in the filter; `dynamic`: found by its SQL; `policy`: the values that a filter policy allows.',
+    }),
   })
   .meta({ id: 'FilterOptions' });
 
 export const optionsQuery = z.object({
-  search: z.string().max(200).default('').meta({ description: 'A literal part of label or value, in any case.' }),
+  search: z
+    .string()
+    .max(200)
+    .default('')
+    .meta({ description: 'Text that the label or value must contain, ignoring case; no wildcards.' }),
 });
 
 /** What an answer says of itself while the database wakes. */
@@ -77,7 +84,7 @@ const age = {
     .meta({ description: 'When the results were computed, where that was before the request.' }),
   waking: z.literal(true).optional().meta({
     description:
-      'The database has slept and is waking, for about half a second: these are the last results, as of `as_of`, of the same data. Ask again for new ones.',
+      'The database is starting again after a pause, which takes about half a second. These are the last results for the same data, from `as_of`; ask again for new ones.',
   }),
 };
 
@@ -95,12 +102,12 @@ export const executionQuery = z.object({
   visualization_id: z
     .string()
     .optional()
-    .meta({ description: 'Whose result is downloaded; required with `format` for a dashboard.' }),
+    .meta({ description: 'The visualization whose result is downloaded; required with `format` for a dashboard.' }),
 });
 
 /** What the execution of a dashboard does. */
 export const EXECUTION =
-  "A visualization that fails has `error` and does not fail the others. Where downloads are allowed, `format` downloads the result of one of them, `visualization_id`, under the same rules: texts that a spreadsheet would take for formulas have a `'` before, a result that was cut carries `X-Truncated: true`, and one that failed is refused.";
+  "A visualization that fails has `error` and does not fail the others. Where downloads are allowed, `format` downloads the result of one of them, `visualization_id`, under the same rules: texts that a spreadsheet would read as formulas are prefixed with `'`, a result that was cut carries `X-Truncated: true`, and one that failed is refused.";
 
 /** The answer to executing a visualization. */
 export const resultView = z.object({ result: executionSchema, ...age });
@@ -154,7 +161,8 @@ const isScalar = (value: unknown): boolean =>
   (typeof value === 'string' && value.length <= MAX_TEXT_LENGTH && value.isWellFormed() && !value.includes('\0'));
 
 function attributeProblem(slug: string, value: unknown): string | undefined {
-  if (slug.length > MAX_SLUG_LENGTH || !PARAMETER_SLUG_PATTERN.test(slug)) return 'is not a slug';
+  if (slug.length > MAX_SLUG_LENGTH || !PARAMETER_SLUG_PATTERN.test(slug))
+    return 'must be lower-case letters, digits and _, with single hyphens between them';
   if (!Array.isArray(value))
     return isScalar(value) ? undefined : 'must be a text, a number, true, false, or a list of them';
   if (value.length > MAX_LIST_LENGTH) return `must hold at most ${MAX_LIST_LENGTH} values`;
@@ -182,4 +190,4 @@ const MAX_VIEWER_ID_LENGTH = 200;
 /** A viewer as a host knows them. */
 export const viewer = z
   .object({ id: z.string().min(1).max(MAX_VIEWER_ID_LENGTH), attributes: viewerAttributes.default({}) })
-  .meta({ id: 'Viewer', description: 'Who looks at it.' });
+  .meta({ id: 'Viewer', description: 'The viewer, as the host knows them.' });

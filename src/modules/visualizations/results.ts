@@ -20,12 +20,12 @@ export const executionSchema = z
         'Integers and decimals are numbers where a double holds them exactly, else strings; dates are `YYYY-MM-DD`, datetimes ISO 8601 UTC.',
     }),
     row_count: z.int().optional(),
-    truncated: z.boolean().optional().meta({ description: 'There is more than 10,000 rows or 10 MiB.' }),
+    truncated: z.boolean().optional().meta({ description: 'The result was cut at 10,000 rows or 10 MiB.' }),
     error: z.object({ error_code: z.string(), message: z.string() }).optional().meta({
-      description: 'Stands instead of columns and rows when the visualization could not be computed.',
+      description: 'Replaces columns and rows if the visualization could not be computed.',
     }),
     duration_ms: z.int(),
-    cached: z.boolean(),
+    cached: z.boolean().meta({ description: 'Whether the result comes from the cache.' }),
   })
   .meta({ id: 'ExecuteResult' });
 
@@ -61,7 +61,8 @@ function errorOf(failure: Failure, explain: boolean): { error_code: string; mess
 /** The failure of an execution with as much as its reader is told. */
 function toldFailure(failure: Failure, explain: boolean): Failure {
   if (failure.kind === 'forbidden' || failure.kind === 'unavailable') return failure;
-  if (failure.detail.problems) return explain ? failure : invalid([], 'A parameter does not fit.').because(failure);
+  if (failure.detail.problems)
+    return explain ? failure : invalid([], 'A parameter has a value that does not fit.').because(failure);
   return executionFailed((explain ? databaseMessage(failure) : undefined) ?? failure.message).because(failure);
 }
 
@@ -75,23 +76,26 @@ export const fileMediaTypes = FILE_FORMATS.map((format) => MEDIA_TYPES[format]);
 export const fileQuery = z.object({
   format: z.enum(FILE_FORMATS).optional().meta({
     description:
-      'Answers the result as a file. One that was cut carries `X-Truncated: true`, and one that failed is refused.',
+      'Returns the result as a file. A result that was cut carries `X-Truncated: true`, and one that failed is refused.',
   }),
   safe: z.enum(['true', 'false']).default('false').meta({
     description:
-      "For spreadsheets, in CSV and XLSX: texts that begin with `=`, `+`, `-`, `@`, a tab or a carriage return are given a `'` before.",
+      "For spreadsheets, in CSV and XLSX: texts that begin with `=`, `+`, `-`, `@`, a tab or a carriage return are prefixed with `'`.",
   }),
 });
 
 /** The same where a file holds the result of one visualization of several. */
 export const widgetQuery = fileQuery.extend({
-  visualization_id: z.string().optional().meta({ description: 'Whose result the file holds; required with `format`.' }),
+  visualization_id: z
+    .string()
+    .optional()
+    .meta({ description: 'The visualization whose result the file holds; required with `format`.' }),
 });
 
 /** Refuses the id of a visualization where no file is asked for: all of them are run then. */
 export function requireFormat(visualizationId: string | undefined): void {
   if (visualizationId !== undefined)
-    throw invalid([{ field: 'visualization_id', message: 'is taken with format only' }]);
+    throw invalid([{ field: 'visualization_id', message: 'is only accepted with format' }]);
 }
 
 /** Says that a result was cut. */

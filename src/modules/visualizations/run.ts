@@ -249,7 +249,9 @@ function ownValues(parameters: readonly Parameter[], values: BoundValues): Bound
       const value = values.has(slug) ? (values.get(slug) as BoundValue) : defaultOf(parameter);
       if (value === null && required) throw invalid([{ field: `parameters.${slug}`, message: 'is required' }]);
       if (value !== null && !fits(kind, value)) {
-        throw invalid([{ field: `parameters.${slug}`, message: `is a ${kind} here, unlike the filter of this name` }]);
+        throw invalid([
+          { field: `parameters.${slug}`, message: `must be a ${kind}: the filter with this name is of another kind` },
+        ]);
       }
       return [slug, value];
     }),

@@ -156,7 +156,7 @@ export const namesFormat = ({ parameters }: Pick<Visualization, 'parameters'>): 
 async function requireUnpublished(ctx: CompanyContext, id: string): Promise<void> {
   const published = await selectPublication(ctx.db, ctx.actor.companyId, id);
   if (published.length === 0) return;
-  const message = 'must hold none named "format" while the visualization is published by an endpoint of the Data API';
+  const message = 'must not include one named "format" while a Data API endpoint publishes the visualization';
   throw invalid([{ field: 'parameters', message }]);
 }
 

@@ -198,7 +198,7 @@ describe('a question that a model is asked', () => {
     const model = await aModel(nothing);
     const { status, body } = await ask(as, 'How is the weather in the city?', model.env);
     expect([status, body.kind, body.result, body.query]).toEqual([200, 'refusal', null, null]);
-    expect(body.explanation).toContain('No metric');
+    expect(body.explanation).toContain('No defined metric');
     // What has words in common with the question comes first.
     expect(body.alternatives[0]).toEqual({ kind: 'dimension', id: world.items.city, name: 'City', query: null });
     expect((await model.asked()).length).toBe(1);

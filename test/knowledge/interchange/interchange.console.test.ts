@@ -267,7 +267,7 @@ describe('a semantic model of Apache Ossie', () => {
     const imported = await must(importAs(other.as, 'text/yaml; charset=utf-8', FOREIGN));
     expect(imported.errors).toEqual([
       { line: 28, message: expect.stringMatching(/^Margin: has no expression in ANSI_SQL/) },
-      { line: 33, message: expect.stringMatching(/names a dataset that there is not/) },
+      { line: 33, message: expect.stringMatching(/names a dataset that does not exist/) },
     ]);
     expect(await acceptAll(other.as)).toEqual([]);
     const { rows } = await must(query(other.as, { metrics: ['Total sales'], dimensions: ['Town'] }));
@@ -370,8 +370,8 @@ describe('POST /import of a glossary', () => {
     expect(errors.map(({ line, message }: { line: number; message: string }) => `${line} ${message}`)).toEqual([
       expect.stringMatching(/^5 Sale: type: /),
       expect.stringMatching(/^6 : name: /),
-      '7 churn: stands in the document twice',
-      '8 has 7 cells, and the head 5',
+      '7 churn: appears in the document twice',
+      '8 has 7 cells, but the header has 5',
     ]);
     expect(await acceptAll(other.as)).toEqual([]);
     const { concepts } = await must(other.as.get(`${PREFIX}/export`));
@@ -392,7 +392,7 @@ describe('POST /import of a glossary', () => {
   });
 
   it.each([
-    ['name\nx\n', /must name a column description/],
+    ['name\nx\n', /must have the column description/],
     ['name,description,secret\nx,y,z\n', /"secret"/],
     ['name,description,name\nx,y,z\n', /each once/],
     ['name,description\nx,"never closed\n', /not closed/],
@@ -423,11 +423,11 @@ describe('POST /import of a document', () => {
     expect(suggestions).toEqual([]);
     const lines = errors.map(({ line, message }: { line: number; message: string }) => `${line} ${message}`);
     expect(lines).toEqual([
-      '3 A: source_concepts: names no concept "Nobody"',
-      '3 A: depends_on_metrics: names no metric "Profit"',
+      '3 A: source_concepts: concept "Nobody" does not exist',
+      '3 A: depends_on_metrics: metric "Profit" does not exist',
       expect.stringMatching(/^15 B: .*colour/),
       '21 C: source_concept_ids: must name at least one concept, for an item of kind metric',
-      '27 things: is no member of a document',
+      '27 things: is not a field of the document',
       '28 nodes: must be a list',
     ]);
   });
@@ -452,7 +452,7 @@ describe('POST /import of a document', () => {
     expect(errors.map(({ message }: { message: string }) => message.split(':')[0])).toEqual(
       expect.arrayContaining(['X', 'Y', 'Z', 'On X', 'Egg', 'Hen', 'Self']),
     );
-    expect(errors[0].message).toBe('X: refers to itself, or to what does, in a circle');
+    expect(errors[0].message).toBe('X: is part of a circle of references, or refers to one');
   });
 
   it('waits with what refers to a suggestion until that is accepted', async () => {

@@ -3,7 +3,7 @@ import { defineFailure } from '../../../kernel/failure.ts';
 /** The model could not be asked: it is away, refuses, or does not answer in time. */
 export const providerFailed = defineFailure('ask.provider_failed', {
   kind: 'unavailable',
-  detail: { message: 'The AI provider failed. Questions that are verified are answered all the same.', retryAfter: 30 },
+  detail: { message: 'The AI provider failed. Verified questions are still answered.', retryAfter: 30 },
   says: { console: 'AI_PROVIDER_FAILED' },
 });
 
@@ -16,7 +16,7 @@ export const askedTooOften = defineFailure('ask.too_often', {
 
 export const askedQuestionNotFound = defineFailure('asked_question.not_found', {
   kind: 'missing',
-  detail: { message: 'There is no such question, or it is not kept any more.' },
+  detail: { message: 'There is no such question, or it is no longer kept.' },
   says: { console: 'ASKED_QUESTION_NOT_FOUND' },
 });
 

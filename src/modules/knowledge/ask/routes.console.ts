@@ -24,7 +24,7 @@ export const askEndpoints = [
       operationId: 'askQuestion',
       summary: 'Ask a question',
       description:
-        'Answers a question by a metric query: that of an equal verified question, or one that a model chooses over the active metrics and dimensions and the values that the data has. What it chose is validated, compiled and run as if the caller had sent it; what does not validate is refused. Needs `managed-tables:data-read` on each table that is read.',
+        'Answers a question with a metric query: that of the same verified question, or one that an AI model builds from the active metrics and dimensions and the values in the data. The query is checked and run as if the caller had sent it; one that fails the check is not run. Needs `managed-tables:data-read` on each table that is read.',
       body: z
         .object({
           question: questionText,
@@ -51,7 +51,8 @@ export const askEndpoints = [
       access: 'knowledge_reviews:list',
       operationId: 'listAskedQuestions',
       summary: 'List asked questions',
-      description: 'What the people and programs of the company asked and what came of it, newest first; no results.',
+      description:
+        'The questions that users and service accounts asked and how they were answered, without results. Newest first.',
       query: pages.extend({ kind: z.enum(OUTCOMES).optional() }),
       returns: ok(listOf(askedRecord)),
       fails: [],
@@ -67,7 +68,7 @@ export const askEndpoints = [
       resource: 'none',
       operationId: 'acceptAskedQuestion',
       summary: 'Accept an asked question',
-      description: 'Verifies it with the query that answered it.',
+      description: 'Creates a verified question from it, with the query that answered it.',
       returns: created(questionRecord),
       madeUnder: `${PATH}/verified-questions`,
       fails: [

@@ -55,11 +55,10 @@ export interface Answer {
 }
 
 const WHY = {
-  nothing_fits:
-    'No metric and dimensions that are defined here answer this question. The alternatives are what there is.',
-  not_readable: 'What answers this question stands in tables that you may not read.',
+  nothing_fits: 'No defined metric answers this question. The alternatives list what is defined.',
+  not_readable: 'This question can only be answered from tables that you may not read.',
   no_metrics: 'No metric is defined yet.',
-  unclear: 'The question can be read in several ways. The alternatives are what each would compute.',
+  unclear: 'The question can mean several things. The alternatives list what each would compute.',
 };
 
 /**

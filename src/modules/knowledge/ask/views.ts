@@ -9,7 +9,7 @@ import type { Answer, AskedRow } from './service.ts';
 const alternative = z.object({
   kind: z.enum(['query', 'metric', 'dimension', 'verified_question']),
   id: z.string().nullable().meta({ description: 'Null for a query.' }),
-  name: z.string().meta({ description: 'Of a query, what it computes.' }),
+  name: z.string().meta({ description: 'The name; for a query, what it computes.' }),
   query: metricQuery.nullable(),
 });
 
@@ -22,10 +22,11 @@ export const answerRecord = z
     used: usedItems,
     verified_question_id: z.string().nullable().meta({ description: 'The verified question that answered it.' }),
     explanation: z.string().meta({
-      description: 'What was computed, or why nothing was. Made of the query, never of what a model says.',
+      description: 'What was computed, or why nothing was. Written from the query, never by a model.',
     }),
     alternatives: z.array(alternative).meta({
-      description: 'Of a clarification, the queries that may be meant; of a refusal, what there is.',
+      description:
+        'For a clarification, the queries that the question could mean; for a refusal, the metrics, dimensions and verified questions that exist.',
     }),
   })
   .meta({ id: 'Answer' });
@@ -45,7 +46,7 @@ export const askedRecord = z
   .object({
     _id: z.string(),
     question: z.string(),
-    kind: z.enum(OUTCOMES).meta({ description: '`failed`: no answer came of it.' }),
+    kind: z.enum(OUTCOMES).meta({ description: '`failed`: it could not be answered.' }),
     query: metricQuery.nullable(),
     explanation: z.string(),
     verified_question_id: z.string().nullable(),

@@ -29,7 +29,7 @@ export const businessDomainEndpoints = [
       access: 'concepts:list',
       operationId: 'getBusinessDomains',
       summary: 'Get the business domains',
-      description: 'Concepts are generated for these.',
+      description: 'The areas of the business that concepts are generated for.',
       returns: ok(domains),
       fails: [],
     },

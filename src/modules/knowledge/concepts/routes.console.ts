@@ -69,7 +69,7 @@ export const conceptEndpoints = [
       operationId: 'updateConcept',
       summary: 'Update a concept',
       description:
-        'Changes the fields that are sent. An archived one is restored when `status` is sent with the change.',
+        'Changes only the fields that are sent. To restore an archived concept, send `status` with the change.',
       body: concept.patch,
       returns: ok(record),
       fails: [concept.failures.notFound, concept.failures.archived, concept.failures.duplicate, concurrentChange],
@@ -83,7 +83,7 @@ export const conceptEndpoints = [
       access: 'concepts:delete',
       operationId: 'archiveConcept',
       summary: 'Archive a concept',
-      description: 'It leaves the lists and its name can be used again; what refers to it keeps doing so.',
+      description: 'It disappears from lists and its name can be used again; references to it stay.',
       returns: noContent,
       fails: [concept.failures.notFound, concurrentChange],
     },

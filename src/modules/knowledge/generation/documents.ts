@@ -31,7 +31,7 @@ function reader(name: string): (bytes: Uint8Array<ArrayBuffer>) => string | Prom
 
 function plainText(bytes: Uint8Array): string {
   const text = decodeWhole(bytes);
-  if (text.includes('\0')) throw badFile('is no text');
+  if (text.includes('\0')) throw badFile('is not a text file');
   return text;
 }
 

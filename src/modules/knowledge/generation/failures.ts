@@ -20,7 +20,7 @@ export const jobEnded = defineFailure('knowledge_job.ended', {
 /** @param jobId the job that is running, where that is known */
 export const jobRunning = defineFailure('knowledge_job.running', {
   kind: 'conflict',
-  describes: 'Another job of this type is running. Wait for its end, or cancel it.',
+  describes: 'Another job of this type is running. Wait until it ends, or cancel it.',
   detail: (jobId?: string) => ({
     ...(jobId !== undefined && { job_id: jobId }),
   }),
@@ -37,7 +37,7 @@ export const badFile = (message: string) => invalid([{ field: 'file', message }]
 /** @param limit in bytes */
 export const fileTooLarge = defineFailure('knowledge_file.too_large', {
   kind: 'too_large',
-  describes: 'The file is larger than this route takes.',
+  describes: 'The file is larger than this route accepts.',
   detail: (limit: number) => ({ message: `The file is larger than ${limit} bytes.`, limit }),
   says: { console: 'PAYLOAD_TOO_LARGE' },
 });
@@ -45,7 +45,7 @@ export const fileTooLarge = defineFailure('knowledge_file.too_large', {
 /** Too many files are read in this isolate. */
 export const tooManyFiles = defineFailure('knowledge_file.too_many', {
   kind: 'unavailable',
-  detail: { message: 'Too many files are being read at the moment.', retryAfter: 5 },
+  detail: { message: 'Too many files are being read at the moment. Try again in a few seconds.', retryAfter: 5 },
   says: { console: 'SERVICE_UNAVAILABLE' },
 });
 

@@ -48,7 +48,9 @@ export async function requireBusinessDomains(
   if (keys === undefined || keys.length === 0) return configured;
   const byKey = new Map(configured.map((domain) => [domain.key, domain]));
   const problems = keys.flatMap((key, index) =>
-    byKey.has(key) ? [] : [{ field: `business_domains.${index}`, message: 'is no business domain of this company' }],
+    byKey.has(key)
+      ? []
+      : [{ field: `business_domains.${index}`, message: 'is not the key of a business domain of this company' }],
   );
   if (problems.length > 0) throw invalid(problems);
   return [...new Set(keys)].map((key) => byKey.get(key) as BusinessDomain);
@@ -58,9 +60,12 @@ export async function requireBusinessDomains(
 export async function requireOntologyPrerequisites(ctx: CompanyContext, connectionId: string): Promise<void> {
   const { connections, entityHintCount } = await ontologyPrerequisites(ctx);
   if (entityHintCount === 0) {
-    throw prerequisiteMissing('entity_hint_concepts', 'the company has no concept of type entity_hint');
+    throw prerequisiteMissing(
+      'entity_hint_concepts',
+      'the company has no concept of type entity_hint: create one first',
+    );
   }
   if (!connections.some((connection) => connection.connection_id === connectionId)) {
-    throw prerequisiteMissing('connection_id', 'names no connection of this company that has tables');
+    throw prerequisiteMissing('connection_id', 'must be the id of a connection of this company that has tables');
   }
 }

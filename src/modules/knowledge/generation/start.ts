@@ -49,7 +49,8 @@ export async function startOntologyGeneration(ctx: PrincipalContext, connectionI
   await requireOntologyPrerequisites(ctx, connectionId);
   const batches = chunkLines(await catalogueLines(ctx, MAX_BATCHES * BATCH_CHARACTERS), BATCH_CHARACTERS);
   const totalCount = Math.max(batches.length, conceptChunks(await entityHints(ctx)).length);
-  if (totalCount > MAX_BATCHES) throw prerequisiteMissing('connection_id', 'names a catalogue that is too large');
+  if (totalCount > MAX_BATCHES)
+    throw prerequisiteMissing('connection_id', 'has too many tables and columns to generate an ontology from');
   return startJob(ctx, {
     type: 'ontology_generation',
     targetType: 'ontology_node',
@@ -75,7 +76,12 @@ export async function startEnrichment(
   const problems = ids.flatMap((id, index) =>
     targets.has(id)
       ? []
-      : [{ field: `target_ids.${index}`, message: `names no ${targetType.replace('_', ' ')} of this company` }],
+      : [
+          {
+            field: `target_ids.${index}`,
+            message: `is not the id of any ${targetType.replace('_', ' ')} of this company`,
+          },
+        ],
   );
   if (problems.length > 0) throw invalid(problems);
   const totalCount = targetIds.length;

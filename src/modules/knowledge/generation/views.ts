@@ -16,11 +16,15 @@ export const jobRecord = z
     processed_count: z.int().meta({ description: 'Batches done; a target of an enrichment is one.' }),
     total_count: z.int(),
     suggestion_count: z.int(),
-    rejected_count: z.int().meta({ description: 'Candidates of the model that were not valid.' }),
+    rejected_count: z
+      .int()
+      .meta({ description: 'Suggestions of the model that were dropped because they were not valid.' }),
     usage: z.object({ requests: z.int(), prompt_tokens: z.int(), completion_tokens: z.int() }),
     last_error: z.string().nullable(),
-    request_id: z.string(),
-    business_domains: z.array(z.string()).meta({ description: 'Keys.' }),
+    request_id: z.string().meta({ description: 'The `x-correlation-id` of the request that started the job.' }),
+    business_domains: z
+      .array(z.string())
+      .meta({ description: 'Keys of the business domains that concepts are generated for.' }),
     connection_id: z.string().nullable(),
     file_name: z.string().nullable(),
     created_by_user_id: z.string(),
@@ -53,7 +57,9 @@ export const viewJob = (job: JobRow): z.input<typeof jobRecord> => ({
   ended_at: isoTimestampOrNull(job.endedAt),
 });
 
-const missing = z.array(z.string()).meta({ description: 'What is missing; empty when ready.' });
+const missing = z.array(z.string()).meta({
+  description: '`ai_provider`, `business_domains`, `entity_hint_concepts` or `connection`; empty when ready.',
+});
 
 export const conceptPrerequisitesRecord = z
   .object({

@@ -65,7 +65,7 @@ const leaseMs = (ctx: CompanyContext): number => GRACE_MS + (isAiConfigured(ctx)
 
 /** What the job says of an error that ends it; undefined for an error after which the batch is tried again. */
 function finalError(error: unknown): string | undefined {
-  if (error instanceof SourceMissing) return 'The text that was sent is not there any more.';
+  if (error instanceof SourceMissing) return 'The text that was sent is no longer available.';
   if (error instanceof TooManyAttempts) return 'The job was tried several times without progress.';
   return modelFailures.some((type) => type.matches(error)) ? (error as Failure).message : undefined;
 }

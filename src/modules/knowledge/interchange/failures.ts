@@ -2,7 +2,7 @@ import { defineFailure } from '../../../kernel/failure.ts';
 
 export const importTooLarge = defineFailure('knowledge_import.too_large', {
   kind: 'too_large',
-  describes: 'The document is larger than is taken.',
+  describes: 'The document is larger than an import accepts.',
   detail: (limit: number) => ({ message: `The document is larger than ${limit} bytes.`, limit }),
   says: { console: 'PAYLOAD_TOO_LARGE' },
 });

@@ -128,7 +128,7 @@ function itemsOf(found: readonly Found[], errors: ImportError[]): Item[] {
     }
     const item = itemOf(list, parsed.data as Entry, line);
     if (seen.has(item.key)) {
-      errors.push({ line, message: `${item.name}: stands in the document twice` });
+      errors.push({ line, message: `${item.name}: appears in the document twice` });
       return [];
     }
     seen.add(item.key);
@@ -148,7 +148,7 @@ function itemOf(list: List, value: Entry, line: number): Item {
     isList,
     named: [value[member] ?? []].flat().map((named) => ({
       key: keyIn(type, keyOf(named as never)),
-      says: `names no ${what} "${typeof named === 'string' ? named : (named as { name: string }).name}"`,
+      says: `${what} "${typeof named === 'string' ? named : (named as { name: string }).name}" does not exist`,
     })),
   }));
   const name = String(value.name ?? value.predicate);
@@ -229,7 +229,7 @@ function inOrder(items: readonly Item[], places: ReadonlyMap<string, Place>, err
     }
   }
   for (const { name, line } of waiting.values()) {
-    errors.push({ line, message: `${name}: refers to itself, or to what does, in a circle` });
+    errors.push({ line, message: `${name}: is part of a circle of references, or refers to one` });
   }
   return ordered;
 }

@@ -112,8 +112,8 @@ class Reading {
     if (!read) return [];
     const [from, to] = [tables.get(read.from), tables.get(read.to)];
     const isSingle = read.from_columns.length === 1 && read.to_columns.length === 1;
-    if (from === undefined || to === undefined) this.error(path, `${read.name}: names a dataset that there is not`);
-    else if (!isSingle) this.error(path, `${read.name}: joins by several columns, which relations here do not`);
+    if (from === undefined || to === undefined) this.error(path, `${read.name}: names a dataset that does not exist`);
+    else if (!isSingle) this.error(path, `${read.name}: joins by several columns, but a relation can have only one`);
     else return [`${from}.${read.from_columns[0]} = ${to}.${read.to_columns[0]}`];
     return [];
   }

@@ -24,7 +24,7 @@ export function readGlossary(text: string): ReadDocument {
     if (document.found.length + document.errors.length > MAX_ENTRIES) throw tooManyEntries();
     if (!head) head = headOf(cells, line);
     else if (fields.count > head.length) {
-      document.errors.push({ line, message: `has ${fields.count} cells, and the head ${head.length}` });
+      document.errors.push({ line, message: `has ${fields.count} cells, but the header has ${head.length}` });
     } else document.found.push({ list: 'concepts', line, value: conceptOf(head, cells) });
   });
   if (end.unclosed) throw importUnreadable('a quote is not closed', end.line);
@@ -43,10 +43,13 @@ function headOf(cells: readonly string[], line: number): string[] {
   const head = cells.map((cell) => cell.toLowerCase());
   const unknown = head.find((name, index) => !COLUMNS.includes(name) || head.indexOf(name) < index);
   if (unknown !== undefined) {
-    throw importUnreadable(`its head must name ${COLUMNS.join(', ')}, each once: "${unknown.slice(0, 80)}"`, line);
+    throw importUnreadable(
+      `its header can only have the columns ${COLUMNS.join(', ')}, each once: "${unknown.slice(0, 80)}"`,
+      line,
+    );
   }
   const missing = NEEDED.find((name) => !head.includes(name));
-  if (missing) throw importUnreadable(`its head must name a column ${missing}`, line);
+  if (missing) throw importUnreadable(`its header must have the column ${missing}`, line);
   return head;
 }
 

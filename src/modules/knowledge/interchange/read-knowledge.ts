@@ -5,7 +5,7 @@ import { importUnreadable } from './failures.ts';
 export const MAX_ENTRIES = 5000;
 export const MAX_ERRORS = 1000;
 
-export const tooManyEntries = () => importUnreadable(`it names more than ${MAX_ENTRIES} things`);
+export const tooManyEntries = () => importUnreadable(`it has more than ${MAX_ENTRIES} entries`);
 
 /** Something that a document names, before anything of it is checked. */
 export interface Found {
@@ -43,7 +43,7 @@ export function readKnowledge({ value, lineOf }: Located): ReadDocument {
   const errors: ImportError[] = Object.keys(value)
     .filter((name) => name !== 'format' && !LISTS.includes(name as List))
     .slice(0, 20)
-    .map((name) => ({ line: lineOf(name), message: `${name.slice(0, 80)}: is no member of a document` }));
+    .map((name) => ({ line: lineOf(name), message: `${name.slice(0, 80)}: is not a field of the document` }));
   const found: Found[] = [];
   for (const list of LISTS) {
     const entries = (value as Record<string, unknown>)[list];

@@ -33,9 +33,9 @@ export const interchangeEndpoints = [
       path: `${PREFIX}/export`,
       access: { decidedBy: 'concepts:list, semantic:list and ontology:list' },
       operationId: 'exportKnowledge',
-      summary: 'Export the knowledge',
+      summary: 'Export knowledge',
       description:
-        'All that is active, references by name, without ids and times: imported into an empty company and accepted, it is exported as the same document. `ossie` is a semantic model of Apache Ossie 0.2.0.dev0, without what cannot be computed; all else stands in its extension.',
+        'All active concepts, semantic items, nodes and relations, with references by name and without ids and times. Imported into an empty company and accepted, they are exported as the same document. `ossie` is a semantic model of Apache Ossie 0.2.0.dev0; what it cannot express is in its extension.',
       query: z.object({ format: z.enum(['json', 'ossie']).default('json') }),
       returns: prepared(knowledgeDocument, 'application/yaml'),
       fails: [exportTooLarge, accessDenied, ...tenantSqlFailures],
@@ -55,14 +55,18 @@ export const interchangeEndpoints = [
       operationId: 'importKnowledge',
       summary: 'Import knowledge',
       description:
-        'Makes pending suggestions of what the company does not have, and changes nothing. The document is the body: JSON as the export answers it, YAML of Apache Ossie 0.2.0.dev0, or a glossary as CSV with the columns `name,description,type,aliases,tags`, lists split by `;`: at most 5 MiB and 5,000 things. What cannot be taken is told by its line; the rest is taken.',
-      query: z.object({ dry_run: queryFlag.meta({ description: '`true`: only answers what would happen.' }) }),
+        'Creates a pending suggestion for each entry that the company does not have; nothing else changes. The body is the document: JSON from the export, YAML of Apache Ossie 0.2.0.dev0, or a glossary as CSV with the columns `name,description,type,aliases,tags`, lists separated by `;`. At most 5 MiB and 5,000 entries. Entries that cannot be imported are listed in `errors` with their line; the others are imported.',
+      query: z.object({
+        dry_run: queryFlag.meta({ description: '`true`: changes nothing and returns what would happen.' }),
+      }),
       raw: { 'application/json': knowledgeDocument, 'application/yaml': z.string(), 'text/csv': z.string() },
       bodyLimit: MAX_DOCUMENT_BYTES,
       returns: ok(
         z.object({
           suggestions: named,
-          skipped: named.meta({ description: 'The company has them already, or a pending suggestion of them.' }),
+          skipped: named.meta({
+            description: 'Entries that the company has already, or has a pending suggestion for.',
+          }),
           errors: z.array(z.object({ line: z.int(), message: z.string() })),
         }),
       ),

@@ -63,7 +63,7 @@ function bounded(written: Written): Written {
 type Aggregating = Extract<Expression, { kind: 'aggregate' | 'metric' }>;
 
 const noAggregate = (): never => {
-  throw new ExpressionError('an aggregate stands in another');
+  throw new ExpressionError('aggregates cannot be nested');
 };
 
 function write(expression: Expression, aggregate: (part: Aggregating) => string): string {

@@ -18,7 +18,9 @@ const TYPES: ReadonlyMap<string, ValueType> = new Map([
 export function typeNamed(name: string): ValueType {
   const type = TYPES.get(name);
   if (type !== undefined) return type;
-  throw new ExpressionError(`the type "${name.slice(0, 40)}" is none of ${[...TYPES.keys()].join(', ')}`);
+  throw new ExpressionError(
+    `the type "${name.slice(0, 40)}" is not supported; use one of ${[...TYPES.keys()].join(', ')}`,
+  );
 }
 
 /** A cast of texts in quotes is read at once: what is no value of the type is refused. */

@@ -99,7 +99,7 @@ const filtersOf = ({ filters }: Computed, tables: readonly Table[]): Expression[
 function onlyColumn({ mapped_columns }: Computed, tables: readonly Table[]): Expression {
   const [text, ...others] = mapped_columns;
   if (text === undefined || others.length > 0) {
-    throw new ExpressionError('it has no formula, and not one mapped column instead');
+    throw new ExpressionError('it needs a formula or exactly one mapped column');
   }
   const at = text.indexOf('.');
   const [table] = named(tables, [text.slice(0, at)]);
@@ -114,7 +114,7 @@ function aggregatedOf(item: Computed, tables: readonly Table[], formula: Express
   const isAggregated = parts.some(({ kind }) => kind === 'aggregate' || kind === 'metric');
   const bare = parts.find(({ kind }) => kind === 'column');
   if (formula && isAggregated) {
-    if (bare?.kind === 'column') throw new ExpressionError(`column "${bare.column}" must stand in an aggregate`);
+    if (bare?.kind === 'column') throw new ExpressionError(`column "${bare.column}" must be inside an aggregate`);
     return formula;
   }
   const word = aggregationOf(item);

@@ -87,7 +87,8 @@ export abstract class OperatorParser extends TokenReader {
     let left = this.#sum();
     while (this.sign('||')) {
       const right = this.#sum();
-      if (left.type !== 'text' && right.type !== 'text') throw new ExpressionError('|| takes a text');
+      if (left.type !== 'text' && right.type !== 'text')
+        throw new ExpressionError('|| needs a text on at least one side');
       left = sql('text')`${asText(left)} || ${asText(right)}`;
     }
     return left;

@@ -118,7 +118,7 @@ class Parser extends OperatorParser {
   #metric(): Expression {
     const name = this.take('metric');
     if (!this.#scope.typeOfMetric) throw new ExpressionError('it cannot build on metrics');
-    if (this.#isWithinAggregate) throw new ExpressionError(`the metric {{${name}}} cannot stand in an aggregate`);
+    if (this.#isWithinAggregate) throw new ExpressionError(`the metric {{${name}}} cannot be used inside an aggregate`);
     return { kind: 'metric', type: this.#scope.typeOfMetric(name), name };
   }
 
@@ -129,7 +129,7 @@ class Parser extends OperatorParser {
     if (typeOf) return this.#aggregate(name, typeOf);
     if (name === 'extract') return this.#extract();
     const signature = FUNCTIONS.get(name);
-    if (!signature) throw new ExpressionError(`the function "${name.slice(0, 70)}" is not listed`);
+    if (!signature) throw new ExpressionError(`the function "${name.slice(0, 70)}" is not supported`);
     const values = this.sign(')') ? [] : this.list();
     try {
       return signature(values);
@@ -147,7 +147,7 @@ class Parser extends OperatorParser {
   }
 
   #aggregate(name: string, typeOf: (value: Expression) => ValueType): Expression {
-    if (!this.#scope.typeOfMetric) throw new ExpressionError(`${name} is an aggregate, which cannot stand here`);
+    if (!this.#scope.typeOfMetric) throw new ExpressionError(`${name} is an aggregate, which cannot be used here`);
     if (this.#isWithinAggregate) throw new ExpressionError('aggregates cannot be nested');
     this.#isWithinAggregate = true;
     const countsRows = name === 'count' && this.sign('*');

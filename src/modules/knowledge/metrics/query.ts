@@ -12,7 +12,7 @@ export const MAX_ROWS = 10_000;
 const idOrName = textUpTo(200);
 
 const value = z.unknown().meta({
-  description: 'A text, a number or a boolean, as the type of the dimension wants it.',
+  description: 'A text, a number or a boolean, depending on the type of the dimension.',
 });
 
 /** What is asked of a company's metrics. */
@@ -42,17 +42,21 @@ export const metricQuery = z
       )
       .max(MAX_FILTERS)
       .default([])
-      .meta({ description: 'All must hold. They compare what the dimension is before it is cut to the grain.' }),
+      .meta({
+        description: 'All must match. They compare the values of the dimension before `time_grain` is applied.',
+      }),
     time_grain: z.enum(TIME_GRAINS).nullable().default(null).meta({
       description:
-        'What dates and times among the dimensions are cut to, in UTC: the first day of it. Weeks begin on Monday.',
+        'Cuts dates and times among the dimensions to the first day of this period, in UTC. Weeks begin on Monday.',
     }),
     order_by: z
       .array(z.object({ by: idOrName, descending: z.boolean().default(false) }))
       .max(MAX_METRICS + MAX_DIMENSIONS)
       .default([])
-      .meta({ description: 'Metrics and dimensions of the query, nulls last. By the dimensions when not sent.' }),
-    limit: z.int().min(1).max(MAX_ROWS).default(1000),
+      .meta({
+        description: 'Metrics or dimensions of the query to sort by, nulls last; the dimensions when not sent.',
+      }),
+    limit: z.int().min(1).max(MAX_ROWS).default(1000).meta({ description: 'The most rows to return.' }),
   })
   .meta({ id: 'MetricQuery' });
 

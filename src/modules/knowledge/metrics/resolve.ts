@@ -167,7 +167,7 @@ type ReadValues = { values: string[] } | { field: 'op' | 'values'; problem: stri
 
 /** The values of a filter as Postgres reads them, or what is wrong with them. */
 function readValues(type: TableColumn['type'], operator: Filter['operator'], sent: readonly unknown[]): ReadValues {
-  if (!takesOperator({ type }, operator)) return { field: 'op', problem: 'does not go with the dimension' };
+  if (!takesOperator({ type }, operator)) return { field: 'op', problem: 'cannot be used with this dimension' };
   const takesList = operator === 'in' || operator === 'nin';
   if (!takesList && sent.length !== 1) return { field: 'values', problem: `must be one value for ${operator}` };
   const of = operator === 'is_null' ? 'boolean' : type;

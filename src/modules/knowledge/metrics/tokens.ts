@@ -55,11 +55,11 @@ function tokenOf(kind: Piece['kind'], spelt: string): Token {
     case 'quoted_identifier':
       return { kind: 'name', value: spelt.slice(1, -1).replaceAll('""', '"') };
     case 'string':
-      if (!PLAIN_TEXT.test(spelt)) throw new ExpressionError("a text must stand in '…' alone");
+      if (!PLAIN_TEXT.test(spelt)) throw new ExpressionError('a text must be in plain single quotes');
       return { kind: 'text', value: spelt.slice(1, -1).replaceAll("''", "'") };
     case 'number':
       if (!NUMBER.test(spelt))
-        throw new ExpressionError('a number must be digits with at most one point, at most 40 each side');
+        throw new ExpressionError('a number can have at most one decimal point and 40 digits on each side of it');
       return { kind: 'number', value: spelt };
     case 'comment':
       throw new ExpressionError('comments are not allowed');

@@ -47,7 +47,7 @@ export function commonType(expressions: readonly Expression[]): ValueType {
   if (others.length === 0) return only;
   if (types.size === 2 && types.has('integer') && types.has('decimal')) return 'decimal';
   if (types.size === 2 && types.has('date') && types.has('datetime')) return 'datetime';
-  throw new ExpressionError(`values of types ${[...types].join(' and ')} do not go together`);
+  throw new ExpressionError(`values of types ${[...types].join(' and ')} cannot be combined`);
 }
 
 /** The values, those without a type as the type that they have in common; numbers stay as they are. */

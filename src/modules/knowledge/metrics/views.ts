@@ -7,7 +7,9 @@ const cell = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 /** The items that a query used. */
 export const usedItems = z
   .array(z.object({ id: z.string(), kind: z.enum(['metric', 'dimension']), name: z.string() }))
-  .meta({ description: 'The metrics, those that they build on, the dimensions, and those of the filters.' });
+  .meta({
+    description: 'The metrics, the metrics that they build on, the dimensions, and the dimensions of the filters.',
+  });
 
 export const viewUsed = (used: MetricResult['used']): z.input<typeof usedItems> =>
   used.map(({ id, kind, name }) => ({ id, kind: kind as 'metric' | 'dimension', name }));

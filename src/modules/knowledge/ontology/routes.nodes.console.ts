@@ -72,8 +72,7 @@ export const ontologyNodeEndpoints = [
       resource: 'node',
       operationId: 'updateOntologyNode',
       summary: 'Update an ontology node',
-      description:
-        'Changes the fields that are sent. An archived one is restored when `status` is sent with the change.',
+      description: 'Changes only the fields that are sent. To restore an archived node, send `status` with the change.',
       body: ontologyNode.patch,
       returns: ok(record),
       fails: [
@@ -93,7 +92,7 @@ export const ontologyNodeEndpoints = [
       resource: 'node',
       operationId: 'archiveOntologyNode',
       summary: 'Archive an ontology node',
-      description: 'It leaves the lists and its name can be used again; what refers to it keeps doing so.',
+      description: 'It disappears from lists and its name can be used again; references to it stay.',
       returns: noContent,
       fails: [ontologyNode.failures.notFound, concurrentChange],
     },

@@ -92,7 +92,7 @@ export const ontologyRelationEndpoints = [
       operationId: 'updateOntologyRelation',
       summary: 'Update an ontology relation',
       description:
-        'Changes the fields that are sent. An archived one is restored when `status` is sent with the change.',
+        'Changes only the fields that are sent. To restore an archived relation, send `status` with the change.',
       body: ontologyRelation.patch,
       returns: ok(record),
       fails: [
@@ -112,7 +112,7 @@ export const ontologyRelationEndpoints = [
       resource: 'relation',
       operationId: 'archiveOntologyRelation',
       summary: 'Archive an ontology relation',
-      description: 'It leaves the lists and its name can be used again; what refers to it keeps doing so.',
+      description: 'It disappears from lists, and the same relation can be created again.',
       returns: noContent,
       fails: [ontologyRelation.failures.notFound, concurrentChange],
     },

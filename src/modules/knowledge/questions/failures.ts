@@ -8,7 +8,7 @@ export const questionNotFound = defineFailure('verified_question.not_found', {
 
 export const questionDuplicate = defineFailure('verified_question.duplicate', {
   kind: 'conflict',
-  describes: 'There is a verified question that differs in case, accents and punctuation at most.',
+  describes: 'The same verified question already exists; case, accents and punctuation make no difference.',
   detail: (question: string) => ({ question }),
   says: { console: 'VERIFIED_QUESTION_DUPLICATE' },
 });
@@ -16,16 +16,16 @@ export const questionDuplicate = defineFailure('verified_question.duplicate', {
 export const questionArchived = defineFailure('verified_question.archived', {
   kind: 'conflict',
   detail: {
-    message: 'The verified question is archived: to restore it, send the status verified with the change.',
+    message: 'The verified question is archived. To restore it, send `status: verified` with the change.',
   },
   says: { console: 'VERIFIED_QUESTION_ARCHIVED' },
 });
 
 export const tooManyQuestions = defineFailure('verified_question.too_many', {
   kind: 'conflict',
-  describes: 'The company has as many verified questions as it can have.',
+  describes: 'The company has the maximum number of verified questions.',
   detail: (limit: number) => ({
-    message: `A company can have at most ${limit} verified questions: archive others.`,
+    message: `A company can have at most ${limit} verified questions. Archive one first.`,
     limit,
   }),
   says: { console: 'VERIFIED_QUESTION_LIMIT' },

@@ -18,7 +18,7 @@ const input = z.object({ question: questionText, query: metricQuery });
 const patch = input.partial().extend({
   status: z.enum(['verified', 'archived']).optional().meta({
     description:
-      '`verified` restores an archived question, and verifies a stale one; `archived` archives, as DELETE does, and needs the permission to delete as well.',
+      '`verified` restores an archived question and verifies a stale one again; `archived` does the same as DELETE and needs the permission to delete too.',
   }),
 });
 
@@ -49,7 +49,7 @@ export const questionEndpoints = [
       operationId: 'createVerifiedQuestion',
       summary: 'Create a verified question',
       description:
-        'Says that a metric query answers a question: asked again, in whatever case, accents and punctuation, it is answered by that query. The query must compile, and is compiled again whenever items or tables change.',
+        'Records that a metric query answers a question. When the question is asked again, ignoring case, accents and punctuation, that query answers it. The query must compile, and is compiled again whenever semantic items or tables change.',
       body: input.meta({ id: 'NewVerifiedQuestion' }),
       exactNumbers: true,
       returns: created(questionRecord),
@@ -79,7 +79,7 @@ export const questionEndpoints = [
       operationId: 'updateVerifiedQuestion',
       summary: 'Update a verified question',
       description:
-        'Changes the fields that are sent, and verifies the question anew: its query must compile. An archived one is restored when the status `verified` is sent.',
+        'Changes only the fields that are sent, and verifies the question again: its query must compile. To restore an archived question, send `status: verified`.',
       body: patch.meta({ id: 'VerifiedQuestionChanges' }),
       exactNumbers: true,
       returns: ok(questionRecord),
@@ -102,7 +102,7 @@ export const questionEndpoints = [
       access: 'semantic:delete',
       operationId: 'archiveVerifiedQuestion',
       summary: 'Archive a verified question',
-      description: 'It leaves the lists, answers nothing any more, and can be verified anew.',
+      description: 'It disappears from lists and no longer answers questions; it can be verified again.',
       returns: noContent,
       fails: [questionNotFound, concurrentChange],
     },

@@ -12,14 +12,14 @@ function failuresOf(name: string) {
     }),
     duplicate: defineFailure(`${name}.duplicate`, {
       kind: 'conflict',
-      describes: `There is a ${words} like this already.`,
+      describes: `The same ${words} already exists.`,
       detail: (existing: string) => ({ name: existing }),
       says: { console: `${code}_DUPLICATE` },
     }),
     archived: defineFailure(`${name}.archived`, {
       kind: 'conflict',
       detail: {
-        message: `The ${words} is archived: to restore it, send the status draft or active with the change.`,
+        message: `The ${words} is archived. To restore it, send the status draft or active with the change.`,
       },
       says: { console: `${code}_ARCHIVED` },
     }),
@@ -38,9 +38,9 @@ const MAX_NAMED = 20;
 
 export const semanticItemInUse = defineFailure('semantic_item.in_use', {
   kind: 'conflict',
-  describes: 'Others name the item as what it is: its kind cannot be changed.',
+  describes: 'Other items refer to this item as a metric or an entity, so its kind cannot be changed.',
   detail: (kind: string, naming: readonly { id: string; kind: string; name: string }[]) => ({
-    message: `The item must stay of kind ${kind}, because others name it: change them first.`,
+    message: `The kind must stay ${kind}, because other items refer to it. Change those first.`,
     field: 'kind',
     items: naming.slice(0, MAX_NAMED).map(({ id, kind, name }) => ({ id, kind, name })),
   }),

@@ -25,8 +25,7 @@ export const textList = (maxItems: number, maxLength = 200) => z.array(textUpTo(
 export const resourceId = z.string().regex(ID_PATTERN, 'must be 24 lower-case hexadecimal characters');
 export const resourceIds = (maxItems: number) => z.array(resourceId).max(maxItems);
 
-/** How sure the author is: 0 to 1. */
-export const confidence = z.number().min(0).max(1);
+export const confidence = z.number().min(0).max(1).meta({ description: 'How sure the author is, from 0 to 1.' });
 
 /** The statuses of a new resource, and those that a suggestion may set. */
 export const newStatus = z.enum(['draft', 'active']);
@@ -35,7 +34,7 @@ export const newStatus = z.enum(['draft', 'active']);
 export const changedStatus = z
   .enum(STATUSES)
   .optional()
-  .meta({ description: '`archived` archives, as DELETE does, and needs the permission to delete as well.' });
+  .meta({ description: '`archived` does the same as DELETE, and needs the permission to delete too.' });
 
 /** What a statement is based on: words of a text, or a table and column. */
 export const evidence = z
@@ -53,7 +52,7 @@ export const searchQuery = z
   .trim()
   .max(200)
   .optional()
-  .meta({ description: 'A literal part of names, descriptions and aliases, in any case.' });
+  .meta({ description: 'Text that the name, the description or an alias must contain, ignoring case; no wildcards.' });
 
 /** `status` of a list. */
 export const statusQuery = z.enum(STATUSES).optional().meta({ description: 'All but archived ones when not sent.' });

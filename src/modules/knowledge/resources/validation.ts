@@ -27,7 +27,8 @@ export async function validateContent<C extends Content>(
   for (const { field, id, type, facet } of added) {
     const row = found.get(id);
     const fits = row?.resourceType === type && (facet === undefined || row.facet === facet);
-    if (!fits) problems.push({ field, message: `names no ${facet ?? type.replace('_', ' ')} of this company` });
+    if (!fits)
+      problems.push({ field, message: `is not the id of any ${facet ?? type.replace('_', ' ')} of this company` });
   }
   if (problems.length > 0) throw invalid(problems);
   const wanted = added.flatMap(({ id, facet }) => (facet === undefined ? [] : [{ id, facet }]));

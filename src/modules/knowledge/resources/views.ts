@@ -31,7 +31,7 @@ const common = {
 export const recordOf = <F extends z.ZodRawShape>(fields: F) => z.object({ ...fields, ...common });
 
 export const validationErrors = z.array(validationError).meta({
-  description: 'Errors against the tables as they are now. Checked again whenever one of them changes.',
+  description: 'What does not fit the mapped tables as they are now; checked again whenever one of them changes.',
 });
 
 export const viewResource = <C extends Content>(resource: Resource<C>) => ({

@@ -31,14 +31,19 @@ export const semanticFields = {
     .meta({ description: 'An SQL expression over the mapped tables.', examples: ['sum(orders.total)'] }),
   grain: textUpTo(200).nullable(),
   filters: textList(MAX_FILTERS, MAX_SQL).meta({ description: 'SQL conditions over the mapped tables.' }),
-  aggregation: textUpTo(100).nullable(),
+  aggregation: textUpTo(100).nullable().meta({
+    description:
+      'How a formula without aggregates, or the one mapped column, is aggregated: `sum`, `avg`, `min`, `max`, `count` or `count_distinct`; `last` or `first` sum the rows of the last or first moment.',
+  }),
   mapped_tables: textList(MAX_ITEMS).meta({ description: 'Managed tables, by id or by name.' }),
   mapped_columns: textList(MAX_LONG_ITEMS, 200).meta({ description: 'Columns as `table.column`.' }),
   mapped_relations: textList(MAX_LONG_ITEMS, 500).meta({
     description: 'How the tables are joined, as `table.column = table.column`.',
   }),
-  source_concept_ids: resourceIds(MAX_ITEMS),
-  depends_on_concepts: resourceIds(MAX_LONG_ITEMS),
+  source_concept_ids: resourceIds(MAX_ITEMS).meta({
+    description: 'Ids of the concepts that it comes from; at least one unless `kind` is `mapping`.',
+  }),
+  depends_on_concepts: resourceIds(MAX_LONG_ITEMS).meta({ description: 'Ids of concepts.' }),
   depends_on_metrics: resourceIds(MAX_LONG_ITEMS).meta({ description: 'Ids of semantic items of kind `metric`.' }),
   depends_on_entities: resourceIds(MAX_LONG_ITEMS).meta({ description: 'Ids of semantic items of kind `entity`.' }),
 };

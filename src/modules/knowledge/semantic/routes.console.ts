@@ -75,8 +75,7 @@ export const semanticEndpoints = [
       access: 'semantic:update',
       operationId: 'updateSemanticItem',
       summary: 'Update a semantic item',
-      description:
-        'Changes the fields that are sent. An archived one is restored when `status` is sent with the change.',
+      description: 'Changes only the fields that are sent. To restore an archived item, send `status` with the change.',
       body: semanticItem.patch,
       returns: ok(record),
       fails: [
@@ -96,7 +95,7 @@ export const semanticEndpoints = [
       access: 'semantic:delete',
       operationId: 'archiveSemanticItem',
       summary: 'Archive a semantic item',
-      description: 'It leaves the lists and its name can be used again; what refers to it keeps doing so.',
+      description: 'It disappears from lists and its name can be used again; references to it stay.',
       returns: noContent,
       fails: [semanticItem.failures.notFound, concurrentChange],
     },

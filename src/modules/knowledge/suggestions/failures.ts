@@ -22,7 +22,7 @@ export const suggestionNotPending = defineFailure('suggestion.not_pending', {
 /** @param ids the suggestions to accept first */
 export const dependencyPending = defineFailure('suggestion.dependency_pending', {
   kind: 'conflict',
-  describes: 'It refers to what is only suggested: accept these first.',
+  describes: 'The suggestion depends on others that are still pending. Accept those in `details.suggestion_ids` first.',
   detail: (ids: string[]) => ({
     suggestion_ids: ids,
   }),
@@ -53,7 +53,10 @@ export const suggestionStale = defineFailure('suggestion.stale', {
 /** An internal error among several acceptances, of which some may have succeeded. */
 export const acceptanceInterrupted = defineFailure('suggestion.acceptance_interrupted', {
   kind: 'unavailable',
-  detail: { message: 'Something went wrong on our side before this was certain. Get the suggestion again.' },
+  detail: {
+    message:
+      'Something went wrong on our side, and the suggestion may or may not have been accepted. Get it again to see its status.',
+  },
   says: { console: 'SERVICE_UNAVAILABLE' },
 });
 

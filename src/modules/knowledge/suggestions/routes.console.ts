@@ -141,7 +141,7 @@ export const suggestionEndpoints = [
       operationId: 'acceptSuggestions',
       summary: 'Accept several suggestions',
       description:
-        'Those that others depend on come first. Each needs the permission to create or update its target as well. One that fails does not stop the rest; `failed` says why, as accepting it alone would.',
+        'Suggestions that others depend on are accepted first. Each needs the permission to create or update its target too. One that fails does not stop the others; `failed` says why.',
       body: z.object({ ids: z.array(z.string().max(24)).min(1).max(100) }).meta({ id: 'SuggestionIds' }),
       returns: ok(
         z.object({
@@ -166,7 +166,7 @@ export const suggestionEndpoints = [
       operationId: 'acceptSuggestion',
       summary: 'Accept a suggestion',
       description:
-        'Creates or updates its target, which needs that permission as well. `override_payload` changes fields before they are applied.',
+        'Creates or updates its target, which needs the permission for that too. `override_payload` changes fields before they are applied.',
       body: z
         .object({ override_payload: z.record(z.string(), z.unknown()).optional() })
         .meta({ id: 'SuggestionAcceptance' }),

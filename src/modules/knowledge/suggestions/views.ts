@@ -21,7 +21,7 @@ export const suggestionRecord = z
     concept_name: z.string().nullable(),
     suggested_payload: fields.meta({
       description:
-        'Fields of the target. A relation whose nodes are only suggested names them by `subject_suggestion_id` and `object_suggestion_id`; what an import refers to that is only suggested stands in `suggested`, by field.',
+        'Fields of the target. A relation between nodes that are only suggested has `subject_suggestion_id` and `object_suggestion_id`. In a suggestion from an import, `suggested` holds, by field, the ids of the suggestions that it refers to.',
     }),
     explanation: z.string(),
     evidence: z.array(evidence),
