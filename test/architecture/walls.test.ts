@@ -25,6 +25,8 @@ describe('the walls between the folders of src', () => {
     ['modules/groups/members.ts', "import { eq } from 'drizzle-orm';", 'drizzle appears only'],
     ['modules/sign-in/service.ts', "import type { HonoRequest } from 'hono';", 'Hono appears only'],
     ['modules/uploads/load.ts', "import { Client } from '@neondatabase/serverless';", 'Neon driver appears only'],
+    ['users/service.ts', "import { signed } from '../../test/support/signed.ts';", 'only src is deployed'],
+    ['modules/pages/service.ts', "import { h } from '../../web/dom.ts';", 'imported by web/ alone'],
     ['web/dom.ts', "import type { Config } from '../config.ts';", 'pages know only'],
     ['helpers/text.ts', "import { cut } from '../kernel/text.ts';", 'is in no layer'],
     ['modules/users/service.ts', "import { addToGroup } from '../groups/service.ts';", 'form a circle'],

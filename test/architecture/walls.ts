@@ -64,15 +64,23 @@ export function breaches(imports: readonly Import[]): string[] {
 
 function breach({ from, to }: Import): string[] {
   const line = (says: string) => [`src/${from} imports ${to}: ${says}`];
+  if (to.startsWith('../')) return line('only src is deployed. Move what it needs into src.');
   if (from.startsWith('web/'))
-    return from === 'web/build.ts' || isOfPages(to) ? [] : line('pages know only kernel/ and texts/.');
+    return from === 'web/build.ts' || isOfPages(to)
+      ? []
+      : line('pages know only kernel/ and texts/. Move what it needs there.');
+  if (to.startsWith('web/'))
+    return line('what runs in browsers is imported by web/ alone. Move what both need to kernel/.');
   const home = PACKAGES.find(({ name }) => name.test(to));
   if (home) return home.home.test(from) ? [] : line(home.says);
   const [own, other] = [layerOf(from), layerOf(to)];
   if (own < 0) return [`src/${from} is in no layer: add its folder to LAYERS in test/architecture/walls.ts.`];
   if (other < 0 || folderOf(from) === folderOf(to)) return ofModules(from, to).flatMap(line);
   if (other > own) return line(`${folderOf(from)} is below ${folderOf(to)}. Move what it needs to a layer above both.`);
-  if (other === own) return line(`${folderOf(from)} and ${folderOf(to)} stand beside each other and share nothing.`);
+  if (other === own)
+    return line(
+      `${folderOf(from)} and ${folderOf(to)} stand beside each other and share nothing. Move what both need to kernel/.`,
+    );
   const isRoute = /\/(routes\.[\w.-]+|views)\.ts$/.test(from);
   if (from.startsWith('modules/') && to.startsWith('http/') && !isRoute) {
     return line('services know nothing of HTTP. Move it to the routes, or what is imported to kernel/.');
@@ -82,11 +90,11 @@ function breach({ from, to }: Import): string[] {
 
 function ofModules(from: string, to: string): string[] {
   if (!from.startsWith('modules/') || !to.startsWith('modules/')) return [];
-  if (/\/routes\.[^/]+$/.test(to)) return ['only app.ts imports routes.'];
+  if (/\/routes\.[^/]+$/.test(to)) return ['only app.ts imports routes. Move what it needs to service.ts or views.ts.'];
   if (moduleOf(from) === moduleOf(to)) return [];
   return PUBLIC_FILES.includes(posix.basename(to))
     ? []
-    : [`another module is used through its ${PUBLIC_FILES.join(', ')} only.`];
+    : [`another module is used through its ${PUBLIC_FILES.join(', ')} only. Export it from one of them.`];
 }
 
 /** The first circle that the modules form, with the import that closes it. */

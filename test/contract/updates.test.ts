@@ -225,7 +225,10 @@ async function raceInPostgres(one: Case, route: string, statement: RegExp): Prom
 describe('a change of one member of a record', () => {
   it.each(ROUTES.filter((route) => !WHOLE.has(route)))('keeps what a rival changes in another: %s', async (route) => {
     const make = CASES[route];
-    if (!make) throw new Error(`How does a rival of ${route} fare? Add it to the cases.`);
+    if (!make)
+      throw new Error(
+        `Add ${route} to CASES in test/contract/updates.test.ts, or to WHOLE where its body replaces all.`,
+      );
     const one = await make();
     const [changed, rival] = await ('table' in one.before
       ? raceInControlDb(one, route, one.before.table)

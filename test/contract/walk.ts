@@ -121,8 +121,9 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
         ({ endpoints }) => endpoints,
       );
       const walked = new Set(steps.map(({ route }) => route));
-      const left = own.map(({ contract }) => `${contract.method.toUpperCase()} ${contract.path}`);
-      expect(left.filter((route) => !walked.has(route))).toEqual([]);
+      const routes = own.map(({ contract }) => `${contract.method.toUpperCase()} ${contract.path}`);
+      const left = routes.filter((route) => !walked.has(route));
+      expect(left.map((route) => `${route}: add its step to test/contract/walk/${file}.test.ts`)).toEqual([]);
     });
 
     it('is told where to read what it has made, but for what is shown nowhere', () => {

@@ -47,8 +47,13 @@ export function placeOf(guard: Guard, source: string): Stretch {
   if (!within)
     throw new Error(`${nameOf(guard)}: there is no ${guard.in} any more. Correct the entry in test/guards/lists.`);
   const found = source.slice(within.start, within.end).split(guard.text).length - 1;
-  if (found !== 1) {
-    throw new Error(`${nameOf(guard)}: stands there ${found} times, not once. Correct the entry in test/guards/lists.`);
+  if (found === 0) {
+    const advice = 'Put the guard back, or take its entry out of test/guards/lists where the rule is gone';
+    throw new Error(`${nameOf(guard)}: is not there any more. ${advice}.`);
+  }
+  if (found > 1) {
+    const advice = 'Make the text of its entry in test/guards/lists longer, so that it stands there once';
+    throw new Error(`${nameOf(guard)}: stands there ${found} times. ${advice}.`);
   }
   const start = source.indexOf(guard.text, within.start);
   return { start, end: start + guard.text.length };

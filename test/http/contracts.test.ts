@@ -22,7 +22,10 @@ type Named = Pick<Contract, 'method' | 'path' | 'summary' | 'operationId'>;
 function namingProblem({ method, path, summary, operationId = '' }: Named): string[] {
   const [verb = ''] = summary.split(' ');
   const route = `${method.toUpperCase()} ${path}`;
-  if (!VERBS.includes(verb)) return [`${route}: begin the summary with a verb, such as "Get" or "Replace"`];
+  if (!VERBS.includes(verb)) {
+    const where = 'all are in VERBS of test/http/contracts.test.ts; add yours if none says it';
+    return [`${route}: begin the summary with a verb, such as "Get" or "Replace" (${where})`];
+  }
   if (summary.endsWith('.')) return [`${route}: end the summary without a full stop`];
   const isNamed = new RegExp(`^${verb.toLowerCase()}[A-Z]\\w*$`).test(operationId);
   return isNamed ? [] : [`${route}: name the operation ${verb.toLowerCase()}…, in camel case, as the summary does`];
