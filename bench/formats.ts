@@ -12,6 +12,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type CellObject, utils, write } from '@e965/xlsx';
 import { unzipSync, zipSync } from 'fflate';
+import { PNG } from 'pngjs';
+import { MAX_SIDE } from '../src/formats/image/picture.ts';
 import { orders, ordersWorkbook } from './orders.ts';
 import { atMost, median, verdict } from './verdict.ts';
 
@@ -76,6 +78,13 @@ function oldWorkbook(csv: Uint8Array): Uint8Array {
   return new Uint8Array(write(book, { type: 'array', bookType: 'biff8', bookSST: true }));
 }
 
+/** A picture as large as a logo may be. */
+function picture(): Uint8Array {
+  const png = new PNG({ width: MAX_SIDE, height: MAX_SIDE });
+  for (let at = 0; at < png.data.length; at += 1) png.data[at] = (at >> 8) & 0xff;
+  return PNG.sync.write(png);
+}
+
 try {
   const csv = orders(300_000);
   const workbook = ordersWorkbook(100_000);
@@ -86,6 +95,7 @@ try {
   compare('xls', '@e965/xlsx', oldWorkbook(orders(30_000)), { cpu: null, memory: 0.5 });
   compare('zip', 'fflate', zipSync({ 'pedidos.csv': csv }), { cpu: 1, memory: null });
   compare('xml', '@xmldom/xmldom', xml, { cpu: 0.5, memory: 0.5 });
+  compare('png', 'pngjs', picture(), { cpu: 1, memory: 0.75 });
 } finally {
   rmSync(folder, { recursive: true });
 }

@@ -5,8 +5,10 @@ import { Readable } from 'node:stream';
 import * as sheetJs from '@e965/xlsx';
 import { Unzip, UnzipInflate } from 'fflate';
 import Papa from 'papaparse';
+import { PNG } from 'pngjs';
 import readExcelFile from 'read-excel-file/node';
 import { newFields, scan } from '../../src/formats/csv/records.ts';
+import { readImage } from '../../src/formats/image/read.ts';
 import { convertBiff } from '../../src/formats/workbook/biff.ts';
 import { openWorkbook } from '../../src/formats/workbook/parts.ts';
 import { beginSheet, convertRows } from '../../src/formats/workbook/sheet.ts';
@@ -150,6 +152,17 @@ async function xmldom(path: string): Promise<number> {
   return document.getElementsByTagName('c').length;
 }
 
+/** Checks a picture, and keeps what draws it. */
+async function ownPng(path: string): Promise<number> {
+  const { width, height } = await readImage(new Uint8Array(await readFile(path)));
+  return width * height;
+}
+
+async function pngjs(path: string): Promise<number> {
+  const { width, height } = PNG.sync.read(await readFile(path));
+  return width * height;
+}
+
 /** Each reader of this project, and the package that one would use instead. */
 export const READERS: Record<string, Reader> = {
   'csv own': ownCsv,
@@ -162,4 +175,6 @@ export const READERS: Record<string, Reader> = {
   'zip fflate': fflate,
   'xml own': ownXml,
   'xml @xmldom/xmldom': xmldom,
+  'png own': ownPng,
+  'png pngjs': pngjs,
 };

@@ -1,11 +1,18 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const PROJECT = resolve(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 
-const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', ...readdirSync(join(PROJECT, 'docs')).map((name) => `docs/${name}`)];
+const DOCUMENTS = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'bench/README.md',
+  'embed/README.md',
+  ...readdirSync(join(PROJECT, 'docs')).map((name) => `docs/${name}`),
+  ...readdirSync(join(PROJECT, 'examples')).map((name) => `examples/${name}/README.md`),
+].filter((path) => existsSync(join(PROJECT, path)));
 /** Those with a dot are made by commands, but for that of CI. */
 const FOLDERS = readdirSync(PROJECT)
   .filter((name) => !name.startsWith('.') || name === '.ci')
@@ -19,6 +26,23 @@ const pathsIn = (text: string): string[] =>
 it.each(DOCUMENTS)('%s names only files that exist', (document) => {
   const missing = pathsIn(read(document)).filter((path) => !existsSync(join(PROJECT, path)));
   expect(missing).toEqual([]);
+});
+
+it.each(DOCUMENTS)('%s links only to files that exist', (document) => {
+  const links = [...read(document).matchAll(/\]\((?!https?:)([^)#\s]+)[^)]*\)/g)].map(([, path]) => path as string);
+  expect(links.filter((path) => !existsSync(resolve(PROJECT, dirname(document), path)))).toEqual([]);
+});
+
+it('README.md compares the readers of files by the figures that the bench has printed last', () => {
+  const printed = read('bench/README.md')
+    .split('\n')
+    .filter((line) => /^\| `(formats|upload-memory)` /.test(line))
+    .flatMap((line) => line.match(/[\d.]+ times/) ?? []);
+  const [, readers = ''] = /\*\*The readers of files\*\*([\s\S]*?)\n- \*\*/.exec(read('README.md')) ?? [];
+  const named = readers.match(/\b0\.\d+ times/g) ?? [];
+  expect(named.length).toBeGreaterThan(8);
+  const others = named.filter((figure) => !printed.includes(figure));
+  expect(others.map((figure) => `README.md says ${figure}: copy the figure from bench/README.md`)).toEqual([]);
 });
 
 it('the threat model names an existing test for each asset', () => {
