@@ -7,28 +7,28 @@ const GREETING_MS = 2_000;
 const MAX_EARLY = 50;
 
 /** What the page around may say. What is about tokens is taken of anyone: a token is looked at before it is used. */
-type Heard = 'parameters' | 'theme' | 'token' | 'token-failed' | 'token-refused';
-const OF_TOKENS: ReadonlySet<string> = new Set<Heard>(['token', 'token-failed', 'token-refused']);
+type Incoming = 'parameters' | 'theme' | 'token' | 'token-failed' | 'token-refused';
+const ABOUT_TOKENS: ReadonlySet<string> = new Set<Incoming>(['token', 'token-failed', 'token-refused']);
 
-/** What it is told only if it may know what is shown. */
-type Told = 'ready' | 'parameters' | 'click';
+/** What is sent only to an origin that may know what is shown. */
+type Outgoing = 'ready' | 'parameters' | 'click';
 type Message = Record<string, unknown>;
-type Take = (message: Message, origin: string) => void;
+type Listener = (message: Message, origin: string) => void;
 
 /** The page around this one. */
 export interface Host {
-  /** Calls `take` for what it says, once it is clear that its origin may say so. */
-  on(type: Heard, take: Take): void;
+  /** Calls `listener` for what it says, once it is clear that its origin may say so. */
+  on(type: Incoming, listener: Listener): void;
   /** Names the origins that may have this page in theirs, as soon as the token says so; empty for any. */
   allow(origins: readonly string[]): void;
   /** Tells it something, as soon as its origin is known to be among those. */
-  tell(type: Told, message?: object): void;
+  send(type: Outgoing, message?: object): void;
   /** Tells it the code of a failure, which anyone may know who may show this page. */
-  complain(code: string): void;
+  sendError(code: string): void;
   /** Asks for another token. That says nothing of this page, so anyone may hear it. */
-  wantToken(): void;
+  requestToken(): void;
   /** Whether it renews tokens. */
-  renews(): Promise<boolean>;
+  renewsTokens(): Promise<boolean>;
 }
 
 /**
@@ -38,61 +38,61 @@ export interface Host {
  */
 export function connectHost(): Host | undefined {
   if (parent === window) return undefined;
-  const takers = new Map<string, Take>();
+  const listeners = new Map<string, Listener>();
   const early: [type: string, message: Message][] = [];
-  const untold = new Map<Told, object>();
+  const unsent = new Map<Outgoing, object>();
   const greeted = Promise.withResolvers<void>();
   let renews = false;
   let origin = 'null';
   let allowed: readonly string[] | undefined;
 
-  // An origin without a name can be told nothing in private.
-  const mayKnow = () =>
+  // An origin without a name can be sent nothing in private.
+  const isTrusted = () =>
     origin !== 'null' && allowed !== undefined && (allowed.length === 0 || allowed.includes(origin));
-  // A frame that is being removed is its own parent, which must not be told.
-  const around = parent;
-  const say = (type: string, to: string, message: object = {}) =>
-    parent === around && around.postMessage({ ...message, type: PREFIX + type }, to);
+  // A frame that is being removed is its own parent, which must be sent nothing.
+  const hostWindow = parent;
+  const post = (type: string, to: string, message: object = {}) =>
+    parent === hostWindow && hostWindow.postMessage({ ...message, type: PREFIX + type }, to);
 
-  function hear(type: string, message: Message): void {
-    if (OF_TOKENS.has(type) || mayKnow()) takers.get(type)?.(message, origin);
+  function dispatch(type: string, message: Message): void {
+    if (ABOUT_TOKENS.has(type) || isTrusted()) listeners.get(type)?.(message, origin);
     else if (allowed === undefined && early.length < MAX_EARLY) early.push([type, message]);
   }
 
-  function settle(): void {
-    if (!mayKnow()) return;
-    for (const [type, message] of untold) say(type, origin, message);
-    untold.clear();
-    for (const [type, message] of early.splice(0)) hear(type, message);
+  function flush(): void {
+    if (!isTrusted()) return;
+    for (const [type, message] of unsent) post(type, origin, message);
+    unsent.clear();
+    for (const [type, message] of early.splice(0)) dispatch(type, message);
   }
 
   addEventListener('message', (event: MessageEvent<unknown>) => {
     const { type, ...message } = Object(event.data) as Message;
-    if (event.source !== around || typeof type !== 'string' || !type.startsWith(PREFIX)) return;
+    if (event.source !== hostWindow || typeof type !== 'string' || !type.startsWith(PREFIX)) return;
     origin = event.origin;
     if (type === `${PREFIX}host`) {
       renews = message.renews === true;
       greeted.resolve();
-      hear('parameters', message);
-    } else hear(type.slice(PREFIX.length), message);
-    settle();
+      dispatch('parameters', message);
+    } else dispatch(type.slice(PREFIX.length), message);
+    flush();
   });
-  say('hello', '*');
+  post('hello', '*');
 
   return {
-    on: (type, take) => void takers.set(type, take),
+    on: (type, listener) => void listeners.set(type, listener),
     allow(origins) {
       allowed = origins;
-      settle();
+      flush();
     },
-    tell(type, message = {}) {
-      if (mayKnow()) say(type, origin, message);
+    send(type, message = {}) {
+      if (isTrusted()) post(type, origin, message);
       // What a point of a chart was is old by then.
-      else if (type !== 'click') untold.set(type, message);
+      else if (type !== 'click') unsent.set(type, message);
     },
-    complain: (code) => say('error', '*', { code, message: `The page of the embed says ${code}.` }),
-    wantToken: () => say('token-wanted', '*'),
-    async renews() {
+    sendError: (code) => post('error', '*', { code, message: `The page of the embed says ${code}.` }),
+    requestToken: () => post('token-wanted', '*'),
+    async renewsTokens() {
       await Promise.race([greeted.promise, new Promise((late) => setTimeout(late, GREETING_MS))]);
       return renews;
     },
@@ -103,14 +103,14 @@ export function connectHost(): Host | undefined {
  * Tells this page's height to the page around it, now and on every change. Anyone who may show this page may know its height, so
  * the message names no origin.
  */
-export function tellHeight(): void {
+export function sendHeight(): void {
   if (parent === window) return;
-  let told = 0;
-  const tell = () => {
+  let sent = 0;
+  const send = () => {
     const height = Math.ceil(document.body.getBoundingClientRect().height);
-    if (height === told) return;
-    told = height;
+    if (height === sent) return;
+    sent = height;
     parent.postMessage({ type: `${PREFIX}height`, height }, '*');
   };
-  new ResizeObserver(tell).observe(document.body);
+  new ResizeObserver(send).observe(document.body);
 }

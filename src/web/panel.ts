@@ -26,7 +26,7 @@ export const messagePage = (title: string, ...content: (Node | string)[]): HTMLE
 export const loadingPage = (): HTMLElement =>
   h(
     'main',
-    { class: 'subject loading', 'aria-busy': 'true' },
+    { class: 'item loading', 'aria-busy': 'true' },
     h('p', { class: 'unseen', role: 'status' }, TEXTS.loading),
     h('div', { class: 'bone head' }),
     h('div', { class: 'bones' }, h('div', { class: 'bone' }), h('div', { class: 'bone' }), h('div', { class: 'bone' })),

@@ -13,7 +13,7 @@ import type { ParameterValues } from './values.ts';
 
 /** The content of a page, or who must sign in first. */
 export type Opened =
-  | { kind: 'subject'; subject: SharedItemView; options: EmbedOptions; branding: ViewBranding }
+  | { kind: 'item'; item: SharedItemView; options: EmbedOptions; branding: ViewBranding }
   | { kind: 'sign_in'; companySlug: string };
 
 /** Results, and when they were computed if there are new ones in a moment. */
@@ -52,9 +52,9 @@ export function sourceBehind({ info, ask }: Access): Source {
     async open() {
       const view = await info();
       if (view.requires_auth) return { kind: 'sign_in', companySlug: view.company_slug };
-      const subject = view.dashboard ?? view.visualization;
-      if (!subject) throw new ApiProblem(200, 'UNKNOWN', TEXTS.broken);
-      return { kind: 'subject', subject, options: view.embed_options ?? {}, branding: view.branding };
+      const item = view.dashboard ?? view.visualization;
+      if (!item) throw new ApiProblem(200, 'UNKNOWN', TEXTS.broken);
+      return { kind: 'item', item, options: view.embed_options ?? {}, branding: view.branding };
     },
     options: (slug, search, signal) => ask((base) => call(`${base}/filters/${optionsPath(slug, search)}`, { signal })),
     execute: async (parameters, signal) =>

@@ -20,10 +20,10 @@ export function tableOf(
 ): HTMLElement {
   const texts = columnTextsOf(data, chart);
   let order: Order;
-  let shown = ROWS_AT_ONCE;
+  let visible = ROWS_AT_ONCE;
 
-  const body = h('tbody', { onkeydown: goByArrows });
-  const more = h('button', { type: 'button', class: 'quiet more', onclick: () => show(shown + ROWS_AT_ONCE) });
+  const body = h('tbody', { onkeydown: moveByArrows });
+  const more = h('button', { type: 'button', class: 'quiet more', onclick: () => show(visible + ROWS_AT_ONCE) });
   const heads = data.columns.map((column, at) => headOf(column, () => sortBy(at)));
   const table = h('table', {}, h('caption', { class: 'unseen' }, caption), h('thead', {}, h('tr', {}, ...heads)), body);
 
@@ -36,12 +36,12 @@ export function tableOf(
   }
 
   function show(rows: number): void {
-    shown = rows;
+    visible = rows;
     const sorted = order ? data.rows.toSorted(comparing(order)) : data.rows;
-    body.replaceChildren(...sorted.slice(0, shown).map((row) => rowOf(row, data.columns, texts, choose)));
+    body.replaceChildren(...sorted.slice(0, visible).map((row) => rowOf(row, data.columns, texts, choose)));
     body.querySelector('button')?.setAttribute('tabindex', '0');
-    more.hidden = sorted.length <= shown;
-    more.textContent = TEXTS.moreRows(sorted.length - shown);
+    more.hidden = sorted.length <= visible;
+    more.textContent = TEXTS.moreRows(sorted.length - visible);
   }
 
   show(ROWS_AT_ONCE);
@@ -81,7 +81,7 @@ const ROW_KEYS: Record<string, 'nextElementSibling' | 'previousElementSibling'> 
 };
 
 /** From the button of a row to that of the next. */
-function goByArrows(event: KeyboardEvent): void {
+function moveByArrows(event: KeyboardEvent): void {
   const { target, key } = event;
   const way = ROW_KEYS[key];
   if (!way || !(target instanceof HTMLButtonElement)) return;

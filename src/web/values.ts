@@ -13,8 +13,8 @@ export function isNone(value: unknown): boolean {
 /** The initial value of every filter: from the address, else its default. */
 export function initialValues(filters: readonly ViewFilter[], query: URLSearchParams): ParameterValues {
   const startOf = (filter: ViewFilter) => {
-    const said = fromQuery(filter, query);
-    return said === undefined ? (filter.default ?? null) : said;
+    const chosen = fromQuery(filter, query);
+    return chosen === undefined ? (filter.default ?? null) : chosen;
   };
   return Object.fromEntries(filters.map((filter) => [filter.slug, startOf(filter)]));
 }
@@ -37,9 +37,9 @@ export function rangeOf(from: string | null, to: string | null): unknown {
 /** The values that differ from their defaults, for the page's address. An empty one stands for no value. */
 export function toQuery(filters: readonly ViewFilter[], values: ParameterValues): URLSearchParams {
   const query = new URLSearchParams();
-  for (const { slug, kind, default: standing } of filters) {
+  for (const { slug, kind, default: initial } of filters) {
     const value = values[slug];
-    if (same(value, standing)) continue;
+    if (same(value, initial)) continue;
     if (kind === 'date_range') {
       const { from = '', to = '' } = (value ?? {}) as { from?: string; to?: string };
       query.set(`${slug}.from`, from);
@@ -59,14 +59,14 @@ export const same = (a: unknown, b: unknown): boolean =>
  */
 export function toParameters(filters: readonly ViewFilter[], values: ParameterValues): ParameterValues {
   return Object.fromEntries(
-    filters.flatMap(({ slug, default: standing }) => {
+    filters.flatMap(({ slug, default: initial }) => {
       const value = values[slug];
       if (!isNone(value)) return [[slug, value]];
-      return isNone(standing) ? [] : [[slug, null]];
+      return isNone(initial) ? [] : [[slug, null]];
     }),
   );
 }
 
 /** The required filters without a value or default. */
 export const unmet = (filters: readonly ViewFilter[], values: ParameterValues): ViewFilter[] =>
-  filters.filter(({ slug, required, default: standing }) => required && isNone(standing) && isNone(values[slug]));
+  filters.filter(({ slug, required, default: initial }) => required && isNone(initial) && isNone(values[slug]));

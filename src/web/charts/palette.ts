@@ -1,5 +1,5 @@
-import { type ChartColours, colourOfSeries, type Scheme } from '../branding/look.ts';
-import { chartColours } from '../branding/wear.ts';
+import { chartColours } from '../branding/apply.ts';
+import { type ChartColours, colourOfSeries, type Scheme } from '../branding/theme.ts';
 
 /** Different shapes of points, for viewers who cannot tell the colours apart. */
 const POINTS = ['circle', 'rect', 'triangle', 'rectRot', 'star', 'crossRot'] as const;

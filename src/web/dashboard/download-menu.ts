@@ -8,11 +8,11 @@ export interface Download {
   make(): Promise<File>;
 }
 
-/** A button that opens a menu of downloads, and the words for one that is on its way or failed. */
+/** A button that opens a menu of downloads, and the status of the last one. */
 export interface DownloadMenu {
   button: HTMLElement;
   panel: HTMLElement;
-  said: HTMLElement;
+  status: HTMLElement;
   /** Offers these; none hide the button. */
   offer(downloads: readonly Download[]): void;
 }
@@ -24,7 +24,7 @@ export interface DownloadMenu {
  */
 export function downloadMenu(name: string): DownloadMenu {
   const id = uniqueId('download');
-  const said = h('p', { class: 'note', role: 'status', hidden: true });
+  const status = h('p', { class: 'note', role: 'status', hidden: true });
   const panel = h('div', {
     id,
     class: 'menu',
@@ -48,27 +48,27 @@ export function downloadMenu(name: string): DownloadMenu {
   async function run({ make }: Download): Promise<void> {
     panel.hidePopover();
     button.focus();
-    tell(TEXTS.preparing, false);
+    setStatus(TEXTS.preparing, false);
     try {
       save(await make());
-      tell('', false);
+      setStatus('', false);
     } catch (error) {
-      tell(wordsFor(error), true);
+      setStatus(messageOf(error), true);
     }
   }
 
-  function tell(text: string, isProblem: boolean): void {
-    said.textContent = text;
-    said.classList.toggle('error', isProblem);
-    said.hidden = text === '';
+  function setStatus(text: string, isProblem: boolean): void {
+    status.textContent = text;
+    status.classList.toggle('error', isProblem);
+    status.hidden = text === '';
   }
 
   return {
     button,
     panel,
-    said,
+    status,
     offer(downloads) {
-      tell('', false);
+      setStatus('', false);
       button.hidden = downloads.length === 0;
       panel.replaceChildren(
         ...downloads.map((each) => h('button', { type: 'button', onclick: () => void run(each) }, each.label)),
@@ -77,7 +77,7 @@ export function downloadMenu(name: string): DownloadMenu {
   };
 }
 
-function wordsFor(error: unknown): string {
+function messageOf(error: unknown): string {
   if (!(error instanceof ApiProblem)) return TEXTS.broken;
   return error.fields.includes('format') ? TEXTS.tooLongForXlsx : error.message;
 }

@@ -1,7 +1,7 @@
 import type { ViewChart, ViewPlace } from '../../kernel/viewing.ts';
 import { h } from '../dom.ts';
 import { arrange } from './arrange.ts';
-import { type CardOffers, type Widget, widgetOf } from './widget.ts';
+import { type CardOptions, type Widget, widgetOf } from './widget.ts';
 
 export interface Grid {
   element: HTMLElement;
@@ -18,7 +18,7 @@ export function gridOf(
   layout: readonly ViewPlace[],
   charts: readonly ViewChart[],
   bare: boolean,
-  offers: CardOffers = {},
+  options: CardOptions = {},
 ): Grid {
   const byId = new Map(charts.map((chart) => [chart.visualization_id, chart]));
   const { columns, places } = arrange(layout.filter(({ visualization_id: id }) => byId.has(id)));
@@ -27,7 +27,7 @@ export function gridOf(
   element.style.setProperty('--columns', String(columns));
   const cards: Grid['cards'] = [];
   function add(visualizationId: string): Widget {
-    const widget = widgetOf(byId.get(visualizationId) as ViewChart, bare, offers);
+    const widget = widgetOf(byId.get(visualizationId) as ViewChart, bare, options);
     cards.push({ visualizationId, widget });
     element.append(widget.element);
     return widget;

@@ -12,30 +12,30 @@ import type { ChosenPoint, DownloadResult } from './widget.ts';
 /** Pauses before what is outdated is asked for again, in milliseconds: a database wakes within a second or two. */
 const PAUSES = [1_000, 2_000, 4_000, 8_000];
 
-/** What a page begins with. */
+/** The initial values of a page. */
 export interface Start {
   /** The filters in the page's address. */
   query: URLSearchParams;
-  /** Values that go before those of the address. */
+  /** Values that override those of the address. */
   values?: ParameterValues;
 }
 
-/** What a page tells. */
-export interface Told {
+/** What a page reports. */
+export interface PageEvents {
   /** The viewer, or somebody outside, has changed filters. */
-  changed(query: URLSearchParams, parameters: ParameterValues): void;
+  onChange(query: URLSearchParams, parameters: ParameterValues): void;
   /** The first results are there, or the reason why there are none. */
-  ready?(parameters: ParameterValues): void;
+  onReady?(parameters: ParameterValues): void;
   /** The access to it has ended. */
-  ended?(problem: ApiProblem): void;
+  onEnd?(problem: ApiProblem): void;
   /** The results cannot be shown. */
-  failed?(problem: ApiProblem | undefined): void;
+  onFailure?(problem: ApiProblem | undefined): void;
   /** The viewer has chosen a point of a chart. */
-  chosen?(point: ChosenPoint): void;
+  onChoose?(point: ChosenPoint): void;
 }
 
 /** The page of a dashboard, or of a single visualization, with its filters. */
-export interface SubjectPage {
+export interface ItemPage {
   element: HTMLElement;
   /** Sets values of filters from outside; slugs that are no filters of the page are ignored. */
   setParameters(parameters: ParameterValues): void;
@@ -46,22 +46,22 @@ export interface SubjectPage {
 }
 
 /** Makes the page and runs its queries. */
-export function subjectPage(
-  subject: SharedItemView,
+export function itemPage(
+  item: SharedItemView,
   { hide_header, hide_controls, allow_downloads }: EmbedOptions,
   source: Source,
   start: Start,
-  { changed, ready, ended, failed, chosen }: Told,
-): SubjectPage {
-  const { name, description, filters, charts, layout } = subject;
-  let values = { ...initialValues(filters, start.query), ...known(start.values ?? {}) };
+  { onChange, onReady, onEnd, onFailure, onChoose }: PageEvents,
+): ItemPage {
+  const { name, description, filters, charts, layout } = item;
+  let values = { ...initialValues(filters, start.query), ...ofFilters(start.values ?? {}) };
   let running = new AbortController();
 
   const alone = charts.length === 1 && charts[0]?.name === name;
   const download: DownloadResult | undefined = allow_downloads
     ? (id, format) => source.download(id, format, toParameters(filters, values))
     : undefined;
-  const grid = gridOf(layout, charts, alone, { download, chosen });
+  const grid = gridOf(layout, charts, alone, { download, onChoose });
   const status = h('p', { class: 'unseen', role: 'status' });
   const age = h('p', { class: 'age', role: 'status' });
   const trouble = h('div', { class: 'trouble' });
@@ -69,7 +69,7 @@ export function subjectPage(
     filters.length > 0 && !hide_controls ? filterBar(filters, source, choose, reset) : undefined;
   const element = h(
     'main',
-    { class: 'subject' },
+    { class: 'item' },
     h(
       'header',
       { class: hide_header ? 'unseen' : 'title' },
@@ -83,8 +83,8 @@ export function subjectPage(
     status,
   );
 
-  /** Those of them that are values of filters of the page. */
-  function known(parameters: ParameterValues): ParameterValues {
+  /** The parameters that belong to filters of the page. */
+  function ofFilters(parameters: ParameterValues): ParameterValues {
     const slugs = filters.map(({ slug }) => slug).filter((slug) => Object.hasOwn(parameters, slug));
     return Object.fromEntries(slugs.map((slug) => [slug, parameters[slug] ?? null]));
   }
@@ -101,7 +101,7 @@ export function subjectPage(
   }
 
   function apply(): void {
-    changed(toQuery(filters, values), toParameters(filters, values));
+    onChange(toQuery(filters, values), toParameters(filters, values));
     void run();
   }
 
@@ -126,8 +126,8 @@ export function subjectPage(
     } catch (error) {
       if (signal.aborted) return;
       const problem = error instanceof ApiProblem ? error : undefined;
-      if (ended && (problem?.status === 401 || problem?.status === 404)) return ended(problem);
-      failed?.(problem);
+      if (onEnd && (problem?.status === 401 || problem?.status === 404)) return onEnd(problem);
+      onFailure?.(problem);
       failAll('');
       grid.element.hidden = true;
       trouble.replaceChildren(problemPanel(problemWith(error, filters), () => void run()));
@@ -163,12 +163,12 @@ export function subjectPage(
 
   bar?.set(values);
   const began = charts.length > 0 ? run() : Promise.resolve();
-  void began.then(() => ready?.(toParameters(filters, values)));
+  void began.then(() => onReady?.(toParameters(filters, values)));
   return {
     element,
     setParameters(parameters) {
-      const next = { ...values, ...known(parameters) };
-      // Two pages that tell each other would never end.
+      const next = { ...values, ...ofFilters(parameters) };
+      // Otherwise two pages that send each other their filters would never end.
       if (filters.every(({ slug }) => same(next[slug], values[slug]))) return;
       values = next;
       bar?.set(values);

@@ -31,14 +31,14 @@ export interface ChosenPoint {
   values: Point;
 }
 
-/** What a card can do, where that may be. */
-export interface CardOffers {
+/** What the viewer may do with a card. */
+export interface CardOptions {
   download?: DownloadResult | undefined;
   /** Called with a point that the viewer chooses. */
-  chosen?: ((point: ChosenPoint) => void) | undefined;
+  onChoose?: ((point: ChosenPoint) => void) | undefined;
 }
 
-/** A card is refused for what its viewer is held to, never for what they chose. */
+/** A filter policy refuses a card for values that the viewer cannot change. */
 const refusalText = (code: string): string =>
   failureText(code === 'SHARE_FILTER_POLICY_VIOLATION' ? 'FORBIDDEN' : code);
 
@@ -46,14 +46,14 @@ const refusalText = (code: string): string =>
 export function widgetOf(
   { visualization_id: id, name, description, chart }: ViewChart,
   bare: boolean,
-  { download, chosen }: CardOffers = {},
+  { download, onChoose }: CardOptions = {},
 ): Widget {
-  let result: ViewResult | undefined;
+  let latest: ViewResult | undefined;
   let waits = 0;
   let drawing: Drawing | undefined;
   let asTable = false;
 
-  const choose = chosen && ((values: Point) => chosen({ visualization: { id, name }, values }));
+  const choose = onChoose && ((values: Point) => onChoose({ visualization: { id, name }, values }));
   const titleId = uniqueId('widget');
   const title = h('h2', { id: titleId, class: bare && 'unseen' }, name);
   const toggle = h('button', { type: 'button', class: 'quiet', hidden: true, onclick: toggleTable });
@@ -71,79 +71,79 @@ export function widgetOf(
     ),
     body,
     note,
-    menu?.said,
+    menu?.status,
   );
 
   function toggleTable(): void {
     asTable = !asTable;
-    if (result) void render(result);
+    if (latest) void render(latest);
   }
 
-  function put(...content: Node[]): void {
+  function setBody(...content: Node[]): void {
     const before = drawing;
     drawing = undefined;
     body.replaceChildren(...content);
     before?.end();
   }
 
-  function say(message: string, kind: 'empty' | 'error'): void {
+  function setMessage(message: string, kind: 'empty' | 'error'): void {
     toggle.hidden = note.hidden = true;
     menu?.offer([]);
-    put(h('p', { class: kind, role: kind === 'error' && 'alert' }, message));
+    setBody(h('p', { class: kind, role: kind === 'error' && 'alert' }, message));
   }
 
-  function tell(text: string): void {
+  function setNote(text: string): void {
     note.textContent = text;
     note.hidden = text === '';
   }
 
-  async function render(shown: ViewResult): Promise<void> {
-    // What a viewer chooses by the keyboard may change what is shown: they stay at the card.
+  async function render(result: ViewResult): Promise<void> {
+    // A point that is chosen by the keyboard may change the filters: the focus stays at the card.
     const isHere = document.hasFocus() && body.contains(document.activeElement);
-    await fill(shown);
+    await fill(result);
     if (isHere && document.activeElement === document.body) {
       body.querySelector<HTMLElement>('.points button, .numbers button, td button')?.focus({ preventScroll: true });
     }
   }
 
-  async function fill(shown: ViewResult): Promise<void> {
-    const { columns = [], rows = [], error, truncated } = shown;
-    if (error) return say(refusalText(error.error_code), 'error');
-    if (rows.length === 0) return say(TEXTS.noRows, 'empty');
+  async function fill(result: ViewResult): Promise<void> {
+    const { columns = [], rows = [], error, truncated } = result;
+    if (error) return setMessage(refusalText(error.error_code), 'error');
+    if (rows.length === 0) return setMessage(TEXTS.noRows, 'empty');
     const data = { columns, rows };
     const drawable = chart.type === 'table' || rolesOf(data, chart) !== undefined;
     const notes = [!drawable && TEXTS.missingColumn, truncated && TEXTS.truncated(rows.length)];
-    tell(notes.filter((each) => each !== false && each !== undefined).join(' '));
+    setNote(notes.filter((each) => each !== false && each !== undefined).join(' '));
     toggle.hidden = !drawable || chart.type === 'table' || chart.type === 'number';
     toggle.textContent = asTable ? TEXTS.showChart : TEXTS.showTable;
     if (chart.type === 'table' || asTable || !drawable) {
-      put(tableOf(data, name, chart, choose));
-    } else if (chart.type === 'number') put(numbersOf(data, chart, choose));
-    else await drawChart(shown, data);
-    if (result === shown) offerDownloads();
+      setBody(tableOf(data, name, chart, choose));
+    } else if (chart.type === 'number') setBody(numbersOf(data, chart, choose));
+    else await drawChart(result, data);
+    if (latest === result) offerDownloads();
   }
 
   function offerDownloads(): void {
     if (!download) return;
-    const shown = drawing;
+    const drawn = drawing;
     const picture = async () =>
-      new File([await (shown as Drawing).picture()], fileName(name, 'png'), { type: 'image/png' });
+      new File([await (drawn as Drawing).picture()], fileName(name, 'png'), { type: 'image/png' });
     menu?.offer([
       { label: 'CSV', make: () => download(id, 'csv') },
       { label: 'XLSX', make: () => download(id, 'xlsx') },
-      ...(shown ? [{ label: 'PNG', make: picture }] : []),
+      ...(drawn ? [{ label: 'PNG', make: picture }] : []),
     ]);
   }
 
-  async function drawChart(shown: ViewResult, data: Data): Promise<void> {
+  async function drawChart(result: ViewResult, data: Data): Promise<void> {
     const { draw } = await import('../charts/draw.ts');
-    if (result !== shown || asTable) return;
+    if (latest !== result || asTable) return;
     const canvas = h('canvas', { role: 'img' });
-    put(h('div', { class: 'canvas' }, canvas));
+    setBody(h('div', { class: 'canvas' }, canvas));
     drawing = draw(canvas, data, chart, choose);
     drawing?.points?.setAttribute('aria-label', TEXTS.pointsOf(name));
     if (drawing?.points) canvas.after(drawing.points);
-    if (drawing?.note) tell([note.textContent, drawing.note].join(' ').trim());
+    if (drawing?.note) setNote([note.textContent, drawing.note].join(' ').trim());
     canvas.setAttribute('aria-label', TEXTS.chartOf(name, TEXTS.chartKinds[chart.type], drawing?.summary ?? ''));
   }
 
@@ -154,20 +154,20 @@ export function widgetOf(
       element.setAttribute('aria-busy', 'true');
     },
     show(next) {
-      result = next;
+      latest = next;
       const until = waits;
-      // The code that draws it may still be on its way, and the next result be asked for meanwhile.
+      // While the code that draws it is being loaded, the next result may be requested.
       void render(next).finally(() => {
         if (until === waits) element.setAttribute('aria-busy', 'false');
       });
     },
     fail(message) {
-      result = undefined;
+      latest = undefined;
       element.setAttribute('aria-busy', 'false');
-      say(message, 'error');
+      setMessage(message, 'error');
     },
     repaint() {
-      if (result && drawing) void render(result);
+      if (latest && drawing) void render(latest);
     },
   };
 }
@@ -184,9 +184,9 @@ function numbersOf(data: Data, chart: ViewChart['chart'], choose?: (point: Point
       const cell = row[at] ?? null;
       const label = data.columns[at]?.name ?? '';
       const text = toNumber(cell) === null ? String(cell ?? '–') : numberText(cell as number | string, style);
-      // The keyboard's way to the same.
+      // The same by the keyboard.
       const number = h('dd', {}, choose ? h('button', { type: 'button' }, text) : text);
-      // A long one is written smaller: it stands on one line.
+      // A long number is written smaller, so that it fits on one line.
       number.style.setProperty('--length', String(text.length));
       return h('div', {}, h('dt', { class: y.length === 1 && 'unseen' }, label), number);
     }),

@@ -17,17 +17,17 @@ export async function listPage(session: Session, companySlug: string): Promise<H
   ]);
   const names = new Map(contexts.total > 1 ? contexts.records.map(({ id, name }) => [id, name]) : []);
   let pages = 0;
-  const shown: Listed[] = [];
+  const loaded: Listed[] = [];
   const list = h('ul', { class: 'dashboards' });
   const trouble = h('p', { class: 'error', role: 'alert' });
   const more = h('button', { type: 'button', class: 'quiet', onclick: () => void load() }, TEXTS.more);
 
   function append({ total, records }: ListPage<Listed>): void {
     pages += 1;
-    shown.push(...records);
-    const sorted = shown.toSorted((a, b) => COLLATOR.compare(a.name, b.name));
+    loaded.push(...records);
+    const sorted = loaded.toSorted((a, b) => COLLATOR.compare(a.name, b.name));
     list.replaceChildren(...sorted.map((record) => itemOf(record, names.get(record.context_id))));
-    more.hidden = records.length === 0 || shown.length >= total;
+    more.hidden = records.length === 0 || loaded.length >= total;
   }
 
   async function load(): Promise<void> {
@@ -42,9 +42,9 @@ export async function listPage(session: Session, companySlug: string): Promise<H
   append(first);
   return h(
     'main',
-    { class: 'subject' },
+    { class: 'item' },
     h('header', { class: 'title' }, h('h1', {}, TEXTS.sharedDashboards)),
-    shown.length === 0 ? h('p', { class: 'empty' }, TEXTS.noDashboards) : list,
+    loaded.length === 0 ? h('p', { class: 'empty' }, TEXTS.noDashboards) : list,
     trouble,
     more,
   );

@@ -1,7 +1,7 @@
 import '../styles/main.css';
 import { ApiProblem } from '../api.ts';
-import { brandingOfPage, markOf, wear } from '../branding/wear.ts';
-import { type SubjectPage, subjectPage } from '../dashboard/page.ts';
+import { applyBranding, brandingOfPage, logoOf } from '../branding/apply.ts';
+import { type ItemPage, itemPage } from '../dashboard/page.ts';
 import { h } from '../dom.ts';
 import { loadingPage, messagePage, problemPanel } from '../panel.ts';
 import { TEXTS } from '../texts.ts';
@@ -14,13 +14,12 @@ import { portalDashboard } from './source.ts';
 
 /** The page of `/portal/{company_slug}`: the viewer signs in with a mailed code, then chooses a shared dashboard. */
 const page = document.getElementById('page') as HTMLElement;
-/** It is worn before anybody has signed in. */
 const branding = brandingOfPage();
-wear(branding);
+applyBranding(branding);
 const title = branding.name === undefined ? TEXTS.sharedDashboards : `${TEXTS.sharedDashboards} – ${branding.name}`;
 const companySlug = decodeURIComponent(location.pathname.split('/')[2] ?? '');
 let session: Session | undefined;
-let open: SubjectPage | undefined;
+let open: ItemPage | undefined;
 /** Counts navigations: an answer that arrives after a further navigation is dropped. */
 let navigation = 0;
 
@@ -34,7 +33,7 @@ function askToSignIn(reason: string): void {
   open?.end();
   use(undefined);
   page.replaceChildren(
-    signInPage(companySlug, reason, markOf(branding), (signedIn) => {
+    signInPage(companySlug, reason, logoOf(branding), (signedIn) => {
       use(signedIn);
       void show();
     }),
@@ -70,10 +69,10 @@ async function show(): Promise<void> {
 async function dashboardOf(signedIn: Session, place: Place): Promise<HTMLElement> {
   const source = portalDashboard(signedIn, place.id, place.contextId);
   const opened = await source.open();
-  if (opened.kind !== 'subject') throw new Error('The portal gave no dashboard.');
-  document.title = opened.subject.name;
-  open = subjectPage(opened.subject, opened.options, source, place, {
-    changed: (query) => history.replaceState(null, '', addressOf({ ...place, query })),
+  if (opened.kind !== 'item') throw new Error('The portal gave no dashboard.');
+  document.title = opened.item.name;
+  open = itemPage(opened.item, opened.options, source, place, {
+    onChange: (query) => history.replaceState(null, '', addressOf({ ...place, query })),
   });
   return open.element;
 }
@@ -88,7 +87,7 @@ function bannerOf(signedIn: Session, place: Place | undefined): HTMLElement {
   return h(
     'header',
     { class: 'banner' },
-    markOf(branding),
+    logoOf(branding),
     place ? h('a', { href: '#' }, `← ${TEXTS.allDashboards}`) : h('span', {}),
     h('span', { class: 'who' }, signedIn.email),
     h('button', { type: 'button', class: 'quiet', onclick: () => void leave() }, TEXTS.signOut),

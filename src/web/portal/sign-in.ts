@@ -5,13 +5,13 @@ import { requestCode, type Session, signIn } from './session.ts';
 
 /**
  * The form that asks for an e-mail address, then for the code mailed to it.
- * @param mark what the company is known by
+ * @param logo the logo or name of the company
  * @param reason why the viewer must sign in again; empty the first time
  */
 export function signInPage(
   companySlug: string,
   reason: string,
-  mark: HTMLElement | undefined,
+  logo: HTMLElement | undefined,
   done: (session: Session) => void,
 ): HTMLElement {
   const card = h('div', { class: 'card sign-in' });
@@ -23,7 +23,7 @@ export function signInPage(
       await requestCode(companySlug, address);
       askCode(address, '');
     });
-    card.replaceChildren(mark ?? '', h('h1', {}, TEXTS.sharedDashboards), h('p', {}, TEXTS.codeExplained), form);
+    card.replaceChildren(logo ?? '', h('h1', {}, TEXTS.sharedDashboards), h('p', {}, TEXTS.codeExplained), form);
     // The first time, the card is added to the page only after this function returns.
     queueMicrotask(() => field.input.focus());
   }
@@ -44,7 +44,7 @@ export function signInPage(
       done(await signIn(companySlug, email, field.input.value));
     });
     card.replaceChildren(
-      mark ?? '',
+      logo ?? '',
       h('h1', {}, TEXTS.enterCode),
       h('p', {}, ...TEXTS.codeSent(email).map((part) => (part === email ? h('strong', {}, part) : part))),
       form,

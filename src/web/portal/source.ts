@@ -39,8 +39,8 @@ export function portalDashboard(session: Session, id: string, contextId: string)
   const inContext = new URLSearchParams({ context_id: contextId });
   return {
     async open() {
-      const { allow_downloads, ...subject } = await session.call<PortalView>(`${base}?${inContext}`);
-      return { kind: 'subject', subject, options: { allow_downloads }, branding: {} };
+      const { allow_downloads, ...item } = await session.call<PortalView>(`${base}?${inContext}`);
+      return { kind: 'item', item, options: { allow_downloads }, branding: {} };
     },
     options(slug, search, signal) {
       const path = optionsPath(slug, search);

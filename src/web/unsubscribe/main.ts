@@ -1,5 +1,5 @@
 import '../styles/main.css';
-import { brandingOfPage, markOf, wear } from '../branding/wear.ts';
+import { applyBranding, brandingOfPage, logoOf } from '../branding/apply.ts';
 import { h } from '../dom.ts';
 import { TEXTS } from '../texts.ts';
 import { followScheme } from '../theme.ts';
@@ -9,13 +9,13 @@ import { followScheme } from '../theme.ts';
  * button.
  */
 const branding = brandingOfPage();
-wear(branding);
+applyBranding(branding);
 followScheme(() => {});
 
 const texts = TEXTS.unsubscribe;
-const said = h('p', { role: 'status' }, texts.question);
+const status = h('p', { role: 'status' }, texts.question);
 const button = h('button', { type: 'button', class: 'primary', onclick: () => void unsubscribe() }, texts.button);
-const card = h('div', { class: 'card sign-in' }, markOf(branding) ?? null, h('h1', {}, texts.title), said, button);
+const card = h('div', { class: 'card sign-in' }, logoOf(branding) ?? null, h('h1', {}, texts.title), status, button);
 document.getElementById('page')?.replaceChildren(h('main', { class: 'message' }, card));
 
 async function unsubscribe(): Promise<void> {
@@ -25,7 +25,7 @@ async function unsubscribe(): Promise<void> {
     body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }),
   }).catch(() => undefined);
   const isOver = answer?.ok === true || answer?.status === 404;
-  said.textContent = answer?.ok ? texts.done : isOver ? texts.unknown : TEXTS.broken;
+  status.textContent = answer?.ok ? texts.done : isOver ? texts.unknown : TEXTS.broken;
   button.hidden = isOver;
   button.disabled = false;
 }

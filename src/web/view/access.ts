@@ -3,7 +3,7 @@ import { ApiProblem, call } from '../api.ts';
 import type { Host } from '../embedding.ts';
 import type { Access } from '../source.ts';
 
-/** A token is renewed before it ends by a part of its time, and by so much at the least and at the most. Milliseconds. */
+/** A token is renewed before it ends, by a part of its time, but by a least and a most. Milliseconds. */
 const LEAD = { part: 0.2, least: 2_000, most: 60_000 };
 /** The longest that a browser's timer waits. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -16,103 +16,103 @@ const SOON_MS = 5_000;
  * The way to an embed's API, whose token the page around renews: before it ends, by the server's clock whatever the clocks of
  * host and viewer say, and when it was ended. Requests wait for the new one.
  * @param kind `d` of a dashboard, `v` of a visualization
- * @param late called with whether the viewer waits because there is no new token yet
+ * @param onLate called with whether the viewer waits because there is no new token yet
  */
 export function embedAccess(
   kind: string,
   first: string,
   host: Host | undefined,
-  late: (isLate: boolean) => void,
+  onLate: (isLate: boolean) => void,
 ): Access {
   const baseOf = (token: string) => `/api/embed/${kind}/${token}`;
   let token = first;
-  let shown: string | undefined;
+  let itemId: string | undefined;
   let endsAt = Number.POSITIVE_INFINITY;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let failed = false;
-  let waiting: PromiseWithResolvers<boolean> | undefined;
+  let renewal: PromiseWithResolvers<boolean> | undefined;
 
   /** Reads what a token opens, and when it ends by the clock of this page's process. */
-  async function read(each: string): Promise<{ view: TokenView; ends: number }> {
+  async function read(candidate: string): Promise<{ view: TokenView; ends: number }> {
     let time = Date.now();
-    const view = await call<TokenView>(`${baseOf(each)}/info`, { onTime: (told) => (time = told) });
+    const view = await call<TokenView>(`${baseOf(candidate)}/info`, { onTime: (serverTime) => (time = serverTime) });
     const expires = view.requires_auth || view.expires_at === null ? Number.NaN : Date.parse(view.expires_at);
     return { view, ends: performance.now() + (Number.isNaN(expires) ? Number.POSITIVE_INFINITY : expires - time) };
   }
 
   function use(next: string, { view, ends }: { view: TokenView; ends: number }): void {
     token = next;
-    shown ??= idOf(view);
+    itemId ??= idOf(view);
     endsAt = ends;
     failed = false;
-    late(false);
+    onLate(false);
     const left = ends - performance.now();
-    wantIn(left - Math.min(LEAD.most, Math.max(LEAD.least, left * LEAD.part)));
+    requestTokenIn(left - Math.min(LEAD.most, Math.max(LEAD.least, left * LEAD.part)));
   }
 
-  function wantIn(milliseconds: number): void {
+  function requestTokenIn(milliseconds: number): void {
     clearTimeout(timer);
     if (!host || milliseconds === Number.POSITIVE_INFINITY) return;
     timer = setTimeout(
-      () => (milliseconds > LONGEST_TIMER_MS ? wantIn(milliseconds - LONGEST_TIMER_MS) : host.wantToken()),
+      () => (milliseconds > LONGEST_TIMER_MS ? requestTokenIn(milliseconds - LONGEST_TIMER_MS) : host.requestToken()),
       Math.min(Math.max(0, milliseconds), LONGEST_TIMER_MS),
     );
   }
 
   /** Whether there is another token than one that was refused. */
-  async function renewed(refused: string): Promise<boolean> {
+  async function awaitRenewal(refused: string): Promise<boolean> {
     if (token !== refused) return true;
-    if (!host || !(await host.renews())) return false;
+    if (!host || !(await host.renewsTokens())) return false;
     if (token !== refused) return true;
-    waiting ??= Promise.withResolvers<boolean>();
-    tellLate();
-    host.wantToken();
-    return waiting.promise;
+    renewal ??= Promise.withResolvers<boolean>();
+    reportLate();
+    host.requestToken();
+    return renewal.promise;
   }
 
-  const tellLate = () => late(failed && (waiting !== undefined || performance.now() >= endsAt));
+  const reportLate = () => onLate(failed && (renewal !== undefined || performance.now() >= endsAt));
 
   /** Uses a token that the page around gives, if it shows the same and that page may have it. */
-  async function take(next: unknown, origin: string): Promise<void> {
-    const opened = typeof next === 'string' && next !== token ? await readPatiently(next) : undefined;
+  async function useFromHost(next: unknown, origin: string): Promise<void> {
+    const opened = typeof next === 'string' && next !== token ? await readWithRetries(next) : undefined;
     if (opened && isFor(opened.view, origin)) use(next as string, opened);
     else {
       // This one may be good for a while yet, and the host may give another one then.
       const left = endsAt - performance.now();
-      if (left > 0) wantIn(Math.max(SOON_MS, left / 2));
+      if (left > 0) requestTokenIn(Math.max(SOON_MS, left / 2));
     }
-    waiting?.resolve(next === token);
-    waiting = undefined;
+    renewal?.resolve(next === token);
+    renewal = undefined;
   }
 
   const isFor = (view: TokenView, origin: string): boolean => {
     const origins = (!view.requires_auth && view.embed_options?.allowed_origins) || [];
-    return (shown === undefined || idOf(view) === shown) && (origins.length === 0 || origins.includes(origin));
+    return (itemId === undefined || idOf(view) === itemId) && (origins.length === 0 || origins.includes(origin));
   };
 
   /** What a token opens; undefined where it is refused, or there is no answer in time. */
-  async function readPatiently(each: string) {
+  async function readWithRetries(candidate: string) {
     for (const pause of PAUSES) {
       try {
-        return await read(each);
+        return await read(candidate);
       } catch (error) {
-        if (!(error instanceof ApiProblem) || !isPassing(error)) return undefined;
+        if (!(error instanceof ApiProblem) || !isTemporary(error)) return undefined;
         await new Promise((resolve) => setTimeout(resolve, pause));
       }
     }
     return undefined;
   }
 
-  host?.on('token', ({ token: next }, origin) => void take(next, origin));
+  host?.on('token', ({ token: next }, origin) => void useFromHost(next, origin));
   host?.on('token-failed', () => {
     failed = true;
-    tellLate();
-    if (!waiting) setTimeout(tellLate, Math.max(0, Math.min(endsAt - performance.now(), LONGEST_TIMER_MS)));
+    reportLate();
+    if (!renewal) setTimeout(reportLate, Math.max(0, Math.min(endsAt - performance.now(), LONGEST_TIMER_MS)));
   });
   host?.on('token-refused', () => {
-    late(false);
-    waiting?.resolve(false);
-    waiting = undefined;
+    onLate(false);
+    renewal?.resolve(false);
+    renewal = undefined;
   });
 
   async function withToken<T>(work: (token: string) => Promise<T>): Promise<T> {
@@ -120,7 +120,7 @@ export function embedAccess(
     try {
       return await work(used);
     } catch (error) {
-      if (!(error instanceof ApiProblem && error.status === 401 && (await renewed(used)))) throw error;
+      if (!(error instanceof ApiProblem && error.status === 401 && (await awaitRenewal(used)))) throw error;
       return work(token);
     }
   }
@@ -137,7 +137,7 @@ export function embedAccess(
 }
 
 /** Whether a failure may be gone in a moment. */
-const isPassing = ({ status }: ApiProblem): boolean => status === 0 || status === 429 || status >= 500;
+const isTemporary = ({ status }: ApiProblem): boolean => status === 0 || status === 429 || status >= 500;
 
 const idOf = (view: TokenView): string | undefined =>
   view.requires_auth ? undefined : (view.dashboard ?? view.visualization)?.id;

@@ -1,20 +1,20 @@
 import type { ViewBranding } from '../../kernel/viewing.ts';
 import { h } from '../dom.ts';
-import { type ChartColours, lookOf, type Scheme, STANDARD } from './look.ts';
+import { type ChartColours, type Scheme, STANDARD, themeOf } from './theme.ts';
 
-/** The colours of charts, with the brand that the page wears. */
-let worn: Record<Scheme, ChartColours> = STANDARD;
+/** The colours of charts, in the brand of the page. */
+let chartsByScheme: Record<Scheme, ChartColours> = STANDARD;
 
-export const chartColours = (scheme: Scheme): ChartColours => worn[scheme];
+export const chartColours = (scheme: Scheme): ChartColours => chartsByScheme[scheme];
 
 /** The brand that the server put into the page, if it knew one. */
 export const brandingOfPage = (): ViewBranding =>
   JSON.parse(document.getElementById('branding')?.textContent ?? '{}') as ViewBranding;
 
-/** Makes the page look as a brand does. */
-export function wear(brand: ViewBranding): void {
+/** Shows the page in a brand's colours. */
+export function applyBranding(brand: ViewBranding): void {
   const { style, dataset } = document.documentElement;
-  const { scheme, properties, charts } = lookOf(brand);
+  const { scheme, properties, charts } = themeOf(brand);
   if (scheme !== undefined) {
     dataset.theme = scheme;
     // Its colours are read on its own background only, also within another page.
@@ -23,11 +23,11 @@ export function wear(brand: ViewBranding): void {
   for (const [name, value] of Object.entries(properties)) style.setProperty(name, value);
   if (brand.font !== undefined) dataset.font = brand.font;
   if (brand.radius !== undefined) style.setProperty('--radius', `${brand.radius}px`);
-  worn = charts;
+  chartsByScheme = charts;
 }
 
 /** The company's logo, else its name; nothing where the brand has neither. */
-export function markOf({ name, logo_url: logo }: ViewBranding): HTMLElement | undefined {
+export function logoOf({ name, logo_url: logo }: ViewBranding): HTMLElement | undefined {
   if (logo !== undefined) {
     // The page's own origin serves it, whatever the system is called outside.
     return h('img', { class: 'mark', src: new URL(logo, location.href).pathname, alt: name ?? '' });

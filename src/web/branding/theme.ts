@@ -19,8 +19,8 @@ export interface ChartColours {
   series: readonly Colour[];
 }
 
-/** How a brand looks. */
-export interface Look {
+/** The theme of pages in a brand's colours. */
+export interface Theme {
   /** Where the brand has a background or a text colour of its own: the page is the same by day and by night. */
   scheme?: Scheme;
   /** Properties of styles/base.css. */
@@ -66,26 +66,26 @@ export const STANDARD: Record<Scheme, ChartColours> = {
   },
 };
 
-/** What stands in styles/base.css, where the brand's colours have to be read on it. */
-const GROUNDS: Record<Scheme, { grounds: readonly Colour[]; text: Colour; accent: Colour; error: Colour }> = {
-  light: { grounds: ['#f5f7fa', '#ffffff', '#eef2f8'], text: '#172033', accent: '#1d5bd8', error: '#b42318' },
-  dark: { grounds: ['#0e131b', '#171e29', '#212b3a'], text: '#e8edf4', accent: '#7fb0ff', error: '#ff9a8d' },
+/** The colours of styles/base.css on which the brand's colours must be readable. */
+const BASE_COLOURS: Record<Scheme, { backgrounds: readonly Colour[]; text: Colour; accent: Colour; error: Colour }> = {
+  light: { backgrounds: ['#f5f7fa', '#ffffff', '#eef2f8'], text: '#172033', accent: '#1d5bd8', error: '#b42318' },
+  dark: { backgrounds: ['#0e131b', '#171e29', '#212b3a'], text: '#e8edf4', accent: '#7fb0ff', error: '#ff9a8d' },
 };
 
-/** The look of a brand. Whatever its colours are, all that is written can be read. */
-export function lookOf(brand: Branding): Look {
-  return brand.background === undefined && brand.text_color === undefined ? lookByScheme(brand) : ownLook(brand);
+/** The theme of a brand. Whatever its colours are, all that is written can be read. */
+export function themeOf(brand: Branding): Theme {
+  return brand.background === undefined && brand.text_color === undefined ? themeByScheme(brand) : ownTheme(brand);
 }
 
 /** On the standard page the brand's colours are changed as far as day and night need it. */
-function lookByScheme({ primary_color: primary, chart_palette: series }: Branding): Look {
+function themeByScheme({ primary_color: primary, chart_palette: series }: Branding): Theme {
   const accents = (['light', 'dark'] as const).map((scheme) => {
-    const { grounds, text, accent } = GROUNDS[scheme];
-    return readable(primary ?? accent, grounds, TEXT_CONTRAST, text);
+    const { backgrounds, text, accent } = BASE_COLOURS[scheme];
+    return readable(primary ?? accent, backgrounds, TEXT_CONTRAST, text);
   }) as [Colour, Colour];
   const chartsOf = (scheme: Scheme): ChartColours => {
     const standard = STANDARD[scheme];
-    const drawn = (colour: Colour) => readable(colour, [standard.card], GRAPHIC_CONTRAST, GROUNDS[scheme].text);
+    const drawn = (colour: Colour) => readable(colour, [standard.card], GRAPHIC_CONTRAST, BASE_COLOURS[scheme].text);
     return { ...standard, series: series?.map(drawn) ?? standard.series };
   };
   return {
@@ -101,16 +101,16 @@ function lookByScheme({ primary_color: primary, chart_palette: series }: Brandin
 }
 
 /** On a background of its own all other colours follow from the brand's. */
-function ownLook(brand: Branding): Look {
+function ownTheme(brand: Branding): Theme {
   const page = brand.background ?? STANDARD_COLOURS.background;
   const scheme = inkOn(page) === '#ffffff' ? 'dark' : 'light';
-  const standard = GROUNDS[scheme];
+  const standard = BASE_COLOURS[scheme];
   const text = readable(brand.text_color ?? standard.text, [page], TEXT_CONTRAST, inkOn(page));
-  const onlyIfRead = (ground: Colour, otherwise: Colour, ...inks: Colour[]): Colour =>
+  const ifReadable = (ground: Colour, otherwise: Colour, ...inks: Colour[]): Colour =>
     inks.every((ink) => contrast(ink, ground) >= TEXT_CONTRAST) ? ground : otherwise;
-  const card = onlyIfRead(mixed(page, '#ffffff', scheme === 'dark' ? 0.05 : 0.6), page, text);
+  const card = ifReadable(mixed(page, '#ffffff', scheme === 'dark' ? 0.05 : 0.6), page, text);
   const accent = readable(brand.primary_color ?? standard.accent, [page, card], TEXT_CONTRAST, text);
-  const hover = onlyIfRead(mixed(card, text, 0.06), card, text, accent);
+  const hover = ifReadable(mixed(card, text, 0.06), card, text, accent);
   const soft = readable(mixed(text, page, 0.3), [page, card, hover], TEXT_CONTRAST, text);
   const line = mixed(card, text, 0.14);
   const series = brand.chart_palette ?? STANDARD[scheme].series;
@@ -133,25 +133,25 @@ function ownLook(brand: Branding): Look {
       '--on-accent': inkOn(accent),
       '--error': readable(standard.error, [page, card], TEXT_CONTRAST, text),
       '--hover': hover,
-      '--chosen': onlyIfRead(mixed(card, accent, 0.14), card, text),
+      '--chosen': ifReadable(mixed(card, accent, 0.14), card, text),
     },
     charts: { light: colours, dark: colours },
   };
 }
 
-/** How much of the text's colour, or of the card's, a colour has that comes again. */
-const AGAIN = [
+/** The variants of the palette's colours: how much of the text's or the card's colour they contain. */
+const VARIANTS = [
   { towards: 'text', share: 0.6 },
   { towards: 'card', share: 0.35 },
 ] as const;
 
-/** Beyond the palette, which a brand may make short, its colours come again, darker and lighter: the one that differs more comes first. */
+/** After the palette its colours are repeated, darker and lighter; the variant that differs more comes first. */
 export function colourOfSeries({ series, text, card }: ChartColours, index: number): Colour {
   const colour = series[index % series.length] as Colour;
   const round = Math.floor(index / series.length);
   if (round === 0) return colour;
-  const others = AGAIN.map(({ towards, share }) =>
+  const others = VARIANTS.map(({ towards, share }) =>
     readable(mixed(colour, { text, card }[towards], share), [card], GRAPHIC_CONTRAST, text),
-  ).sort((one, other) => contrast(other, colour) - contrast(one, colour));
+  ).sort((a, b) => contrast(b, colour) - contrast(a, colour));
   return others[(round - 1) % others.length] as Colour;
 }
