@@ -3,20 +3,20 @@ import { textsFor } from './texts.js';
 import { fetchToken, isToken, Refused, TIMEOUT_MS } from './token.js';
 
 const PREFIX = 'data-console:';
-/** How long a page may take to say that it is there: in all, and once it is loaded. Milliseconds, as all that follow. */
+/** How long a page may take to send its first message: in all, and once it is loaded. Milliseconds, as all that follow. */
 const LOADING_MS = 20_000;
 const STARTING_MS = 3_000;
 /** Pauses before a token is fetched again: each is twice the one before. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** Higher than any page is. CSS pixels. */
+/** No page is higher. CSS pixels. */
 const MAX_HEIGHT = 200_000;
 
 const STYLE = `:host { display: block } :host([hidden]) { display: none }
 [hidden] { display: none !important } iframe { display: block; width: 100%; height: 20rem; border: 0 } p { margin: 0; padding: 1rem } p:empty { display: none }`;
 
 /** @typedef {import('./index.d.ts').ParameterValues} ParameterValues */
-/** @typedef {{ origin: string; address: string; query: URLSearchParams; token: string | undefined }} Place */
+/** @typedef {{ origin: string; address: string; query: URLSearchParams; token: string | undefined }} EmbedAddress */
 
 /** Where there is no browser, such as on a server that makes pages, nothing is defined. */
 const Base = globalThis.HTMLElement ?? /** @type {typeof HTMLElement} */ (class {});
@@ -30,20 +30,20 @@ export class DataConsoleEmbed extends Base {
   #shadow;
   /** @type {HTMLIFrameElement | undefined} */
   #frame;
-  /** Where the page of the frame is. @type {Place | undefined} */
-  #place;
-  /** Ends all that belongs to what is shown now. */
-  #life = new AbortController();
+  /** Where the page of the frame is. @type {EmbedAddress | undefined} */
+  #address;
+  /** Aborts everything that belongs to the present frame. */
+  #lifetime = new AbortController();
   #isRenewing = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
-  #giveUp;
-  /** The page has said that it is there. */
-  #isHeard = false;
+  #pageTimer;
+  /** The page has sent its first message. */
+  #hasAnswered = false;
   /** The page has its filters and takes values for them. */
   #isReady = false;
   /** @type {ParameterValues} */
   #parameters = {};
-  /** Those that the page was not told of yet. @type {ParameterValues} */
+  /** Parameters that the page has not been sent yet. @type {ParameterValues} */
   #unsent = {};
 
   get parameters() {
@@ -54,7 +54,7 @@ export class DataConsoleEmbed extends Base {
   setParameters(values) {
     const own = structuredClone(values);
     this.#parameters = { ...this.#parameters, ...own };
-    if (this.#isReady) this.#tell('parameters', { parameters: own });
+    if (this.#isReady) this.#send('parameters', { parameters: own });
     else this.#unsent = { ...this.#unsent, ...own };
   }
 
@@ -64,12 +64,12 @@ export class DataConsoleEmbed extends Base {
 
   set getToken(give) {
     this.#getToken = give;
-    if (this.#frame) this.#tell('host', { renews: this.#renews });
+    if (this.#frame) this.#send('host', { renews: this.#renews });
     else if (this.isConnected) this.#start();
   }
 
   connectedCallback() {
-    this.#shadow ??= this.#furnish();
+    this.#shadow ??= this.#createShadow();
     // Set before the element was defined.
     if (Object.hasOwn(this, 'getToken')) {
       const { getToken } = this;
@@ -86,9 +86,9 @@ export class DataConsoleEmbed extends Base {
   /** @param {string} name @param {string | null} before @param {string | null} now */
   attributeChangedCallback(name, before, now) {
     if (before === now || !this.isConnected || !this.#shadow) return;
-    if (name === 'title') this.#entitle();
-    else if (name === 'theme') this.#tell('theme', { theme: now });
-    else if (name === 'token-endpoint' && this.#frame) this.#tell('host', { renews: this.#renews });
+    if (name === 'title') this.#setTitle();
+    else if (name === 'theme') this.#send('theme', { theme: now });
+    else if (name === 'token-endpoint' && this.#frame) this.#send('host', { renews: this.#renews });
     else this.#start();
   }
 
@@ -100,7 +100,7 @@ export class DataConsoleEmbed extends Base {
     return textsFor(this.getAttribute('locale') ?? this.ownerDocument.documentElement.lang);
   }
 
-  #furnish() {
+  #createShadow() {
     const shadow = this.attachShadow({ mode: 'open', delegatesFocus: true });
     const notice = this.ownerDocument.createElement('p');
     notice.setAttribute('role', 'status');
@@ -113,80 +113,80 @@ export class DataConsoleEmbed extends Base {
     return shadow;
   }
 
-  /** Begins anew. Attributes that are changed together begin it once. */
+  /** Restarts, once for attributes that are changed together. */
   #start() {
     this.#end();
-    const { signal } = this.#life;
-    addEventListener('message', (event) => this.#hear(event), { signal });
+    const { signal } = this.#lifetime;
+    addEventListener('message', (event) => this.#receive(event), { signal });
     queueMicrotask(() => {
       if (!signal.aborted) this.#open();
     });
   }
 
   #end() {
-    this.#life.abort();
-    this.#life = new AbortController();
-    clearTimeout(this.#giveUp);
-    this.#isRenewing = this.#isReady = this.#isHeard = false;
+    this.#lifetime.abort();
+    this.#lifetime = new AbortController();
+    clearTimeout(this.#pageTimer);
+    this.#isRenewing = this.#isReady = this.#hasAnswered = false;
     this.#unsent = {};
     this.#frame?.remove();
     this.#frame = undefined;
-    this.#say('');
+    this.#setNotice('');
   }
 
   #open() {
-    this.#place = placeOf(this.getAttribute('src'), this.ownerDocument.baseURI);
-    if (!this.#place) return this.#fail('BAD_SRC', 'src must be the address of an embed, with its token or without.');
-    if (this.#place.token !== undefined) return this.#load(this.#place, this.#place.token);
+    this.#address = parseAddress(this.getAttribute('src'), this.ownerDocument.baseURI);
+    if (!this.#address) return this.#fail('BAD_SRC', 'src must be the address of an embed, with its token or without.');
+    if (this.#address.token !== undefined) return this.#load(this.#address, this.#address.token);
     if (this.#renews) return void this.#renew();
     return this.#fail('NO_TOKEN', 'src has no token, and there is no token-endpoint.');
   }
 
-  /** @param {Place} place @param {string} token */
+  /** @param {EmbedAddress} address @param {string} token */
   #load({ address, query }, token) {
-    this.#say('');
+    this.#setNotice('');
     const frame = this.ownerDocument.createElement('iframe');
-    const asked = new URLSearchParams(query);
+    const parameters = new URLSearchParams(query);
     for (const name of ['locale', 'theme']) {
       const value = this.getAttribute(name);
-      if (value) asked.set(name, value);
+      if (value) parameters.set(name, value);
     }
     frame.setAttribute('part', 'frame');
     frame.referrerPolicy = 'no-referrer';
-    frame.src = `${address}/${token}${asked.size > 0 ? `?${asked}` : ''}`;
+    frame.src = `${address}/${token}${parameters.size > 0 ? `?${parameters}` : ''}`;
     this.#frame = frame;
-    this.#entitle();
-    this.#expect(LOADING_MS);
+    this.#setTitle();
+    this.#awaitPage(LOADING_MS);
     // The browser loads a page of its own where it may not show ours.
-    frame.addEventListener('load', () => this.#isHeard || this.#expect(STARTING_MS));
+    frame.addEventListener('load', () => this.#hasAnswered || this.#awaitPage(STARTING_MS));
     this.#shadow?.append(frame);
   }
 
-  /** Gives up unless the page says that it is there. @param {number} milliseconds */
-  #expect(milliseconds) {
-    clearTimeout(this.#giveUp);
-    this.#giveUp = setTimeout(() => {
+  /** Fails unless the page sends its first message in time. @param {number} milliseconds */
+  #awaitPage(milliseconds) {
+    clearTimeout(this.#pageTimer);
+    this.#pageTimer = setTimeout(() => {
       if (this.#frame) this.#frame.hidden = true;
       this.#fail('NOT_LOADED', 'The page of the embed does not answer: its token may be wrong, or not for this site.');
     }, milliseconds);
   }
 
   /** @param {string} [name] of what is shown */
-  #entitle(name = this.#frame?.title) {
+  #setTitle(name = this.#frame?.title) {
     if (this.#frame) this.#frame.title = this.title || name || this.#texts.dashboard;
   }
 
-  /** Fetches a token and hands it over; where that fails, again and again. */
+  /** Fetches a token for the page, and retries until there is one or it is refused. */
   async #renew() {
     if (this.#isRenewing) return;
     this.#isRenewing = true;
-    const { signal } = this.#life;
+    const { signal } = this.#lifetime;
     const token = await this.#fetchUntilGiven(signal);
     if (signal.aborted) return;
     this.#isRenewing = false;
     if (token === undefined) return;
-    if (this.#frame) this.#tell('token', { token });
-    else if (this.#place) this.#load(this.#place, token);
+    if (this.#frame) this.#send('token', { token });
+    else if (this.#address) this.#load(this.#address, token);
   }
 
   /** @param {AbortSignal} signal @returns {Promise<string | undefined>} undefined where it is refused */
@@ -197,13 +197,13 @@ export class DataConsoleEmbed extends Base {
       } catch (error) {
         if (signal.aborted) return undefined;
         if (error instanceof Refused) {
-          this.#tell('token-refused');
+          this.#send('token-refused');
           this.#fail('TOKEN_REFUSED', error.message, this.#texts.refused);
           return undefined;
         }
-        // Many pages that fail together do not come back together.
+        // So that many pages that fail together do not retry together.
         const wait = pause * (0.75 + Math.random() / 2);
-        this.#tell('token-failed');
+        this.#send('token-failed');
         this.#fail('TOKEN_FAILED', String(error), this.#texts.retrying, Math.ceil(wait / 1000));
         await passed(wait, signal);
       }
@@ -220,35 +220,35 @@ export class DataConsoleEmbed extends Base {
     return token;
   }
 
-  /** Takes messages of the page in the frame, and of nobody else. @param {MessageEvent} event */
-  #hear({ source, origin, data }) {
-    if (!this.#frame || source !== this.#frame.contentWindow || origin !== this.#place?.origin) return;
+  /** Receives a message if the page in the frame sent it. @param {MessageEvent} event */
+  #receive({ source, origin, data }) {
+    if (!this.#frame || source !== this.#frame.contentWindow || origin !== this.#address?.origin) return;
     const { type, ...message } = Object(data);
-    const told = typeof type === 'string' && type.startsWith(PREFIX) ? type.slice(PREFIX.length) : '';
-    if (told === 'hello') this.#greet();
-    else if (told === 'token-wanted') void this.#renew();
-    else if (told === 'height') this.#resize(message.height);
-    else if (told === 'ready') this.#begin(message);
-    else if (told === 'parameters') this.#emit(told, { parameters: this.#note(message.parameters) });
-    else if (told === 'click' || told === 'error') this.#emit(told, message);
+    const received = typeof type === 'string' && type.startsWith(PREFIX) ? type.slice(PREFIX.length) : '';
+    if (received === 'hello') this.#onHello();
+    else if (received === 'token-wanted') void this.#renew();
+    else if (received === 'height') this.#resize(message.height);
+    else if (received === 'ready') this.#onReady(message);
+    else if (received === 'parameters') this.#emit(received, { parameters: this.#storeParameters(message.parameters) });
+    else if (received === 'click' || received === 'error') this.#emit(received, message);
   }
 
-  /** The page is there, and learns what it cannot know: it may have been there before. */
-  #greet() {
-    clearTimeout(this.#giveUp);
-    this.#isHeard = true;
-    this.#say('');
+  /** The page was loaded, perhaps anew: it is sent what the host has set. */
+  #onHello() {
+    clearTimeout(this.#pageTimer);
+    this.#hasAnswered = true;
+    this.#setNotice('');
     if (this.#frame) this.#frame.hidden = false;
     this.#isReady = false;
     this.#unsent = {};
-    this.#tell('host', { renews: this.#renews, parameters: this.#parameters });
+    this.#send('host', { renews: this.#renews, parameters: this.#parameters });
   }
 
   /** @param {{ name?: string; parameters?: ParameterValues }} page */
-  #begin({ name, parameters }) {
+  #onReady({ name, parameters }) {
     this.#isReady = true;
-    this.#entitle(name);
-    this.#note(parameters);
+    this.#setTitle(name);
+    this.#storeParameters(parameters);
     const unsent = this.#unsent;
     this.#unsent = {};
     if (Object.keys(unsent).length > 0) this.setParameters(unsent);
@@ -256,7 +256,7 @@ export class DataConsoleEmbed extends Base {
   }
 
   /** @param {ParameterValues | undefined} parameters */
-  #note(parameters) {
+  #storeParameters(parameters) {
     this.#parameters = { ...parameters };
     return this.parameters;
   }
@@ -269,10 +269,10 @@ export class DataConsoleEmbed extends Base {
   }
 
   /** @param {string} type @param {object} [message] */
-  #tell(type, message) {
+  #send(type, message) {
     const { contentWindow } = this.#frame ?? {};
-    if (contentWindow && this.#place)
-      contentWindow.postMessage({ type: PREFIX + type, ...message }, this.#place.origin);
+    if (contentWindow && this.#address)
+      contentWindow.postMessage({ type: PREFIX + type, ...message }, this.#address.origin);
   }
 
   /** @param {string} type @param {object} detail */
@@ -280,21 +280,21 @@ export class DataConsoleEmbed extends Base {
     this.dispatchEvent(new CustomEvent(PREFIX + type, { bubbles: true, composed: true, detail }));
   }
 
-  /** Tells the host why, and the viewer where no page does. @param {string} code @param {string} message @param {number} [retryIn] seconds */
+  /** Reports a failure to the host, and to the viewer where no page does. @param {string} code @param {string} message @param {number} [retryIn] seconds */
   #fail(code, message, words = this.#texts.notShown, retryIn = undefined) {
-    if (!this.#frame || code === 'NOT_LOADED') this.#say(words);
+    if (!this.#frame || code === 'NOT_LOADED') this.#setNotice(words);
     this.#emit('error', { code, message, ...(retryIn !== undefined && { retryIn }) });
   }
 
   /** @param {string} words */
-  #say(words) {
+  #setNotice(words) {
     const notice = this.#shadow?.querySelector('p');
     if (notice) notice.textContent = words;
   }
 }
 
-/** Where an embed is: …/embed/d or /embed/v, or the link of a share, /p; with its token or without. @param {string | null} src @param {string} base @returns {Place | undefined} */
-function placeOf(src, base) {
+/** Where an embed is: …/embed/d or /embed/v, or the link of a share, /p; with its token or without. @param {string | null} src @param {string} base @returns {EmbedAddress | undefined} */
+function parseAddress(src, base) {
   const url = src !== null && URL.canParse(src, base) ? new URL(src, base) : null;
   const [, path, token] = /^((?:\/[^/]+)*\/(?:embed\/[dv]|p))(?:\/([^/]+))?\/?$/.exec(url?.pathname ?? '') ?? [];
   if (!url || path === undefined || !/^https?:$/.test(url.protocol)) return undefined;
