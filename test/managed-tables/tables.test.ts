@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aTable, column, tableRoutes } from './support.ts';
+import { aTable, behindTheApi, column, tableRoutes } from './support.ts';
 
 const PATH = '/v1/managed-tables';
 let company: Company;
@@ -130,6 +130,18 @@ describe('the creation of a table', () => {
       expect((await company.as.delete(`${PATH}/${id}`)).status).toBe(204);
       id = await aTable(company.as, 'once', [column('b', 'integer')]);
     }
+  });
+});
+
+describe('a relation that an operator made, which the catalogue does not know', () => {
+  it('keeps its name from a table that is created and from one that is renamed', async () => {
+    const taken = { status: 400, body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' } };
+    const table = tableRoutes(company.as, await aTable(company.as, 'beside_a_view', [column('a')]));
+    await behindTheApi(company.id, (database) => database.execute('CREATE VIEW public.a_view AS SELECT 1 AS one'));
+    expect(await create('a_view', [column('a')])).toMatchObject(taken);
+    expect(await table.put({ display_name: 'a_view', columns: [column('b')] })).toMatchObject(taken);
+    expect((await table.get()).body).toMatchObject({ display_name: 'beside_a_view', columns: [column('a')] });
+    expect((await company.as.get(`${PATH}?search=a_view`)).body.total).toBe(1);
   });
 });
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { CompanyContext } from '../../context.ts';
 import type { Failure, FieldProblem } from '../../kernel/failure.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { convertColumn, selectMisfit, selectNull } from '../../tenant-sql/conversions.ts';
@@ -47,34 +48,23 @@ export async function changeTable(ctx: CompanyContext, id: string, changes: Tabl
     if (!plan.changes && displayName === table.displayName) return table;
     if (await store.hasActiveUpload(tx, id)) throw tableLocked();
 
-    const changed = await recordChange(tx, ctx, table, displayName, plan);
-    if (plan.changes) {
-      await applyPlan(tx, table, plan);
-      await endUndo(tx, keyOf(ctx, id), 'columns_changed');
-    }
-    if (displayName !== table.displayName) await tx.execute(renameTable(table.displayName, displayName));
     oldName = table.displayName;
-    return changed;
+    try {
+      const change = { displayName, columns: plan.columns, at: isoTimestamp(ctx.now()) };
+      const changed = await store.changeTable(tx, keyOf(ctx, id), change);
+      if (plan.changes) {
+        await applyPlan(tx, table, plan);
+        await endUndo(tx, keyOf(ctx, id), 'columns_changed');
+      }
+      if (displayName !== table.displayName) await tx.execute(renameTable(table.displayName, displayName));
+      return changed;
+    } catch (error) {
+      throw store.isNameTaken(error) ? tableNameTaken(displayName) : error;
+    }
   };
   const named = ({ displayName }: ManagedTable) => (oldName === undefined ? [] : [id, oldName, displayName]);
   const options = { statementTimeoutMs: CHANGE_TIMEOUT_MS };
   return inShapeChange(ctx, await databaseOfTables(ctx), work, named, options);
-}
-
-/** Reserves the new name before the table itself is changed. */
-async function recordChange(
-  tx: TenantTx,
-  ctx: CompanyContext,
-  table: ManagedTable,
-  displayName: string,
-  plan: ColumnPlan,
-) {
-  try {
-    const at = new Date(ctx.now()).toISOString();
-    return await store.changeTable(tx, keyOf(ctx, table.id), { displayName, columns: plan.columns, at });
-  } catch (error) {
-    throw store.isNameTaken(error) ? tableNameTaken(displayName) : error;
-  }
 }
 
 async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): Promise<void> {

@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
-import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
+import type { TenantTx } from '../../tenant-sql/client.ts';
 import { moveFromTrash } from '../../tenant-sql/ddl.ts';
 import { databaseToRead } from '../managed-database/service.ts';
 import { restoredNameTaken, tableNotFound } from './failures.ts';
@@ -29,11 +29,8 @@ export async function restoreTable(ctx: CompanyContext, id: string): Promise<Man
       for (const statement of moveFromTrash({ name: table.displayName, id })) await tx.execute(statement);
       return table;
     } catch (error) {
-      throw isTaken(error) ? restoredNameTaken() : error;
+      throw isNameTaken(error) ? restoredNameTaken() : error;
     }
   };
   return inShapeChange(ctx, await databaseOfTables(ctx), work, ({ displayName }) => [id, displayName]);
 }
-
-/** A managed table has the name, or another one in schema `public`. */
-const isTaken = (error: unknown): boolean => isNameTaken(error) || (isPostgresError(error) && error.code === '42P07');

@@ -17,6 +17,7 @@ import { requireTableVersion } from './views.ts';
 export { BUSY, inChange, inShapeChange, inTransaction } from './changes.ts';
 export { tableNameTaken } from './failures.ts';
 export { createIndex, listIndexes, requireUniqueIndex, sweepIndexes } from './indexes.ts';
+export { isNameTaken } from './store.ts';
 export { column, columnList, type ManagedTable, type TableSource, tableName } from './table.ts';
 export { KEPT_IN_TRASH_MS, purgeTrash } from './trash.ts';
 export { selectUndoLimit, toUndoLimit, type UndoEnd, type UndoLimit, type UndoLimitRow } from './undo-store.ts';
@@ -94,21 +95,25 @@ export async function createTable(ctx: PrincipalContext, { display_name, columns
   const database = await requireDatabase(ctx);
   const id = ctx.newId();
   const work = async (tx: TenantTx): Promise<ManagedTable> => {
-    const registered = await registerTable(tx, ctx, {
-      id,
-      displayName: display_name,
-      columns,
-      source: 'manual',
-      rowCount: 0,
-      createdByUserId: ctx.actor.id,
-    });
-    await tx.execute(createTableSql({ schema: 'public', name: display_name, id }, columns));
-    return registered;
+    try {
+      const registered = await registerTable(tx, ctx, {
+        id,
+        displayName: display_name,
+        columns,
+        source: 'manual',
+        rowCount: 0,
+        createdByUserId: ctx.actor.id,
+      });
+      await tx.execute(createTableSql({ schema: 'public', name: display_name, id }, columns));
+      return registered;
+    } catch (error) {
+      throw store.isNameTaken(error) ? tableNameTaken(display_name) : error;
+    }
   };
   return inShapeChange(ctx, database, work, () => [id, display_name]);
 }
 
-/** Inserts a table into the catalogue, in the transaction that creates it. This takes its name. */
+/** Inserts a table into the catalogue, in the transaction that creates it. This takes its name: see `isNameTaken`. */
 export async function registerTable(
   tx: TenantTx,
   ctx: CompanyContext,
@@ -122,11 +127,7 @@ export async function registerTable(
   },
 ): Promise<ManagedTable> {
   const at = nowOf(ctx);
-  try {
-    return await store.insertTable(tx, { ...table, companyId: ctx.actor.companyId, createdAt: at, updatedAt: at });
-  } catch (error) {
-    throw store.isNameTaken(error) ? tableNameTaken(table.displayName) : error;
-  }
+  return store.insertTable(tx, { ...table, companyId: ctx.actor.companyId, createdAt: at, updatedAt: at });
 }
 
 /** Whether a living table has this name, for an early answer. Only `registerTable` takes a name. */

@@ -91,9 +91,11 @@ export async function nameInUse(tx: TenantTx, companyId: string, displayName: st
   return rows.length > 0;
 }
 
-/** Whether a write failed because a living table of the company already has the name. */
+const DUPLICATE_TABLE = '42P07';
+
+/** Whether a change failed because a living table has the name, or a relation that the catalogue does not know. */
 export const isNameTaken = (error: unknown): boolean =>
-  isPostgresError(error) && error.constraint === 'managed_tables_display_name';
+  isPostgresError(error) && (error.constraint === 'managed_tables_display_name' || error.code === DUPLICATE_TABLE);
 
 /** Whether an unfinished upload job loads into this table. */
 export async function hasActiveUpload(tx: TenantTx, tableId: string): Promise<boolean> {

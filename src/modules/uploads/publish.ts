@@ -1,13 +1,20 @@
 import type { CompanyContext } from '../../context.ts';
 import { logError } from '../../platform/log.ts';
-import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
+import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import { addPrimaryKey, moveIntoPlace } from '../../tenant-sql/ddl.ts';
 import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
 import { keepRows } from '../../tenant-sql/kept.ts';
 import { tenantNames } from '../../tenant-sql/roles.ts';
 import { appendRows, DRAW_BEGINNING, vacuum } from '../../tenant-sql/staging.ts';
-import { tableNameTaken, tableNotFound } from '../managed-tables/failures.ts';
-import { inShapeChange, lockTable, type ManagedTable, registerTable, setRowCount } from '../managed-tables/service.ts';
+import { tableNotFound } from '../managed-tables/failures.ts';
+import {
+  inShapeChange,
+  isNameTaken,
+  lockTable,
+  type ManagedTable,
+  registerTable,
+  setRowCount,
+} from '../managed-tables/service.ts';
 import { type LoadState, loadedColumns, requireConfirmed } from './chunks.ts';
 import { stagingTable } from './fail-job.ts';
 import type { JobProgress } from './job.ts';
@@ -132,7 +139,3 @@ async function lockUnchangedTable(tx: TenantTx, { ctx, job }: Work<LoadState>): 
   if (!same) throw new JobProblem(tableChanged);
   return table;
 }
-
-/** A managed table has the name, or another one in schema `public`. */
-const isNameTaken = (error: unknown): boolean =>
-  tableNameTaken.matches(error) || (isPostgresError(error) && error.code === '42P07');
