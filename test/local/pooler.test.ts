@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Pooler } from '../../local/neon/pooler/index.ts';
@@ -54,7 +55,7 @@ function tests(isReal: boolean, start: (postgres: LocalPostgres, folder: string)
   });
 
   async function connected(
-    more: { password?: string; options?: string; statement_timeout?: number } = {},
+    more: { user?: string; password?: string; options?: string; statement_timeout?: number } = {},
   ): Promise<Client> {
     const client = new Client({
       host: '127.0.0.1',
@@ -90,6 +91,54 @@ function tests(isReal: boolean, start: (postgres: LocalPostgres, folder: string)
       callers.map(async (client) => (await client.query('SELECT pg_backend_pid() AS pid, pg_sleep(0.05)')).rows[0].pid),
     );
     expect(new Set(seen).size).toBeLessThanOrEqual(30);
+  });
+
+  describe.skipIf(isReal)('where a role may have two connections only', () => {
+    const limited = () => connected({ user: 'limited', password: 'limited' });
+
+    beforeAll(async () => {
+      const admin = await connected();
+      await admin.query("CREATE ROLE limited LOGIN PASSWORD 'limited' CONNECTION LIMIT 2");
+    });
+
+    it('lets the third caller wait until one comes free', async () => {
+      const [one, two] = [await limited(), await limited()];
+      for (const client of [one, two]) await client.query('BEGIN');
+      const waiting = [limited(), limited()];
+      await expect(Promise.race([...waiting, sleep(500, 'waits')])).resolves.toBe('waits');
+      await one.query('COMMIT');
+      for (const client of await Promise.all(waiting)) expect((await client.query('SELECT 1 AS n')).rowCount).toBe(1);
+    });
+
+    it('gives a caller that waits another connection for one that ends', async () => {
+      const [one, two] = [await limited(), await limited()];
+      for (const client of [one, two]) await client.query('BEGIN');
+      const waiting = limited();
+      await expect(Promise.race([waiting, sleep(500, 'waits')])).resolves.toBe('waits');
+      await one.end();
+      expect((await (await waiting).query('SELECT 1 AS n')).rowCount).toBe(1);
+    });
+
+    it('says at once what waiting does not help with', async () => {
+      const holder = await limited();
+      await holder.query('BEGIN');
+      const admin = await connected();
+      await admin.query("ALTER ROLE limited PASSWORD 'other'");
+      await expect(limited()).rejects.toMatchObject({ code: '28P01' });
+      await admin.query("ALTER ROLE limited PASSWORD 'limited'");
+    });
+
+    it('says why to all who wait, when no connection is left and none can be opened', async () => {
+      const holders = [await limited(), await limited()];
+      for (const client of holders) await client.query('BEGIN');
+      const refusals = Array.from({ length: 3 }, () => limited().catch(({ code }) => code));
+      await expect(Promise.race([...refusals, sleep(500, 'waits')])).resolves.toBe('waits');
+      const admin = await connected();
+      await admin.query('ALTER ROLE limited CONNECTION LIMIT 0');
+      for (const client of holders) await client.end();
+      expect(await Promise.all(refusals)).toEqual(['53300', '53300', '53300']);
+      await admin.query('ALTER ROLE limited CONNECTION LIMIT 2');
+    });
   });
 
   it.skipIf(isReal)('lends nobody a connection that it is ending', async () => {

@@ -8,6 +8,9 @@ import { Session } from './session.ts';
 const POOL_SIZE = 30;
 /** All companies of a test run share one server, so that what is idle ends soon. */
 const IDLE_MS = 1_000;
+/** Until the next attempt for those who wait, after the server refused one. PgBouncer's `server_login_retry`. */
+const RETRY_MS = 100;
+const TOO_MANY_CONNECTIONS = '53300';
 /** What a caller may say of a connection that it shares. */
 const PARAMETERS = new Set(['user', 'database', 'client_encoding', 'application_name']);
 
@@ -15,9 +18,17 @@ const PARAMETERS = new Set(['user', 'database', 'client_encoding', 'application_
 interface Pool {
   size: number;
   idle: ServerConnection[];
-  waiting: { resolve(server: ServerConnection | Promise<ServerConnection>): void }[];
+  /** In the order in which they came. */
+  waiting: Set<Waiting>;
+  retry?: ReturnType<typeof setTimeout> | undefined;
   /** Of the password that the server took last. */
   password?: Buffer;
+}
+
+interface Waiting {
+  login: Login;
+  resolve(server: ServerConnection): void;
+  reject(error: unknown): void;
 }
 
 /**
@@ -102,7 +113,7 @@ export class Pooler {
     const name = JSON.stringify([user, database]);
     let pool = this.#pools.get(name);
     if (!pool) {
-      pool = { size: 0, idle: [], waiting: [] };
+      pool = { size: 0, idle: [], waiting: new Set() };
       this.#pools.set(name, pool);
     }
     return pool;
@@ -116,35 +127,57 @@ export class Pooler {
       idle.use({ receive: () => undefined, lost: () => undefined });
       return idle;
     }
-    if (pool.size < POOL_SIZE) {
-      try {
-        return await this.#open(pool, login);
-      } catch (error) {
-        // A role may have only so many: one of them comes free.
-        if (pool.size === 0) throw error;
-      }
-    }
-    return new Promise((resolve) => pool.waiting.push({ resolve }));
+    return new Promise((resolve, reject) => {
+      pool.waiting.add({ login, resolve, reject });
+      void this.#openForNext(pool);
+    });
   }
 
   async #open(pool: Pool, login: Login): Promise<ServerConnection> {
     pool.size += 1;
-    const server = await ServerConnection.open({ ...this.#postgres, ...login }, (closed) => {
+    try {
+      const server = await ServerConnection.open({ ...this.#postgres, ...login }, (closed) => {
+        pool.size -= 1;
+        pool.idle = pool.idle.filter((each) => each !== closed);
+        this.#servers.delete(closed);
+        void this.#openForNext(pool);
+      });
+      this.#servers.add(server);
+      return server;
+    } catch (error) {
       pool.size -= 1;
-      pool.idle = pool.idle.filter((each) => each !== closed);
-      this.#servers.delete(closed);
-      // Who waits needs another.
-      pool.waiting.shift()?.resolve(this.#open(pool, login));
-    });
-    this.#servers.add(server);
-    return server;
+      pool.retry ??= setTimeout(() => this.#retry(pool), RETRY_MS).unref();
+      throw error;
+    }
+  }
+
+  /** Opens a connection for the first client that waits. @returns whether it did */
+  async #openForNext(pool: Pool): Promise<boolean> {
+    const [next] = pool.waiting;
+    if (!next || pool.size >= POOL_SIZE) return false;
+    try {
+      this.#giveBack(pool, await this.#open(pool, next.login));
+      return true;
+    } catch (error) {
+      // At the role's connection limit one of the pool's connections may come free, if there is any.
+      const mayComeFree = pool.size > 0 && error instanceof Refused && error.code === TOO_MANY_CONNECTIONS;
+      if (!mayComeFree && pool.waiting.delete(next)) next.reject(error);
+      return false;
+    }
+  }
+
+  async #retry(pool: Pool): Promise<void> {
+    pool.retry = undefined;
+    while (await this.#openForNext(pool));
   }
 
   #giveBack(pool: Pool, server: ServerConnection): void {
     if (server.isClosed) return;
-    const next = pool.waiting.shift();
-    if (next) next.resolve(server);
-    else {
+    const [next] = pool.waiting;
+    if (next) {
+      pool.waiting.delete(next);
+      next.resolve(server);
+    } else {
       pool.idle.push(server);
       server.rest(IDLE_MS);
     }

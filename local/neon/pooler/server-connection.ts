@@ -16,6 +16,11 @@ export class Refused extends Error {
     super('the server refused the connection');
     this.answer = answer;
   }
+
+  /** The SQLSTATE. */
+  get code(): string | undefined {
+    return /\0C(\w{5})\0/.exec(this.answer.toString('latin1'))?.[1];
+  }
 }
 
 /** A connection to the server that callers have in turn. */
@@ -33,7 +38,7 @@ export class ServerConnection {
     this.#socket = socket;
   }
 
-  /** @param closed called once, when it is gone */
+  /** @param closed called once, when a connection that was opened is gone */
   static open(
     { host, port, user, database, password }: Login & { host: string; port: number },
     closed: (connection: ServerConnection) => void,
@@ -69,7 +74,7 @@ export class ServerConnection {
         connection.isClosed = true;
         clearTimeout(connection.#idle);
         reject(new Error('the server closed the connection'));
-        closed(connection);
+        if (isReady) closed(connection);
         connection.user?.lost();
       });
     });
