@@ -145,10 +145,10 @@ export class CloudflareAccount {
         }
       },
       get: async (key) => {
-        const url = `${this.#access.baseUrl}/accounts/${this.#access.accountId}${objects}/${key}`;
-        const response = await fetch(url, { headers: { authorization: `Bearer ${this.#access.token}`, ...headers } });
+        const path = `/accounts/${this.#access.accountId}${objects}/${key}`;
+        const response = await send(this.#access, 'GET', path, undefined, headers);
         if (response.status === 404) return undefined;
-        if (!response.ok) throw new Problem(`Cloudflare refused GET ${objects}/${key} with ${response.status}.`);
+        if (!response.ok) throw refusalOf('GET', path, response.status, (await envelopeOf(response))?.errors);
         return response.text();
       },
       put: async (key, text) => void (await this.#ask('PUT', `${objects}/${key}`, text, headers)),
@@ -302,14 +302,25 @@ export class CloudflareAccount {
 const jurisdictionHeader = (jurisdiction: string | null): Record<string, string> =>
   jurisdiction ? { 'cf-r2-jurisdiction': jurisdiction } : {};
 
-/** Sends a request; repeats it if the API is overloaded or unreachable. @throws Problem */
-async function request(
+type Request = [
   access: Pick<CloudflareAccess, 'baseUrl' | 'token'>,
   method: string,
   path: string,
   body?: object | string,
-  given: Record<string, string> = {},
-) {
+  headers?: Record<string, string>,
+];
+
+/** Sends a request that is answered in an envelope. @throws Problem, of which a Refusal is one */
+async function request(...args: Request) {
+  const response = await send(...args);
+  const answer = await envelopeOf(response);
+  if (response.ok && answer?.success) return answer;
+  const [, method, path] = args;
+  throw refusalOf(method, path, response.status, answer?.errors);
+}
+
+/** Sends a request; repeats it if the API is overloaded or unreachable. @throws Problem if it stays unreachable */
+async function send(...[access, method, path, body, given = {}]: Request): Promise<Response> {
   const headers = { authorization: `Bearer ${access.token}`, 'content-type': 'application/json', ...given };
   const text = typeof body === 'object' ? JSON.stringify(body) : body;
   const init = { method, headers, ...(text !== undefined && { body: text }) };
@@ -320,21 +331,24 @@ async function request(
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * 2 ** (tries - 1)));
       continue;
     }
-    if (response instanceof Error) {
-      const why = response.cause instanceof Error ? response.cause.message : response.message;
-      throw new Problem(`Cloudflare cannot be reached at ${access.baseUrl} (${why}): run the command again later.`);
-    }
-    const answer = envelope.safeParse(await response.json().catch(() => undefined));
-    if (response.ok && answer.success && answer.data.success) return answer.data;
-    const errors = answer.data?.errors ?? [];
-    const codes = errors.map(({ code }) => code);
-    throw new Refusal(response.status, codes, refusal(method, path, response.status, errors));
+    if (!(response instanceof Error)) return response;
+    const why = response.cause instanceof Error ? response.cause.message : response.message;
+    throw new Problem(`Cloudflare cannot be reached at ${access.baseUrl} (${why}): run the command again later.`);
   }
 }
 
-function refusal(method: string, path: string, status: number, errors: { code: number; message: string }[]): string {
+const envelopeOf = async (response: Response) => envelope.safeParse(await response.json().catch(() => undefined)).data;
+
+function refusalOf(
+  method: string,
+  path: string,
+  status: number,
+  errors: z.output<typeof envelope>['errors'] = [],
+): Refusal {
   const what = `Cloudflare refused ${method} ${path} with ${status}`;
   const why = errors.map(({ code, message }) => `${message} [${code}]`).join('; ') || 'no reason given';
   const isDenied = status === 401 || status === 403;
-  return `${what}: ${why}.${isDenied ? ' Check what CLOUDFLARE_API_TOKEN may do, and CLOUDFLARE_ACCOUNT_ID.' : ''}`;
+  const advice = isDenied ? ' Check what CLOUDFLARE_API_TOKEN may do, and CLOUDFLARE_ACCOUNT_ID.' : '';
+  const codes = errors.map(({ code }) => code);
+  return new Refusal(status, codes, `${what}: ${why}.${advice}`);
 }

@@ -26,6 +26,8 @@ export interface LocalCloudflare {
   subdomain: string | null;
   /** Requests that the token may not make: `GET /queues`. */
   refused: string[];
+  /** Requests that are answered with 503 the next time only. */
+  away: Set<string>;
   /** Every request: `GET /accounts/…`. */
   seen: string[];
   /** Requests that no route answers. */
@@ -88,6 +90,7 @@ export async function startCloudflare(): Promise<LocalCloudflare> {
     zones: new Map(),
     subdomain: 'tests',
     refused: [],
+    away: new Set(),
     seen: [],
     unknown: [],
     close: () =>
@@ -120,6 +123,7 @@ async function handle(
   };
   const refuse = (status: number, code: number, message: string) =>
     answer(status, { success: false, errors: [{ code, message }], messages: [], result: null });
+  if (state.away.delete(name)) return refuse(503, 10001, 'Service unavailable');
   if (state.refused.includes(name)) return refuse(403, 10000, 'Authentication error');
   if (request.headers.authorization !== `Bearer ${TOKEN}` && !path.startsWith('/workers/assets')) {
     return refuse(403, 10000, 'Authentication error');

@@ -71,6 +71,39 @@ describe('npm run restore', { timeout: 120_000 }, () => {
   });
 });
 
+describe('npm run dead-letters', { timeout: 60_000 }, () => {
+  const BUCKET = 'data-console-staging-files';
+  const KEY = 'dead-letters/jobs/1767225600000-a.json';
+  const PATH = `/r2/buckets/${BUCKET}/objects/${KEY}`;
+  const LETTER = { id: 'a', queue: 'jobs', body: { kind: 'test' }, attempts: 5, diedAt: 1767225600000 };
+
+  beforeAll(() => {
+    cloudflare.buckets.set(BUCKET, {});
+    cloudflare.objects.set(`${BUCKET}/${KEY}`, JSON.stringify(LETTER));
+  });
+
+  it('reads a file again that could not be read at once', async () => {
+    cloudflare.away.add(`GET ${PATH}`);
+    const listed = await command('dead-letters', 'list', '--env', 'staging');
+    expect(listed).toEqual({
+      code: 0,
+      output: expect.stringContaining('a  2026-01-01T00:00:00.000Z  jobs  5 attempts'),
+    });
+    expect(cloudflare.unknown).toEqual([]);
+  });
+
+  it('says what to check when the token may not read files', async () => {
+    cloudflare.refused.push(`GET ${PATH}`);
+    const listed = await command('dead-letters', 'list', '--env', 'staging');
+    expect(listed).toEqual({
+      code: 1,
+      output: expect.stringMatching(
+        /refused GET .* with 403: Authentication error \[10000\].*Check what CLOUDFLARE_API_TOKEN/,
+      ),
+    });
+  });
+});
+
 it('npm run rotate-keys rotates nothing after a rollback, and says which commit to deploy first', async () => {
   const secrets = new Map([['EMBED_SECRETS', 'a secret']]);
   const worker = { tag: 't', metadata: { bindings: [] }, secrets, schedules: [], uploads: 2 };
