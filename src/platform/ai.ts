@@ -137,12 +137,10 @@ function retryAfterMs(error: unknown): number {
 }
 
 function failureOf(error: unknown): Failure {
-  const failure = isConnection(error)
-    ? aiUnavailable()
-    : error instanceof OpenAI.APIError
-      ? failureOfStatus(error.status)
-      : aiInvalidOutput();
-  return Object.assign(failure, { cause: error });
+  // The client takes whatever its `fetch` throws for a broken connection.
+  const isTooLarge = error instanceof OpenAI.APIConnectionError && error.cause instanceof InvalidAnswer;
+  if (isTooLarge || !(error instanceof OpenAI.APIError)) return aiInvalidOutput().because(error);
+  return (isConnection(error) ? aiUnavailable() : failureOfStatus(error.status)).because(error);
 }
 
 const isConnection = (error: unknown): boolean =>

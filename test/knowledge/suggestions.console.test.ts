@@ -224,4 +224,9 @@ describe('an AI provider that fails', () => {
       expect(JSON.stringify(answer.body)).not.toContain(AI_KEY);
     },
   );
+
+  it('ends the request as invalid when its answer is longer than 1 MiB', async () => {
+    const { answer } = await ask({ body: `"${'x'.repeat(1024 * 1024 - 1)}"` });
+    expect(refusal(answer)).toEqual([502, 'AI_OUTPUT_INVALID']);
+  });
 });
