@@ -1,11 +1,11 @@
 import type { Context as HonoContext } from 'hono';
 import type { Failure } from '../kernel/failure.ts';
 import { wellFormed } from '../kernel/text.ts';
-import { type Surface, worded } from './surface.ts';
+import { messageOf, type Surface, secondsToWait, tryAgainIn, worded } from './surface.ts';
 
 /** The answer to a failure in the wording of its surface. */
 export function failureResponse(surface: Surface, failure: Failure): Response {
-  if (failure.kind === 'too_many') return tooManyRequests(failure);
+  if (failure.kind === 'too_many') return tooManyRequests(failure, messageOf(surface, failure));
   const { status, body } = worded(surface, failure);
   const { retryAfter, allowed } = failure.detail;
   // A refusal names what was sent, whatever that is.
@@ -19,10 +19,15 @@ export function failureResponse(surface: Surface, failure: Failure): Response {
   });
 }
 
-/** One body for all surfaces: clients that wait and try again need not know which they called. */
-export function tooManyRequests(failure: Failure): Response {
-  const seconds = Math.max(1, Math.ceil(failure.detail.retryAfter ?? 1));
-  const message = `Too many requests. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
+/**
+ * One shape of body for all surfaces: clients that wait and try again need not know which they called.
+ * @param message what it says, and when to try again
+ */
+export function tooManyRequests(
+  failure: Failure,
+  message = `${failure.message} ${tryAgainIn(secondsToWait(failure))}`,
+): Response {
+  const seconds = secondsToWait(failure);
   const body = { error: 'RateLimitExceeded', message, details: { field: null, reason: failure.reason } };
   return Response.json(body, { status: 429, headers: { 'Retry-After': String(seconds) } });
 }

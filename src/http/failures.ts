@@ -82,10 +82,9 @@ export const wrongMethod = defineFailure('request.wrong_method', {
   },
 });
 
-/** Every surface words it alike: see `tooManyRequests`. */
 export const rateLimitExceeded = defineFailure('rate_limit.exceeded', {
   kind: 'too_many',
-  describes: 'Too many requests: try again after `Retry-After` seconds.',
+  describes: 'Too many requests.',
   detail: (retryAfter: number) => ({ retryAfter }),
   says: {
     organization: 'RateLimitExceeded',

@@ -23,7 +23,6 @@ export interface HttpEnv {
   Bindings: Bindings;
   Variables: {
     correlationId: string;
-    surface: Surface;
     facts: RequestFacts;
     context: ReturnType<typeof openContext<AnonymousActor>>['context'];
     key: RequestKey;

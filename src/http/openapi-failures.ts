@@ -5,7 +5,7 @@ import type { Contract } from './endpoint.ts';
 import { impliedFailures } from './failures.ts';
 import { type Surface, wordingOf } from './surface.ts';
 
-/** The one failure that every surface words alike: see `failureResponse`. */
+/** The one shape that all surfaces share: see `tooManyRequests`. */
 const TOO_MANY_REQUESTS: ZodOpenApiResponseObject = {
   id: 'TooManyRequests',
   description: 'Too many requests: `Retry-After` says after how many seconds to try again.',

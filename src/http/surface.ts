@@ -27,6 +27,8 @@ export interface Surface {
   wordedAs: SurfaceName;
   /** How it words a failure by its family, where the failure says nothing else. */
   families: Record<FailureKind, Wording>;
+  /** The sentence that follows its own words for too many requests. */
+  tryAgainIn(seconds: number): string;
   /** Schema of an error body, for the API's description, and the field of it that holds the code. */
   errorBody: ZodObject;
   codeField: string;
@@ -91,9 +93,26 @@ export function wordingOf(
 
 /** A failure in the words of a surface. */
 export function worded(surface: Surface, failure: Failure): { status: number; body: unknown } {
-  const { status, code, message = failure.message, details = detailsOf(failure) } = wordingOf(surface, failure);
-  return { status, body: surface.errorOf({ code, message, details }) };
+  const { status, code, details = detailsOf(failure) } = wordingOf(surface, failure);
+  return { status, body: surface.errorOf({ code, message: messageOf(surface, failure), details }) };
 }
+
+/** What a failure says on a surface. One of too many requests also says when to try again, in the same language. */
+export function messageOf(surface: Surface, failure: Failure): string {
+  const { message } = wordingOf(surface, failure);
+  if (failure.kind !== 'too_many') return message ?? failure.message;
+  const seconds = secondsToWait(failure);
+  return message === undefined
+    ? `${failure.message} ${tryAgainIn(seconds)}`
+    : `${message} ${surface.tryAgainIn(seconds)}`;
+}
+
+/** When to try again, in English. */
+export const tryAgainIn = (seconds: number): string =>
+  `Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
+
+/** How long to wait before a request is made again that was one of too many. */
+export const secondsToWait = ({ detail }: Failure): number => Math.max(1, Math.ceil(detail.retryAfter ?? 1));
 
 /** What the answer's `details` hold: the fields at fault, or what else the failure tells; undefined when none. */
 function detailsOf(failure: Failure): unknown {

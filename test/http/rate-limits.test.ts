@@ -37,12 +37,15 @@ const limitOf = ({ headers }: Answer) => ({
   reset: Number(headers.get('x-ratelimit-reset')),
 });
 
+const messageOf = (seconds: number): string =>
+  `Too many requests. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
+
 function expectTooMany({ status, headers, body }: Answer, longest: number): void {
   expect(status).toBe(429);
   const seconds = Number(headers.get('retry-after'));
   expect(seconds).toBeGreaterThanOrEqual(1);
   expect(seconds).toBeLessThanOrEqual(longest);
-  expect(body).toMatchObject({ error: 'RateLimitExceeded', message: expect.stringContaining(`${seconds} second`) });
+  expect(body).toMatchObject({ error: 'RateLimitExceeded', message: messageOf(seconds) });
   expect(headers.get('x-ratelimit-remaining')).toBe('0');
   expect(headers.get('x-correlation-id')).not.toBeNull();
 }

@@ -194,6 +194,10 @@ describe('an export', () => {
     for (let count = 0; count < MAX_EXPORTS; count += 1) running.push(await begin());
     const refused = await table.export();
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '30']);
+    expect(refused.body).toMatchObject({
+      error: 'RateLimitExceeded',
+      message: 'Outras exportações da sua empresa estão em andamento. Tente novamente em 30 segundos.',
+    });
     const [first, ...others] = running as [(typeof running)[0], ...typeof running];
     expect(rowsIn(await first.response.text())).toBe(ROWS);
     await first.ended();

@@ -377,11 +377,13 @@ describe('a run by hand', () => {
       later(at + 1);
     }
     const refused = await run({ headers });
-    expect([refused.status, refused.headers.get('retry-after'), refused.body.details.reason]).toEqual([
-      429,
-      '120',
-      'schedule.too_many_runs',
-    ]);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '120']);
+    expect(refused.body).toEqual({
+      error: 'RateLimitExceeded',
+      message:
+        'A schedule can be run at most 5 times in ten minutes, besides its scheduled runs. Try again in 120 seconds.',
+      details: { field: null, reason: 'schedule.too_many_runs' },
+    });
     await rowOf(
       'update schedule_runs set occurrence = occurrence - ? where schedule_id = ? returning id',
       10 * MINUTE,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Principal } from '../../access/actors.ts';
 import type { Page } from '../../db/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { CONSOLE_FAMILIES, type Surface } from '../surface.ts';
+import { CONSOLE_FAMILIES, type Surface, tryAgainIn } from '../surface.ts';
 
 /** Endpoints of the console: called by people with a session token, and programs with a service token. */
 export const endpoint = endpointFor<'console', Principal>();
@@ -16,6 +16,7 @@ export const surface: Surface = {
   bases: ['/v1', '/.well-known'],
   wordedAs: 'console',
   families: CONSOLE_FAMILIES,
+  tryAgainIn,
   codeField: 'error',
   errorBody: z
     .object({

@@ -16,7 +16,7 @@ const FAMILIES: Record<FailureKind, Wording> = {
   missing: { message: 'Recurso não encontrado.' },
   conflict: { message: 'A operação conflita com o estado atual do recurso.' },
   too_large: { message: 'O corpo da requisição excede o tamanho permitido.' },
-  too_many: { message: 'Muitas requisições. Aguarde alguns segundos e tente novamente.' },
+  too_many: {},
   malformed: { message: 'A requisição está malformada.' },
   unavailable: { message: 'Serviço temporariamente indisponível. Tente novamente em instantes.' },
 };
@@ -30,6 +30,7 @@ export const surface: Surface = {
   bases: ['/v1/managed-tables'],
   wordedAs: 'managed-tables',
   families: FAMILIES,
+  tryAgainIn: (seconds) => `Tente novamente em ${seconds} ${seconds === 1 ? 'segundo' : 'segundos'}.`,
   codeField: 'error_code',
   errorBody: z
     .object({

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ServiceAccountActor } from '../../access/actors.ts';
 import type { Page } from '../../db/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { ORGANIZATION_FAMILIES, type Surface } from '../surface.ts';
+import { ORGANIZATION_FAMILIES, type Surface, tryAgainIn } from '../surface.ts';
 
 /** Endpoints of the organization API: called by service accounts with signed requests. */
 export const endpoint = endpointFor<'organization', ServiceAccountActor>();
@@ -15,6 +15,7 @@ export const surface: Surface = {
   bases: [''],
   wordedAs: 'organization',
   families: ORGANIZATION_FAMILIES,
+  tryAgainIn,
   codeField: 'error',
   errorBody: z
     .object({

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { OutsiderActor, Principal } from '../../access/actors.ts';
 import type { Page } from '../../db/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { CONSOLE_FAMILIES, type Surface } from '../surface.ts';
+import { CONSOLE_FAMILIES, type Surface, tryAgainIn } from '../surface.ts';
 
 /** Endpoints of sharing and embedding that people and programs of the company call with a token. */
 export const endpoint = endpointFor<'sharing', Principal>();
@@ -19,6 +19,7 @@ export const surface: Surface = {
   bases: ['/api', '/embed', '/unsubscribe'],
   wordedAs: 'sharing',
   families: CONSOLE_FAMILIES,
+  tryAgainIn,
   codeField: 'error_code',
   errorBody: z
     .object({ error_code: z.string(), message: z.string(), details: z.unknown().optional() })

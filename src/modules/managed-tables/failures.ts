@@ -129,14 +129,11 @@ export const selectionTooSlow = defineFailure('managed_table.selection_too_slow'
 export const tooManyExports = defineFailure('managed_table.too_many_exports', {
   kind: 'too_many',
   detail: {
-    message: 'Other exports of your company are running. Try again when one of them has ended.',
+    message: 'Other exports of your company are running.',
     retryAfter: 30,
   },
   says: {
-    'managed-tables': {
-      code: 'MANAGED_TABLE_TOO_MANY_EXPORTS',
-      message: 'Outras exportações da sua empresa estão em andamento. Tente novamente quando uma delas terminar.',
-    },
+    'managed-tables': { message: 'Outras exportações da sua empresa estão em andamento.' },
   },
 });
 

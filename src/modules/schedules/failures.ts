@@ -17,10 +17,10 @@ export const tooManySchedules = defineFailure('schedule.too_many', {
 export const tooManyRuns = defineFailure('schedule.too_many_runs', {
   kind: 'too_many',
   detail: {
-    message: 'A schedule can be run at most 5 times in ten minutes, besides its scheduled runs. Try again later.',
+    message: 'A schedule can be run at most 5 times in ten minutes, besides its scheduled runs.',
     retryAfter: 120,
   },
-  says: { console: 'TOO_MANY_RUNS' },
+  says: { console: 'RateLimitExceeded' },
 });
 
 /** The token is not one of ours, or names nobody any more: the answer does not tell which. */

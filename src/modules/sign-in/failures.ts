@@ -15,7 +15,7 @@ export const userNotActive = defineFailure('sign_in.user_not_active', {
 
 export const tooManyAttempts = defineFailure('sign_in.too_many_attempts', {
   kind: 'too_many',
-  describes: 'Too many attempts: try again after `Retry-After` seconds.',
+  describes: 'Too many attempts.',
   detail: (seconds: number) => ({ retryAfter: seconds }),
   says: { console: 'RateLimitExceeded' },
 });

@@ -9,7 +9,7 @@ export const providerFailed = defineFailure('ask.provider_failed', {
 
 export const askedTooOften = defineFailure('ask.too_often', {
   kind: 'too_many',
-  describes: 'Too many questions within a minute: ask again after `Retry-After` seconds.',
+  describes: 'Too many questions within a minute.',
   detail: (seconds: number) => ({ retryAfter: seconds }),
   says: { console: 'RateLimitExceeded' },
 });
