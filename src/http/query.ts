@@ -34,7 +34,8 @@ const ENCODED = /(?:%[\da-f]{2})+/gi;
  * they were sent in, `%ED%A0%80`, which nobody means.
  */
 export function refuseBrokenText(url: string): void {
-  const query = url.split('?', 2)[1] ?? '';
+  const mark = url.indexOf('?');
+  const query = mark < 0 ? '' : url.slice(mark + 1);
   const broken = query.split('&').filter((parameter) => parameter.match(ENCODED)?.some(isBroken));
   if (broken.length === 0) return;
   const names = new Set(broken.flatMap((parameter) => [...new URLSearchParams(parameter).keys()]));

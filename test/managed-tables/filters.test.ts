@@ -182,6 +182,7 @@ describe('a filter', () => {
     'search=%ED%A0%80',
     'filter[t][eq]=%ED%A0%80',
     'filter[t][in]=a,%ED%B0%80',
+    'filter[t][eq]=a?&search=%ED%A0%80',
     `search=${'x'.repeat(1001)}`,
     '__proto__=1',
   ])('%s is refused', async (written) => {
