@@ -204,5 +204,5 @@ function security(access: Access, credential: Credential): Record<string, string
   if (access === 'public' || isTokenAccess(access)) return [];
   if (access === 'operator') return [{ operator: [] }];
   const ways = WAYS[credential].map((way) => ({ [way]: [] }));
-  return access === 'optional' ? [...ways, {}] : ways;
+  return access === 'optional' || access === 'pending' ? [...ways, {}] : ways;
 }

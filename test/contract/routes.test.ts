@@ -21,6 +21,9 @@ const PAGES = [
 /** Needs no token; but the session of one that is sent ends. */
 const LEAVING = ['POST /api/v1/share-auth/logout'];
 
+/** Take the token of a sign-in under way, in the body, in place of a session. */
+const PENDING = ['POST /v1/auth/2fa/setup', 'POST /v1/auth/2fa/enable'];
+
 /** The credential of the table, as a description says it. */
 const SECURITY: Record<string, unknown[]> = {
   signature: [{ signature: [] }],
@@ -32,9 +35,12 @@ const SECURITY: Record<string, unknown[]> = {
   none: [],
 };
 
-/** The Data API takes a service token in the place of a signature. */
-const securityOf = ({ credential, permission }: Route): unknown[] | undefined =>
-  permission.startsWith('data_api:') ? [{ signature: [] }, { bearer: [] }] : SECURITY[credential];
+function securityOf(route: Route): unknown[] | undefined {
+  if (LEAVING.includes(keyOf(route))) return [{ external: [] }, { bearer: [] }, {}];
+  if (PENDING.includes(keyOf(route))) return SECURITY['bearer?'];
+  // The Data API takes a service token in the place of a signature.
+  return route.permission.startsWith('data_api:') ? [{ signature: [] }, { bearer: [] }] : SECURITY[route.credential];
+}
 
 /** A route that nobody agreed on yet, as its declaration says it. */
 function lineOf({ method, path, operation }: (typeof described)[number]): string {
@@ -59,9 +65,7 @@ describe('/openapi.json', () => {
     'gives the credential, the permission and the success of the contract: %s',
     (key, route) => {
       const { operation } = described.find((found) => keyOf(found) === key) ?? {};
-      expect(operation?.security).toEqual(
-        LEAVING.includes(key) ? [{ external: [] }, { bearer: [] }, {}] : securityOf(route),
-      );
+      expect(operation?.security).toEqual(securityOf(route));
       const answers = Object.keys(operation?.responses ?? {}).filter((status) => !/^[45]|304|default/.test(status));
       expect(answers).toEqual(key === 'POST /mcp' ? [route.success, '202'] : [route.success]);
       expect(operation?.tags).toHaveLength(1);
