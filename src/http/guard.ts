@@ -82,13 +82,14 @@ export async function guard(
     countByIp(ctx),
     enter(contract, credential, authentication, ctx, request, facts, askKeyed),
   ]);
+  const isAddressIn = byIp.status === 'fulfilled' && byIp.value.allowed;
+  if (!isAddressIn && entered.status === 'fulfilled') await entered.value.withdraw();
   if (byIp.status === 'rejected') throw byIp.reason;
-  facts.limits.unshift(byIp.value);
   if (!byIp.value.allowed) {
     facts.limits = [byIp.value];
-    if (entered.status === 'fulfilled') await entered.value.withdraw();
     throw rateLimited(byIp.value, ctx.now());
   }
+  facts.limits.unshift(byIp.value);
   if (entered.status === 'rejected') throw entered.reason;
   const { actor, key } = entered.value;
   facts.actor = actor;

@@ -133,16 +133,25 @@ describe('a request under an idempotency key', () => {
       `/api/v1/share-portal/dashboards/${'f'.repeat(24)}/execute`,
       400,
     ],
-  ])('that the limit of its address refuses leaves the key free: of %s', async (_who, aCaller, path, status) => {
-    const as = await aCaller();
-    const sending = under(aKey(), { name: aName() });
-    const limit = { limit: 1, remaining: 0, resetAt: Date.now() + 1000, allowed: false };
-    const limiting = { IP_LIMITER: { getByName: () => ({ take: async () => limit }) } };
-    const refused = await as.post(path, { ...sending, env: limiting as unknown as Record<string, string> });
-    expect(refused.status).toBe(429);
-    const next = await as.post(path, sending);
-    expect([next.status, isReplay(next)]).toEqual([status, false]);
-  });
+  ])(
+    'that does not get past the limit of its address leaves the key free: of %s',
+    async (_who, aCaller, path, status) => {
+      const as = await aCaller();
+      const limit = { limit: 1, remaining: 0, resetAt: Date.now() + 1000, allowed: false };
+      const limiters: [status: number, take: () => Promise<unknown>][] = [
+        [429, async () => limit],
+        [500, () => Promise.reject(new Error('away'))],
+      ];
+      for (const [refusedWith, take] of limiters) {
+        const sending = under(aKey(), { name: aName() });
+        const limiting = { IP_LIMITER: { getByName: () => ({ take }) } };
+        const refused = await as.post(path, { ...sending, env: limiting as unknown as Record<string, string> });
+        expect(refused.status).toBe(refusedWith);
+        const next = await as.post(path, sending);
+        expect([next.status, isReplay(next)]).toEqual([status, false]);
+      }
+    },
+  );
 
   it('is repeated only for who still may', async () => {
     const [key, name] = [aKey(), aName()];
