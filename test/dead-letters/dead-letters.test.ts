@@ -38,9 +38,10 @@ async function deliver(
   return outcome;
 }
 
-async function runScheduled(): Promise<void> {
+async function runScheduled(variables: object = {}): Promise<void> {
   const execution = createExecutionContext();
-  await worker.scheduled(createScheduledController({ scheduledTime: new Date(), cron: '* * * * *' }), env, execution);
+  const controller = createScheduledController({ scheduledTime: new Date(), cron: '* * * * *' });
+  await worker.scheduled(controller, { ...env, ...variables }, execution);
   await waitOnExecutionContext(execution);
 }
 
@@ -155,6 +156,19 @@ describe('letters that were sent again', () => {
     await runScheduled();
     expect(await sent()).toEqual([]);
     expect(await letters()).toHaveLength(1);
+  });
+
+  it('are forgotten on whatever page of the list they stand', async () => {
+    for (const queue of ['a', 'b', 'c']) await env.FILES.put(`dead-letters-sent/${queue}/1-x.json`, '{}');
+    later(31 * DAY_MS);
+    const FILES = Object.assign(Object.create(env.FILES), {
+      list: (options: R2ListOptions) => env.FILES.list({ ...options, limit: 1 }),
+      get: env.FILES.get.bind(env.FILES),
+      put: env.FILES.put.bind(env.FILES),
+      delete: env.FILES.delete.bind(env.FILES),
+    });
+    await runScheduled({ FILES });
+    expect(await sent()).toEqual([]);
   });
 });
 

@@ -73,7 +73,11 @@ async function sendAgain(ctx: Context, key: string, resend: Resend): Promise<boo
 
 /** Forgets letters that were sent again long ago. Those that nobody has looked into stay. */
 export async function purgeDeadLetters(ctx: Context): Promise<void> {
-  const { objects } = await ctx.files.list({ prefix: FOLDERS.sent });
-  const old = objects.filter(({ uploaded }) => uploaded.getTime() < ctx.now() - SHOWN_MS);
-  await ctx.files.delete(old.map(({ key }) => key));
+  let cursor: string | undefined;
+  do {
+    const page = await ctx.files.list({ prefix: FOLDERS.sent, cursor });
+    const old = page.objects.filter(({ uploaded }) => uploaded.getTime() < ctx.now() - SHOWN_MS);
+    await ctx.files.delete(old.map(({ key }) => key));
+    cursor = page.truncated ? page.cursor : undefined;
+  } while (cursor !== undefined);
 }
