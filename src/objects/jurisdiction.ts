@@ -22,6 +22,8 @@ export function withinJurisdiction<B extends Objects>(bindings: B, jurisdiction:
   if (jurisdiction === undefined) return bindings;
   const within = known.get(bindings) ?? limited(bindings, jurisdiction);
   known.set(bindings, within);
+  // Bindings that are limited already stay as they are.
+  known.set(within, within);
   return within as B;
 }
 

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { expect, it } from 'vitest';
+import { OBJECT_NAMES, withinJurisdiction } from '../../src/objects/jurisdiction.ts';
 import { call } from '../support/api.ts';
 import { aCompany } from '../support/worlds.ts';
 
@@ -30,4 +31,12 @@ it('the gate asks only Durable Objects of the jurisdiction that is configured', 
   const token = `Bearer ${body.token}`;
   expect((await call('GET', '/v1/users', { headers: { authorization: token }, ...sending })).status).toBe(200);
   expect(new Set(asked)).toEqual(new Set(OBJECTS.map((name) => `${name} in eu`)));
+});
+
+it('bindings that are limited to it are not limited again', () => {
+  const limited = { jurisdiction: () => expect.fail('A namespace of a jurisdiction has none to be limited to.') };
+  const bindings = Object.fromEntries(OBJECT_NAMES.map((name) => [name, { jurisdiction: () => limited }]));
+  const within = withinJurisdiction(bindings as never, 'eu') as Record<string, unknown>;
+  const again = withinJurisdiction(within as never, 'eu') as Record<string, unknown>;
+  expect(OBJECT_NAMES.map((name) => again[name])).toEqual(OBJECT_NAMES.map(() => limited));
 });
