@@ -129,6 +129,29 @@ it('puts them into a file while the queue is away too, which the scheduled run b
   expect((await env.FILES.list({ prefix: 'undelivered/' })).objects).toEqual([]);
 });
 
+it('brings what comes after files that cannot be read, which stay', async () => {
+  const prefixes = ['undelivered/audit/', 'undelivered/share/', 'archive/share-views/'];
+  const bad = prefixes.flatMap((prefix) => Array.from({ length: 21 }, (_, at) => `${prefix}0-${at}.ndjson`));
+  for (const key of bad) await env.FILES.put(key, 'no JSON\n');
+  const [record, event] = [aRecord(), anEvent()];
+  await env.FILES.put('undelivered/audit/1.ndjson', `${JSON.stringify(record)}\n`);
+  await env.FILES.put('undelivered/share/1.ndjson', `${JSON.stringify(event)}\n`);
+  const views = { share_id: 's1', company_id: company, view_count: 7, last_accessed_at: 1 };
+  await env.FILES.put('archive/share-views/1.ndjson', `${JSON.stringify(views)}\n`);
+  await runScheduled();
+  expect(await kept()).toEqual([record.id]);
+  expect((await recordsOf('share', company)).map(({ id }) => id)).toEqual([event.id]);
+  expect(await env.COMPANY_LOG.getByName(company).views(['s1'])).toEqual([expect.objectContaining({ viewCount: 7 })]);
+  const left = await Promise.all(prefixes.map(async (prefix) => (await env.FILES.list({ prefix })).objects));
+  expect(
+    left
+      .flat()
+      .map(({ key }) => key)
+      .toSorted(),
+  ).toEqual(bad.toSorted());
+  await env.FILES.delete(bad);
+});
+
 it('says so where nothing takes a record, which the Worker’s log then has', async () => {
   const FILES = { put: away };
   await expect(keepAll(some(1), { COMPANY_LOG: noLog, AUDIT: noQueue, FILES })).rejects.toThrow('away');

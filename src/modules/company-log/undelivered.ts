@@ -4,19 +4,33 @@ import { logError } from '../../platform/log.ts';
 import { callObject } from '../../platform/objects.ts';
 import { appendToLog } from './feed.ts';
 
-/** Files that one scheduled run takes up, and calls of logs that it makes for them, at the most. */
+/**
+ * Files of a page, and pages of each source that one scheduled run looks through: a file that fails stays, and keeps no
+ * other from being delivered.
+ */
+const FILES_A_PAGE = 20;
+const PAGES_A_RUN = 10;
+/** Files of each source that one run delivers, and calls of logs that it makes for all of them, at the most. */
 const FILES_A_RUN = 20;
 const CALLS_A_RUN = 400;
+/** A log that is away takes seconds to say so. */
+const RUN_MS = 2 * 60 * 1000;
 /** Records of one call. */
 const RECORDS_A_CALL = 1000;
 
-/** What lies below a prefix, and how a line of it becomes a record: null where it is none. */
-const SOURCES: { prefix: string; kind: LogKind; read(line: string): LogRecords[LogKind] | null }[] = [
-  { prefix: 'undelivered/audit/', kind: 'audit', read: JSON.parse },
-  { prefix: 'undelivered/share/', kind: 'share', read: JSON.parse },
+/** What lies below a prefix, and how the lines of one of its files come into the logs. @returns the calls made */
+interface Source {
+  prefix: string;
+  keep(ctx: Context, lines: readonly string[]): Promise<number>;
+}
+
+const SOURCES: readonly Source[] = [
+  { prefix: 'undelivered/audit/', keep: keepRecords('audit', JSON.parse) },
+  { prefix: 'undelivered/share/', keep: keepRecords('share', JSON.parse) },
   // What the version before kept in a database of all companies and in files of its own.
-  { prefix: 'archive/audit-events/', kind: 'audit', read: (line) => recordOf('audit', line) },
-  { prefix: 'archive/share-events/', kind: 'share', read: (line) => recordOf('share', line) },
+  { prefix: 'archive/audit-events/', keep: keepRecords('audit', (line) => recordOf('audit', line)) },
+  { prefix: 'archive/share-events/', keep: keepRecords('share', (line) => recordOf('share', line)) },
+  { prefix: 'archive/share-views/', keep: keepFormerViews },
 ];
 
 /**
@@ -25,52 +39,75 @@ const SOURCES: { prefix: string; kind: LogKind; read(line: string): LogRecords[L
  * @returns how many files were done
  */
 export async function keepUndelivered(ctx: Context): Promise<number> {
-  let done = 0;
+  const end = ctx.now() + RUN_MS;
   let calls = 0;
-  for (const { prefix, kind, read } of SOURCES) {
-    const { objects } = await ctx.files.list({ prefix, limit: FILES_A_RUN });
-    for (const { key } of objects) {
-      if (calls >= CALLS_A_RUN) return done;
+  let done = 0;
+  for (const { prefix, keep } of SOURCES) {
+    let left = FILES_A_RUN;
+    for await (const key of filesBelow(ctx, prefix)) {
+      if (calls >= CALLS_A_RUN || ctx.now() >= end) return done;
       try {
         const text = (await (await ctx.files.get(key))?.text()) ?? '';
-        const records = text.split('\n').flatMap((line) => (line === '' ? [] : (read(line) ?? [])));
-        const byCompany = Map.groupBy(records, ({ companyId }) => companyId);
-        for (const ofOne of byCompany.values()) {
-          for (let from = 0; from < ofOne.length; from += RECORDS_A_CALL, calls += 1) {
-            await appendToLog(ctx.bindings, { [kind]: ofOne.slice(from, from + RECORDS_A_CALL) });
-          }
-        }
+        calls += await keep(
+          ctx,
+          text.split('\n').filter((line) => line !== ''),
+        );
         await ctx.files.delete(key);
         done += 1;
+        left -= 1;
       } catch (error) {
         logError('undelivered_not_kept', error, { file: key });
       }
+      if (left === 0) break;
     }
   }
-  return done + (await keepFormerViews(ctx));
+  return done;
+}
+
+async function* filesBelow({ files }: Context, prefix: string): AsyncGenerator<string> {
+  let cursor: string | undefined;
+  for (let pages = 0; pages < PAGES_A_RUN; pages += 1) {
+    const page = await files.list({ prefix, limit: FILES_A_PAGE, cursor });
+    for (const { key } of page.objects) yield key;
+    if (!page.truncated) return;
+    cursor = page.cursor;
+  }
+}
+
+/** @param read makes a record of a line: null where it is none */
+function keepRecords<K extends LogKind>(kind: K, read: (line: string) => LogRecords[K] | null): Source['keep'] {
+  return async (ctx, lines) => {
+    const byCompany = Map.groupBy(
+      lines.flatMap((line) => read(line) ?? []),
+      ({ companyId }) => companyId,
+    );
+    let calls = 0;
+    for (const records of byCompany.values()) {
+      for (let from = 0; from < records.length; from += RECORDS_A_CALL, calls += 1) {
+        await appendToLog(ctx.bindings, { [kind]: records.slice(from, from + RECORDS_A_CALL) });
+      }
+    }
+    return calls;
+  };
 }
 
 /** The same for what was counted of shares. */
-async function keepFormerViews(ctx: Context): Promise<number> {
-  const { objects } = await ctx.files.list({ prefix: 'archive/share-views/', limit: FILES_A_RUN });
-  for (const { key } of objects) {
-    const text = (await (await ctx.files.get(key))?.text()) ?? '';
-    const rows = text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as FormerViews]));
-    for (const [companyId, ofOne] of Map.groupBy(rows, ({ company_id }) => company_id)) {
-      const views = ofOne.map(({ share_id, view_count, last_accessed_at }) => ({
-        shareId: share_id,
-        viewCount: view_count,
-        lastAccessedAt: last_accessed_at,
-      }));
-      await callObject(
-        ctx.bindings.COMPANY_LOG,
-        companyId ?? PLATFORM_LOG,
-        async (log) => await log.putViewsBefore(views),
-      );
-    }
-    await ctx.files.delete(key);
+async function keepFormerViews(ctx: Context, lines: readonly string[]): Promise<number> {
+  const rows = lines.map((line) => JSON.parse(line) as FormerViews);
+  const byCompany = Map.groupBy(rows, ({ company_id }) => company_id);
+  for (const [companyId, ofOne] of byCompany) {
+    const views = ofOne.map(({ share_id, view_count, last_accessed_at }) => ({
+      shareId: share_id,
+      viewCount: view_count,
+      lastAccessedAt: last_accessed_at,
+    }));
+    await callObject(
+      ctx.bindings.COMPANY_LOG,
+      companyId ?? PLATFORM_LOG,
+      async (log) => await log.putViewsBefore(views),
+    );
   }
-  return objects.length;
+  return byCompany.size;
 }
 
 interface FormerViews {
@@ -93,9 +130,9 @@ const ADDED: Record<LogKind, Row> = { audit: { count: 1 }, share: {} };
 function recordOf<K extends LogKind>(kind: K, line: string): LogRecords[K] | null {
   const row = { ...ADDED[kind], ...(JSON.parse(line) as Row) };
   if (typeof row.id !== 'string' || typeof row.occurred_at !== 'number') return null;
-  const members = Object.entries(row).map(([column, value]) => [
+  const fields = Object.entries(row).map(([column, value]) => [
     column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
     column === 'details' && typeof value === 'string' ? JSON.parse(value) : value,
   ]);
-  return Object.fromEntries(members) as LogRecords[K];
+  return Object.fromEntries(fields) as LogRecords[K];
 }
