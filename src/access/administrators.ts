@@ -3,6 +3,7 @@ import type { ControlDb } from '../db/client.ts';
 import { groupBindings, groupPolicies, groups } from '../db/schema/groups.ts';
 import { policies } from '../db/schema/policies.ts';
 import { users } from '../db/schema/users.ts';
+import { idList } from '../db/statements.ts';
 import { MANAGED_POLICIES } from '../kernel/managed-policies.ts';
 import type { PolicyDocument } from '../kernel/policy-document.ts';
 
@@ -67,5 +68,5 @@ const reachedByPolicy = ({ managedIds: ids, statement }: PolicyKind): SQL => sql
   left join ${policies} on ${policies.id} = ${groupPolicies.policyId} and ${policies.companyId} = ${users.companyId}
   where ${groupBindings.companyId} = ${users.companyId} and ${groups.companyId} = ${users.companyId}
     and ${groupBindings.principalType} = 'user' and ${groupBindings.principalId} = ${users.id}
-    and (${groupPolicies.policyId} in (select value from json_each(${JSON.stringify(ids)}))
+    and (${groupPolicies.policyId} in ${idList(ids)}
       or exists (select 1 from json_each(${policies.document}, '$.statements') as statement where ${statement})))`;

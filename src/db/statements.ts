@@ -5,8 +5,11 @@ import type { ControlDb } from './client.ts';
 
 type Owned = { companyId: SQLiteColumn; id: SQLiteColumn };
 
+/** A value, or the subquery that finds it. */
+type Found = string | SQL;
+
 /** The row of an id, if it is the company's. */
-export const byId = (table: Owned, companyId: string, id: string): SQL =>
+export const byId = (table: Owned, companyId: Found, id: Found): SQL =>
   and(eq(table.companyId, companyId), eq(table.id, id)) as SQL;
 
 /** The same, unless it is deleted. */
@@ -19,6 +22,16 @@ export const exists = (table: SQLiteTable, condition: SQL): SQL =>
 
 /** Ids as a subquery for `in`: one bound parameter, however many (D1 takes 100 in a statement). */
 export const idList = (ids: readonly string[]) => sql`(select value from json_each(${JSON.stringify(ids)}))`;
+
+/** The slug of a new row; with a suffix where a row of the company has it at the moment of the write. */
+export const slugOrSuffixed = (
+  table: SQLiteTable & { companyId: SQLiteColumn; slug: SQLiteColumn; deletedAt?: SQLiteColumn },
+  { companyId, slug, id }: { companyId: string; slug: string; id: string },
+): SQL => {
+  const isLiving = table.deletedAt && isNull(table.deletedAt);
+  const isTaken = exists(table, and(eq(table.companyId, companyId), eq(table.slug, slug), isLiving) as SQL);
+  return sql`iif(${isTaken}, ${`${slug}-${id.slice(-8)}`}, ${slug})`;
+};
 
 /** Most characters of values in one bound parameter: D1 takes two million bytes. */
 const MAX_PARAMETER = 500_000;

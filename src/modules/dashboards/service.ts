@@ -101,7 +101,7 @@ export async function createDashboard(ctx: PrincipalContext, input: NewDashboard
     createdAt: now,
     updatedAt: now,
   };
-  const insert = insertDashboard(ctx.db, record, input.slug === undefined ? `-${record.id.slice(-8)}` : undefined);
+  const insert = insertDashboard(ctx.db, record, { canChangeSlug: input.slug === undefined });
   const unit = { inserted: insert, links: relink(ctx.db, record.companyId, record.id) };
   const [made] = (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).inserted;
   if (!made) throw visualizationNotFound();

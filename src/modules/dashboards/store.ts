@@ -5,7 +5,7 @@ import { dashboards, dashboardVisualizations } from '../../db/schema/dashboards.
 import { shareGrants } from '../../db/schema/share-contexts.ts';
 import { dashboardShares, embedSigningKeys } from '../../db/schema/shares.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
-import { byId, insertWhen } from '../../db/statements.ts';
+import { byId, idList, insertWhen, slugOrSuffixed } from '../../db/statements.ts';
 import { widgetIds } from './definition.ts';
 
 export type Dashboard = typeof dashboards.$inferSelect;
@@ -16,15 +16,13 @@ export type Id = string | SQL;
 /** Holds while everything on the layout is a visualization of the company. */
 function widgetsExist({ companyId, layout }: Dashboard): SQL {
   const ids = widgetIds(layout);
-  return sql`(select count(*) from ${visualizations} where company_id = ${companyId} and id in (select value from json_each(${JSON.stringify(ids)}))) = ${ids.length}`;
+  return sql`(select count(*) from ${visualizations} where company_id = ${companyId} and id in ${idList(ids)}) = ${ids.length}`;
 }
 
-/** Stores a dashboard while its widgets exist. A taken slug gets the suffix, where one is given. */
-export const insertDashboard = (db: ControlDb, record: Dashboard, suffix: string | undefined) => {
-  const { companyId, slug } = record;
-  const taken = sql`exists (select 1 from ${dashboards} where company_id = ${companyId} and slug = ${slug})`;
-  const free = suffix === undefined ? slug : sql`iif(${taken}, ${slug + suffix}, ${slug})`;
-  return insertWhen(db, dashboards, { ...record, slug: free }, widgetsExist(record)).returning();
+/** Stores a dashboard while its widgets exist. A taken slug gets a suffix where it may. */
+export const insertDashboard = (db: ControlDb, record: Dashboard, { canChangeSlug }: { canChangeSlug: boolean }) => {
+  const slug = canChangeSlug ? slugOrSuffixed(dashboards, record) : record.slug;
+  return insertWhen(db, dashboards, { ...record, slug }, widgetsExist(record)).returning();
 };
 
 /**
@@ -95,7 +93,7 @@ export const selectDashboard = (db: ControlDb, companyId: Id, id: Id) =>
   db
     .select()
     .from(dashboards)
-    .where(and(eq(dashboards.companyId, companyId), eq(dashboards.id, id)));
+    .where(byId(dashboards, companyId, id));
 
 export const selectDashboardVisualizations = (db: ControlDb, companyId: Id, id: Id) =>
   db

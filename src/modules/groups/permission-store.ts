@@ -1,8 +1,8 @@
-import { and, eq, inArray, isNull, notInArray, type SQL, sql } from 'drizzle-orm';
+import { and, eq, inArray, notInArray, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { groupPermissions, groups } from '../../db/schema/groups.ts';
 import { permissions } from '../../db/schema/policies.ts';
-import { byId, exists, idList, insertWhen } from '../../db/statements.ts';
+import { byId, idList, insertWhen, slugOrSuffixed } from '../../db/statements.ts';
 import { type Group, groupLives } from './store.ts';
 
 const those = (companyId: string, ids: string[]) =>
@@ -17,16 +17,12 @@ export const insertGroup = (
   record: Group,
   { permissionIds = [], canChangeSlug = false }: { permissionIds?: string[]; canChangeSlug?: boolean } = {},
 ) => {
-  const { companyId, slug, id } = record;
-  const isTaken = exists(
-    groups,
-    and(eq(groups.companyId, companyId), eq(groups.slug, slug), isNull(groups.deletedAt)) as SQL,
-  );
+  const slug = canChangeSlug ? slugOrSuffixed(groups, record) : record.slug;
   return insertWhen(
     db,
     groups,
-    { ...record, ...(canChangeSlug && { slug: sql`iif(${isTaken}, ${`${slug}-${id.slice(-8)}`}, ${slug})` }) },
-    sql`(select count(*) from ${permissions} where ${those(companyId, permissionIds)}) = ${permissionIds.length}`,
+    { ...record, slug },
+    sql`(select count(*) from ${permissions} where ${those(record.companyId, permissionIds)}) = ${permissionIds.length}`,
   ).returning();
 };
 

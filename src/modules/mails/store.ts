@@ -1,7 +1,7 @@
 import { and, eq, gt, inArray, isNotNull, isNull, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { mailRequests } from '../../db/schema/mails.ts';
-import { insertWhen } from '../../db/statements.ts';
+import { exists, insertWhen } from '../../db/statements.ts';
 
 export type MailRequestRecord = typeof mailRequests.$inferSelect;
 
@@ -31,8 +31,7 @@ export const selectRequest = (db: ControlDb, id: string) =>
   db.select({ id: mailRequests.id }).from(mailRequests).where(eq(mailRequests.id, id));
 
 /** The condition that a request is stored, for other writes of its unit. */
-export const isStored = (id: string): SQL =>
-  sql`exists (select 1 from ${mailRequests} where ${mailRequests.id} = ${id})`;
+export const isStored = (id: string): SQL => exists(mailRequests, eq(mailRequests.id, id));
 
 export const finishRequest = (db: ControlDb, id: string) =>
   db.update(mailRequests).set({ dueAt: null }).where(eq(mailRequests.id, id));

@@ -1,10 +1,9 @@
-import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, eq, inArray } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { dashboards } from '../../db/schema/dashboards.ts';
 import { shareGrants } from '../../db/schema/share-contexts.ts';
 import { dashboardShares } from '../../db/schema/shares.ts';
-
-const idsIn = (ids: readonly string[]): SQL => sql`(select value from json_each(${JSON.stringify(ids)}))`;
+import { idList } from '../../db/statements.ts';
 
 /** The types of what the company's contexts grant. */
 export const selectGrantTypes = (db: ControlDb, companyId: string, contextId: string) =>
@@ -18,9 +17,9 @@ export const nameReads = (db: ControlDb, companyId: string, ids: { shares: strin
   shares: db
     .select({ id: dashboardShares.id, name: dashboardShares.name })
     .from(dashboardShares)
-    .where(and(eq(dashboardShares.companyId, companyId), inArray(dashboardShares.id, idsIn(ids.shares)))),
+    .where(and(eq(dashboardShares.companyId, companyId), inArray(dashboardShares.id, idList(ids.shares)))),
   dashboards: db
     .select({ id: dashboards.id, name: dashboards.name })
     .from(dashboards)
-    .where(and(eq(dashboards.companyId, companyId), inArray(dashboards.id, idsIn(ids.dashboards)))),
+    .where(and(eq(dashboards.companyId, companyId), inArray(dashboards.id, idList(ids.dashboards)))),
 });

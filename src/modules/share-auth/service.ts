@@ -8,7 +8,7 @@ import { selectCompany, selectCompanyBySlug } from '../companies/service.ts';
 import { type MailRequest, mailedCompany, portalCodeMail, requestMail } from '../mails/service.ts';
 import { endSession } from '../sessions/queries.ts';
 import { recordShareEvent } from '../share-activity/service.ts';
-import { membershipsOfEmail } from '../share-contexts/service.ts';
+import { selectMembershipOfEmail } from '../share-contexts/service.ts';
 import {
   type AuthenticateToken,
   CODE_MINUTES,
@@ -47,14 +47,14 @@ export async function mailPortalCode(
   const code = eightDigits();
   const prepared = await prepareCode(ctx, { companyId, purpose: 'portal', email }, code);
   const {
-    memberships,
+    memberships: [membership],
     companies: [company],
   } = await commit(ctx.db, {
     code: prepared.statement,
-    memberships: membershipsOfEmail(ctx.db, companyId, email),
+    memberships: selectMembershipOfEmail(ctx.db, companyId, email),
     companies: selectCompany(ctx.db, companyId),
   });
-  if (memberships.length === 0 || !company) return;
+  if (!membership || !company) return;
   onMember();
   const [name = email] = email.split('@');
   await ctx.mailer.send(
@@ -76,16 +76,16 @@ export async function verifyPortalCode(
   const check = await prepareCodeCheck(ctx, { companyId, purpose: 'portal', email: input.email }, input.code);
   const {
     codes: [code],
-    memberships,
+    memberships: [membership],
   } = await commit(ctx.db, {
     codes: check.statement,
-    memberships: membershipsOfEmail(ctx.db, companyId, input.email),
+    memberships: selectMembershipOfEmail(ctx.db, companyId, input.email),
   });
-  if (!code?.usedAt || memberships.length === 0) {
+  if (!code?.usedAt || !membership) {
     const { email } = input;
     // A code allows few tries, which are all recorded; tries without a code are unlimited, and recorded once a minute.
     const once = code ? undefined : email;
-    if (memberships.length > 0) recordAttempt(ctx, { type: 'auth.failed', companyId, email }, once);
+    if (membership) recordAttempt(ctx, { type: 'auth.failed', companyId, email }, once);
     throw wrongEmailedCode();
   }
   const signedIn = await beginSession(ctx, companyId, input.email);

@@ -5,7 +5,7 @@ import type { Page } from '../../db/page.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { ViewerAttributes } from '../../kernel/viewer-attributes.ts';
 import { groupNotFound } from '../groups/service.ts';
-import { userNotFound } from '../users/service.ts';
+import { selectUser, userNotFound } from '../users/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
 import { memberExists, memberNotFound, tooManyMembers } from './failures.ts';
 import { getContext, recordContextEvent } from './service.ts';
@@ -17,7 +17,6 @@ import {
   type ShareMember,
   selectGrantedDashboards,
   selectGroup,
-  selectUserEmail,
 } from './store.ts';
 
 export type { ShareMember };
@@ -87,7 +86,7 @@ async function addressOf(ctx: PrincipalContext, member: NewMember): Promise<stri
     if (!group) throw groupNotFound();
     return null;
   }
-  const [user] = await selectUserEmail(ctx.db, companyId, id);
+  const [user] = await selectUser(ctx.db, companyId, id);
   if (!user) throw userNotFound();
   return user.email;
 }

@@ -1,7 +1,5 @@
-import { decide } from '../../access/evaluation.ts';
-import { requireAction } from '../../access/requirements.ts';
+import { isAllowed, requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
-import { resourceArn } from '../../kernel/arn.ts';
 import { TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
 import type { Grant } from './store.ts';
 
@@ -23,7 +21,4 @@ export function requireEither(ctx: PrincipalContext): void {
   if (!TARGET_TYPES.some((type) => mayShare(ctx, type))) requireAction(ctx.actor, 'dashboards:share', '*');
 }
 
-function mayShare({ actor }: PrincipalContext, type: TargetType): boolean {
-  const action = `${type}s:share` as const;
-  return decide(actor.access, action, resourceArn(action, actor.companyId)).allowed;
-}
+const mayShare = ({ actor }: PrincipalContext, type: TargetType): boolean => isAllowed(actor, `${type}s:share`, '*');

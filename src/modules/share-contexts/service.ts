@@ -1,4 +1,4 @@
-import type { Context, PrincipalContext } from '../../context.ts';
+import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import type { Page } from '../../db/page.ts';
@@ -18,12 +18,12 @@ import {
   readContexts,
   replaceGrants,
   type ShareContext,
-  selectMembershipsOfEmail,
   updateContext,
 } from './store.ts';
 
 export { shareContextNotFound } from './failures.ts';
-export type { Grant, ShareContext };
+export { selectMembershipOfEmail } from './store.ts';
+export type { ShareContext };
 export { readContext };
 
 const SLUG_IS_UNIQUE = { 'share_contexts.slug': shareContextSlugTaken };
@@ -38,9 +38,11 @@ export async function listContexts(
 
 export async function getContext(ctx: PrincipalContext, id: string): Promise<ShareContext> {
   const context = await readContext(ctx.db, ctx.actor.companyId, id);
-  // Who may share nothing at all does not learn which contexts there are.
-  if (!context) requireEither(ctx);
-  if (!context) throw shareContextNotFound();
+  if (!context) {
+    // Who may share nothing at all does not learn which contexts there are.
+    requireEither(ctx);
+    throw shareContextNotFound();
+  }
   requireSharing(ctx, context.grants);
   return context;
 }
@@ -62,9 +64,8 @@ export async function createContext(
     createdAt: now,
     updatedAt: now,
   };
-  const suffix = input.slug === undefined ? `-${record.id.slice(-8)}` : undefined;
   const unit = {
-    inserted: insertContext(ctx.db, record, suffix, dashboards),
+    inserted: insertContext(ctx.db, record, { canChangeSlug: input.slug === undefined, dashboards }),
     grants: replaceGrants(ctx.db, record, input.grants),
   };
   const [made] = (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).inserted;
@@ -111,10 +112,6 @@ export async function deleteContext(ctx: PrincipalContext, id: string): Promise<
   if (deleted.length === 0) throw concurrentChange();
   recordContextEvent(ctx, 'context.deleted', context);
 }
-
-/** Memberships of an address (lower-case) in contexts of the company. */
-export const membershipsOfEmail = (db: Context['db'], companyId: string, email: string) =>
-  selectMembershipsOfEmail(db, companyId, email);
 
 /**
  * Targets must be the company's, and the caller must be allowed to share them with the visualizations on them. Policies

@@ -1,4 +1,4 @@
-import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, eq, isNull, not, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { readPage } from '../../db/page.ts';
 import { dashboards, dashboardVisualizations } from '../../db/schema/dashboards.ts';
@@ -7,7 +7,7 @@ import { shareContexts, shareGrants, shareMembers } from '../../db/schema/share-
 import { dashboardShares } from '../../db/schema/shares.ts';
 import { users } from '../../db/schema/users.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
-import { byId, insertWhen } from '../../db/statements.ts';
+import { byId, exists, insertWhen, livingById, slugOrSuffixed } from '../../db/statements.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import type { FilterPolicy } from '../../kernel/sharing-terms.ts';
 import { dashboardsAre, type Versions } from '../dashboards/service.ts';
@@ -20,6 +20,7 @@ export interface Grant {
 }
 
 type Row = typeof shareContexts.$inferSelect;
+type Version = Pick<Row, 'companyId' | 'id' | 'version'>;
 export type ShareContext = Row & { grants: Grant[]; memberCount: number };
 export type MemberRow = typeof shareMembers.$inferSelect;
 export type ShareMember = MemberRow & { email: string | null };
@@ -65,15 +66,19 @@ export async function readContext(db: ControlDb, companyId: string, id: string):
   return records[0];
 }
 
-/** Stores a context while the dashboards it shows are those versions. A taken slug gets the suffix, where one is given. */
-export const insertContext = (db: ControlDb, record: Row, suffix: string | undefined, dashboards: Versions) => {
-  const { companyId, slug } = record;
-  const unchanged = dashboardsAre(companyId, dashboards);
-  if (suffix === undefined) return insertWhen(db, shareContexts, record, unchanged).returning();
-  const taken = sql`exists (select 1 from ${shareContexts} where company_id = ${companyId} and slug = ${slug})`;
-  const free = { ...record, slug: sql`iif(${taken}, ${slug + suffix}, ${slug})` };
-  return insertWhen(db, shareContexts, free, unchanged).returning();
+/** Stores a context while the dashboards it shows are those versions. A taken slug gets a suffix where it may. */
+export const insertContext = (
+  db: ControlDb,
+  record: Row,
+  { canChangeSlug, dashboards }: { canChangeSlug: boolean; dashboards: Versions },
+) => {
+  const slug = canChangeSlug ? slugOrSuffixed(shareContexts, record) : record.slug;
+  return insertWhen(db, shareContexts, { ...record, slug }, dashboardsAre(record.companyId, dashboards)).returning();
 };
+
+/** Holds while the context is that version. */
+const isVersion = ({ companyId, id, version }: Version): SQL =>
+  exists(shareContexts, and(byId(shareContexts, companyId, id), eq(shareContexts.version, version)) as SQL);
 
 /** Changes a context while it is that version, and the dashboards that it shows from now on are those versions. */
 export const updateContext = (
@@ -94,13 +99,9 @@ export const updateContext = (
  * Replaces the grants of a context while it is that version and the dashboards they show are those versions. Stands
  * before the statement that makes the context's next version: a rival's next version has the same number.
  */
-export const replaceGrants = (
-  db: ControlDb,
-  { companyId, id, version }: Pick<Row, 'companyId' | 'id' | 'version'>,
-  grants: readonly Grant[],
-  dashboards: Versions = [],
-) => {
-  const current = sql`exists (select 1 from ${shareContexts} where id = ${id} and company_id = ${companyId} and version = ${version}) and ${dashboardsAre(companyId, dashboards)}`;
+export const replaceGrants = (db: ControlDb, context: Version, grants: readonly Grant[], dashboards: Versions = []) => {
+  const { companyId, id } = context;
+  const current = and(isVersion(context), dashboardsAre(companyId, dashboards));
   return [
     db.delete(shareGrants).where(and(eq(shareGrants.contextId, id), eq(shareGrants.companyId, companyId), current)),
     db.insert(shareGrants).select(
@@ -112,7 +113,7 @@ export const replaceGrants = (
 
 /** Deletes a context while it is that version, and with it its grants and members; revokes its shares. */
 export const contextDeletion = (db: ControlDb, { companyId, id, version }: Row, now: number) => {
-  const gone = sql`not exists (select 1 from ${shareContexts} where id = ${id})`;
+  const gone = not(exists(shareContexts, byId(shareContexts, companyId, id)));
   return {
     deleted: db
       .delete(shareContexts)
@@ -161,23 +162,25 @@ export const readMembers = (
 export const insertMember = (
   db: ControlDb,
   record: MemberRow,
-  { version }: Row,
+  context: Version,
   { most, dashboards }: { most: number; dashboards: Versions },
 ) =>
   insertWhen(
     db,
     shareMembers,
     record,
-    sql`exists (select 1 from ${shareContexts} where id = ${record.contextId} and company_id = ${record.companyId} and version = ${version})
-      and (select count(*) from ${shareMembers} where context_id = ${record.contextId}) < ${most}
-      and ${dashboardsAre(record.companyId, dashboards)}`,
+    and(
+      isVersion(context),
+      sql`(select count(*) from ${shareMembers} where context_id = ${context.id}) < ${most}`,
+      dashboardsAre(context.companyId, dashboards),
+    ) as SQL,
   ).returning();
 
 /** Removes a member. */
 export const deleteMember = (db: ControlDb, { companyId, id: contextId }: Row, id: string) =>
   db
     .delete(shareMembers)
-    .where(and(eq(shareMembers.companyId, companyId), eq(shareMembers.contextId, contextId), eq(shareMembers.id, id)))
+    .where(and(byId(shareMembers, companyId, id), eq(shareMembers.contextId, contextId)))
     .returning();
 
 /** The dashboards that a context shows, with the visualizations on each. */
@@ -200,22 +203,15 @@ export const selectGrantedDashboards = (db: ControlDb, { companyId, id }: Row) =
       and(eq(shareGrants.companyId, companyId), eq(shareGrants.contextId, id), eq(shareGrants.targetType, 'dashboard')),
     );
 
-/** The living user of an id. */
-export const selectUserEmail = (db: ControlDb, companyId: string, id: string) =>
-  db
-    .select({ email: users.email })
-    .from(users)
-    .where(and(eq(users.companyId, companyId), eq(users.id, id), isNull(users.deletedAt)));
-
 /** The living group of an id. */
 export const selectGroup = (db: ControlDb, companyId: string, id: string) =>
   db
     .select({ id: groups.id })
     .from(groups)
-    .where(and(eq(groups.companyId, companyId), eq(groups.id, id), isNull(groups.deletedAt)));
+    .where(livingById(groups, companyId, id));
 
-/** A membership of an address in the company, if it has one. */
-export const selectMembershipsOfEmail = (db: ControlDb, companyId: string, email: string) =>
+/** A membership of an address (lower-case) in any context of the company, if it has one. */
+export const selectMembershipOfEmail = (db: ControlDb, companyId: string, email: string) =>
   db
     .select({ id: shareMembers.id })
     .from(shareMembers)

@@ -7,6 +7,7 @@ import { readPage } from '../../db/page.ts';
 import { dashboards } from '../../db/schema/dashboards.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { shareContexts, shareGrants, shareMembers } from '../../db/schema/share-contexts.ts';
+import { byId } from '../../db/statements.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 
 export type PortalActor = Principal | OutsiderActor;
@@ -90,13 +91,7 @@ export const selectOwnContext = (ctx: Context<PortalActor>, contextId: string) =
   ctx.db
     .select({ id: shareContexts.id })
     .from(shareContexts)
-    .where(
-      and(
-        eq(shareContexts.companyId, ctx.actor.companyId),
-        eq(shareContexts.id, contextId),
-        isMember(ctx.actor, sql`share_contexts.id`),
-      ),
-    );
+    .where(and(byId(shareContexts, ctx.actor.companyId, contextId), isMember(ctx.actor, sql`share_contexts.id`)));
 
 /** What the caller's memberships in a context say of the caller. */
 export const selectOwnAttributes = ({ db, actor }: Context<PortalActor>, contextId: string) =>

@@ -5,7 +5,7 @@ import { companies } from '../../db/schema/companies.ts';
 import { dashboards } from '../../db/schema/dashboards.ts';
 import { shareContexts } from '../../db/schema/share-contexts.ts';
 import { dashboardShares } from '../../db/schema/shares.ts';
-import { insertWhen } from '../../db/statements.ts';
+import { byId, exists, insertWhen } from '../../db/statements.ts';
 import { dashboardsAre, type Versions } from '../dashboards/service.ts';
 
 type Row = typeof dashboardShares.$inferSelect;
@@ -37,7 +37,7 @@ export const readShares = (
 
 /** One share. */
 export async function readShare(db: ControlDb, companyId: string, id: string): Promise<DashboardShare | undefined> {
-  const filter = and(eq(dashboardShares.companyId, companyId), eq(dashboardShares.id, id)) as SQL;
+  const filter = byId(dashboardShares, companyId, id);
   const part = { by: dashboardShares.createdAt, descending: true, page: 1, perPage: 1 };
   const { records } = await readPage(db, { table: dashboardShares, filter, extra: EXTRA }, part);
   return records[0];
@@ -70,8 +70,7 @@ export const updateShare = (
     .set(set)
     .where(
       and(
-        eq(dashboardShares.companyId, before.companyId),
-        eq(dashboardShares.id, before.id),
+        byId(dashboardShares, before.companyId, before.id),
         isNull(dashboardShares.revokedAt),
         set.embedOptions === undefined ? undefined : eq(dashboardShares.embedOptions, before.embedOptions),
         set.shareContextId == null ? undefined : contextExists(before.companyId, set.shareContextId),
@@ -80,15 +79,14 @@ export const updateShare = (
     )
     .returning();
 
-const contextExists = (companyId: string, id: string): SQL =>
-  sql`exists (select 1 from ${shareContexts} where share_contexts.id = ${id} and share_contexts.company_id = ${companyId})`;
+const contextExists = (companyId: string, id: string): SQL => exists(shareContexts, byId(shareContexts, companyId, id));
 
 /** Revokes a share, once. */
 export const updateToRevoked = (db: ControlDb, companyId: string, id: string, now: number) =>
   db
     .update(dashboardShares)
     .set({ revokedAt: now, updatedAt: now })
-    .where(and(eq(dashboardShares.companyId, companyId), eq(dashboardShares.id, id), isNull(dashboardShares.revokedAt)))
+    .where(and(byId(dashboardShares, companyId, id), isNull(dashboardShares.revokedAt)))
     .returning({ id: dashboardShares.id });
 
 /** The share of a token, with its company's slug and brand, whatever its state. */

@@ -84,8 +84,7 @@ export async function createVisualization(ctx: PrincipalContext, input: NewVisua
     createdAt: now,
     updatedAt: now,
   };
-  const suffix = input.slug === undefined ? `-${record.id.slice(-8)}` : undefined;
-  const unit = { inserted: insertVisualization(ctx.db, record, suffix) };
+  const unit = { inserted: insertVisualization(ctx.db, record, { canChangeSlug: input.slug === undefined }) };
   const [visualization] = (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).inserted;
   return visualization as Visualization;
 }

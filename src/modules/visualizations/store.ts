@@ -4,17 +4,18 @@ import { type ListRequest, readNewest } from '../../db/page.ts';
 import { dashboardVisualizations } from '../../db/schema/dashboards.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
 import { vizApiEndpoints } from '../../db/schema/viz-api-endpoints.ts';
-import { byId, exists, insertWhen } from '../../db/statements.ts';
+import { byId, exists, idList, insertWhen, slugOrSuffixed } from '../../db/statements.ts';
 
 export type Visualization = typeof visualizations.$inferSelect;
 
-/** Stores a visualization. A taken slug gets the suffix, where one is given. */
-export const insertVisualization = (db: ControlDb, record: Visualization, suffix: string | undefined) => {
-  if (suffix === undefined) return db.insert(visualizations).values(record).returning();
-  const { companyId, slug } = record;
-  const taken = sql`exists (select 1 from ${visualizations} where company_id = ${companyId} and slug = ${slug})`;
-  const free = { ...record, slug: sql`iif(${taken}, ${slug + suffix}, ${slug})` };
-  return insertWhen(db, visualizations, free, sql`true`).returning();
+/** Stores a visualization. A taken slug gets a suffix where it may. */
+export const insertVisualization = (
+  db: ControlDb,
+  record: Visualization,
+  { canChangeSlug }: { canChangeSlug: boolean },
+) => {
+  const slug = canChangeSlug ? slugOrSuffixed(visualizations, record) : record.slug;
+  return insertWhen(db, visualizations, { ...record, slug }, sql`true`).returning();
 };
 
 export const selectVisualization = (db: ControlDb, companyId: string, id: string) =>
@@ -28,12 +29,7 @@ export const selectVisualizations = (db: ControlDb, companyId: string, ids: read
   db
     .select()
     .from(visualizations)
-    .where(
-      and(
-        eq(visualizations.companyId, companyId),
-        inArray(visualizations.id, sql`(select value from json_each(${JSON.stringify(ids)}))`),
-      ),
-    );
+    .where(and(eq(visualizations.companyId, companyId), inArray(visualizations.id, idList(ids))));
 
 /** The length of the other visualizations on a dashboard with this one, where that is greatest. */
 export const selectLongestBeside = (db: ControlDb, companyId: string, id: string) =>

@@ -38,7 +38,7 @@ export const GROUPS_AND_POLICIES = [
     { in: 'attachPolicy', text: 'exists(policies, byId(policies, of.companyId, of.policyId))', without: 'undefined' },
   ]),
   ...guardsOf('src/modules/groups/permission-store.ts', RACES, [
-    { in: 'insertGroup', text: '${isTaken}', without: 'false' },
+    { in: 'insertGroup', text: 'slugOrSuffixed(groups, record)', without: 'record.slug' },
     { in: 'insertGroup', text: ') = ${permissionIds.length}', without: ') >= 0' },
     { in: 'insertGroupPermissions', text: ' and ${groupLives(companyId, groupId)}', without: '' },
     { in: 'insertGroupPermissions', text: '.onConflictDoNothing()', without: '' },

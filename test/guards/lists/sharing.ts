@@ -10,7 +10,7 @@ const OUTSIDERS = ['test/share-auth/share-auth.sharing.test.ts'];
 export const SHARING = [
   ...guardsOf('src/modules/dashboards/store.ts', RACES, [
     { in: 'insertDashboard', text: 'widgetsExist(record)', without: 'sql`true`' },
-    { in: 'insertDashboard', text: 'sql`iif(${taken}, ${slug + suffix}, ${slug})`', without: 'slug' },
+    { in: 'insertDashboard', text: 'slugOrSuffixed(dashboards, record)', without: 'record.slug' },
     {
       in: 'dashboardsAre',
       text: " and dashboards.version = seen.value ->> 'version'",
@@ -34,26 +34,18 @@ export const SHARING = [
     { in: 'isShared', text: 'embedded.embedded_until >', without: 'false and 0 <', ...AT_THE_SAME_MOMENT },
   ]),
   ...guardsOf('src/modules/visualizations/store.ts', RACES, [
-    { in: 'insertVisualization', text: 'sql`iif(${taken}, ${slug + suffix}, ${slug})`', without: 'slug' },
+    { in: 'insertVisualization', text: 'slugOrSuffixed(visualizations, record)', without: 'record.slug' },
     { in: 'updateVisualization', text: 'eq(visualizations.version, version),', without: '' },
   ]),
   ...guardsOf('src/modules/share-contexts/store.ts', RACES, [
-    {
-      in: 'insertContext',
-      text: 'insertWhen(db, shareContexts, record, unchanged)',
-      without: 'insertWhen(db, shareContexts, record, sql`true`)',
-    },
-    {
-      in: 'insertContext',
-      text: 'insertWhen(db, shareContexts, free, unchanged)',
-      without: 'insertWhen(db, shareContexts, free, sql`true`)',
-    },
-    { in: 'insertContext', text: 'sql`iif(${taken}, ${slug + suffix}, ${slug})`', without: 'slug' },
+    { in: 'insertContext', text: 'dashboardsAre(record.companyId, dashboards)', without: 'sql`true`' },
+    { in: 'insertContext', text: 'slugOrSuffixed(shareContexts, record)', without: 'record.slug' },
+    { in: 'isVersion', text: ', eq(shareContexts.version, version)', without: '' },
     { in: 'updateContext', text: ', eq(shareContexts.version, version)', without: '' },
     { in: 'updateContext', text: ', dashboardsAre(companyId, dashboards)', without: '' },
     { in: 'replaceGrants', text: ', current)', without: ')' },
     { in: 'replaceGrants', text: ' where ${current}', without: '' },
-    { in: 'replaceGrants', text: ' and version = ${version}', without: '' },
+    { in: 'replaceGrants', text: 'isVersion(context), ', without: '' },
     { in: 'contextDeletion', text: ', eq(shareContexts.version, version)', without: '' },
     {
       in: 'contextDeletion',
@@ -67,11 +59,11 @@ export const SHARING = [
     },
     { in: 'contextDeletion', text: '          gone,', without: '' },
     { in: 'contextDeletion', text: 'isNull(dashboardShares.revokedAt),', without: '' },
-    { in: 'insertMember', text: ' and version = ${version}', without: '' },
+    { in: 'insertMember', text: 'isVersion(context),', without: '' },
     { in: 'insertMember', text: '< ${most}', without: '>= 0' },
     {
       in: 'insertMember',
-      text: 'and ${dashboardsAre(record.companyId, dashboards)}',
+      text: 'dashboardsAre(context.companyId, dashboards),',
       without: '',
       ...AT_THE_SAME_MOMENT,
     },
