@@ -8,6 +8,9 @@ type Owned = { companyId: SQLiteColumn; id: SQLiteColumn };
 /** A value, or the subquery that finds it. */
 type Found = string | SQL;
 
+/** What must hold at the moment of a write. */
+export type Condition = SQL;
+
 /** The row of an id, if it is the company's. */
 export const byId = (table: Owned, companyId: Found, id: Found): SQL =>
   and(eq(table.companyId, companyId), eq(table.id, id)) as SQL;
@@ -17,8 +20,11 @@ export const livingById = (table: Owned & { deletedAt: SQLiteColumn }, companyId
   and(byId(table, companyId, id), isNull(table.deletedAt)) as SQL;
 
 /** Holds while the table has such a row: for the WHERE of a write that depends on it. */
-export const exists = (table: SQLiteTable, condition: SQL): SQL =>
-  sql`exists (select 1 from ${table} where ${condition})`;
+export const exists = (table: SQLiteTable, ...conditions: (SQL | undefined)[]): SQL =>
+  sql`exists (select 1 from ${table} where ${and(...conditions)})`;
+
+/** Holds if the statement before it in the batch changed a row. */
+export const afterChange = sql`changes() > 0`;
 
 /** Ids as a subquery for `in`: one bound parameter, however many (D1 takes 100 in a statement). */
 export const idList = (ids: readonly string[]) => sql`(select value from json_each(${JSON.stringify(ids)}))`;
@@ -29,7 +35,7 @@ export const slugOrSuffixed = (
   { companyId, slug, id }: { companyId: string; slug: string; id: string },
 ): SQL => {
   const isLiving = table.deletedAt && isNull(table.deletedAt);
-  const isTaken = exists(table, and(eq(table.companyId, companyId), eq(table.slug, slug), isLiving) as SQL);
+  const isTaken = exists(table, eq(table.companyId, companyId), eq(table.slug, slug), isLiving);
   return sql`iif(${isTaken}, ${`${slug}-${id.slice(-8)}`}, ${slug})`;
 };
 

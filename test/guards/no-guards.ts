@@ -38,7 +38,6 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [`${MODULES}/users/store.ts`, 'removeMemberships', "eq(groupBindings.principalType, 'user')"],
     [PROOFS, 'useProof', 'inArray(backupCodes.digest, proof.backupDigests)'],
     [FACTORS, 'deleteOtherBackupCodes', 'isNew'],
-    [`${MODULES}/password-reset/store.ts`, 'resetStatements', 'eq(users.passwordHash, passwordHash)'],
     [SCHEDULES, 'replaceRecipients', 'notInArray'],
     [SCHEDULES, 'unsubscribe', 'isRecipient(companyId, id, recipient)'],
     [SCHEDULE_RUNS, 'claimRun', 'inArray'],
@@ -85,9 +84,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [`${MODULES}/visualizations/store.ts`, 'insertVisualization', 'sql`true`'],
     [PROOFS, 'useProof', 'when ?? sql`true`'],
     [FACTORS, 'insertBackupCodes', '${when}'],
-    [FACTORS, undefined, 'changes() > 0'],
-    [PROOFS, undefined, 'changes() > 0'],
-    [`${MODULES}/sign-in/pending-store.ts`, undefined, 'changes() > 0'],
+    ['src/db/statements.ts', 'afterChange', 'changes() > 0'],
     [`${MODULES}/uploads/work-store.ts`, undefined, '${here}'],
   ),
   ...all(

@@ -9,7 +9,7 @@ export type VizApiEndpoint = typeof vizApiEndpoints.$inferSelect;
 
 /** Holds while there is such a visualization, and none of its parameters is named as the query's own. */
 const isPublishable = ({ companyId, visualizationId }: VizApiEndpoint): SQL =>
-  exists(visualizations, and(byId(visualizations, companyId, visualizationId), not(namesFormat)) as SQL);
+  exists(visualizations, byId(visualizations, companyId, visualizationId), not(namesFormat));
 
 const namesFormat = sql`exists (select 1 from json_each(${visualizations.parameters}) as parameter
   where json_extract(parameter.value, '$.slug') = 'format')`;

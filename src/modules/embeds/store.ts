@@ -28,7 +28,7 @@ export const selectRevokedAt = (db: ControlDb, companyId: string, subjects: read
 export const upsertRevocation = (db: ControlDb, record: typeof embedRevocations.$inferSelect, most: number | null) => {
   const { companyId, subject } = record;
   const ofCompany = eq(embedRevocations.companyId, companyId);
-  const known = exists(embedRevocations, and(ofCompany, eq(embedRevocations.subject, subject)) ?? sql`false`);
+  const known = exists(embedRevocations, ofCompany, eq(embedRevocations.subject, subject));
   const room = sql`(select count(*) from ${embedRevocations} where ${ofCompany}) < ${most}`;
   return insertWhen(db, embedRevocations, record, most === null ? sql`true` : sql`(${known} or ${room})`)
     .onConflictDoUpdate({

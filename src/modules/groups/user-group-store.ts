@@ -48,7 +48,7 @@ export const joinGroups = (
         join ${users} on ${livingById(users, companyId, userId)}
         join ${accounts} on ${accounts.companyId} = ${companyId} and ${accounts.isDefault} = 1 and ${accounts.deletedAt} is null
         where joining.value ->> 'joins'
-          or ${exists(groupBindings, and(ofUser(companyId, userId), eq(groupBindings.groupId, groups.id)) as SQL)}`,
+          or ${exists(groupBindings, ofUser(companyId, userId), eq(groupBindings.groupId, groups.id))}`,
     )
     .onConflictDoNothing();
 

@@ -2,7 +2,7 @@ import { and, eq, gt, isNull, lt, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { invitations, users } from '../../db/schema/users.ts';
-import { byId } from '../../db/statements.ts';
+import { afterChange, byId } from '../../db/statements.ts';
 import { MAILED_COMPANY } from '../companies/queries.ts';
 
 export type Invitation = typeof invitations.$inferSelect;
@@ -81,7 +81,7 @@ export const acceptStatements = (
   accepted: db
     .update(users)
     .set({ ...set, isActive: true, isVerified: true, activatedAt: now, updatedAt: now })
-    .where(and(byId(users, companyId, id), isNull(users.activatedAt), isNull(users.deletedAt), sql`changes() > 0`))
+    .where(and(byId(users, companyId, id), isNull(users.activatedAt), isNull(users.deletedAt), afterChange))
     .returning(),
 });
 

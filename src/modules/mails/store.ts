@@ -1,7 +1,7 @@
 import { and, eq, gt, inArray, isNotNull, isNull, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { mailRequests } from '../../db/schema/mails.ts';
-import { exists, insertWhen } from '../../db/statements.ts';
+import { afterChange, exists, insertWhen } from '../../db/statements.ts';
 
 export type MailRequestRecord = typeof mailRequests.$inferSelect;
 
@@ -12,7 +12,7 @@ export const insertRequest = (db: ControlDb, record: MailRequestRecord) => db.in
 
 /** Stores a request, if the statement before it in the batch changed a row. */
 export const insertRequestAfterChange = (db: ControlDb, record: MailRequestRecord) =>
-  insertWhen(db, mailRequests, record, sql`changes() > 0`);
+  insertWhen(db, mailRequests, record, afterChange);
 
 /** Stores a request, unless `limit` requests that are counted as the same were stored after `since`. */
 export const insertLimitedRequest = (

@@ -1,4 +1,5 @@
 import type { CompanyContext, Context } from '../../context.ts';
+import type { Condition } from '../../db/statements.ts';
 import type { JobMessage } from '../../platform/job-messages.ts';
 import { logError } from '../../platform/log.ts';
 import * as store from './store.ts';
@@ -15,7 +16,7 @@ const BATCH = 100;
 export function prepareMessage(
   ctx: CompanyContext,
   message: JobMessage,
-  { when, delaySeconds = 0 }: { when?: store.Condition; delaySeconds?: number } = {},
+  { when, delaySeconds = 0 }: { when?: Condition; delaySeconds?: number } = {},
 ) {
   const row = rowOf(ctx, message, WAIT_MS + delaySeconds * 1000);
   return {

@@ -1,18 +1,15 @@
 import { and, inArray, lte, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { outbox } from '../../db/schema/outbox.ts';
-import { byId, insertWhen } from '../../db/statements.ts';
+import { afterChange, byId, type Condition, insertWhen } from '../../db/statements.ts';
 
 export type OutboxRow = typeof outbox.$inferSelect;
-
-/** What must hold at the moment of a write. */
-export type Condition = SQL;
 
 export const insertRow = (db: ControlDb, row: OutboxRow) => db.insert(outbox).values(row);
 
 /** Stores a message, if the statement before it in the batch changed a row and `condition` holds. */
 export const insertRowAfterChange = (db: ControlDb, row: OutboxRow, condition: Condition = sql`true`) =>
-  insertWhen(db, outbox, row, and(sql`changes() > 0`, condition) as SQL).returning({ id: outbox.id });
+  insertWhen(db, outbox, row, and(afterChange, condition) as SQL).returning({ id: outbox.id });
 
 export const deleteRow = (db: ControlDb, { companyId, id }: OutboxRow) =>
   db.delete(outbox).where(byId(outbox, companyId, id));

@@ -1,9 +1,11 @@
-import { and, eq, exists, gt, isNull, lt, or, sql } from 'drizzle-orm';
+import { and, eq, gt, isNull, lt, or, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
-import { passwordResets, sessions } from '../../db/schema/sign-in.ts';
+import { passwordResets } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
+import { afterChange, byId, exists, livingById } from '../../db/statements.ts';
 import { MAILED_COMPANY } from '../companies/queries.ts';
+import { endSessionsOf } from '../sessions/queries.ts';
 
 export type PasswordReset = typeof passwordResets.$inferSelect;
 
@@ -56,25 +58,16 @@ export function resetStatements(
   passwordHash: string,
   now: number,
 ) {
-  const user = and(eq(users.companyId, companyId), eq(users.id, userId));
   // The new hash has its own salt, so only the user changed by `setPassword` can have it.
-  const wasReset = exists(
-    db
-      .select({ id: users.id })
-      .from(users)
-      .where(and(user, eq(users.passwordHash, passwordHash))),
-  );
+  const wasReset = exists(users, byId(users, companyId, userId), eq(users.passwordHash, passwordHash));
   return {
     use: db.update(passwordResets).set({ usedAt: now }).where(isOpen(digest, now)),
     setPassword: db
       .update(users)
       .set({ passwordHash, isVerified: true, updatedAt: now, sessionEpoch: sql`${users.sessionEpoch} + 1` })
-      .where(and(user, eq(users.isActive, true), isNull(users.deletedAt), sql`changes() > 0`))
+      .where(and(livingById(users, companyId, userId), eq(users.isActive, true), afterChange))
       .returning({ id: users.id }),
-    sessions: db
-      .update(sessions)
-      .set({ endedAt: now })
-      .where(and(eq(sessions.companyId, companyId), eq(sessions.userId, userId), isNull(sessions.endedAt), wasReset)),
+    sessions: endSessionsOf(db, { companyId, userId }, now, { when: wasReset }),
     otherResets: db
       .update(passwordResets)
       .set({ usedAt: now })

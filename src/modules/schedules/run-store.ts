@@ -7,7 +7,7 @@ import {
   scheduleRuns,
   schedules,
 } from '../../db/schema/schedules.ts';
-import { byId, exists, insertWhen } from '../../db/statements.ts';
+import { afterChange, byId, exists, insertWhen } from '../../db/statements.ts';
 import { isRecipient, type Recipient } from './store.ts';
 
 export type ScheduleRun = typeof scheduleRuns.$inferSelect;
@@ -113,7 +113,7 @@ export function endRun(db: ControlDb, run: ScheduleRun, lastRun: LastRun, now: n
     noted: db
       .update(schedules)
       .set({ lastRun, failures: failed ? sql`${schedules.failures} + 1` : 0 })
-      .where(and(byId(schedules, companyId, scheduleId), sql`changes() > 0`)),
+      .where(and(byId(schedules, companyId, scheduleId), afterChange)),
     paused: db
       .update(schedules)
       .set({ status: 'paused', nextRunAt: null, version: sql`${schedules.version} + 1`, updatedAt: now })

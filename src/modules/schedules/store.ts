@@ -62,7 +62,7 @@ export const updateSchedule = (db: ControlDb, next: Changed) => {
  */
 export function replaceRecipients(db: ControlDb, next: Changed, recipients: readonly Recipient[], anew: boolean) {
   const { companyId, id, version } = next;
-  const isPresent = exists(schedules, and(byId(schedules, companyId, id), eq(schedules.version, version)) as SQL);
+  const isPresent = exists(schedules, byId(schedules, companyId, id), eq(schedules.version, version));
   const written = and(isPresent, isThere(next)) as SQL;
   const listed = JSON.stringify(recipients);
   const own = and(eq(scheduleRecipients.companyId, companyId), eq(scheduleRecipients.scheduleId, id));

@@ -1,38 +1,35 @@
-import { and, desc, eq, gt, isNull, lt, ne, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, isNotNull, isNull, lt, ne, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { sessions } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
-import { insertWhen } from '../../db/statements.ts';
+import { byId, exists, insertWhen, livingById } from '../../db/statements.ts';
 
 export type Session = typeof sessions.$inferSelect;
 
 /**
  * Begins a session, unless its user was deactivated, or all its sessions were ended, since `sessionEpoch` was read.
- * @param afterChange only if the statement before it in the batch changed a row
+ * @param options.when what else has to hold, if anything
  */
 export const insertSession = (
   db: ControlDb,
   record: Session,
-  { sessionEpoch, afterChange }: { sessionEpoch: number; afterChange: boolean },
+  { sessionEpoch, when }: { sessionEpoch: number; when?: SQL | undefined },
 ) => {
-  const unchanged = db
-    .select({ id: users.id })
-    .from(users)
-    .where(
-      and(
-        eq(users.companyId, record.companyId),
-        eq(users.id, record.userId),
-        eq(users.sessionEpoch, sessionEpoch),
-        eq(users.isActive, true),
-        isNull(users.deletedAt),
-      ),
-    );
+  const { companyId, userId } = record;
   return insertWhen(
     db,
     sessions,
     record,
-    afterChange ? sql`changes() > 0 and exists ${unchanged}` : sql`exists ${unchanged}`,
+    and(
+      when,
+      exists(
+        users,
+        livingById(users, companyId, userId),
+        eq(users.sessionEpoch, sessionEpoch),
+        eq(users.isActive, true),
+      ),
+    ) as SQL,
   );
 };
 
@@ -78,10 +75,7 @@ export const rotateSession = (
       lastUsedAt: now,
       expiresAt: sql`min(${now + times.refreshMs}, ${sessions.createdAt} + ${times.sessionMs})`,
     })
-    .where(and(isSession(key), eq(sessions.refreshDigest, digests.presented)));
-
-const isSession = ({ companyId, sessionId }: { companyId: string; sessionId: string }) =>
-  and(eq(sessions.id, sessionId), eq(sessions.companyId, companyId));
+    .where(and(byId(sessions, key.companyId, key.sessionId), eq(sessions.refreshDigest, digests.presented)));
 
 /** The columns that tell the newest refresh tokens of a session. */
 export const rotationState = {
@@ -91,7 +85,10 @@ export const rotationState = {
 };
 
 export const endSession = (db: ControlDb, companyId: string, sessionId: string, now: number) =>
-  db.update(sessions).set({ endedAt: now }).where(isSession({ companyId, sessionId }));
+  db
+    .update(sessions)
+    .set({ endedAt: now })
+    .where(byId(sessions, companyId, sessionId));
 
 interface SessionOwner {
   companyId: string;
@@ -127,24 +124,20 @@ export const endSessionOf = (db: ControlDb, owner: SessionOwner, sessionId: stri
 
 /**
  * Ends a user's sessions, all but `except`.
- * @param afterChange only if the statement before it in the batch changed a row
+ * @param options.when what else has to hold, if anything
  */
 export const endSessionsOf = (
   db: ControlDb,
   owner: SessionOwner,
   now: number,
-  { except, afterChange = false }: { except?: string; afterChange?: boolean } = {},
+  { except, when }: { except?: string | undefined; when?: SQL } = {},
 ) =>
   db
     .update(sessions)
     .set({ endedAt: now })
-    .where(
-      and(
-        isLiveOf(owner, now),
-        except === undefined ? undefined : ne(sessions.id, except),
-        afterChange ? sql`changes() > 0` : undefined,
-      ),
-    );
+    .where(and(isLiveOf(owner, now), except === undefined ? undefined : ne(sessions.id, except), when));
+
+const isInactive = or(eq(users.isActive, false), isNotNull(users.deletedAt));
 
 /** Ends every session of a user who is deactivated or deleted: for the unit that does it, after that statement. */
 export const endSessionsOfInactive = (db: ControlDb, companyId: string, userId: string, now: number) =>
@@ -156,7 +149,7 @@ export const endSessionsOfInactive = (db: ControlDb, companyId: string, userId: 
         eq(sessions.userId, userId),
         eq(sessions.companyId, companyId),
         isNull(sessions.endedAt),
-        sql`exists (select 1 from ${users} where id = ${userId} and (is_active = 0 or deleted_at is not null))`,
+        exists(users, byId(users, companyId, userId), isInactive),
       ),
     );
 

@@ -78,7 +78,7 @@ export const insertContext = (
 
 /** Holds while the context is that version. */
 const isVersion = ({ companyId, id, version }: Version): SQL =>
-  exists(shareContexts, and(byId(shareContexts, companyId, id), eq(shareContexts.version, version)) as SQL);
+  exists(shareContexts, byId(shareContexts, companyId, id), eq(shareContexts.version, version));
 
 /** Changes a context while it is that version, and the dashboards that it shows from now on are those versions. */
 export const updateContext = (

@@ -1,6 +1,7 @@
 import { commitAccess, only } from '../../access/commit-access.ts';
 import type { UserContext } from '../../context.ts';
 import { changes } from '../../db/client.ts';
+import { afterChange } from '../../db/statements.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { selectCompany } from '../companies/service.ts';
 import { endSessionsOf } from '../sessions/queries.ts';
@@ -21,7 +22,7 @@ export async function changePassword(ctx: UserContext, input: { current: string;
     const results = await commitAccess(ctx, only(companyId, id), {
       password: setPassword(ctx.db, user, await hashPassword(input.next), now),
       mail: mail.statement,
-      sessions: endSessionsOf(ctx.db, { companyId, userId: id }, now, { except: sessionId, afterChange: true }),
+      sessions: endSessionsOf(ctx.db, { companyId, userId: id }, now, { except: sessionId, when: afterChange }),
       resets: endResets(ctx.db, user, now),
     });
     // The password was changed since it was verified.

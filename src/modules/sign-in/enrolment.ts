@@ -3,6 +3,7 @@ import { commitAccess, only } from '../../access/commit-access.ts';
 import { invalidToken } from '../../access/failures.ts';
 import type { Context, UserContext } from '../../context.ts';
 import { changes, commit } from '../../db/client.ts';
+import { afterChange } from '../../db/statements.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import type { User } from '../users/service.ts';
@@ -99,7 +100,7 @@ async function enableAndSignIn(
     const proof = await proofOf(ctx, factor, { totp: code });
     // Enabling ends every sign-in under way but this one.
     const enabled = { ...user, sessionEpoch: user.sessionEpoch + 1 };
-    const session = await prepareSession(ctx, enabled, { afterChange: true });
+    const session = await prepareSession(ctx, enabled, { when: afterChange });
     const consequences = prepareConsequences(ctx, user, 'second_factor_enabled', session.sessionId);
     const results = await commitAccess(ctx, only(factor.companyId, factor.userId), {
       count: countTry(ctx.db, digest, now, 'setup'),

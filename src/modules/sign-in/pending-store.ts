@@ -2,13 +2,12 @@ import { and, eq, gt, isNotNull, isNull, lt, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { pendingSecondFactors, secondFactors } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
+import { afterChange } from '../../db/statements.ts';
 
 export type Pending = typeof pendingSecondFactors.$inferSelect;
 
 /** Codes that may be tried with one pending token. */
 const MAX_PENDING_TRIES = 5;
-
-const afterChange = sql`changes() > 0`;
 
 export const insertPending = (db: ControlDb, record: Pending) => db.insert(pendingSecondFactors).values(record);
 

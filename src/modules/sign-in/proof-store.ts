@@ -1,15 +1,13 @@
-import { and, eq, exists, gte, inArray, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, eq, gte, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb, Statement } from '../../db/client.ts';
 import { backupCodes, sessions, usedTotpSteps } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
-import { insertWhen } from '../../db/statements.ts';
+import { afterChange, byId, exists, insertWhen, livingById } from '../../db/statements.ts';
 
 type User = typeof users.$inferSelect;
 
 /** What a right code uses: the time step of the authenticator, or the digests a backup code may be stored under. */
 export type Proof = { step: number } | { backupDigests: string[] };
-
-const afterChange = sql`changes() > 0`;
 
 /** Uses a code. Changes a row only if it was not used before and `when` holds, if given. */
 export const useProof = (
@@ -45,7 +43,7 @@ export const usePassword = (db: ControlDb, user: User, now: number): Statement =
   db
     .update(users)
     .set({ updatedAt: now })
-    .where(and(isUser(user), eq(users.passwordHash, user.passwordHash as string)));
+    .where(and(livingById(users, user.companyId, user.id), eq(users.passwordHash, user.passwordHash as string)));
 
 /** Proof by a new session: changes a row if the user has neither password nor second factor, and signed in since. */
 export const useFreshSession = (
@@ -58,24 +56,14 @@ export const useFreshSession = (
     .set({ updatedAt: now })
     .where(
       and(
-        isUser(user),
+        livingById(users, user.companyId, user.id),
         isNull(users.passwordHash),
         eq(users.mfaEnabled, false),
         exists(
-          db
-            .select({ id: sessions.id })
-            .from(sessions)
-            .where(
-              and(
-                eq(sessions.id, sessionId),
-                eq(sessions.companyId, user.companyId),
-                eq(sessions.userId, user.id),
-                gte(sessions.createdAt, since),
-              ),
-            ),
+          sessions,
+          byId(sessions, user.companyId, sessionId),
+          eq(sessions.userId, user.id),
+          gte(sessions.createdAt, since),
         ),
       ),
     );
-
-const isUser = ({ companyId, id }: { companyId: string; id: string }) =>
-  and(eq(users.companyId, companyId), eq(users.id, id), isNull(users.deletedAt));

@@ -1,8 +1,8 @@
-import { and, eq, exists, isNotNull, isNull, lt, not, notExists, notLike, type SQL, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNotNull, isNull, lt, not, notLike, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { backupCodes, pendingSecondFactors, secondFactors, usedTotpSteps } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
-import { insertWhen } from '../../db/statements.ts';
+import { afterChange, byId, exists, idList, insertWhen } from '../../db/statements.ts';
 
 export type SecondFactor = typeof secondFactors.$inferSelect;
 
@@ -11,8 +11,6 @@ export interface StoredCodes {
   digests: string[];
   keyVersion: number;
 }
-
-const afterChange = sql`changes() > 0`;
 
 const isConfirmed = isNotNull(secondFactors.confirmedAt);
 
@@ -33,11 +31,7 @@ export const replaceFactor = (db: ControlDb, record: SecondFactor, { afterProof 
     setWhere: isNull(secondFactors.confirmedAt),
   });
 
-const factorRow = (db: ControlDb, { companyId, id }: { companyId: string; id: string }) =>
-  db
-    .select({ id: secondFactors.id })
-    .from(secondFactors)
-    .where(and(eq(secondFactors.companyId, companyId), eq(secondFactors.id, id)));
+const isStored = ({ companyId, id }: SecondFactor): SQL => exists(secondFactors, byId(secondFactors, companyId, id));
 
 /** Ends every sign-in under way. */
 const nextEpoch = sql`${users.sessionEpoch} + 1`;
@@ -50,11 +44,11 @@ export const confirmFactor = (db: ControlDb, factor: SecondFactor, codes: Stored
   confirm: db
     .update(secondFactors)
     .set({ confirmedAt: now })
-    .where(and(eq(secondFactors.id, factor.id), isNull(secondFactors.confirmedAt), afterChange)),
+    .where(and(byId(secondFactors, factor.companyId, factor.id), isNull(secondFactors.confirmedAt), afterChange)),
   enable: db
     .update(users)
     .set({ mfaEnabled: true, updatedAt: now, sessionEpoch: nextEpoch })
-    .where(and(eq(users.companyId, factor.companyId), eq(users.id, factor.userId), afterChange)),
+    .where(and(byId(users, factor.companyId, factor.userId), afterChange)),
   backupCodes: insertBackupCodes(db, factor, codes, afterChange),
 });
 
@@ -66,23 +60,18 @@ export const addBackupCodes = (db: ControlDb, factor: SecondFactor, codes: Store
   user: db
     .update(users)
     .set({ sessionEpoch: nextEpoch })
-    .where(
-      and(
-        eq(users.companyId, factor.companyId),
-        eq(users.id, factor.userId),
-        exists(factorRow(db, factor)),
-        afterChange,
-      ),
-    ),
+    .where(and(byId(users, factor.companyId, factor.userId), isStored(factor), afterChange)),
   backupCodes: insertBackupCodes(db, factor, codes, afterChange),
 });
 
+const byFactor = ({ companyId, id }: SecondFactor): SQL =>
+  and(eq(backupCodes.companyId, companyId), eq(backupCodes.factorId, id)) as SQL;
+
 /** Deletes the backup codes of a factor that are not of this set, if the set is stored. */
 export const deleteOtherBackupCodes = (db: ControlDb, factor: SecondFactor, { digests }: StoredCodes) => {
-  const own = and(eq(backupCodes.companyId, factor.companyId), eq(backupCodes.factorId, factor.id)) as SQL;
-  const isNew = sql`${backupCodes.digest} in (select value from json_each(${JSON.stringify(digests)}))`;
-  const isStored = exists(db.select({ digest: backupCodes.digest }).from(backupCodes).where(and(own, isNew)));
-  return db.delete(backupCodes).where(and(own, not(isNew), isStored));
+  const isNew = inArray(backupCodes.digest, idList(digests));
+  const isSetStored = exists(backupCodes, byFactor(factor), isNew);
+  return db.delete(backupCodes).where(and(byFactor(factor), not(isNew), isSetStored));
 };
 
 const insertBackupCodes = (db: ControlDb, factor: SecondFactor, { digests, keyVersion }: StoredCodes, when: SQL) =>
@@ -104,19 +93,20 @@ export const removeFactor = (
 ) => ({
   remove: db
     .delete(secondFactors)
-    .where(and(eq(secondFactors.id, factor.id), isConfirmed, afterProof ? afterChange : undefined)),
+    .where(and(byId(secondFactors, factor.companyId, factor.id), isConfirmed, afterProof ? afterChange : undefined)),
   disable: db
     .update(users)
     .set({ mfaEnabled: false, updatedAt: now, sessionEpoch: nextEpoch })
-    .where(and(eq(users.companyId, factor.companyId), eq(users.id, factor.userId), afterChange)),
+    .where(and(byId(users, factor.companyId, factor.userId), afterChange)),
 });
 
 /** Deletes what belonged to a second factor that is deleted. */
 export const deleteRemains = (db: ControlDb, factor: SecondFactor) => {
-  const isGone = notExists(factorRow(db, factor));
+  const isGone = not(isStored(factor));
+  const stepsOfFactor = and(eq(usedTotpSteps.companyId, factor.companyId), eq(usedTotpSteps.factorId, factor.id));
   return [
-    db.delete(backupCodes).where(and(eq(backupCodes.factorId, factor.id), isGone)),
-    db.delete(usedTotpSteps).where(and(eq(usedTotpSteps.factorId, factor.id), isGone)),
+    db.delete(backupCodes).where(and(byFactor(factor), isGone)),
+    db.delete(usedTotpSteps).where(and(stepsOfFactor, isGone)),
   ] as const;
 };
 
@@ -137,4 +127,7 @@ export const selectFactorsUnderOlderKey = (db: ControlDb, prefix: string, limit:
 
 /** Stores the secret as encrypted under another key. A new secret is a factor of another id. */
 export const replaceFactorSecret = (db: ControlDb, factor: SecondFactor, secret: string) =>
-  db.update(secondFactors).set({ secret }).where(eq(secondFactors.id, factor.id));
+  db
+    .update(secondFactors)
+    .set({ secret })
+    .where(byId(secondFactors, factor.companyId, factor.id));

@@ -1,5 +1,6 @@
 import type { Context } from '../../context.ts';
 import { changes, commit } from '../../db/client.ts';
+import { afterChange } from '../../db/statements.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { attempt, secondFactorOf } from './attempts.ts';
 import type { SignedIn } from './complete.ts';
@@ -23,7 +24,7 @@ export async function logInWithSecondFactor(
   return attempt(ctx, secondFactorOf(user.companyId, user.id), async () => {
     const now = ctx.now();
     const proof = await proofOf(ctx, factor, input.code);
-    const session = await prepareSession(ctx, user, { afterChange: true });
+    const session = await prepareSession(ctx, user, { when: afterChange });
     const results = await commit(ctx.db, {
       count: countTry(ctx.db, digest, now, 'login'),
       use: useProofAfterChange(ctx.db, factor, proof),

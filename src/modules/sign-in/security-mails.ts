@@ -1,4 +1,5 @@
 import type { Context } from '../../context.ts';
+import { afterChange } from '../../db/statements.ts';
 import {
   type MailRequest,
   mailedCompany,
@@ -41,7 +42,7 @@ export function prepareConsequences(
   return {
     statements: {
       mail: mail.statement,
-      sessions: endSessionsOf(ctx.db, { companyId, userId }, ctx.now(), { except: exceptSession, afterChange: true }),
+      sessions: endSessionsOf(ctx.db, { companyId, userId }, ctx.now(), { except: exceptSession, when: afterChange }),
     },
     send: mail.send,
   };

@@ -2,6 +2,7 @@ import { commitAccess, only } from '../../access/commit-access.ts';
 import { invalidToken } from '../../access/failures.ts';
 import type { Context, PrincipalContext, UserContext } from '../../context.ts';
 import { changes, commit, type Statement } from '../../db/client.ts';
+import type { Condition } from '../../db/statements.ts';
 import {
   endSession,
   endSessionOf,
@@ -28,9 +29,9 @@ export interface TokenPair {
 
 /**
  * A new session of `user`: the statements that store it, and the tokens to answer once it is stored.
- * @param afterChange only if the statement before them in the batch changed a row
+ * @param options.when what else has to hold, if anything
  */
-export async function prepareSession(ctx: Context, user: User, { afterChange = false } = {}) {
+export async function prepareSession(ctx: Context, user: User, { when }: { when?: Condition } = {}) {
   ctx.belongsTo(user.companyId, { type: 'user', id: user.id });
   const { companyId, id: userId } = user;
   const { record, token } = await newSession(ctx, { companyId, userId });
@@ -38,7 +39,7 @@ export async function prepareSession(ctx: Context, user: User, { afterChange = f
   return {
     sessionId: record.id,
     statements: {
-      session: insertSession(ctx.db, record, { sessionEpoch: user.sessionEpoch, afterChange }),
+      session: insertSession(ctx.db, record, { sessionEpoch: user.sessionEpoch, when }),
       network: recordNetwork(ctx.db, { companyId, userId, network: networkHere(ctx), signedInAt: now }),
       signIn: recordSignIn(ctx.db, user, now),
     },

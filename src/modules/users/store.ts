@@ -4,7 +4,7 @@ import { type PageRequest, readPage } from '../../db/page.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { passwordResets } from '../../db/schema/sign-in.ts';
 import { accountUserCounts, accountUsers, userCounts, users } from '../../db/schema/users.ts';
-import { byId, exists, livingById } from '../../db/statements.ts';
+import { afterChange, byId, exists, livingById } from '../../db/statements.ts';
 
 export type User = typeof users.$inferSelect;
 
@@ -42,7 +42,7 @@ export const recordSignIn = (db: ControlDb, user: User, now: number) =>
   db
     .update(users)
     .set({ lastLoginAt: now })
-    .where(and(byId(users, user.companyId, user.id), sql`changes() > 0`));
+    .where(and(byId(users, user.companyId, user.id), afterChange));
 
 /** Keeps sign-ins that have begun before from getting a session; goes beside the statement that ends the sessions. */
 export const endSignInsUnderWay = (db: ControlDb, { companyId, userId }: { companyId: string; userId: string }) =>
@@ -196,6 +196,6 @@ export const removeMemberships = (db: ControlDb, companyId: string, id: string) 
         eq(groupBindings.companyId, companyId),
         eq(groupBindings.principalType, 'user'),
         eq(groupBindings.principalId, id),
-        exists(users, and(byId(users, companyId, id), isNotNull(users.deletedAt)) as SQL),
+        exists(users, byId(users, companyId, id), isNotNull(users.deletedAt)),
       ),
     );

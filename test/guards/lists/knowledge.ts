@@ -44,10 +44,10 @@ export const KNOWLEDGE = [
     { in: 'counting', text: 'eq(resources.validationErrors, []),', without: '', title: 'is unknown:' },
   ]),
   ...guardsOf('src/modules/knowledge/suggestions/store.ts', JOBS, [
-    { in: 'isPending', text: "and ${suggestions.status} = 'pending'", without: '', tests: RACES },
-    { in: 'markAccepted', text: ', sql`changes() > 0`', without: '', tests: RACES },
+    { in: 'isPending', text: ", eq(suggestions.status, 'pending')", without: '', tests: RACES },
+    { in: 'markAccepted', text: ', afterChange', without: '', tests: RACES },
     { in: 'markRejected', text: ", eq(suggestions.status, 'pending')", without: '', tests: RACES },
-    { in: 'insertCandidates', text: 'where changes() > 0', without: 'where true' },
+    { in: 'insertCandidates', text: 'where ${afterChange}', without: 'where true' },
     { in: 'insertCandidates', text: '.onConflictDoNothing()', without: '', tests: ONTOLOGY, title: ONCE },
     {
       in: 'supersedeConcepts',
@@ -78,7 +78,7 @@ export const KNOWLEDGE = [
       tests: ['test/knowledge/enrichment.test.ts'],
       title: 'ends when it is cancelled',
     },
-    { in: 'deleteStaged', text: 'sql`changes() > 0`,', without: '' },
+    { in: 'deleteStaged', text: 'afterChange,', without: '' },
   ]),
   ...guardsOf('src/modules/knowledge/generation/store.ts', JOBS, [
     { in: 'leaseJob', text: 'isActive, ', without: '' },
@@ -93,8 +93,8 @@ export const KNOWLEDGE = [
   ...guardsOf('src/modules/knowledge/semantic/store.ts', KINDS, [
     {
       in: 'noOthersMayName',
-      text: 'sql`not exists (',
-      without: 'sql`true or not exists (',
+      text: 'mayName(companyId, id),',
+      without: 'mayName(companyId, id), sql`false`,',
       title: 'named just before',
     },
   ]),
@@ -109,7 +109,7 @@ export const KNOWLEDGE = [
     },
     { in: 'replaceResource', text: 'eq(resources.version, row.version - 1), ', without: '' },
     { in: 'replaceResource', text: ', ...conditions', without: '' },
-    { in: 'insertVersion', text: 'changes() > 0', without: 'true' },
+    { in: 'insertVersion', text: 'afterChange', without: 'sql`true`' },
     { in: 'formsNoCycle', text: 'not exists (', without: 'true or exists (' },
     {
       in: 'setValidationErrors',

@@ -41,7 +41,7 @@ export const QUESTIONS = [
     },
     { in: 'deleteBefore', text: '.where(lt(asked.askedAt, before))', without: '', title: 'after 90 days' },
     { in: 'deleteBefore', text: 'inArray(', without: 'notInArray(', title: 'after 90 days' },
-    { in: 'markAccepted', text: ', sql`changes() > 0`', without: '', title: 'only if that was written' },
+    { in: 'markAccepted', text: ', afterChange', without: '', title: 'only if that was written' },
   ]),
   ...guardsOf('src/modules/knowledge/ask/answer.ts', ASK, [
     {
@@ -55,7 +55,7 @@ export const QUESTIONS = [
     { in: 'sampleValues', text: ' && mayRead(ctx, sample.tables)', without: '', title: 'shows no values of tables' },
   ]),
   ...guardsOf('src/modules/outbox/store.ts', OUTBOX, [
-    { in: 'insertRowAfterChange', text: 'sql`changes() > 0`', without: 'sql`true`', title: 'another comes first' },
+    { in: 'insertRowAfterChange', text: 'afterChange, ', without: 'sql`true`, ', title: 'another comes first' },
     { in: 'insertRowAfterChange', text: ', condition)', without: ')', title: 'nobody has a question' },
     { in: 'claimDue', text: '.where(lte(outbox.dueAt, now))', without: '', title: 'stored before the table changes' },
     { in: 'claimDue', text: '.where(inArray(outbox.id, due))', without: '', title: 'stored before the table changes' },

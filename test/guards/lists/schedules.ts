@@ -59,7 +59,7 @@ export const SCHEDULES = [
     },
     { in: 'renewRun', text: 'isPresent(run)', without: 'byId(scheduleRuns, run.companyId, run.id)', title: 'wakes up' },
     { in: 'endRun', text: 'isPresent(run)', without: 'byId(scheduleRuns, run.companyId, run.id)', title: 'at its end' },
-    { in: 'endRun', text: ', sql`changes() > 0`', without: '', title: 'at its end' },
+    { in: 'endRun', text: ', afterChange', without: '', title: 'at its end' },
     { in: 'endRun', text: "          eq(schedules.status, 'active'),\n", without: '', title: 'is told once' },
     { in: 'endRun', text: ' >= ${MOST_FAILURES}', without: ' >= 1', title: 'is told once' },
     {

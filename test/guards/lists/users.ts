@@ -13,7 +13,7 @@ export const USERS_AND_INVITATIONS = [
     [{ in: 'updateBranding', text: ', eq(companies.branding, before)', without: '', title: 'half of it' }],
   ),
   ...guardsOf('src/modules/users/store.ts', USERS, [
-    { in: 'recordSignIn', text: ', sql`changes() > 0`', without: '', tests: SIGN_IN },
+    { in: 'recordSignIn', text: ', afterChange', without: '', tests: SIGN_IN },
     {
       in: 'upgradePasswordHash',
       text: ', eq(users.passwordHash, user.passwordHash as string)',
@@ -38,7 +38,7 @@ export const USERS_AND_INVITATIONS = [
     { in: 'updateInvited', text: ', isNull(users.activatedAt)', without: '' },
     { in: 'acceptStatements', text: ', isNull(users.activatedAt)', without: '' },
     { in: 'acceptStatements', text: ', isNull(users.deletedAt)', without: '' },
-    { in: 'acceptStatements', text: ', sql`changes() > 0`', without: '' },
+    { in: 'acceptStatements', text: ', afterChange', without: '' },
   ]),
   ...guardsOf('drizzle/0000_identity.sql', USERS, [
     { text: 'UNIQUE INDEX `users_living_email`', without: 'INDEX `users_living_email`' },

@@ -3,7 +3,7 @@ import type { ControlDb } from '../../../db/client.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
 import { askedQuestions as asked, type Outcome, verifiedQuestions } from '../../../db/schema/knowledge-questions.ts';
 import { resources } from '../../../db/schema/knowledge-resources.ts';
-import { byId, idList, insertWhen } from '../../../db/statements.ts';
+import { afterChange, byId, idList, insertWhen } from '../../../db/statements.ts';
 import { counting } from '../metrics/store.ts';
 
 export type AskedRow = typeof asked.$inferSelect;
@@ -58,7 +58,7 @@ export const markAccepted = (db: ControlDb, { companyId, id }: AskedRow, accepte
   db
     .update(asked)
     .set({ acceptedAs })
-    .where(and(byId(asked, companyId, id), sql`changes() > 0`));
+    .where(and(byId(asked, companyId, id), afterChange));
 
 /** A page of a company's questions, newest first. */
 export const readAsked = (

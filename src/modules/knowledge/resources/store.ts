@@ -8,7 +8,7 @@ import {
   type ValidationError,
   versions,
 } from '../../../db/schema/knowledge-resources.ts';
-import { byId, idList, insertWhen } from '../../../db/statements.ts';
+import { afterChange, byId, idList, insertWhen } from '../../../db/statements.ts';
 
 export type ResourceRow = typeof resources.$inferSelect;
 export type VersionRow = typeof versions.$inferSelect;
@@ -112,7 +112,7 @@ export const replaceResource = (db: ControlDb, row: ResourceRow, conditions: rea
 };
 
 /** Inserts a version, if the write before it in the batch changed a row. */
-export const insertVersion = (db: ControlDb, row: VersionRow) => insertWhen(db, versions, row, sql`changes() > 0`);
+export const insertVersion = (db: ControlDb, row: VersionRow) => insertWhen(db, versions, row, afterChange);
 
 /** Holds while resources have the facets that references to them want. @param wanted ids and facets */
 export const haveFacets = (companyId: string, wanted: readonly { id: string; facet: string }[]): WriteCondition =>

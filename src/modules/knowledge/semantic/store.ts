@@ -1,7 +1,7 @@
-import { and, asc, eq, gt, ne, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, ne, not, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
 import { resources } from '../../../db/schema/knowledge-resources.ts';
-import { idList } from '../../../db/statements.ts';
+import { exists, idList } from '../../../db/statements.ts';
 
 /**
  * Items with an id after `after` that name one of the tables (ids or names) in any field, or all items when no table is
@@ -67,7 +67,10 @@ export const selectMayName = (db: ControlDb, companyId: string, id: string) =>
 
 /** Holds while no other items may name one than these, in these versions. */
 export const noOthersMayName = (companyId: string, id: string, seen: readonly { id: string; version: number }[]): SQL =>
-  sql`not exists (select 1 from ${resources} where ${and(
-    mayName(companyId, id),
-    sql`${resources.id} || ' ' || ${resources.version} not in ${idList(seen.map((one) => `${one.id} ${one.version}`))}`,
-  )})`;
+  not(
+    exists(
+      resources,
+      mayName(companyId, id),
+      sql`${resources.id} || ' ' || ${resources.version} not in ${idList(seen.map((one) => `${one.id} ${one.version}`))}`,
+    ),
+  );

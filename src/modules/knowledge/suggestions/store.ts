@@ -3,7 +3,7 @@ import type { ControlDb } from '../../../db/client.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
 import { jobs } from '../../../db/schema/knowledge-jobs.ts';
 import { type SuggestionStatus, suggestions, type TargetType } from '../../../db/schema/knowledge-suggestions.ts';
-import { byId, idList } from '../../../db/statements.ts';
+import { afterChange, byId, exists, idList } from '../../../db/statements.ts';
 
 export type SuggestionRow = typeof suggestions.$inferSelect;
 
@@ -46,8 +46,7 @@ export function readSuggestions(
 
 /** Holds while a suggestion is pending. */
 export const isPending = (companyId: string, id: string): SQL =>
-  sql`exists (select 1 from ${suggestions}
-    where ${suggestions.id} = ${id} and ${suggestions.companyId} = ${companyId} and ${suggestions.status} = 'pending')`;
+  exists(suggestions, byId(suggestions, companyId, id), eq(suggestions.status, 'pending'));
 
 export type Review = Pick<SuggestionRow, 'reviewNote' | 'reviewedByUserId' | 'reviewedAt'>;
 
@@ -56,7 +55,7 @@ export const markAccepted = (db: ControlDb, companyId: string, id: string, resou
   db
     .update(suggestions)
     .set({ ...review, status: 'accepted', resourceId, updatedAt: review.reviewedAt as number })
-    .where(and(byVisibleId(companyId, id), sql`changes() > 0`));
+    .where(and(byVisibleId(companyId, id), afterChange));
 
 /** Marks a pending suggestion as rejected. */
 export const markRejected = (db: ControlDb, companyId: string, id: string, review: Review) =>
@@ -85,7 +84,7 @@ function candidatesOf(rows: readonly NewSuggestion[], status: 'staged' | 'pendin
 export const insertCandidates = (db: ControlDb, rows: NewSuggestion[], status: 'staged' | 'pending') =>
   db
     .insert(suggestions)
-    .select(sql`select ${candidatesOf(rows, status)} where changes() > 0`)
+    .select(sql`select ${candidatesOf(rows, status)} where ${afterChange}`)
     .onConflictDoNothing();
 
 /** Inserts pending suggestions that no job made. */
@@ -176,6 +175,6 @@ export const deleteStaged = (db: ControlDb, companyId: string, jobId: string) =>
         eq(suggestions.companyId, companyId),
         eq(suggestions.jobId, jobId),
         eq(suggestions.status, 'staged'),
-        sql`changes() > 0`,
+        afterChange,
       ),
     );
