@@ -127,6 +127,9 @@ export class Failure extends Error {
   }
 }
 
+/** Whether an error says that the input is not valid. */
+export const isInvalid = (error: unknown): error is Failure => error instanceof Failure && error.kind === 'invalid';
+
 /** Input that is not valid, with what is wrong with each field. Every route that takes input can answer it. */
 export const invalid = defineFailure('request.invalid', {
   kind: 'invalid',

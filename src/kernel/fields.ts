@@ -8,6 +8,9 @@ export const isoTimestamp = (ms: number): string => new Date(ms).toISOString();
 
 export const isoTimestampOrNull = (ms: number | null): string | null => (ms === null ? null : isoTimestamp(ms));
 
+/** A value of a result. */
+export const resultCell = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+
 const METADATA_KEYS = 50;
 const METADATA_BYTES = 16 * 1024;
 

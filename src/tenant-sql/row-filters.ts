@@ -1,3 +1,4 @@
+import { arrayLiteral } from '../kernel/compiled-sql.ts';
 import { type ColumnType, POSTGRES_TYPES } from './columns.ts';
 import { quoted } from './identifiers.ts';
 
@@ -60,6 +61,15 @@ export type Bind = (value: unknown) => string;
 export function bindings(): { values: unknown[]; bind: Bind } {
   const values: unknown[] = [];
   return { values, bind: (value) => `$${values.push(value)}` };
+}
+
+/** The same for statements whose values are all sent as text: a list as that of an array. */
+export function textBindings(): { values: string[]; bind: Bind } {
+  const values: string[] = [];
+  return {
+    values,
+    bind: (value) => `$${values.push(Array.isArray(value) ? arrayLiteral(value) : String(value))}`,
+  };
 }
 
 /**

@@ -3,9 +3,11 @@ import { index, integer, real, sqliteTable, text, uniqueIndex } from 'drizzle-or
 import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 import type { Content } from './knowledge-resources.ts';
 
+export const EVIDENCE_SOURCES = ['text', 'catalog', 'concept', 'business_domain'] as const;
+
 /** What a statement is based on: words of a text, or a table and column. */
 export interface Evidence {
-  source: 'text' | 'catalog' | 'concept' | 'business_domain';
+  source: (typeof EVIDENCE_SOURCES)[number];
   /** The words it is based on. */
   quote: string | null;
   table: string | null;

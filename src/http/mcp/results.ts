@@ -1,7 +1,7 @@
-import { cut } from '../../kernel/text.ts';
+import { shorten } from '../../kernel/text.ts';
 
 /** Most bytes of a result's text, and of its structured content. */
-export const MOST_BYTES = 102_400;
+const MOST_BYTES = 102_400;
 
 /** What stands around the data itself: the note, the marks, the names of members. */
 const FRAME_BYTES = 1024;
@@ -90,7 +90,7 @@ function within(value: unknown, most: number, items: number, characters: number)
         }),
       );
     }
-    const kept = typeof each === 'string' ? shortText(each, characters) : each;
+    const kept = typeof each === 'string' ? shorten(each, characters) : each;
     take(bytesOf(kept));
     return kept;
   };
@@ -103,9 +103,6 @@ function within(value: unknown, most: number, items: number, characters: number)
 }
 
 const TOO_LONG = new Error('too long');
-
-const shortText = (text: string, characters: number): string =>
-  text.length <= characters ? text : `${cut(text, characters)}…`;
 
 const encoder = new TextEncoder();
 const bytesOf = (value: unknown): number => encoder.encode(JSON.stringify(value) ?? 'null').length;

@@ -9,7 +9,7 @@ import type { DataFormat } from './formats.ts';
 import { type DataJob, insertJob, selectJob } from './job-store.ts';
 
 /** Jobs of a company that have not ended. */
-export const MAX_UNFINISHED = 20;
+const MAX_UNFINISHED = 20;
 
 /** When the scheduled run sends the message of a job again that nobody has begun. Milliseconds. */
 export const UNBEGUN_MS = 120_000;

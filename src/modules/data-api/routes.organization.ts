@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { prepared } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/organization.ts';
+import { resultCell } from '../../kernel/fields.ts';
 import { contentType, MEDIA_TYPES } from '../../kernel/files.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
@@ -20,12 +21,10 @@ const dataQuery = z.object({ format }).catchall(
   }),
 );
 
-const cell = z.union([z.string(), z.number(), z.boolean(), z.null()]);
-
 const dataView = z
   .object({
     columns: z.array(z.object({ name: z.string(), type: z.enum(COLUMN_TYPES) })),
-    rows: z.array(z.array(cell)),
+    rows: z.array(z.array(resultCell)),
     row_count: z.int(),
     truncated: z.boolean().meta({ description: 'The result was cut at 10,000 rows or 10 MiB.' }),
     cached: z.boolean().meta({ description: 'Whether the result comes from the cache.' }),

@@ -18,24 +18,18 @@ export function consoleLink(ctx: Context, page: 'accept-invitation' | 'reset-pas
   return `${ctx.config.CONSOLE_URL.replace(/\/+$/, '')}/${page}?token=${encodeURIComponent(token)}`;
 }
 
-/** Tells users of the company what the caller changed, and who that was: commit `statements` with the change, then call `send`. */
-export function prepareNotices(ctx: PrincipalContext, event: NoticeEvent, emails: string[]) {
+/**
+ * Tells the owner and the administrators of the company what the caller changed, and who that was: commit `statements` with
+ * the change, then call `send`.
+ */
+export async function prepareNoticesToAdministrators(ctx: PrincipalContext, event: NoticeEvent) {
   const { actor } = ctx;
   const { companyId } = actor;
+  const administrators = await selectAdministrators(ctx.db, companyId);
   const by = actor.kind === 'user' ? actor.email : nameInMail(actor.name, '');
   const notice = { event, by, at: ctx.now() };
-  const requests = emails.map((email) => ({ kind: 'notice' as const, companyId, email, notice }));
+  const requests = administrators.map(({ email }) => ({ kind: 'notice' as const, companyId, email, notice }));
   return prepareMails(ctx, requests, mailNotice);
-}
-
-/** The same for the owner and the administrators. */
-export async function prepareNoticesToAdministrators(ctx: PrincipalContext, event: NoticeEvent) {
-  const administrators = await selectAdministrators(ctx.db, ctx.actor.companyId);
-  return prepareNotices(
-    ctx,
-    event,
-    administrators.map(({ email }) => email),
-  );
 }
 
 /** A company as its mails show it. */

@@ -3,6 +3,7 @@ import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint } from '../../http/surfaces/managed-tables.ts';
+import { resultCell } from '../../kernel/fields.ts';
 import type { UnreadObject } from '../../kernel/unread-json.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import {
@@ -27,9 +28,7 @@ const MAX_INSERT_BYTES = 10 * 1024 * 1024;
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const cell = z.union([z.string(), z.number(), z.boolean(), z.null()]);
-
-const row = z.record(z.string(), cell).meta({
+const row = z.record(z.string(), resultCell).meta({
   id: 'ManagedTableRow',
   description:
     '`id` (uuid) and a field for each column. Integers and decimals are numbers where a double holds them exactly, else strings; dates are `YYYY-MM-DD`, datetimes ISO 8601 UTC.',

@@ -1,7 +1,6 @@
 import type { CompanyContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Condition, RunProblem } from '../../db/schema/schedules.ts';
-import { STANDARD_LOCALE } from '../../kernel/locales.ts';
 import { logError } from '../../platform/log.ts';
 import { MailRefused } from '../../platform/mail.ts';
 import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
@@ -137,7 +136,7 @@ async function contentOf(
   ctx: CompanyContext,
   { schedule: { format }, item }: Sending,
   widgets: readonly Widget[],
-  { locale = STANDARD_LOCALE }: MailedCompany,
+  { locale }: MailedCompany,
   files: boolean,
 ): Promise<MailContent> {
   if (format !== 'summary' && files) {

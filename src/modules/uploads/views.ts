@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import { timestamp } from '../../kernel/fields.ts';
+import { resultCell, timestamp } from '../../kernel/fields.ts';
 import { confirmedColumn, type UploadJob } from './job.ts';
 import type { Load } from './load-store.ts';
 
 const status = z.enum(['queued', 'analisando', 'waiting_confirm', 'inserting', 'done', 'failed']);
 
 const uploadMode = z.enum(['create', 'append', 'replace', 'upsert']);
-
-const cell = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
 const inferredColumn = z
   .object({
@@ -51,7 +49,9 @@ export const uploadJobView = z
       .object({
         suggested_table_name: z.string(),
         columns: z.array(inferredColumn),
-        sample_rows: z.array(z.record(z.string(), cell)).meta({ description: 'The first rows, up to 20, typed.' }),
+        sample_rows: z
+          .array(z.record(z.string(), resultCell))
+          .meta({ description: 'The first rows, up to 20, typed.' }),
         total_row_count_estimate: z.int().meta({ description: 'Exact: every row was read.' }),
         ignored_columns: z.array(inferredColumn).optional().meta({
           description:

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Failure, invalid } from '../../kernel/failure.ts';
+import { resultCell } from '../../kernel/fields.ts';
 import { fileHeaders, MEDIA_TYPES } from '../../kernel/files.ts';
 import { policyViolation } from '../../kernel/sharing-failures.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
@@ -8,14 +9,12 @@ import { executionFailed } from './failures.ts';
 import { type ResultFormat, resultFile } from './result-writers.ts';
 import type { Execution } from './run.ts';
 
-const cell = z.union([z.string(), z.number(), z.boolean(), z.null()]);
-
 /** The result of one visualization, on every surface. */
 export const executionSchema = z
   .object({
     visualization_id: z.string(),
     columns: z.array(z.object({ name: z.string(), type: z.enum(COLUMN_TYPES) })).optional(),
-    rows: z.array(z.array(cell)).optional().meta({
+    rows: z.array(z.array(resultCell)).optional().meta({
       description:
         'Integers and decimals are numbers where a double holds them exactly, else strings; dates are `YYYY-MM-DD`, datetimes ISO 8601 UTC.',
     }),

@@ -1,5 +1,5 @@
 import type { PrincipalContext } from '../../../context.ts';
-import { Failure } from '../../../kernel/failure.ts';
+import { isInvalid } from '../../../kernel/failure.ts';
 import { cut } from '../../../kernel/text.ts';
 import { type AiSettings, type AiUsage, askModel } from '../../../platform/ai.ts';
 import { aiInvalidOutput, aiRefused, aiUnavailable } from '../../../platform/ai-failures.ts';
@@ -114,7 +114,7 @@ async function validate(
     if (problems.length > 0) return { kind: 'invalid', problems };
     return validQuery(asked, withValues(prepared, values));
   } catch (error) {
-    if (error instanceof Failure && error.kind === 'invalid') return { kind: 'invalid', problems: [sentenceOf(error)] };
+    if (isInvalid(error)) return { kind: 'invalid', problems: [sentenceOf(error)] };
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { FILTER_OPERATORS } from '../../../tenant-sql/row-filters.ts';
+import { TIME_GRAINS } from '../metrics/compile.ts';
 import { type AskedMetrics, metricQuery } from '../metrics/query.ts';
 
 const texts = z.array(z.string());
@@ -15,7 +16,7 @@ const queryShape = z.object({
       values: z.array(z.union([z.string(), z.number(), z.boolean()])),
     }),
   ),
-  time_grain: z.enum(['day', 'week', 'month', 'quarter', 'year']).nullable(),
+  time_grain: z.enum(TIME_GRAINS).nullable(),
   order_by: z.array(z.object({ by: z.string(), descending: z.boolean() })),
   limit: z.number().nullable(),
 });

@@ -3,6 +3,7 @@ import { readTogether } from '../../../db/client.ts';
 import { sampleValues } from '../metrics/service.ts';
 import type { PromptSection } from '../prompts/compose.ts';
 import { questionKey } from '../questions/service.ts';
+import { joinLines } from '../suggestions/service.ts';
 import * as store from './store.ts';
 
 /** Items and verified questions that are looked at, and the most characters of their descriptions. */
@@ -96,17 +97,7 @@ export async function sectionsOf(
   return [
     { title: 'the question', text: question },
     { title: 'the day today, in UTC', text: new Date(ctx.now()).toISOString().slice(0, 10) },
-    { title: 'the metrics and dimensions', text: whole(lines, MAX_ITEMS_TEXT) },
-    { title: 'verified questions with their queries', text: whole(examples, MAX_EXAMPLES_TEXT) },
+    { title: 'the metrics and dimensions', text: joinLines(lines, MAX_ITEMS_TEXT) },
+    { title: 'verified questions with their queries', text: joinLines(examples, MAX_EXAMPLES_TEXT) },
   ];
-}
-
-/** As many lines as fit. */
-function whole(lines: readonly string[], limit: number): string {
-  let length = 0;
-  const fitting = lines.filter((line) => {
-    length += line.length + 1;
-    return length <= limit;
-  });
-  return fitting.join('\n');
 }

@@ -1,7 +1,7 @@
 import type { Context, PrincipalContext } from '../../../context.ts';
 import { commit } from '../../../db/client.ts';
 import type { Outcome } from '../../../db/schema/knowledge-questions.ts';
-import { Failure, invalid } from '../../../kernel/failure.ts';
+import { invalid, isInvalid } from '../../../kernel/failure.ts';
 import { type AiUsage, noUsage } from '../../../platform/ai.ts';
 import type { AskedMetrics } from '../metrics/query.ts';
 import { type MetricResult, mayRead, prepareMetrics, runMetrics } from '../metrics/service.ts';
@@ -101,7 +101,7 @@ async function verdictOf(ctx: PrincipalContext, row: QuestionRow): Promise<Verdi
       ? { kind: 'answer', ...validQuery(asked, prepared) }
       : { kind: 'refusal', why: 'not_readable' };
   } catch (error) {
-    if (error instanceof Failure && error.kind === 'invalid') return undefined;
+    if (isInvalid(error)) return undefined;
     throw error;
   }
 }

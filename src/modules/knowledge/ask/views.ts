@@ -4,6 +4,7 @@ import { isoTimestamp, timestamp } from '../../../kernel/fields.ts';
 import { metricQuery } from '../metrics/query.ts';
 import { metricResult, usedItems, viewResult, viewUsed } from '../metrics/views.ts';
 import { askedOf } from '../questions/service.ts';
+import { usageView } from '../resources/views.ts';
 import type { Answer, AskedRow } from './service.ts';
 
 const alternative = z.object({
@@ -54,7 +55,7 @@ export const askedRecord = z
     asked_by: z.string().meta({ description: 'The user or service account.' }),
     asked_at: timestamp,
     model: z.string().nullable().meta({ description: 'The model that was asked, if any was.' }),
-    usage: z.object({ requests: z.int(), prompt_tokens: z.int(), completion_tokens: z.int() }),
+    usage: usageView,
   })
   .meta({ id: 'AskedQuestion' });
 

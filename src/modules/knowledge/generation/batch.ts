@@ -17,6 +17,14 @@ export interface BatchResult {
   rejected: number;
 }
 
+/** Where a suggestion of a job comes from. @param candidateKey unique within the job */
+export const originOf = ({ id, createdByUserId, requestId }: JobRow, candidateKey: string) => ({
+  createdByUserId,
+  requestId,
+  jobId: id,
+  candidateKey,
+});
+
 /** The text of the job is gone. */
 export class SourceMissing extends Error {}
 

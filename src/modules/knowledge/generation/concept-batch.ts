@@ -4,7 +4,7 @@ import { askModel } from '../../../platform/ai.ts';
 import { CONCEPT_TYPES, type Concept, concept } from '../concepts/concept.ts';
 import { compose, PROMPTS } from '../prompts/compose.ts';
 import { MAX_ITEMS } from '../resources/fields.ts';
-import type { Resource } from '../resources/service.ts';
+import { changedFields, type Resource } from '../resources/service.ts';
 import {
   conceptsText,
   joinLines,
@@ -14,7 +14,7 @@ import {
   type Rationale,
   stagedNames,
 } from '../suggestions/service.ts';
-import { type BatchInput, type BatchResult, rationaleOf, SourceMissing, withoutNulls } from './batch.ts';
+import { type BatchInput, type BatchResult, originOf, rationaleOf, SourceMissing, withoutNulls } from './batch.ts';
 import { readBatch } from './sources.ts';
 
 const PROMPT = PROMPTS.conceptGeneration;
@@ -81,8 +81,8 @@ export async function conceptBatch(input: BatchInput): Promise<BatchResult> {
     const candidateKey = candidateKeyOf(proposal);
     if (candidateKeys.has(candidateKey)) return [];
     candidateKeys.add(candidateKey);
-    const origin = { createdByUserId: job.createdByUserId, requestId: job.requestId, jobId: job.id, candidateKey };
-    return [newSuggestion(ctx, { ...proposal, model, promptVersion: PROMPT.version }, origin)];
+    const complete = { ...proposal, model, promptVersion: PROMPT.version };
+    return [newSuggestion(ctx, complete, originOf(job, candidateKey))];
   });
   return { suggestions, rejected: candidates.length - suggestions.length };
 }
@@ -153,11 +153,7 @@ function readEnrichment(
     aliases: union(content.aliases, moreAliases),
     tags: union(content.tags, moreTags),
   };
-  const payload = Object.fromEntries(
-    Object.entries(wanted).filter(
-      ([field, value]) => JSON.stringify(value) !== JSON.stringify(content[field as keyof Concept]),
-    ),
-  );
+  const payload = changedFields(content, wanted);
   if (Object.keys(payload).length === 0) return undefined;
   return {
     ...rationale,

@@ -14,7 +14,7 @@ import {
   RATIONALE_SHAPE,
   stagedSuggestions,
 } from '../suggestions/service.ts';
-import { type BatchInput, type BatchResult, SourceMissing } from './batch.ts';
+import { type BatchInput, type BatchResult, originOf, SourceMissing } from './batch.ts';
 import { knownOntology, readNode, readRelation, suggestedNodeIds } from './ontology-candidates.ts';
 import { readBatch } from './sources.ts';
 
@@ -90,9 +90,8 @@ export async function ontologyBatch({ ctx, settings, job, usage }: BatchInput): 
     { name: 'ontology', ...compose(PROMPT, sections), shape: SHAPE, read: (json) => answer.parse(json) },
     usage,
   );
-  const origin = { createdByUserId: job.createdByUserId, requestId: job.requestId, jobId: job.id };
   const suggestionOf = (proposal: Omit<Proposal, 'model' | 'promptVersion'>, candidateKey: string) =>
-    newSuggestion(ctx, { ...proposal, model, promptVersion: PROMPT.version }, { ...origin, candidateKey });
+    newSuggestion(ctx, { ...proposal, model, promptVersion: PROMPT.version }, originOf(job, candidateKey));
 
   const result: BatchResult = { suggestions: [], rejected: 0 };
   for (const [index, candidate] of value.nodes.entries()) {

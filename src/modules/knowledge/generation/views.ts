@@ -3,6 +3,7 @@ import { JOB_STATUSES, JOB_TYPES } from '../../../db/schema/knowledge-jobs.ts';
 import { RESOURCE_TYPES } from '../../../db/schema/knowledge-resources.ts';
 import { isoTimestamp, isoTimestampOrNull, timestamp } from '../../../kernel/fields.ts';
 import { businessDomain } from '../business-domains/service.ts';
+import { usageView } from '../resources/views.ts';
 import { ACCEPTED_FILE_TYPES, type conceptPrerequisites, type JobRow, type ontologyPrerequisites } from './service.ts';
 
 export const jobRecord = z
@@ -19,7 +20,7 @@ export const jobRecord = z
     rejected_count: z
       .int()
       .meta({ description: 'Suggestions of the model that were dropped because they were not valid.' }),
-    usage: z.object({ requests: z.int(), prompt_tokens: z.int(), completion_tokens: z.int() }),
+    usage: usageView,
     last_error: z.string().nullable(),
     request_id: z.string().meta({ description: 'The `x-correlation-id` of the request that started the job.' }),
     business_domains: z

@@ -16,7 +16,7 @@ import {
   publishStatements,
   requireAi,
 } from '../suggestions/service.ts';
-import { type BatchInput, type BatchResult, SourceMissing } from './batch.ts';
+import { type BatchInput, type BatchResult, originOf, SourceMissing } from './batch.ts';
 import { conceptBatch } from './concept-batch.ts';
 import { ontologyBatch } from './ontology-batch.ts';
 import * as store from './store.ts';
@@ -127,15 +127,9 @@ async function deleteSource(ctx: CompanyContext, { id, companyId, input }: store
 async function enrichmentBatch({ ctx, settings, job, usage }: BatchInput): Promise<BatchResult> {
   const [target] = await findResources(ctx, [job.targetIds[job.processedCount] as string]);
   if (!target || target.status === 'archived') return { suggestions: [], rejected: 1 };
-  const origin = {
-    createdByUserId: job.createdByUserId,
-    requestId: job.requestId,
-    jobId: job.id,
-    candidateKey: `improve\n${target.id}`,
-  };
   try {
     const proposal = await proposeChange(ctx, settings, target, usage);
-    return { suggestions: [newSuggestion(ctx, proposal, origin)], rejected: 0 };
+    return { suggestions: [newSuggestion(ctx, proposal, originOf(job, `improve\n${target.id}`))], rejected: 0 };
   } catch (error) {
     if (nothingProposed.matches(error)) return { suggestions: [], rejected: 1 };
     throw error;

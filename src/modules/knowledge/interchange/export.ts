@@ -113,4 +113,4 @@ function sortKeyOf(list: List, entry: Entry): string {
   return [end('subject'), entry.predicate, end('object')].join('\n');
 }
 
-const byCodePoint = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+export const byCodePoint = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

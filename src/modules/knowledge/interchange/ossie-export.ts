@@ -1,15 +1,14 @@
 import { Scalar, stringify } from 'yaml';
 import type { PrincipalContext } from '../../../context.ts';
-import { Failure } from '../../../kernel/failure.ts';
+import { isInvalid } from '../../../kernel/failure.ts';
 import { type Written, writtenDimension, writtenMetric } from '../metrics/ansi.ts';
-import { isTime } from '../metrics/compile.ts';
 import { type Item, tableNamesOf } from '../metrics/definition.ts';
-import { ExpressionError, type Table, type ValueType } from '../metrics/expression.ts';
+import { ExpressionError, isTime, type Table, type ValueType } from '../metrics/expression.ts';
 import { Model } from '../metrics/model.ts';
 import { relationsOf } from '../metrics/relations.ts';
 import { readTables } from '../metrics/tables.ts';
 import { normalized } from '../resources/service.ts';
-import type { Exported } from './export.ts';
+import { byCodePoint, type Exported } from './export.ts';
 import { OSSIE_VERSION, VENDOR } from './ossie.ts';
 
 const DATA_TYPES: Record<ValueType, string> = {
@@ -24,7 +23,7 @@ const DATA_TYPES: Record<ValueType, string> = {
 };
 
 const byName = <T extends { name: string }>(all: Iterable<T>): T[] =>
-  [...all].toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  [...all].toSorted((a, b) => byCodePoint(a.name, b.name));
 
 /**
  * The knowledge as a semantic model of Apache Ossie, in YAML: the tables that items map as datasets, dimensions as their
@@ -80,7 +79,7 @@ function writtenAs({ name, description }: { name: string; description: string },
     const written = write();
     return written ? [{ ...written, name, description }] : [];
   } catch (error) {
-    if (error instanceof ExpressionError || (error instanceof Failure && error.kind === 'invalid')) return [];
+    if (error instanceof ExpressionError || isInvalid(error)) return [];
     throw error;
   }
 }

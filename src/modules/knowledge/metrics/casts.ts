@@ -1,4 +1,4 @@
-import { type Expression, ExpressionError, sql, type ValueType } from './expression.ts';
+import { type Expression, ExpressionError, isTime, sql, type ValueType } from './expression.ts';
 import { toType } from './types.ts';
 
 /** The names of types in a cast. */
@@ -28,13 +28,12 @@ export function cast(expression: Expression, type: ValueType): Expression {
   if (expression.kind === 'text' || expression.kind === 'null') return toType(type, expression);
   if (expression.type === type) return expression;
   const { type: from } = expression;
-  const isNoNumber = from === 'date' || from === 'datetime' || from === 'uuid' || from === 'interval';
-  const isTime = type === 'date' || type === 'datetime';
+  const isNoNumber = isTime(from) || from === 'uuid' || from === 'interval';
   const isPossible =
     type === 'text' ||
     from === 'text' ||
-    (isTime
-      ? from === 'date' || from === 'datetime'
+    (isTime(type)
+      ? isTime(from)
       : !isNoNumber && !(type === 'boolean' && from === 'decimal') && !(type === 'decimal' && from === 'boolean'));
   if (!isPossible) throw new ExpressionError(`a value of type ${from} cannot be cast to ${type}`);
   const name =

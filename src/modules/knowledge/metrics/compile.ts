@@ -1,7 +1,7 @@
-import { arrayLiteral, type CompiledSql } from '../../../kernel/compiled-sql.ts';
-import type { Bind, FilterOperator } from '../../../tenant-sql/row-filters.ts';
+import type { CompiledSql } from '../../../kernel/compiled-sql.ts';
+import { type FilterOperator, textBindings } from '../../../tenant-sql/row-filters.ts';
 import type { Item } from './definition.ts';
-import { type Expression, sql, type Table, type ValueType } from './expression.ts';
+import { type Expression, isTime, sql, type Table } from './expression.ts';
 import { type Condition, type Fact, factSql, factsOf, type Grouping, groupName } from './fact.ts';
 import { semanticItemUnknown } from './failures.ts';
 import { truncated } from './functions.ts';
@@ -44,8 +44,7 @@ const MAX_SQL = 400_000;
  * @throws the failures of `compileFailures`
  */
 export function compileQuery(model: Model, query: MetricQuery): CompiledQuery {
-  const values: string[] = [];
-  const bind: Bind = (value) => `$${values.push(Array.isArray(value) ? arrayLiteral(value) : String(value))}`;
+  const { values, bind } = textBindings();
   const groupings = query.dimensions.map((item) => groupingOf(model, item, query.timeGrain));
   const conditions = query.filters.map(({ dimension, operator, values }): Condition => {
     const value = dimensionValue(model, dimension);
@@ -96,8 +95,6 @@ export function dimensionValue(model: Model, item: Item): Expression {
   const holds = others.reduce((left, right) => sql('boolean')`${left} AND ${right}`, first);
   return sql(value.type)`CASE WHEN ${holds} THEN ${value} END`;
 }
-
-export const isTime = (type: ValueType): boolean => type === 'date' || type === 'datetime';
 
 /** Dates and times become the first day of their grain, in UTC. */
 function groupingOf(model: Model, item: Item, grain: TimeGrain | null): Grouping {

@@ -1,7 +1,15 @@
-import { type Aggregate, type Expression, ExpressionError, type Table, type ValueType, within } from './expression.ts';
+import {
+  type Aggregate,
+  type Expression,
+  ExpressionError,
+  isTime,
+  type Table,
+  type ValueType,
+  within,
+} from './expression.ts';
 import { AGGREGATES } from './functions.ts';
 import { parseExpression } from './parse.ts';
-import { tableNamesIn } from './relations.ts';
+import { columnNamed, tableNamesIn } from './relations.ts';
 import { toType } from './types.ts';
 
 /** What metric queries read of a semantic item. */
@@ -58,7 +66,7 @@ const DISTINCT = new Set(['count_distinct', 'count distinct', 'distinct_count', 
 export function tableNamesOf({ mapped_tables, mapped_columns, mapped_relations }: Computed): string[][] {
   return [
     [...mapped_tables],
-    mapped_columns.map((text) => text.slice(0, Math.max(0, text.indexOf('.')))),
+    mapped_columns.flatMap((text) => columnNamed(text)?.table ?? []),
     mapped_relations.flatMap(tableNamesIn),
   ];
 }
@@ -101,9 +109,9 @@ function onlyColumn({ mapped_columns }: Computed, tables: readonly Table[]): Exp
   if (text === undefined || others.length > 0) {
     throw new ExpressionError('it needs a formula or exactly one mapped column');
   }
-  const at = text.indexOf('.');
-  const [table] = named(tables, [text.slice(0, at)]);
-  const column = table?.columns.find(({ name }) => name === text.slice(at + 1));
+  const mapped = columnNamed(text);
+  const [table] = mapped ? named(tables, [mapped.table]) : [];
+  const column = table?.columns.find(({ name }) => name === mapped?.column);
   if (!table || !column) throw new ExpressionError(`column "${text}" does not exist in the mapped tables`);
   return { kind: 'column', type: column.type, table, column: column.name };
 }
@@ -160,7 +168,7 @@ function momentOf(item: Computed, tables: readonly Table[]): Moment | null {
   if (which !== 'last' && which !== 'first') return null;
   const moments = item.mapped_columns.flatMap((text) => {
     const column = onlyColumn({ ...item, mapped_columns: [text] }, tables);
-    return column.type === 'date' || column.type === 'datetime' ? [column] : [];
+    return isTime(column.type) ? [column] : [];
   });
   const [of, another] = moments;
   if (!of || another) throw new ExpressionError(`\`${which}\` takes one date or datetime among the mapped columns`);

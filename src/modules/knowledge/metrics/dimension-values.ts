@@ -1,5 +1,5 @@
 import type { PrincipalContext } from '../../../context.ts';
-import { Failure } from '../../../kernel/failure.ts';
+import { Failure, isInvalid } from '../../../kernel/failure.ts';
 import { runAllUserSql, type UserSqlLimits } from '../../../tenant-sql/user-sql.ts';
 import { openReadonlyDatabase } from '../../managed-database/service.ts';
 import { dimensionValue } from './compile.ts';
@@ -80,7 +80,7 @@ function readable<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
-    if (error instanceof Failure && error.kind === 'invalid') return undefined;
+    if (isInvalid(error)) return undefined;
     throw error;
   }
 }

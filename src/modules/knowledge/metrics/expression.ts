@@ -3,6 +3,8 @@ import { type ColumnType, POSTGRES_TYPES } from '../../../tenant-sql/columns.ts'
 /** The type of a value within an expression. Results are of the types that columns have. */
 export type ValueType = ColumnType | 'uuid' | 'interval';
 
+export const isTime = (type: ValueType): boolean => type === 'date' || type === 'datetime';
+
 /** A column of a table, and the `id` that every table has. */
 export interface TableColumn {
   name: string;
@@ -92,10 +94,6 @@ export function tablesIn(expressions: readonly Expression[]): Table[] {
   }
   return [...tables.values()];
 }
-
-/** The aggregates of an expression. */
-export const aggregatesIn = (expression: Expression): Aggregate[] =>
-  [...within(expression)].flatMap((each) => (each.kind === 'aggregate' ? [each.call] : []));
 
 /** The SQL of a call of an aggregate. @param conditions which rows count, all of them where there is none */
 export function aggregateSql({ name, isDistinct }: Aggregate, argument: string, conditions: readonly string[]): string {

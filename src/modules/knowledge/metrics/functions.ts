@@ -1,5 +1,5 @@
 import { call, type Expression, ExpressionError, sql, type ValueType } from './expression.ts';
-import { alike, asNumber, toType } from './types.ts';
+import { alike, asNumber, asText, toType } from './types.ts';
 
 /** Makes an expression of the arguments of a call. @throws ExpressionError where they do not fit */
 type Signature = (values: readonly Expression[]) => Expression;
@@ -118,11 +118,7 @@ export const FUNCTIONS: ReadonlyMap<string, Signature> = new Map<string, Signatu
     'concat',
     (values) => {
       between(values, 1, MOST);
-      return call(
-        'text',
-        'concat',
-        values.map((value) => (value.type === 'text' ? value : sql('text')`${value}::text`)),
-      );
+      return call('text', 'concat', values.map(asText));
     },
   ],
   [

@@ -1,7 +1,7 @@
 import { cast, typeNamed } from './casts.ts';
 import { call, type Expression, ExpressionError, sql } from './expression.ts';
 import { TokenReader } from './token-reader.ts';
-import { alike, arithmetic, asNumber, toType } from './types.ts';
+import { alike, arithmetic, asNumber, asText, toType } from './types.ts';
 
 /** How deep brackets and calls may stand in one another. */
 const MAX_DEPTH = 60;
@@ -139,5 +139,3 @@ function compared(operator: string, left: Expression, right: Expression): Expres
   const [a, b] = alike([left, right]).values as [Expression, Expression];
   return sql('boolean')`${a} ${operator === '!=' ? '<>' : operator} ${b}`;
 }
-
-const asText = (value: Expression): Expression => (value.type === 'text' ? value : sql('text')`${value}::text`);

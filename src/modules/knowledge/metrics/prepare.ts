@@ -1,8 +1,8 @@
 import { isAllowed, requireAction } from '../../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../../context.ts';
-import { Failure } from '../../../kernel/failure.ts';
-import { type CompiledQuery, compileQuery, dimensionValue, isTime, type MetricQuery } from './compile.ts';
-import type { Table } from './expression.ts';
+import { type Failure, isInvalid } from '../../../kernel/failure.ts';
+import { type CompiledQuery, compileQuery, dimensionValue, type MetricQuery } from './compile.ts';
+import { isTime, type Table } from './expression.ts';
 import type { Model } from './model.ts';
 import type { AskedMetrics } from './query.ts';
 import { readAll, resolve, resolveIn } from './resolve.ts';
@@ -43,7 +43,7 @@ export async function problemsOfQueries(
       work();
       return null;
     } catch (error) {
-      if (error instanceof Failure && error.kind === 'invalid') return sentenceOf(error);
+      if (isInvalid(error)) return sentenceOf(error);
       throw error;
     }
   };

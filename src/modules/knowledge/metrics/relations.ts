@@ -30,29 +30,42 @@ const textOf = ({ table, column }: End): string => `${table.name}.${column}`;
 const keyOf = (...ends: End[]): string => ends.map(({ table, column }) => `${table.id}.${column}`).join('=');
 const isUnique = ({ table, column }: End): boolean => table.unique.has(column);
 
-const JOIN = /^([^.\s=]+)\.([^.\s=]+)\s*=\s*([^.\s=]+)\.([^.\s=]+)$/;
+const COLUMN = /^([^.\s=]+)\.([^.\s=]+)$/;
+const RELATION = /^([^.\s=]+\.[^.\s=]+)\s*=\s*([^.\s=]+\.[^.\s=]+)$/;
+
+/** A column as a text names it, before it is known whether it exists. */
+export interface ColumnName {
+  /** By name or id. */
+  table: string;
+  column: string;
+}
+
+/** Reads `table.column`. */
+export function columnNamed(text: string): ColumnName | undefined {
+  const [, table, column] = COLUMN.exec(text) ?? [];
+  return table === undefined || column === undefined ? undefined : { table, column };
+}
+
+/** Reads `table.column = table.column`: the columns on both sides, or none. */
+export const columnsIn = (relation: string): ColumnName[] =>
+  (RELATION.exec(relation)?.slice(1) ?? []).flatMap((side) => columnNamed(side) ?? []);
 
 /** The tables that a relation names, by name or id, before it is known whether there are such. */
-export const tableNamesIn = (relation: string): string[] => {
-  const [, many, , one] = JOIN.exec(relation) ?? [];
-  return many === undefined || one === undefined ? [] : [many, one];
-};
+export const tableNamesIn = (relation: string): string[] => columnsIn(relation).map(({ table }) => table);
 
 /** The relations of a company's items, each once. What names a table or column that is not there is none. */
 export function relationsOf(texts: readonly string[], tables: readonly Table[]): Relation[] {
   const byName = new Map(tables.flatMap((table) => [table.id, table.name].map((name) => [name, table])));
   const relations = new Map<string, Relation>();
   for (const text of texts) {
-    const [, many, manyColumn, one, oneColumn] = JOIN.exec(text) ?? [];
-    const from = end(byName.get(many ?? ''), manyColumn);
-    const to = end(byName.get(one ?? ''), oneColumn);
+    const [from, to] = columnsIn(text).map(({ table, column }) => end(byName.get(table), column));
     if (from && to && from.table !== to.table) relations.set(keyOf(from, to), { many: from, one: to });
   }
   return [...relations.values()];
 }
 
-const end = (table: Table | undefined, column: string | undefined): End | undefined =>
-  table?.columns.some(({ name }) => name === column) ? { table, column: column as string } : undefined;
+const end = (table: Table | undefined, column: string): End | undefined =>
+  table?.columns.some(({ name }) => name === column) ? { table, column } : undefined;
 
 /** The relations of a company, as a graph of its tables. */
 export class Relations {

@@ -4,9 +4,9 @@ import { type FieldProblem, invalid } from '../../../kernel/failure.ts';
 import { ID_PATTERN } from '../../../kernel/ids.ts';
 import { takesOperator } from '../../../tenant-sql/row-filters.ts';
 import { normalized, uniqueKeyFrom } from '../resources/service.ts';
-import { dimensionValue, isTime, type MetricQuery } from './compile.ts';
+import { dimensionValue, type MetricQuery } from './compile.ts';
 import { type Item, tableNamesOf } from './definition.ts';
-import type { Table, TableColumn } from './expression.ts';
+import { isTime, type TableColumn } from './expression.ts';
 import { semanticItemUnknown } from './failures.ts';
 import { Model } from './model.ts';
 import type { AskedMetrics } from './query.ts';
@@ -52,15 +52,12 @@ export class Found {
 export interface Resolved {
   model: Model;
   query: MetricQuery;
-  /** Every table that was looked at, as it was. */
-  tables: Table[];
 }
 
 /** The items of one or several queries, with what they are compiled from. */
 export interface Readings {
   model: Model;
   found: Found;
-  tables: Table[];
 }
 
 /**
@@ -73,10 +70,9 @@ export async function resolve(ctx: CompanyContext, asked: AskedMetrics): Promise
 }
 
 /** The same for one query of several that were read together. */
-export const resolveIn = ({ model, found, tables }: Readings, asked: AskedMetrics): Resolved => ({
+export const resolveIn = ({ model, found }: Readings, asked: AskedMetrics): Resolved => ({
   model,
   query: read(asked, model, found),
-  tables,
 });
 
 /** Reads what several queries need. */
@@ -84,7 +80,7 @@ export async function readAll(ctx: CompanyContext, asked: readonly AskedMetrics[
   const { found, relations } = await readItems(ctx, asked);
   const names = [...found.all.values()].flatMap((item) => tableNamesOf(item).flat());
   const tables = await readTables(ctx, [...names, ...relations.flatMap(tableNamesIn)]);
-  return { model: new Model(tables, relations, (name) => found.named('metric', name)), found, tables };
+  return { model: new Model(tables, relations, (name) => found.named('metric', name)), found };
 }
 
 async function readItems(

@@ -1,5 +1,5 @@
 import { EXPECTATIONS, toPostgresText } from '../../../tenant-sql/values.ts';
-import { type Expression, ExpressionError, sql, type ValueType } from './expression.ts';
+import { type Expression, ExpressionError, isTime, sql, type ValueType } from './expression.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const INTERVAL = /^\d{1,6} *(second|minute|hour|day|week|month|year)s?$/i;
@@ -38,7 +38,7 @@ export function toType(type: ValueType, expression: Expression): Expression {
 }
 
 /** The type that values have in common, of those that do not stand for any. @throws ExpressionError where there is none */
-export function commonType(expressions: readonly Expression[]): ValueType {
+function commonType(expressions: readonly Expression[]): ValueType {
   const typed = expressions.filter((each) => !isUntyped(each));
   const types = new Set(
     (typed.length > 0 ? typed : expressions.filter(({ kind }) => kind !== 'null')).map(({ type }) => type),
@@ -55,6 +55,9 @@ export function alike(expressions: readonly Expression[]): { type: ValueType; va
   const type = commonType(expressions);
   return { type, values: expressions.map((each) => (isUntyped(each) ? toType(type, each) : each)) };
 }
+
+/** The expression as a text. */
+export const asText = (value: Expression): Expression => (value.type === 'text' ? value : sql('text')`${value}::text`);
 
 /** The expression as a number that Postgres calculates with exactly. */
 export function asNumber(expression: Expression): Expression {
@@ -74,12 +77,10 @@ export function arithmetic(operator: string, left: Expression, right: Expression
   return sql(type)`${a} ${operator} ${b}`;
 }
 
-const isTime = ({ type }: Expression): boolean => type === 'date' || type === 'datetime';
-
 /** Dates and times more or less so many days, or so long; and the time between two. */
 function ofTime(operator: string, left: Expression, right: Expression): Expression | undefined {
-  if (operator === '+' && !isTime(left) && isTime(right)) return ofTime(operator, right, left);
-  if (!isTime(left)) return undefined;
+  if (operator === '+' && !isTime(left.type) && isTime(right.type)) return ofTime(operator, right, left);
+  if (!isTime(left.type)) return undefined;
   if (right.type === 'interval') {
     const moment = sql(left.type)`${left} ${operator} ${right}`;
     return left.type === 'date' ? sql('date')`${moment}::date` : moment;

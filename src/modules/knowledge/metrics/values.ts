@@ -1,5 +1,5 @@
-import { arrayLiteral, type CompiledSql } from '../../../kernel/compiled-sql.ts';
-import { type Bind, comparison, inAnyCase } from '../../../tenant-sql/row-filters.ts';
+import type { CompiledSql } from '../../../kernel/compiled-sql.ts';
+import { type Bind, comparison, inAnyCase, textBindings } from '../../../tenant-sql/row-filters.ts';
 import { dimensionValue } from './compile.ts';
 import type { Item } from './definition.ts';
 import { render, type Table, tablesIn } from './expression.ts';
@@ -21,8 +21,7 @@ function valuesSql(model: Model, item: Item, write: (from: string, bind: Bind) =
   const [root] = tablesIn([value]) as [Table, ...Table[]];
   const joined = new Joined(model, root);
   joined.join([item], [value]);
-  const values: string[] = [];
-  const bind: Bind = (each) => `$${values.push(Array.isArray(each) ? arrayLiteral(each) : String(each))}`;
+  const { values, bind } = textBindings();
   const unexpected = () => {
     throw new Error('an aggregate within a dimension');
   };

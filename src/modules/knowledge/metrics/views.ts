@@ -1,8 +1,7 @@
 import { z } from 'zod';
+import { resultCell } from '../../../kernel/fields.ts';
 import { COLUMN_TYPES } from '../../../tenant-sql/columns.ts';
 import type { MetricResult } from './service.ts';
-
-const cell = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
 /** The items that a query used. */
 export const usedItems = z
@@ -19,7 +18,7 @@ export const metricResult = z
     columns: z
       .array(z.object({ name: z.string(), type: z.enum(COLUMN_TYPES) }))
       .meta({ description: 'Named as the items, dimensions first.' }),
-    rows: z.array(z.array(cell)).meta({
+    rows: z.array(z.array(resultCell)).meta({
       description: 'Integers and decimals are numbers where a double holds them exactly, else strings.',
     }),
     row_count: z.int(),

@@ -75,6 +75,12 @@ export interface Definition<C extends Content = Content> {
   recheck?(companyId: string, check: Check | undefined): Recheck;
 }
 
+/** Those of the fields that differ from what the content holds. */
+export const changedFields = (content: Content, fields: Content): Content =>
+  Object.fromEntries(
+    Object.entries(fields).filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(content[field])),
+  );
+
 /** A text as searches compare it: in lower case and one form of Unicode. */
 export const searchable = (text: string): string => text.normalize('NFKC').toLowerCase();
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { STATUSES } from '../../../db/schema/knowledge-resources.ts';
+import { EVIDENCE_SOURCES } from '../../../db/schema/knowledge-suggestions.ts';
 import { ID_PATTERN } from '../../../kernel/ids.ts';
 
 /** Most items of `aliases`, `tags`, `related_catalog_assets` and `source_concept_ids`. */
@@ -39,7 +40,7 @@ export const changedStatus = z
 /** What a statement is based on: words of a text, or a table and column. */
 export const evidence = z
   .object({
-    source: z.enum(['text', 'catalog', 'concept', 'business_domain']),
+    source: z.enum(EVIDENCE_SOURCES),
     quote: z.string().max(1000).nullable().default(null).meta({ description: 'The words it is based on.' }),
     table: z.string().max(63).nullable().default(null),
     column: z.string().max(63).nullable().default(null),

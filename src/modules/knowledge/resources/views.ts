@@ -11,6 +11,9 @@ const validationError = z
   })
   .meta({ id: 'KnowledgeValidationError' });
 
+/** How often a model was asked, and what that took. */
+export const usageView = z.object({ requests: z.int(), prompt_tokens: z.int(), completion_tokens: z.int() });
+
 /** What every resource shows besides its own fields. */
 const common = {
   _id: z.string(),

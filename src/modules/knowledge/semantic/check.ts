@@ -4,6 +4,7 @@ import type { JobMessage } from '../../../platform/job-messages.ts';
 import { logError } from '../../../platform/log.ts';
 import { findTables, type ManagedTable } from '../../managed-tables/service.ts';
 import { storeMessage } from '../../outbox/service.ts';
+import { columnNamed, columnsIn } from '../metrics/relations.ts';
 import { hasQuestions } from '../questions/service.ts';
 import { type Check, isUnreachable, type Recheck } from '../resources/service.ts';
 import { compile } from './compile.ts';
@@ -11,10 +12,6 @@ import type { SemanticItem } from './item.ts';
 
 /** After how long a check is repeated that could not reach the database. */
 const RECHECK_SECONDS = 60;
-
-/** `table.column`, or two of them around `=`. */
-const COLUMN = /^([^.\s=]+)\.([^.\s=]+)$/;
-const JOIN = /^([^.\s=]+\.[^.\s=]+)\s*=\s*([^.\s=]+\.[^.\s=]+)$/;
 
 /**
  * Checks an item against the company's tables. While the database cannot be reached, the only error is `not_checked`, and
@@ -106,27 +103,30 @@ function mappingErrors(item: SemanticItem, tables: ManagedTable[]): ValidationEr
 
 /** Every column that an item names. */
 function columnsOf({ mapped_columns, mapped_relations }: SemanticItem) {
-  const column = (field: string, text: string | undefined) => {
-    const [, table, name] = COLUMN.exec(text ?? '') ?? [];
-    return table === undefined || name === undefined ? [] : [{ field, table, column: name }];
-  };
   return [
-    ...mapped_columns.flatMap((text, index) => column(`mapped_columns.${index}`, text)),
-    ...mapped_relations.flatMap((text, index) => {
-      const [, left, right] = JOIN.exec(text) ?? [];
-      return [left, right].flatMap((side) => column(`mapped_relations.${index}`, side));
+    ...mapped_columns.flatMap((text, index) => {
+      const column = columnNamed(text);
+      return column ? [{ field: `mapped_columns.${index}`, ...column }] : [];
     }),
+    ...mapped_relations.flatMap((text, index) =>
+      columnsIn(text).map((column) => ({ field: `mapped_relations.${index}`, ...column })),
+    ),
   ];
 }
 
 function malformedMappings({ mapped_columns, mapped_relations }: SemanticItem): ValidationError[] {
-  const mismatches = (pattern: RegExp, field: string, texts: string[], form: string) =>
+  const mismatches = (isOfForm: (text: string) => boolean, field: string, texts: string[], form: string) =>
     texts.flatMap((text, index): ValidationError[] =>
-      pattern.test(text) ? [] : [{ field: `${field}.${index}`, code: 'malformed', message: `must be \`${form}\`` }],
+      isOfForm(text) ? [] : [{ field: `${field}.${index}`, code: 'malformed', message: `must be \`${form}\`` }],
     );
   return [
-    ...mismatches(COLUMN, 'mapped_columns', mapped_columns, 'table.column'),
-    ...mismatches(JOIN, 'mapped_relations', mapped_relations, 'table.column = table.column'),
+    ...mismatches((text) => columnNamed(text) !== undefined, 'mapped_columns', mapped_columns, 'table.column'),
+    ...mismatches(
+      (text) => columnsIn(text).length > 0,
+      'mapped_relations',
+      mapped_relations,
+      'table.column = table.column',
+    ),
   ];
 }
 

@@ -1,6 +1,6 @@
 import type { CompanyContext } from '../../../context.ts';
 import type { ValidationError } from '../../../db/schema/knowledge-resources.ts';
-import { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isInvalid } from '../../../kernel/failure.ts';
 import { sqlTokens } from '../../../kernel/sql-lexer.ts';
 import { databaseMessage, queryTimedOut, resultTooLarge } from '../../../tenant-sql/failures.ts';
 import { quoted } from '../../../tenant-sql/identifiers.ts';
@@ -120,7 +120,7 @@ async function failureOf(run: () => Promise<unknown>): Promise<Failure | undefin
     await run();
     return undefined;
   } catch (error) {
-    if (error instanceof Failure && error.kind === 'invalid') return error;
+    if (isInvalid(error)) return error;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
-import type { Evidence } from '../../../db/schema/knowledge-suggestions.ts';
+import { EVIDENCE_SOURCES, type Evidence } from '../../../db/schema/knowledge-suggestions.ts';
 import { cut } from '../../../kernel/text.ts';
 import { CONCEPT_TYPES } from '../concepts/concept.ts';
 import { NODE_TYPES } from '../ontology/node.ts';
@@ -53,7 +53,7 @@ const PROPOSABLE_FIELDS = {
 
 const EVIDENCE_SHAPE = z.array(
   z.object({
-    source: z.enum(['text', 'catalog', 'concept', 'business_domain']),
+    source: z.enum(EVIDENCE_SOURCES),
     quote: text,
     table: text,
     column: text,

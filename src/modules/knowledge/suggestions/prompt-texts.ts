@@ -6,7 +6,7 @@ import type { Concept } from '../concepts/concept.ts';
 import { findResources, type Resource, searchable, unarchivedResources } from '../resources/service.ts';
 
 /** Characters of one section of a prompt: all sections together fit the smallest context of today's models. */
-export const MAX_SECTION = 60_000;
+const MAX_SECTION = 60_000;
 const TABLES_PER_PAGE = 500;
 /** A table of more columns is described in several lines, so that no line is as long as a batch. */
 const COLUMNS_PER_LINE = 50;

@@ -6,7 +6,7 @@ import { aiNotConfigured } from '../../../platform/ai-failures.ts';
 import type { Concept } from '../concepts/concept.ts';
 import type { OntologyRelation } from '../ontology/relation.ts';
 import { compose, PROMPTS, type PromptSection } from '../prompts/compose.ts';
-import type { Resource } from '../resources/service.ts';
+import { changedFields, type Resource } from '../resources/service.ts';
 import { nothingProposed } from './failures.ts';
 import { proposalShape, type Rationale, readProposal, readRationale } from './model-answers.ts';
 import { catalogueText, resourcesText, resourceText } from './prompt-texts.ts';
@@ -60,14 +60,9 @@ export async function proposeChange(
     { title: 'what it belongs to', text: await resourcesText(ctx, relatedTo(target)) },
     { title: 'the catalogue', text: await catalogueText(ctx) },
   ];
-  const { value, model } = await ask(settings, prompt, sections, type, usage, (payload) => {
-    const changes = DEFINITIONS[type].changes.parse(readProposal(type, payload));
-    return Object.fromEntries(
-      Object.entries(changes).filter(
-        ([field, value]) => JSON.stringify(value) !== JSON.stringify(target.content[field]),
-      ),
-    );
-  });
+  const { value, model } = await ask(settings, prompt, sections, type, usage, (payload) =>
+    changedFields(target.content, DEFINITIONS[type].changes.parse(readProposal(type, payload))),
+  );
   if (Object.keys(value.payload).length === 0) throw nothingProposed();
   const isConcept = type === 'concept';
   return {

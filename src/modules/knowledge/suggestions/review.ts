@@ -34,7 +34,7 @@ export interface NotAccepted {
   failure: Failure;
 }
 
-export async function getSuggestion(ctx: PrincipalContext, id: string): Promise<store.SuggestionRow> {
+async function getSuggestion(ctx: PrincipalContext, id: string): Promise<store.SuggestionRow> {
   const [row] = await store.selectSuggestion(ctx.db, ctx.actor.companyId, id);
   if (!row) throw suggestionNotFound();
   return row;
