@@ -190,7 +190,7 @@ export interface Call<C extends Contract, P extends Known, V extends ViewerActor
 }
 
 /** What a route is asked by another: parameters of its path, its query in terms of its schema, its body as parsed JSON. */
-export interface Asked {
+export interface RouteInput {
   params: Record<string, string>;
   query: Record<string, unknown>;
   body: unknown;
@@ -207,7 +207,7 @@ export interface Route {
  * route, whose failures are thrown. Credential and limits are those of the request.
  * @param ask what `ask` throws is recorded as a failure of that route, too
  */
-export type Perform = (route: Route, ask: () => Asked) => Promise<unknown>;
+export type Perform = (route: Route, ask: () => RouteInput) => Promise<unknown>;
 
 /** A contract with its handler, as `mount` takes it. */
 export interface Endpoint {

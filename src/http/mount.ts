@@ -7,7 +7,7 @@ import { Failure } from '../kernel/failure.ts';
 import { cut } from '../kernel/text.ts';
 import { idsOf, resourceParameters } from './audit.ts';
 import { limitBody } from './body-limit.ts';
-import { type Asked, bodyLimitOf, type Contract, type Endpoint, type Route } from './endpoint.ts';
+import { bodyLimitOf, type Contract, type Endpoint, type Route, type RouteInput } from './endpoint.ts';
 import { takesIdempotencyKey } from './failures.ts';
 import { type Authentication, guard, isTokenAccess, type RequestFacts } from './guard.ts';
 import { doOnce, keyedRequest, type RequestKey } from './idempotency.ts';
@@ -133,7 +133,7 @@ async function answer(
     query: contract.query ? valid.valid('query') : undefined,
     body: c.get('body'),
     request: c.req.raw,
-    perform: (route: Route, ask: () => Asked) => perform(c.var, c.req.raw, route, ask),
+    perform: (route: Route, ask: () => RouteInput) => perform(c.var, c.req.raw, route, ask),
   };
   const result = await (reading ? forVersion(c.req.header('if-match'), reading, call, handle) : handle(call));
   if (result instanceof Response) return result;

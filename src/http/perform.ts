@@ -1,7 +1,7 @@
 import type { Context, PrincipalContext } from '../context.ts';
 import { Failure } from '../kernel/failure.ts';
 import { idsOf, resourceParameters } from './audit.ts';
-import type { Asked, Route } from './endpoint.ts';
+import type { Route, RouteInput } from './endpoint.ts';
 import { authorize, type RequestFacts } from './guard.ts';
 import { invalidBody } from './json-body.ts';
 import { queryOf, refuseProblems } from './query.ts';
@@ -14,7 +14,7 @@ interface Within {
 }
 
 /** See `Perform` in `endpoint.ts`. */
-export async function perform(within: Within, request: Request, route: Route, ask: () => Asked): Promise<unknown> {
+export async function perform(within: Within, request: Request, route: Route, ask: () => RouteInput): Promise<unknown> {
   const { surface, endpoint } = route;
   const { contract } = endpoint;
   const { facts } = within;
@@ -34,7 +34,7 @@ async function performed(
   { context, facts }: Within,
   request: Request,
   { endpoint: { contract, handle } }: Route,
-  { params, query, body }: Asked,
+  { params, query, body }: RouteInput,
 ): Promise<unknown> {
   await authorize(contract, context as PrincipalContext, (name) => params[name]);
   const parsedQuery = queryOf(contract).safeParse(query);
@@ -47,6 +47,6 @@ async function performed(
     query: contract.query && parsedQuery.data,
     body: parsedBody?.data,
     request,
-    perform: (route: Route, ask: () => Asked) => perform({ context, facts }, request, route, ask),
+    perform: (route: Route, ask: () => RouteInput) => perform({ context, facts }, request, route, ask),
   });
 }

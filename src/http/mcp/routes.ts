@@ -8,7 +8,7 @@ import { endpoint, METADATA_PATH, surface } from '../surfaces/mcp.ts';
 import { INVALID_REQUEST, PROTOCOL_VERSIONS, refusedMessage } from './protocol.ts';
 import { failedResult, resultOf, type ToolResult } from './results.ts';
 import type { ListedTool } from './server.ts';
-import { argumentsSchema, askedOf, TOOLS } from './tools.ts';
+import { argumentsSchema, routeInput, TOOLS } from './tools.ts';
 
 /** What is not empty is for the protocol to refuse, in its own words. */
 const message = z
@@ -92,7 +92,7 @@ export function mcpEndpoints(surfaces: () => SurfaceEndpoints[]) {
     if (!tool) return undefined;
     const route = routeOf(tool.operation);
     try {
-      return resultOf(await perform(route, () => askedOf(tool, route.endpoint.contract, sent)));
+      return resultOf(await perform(route, () => routeInput(tool, route.endpoint.contract, sent)));
     } catch (error) {
       if (error instanceof Failure) return failedResult(worded(surface, error).body);
       logError('tool_failed', error, { tool: name });

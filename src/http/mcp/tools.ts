@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { illFormedPath, shorten } from '../../kernel/text.ts';
-import type { Asked, Contract, Route } from '../endpoint.ts';
+import type { Contract, Route, RouteInput } from '../endpoint.ts';
 import { parametersOf } from '../paths.ts';
 import { deepParameters, filterSchema } from './deep-parameters.ts';
 
@@ -171,7 +171,7 @@ const OF_SCHEMA = {
  * What a call of a tool asks its route.
  * @throws where arguments are missing, unknown, or said twice. Their values are for the route to judge
  */
-export function askedOf(tool: Tool, contract: Contract, sent: Record<string, unknown>): Asked {
+export function routeInput(tool: Tool, contract: Contract, sent: Record<string, unknown>): RouteInput {
   const { id, takes, also = {}, only = {}, whole, standard, fixed } = tool;
   const { [id ?? '']: resource, ...rest } = Object.assign(Object.create(null), sent) as Record<string, unknown>;
   const problems: FieldProblem[] = [];

@@ -39,9 +39,9 @@ export const KNOWLEDGE = [
     },
   ]),
   ...guardsOf('src/modules/knowledge/metrics/store.ts', METRICS, [
-    { in: 'counting', text: 'eq(resources.companyId, companyId),', without: '', title: 'is unknown:' },
-    { in: 'counting', text: "eq(resources.status, 'active'),", without: '', title: 'is unknown:' },
-    { in: 'counting', text: 'eq(resources.validationErrors, []),', without: '', title: 'is unknown:' },
+    { in: 'isQueryable', text: 'eq(resources.companyId, companyId),', without: '', title: 'is unknown:' },
+    { in: 'isQueryable', text: "eq(resources.status, 'active'),", without: '', title: 'is unknown:' },
+    { in: 'isQueryable', text: 'eq(resources.validationErrors, []),', without: '', title: 'is unknown:' },
   ]),
   ...guardsOf('src/modules/knowledge/suggestions/store.ts', JOBS, [
     { in: 'isPending', text: ", eq(suggestions.status, 'pending')", without: '', tests: RACES },
@@ -92,9 +92,9 @@ export const KNOWLEDGE = [
   ]),
   ...guardsOf('src/modules/knowledge/semantic/store.ts', KINDS, [
     {
-      in: 'noOthersMayName',
-      text: 'mayName(companyId, id),',
-      without: 'mayName(companyId, id), sql`false`,',
+      in: 'noNewReferrers',
+      text: 'mayRefer(companyId, id),',
+      without: 'mayRefer(companyId, id), sql`false`,',
       title: 'named just before',
     },
   ]),

@@ -3,7 +3,7 @@ import { isInvalid } from '../../../kernel/failure.ts';
 import { cut } from '../../../kernel/text.ts';
 import { type AiSettings, type AiUsage, askModel } from '../../../platform/ai.ts';
 import { aiInvalidOutput, aiRefused, aiUnavailable } from '../../../platform/ai-failures.ts';
-import type { AskedMetrics } from '../metrics/query.ts';
+import type { MetricQueryInput } from '../metrics/query.ts';
 import {
   checkValues,
   mayRead,
@@ -19,16 +19,16 @@ import { type Offered, sectionsOf } from './material.ts';
 import { inWords } from './words.ts';
 
 /** A choice that does not validate is tried once more, with what is wrong. */
-const TRIES = 2;
+const MAX_CHOICES = 2;
 /** How often a provider is asked that is slow or fails: somebody waits. */
-const ATTEMPTS = 2;
+const PROVIDER_ATTEMPTS = 2;
 /** What is repeated of an answer that was wrong. */
 const MAX_REPEATED = 4000;
 const MAX_PROBLEMS = 2000;
 
 /** A query that validated, with the items' own names. */
 export interface ValidQuery {
-  asked: AskedMetrics;
+  input: MetricQueryInput;
   prepared: PreparedQuery;
   words: string;
 }
@@ -52,7 +52,7 @@ export async function chooseQuery(
     const answer = await answerOf(settings, compose(PROMPTS.ask, sections), usage);
     const judged = await judge(ctx, answer);
     if (judged.kind !== 'invalid') return judged;
-    if (tried === TRIES) return { kind: 'refusal', why: 'nothing_fits' };
+    if (tried === MAX_CHOICES) return { kind: 'refusal', why: 'nothing_fits' };
     sections.push(
       { title: 'your answer before', text: cut(JSON.stringify(answer) ?? '', MAX_REPEATED) },
       { title: 'what is wrong with it', text: cut(judged.problems.join('\n'), MAX_PROBLEMS) },
@@ -70,7 +70,7 @@ async function answerOf(settings: AiSettings, prompt: ReturnType<typeof compose>
         ...prompt,
         shape: CHOICE_SHAPE,
         read: (answer) => answer,
-        attempts: ATTEMPTS,
+        attempts: PROVIDER_ATTEMPTS,
         takesInvalid: true,
       },
       usage,
@@ -91,13 +91,13 @@ async function judge(ctx: PrincipalContext, answer: unknown): Promise<Judged> {
       return { kind: 'refusal', why: 'nothing_fits' };
     case 'answer': {
       const judged = await validate(ctx, choice.query);
-      return 'asked' in judged ? { kind: 'answer', ...judged } : judged;
+      return 'input' in judged ? { kind: 'answer', ...judged } : judged;
     }
     case 'clarification': {
       const readings = await Promise.all(choice.alternatives.map((query) => validate(ctx, query)));
-      const valid = readings.filter((reading) => 'asked' in reading);
+      const valid = readings.filter((reading) => 'input' in reading);
       if (valid.length > 0) return { kind: 'clarification', readings: valid };
-      return readings.find((reading) => !('asked' in reading)) as Exclude<Judged, ValidQuery>;
+      return readings.find((reading) => !('input' in reading)) as Exclude<Judged, ValidQuery>;
     }
   }
 }
@@ -105,14 +105,14 @@ async function judge(ctx: PrincipalContext, answer: unknown): Promise<Judged> {
 /** A query that compiles, over tables that the caller may read, with values that the data has. */
 async function validate(
   ctx: PrincipalContext,
-  asked: AskedMetrics,
+  input: MetricQueryInput,
 ): Promise<ValidQuery | Extract<Judged, { kind: 'refusal' | 'invalid' }>> {
   try {
-    const prepared = await prepareMetrics(ctx, asked);
+    const prepared = await prepareMetrics(ctx, input);
     if (!mayRead(ctx, prepared.tables)) return { kind: 'refusal', why: 'not_readable' };
     const { values, problems } = await checkValues(ctx, prepared);
     if (problems.length > 0) return { kind: 'invalid', problems };
-    return validQuery(asked, withValues(prepared, values));
+    return validQuery(input, withValues(prepared, values));
   } catch (error) {
     if (isInvalid(error)) return { kind: 'invalid', problems: [sentenceOf(error)] };
     throw error;
@@ -120,18 +120,18 @@ async function validate(
 }
 
 /** The query with the names that items have, and the values that the data has. */
-export function validQuery(asked: AskedMetrics, prepared: PreparedQuery): ValidQuery {
+export function validQuery(input: MetricQueryInput, prepared: PreparedQuery): ValidQuery {
   const { query, columns, times } = prepared;
-  const isText = (index: number) => asked.filters[index]?.values.every((value) => typeof value === 'string');
+  const isText = (index: number) => input.filters[index]?.values.every((value) => typeof value === 'string');
   return {
-    asked: {
-      ...asked,
+    input: {
+      ...input,
       metrics: query.metrics.map(({ name }) => name),
       dimensions: query.dimensions.map(({ name }) => name),
       filters: query.filters.map(({ dimension, operator, values }, index) => ({
         dimension: dimension.name,
         op: operator,
-        values: isText(index) && !times.has(dimension.id) ? [...values] : (asked.filters[index]?.values ?? []),
+        values: isText(index) && !times.has(dimension.id) ? [...values] : (input.filters[index]?.values ?? []),
       })),
       order_by: query.orderBy.map(({ column, descending }) => ({ by: columns[column]?.name ?? '', descending })),
     },

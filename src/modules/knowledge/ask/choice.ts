@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FILTER_OPERATORS } from '../../../tenant-sql/row-filters.ts';
 import { TIME_GRAINS } from '../metrics/compile.ts';
-import { type AskedMetrics, metricQuery } from '../metrics/query.ts';
+import { type MetricQueryInput, metricQuery } from '../metrics/query.ts';
 
 const texts = z.array(z.string());
 
@@ -35,8 +35,8 @@ const MAX_ALTERNATIVES = 5;
 
 /** What the model chose. */
 export type Choice =
-  | { kind: 'answer'; query: AskedMetrics }
-  | { kind: 'clarification'; alternatives: AskedMetrics[] }
+  | { kind: 'answer'; query: MetricQueryInput }
+  | { kind: 'clarification'; alternatives: MetricQueryInput[] }
   | { kind: 'refusal' };
 
 const query = z.preprocess((value) => {

@@ -3,15 +3,15 @@ import { commit } from '../../../db/client.ts';
 import type { Outcome } from '../../../db/schema/knowledge-questions.ts';
 import { invalid, isInvalid } from '../../../kernel/failure.ts';
 import { type AiUsage, noUsage } from '../../../platform/ai.ts';
-import type { AskedMetrics } from '../metrics/query.ts';
+import type { MetricQueryInput } from '../metrics/query.ts';
 import { type MetricResult, mayRead, prepareMetrics, runMetrics } from '../metrics/service.ts';
 import {
-  askedOf,
   createQuestion,
   findVerified,
   type QuestionRow,
   questionKey,
   storable,
+  storedQuery,
 } from '../questions/service.ts';
 import { requireAi } from '../suggestions/service.ts';
 import { chooseQuery, type ValidQuery, type Verdict, validQuery } from './answer.ts';
@@ -37,14 +37,14 @@ export interface Alternative {
   id: string | null;
   /** Of a query, what it computes. */
   name: string;
-  query: AskedMetrics | null;
+  query: MetricQueryInput | null;
 }
 
 /** What a question is answered. */
 export interface Answer {
   questionId: string;
   kind: Exclude<Outcome, 'failed'>;
-  query: AskedMetrics | null;
+  query: MetricQueryInput | null;
   /** Null where nothing was to be computed. */
   result: MetricResult | null;
   used: MetricResult['used'];
@@ -94,11 +94,11 @@ export async function ask(
 
 /** What a verified question is answered; undefined where its query does not compile at this moment. */
 async function verdictOf(ctx: PrincipalContext, row: QuestionRow): Promise<Verdict | undefined> {
-  const asked = askedOf(row);
+  const input = storedQuery(row);
   try {
-    const prepared = await prepareMetrics(ctx, asked);
+    const prepared = await prepareMetrics(ctx, input);
     return mayRead(ctx, prepared.tables)
-      ? { kind: 'answer', ...validQuery(asked, prepared) }
+      ? { kind: 'answer', ...validQuery(input, prepared) }
       : { kind: 'refusal', why: 'not_readable' };
   } catch (error) {
     if (isInvalid(error)) return undefined;
@@ -153,8 +153,8 @@ async function finish(
   const answer: Answer = {
     questionId: asked.id,
     kind: verdict.kind,
-    query: verdict.kind === 'answer' ? verdict.asked : null,
-    result: verdict.kind === 'answer' && execute ? await runMetrics(ctx, verdict.asked, verdict.prepared) : null,
+    query: verdict.kind === 'answer' ? verdict.input : null,
+    result: verdict.kind === 'answer' && execute ? await runMetrics(ctx, verdict.input, verdict.prepared) : null,
     used: verdict.kind === 'answer' ? verdict.prepared.used : [],
     verifiedQuestionId,
     explanation: explanationOf(verdict),
@@ -177,7 +177,7 @@ function explanationOf(verdict: Reasoned): string {
   return verdict.kind === 'clarification' ? WHY.unclear : WHY[verdict.why];
 }
 
-const ofQuery = ({ asked, words }: ValidQuery): Alternative => ({ kind: 'query', id: null, name: words, query: asked });
+const ofQuery = ({ input: query, words }: ValidQuery): Alternative => ({ kind: 'query', id: null, name: words, query });
 
 async function alternativesTo(
   ctx: PrincipalContext,
@@ -194,7 +194,7 @@ async function alternativesTo(
       kind: 'verified_question' as const,
       id: one.id,
       name: one.question,
-      query: askedOf(one),
+      query: storedQuery(one),
     })),
   ];
 }
@@ -212,7 +212,7 @@ export async function acceptAsked(ctx: PrincipalContext, id: string): Promise<Qu
   if (!asked) throw askedQuestionNotFound();
   const { question, query } = asked;
   if (query === null) throw nothingToAccept();
-  return createQuestion(ctx, { question, query: askedOf({ query }) }, (verifiedId) =>
+  return createQuestion(ctx, { question, query: storedQuery({ query }) }, (verifiedId) =>
     store.markAccepted(ctx.db, asked, verifiedId),
   );
 }

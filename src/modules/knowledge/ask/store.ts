@@ -4,7 +4,7 @@ import { type PageRequest, readPage } from '../../../db/page.ts';
 import { askedQuestions as asked, type Outcome, verifiedQuestions } from '../../../db/schema/knowledge-questions.ts';
 import { resources } from '../../../db/schema/knowledge-resources.ts';
 import { afterChange, byId, idList, insertWhen } from '../../../db/statements.ts';
-import { counting } from '../metrics/store.ts';
+import { isQueryable } from '../metrics/store.ts';
 
 export type AskedRow = typeof asked.$inferSelect;
 
@@ -78,7 +78,7 @@ export const readAsked = (
 
 const field = <T>(name: string) => sql<T>`${resources.content} ->> ${`$.${name}`}`;
 
-/** The metrics and dimensions that count, in short, last changed first. */
+/** The queryable metrics and dimensions, in short, last changed first. */
 export const selectOffered = (
   db: ControlDb,
   companyId: string,
@@ -93,7 +93,7 @@ export const selectOffered = (
       concepts: sql<string>`${resources.content} -> '$.source_concept_ids'`.as('concepts'),
     })
     .from(resources)
-    .where(and(counting(companyId), inArray(resources.facet, ['metric', 'dimension'])))
+    .where(and(isQueryable(companyId), inArray(resources.facet, ['metric', 'dimension'])))
     .orderBy(desc(resources.updatedAt), desc(resources.id))
     .limit(limit);
 

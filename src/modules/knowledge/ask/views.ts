@@ -3,7 +3,7 @@ import { OUTCOMES } from '../../../db/schema/knowledge-questions.ts';
 import { isoTimestamp, timestamp } from '../../../kernel/fields.ts';
 import { metricQuery } from '../metrics/query.ts';
 import { metricResult, usedItems, viewResult, viewUsed } from '../metrics/views.ts';
-import { askedOf } from '../questions/service.ts';
+import { storedQuery } from '../questions/service.ts';
 import { usageView } from '../resources/views.ts';
 import type { Answer, AskedRow } from './service.ts';
 
@@ -63,7 +63,7 @@ export const viewAsked = (row: AskedRow): z.input<typeof askedRecord> => ({
   _id: row.id,
   question: row.question,
   kind: row.kind,
-  query: row.query && askedOf({ query: row.query }),
+  query: row.query && storedQuery({ query: row.query }),
   explanation: row.explanation,
   verified_question_id: row.verifiedQuestionId,
   accepted_as: row.acceptedAs,

@@ -66,9 +66,10 @@ export const TYPE_OF: Record<List, ResourceType> = {
   relations: 'ontology_relation',
 };
 
-/** A member that names others, where they are kept as ids. */
-export interface ReferenceMember {
-  member: string;
+/** A field of a document that refers to others by name, where the resource holds ids. */
+export interface Reference {
+  documentField: string;
+  /** That of the resource. */
   field: string;
   type: ResourceType;
   /** What is called so, to people: `concept`. */
@@ -78,8 +79,8 @@ export interface ReferenceMember {
   isList: boolean;
 }
 
-const concepts = (member: string, field = member): ReferenceMember => ({
-  member,
+const concepts = (documentField: string, field = documentField): Reference => ({
+  documentField,
   field,
   type: 'concept',
   what: 'concept',
@@ -87,17 +88,17 @@ const concepts = (member: string, field = member): ReferenceMember => ({
   isList: true,
 });
 
-const items = (kind: 'metric' | 'entity', member: string): ReferenceMember => ({
-  member,
-  field: member,
+const items = (kind: 'metric' | 'entity', documentField: string): Reference => ({
+  documentField,
+  field: documentField,
   type: 'semantic',
   what: kind,
   keyOf: (named: string) => uniqueKeyFrom(kind, named),
   isList: true,
 });
 
-const oneNode = (member: string, field: string): ReferenceMember => ({
-  member,
+const oneNode = (documentField: string, field: string): Reference => ({
+  documentField,
   field,
   type: 'ontology_node',
   what: 'node',
@@ -105,8 +106,8 @@ const oneNode = (member: string, field: string): ReferenceMember => ({
   isList: false,
 });
 
-/** The members of each list that name others. */
-export const REFERENCES: Record<List, readonly ReferenceMember[]> = {
+/** The fields of each list that name others. */
+export const REFERENCES: Record<List, readonly Reference[]> = {
   concepts: [],
   semantic: [
     concepts('source_concepts', 'source_concept_ids'),

@@ -83,18 +83,21 @@ function entriesOf(
     .flatMap(({ content }) => {
       const full = { ...definition.defaults, ...content };
       const named = new Map<string, unknown>();
-      for (const { member, field, isList } of REFERENCES[list]) {
+      for (const { documentField, field, isList } of REFERENCES[list]) {
         const ids = [full[field]].flat().filter((id) => typeof id === 'string');
         const found = ids.flatMap((id) => byId.get(id) ?? []).map((resource) => nameOf(resource));
-        named.set(member, isList ? (found as string[]).toSorted(byCodePoint) : (found[0] ?? null));
+        named.set(documentField, isList ? (found as string[]).toSorted(byCodePoint) : (found[0] ?? null));
       }
       // A relation between nodes that are not active says nothing.
       if (list === 'relations' && (!named.get('subject') || !named.get('object'))) return [];
-      const members = Object.keys(SHAPES[list].shape).map((member) => {
-        const value = named.has(member) ? named.get(member) : full[member];
-        return [member, MAPPED.includes(member) ? (value as string[]).map(tableNamed) : (value ?? null)] as const;
+      const fields = Object.keys(SHAPES[list].shape).map((documentField) => {
+        const value = named.has(documentField) ? named.get(documentField) : full[documentField];
+        return [
+          documentField,
+          MAPPED.includes(documentField) ? (value as string[]).map(tableNamed) : (value ?? null),
+        ] as const;
       });
-      return [Object.fromEntries(members)];
+      return [Object.fromEntries(fields)];
     })
     .map((entry) => [sortKeyOf(list, entry), entry] as const)
     .toSorted(([a], [b]) => byCodePoint(a, b))
@@ -109,7 +112,7 @@ function nameOf({ resourceType, content }: { resourceType: ResourceType; content
 /** Kind and name, which are one together; of a relation its ends. */
 function sortKeyOf(list: List, entry: Entry): string {
   if (list !== 'relations') return [entry.kind ?? entry.node_type ?? '', entry.name].join('\n');
-  const end = (member: string) => Object.values(entry[member] as object).join('\n');
+  const end = (documentField: string) => Object.values(entry[documentField] as object).join('\n');
   return [end('subject'), entry.predicate, end('object')].join('\n');
 }
 

@@ -47,11 +47,11 @@ interface Item {
   /** What it is known by among all that documents name: a relation by the names of its ends. */
   key: string;
   value: Entry;
-  references: { member: string; field: string; isList: boolean; named: { key: string; says: string }[] }[];
+  references: { documentField: string; field: string; isList: boolean; named: { key: string; says: string }[] }[];
 }
 
-/** Where something that others name is to be found: a resource, or a suggestion of one. */
-type Place = { resourceId: string } | { suggestionId: string };
+/** What a name in a document refers to: a resource, or a pending suggestion of one. */
+type Known = { resourceId: string } | { suggestionId: string };
 
 /** Makes pending suggestions of what a document names and the company does not have. Nothing else is changed. */
 export async function importKnowledge(
@@ -62,31 +62,31 @@ export async function importKnowledge(
   if (found.length > MAX_ENTRIES) throw tooManyEntries();
   const items = itemsOf(found, errors);
   return retryOnConcurrentChange(async () => {
-    const { rows, ...imported } = suggestionsOf(ctx, items, await placesOf(ctx, items), source, [...errors]);
+    const { rows, ...imported } = suggestionsOf(ctx, items, await readKnown(ctx, items), source, [...errors]);
     // Another import has suggested some of it meanwhile.
     if (!isRehearsal && !(await importSuggestions(ctx, rows))) return undefined;
     return imported;
   });
 }
 
-/** What becomes of the items. @param places where what they name is found, to which theirs are added */
+/** What becomes of the items. @param known what their names refer to; the suggestions that are made are added */
 function suggestionsOf(
   ctx: PrincipalContext,
   items: readonly Item[],
-  places: Map<string, Place>,
+  known: Map<string, Known>,
   source: string,
   errors: ImportError[],
 ): Imported & { rows: NewSuggestion[] } {
   const suggestions: Named[] = [];
   const skipped: Named[] = [];
   const rows: NewSuggestion[] = [];
-  for (const item of inOrder(items, places, errors)) {
+  for (const item of inOrder(items, known, errors)) {
     const named = { target_type: `${TYPE_OF[item.list]}_create` as TargetType, name: item.name };
-    if (isThere(item, places)) {
+    if (isKnown(item, known)) {
       skipped.push(named);
       continue;
     }
-    const payload = payloadOf(item, places, errors);
+    const payload = payloadOf(item, known, errors);
     if (payload === null) continue;
     const proposal = {
       targetType: named.target_type,
@@ -105,7 +105,7 @@ function suggestionsOf(
     const origin = { createdByUserId: ctx.actor.id, requestId: ctx.correlationId, jobId: null, candidateKey: item.key };
     const row = newSuggestion(ctx, proposal, origin);
     rows.push(row);
-    places.set(item.key, { suggestionId: row.id });
+    known.set(item.key, { suggestionId: row.id });
     suggestions.push(named);
   }
   const told = errors
@@ -142,11 +142,11 @@ const nameIn = (value: unknown): string => {
 };
 
 function itemOf(list: List, value: Entry, line: number): Item {
-  const references = REFERENCES[list].map(({ member, field, type, what, keyOf, isList }) => ({
-    member,
+  const references = REFERENCES[list].map(({ documentField, field, type, what, keyOf, isList }) => ({
+    documentField,
     field,
     isList,
-    named: [value[member] ?? []].flat().map((named) => ({
+    named: [value[documentField] ?? []].flat().map((named) => ({
       key: keyIn(type, keyOf(named as never)),
       says: `${what} "${typeof named === 'string' ? named : (named as { name: string }).name}" does not exist`,
     })),
@@ -162,60 +162,56 @@ function itemOf(list: List, value: Entry, line: number): Item {
 
 const keyIn = (type: string, uniqueKey: string): string => `${type}\n${uniqueKey}`;
 
-const idOf = (place: Place): string => ('resourceId' in place ? place.resourceId : place.suggestionId);
+const idOf = (known: Known): string => ('resourceId' in known ? known.resourceId : known.suggestionId);
 
 /**
  * What the company has, or is suggested already, of all that a document names. Relations that no import suggested are known
  * by the ids of their ends, or of the suggestions of these.
  */
-async function placesOf(ctx: PrincipalContext, items: readonly Item[]): Promise<Map<string, Place>> {
-  const places = new Map<string, Place>();
+async function readKnown(ctx: PrincipalContext, items: readonly Item[]): Promise<Map<string, Known>> {
+  const known = new Map<string, Known>();
   for (const { id, targetType, payload } of await pendingCreations(ctx)) {
     const { definition } = targetOf(targetType);
     const ends = suggestedReferences(payload).flatMap(({ field, ids, isList }) => (isList ? [] : [[field, ids[0]]]));
     const content = { ...definition.defaults, ...payload, ...Object.fromEntries(ends) };
-    places.set(keyIn(definition.type, definition.uniqueKeyOf(content)), { suggestionId: id });
+    known.set(keyIn(definition.type, definition.uniqueKeyOf(content)), { suggestionId: id });
   }
   const named = items.flatMap(({ key, references }) => [
     key,
     ...references.flatMap(({ named }) => named.map((each) => each.key)),
   ]);
   for (const keys of inParameters([...new Set(named)])) {
-    for (const { id, candidateKey } of await pendingImports(ctx, keys)) places.set(candidateKey, { suggestionId: id });
-    await findResources(ctx, keys, places);
+    for (const { id, candidateKey } of await pendingImports(ctx, keys)) known.set(candidateKey, { suggestionId: id });
+    await findResources(ctx, keys, known);
   }
-  const relations = items.filter(({ list }) => list === 'relations').flatMap((item) => keyByIds(item, places) ?? []);
-  for (const keys of inParameters(relations)) await findResources(ctx, keys, places);
-  return places;
+  const relations = items.filter(({ list }) => list === 'relations').flatMap((item) => keyByIds(item, known) ?? []);
+  for (const keys of inParameters(relations)) await findResources(ctx, keys, known);
+  return known;
 }
 
-async function findResources(
-  ctx: PrincipalContext,
-  keys: readonly string[],
-  places: Map<string, Place>,
-): Promise<void> {
+async function findResources(ctx: PrincipalContext, keys: readonly string[], known: Map<string, Known>): Promise<void> {
   const uniqueKeys = keys.map((key) => key.slice(key.indexOf('\n') + 1));
   const rows = await selectByKeys(ctx.db, ctx.actor.companyId, uniqueKeys);
-  for (const { id, resourceType, uniqueKey } of rows) places.set(keyIn(resourceType, uniqueKey), { resourceId: id });
+  for (const { id, resourceType, uniqueKey } of rows) known.set(keyIn(resourceType, uniqueKey), { resourceId: id });
 }
 
-const isThere = (item: Item, places: ReadonlyMap<string, Place>): boolean =>
-  places.has(item.key) || (item.list === 'relations' && places.has(keyByIds(item, places) ?? ''));
+const isKnown = (item: Item, known: ReadonlyMap<string, Known>): boolean =>
+  known.has(item.key) || (item.list === 'relations' && known.has(keyByIds(item, known) ?? ''));
 
 /** What a relation is known by in a company; null where one of its ends is not there. */
-function keyByIds({ list, name, references }: Item, places: ReadonlyMap<string, Place>): string | null {
-  const [subject, object] = references.map(({ named }) => places.get(named[0]?.key ?? ''));
+function keyByIds({ list, name, references }: Item, known: ReadonlyMap<string, Known>): string | null {
+  const [subject, object] = references.map(({ named }) => known.get(named[0]?.key ?? ''));
   return subject && object ? keyIn(TYPE_OF[list], uniqueKeyFrom(idOf(subject), name, idOf(object))) : null;
 }
 
 /** What others refer to comes first. What stands in a circle, or refers to one, is an error. */
-function inOrder(items: readonly Item[], places: ReadonlyMap<string, Place>, errors: ImportError[]): Item[] {
+function inOrder(items: readonly Item[], known: ReadonlyMap<string, Known>, errors: ImportError[]): Item[] {
   const waiting = new Map(items.map((item) => [item.key, item]));
   const dependents = new Map<string, Item[]>();
   const open = new Map<Item, number>();
   for (const item of items) {
     const needed = new Set(item.references.flatMap(({ named }) => named.map(({ key }) => key)));
-    const own = places.has(item.key) ? [] : [...needed].filter((key) => waiting.has(key) && !places.has(key));
+    const own = known.has(item.key) ? [] : [...needed].filter((key) => waiting.has(key) && !known.has(key));
     open.set(item, own.length);
     for (const key of own) dependents.set(key, [...(dependents.get(key) ?? []), item]);
   }
@@ -237,26 +233,26 @@ function inOrder(items: readonly Item[], places: ReadonlyMap<string, Place>, err
 /** What the suggestion of an item says; null where it could never be accepted. */
 function payloadOf(
   { list, name, value, line, references }: Item,
-  places: ReadonlyMap<string, Place>,
+  known: ReadonlyMap<string, Known>,
   errors: ImportError[],
 ): Content | null {
   const content: Content = { ...value, status: 'active' };
   const checked: Content = { ...content };
   const suggested: Record<string, string | string[]> = {};
   const problems: string[] = [];
-  for (const { member, field, isList, named } of references) {
+  for (const { documentField, field, isList, named } of references) {
     const found = named.flatMap(({ key, says }) => {
-      const place = places.get(key);
-      if (!place) problems.push(`${member}: ${says}`);
-      return place ?? [];
+      const target = known.get(key);
+      if (!target) problems.push(`${documentField}: ${says}`);
+      return target ?? [];
     });
-    delete content[member];
-    const ids = found.flatMap((place) => ('resourceId' in place ? [place.resourceId] : []));
-    const waiting = found.flatMap((place) => ('suggestionId' in place ? [place.suggestionId] : []));
+    delete content[documentField];
+    const ids = found.flatMap((target) => ('resourceId' in target ? [target.resourceId] : []));
+    const waiting = found.flatMap((target) => ('suggestionId' in target ? [target.suggestionId] : []));
     if (isList) content[field] = ids;
     else content[field] = ids[0] ?? null;
     if (waiting.length > 0) suggested[field] = isList ? waiting : (waiting[0] as string);
-    delete checked[member];
+    delete checked[documentField];
     checked[field] = isList ? found.map(idOf) : found[0] ? idOf(found[0]) : null;
   }
   if (problems.length === 0) {

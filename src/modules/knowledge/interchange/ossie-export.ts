@@ -1,7 +1,7 @@
 import { Scalar, stringify } from 'yaml';
 import type { PrincipalContext } from '../../../context.ts';
 import { isInvalid } from '../../../kernel/failure.ts';
-import { type Written, writtenDimension, writtenMetric } from '../metrics/ansi.ts';
+import { type AnsiSql, dimensionToAnsi, metricToAnsi } from '../metrics/ansi.ts';
 import { type Item, tableNamesOf } from '../metrics/definition.ts';
 import { ExpressionError, isTime, type Table, type ValueType } from '../metrics/expression.ts';
 import { Model } from '../metrics/model.ts';
@@ -44,10 +44,10 @@ export async function semanticModelOf(ctx: PrincipalContext, { document, resourc
   const fields = Map.groupBy(
     items
       .filter(({ kind }) => kind === 'dimension')
-      .flatMap((item) => writtenAs(item, () => writtenDimension(model, item))),
+      .flatMap((item) => exportable(item, () => dimensionToAnsi(model, item))),
     ({ tables: [table] }) => table as Table,
   );
-  const computed = [...metrics.values()].flatMap((item) => writtenAs(item, () => writtenMetric(model, item)));
+  const computed = [...metrics.values()].flatMap((item) => exportable(item, () => metricToAnsi(model, item)));
   const semanticModel = {
     name: 'data_console',
     datasets: byName(mapped).map((table) => datasetOf(table, fields.get(table) ?? [])),
@@ -71,10 +71,13 @@ function literal(text: string): Scalar {
   return scalar;
 }
 
-type Said = Written & { name: string; description: string };
+type NamedSql = AnsiSql & { name: string; description: string };
 
 /** What cannot be computed is left out, as if it were not there. */
-function writtenAs({ name, description }: { name: string; description: string }, write: () => Written | null): Said[] {
+function exportable(
+  { name, description }: { name: string; description: string },
+  write: () => AnsiSql | null,
+): NamedSql[] {
   try {
     const written = write();
     return written ? [{ ...written, name, description }] : [];
@@ -86,7 +89,7 @@ function writtenAs({ name, description }: { name: string; description: string },
 
 const ansi = (expression: string) => ({ dialects: [{ dialect: 'ANSI_SQL', expression }] });
 
-const datasetOf = (table: Table, fields: readonly Said[]) => ({
+const datasetOf = (table: Table, fields: readonly NamedSql[]) => ({
   name: table.name,
   source: `public.${table.name}`,
   primary_key: ['id'],

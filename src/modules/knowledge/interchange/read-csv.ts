@@ -5,8 +5,8 @@ import { importUnreadable } from './failures.ts';
 import { MAX_ENTRIES, type ReadDocument, tooManyEntries } from './read-knowledge.ts';
 
 const COLUMNS = ['name', 'description', 'type', 'aliases', 'tags'];
-const LISTS = ['aliases', 'tags'];
-const NEEDED = ['name', 'description'];
+const LIST_COLUMNS = ['aliases', 'tags'];
+const REQUIRED_COLUMNS = ['name', 'description'];
 
 /** A glossary: a concept a line, the columns in any order. Cells are text, whatever a spreadsheet would make of them. */
 export function readGlossary(text: string): ReadDocument {
@@ -15,51 +15,51 @@ export function readGlossary(text: string): ReadDocument {
   const decode = decoderOf('utf-8');
   const fields = newFields();
   const document: ReadDocument = { source: 'a glossary', found: [], errors: [] };
-  let head: string[] | undefined;
+  let header: string[] | undefined;
   const end = scan(bytes, 0, true, dialect, 1, fields, (_start, _end, line) => {
     const cells = Array.from({ length: Math.min(fields.count, COLUMNS.length + 1) }, (_, index) =>
       fieldText(bytes, fields, index, dialect, decode).trim(),
     );
     if (cells.every((cell) => cell === '')) return;
     if (document.found.length + document.errors.length > MAX_ENTRIES) throw tooManyEntries();
-    if (!head) head = headOf(cells, line);
-    else if (fields.count > head.length) {
-      document.errors.push({ line, message: `has ${fields.count} cells, but the header has ${head.length}` });
-    } else document.found.push({ list: 'concepts', line, value: conceptOf(head, cells) });
+    if (!header) header = readHeader(cells, line);
+    else if (fields.count > header.length) {
+      document.errors.push({ line, message: `has ${fields.count} cells, but the header has ${header.length}` });
+    } else document.found.push({ list: 'concepts', line, value: conceptOf(header, cells) });
   });
   if (end.unclosed) throw importUnreadable('a quote is not closed', end.line);
-  if (!head) throw importUnreadable('it is empty');
+  if (!header) throw importUnreadable('it is empty');
   return document;
 }
 
-/** The delimiter is what the head has. */
+/** The delimiter is the one that the header has. */
 function dialectOf(text: string): Dialect {
-  const [head = ''] = text.split(/\r?\n/, 1);
-  const delimiter = ([',', ';', '\t'] as const).find((sign) => head.includes(sign)) ?? ',';
+  const [header = ''] = text.split(/\r?\n/, 1);
+  const delimiter = ([',', ';', '\t'] as const).find((sign) => header.includes(sign)) ?? ',';
   return { delimiter, quote: '"', escape: 'doubled', spaceBeforeQuote: false };
 }
 
-function headOf(cells: readonly string[], line: number): string[] {
-  const head = cells.map((cell) => cell.toLowerCase());
-  const unknown = head.find((name, index) => !COLUMNS.includes(name) || head.indexOf(name) < index);
+function readHeader(cells: readonly string[], line: number): string[] {
+  const header = cells.map((cell) => cell.toLowerCase());
+  const unknown = header.find((name, index) => !COLUMNS.includes(name) || header.indexOf(name) < index);
   if (unknown !== undefined) {
     throw importUnreadable(
       `its header can only have the columns ${COLUMNS.join(', ')}, each once: "${unknown.slice(0, 80)}"`,
       line,
     );
   }
-  const missing = NEEDED.find((name) => !head.includes(name));
+  const missing = REQUIRED_COLUMNS.find((name) => !header.includes(name));
   if (missing) throw importUnreadable(`its header must have the column ${missing}`, line);
-  return head;
+  return header;
 }
 
 /** Empty cells are as if they were not there, but for those that must not be. */
-const conceptOf = (head: readonly string[], cells: readonly string[]) =>
+const conceptOf = (header: readonly string[], cells: readonly string[]) =>
   Object.fromEntries(
-    head.flatMap((name, index) => {
+    header.flatMap((name, index) => {
       const cell = cells[index] ?? '';
-      if (cell === '' && !NEEDED.includes(name)) return [];
-      return [[name, LISTS.includes(name) ? listOf(cell) : cell]];
+      if (cell === '' && !REQUIRED_COLUMNS.includes(name)) return [];
+      return [[name, LIST_COLUMNS.includes(name) ? listOf(cell) : cell]];
     }),
   );
 

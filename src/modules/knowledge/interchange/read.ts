@@ -9,10 +9,10 @@ import { readJson } from './read-json.ts';
 import { type Located, type ReadDocument, readKnowledge } from './read-knowledge.ts';
 import { readYaml } from './read-yaml.ts';
 
-const located = (found: Located): ReadDocument =>
+const readLocated = (found: Located): ReadDocument =>
   isSemanticModel(found.value) ? readSemanticModel(found) : readKnowledge(found);
-const ofJson = (text: string) => located(readJson(text));
-const ofYaml = (text: string) => located(readYaml(text));
+const ofJson = (text: string) => readLocated(readJson(text));
+const ofYaml = (text: string) => readLocated(readYaml(text));
 
 const READERS = new Map<string, (text: string) => ReadDocument>([
   ['application/json', ofJson],

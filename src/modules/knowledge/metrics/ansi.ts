@@ -12,7 +12,7 @@ import {
 import type { Model } from './model.ts';
 
 /** A metric or dimension in SQL that others read, over columns as `"table"."column"`. */
-export interface Written {
+export interface AnsiSql {
   sql: string;
   type: ValueType;
   tables: Table[];
@@ -23,16 +23,16 @@ const MAX_VISITS = 300;
 const MAX_SQL = 50_000;
 
 /** @throws what `Model.dimension` throws; ExpressionError where it would be too long */
-export function writtenDimension(model: Model, item: Item): Written {
+export function dimensionToAnsi(model: Model, item: Item): AnsiSql {
   const value = dimensionValue(model, item);
   return bounded({ sql: write(value, noAggregate), type: value.type, tables: tablesIn([value]) });
 }
 
 /**
- * A metric with those that it builds on written out; null for one that a single aggregate cannot say, of the last or first
- * moment of each group. @throws what `Model.metric` throws; ExpressionError where it would be too long
+ * A metric with those that it builds on written out; null for a semi-additive one, which a single aggregate cannot
+ * say. @throws what `Model.metric` throws; ExpressionError where it would be too long
  */
-export function writtenMetric(model: Model, item: Item): Written | null {
+export function metricToAnsi(model: Model, item: Item): AnsiSql | null {
   const tables: Table[] = [];
   let visits = 0;
   let isSemiAdditive = false;
@@ -40,7 +40,7 @@ export function writtenMetric(model: Model, item: Item): Written | null {
     visits += 1;
     if (visits > MAX_VISITS) throw new ExpressionError(`it is made of more than ${MAX_VISITS} metrics`);
     const metric = model.metric(of);
-    isSemiAdditive ||= metric.moment !== null;
+    isSemiAdditive ||= metric.semiAdditive !== null;
     const filters = [...outer, ...metric.filters];
     tables.push(...metric.tables, ...tablesIn([metric.formula, ...metric.filters]));
     return write(metric.formula, (part) => {
@@ -55,7 +55,7 @@ export function writtenMetric(model: Model, item: Item): Written | null {
   return bounded({ sql, type: model.metric(item).formula.type, tables: [...new Set(tables)] });
 }
 
-function bounded(written: Written): Written {
+function bounded(written: AnsiSql): AnsiSql {
   if (written.sql.length > MAX_SQL) throw new ExpressionError(`it is longer than ${MAX_SQL} characters`);
   return written;
 }

@@ -5,7 +5,7 @@ import { type Expression, isTime, sql, type Table } from './expression.ts';
 import { type Condition, type Fact, factSql, factsOf, type Grouping, groupName } from './fact.ts';
 import { semanticItemUnknown } from './failures.ts';
 import { truncated } from './functions.ts';
-import { Leaves, resultType } from './leaves.ts';
+import { Measures, resultType } from './measures.ts';
 import type { Model } from './model.ts';
 
 export const TIME_GRAINS = ['day', 'week', 'month', 'quarter', 'year'] as const;
@@ -50,14 +50,14 @@ export function compileQuery(model: Model, query: MetricQuery): CompiledQuery {
     const value = dimensionValue(model, dimension);
     return { item: dimension, value, type: value.type as Condition['type'], operator, values };
   });
-  const leaves = new Leaves(model);
-  const formulas = query.metrics.map((item) => leaves.formulaOf(item, bind));
-  const facts = factsOf(leaves.all);
+  const measures = new Measures(model);
+  const formulas = query.metrics.map((item) => measures.formulaOf(item, bind));
+  const facts = factsOf(measures.all);
   const written = facts.map((fact) => factSql(model, fact, { groupings, conditions }, bind));
   const groups = groupings.map((_, index) => groupName(index));
   const named = [
     ...written.map(({ text }, index) => `f${index + 1} AS (\n    ${text})`),
-    ...(facts.length > 1 ? [`facts AS (\n    ${together(facts, groups)})`] : []),
+    ...(facts.length > 1 ? [`facts AS (\n    ${joinFacts(facts, groups)})`] : []),
   ];
   const text = [
     `WITH ${named.join(',\n  ')}`,
@@ -68,7 +68,7 @@ export function compileQuery(model: Model, query: MetricQuery): CompiledQuery {
   if (text.length > MAX_SQL) throw tooLong(query);
   const items = [
     ...query.metrics,
-    ...leaves.items.values(),
+    ...measures.items.values(),
     ...query.dimensions,
     ...conditions.map(({ item }) => item),
   ];
@@ -104,25 +104,25 @@ function groupingOf(model: Model, item: Item, grain: TimeGrain | null): Grouping
   return { item, value: value.type === 'date' ? first : sql('date')`(${first} AT TIME ZONE 'UTC')::date` };
 }
 
-/** The groups of several facts, each once. A fact has one row for a group at most, so that nothing is counted twice. */
-function together(facts: readonly Fact[], groups: readonly string[]): string {
-  const leaves = facts.flatMap((fact) => fact.leaves);
+/** One row for each group of any of the facts. A fact has one row for a group at most, so nothing is counted twice. */
+function joinFacts(facts: readonly Fact[], groups: readonly string[]): string {
+  const measures = facts.flatMap((fact) => fact.measures);
   const union = facts.map((fact, index) => {
-    const columns = leaves.map((leaf) =>
-      fact.leaves.includes(leaf) ? leaf.name : `NULL::${resultType(leaf)} AS ${leaf.name}`,
+    const columns = measures.map((measure) =>
+      fact.measures.includes(measure) ? measure.name : `NULL::${resultType(measure)} AS ${measure.name}`,
     );
     return `SELECT ${[...groups, ...columns].join(', ')} FROM f${index + 1}`;
   });
-  const values = leaves.map(({ name }) => `any_value(${name}) AS ${name}`);
+  const values = measures.map(({ name }) => `any_value(${name}) AS ${name}`);
   const grouped = groups.length > 0 ? `\n    GROUP BY ${groups.join(', ')}` : '';
   return `SELECT ${[...groups, ...values].join(', ')}\n    FROM (${union.join('\n    UNION ALL ')}) AS parts${grouped}`;
 }
 
 function orderOf({ orderBy, dimensions }: MetricQuery, groups: readonly string[]): string {
   const named = orderBy.map(({ column, descending }) => `${column + 1}${descending ? ' DESC' : ''} NULLS LAST`);
-  const asked = new Set(orderBy.map(({ column }) => column));
+  const ordered = new Set(orderBy.map(({ column }) => column));
   // Ties are broken, so that the same query has the same rows.
-  const ties = dimensions.flatMap((_, index) => (asked.has(index) ? [] : [`${index + 1} NULLS LAST`]));
+  const ties = dimensions.flatMap((_, index) => (ordered.has(index) ? [] : [`${index + 1} NULLS LAST`]));
   const order = [...named, ...ties];
   return order.length > 0 && groups.length > 0 ? `ORDER BY ${order.join(', ')}\n` : '';
 }

@@ -43,14 +43,14 @@ export interface Metric {
   filters: Expression[];
   /** Where a call names no column, such as `count(*)`, it counts rows of these tables joined. */
   tables: Table[];
-  /** Of a semi-additive one: which moment of each group counts. */
-  moment: Moment | null;
+  /** Null for a metric that all rows count for. */
+  semiAdditive: SemiAdditive | null;
 }
 
-/** Only rows of the last, or first, moment of a group count: balances, stock. */
-export interface Moment {
+/** Only the rows of the last, or first, time in each group count: balances, stock. `by` is that time. */
+export interface SemiAdditive {
   which: 'last' | 'first';
-  of: Expression;
+  by: Expression;
 }
 
 /** How `aggregation` calls an aggregate besides its own name. */
@@ -97,7 +97,7 @@ export function metricOf(item: Computed, all: readonly Table[], typeOfMetric: (n
     formula: aggregated,
     filters: filtersOf(item, tables),
     tables: own,
-    moment: momentOf(item, tables),
+    semiAdditive: semiAdditiveOf(item, tables),
   };
 }
 
@@ -134,7 +134,7 @@ function aggregatedOf(item: Computed, tables: readonly Table[], formula: Express
   if (!formula && word.name === 'count' && !word.isDistinct && item.mapped_columns.length !== 1) {
     return { kind: 'aggregate', type: 'integer', call: { ...word, argument: null, filter: null } };
   }
-  const argument = formula ?? onlyColumn(withoutMoments(item, tables), tables);
+  const argument = formula ?? onlyColumn(withoutTime(item, tables), tables);
   const type = (AGGREGATES.get(word.name) as (value: Expression) => ValueType)(argument);
   return { kind: 'aggregate', type, call: { ...word, argument, filter: null } };
 }
@@ -154,23 +154,22 @@ function aggregationOf({ aggregation }: Computed): Pick<Aggregate, 'name' | 'isD
   return AGGREGATES.has(name) ? { name, isDistinct: false } : undefined;
 }
 
-/** What `last` and `first` add up is not the moment that they look at. */
-function withoutMoments(item: Computed, tables: readonly Table[]): Computed {
-  const moment = momentOf(item, tables)?.of;
-  if (moment?.kind !== 'column') return item;
-  const isMoment = (text: string) => text.endsWith(`.${moment.column}`);
-  return { ...item, mapped_columns: item.mapped_columns.filter((text) => !isMoment(text)) };
+/** Of the mapped columns, `last` and `first` add up those that are not the time they look at. */
+function withoutTime(item: Computed, tables: readonly Table[]): Computed {
+  const time = semiAdditiveOf(item, tables)?.by;
+  if (time?.kind !== 'column') return item;
+  return { ...item, mapped_columns: item.mapped_columns.filter((text) => !text.endsWith(`.${time.column}`)) };
 }
 
 /** The aggregations `last` and `first` make a metric semi-additive: over the one date or time among its mapped columns. */
-function momentOf(item: Computed, tables: readonly Table[]): Moment | null {
+function semiAdditiveOf(item: Computed, tables: readonly Table[]): SemiAdditive | null {
   const which = (item.aggregation ?? '').trim().toLowerCase();
   if (which !== 'last' && which !== 'first') return null;
-  const moments = item.mapped_columns.flatMap((text) => {
+  const times = item.mapped_columns.flatMap((text) => {
     const column = onlyColumn({ ...item, mapped_columns: [text] }, tables);
     return isTime(column.type) ? [column] : [];
   });
-  const [of, another] = moments;
-  if (!of || another) throw new ExpressionError(`\`${which}\` takes one date or datetime among the mapped columns`);
-  return { which, of };
+  const [by, another] = times;
+  if (!by || another) throw new ExpressionError(`\`${which}\` takes one date or datetime among the mapped columns`);
+  return { which, by };
 }

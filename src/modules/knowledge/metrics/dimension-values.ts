@@ -7,7 +7,7 @@ import type { Item } from './definition.ts';
 import type { ValueType } from './expression.ts';
 import { mayRead, type PreparedQuery } from './prepare.ts';
 import { readAll } from './resolve.ts';
-import { equalOnes, sampleOf, similarOnes, type ValuesSql } from './values.ts';
+import { equalValuesSql, sampleSql, similarValuesSql, type ValuesSql } from './values.ts';
 
 /** What one statement about values may take. A sample looks at few rows; a value is looked for in all of them. */
 const SAMPLE: UserSqlLimits = { rows: 100, bytes: 64 * 1024, milliseconds: 500 };
@@ -57,26 +57,26 @@ export async function sampleValues(
   const none = { metrics: [], filters: [], time_grain: null, order_by: [], limit: 1 };
   const { model, found } = await readAll(ctx, [{ ...none, dimensions: [...ids] }]);
   const sampled = new Map<string, Sampled>();
-  const asked: { id: string; sample: ValuesSql }[] = [];
+  const samples: { id: string; sample: ValuesSql }[] = [];
   for (const id of ids) {
     const item = found.all.get(id);
-    const type = item && readable(() => dimensionValue(model, item).type);
+    const type = item && undefinedIfInvalid(() => dimensionValue(model, item).type);
     if (!item || !type) continue;
     sampled.set(id, { type, values: [] });
-    const sample = type === 'text' ? readable(() => sampleOf(model, item, limits)) : undefined;
-    if (sample && mayRead(ctx, sample.tables)) asked.push({ id, sample });
+    const sample = type === 'text' ? undefinedIfInvalid(() => sampleSql(model, item, limits)) : undefined;
+    if (sample && mayRead(ctx, sample.tables)) samples.push({ id, sample });
   }
   const values = await valuesOf(
     ctx,
-    asked.map(({ sample }) => sample),
+    samples.map(({ sample }) => sample),
     SAMPLE,
   );
-  for (const [index, { id }] of asked.entries()) sampled.set(id, { type: 'text', values: values[index] ?? [] });
+  for (const [index, { id }] of samples.entries()) sampled.set(id, { type: 'text', values: values[index] ?? [] });
   return sampled;
 }
 
 /** What `read` answers, unless an item cannot be computed. */
-function readable<T>(read: () => T): T | undefined {
+function undefinedIfInvalid<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
@@ -86,7 +86,7 @@ function readable<T>(read: () => T): T | undefined {
 }
 
 type Filter = PreparedQuery['query']['filters'][number];
-const LISTS: ReadonlySet<string> = new Set(['eq', 'ne', 'in', 'nin']);
+const EXACT_OPERATORS: ReadonlySet<string> = new Set(['eq', 'ne', 'in', 'nin']);
 
 /**
  * Looks for the values of a query's filters of texts, for somebody who may read its tables: what no row has was not meant.
@@ -107,8 +107,8 @@ export async function checkValues(
     ctx,
     looked.map(({ filter: { dimension, operator, values } }) =>
       operator === 'contains' || operator === 'starts_with'
-        ? similarOnes(model, dimension, operator, values[0] as string, 1)
-        : equalOnes(model, dimension, values, LOOKUP.rows),
+        ? similarValuesSql(model, dimension, operator, values[0] as string, 1)
+        : equalValuesSql(model, dimension, values, LOOKUP.rows),
     ),
     LOOKUP,
   );
@@ -118,13 +118,15 @@ export async function checkValues(
     const { dimension, operator } = filter;
     const known = found[at];
     if (!known) problems.push(`filters.${index}: the values of "${dimension.name}" could not be looked up in time`);
-    else if (!LISTS.has(operator)) {
+    else if (!EXACT_OPERATORS.has(operator)) {
       if (known.length === 0) problems.push(`filters.${index}: no value of "${dimension.name}" fits`);
     } else {
-      const fitting = filter.values.map((value) => fittingOne(known, value));
-      values[index] = fitting.map((value, place) => value ?? (filter.values[place] as string));
+      const fitting = filter.values.map((value) => matchingValue(known, value));
+      values[index] = fitting.map((value, position) => value ?? (filter.values[position] as string));
       missing.push(
-        ...filter.values.filter((_, place) => fitting[place] === undefined).map((value) => ({ dimension, value })),
+        ...filter.values
+          .filter((_, position) => fitting[position] === undefined)
+          .map((value) => ({ dimension, value })),
       );
     }
   }
@@ -132,7 +134,7 @@ export async function checkValues(
 }
 
 /** The value itself, or else the one that differs in case alone. */
-function fittingOne(known: readonly string[], value: string): string | undefined {
+function matchingValue(known: readonly string[], value: string): string | undefined {
   if (known.includes(value)) return value;
   const [one, other] = known.filter((each) => each.toLowerCase() === value.toLowerCase());
   return other === undefined ? one : undefined;
@@ -146,7 +148,7 @@ async function describeMissing(
   const told = missing.slice(0, TOLD);
   const similar = await valuesOf(
     ctx,
-    told.map(({ dimension, value }) => similarOnes(model, dimension, 'contains', value, SIMILAR)),
+    told.map(({ dimension, value }) => similarValuesSql(model, dimension, 'contains', value, SIMILAR)),
     LOOKUP,
   );
   return told.map(({ dimension, value }, index) => {

@@ -2,7 +2,7 @@ import { type Bind, comparison, type FilterOperator } from '../../../tenant-sql/
 import type { Item } from './definition.ts';
 import { aggregateSql, type Expression, type Rendering, render, type Table, type TableColumn } from './expression.ts';
 import { Joined } from './joined.ts';
-import type { Leaf } from './leaves.ts';
+import type { Measure } from './measures.ts';
 import type { Model } from './model.ts';
 
 /** A dimension as it is grouped by: its value, with its filters and the grain. */
@@ -22,24 +22,24 @@ export interface Condition {
 }
 
 /** What every fact table of a query is grouped and filtered by. */
-export interface Asked {
+export interface QueryScope {
   groupings: readonly Grouping[];
   conditions: readonly Condition[];
 }
 
-/** Aggregates that are computed together: all of one table, where no moment decides which of its rows count. */
+/** Aggregates that are computed together: all of one table; a semi-additive one by itself, as only some rows count for it. */
 export interface Fact {
   root: Table;
-  leaves: Leaf[];
+  measures: Measure[];
 }
 
-/** The facts that leaves are computed from. */
-export function factsOf(leaves: readonly Leaf[]): Fact[] {
+/** The facts that measures are computed from. */
+export function factsOf(measures: readonly Measure[]): Fact[] {
   const facts = new Map<string, Fact>();
-  for (const leaf of leaves) {
-    const key = leaf.moment ? leaf.name : leaf.root.id;
-    const fact = facts.get(key) ?? { root: leaf.root, leaves: [] };
-    fact.leaves.push(leaf);
+  for (const measure of measures) {
+    const key = measure.semiAdditive ? measure.name : measure.root.id;
+    const fact = facts.get(key) ?? { root: measure.root, measures: [] };
+    fact.measures.push(measure);
     facts.set(key, fact);
   }
   return [...facts.values()];
@@ -54,13 +54,13 @@ export const groupName = (index: number): string => `d${index + 1}`;
  */
 export function factSql(
   model: Model,
-  { root, leaves }: Fact,
-  { groupings, conditions }: Asked,
+  { root, measures }: Fact,
+  { groupings, conditions }: QueryScope,
   bind: Bind,
 ): { text: string; tables: Table[] } {
   const joined = new Joined(model, root);
-  for (const { item, call, filters, moment } of leaves) {
-    const parts = [call.argument, call.filter, moment?.of].filter((part) => part != null);
+  for (const { item, call, filters, semiAdditive } of measures) {
+    const parts = [call.argument, call.filter, semiAdditive?.by].filter((part) => part != null);
     joined.join([item], [...parts, ...filters]);
     for (const { item: dimension, value } of [...groupings, ...conditions]) joined.join([item, dimension], [value]);
   }
@@ -71,14 +71,14 @@ export function factSql(
     metric: unexpected,
   };
   const groups = groupings.map(({ value }, index) => `${render(value, as)} AS ${groupName(index)}`);
-  const asked = conditions.map(({ value, type, operator, values }) =>
+  const conditionSql = conditions.map(({ value, type, operator, values }) =>
     comparison(render(value, as), { type }, operator, values, bind),
   );
   // Once each: what is bound must stand in the statement.
-  const distinct = new Map(leaves.map(({ filterKey, filters }) => [filterKey, filters]));
+  const distinct = new Map(measures.map(({ filterKey, filters }) => [filterKey, filters]));
   const sets = new Map([...distinct].map(([key, filters]) => [key, filters.map((filter) => render(filter, as))]));
-  const write = leaves[0]?.moment ? ofMoment : ofRows;
-  return { text: write({ leaves, groups, asked, sets, from: joined.from, as }), tables: joined.tables };
+  const write = measures[0]?.semiAdditive ? semiAdditiveSql : aggregatesSql;
+  return { text: write({ measures, groups, conditionSql, sets, from: joined.from, as }), tables: joined.tables };
 }
 
 const unexpected = () => {
@@ -86,10 +86,10 @@ const unexpected = () => {
 };
 
 interface Parts {
-  leaves: readonly Leaf[];
+  measures: readonly Measure[];
   groups: readonly string[];
-  /** The conditions of the query. */
-  asked: readonly string[];
+  /** The conditions of the query, as SQL. */
+  conditionSql: readonly string[];
   /** The filters of the metrics, by their key. */
   sets: ReadonlyMap<string, readonly string[]>;
   from: string;
@@ -106,33 +106,33 @@ const groupBy = ({ length }: readonly string[]): string =>
  * Aggregates over rows. A filter that all of them have selects rows; others stand in each aggregate, and rows that none
  * of them counts make no group.
  */
-function ofRows({ leaves, groups, asked, sets, from, as }: Parts): string {
+function aggregatesSql({ measures, groups, conditionSql, sets, from, as }: Parts): string {
   const [first = []] = sets.values();
   const isShared = sets.size === 1;
   const some = [...sets.values()].every((filters) => filters.length > 0)
     ? [`(${[...sets.values()].map((filters) => `(${all(filters)})`).join(' OR ')})`]
     : [];
-  const columns = leaves.map((leaf) => {
-    const { argument, filter } = leaf.call;
-    const own = isShared ? [] : (sets.get(leaf.filterKey) as readonly string[]);
+  const columns = measures.map((measure) => {
+    const { argument, filter } = measure.call;
+    const own = isShared ? [] : (sets.get(measure.filterKey) as readonly string[]);
     const conditions = [...(filter ? [render(filter, as)] : []), ...own];
-    return `${aggregateSql(leaf.call, argument ? render(argument, as) : '*', conditions)} AS ${leaf.name}`;
+    return `${aggregateSql(measure.call, argument ? render(argument, as) : '*', conditions)} AS ${measure.name}`;
   });
-  const conditions = [...asked, ...(isShared ? first : some)];
+  const conditions = [...conditionSql, ...(isShared ? first : some)];
   return `SELECT ${[...groups, ...columns].join(', ')}\n    ${from}${where(conditions)}${groupBy(groups)}`;
 }
 
-/** One aggregate over the rows of the last, or first, moment of each group. */
-function ofMoment({ leaves: [leaf], groups, asked, sets, from, as }: Parts): string {
-  const { call, moment, filterKey, name } = leaf as Leaf;
-  const at = render((moment as NonNullable<Leaf['moment']>).of, as);
+/** One aggregate over the rows of the last, or first, time of each group. */
+function semiAdditiveSql({ measures: [measure], groups, conditionSql, sets, from, as }: Parts): string {
+  const { call, semiAdditive, filterKey, name } = measure as Measure;
+  const at = render((semiAdditive as NonNullable<Measure['semiAdditive']>).by, as);
   const values = [call.argument, call.filter].map((part) => (part ? render(part, as) : 'true'));
   const ranked = [
     ...groups,
     `${values[0]} AS v1, ${values[1]} AS v2`,
-    `rank() OVER (${partitionBy(groups)}ORDER BY ${at}${moment?.which === 'last' ? ' DESC' : ''}) AS place`,
+    `rank() OVER (${partitionBy(groups)}ORDER BY ${at}${semiAdditive?.which === 'last' ? ' DESC' : ''}) AS place`,
   ];
-  const conditions = [...asked, ...(sets.get(filterKey) ?? []), `${at} IS NOT NULL`];
+  const conditions = [...conditionSql, ...(sets.get(filterKey) ?? []), `${at} IS NOT NULL`];
   const names = groups.map((_, index) => groupName(index));
   const column = `${aggregateSql(call, call.argument ? 'v1' : '*', call.filter ? ['v2'] : [])} AS ${name}`;
   const rows = `SELECT ${ranked.join(', ')}\n    ${from}${where(conditions)}`;

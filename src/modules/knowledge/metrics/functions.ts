@@ -4,7 +4,7 @@ import { alike, asNumber, asText, toType } from './types.ts';
 /** Makes an expression of the arguments of a call. @throws ExpressionError where they do not fit */
 type Signature = (values: readonly Expression[]) => Expression;
 
-function between(values: readonly Expression[], least: number, most = least): void {
+function requireArity(values: readonly Expression[], least: number, most = least): void {
   if (values.length >= least && values.length <= most) return;
   throw new ExpressionError(`takes ${least === most ? least : `${least} to ${most}`} arguments`);
 }
@@ -13,7 +13,7 @@ function between(values: readonly Expression[], least: number, most = least): vo
 const fixed =
   (name: string, type: ValueType, parameters: readonly ValueType[], least = parameters.length): Signature =>
   (values) => {
-    between(values, least, parameters.length);
+    requireArity(values, least, parameters.length);
     return call(
       type,
       name,
@@ -32,7 +32,7 @@ const ofDecimal = (name: string): Signature => fixed(name, 'decimal', ['decimal'
 const ofNumber =
   (name: string): Signature =>
   (values) => {
-    between(values, 1);
+    requireArity(values, 1);
     const number = asNumber(values[0] as Expression);
     return call(number.type, name, [number]);
   };
@@ -43,14 +43,14 @@ const ofText = (name: string): Signature => fixed(name, 'text', ['text']);
 const ofAlike =
   (name: string, least: number, most: number): Signature =>
   (values) => {
-    between(values, least, most);
+    requireArity(values, least, most);
     const { type, values: same } = alike(values);
     return call(type, name, same);
   };
 
-const MOST = 20;
+const MAX_ARGUMENTS = 20;
 
-/** How a part of a moment is written in a call: as a text in quotes. */
+/** How a part of a time is written in a call: as a text in quotes. */
 function unitOf(units: ReadonlySet<string>, value: Expression | undefined): string {
   const unit = value?.kind === 'text' ? value.value.toLowerCase() : '';
   if (!units.has(unit)) throw new ExpressionError(`takes one of ${[...units].join(', ')} in quotes`);
@@ -60,17 +60,17 @@ function unitOf(units: ReadonlySet<string>, value: Expression | undefined): stri
 const TRUNCATED = new Set(['minute', 'hour', 'day', 'week', 'month', 'quarter', 'year']);
 const EXTRACTED = new Set([...TRUNCATED, 'second', 'dow', 'isodow', 'doy', 'isoyear', 'epoch']);
 
-/** The moment at which a unit began, in UTC; weeks begin on Monday. */
-export function truncated(unit: string, moment: Expression): Expression {
-  if (moment.type === 'date') return sql('date')`date_trunc('${unit}', ${moment}::timestamp)::date`;
-  return sql('datetime')`date_trunc('${unit}', ${toType('datetime', moment)}, 'UTC')`;
+/** The time at which a unit began, in UTC; weeks begin on Monday. */
+export function truncated(unit: string, time: Expression): Expression {
+  if (time.type === 'date') return sql('date')`date_trunc('${unit}', ${time}::timestamp)::date`;
+  return sql('datetime')`date_trunc('${unit}', ${toType('datetime', time)}, 'UTC')`;
 }
 
-/** A part of a moment in UTC, or of the time between two: `extract(unit from moment)`. */
-export function extracted(unit: string, moment: Expression): Expression {
+/** A part of a time in UTC, or of the time between two: `extract(unit from time)`. */
+export function extracted(unit: string, time: Expression): Expression {
   if (!EXTRACTED.has(unit)) throw new ExpressionError(`extract takes one of ${[...EXTRACTED].join(', ')}`);
-  if (moment.type !== 'interval') toType('datetime', moment);
-  const of = moment.kind === 'text' || moment.kind === 'null' ? toType('datetime', moment) : moment;
+  if (time.type !== 'interval') toType('datetime', time);
+  const of = time.kind === 'text' || time.kind === 'null' ? toType('datetime', time) : time;
   return sql('decimal')`extract(${unit} FROM ${of})`;
 }
 
@@ -90,14 +90,14 @@ export const FUNCTIONS: ReadonlyMap<string, Signature> = new Map<string, Signatu
   [
     'mod',
     (values) => {
-      between(values, 2);
+      requireArity(values, 2);
       const [left, right] = values.map(asNumber) as [Expression, Expression];
       return sql(left.type === right.type ? left.type : 'decimal')`${left} % nullif(${right}, 0)`;
     },
   ],
-  ['greatest', ofAlike('greatest', 1, MOST)],
-  ['least', ofAlike('least', 1, MOST)],
-  ['coalesce', ofAlike('coalesce', 1, MOST)],
+  ['greatest', ofAlike('greatest', 1, MAX_ARGUMENTS)],
+  ['least', ofAlike('least', 1, MAX_ARGUMENTS)],
+  ['coalesce', ofAlike('coalesce', 1, MAX_ARGUMENTS)],
   ['nullif', ofAlike('nullif', 2, 2)],
   ['lower', ofText('lower')],
   ['upper', ofText('upper')],
@@ -117,21 +117,21 @@ export const FUNCTIONS: ReadonlyMap<string, Signature> = new Map<string, Signatu
   [
     'concat',
     (values) => {
-      between(values, 1, MOST);
+      requireArity(values, 1, MAX_ARGUMENTS);
       return call('text', 'concat', values.map(asText));
     },
   ],
   [
     'date_trunc',
     (values) => {
-      between(values, 2);
+      requireArity(values, 2);
       return truncated(unitOf(TRUNCATED, values[0]), values[1] as Expression);
     },
   ],
   [
     'date_part',
     (values) => {
-      between(values, 2);
+      requireArity(values, 2);
       return extracted(unitOf(EXTRACTED, values[0]), values[1] as Expression);
     },
   ],

@@ -1,7 +1,7 @@
 import { qualified, quoted } from '../../../tenant-sql/identifiers.ts';
 import type { Item } from './definition.ts';
 import { type Expression, type Table, tablesIn, type ValueType } from './expression.ts';
-import { worst } from './leaves.ts';
+import { joinFailure } from './measures.ts';
 import type { Model } from './model.ts';
 import { isPath, type Path } from './relations.ts';
 
@@ -23,7 +23,7 @@ export class Joined {
   /** Joins the tables of expressions. @param items whose they are, for whoever is told that there is no way */
   join(items: readonly Item[], expressions: readonly Expression[]): void {
     const paths = tablesIn(expressions).map((table) => this.#model.path(this.#root, table));
-    if (!paths.every(isPath)) throw worst(items, paths);
+    if (!paths.every(isPath)) throw joinFailure(items, paths);
     for (const path of paths) this.#walk(path);
   }
 

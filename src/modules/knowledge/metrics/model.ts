@@ -31,7 +31,7 @@ export class Model {
   }
 
   dimension(item: Item): Dimension {
-    const known = this.#dimensions.get(item.id) ?? readable(item, () => dimensionOf(item, this.#tables));
+    const known = this.#dimensions.get(item.id) ?? namingItem(item, () => dimensionOf(item, this.#tables));
     this.#dimensions.set(item.id, known);
     return known;
   }
@@ -39,7 +39,7 @@ export class Model {
   metric(item: Item): Metric {
     const known = this.#metrics.get(item.id);
     if (known) return known;
-    return readable(item, () => {
+    return namingItem(item, () => {
       if (this.#reading.includes(item.id)) throw new ExpressionError('it builds on itself');
       if (this.#reading.length === MAX_DEPTH)
         throw new ExpressionError(`more than ${MAX_DEPTH} metrics build on one another`);
@@ -66,7 +66,7 @@ export class Model {
   }
 }
 
-function readable<T>(item: Item, read: () => T): T {
+function namingItem<T>(item: Item, read: () => T): T {
   try {
     return read();
   } catch (error) {

@@ -41,7 +41,7 @@ export abstract class OperatorParser extends TokenReader {
     const left = this.#concatenation();
     const { kind, value } = this.next;
     if (kind === 'sign' && COMPARISONS.has(value)) {
-      this.pass();
+      this.advance();
       return compared(value, left, this.#concatenation());
     }
     if (this.word('is')) return this.#state(left);

@@ -49,7 +49,7 @@ class Parser extends OperatorParser {
     if (kind === 'word') return this.#ofWord(value);
     if (kind === 'name') return this.#column();
     if (kind === 'sign' && value === '(') {
-      this.pass();
+      this.advance();
       const expression = this.expression();
       this.expect('sign', ')');
       return expression;
@@ -79,7 +79,7 @@ class Parser extends OperatorParser {
   }
 
   #today(): Expression {
-    this.pass();
+    this.advance();
     return { kind: 'sql', type: 'date', parts: ['current_date'] };
   }
 
@@ -141,9 +141,9 @@ class Parser extends OperatorParser {
   #extract(): Expression {
     const unit = this.take('word');
     this.expect('word', 'from');
-    const moment = this.expression();
+    const time = this.expression();
     this.expect('sign', ')');
-    return extracted(unit, moment);
+    return extracted(unit, time);
   }
 
   #aggregate(name: string, typeOf: (value: Expression) => ValueType): Expression {
@@ -171,20 +171,20 @@ class Parser extends OperatorParser {
 
   #case(): Expression {
     const subject = this.is('word', 'when') ? null : this.expression();
-    const asked: Expression[] = [];
+    const conditionsOrValues: Expression[] = [];
     const results: Expression[] = [];
     while (this.word('when')) {
-      asked.push(this.expression());
+      conditionsOrValues.push(this.expression());
       this.expect('word', 'then');
       results.push(this.expression());
     }
-    if (asked.length === 0) throw this.unexpected();
+    if (conditionsOrValues.length === 0) throw this.unexpected();
     if (this.word('else')) results.push(this.expression());
     this.expect('word', 'end');
     const { type, values } = alike(results);
     // The subject stands there once: written with each condition, nested ones would grow without bounds.
-    const [compared, ...matches] = subject ? alike([subject, ...asked]).values : [];
-    const conditions = compared ? matches : asked.map((condition) => toType('boolean', condition));
+    const [compared, ...matches] = subject ? alike([subject, ...conditionsOrValues]).values : [];
+    const conditions = compared ? matches : conditionsOrValues.map((condition) => toType('boolean', condition));
     const branches = values.flatMap((value, index) =>
       index < conditions.length ? [' WHEN ', conditions[index] as Expression, ' THEN ', value] : [' ELSE ', value],
     );

@@ -4,7 +4,7 @@ import { type Failure, isInvalid } from '../../../kernel/failure.ts';
 import { type CompiledQuery, compileQuery, dimensionValue, type MetricQuery } from './compile.ts';
 import { isTime, type Table } from './expression.ts';
 import type { Model } from './model.ts';
-import type { AskedMetrics } from './query.ts';
+import type { MetricQueryInput } from './query.ts';
 import { readAll, resolve, resolveIn } from './resolve.ts';
 
 /** A query that is compiled for the tables as they are. */
@@ -16,8 +16,8 @@ export interface PreparedQuery extends CompiledQuery {
 }
 
 /** @throws the failures of `compileFailures`; `invalid` naming the field */
-export async function prepareMetrics(ctx: CompanyContext, asked: AskedMetrics): Promise<PreparedQuery> {
-  const { model, query } = await resolve(ctx, asked);
+export async function prepareMetrics(ctx: CompanyContext, input: MetricQueryInput): Promise<PreparedQuery> {
+  const { model, query } = await resolve(ctx, input);
   const dimensions = [...query.dimensions, ...query.filters.map(({ dimension }) => dimension)];
   const times = dimensions.filter((item) => isTime(dimensionValue(model, item).type)).map(({ id }) => id);
   return { ...compileQuery(model, query), query, model, times: new Set(times) };
@@ -36,7 +36,7 @@ export const withValues = (prepared: PreparedQuery, values: readonly (readonly s
 /** Compiles several queries, which are read together. @returns for each what is wrong with it, or null */
 export async function problemsOfQueries(
   ctx: CompanyContext,
-  asked: readonly AskedMetrics[],
+  inputs: readonly MetricQueryInput[],
 ): Promise<(string | null)[]> {
   const problemOf = (work: () => unknown): string | null => {
     try {
@@ -49,15 +49,15 @@ export async function problemsOfQueries(
   };
   let readings: Awaited<ReturnType<typeof readAll>>;
   try {
-    readings = await readAll(ctx, asked);
+    readings = await readAll(ctx, inputs);
   } catch (error) {
-    return asked.map(() =>
+    return inputs.map(() =>
       problemOf(() => {
         throw error;
       }),
     );
   }
-  return asked.map((each) =>
+  return inputs.map((each) =>
     problemOf(() => {
       const { model, query } = resolveIn(readings, each);
       compileQuery(model, query);

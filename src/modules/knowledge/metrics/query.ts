@@ -15,7 +15,7 @@ const value = z.unknown().meta({
   description: 'A text, a number or a boolean, depending on the type of the dimension.',
 });
 
-/** What is asked of a company's metrics. */
+/** A query of metrics as it is sent and stored: items by id or name, values as JSON. */
 export const metricQuery = z
   .object({
     metrics: z
@@ -60,4 +60,4 @@ export const metricQuery = z
   })
   .meta({ id: 'MetricQuery' });
 
-export type AskedMetrics = z.output<typeof metricQuery>;
+export type MetricQueryInput = z.output<typeof metricQuery>;

@@ -9,9 +9,9 @@ import { type Item, tableNamesOf } from './definition.ts';
 import { isTime, type TableColumn } from './expression.ts';
 import { semanticItemUnknown } from './failures.ts';
 import { Model } from './model.ts';
-import type { AskedMetrics } from './query.ts';
+import type { MetricQueryInput } from './query.ts';
 import { tableNamesIn } from './relations.ts';
-import { selectAsked, selectRelations } from './store.ts';
+import { selectItems, selectRelations } from './store.ts';
 import { readTables } from './tables.ts';
 import { metricNamesIn } from './tokens.ts';
 import { encoded, expectationOf } from './types.ts';
@@ -27,7 +27,7 @@ export class Found {
   readonly all = new Map<string, Item>();
   readonly #byKey = new Map<string, Item>();
 
-  add(rows: Awaited<ReturnType<typeof selectAsked>>): Item[] {
+  add(rows: Awaited<ReturnType<typeof selectItems>>): Item[] {
     return rows.map(({ id, uniqueKey, content }) => {
       const item = { ...content, id } as Item;
       this.all.set(id, item);
@@ -41,7 +41,7 @@ export class Found {
   }
 
   /** @throws semanticItemUnknown */
-  asked(kind: Kind, idOrName: string): Item {
+  require(kind: Kind, idOrName: string): Item {
     const item = this.all.get(idOrName) ?? this.named(kind, idOrName);
     if (item?.kind !== kind) throw semanticItemUnknown(kind, idOrName);
     return item;
@@ -64,20 +64,20 @@ export interface Readings {
  * Finds the items of a query, those that they build on, their tables and the company's relations, and reads its values.
  * @throws semanticItemUnknown; `invalid` naming the field
  */
-export async function resolve(ctx: CompanyContext, asked: AskedMetrics): Promise<Resolved> {
-  const readings = await readAll(ctx, [asked]);
-  return resolveIn(readings, asked);
+export async function resolve(ctx: CompanyContext, input: MetricQueryInput): Promise<Resolved> {
+  const readings = await readAll(ctx, [input]);
+  return resolveIn(readings, input);
 }
 
 /** The same for one query of several that were read together. */
-export const resolveIn = ({ model, found }: Readings, asked: AskedMetrics): Resolved => ({
+export const resolveIn = ({ model, found }: Readings, input: MetricQueryInput): Resolved => ({
   model,
-  query: read(asked, model, found),
+  query: resolveQuery(input, model, found),
 });
 
 /** Reads what several queries need. */
-export async function readAll(ctx: CompanyContext, asked: readonly AskedMetrics[]): Promise<Readings> {
-  const { found, relations } = await readItems(ctx, asked);
+export async function readAll(ctx: CompanyContext, inputs: readonly MetricQueryInput[]): Promise<Readings> {
+  const { found, relations } = await readItems(ctx, inputs);
   const names = [...found.all.values()].flatMap((item) => tableNamesOf(item).flat());
   const tables = await readTables(ctx, [...names, ...relations.flatMap(tableNamesIn)]);
   return { model: new Model(tables, relations, (name) => found.named('metric', name)), found };
@@ -85,11 +85,11 @@ export async function readAll(ctx: CompanyContext, asked: readonly AskedMetrics[
 
 async function readItems(
   ctx: CompanyContext,
-  asked: readonly AskedMetrics[],
+  inputs: readonly MetricQueryInput[],
 ): Promise<{ found: Found; relations: string[] }> {
   const { companyId } = ctx.actor;
-  const metrics = asked.flatMap((query) => query.metrics);
-  const dimensions = asked.flatMap((query) => [
+  const metrics = inputs.flatMap((query) => query.metrics);
+  const dimensions = inputs.flatMap((query) => [
     ...query.dimensions,
     ...query.filters.map(({ dimension }) => dimension),
   ]);
@@ -99,7 +99,7 @@ async function readItems(
     ...dimensions.map((name) => uniqueKeyFrom('dimension', name)),
   ];
   const { items, relations } = await readTogether(ctx.db, {
-    items: selectAsked(ctx.db, companyId, ids, keys),
+    items: selectItems(ctx.db, companyId, ids, keys),
     relations: selectRelations(ctx.db, companyId, MAX_RELATIONS + 1),
   });
   if (relations.length > MAX_RELATIONS) {
@@ -109,8 +109,8 @@ async function readItems(
   const found = new Found();
   for (let added = found.add(items); added.length > 0; ) {
     const missing = added.flatMap(namesMissing(found));
-    if (missing.length === 0 || found.all.size > MAX_ITEMS * asked.length) break;
-    added = found.add(await selectAsked(ctx.db, companyId, [], missing));
+    if (missing.length === 0 || found.all.size > MAX_ITEMS * inputs.length) break;
+    added = found.add(await selectItems(ctx.db, companyId, [], missing));
   }
   return { found, relations: relations.map(({ text }) => text) };
 }
@@ -123,17 +123,17 @@ const namesMissing =
       ? []
       : metricNamesIn(formula).flatMap((name) => (found.named('metric', name) ? [] : [uniqueKeyFrom('metric', name)]));
 
-function read(asked: AskedMetrics, model: Model, found: Found): MetricQuery {
+function resolveQuery(input: MetricQueryInput, model: Model, found: Found): MetricQuery {
   const problems: FieldProblem[] = [];
-  const metrics = asked.metrics.map((name) => found.asked('metric', name));
-  const dimensions = asked.dimensions.map((name) => found.asked('dimension', name));
+  const metrics = input.metrics.map((name) => found.require('metric', name));
+  const dimensions = input.dimensions.map((name) => found.require('dimension', name));
   for (const [field, items] of Object.entries({ metrics, dimensions })) {
     for (const [index, item] of items.entries()) {
       if (items.indexOf(item) < index) problems.push({ field: `${field}.${index}`, message: 'is named twice' });
     }
   }
-  const filters = asked.filters.map(({ dimension, op: operator, values: sent }, index) => {
-    const item = found.asked('dimension', dimension);
+  const filters = input.filters.map(({ dimension, op: operator, values: sent }, index) => {
+    const item = found.require('dimension', dimension);
     const { type } = dimensionValue(model, item);
     const values = readValues(type as TableColumn['type'], operator, sent);
     if ('problem' in values) {
@@ -144,18 +144,18 @@ function read(asked: AskedMetrics, model: Model, found: Found): MetricQuery {
     }
     return { dimension: item, operator, values: 'problem' in values ? [] : values.values };
   });
-  if (asked.time_grain !== null && !dimensions.some((item) => isTime(dimensionValue(model, item).type))) {
+  if (input.time_grain !== null && !dimensions.some((item) => isTime(dimensionValue(model, item).type))) {
     problems.push({ field: 'time_grain', message: 'needs a date or datetime among the dimensions' });
   }
   const columns = [...dimensions, ...metrics];
-  const orderBy = asked.order_by.map(({ by, descending }, index) => {
+  const orderBy = input.order_by.map(({ by, descending }, index) => {
     const column = columns.findIndex(({ id, name }) => id === by || normalized(name) === normalized(by));
     if (column < 0)
       problems.push({ field: `order_by.${index}.by`, message: 'must be a metric or dimension of the query' });
     return { column, descending };
   });
   if (problems.length > 0) throw invalid(problems);
-  return { metrics, dimensions, filters, timeGrain: asked.time_grain, orderBy, limit: asked.limit };
+  return { metrics, dimensions, filters, timeGrain: input.time_grain, orderBy, limit: input.limit };
 }
 
 type Filter = MetricQuery['filters'][number];

@@ -6,7 +6,7 @@ import { openReadonlyDatabase } from '../../managed-database/service.ts';
 import type { CompiledQuery } from './compile.ts';
 import type { Table } from './expression.ts';
 import { type PreparedQuery, prepareMetrics, requireTables } from './prepare.ts';
-import type { AskedMetrics } from './query.ts';
+import type { MetricQueryInput } from './query.ts';
 import { readTables } from './tables.ts';
 
 export { checkValues, sampleValues } from './dimension-values.ts';
@@ -19,14 +19,18 @@ export type MetricResult = UserSqlResult & Pick<CompiledQuery, 'used'> & { sql: 
  * Answers a metric query, for somebody who may read every table that it reads. It is compiled for the tables as they are,
  * and what was read of other ones, because a table was renamed meanwhile, is never answered.
  */
-export const queryMetrics = async (ctx: PrincipalContext, asked: AskedMetrics): Promise<MetricResult> =>
-  runMetrics(ctx, asked, await prepareMetrics(ctx, asked));
+export const queryMetrics = async (ctx: PrincipalContext, input: MetricQueryInput): Promise<MetricResult> =>
+  runMetrics(ctx, input, await prepareMetrics(ctx, input));
 
 /** The same for a query that was just compiled. */
-export function runMetrics(ctx: PrincipalContext, asked: AskedMetrics, prepared: PreparedQuery): Promise<MetricResult> {
+export function runMetrics(
+  ctx: PrincipalContext,
+  input: MetricQueryInput,
+  prepared: PreparedQuery,
+): Promise<MetricResult> {
   let present: PreparedQuery | undefined = prepared;
   return retryOnConcurrentChange(async () => {
-    const compiled = present ?? (await prepareMetrics(ctx, asked));
+    const compiled = present ?? (await prepareMetrics(ctx, input));
     present = undefined;
     requireTables(ctx, compiled.tables);
     const outcome = await run(ctx, compiled, compiled.query.limit).catch((error: unknown) => {

@@ -21,13 +21,13 @@ export class TokenReader {
     return this.#tokens[this.#at] as Token;
   }
 
-  /** The one behind it. */
+  /** The token after the next one. */
   get after(): Token {
     return this.#tokens[this.#at + 1] as Token;
   }
 
-  /** Goes on to the one behind it. */
-  pass(): void {
+  /** Skips the next token. */
+  advance(): void {
     this.#at += 1;
   }
 
@@ -38,12 +38,11 @@ export class TokenReader {
     return new ExpressionError(`"${value.slice(0, 40)}" is not expected there`);
   }
 
-  /** Whether it is the next one. */
   is(kind: 'word' | 'sign', value: string): boolean {
     return this.next.kind === kind && this.next.value === value;
   }
 
-  /** Takes it if it is the next one. @returns whether it was */
+  /** Takes the next token if it is this one. @returns whether it was */
   skip(kind: 'word' | 'sign', value: string): boolean {
     const is = this.is(kind, value);
     if (is) this.#at += 1;
@@ -59,7 +58,7 @@ export class TokenReader {
   word = (value: string): boolean => this.skip('word', value);
   sign = (value: string): boolean => this.skip('sign', value);
 
-  /** Takes it. @throws ExpressionError where it is not the next one */
+  /** Takes the next token, which must be this one. */
   expect(kind: 'word' | 'sign', value: string): void {
     if (!this.skip(kind, value)) throw this.unexpected();
   }

@@ -68,8 +68,8 @@ export function asNumber(expression: Expression): Expression {
 
 /** `+`, `-`, `*`, `/` and `%`. What is divided by zero is null, and a division is one of decimals. */
 export function arithmetic(operator: string, left: Expression, right: Expression): Expression {
-  const moment = operator === '+' || operator === '-' ? ofTime(operator, left, right) : undefined;
-  if (moment) return moment;
+  const time = operator === '+' || operator === '-' ? ofTime(operator, left, right) : undefined;
+  if (time) return time;
   const [a, b] = [asNumber(left), asNumber(right)];
   if (operator === '/') return sql('decimal')`${toType('decimal', a)} / nullif(${b}, 0)`;
   const type = a.type === 'integer' && b.type === 'integer' ? 'integer' : 'decimal';
@@ -82,8 +82,8 @@ function ofTime(operator: string, left: Expression, right: Expression): Expressi
   if (operator === '+' && !isTime(left.type) && isTime(right.type)) return ofTime(operator, right, left);
   if (!isTime(left.type)) return undefined;
   if (right.type === 'interval') {
-    const moment = sql(left.type)`${left} ${operator} ${right}`;
-    return left.type === 'date' ? sql('date')`${moment}::date` : moment;
+    const time = sql(left.type)`${left} ${operator} ${right}`;
+    return left.type === 'date' ? sql('date')`${time}::date` : time;
   }
   if (left.type === 'date' && right.type === 'integer') return sql('date')`${left} ${operator} ${right}::integer`;
   if (operator === '+') throw new ExpressionError(`a value of type ${right.type} cannot be added to a ${left.type}`);

@@ -15,7 +15,10 @@ export interface ValuesSql {
   tables: Table[];
 }
 
-/** Writes what selects the values `v` of a dimension of texts, by these conditions on the selected. */
+/**
+ * A statement about a dimension of texts.
+ * @param write makes it of a SELECT whose only column, `v`, is the value of the dimension for each row
+ */
 function valuesSql(model: Model, item: Item, write: (from: string, bind: Bind) => string): ValuesSql {
   const value = dimensionValue(model, item);
   const [root] = tablesIn([value]) as [Table, ...Table[]];
@@ -31,7 +34,7 @@ function valuesSql(model: Model, item: Item, write: (from: string, bind: Bind) =
 }
 
 /** Some values, of so many characters, found among a part of the rows. @throws the failures of `compileFailures` */
-export const sampleOf = (model: Model, item: Item, { count, length }: { count: number; length: number }): ValuesSql =>
+export const sampleSql = (model: Model, item: Item, { count, length }: { count: number; length: number }): ValuesSql =>
   valuesSql(
     model,
     item,
@@ -40,7 +43,7 @@ export const sampleOf = (model: Model, item: Item, { count, length }: { count: n
   );
 
 /** The values that are one of these, in any case. */
-export const equalOnes = (model: Model, item: Item, values: readonly string[], count: number): ValuesSql =>
+export const equalValuesSql = (model: Model, item: Item, values: readonly string[], count: number): ValuesSql =>
   valuesSql(
     model,
     item,
@@ -49,7 +52,7 @@ export const equalOnes = (model: Model, item: Item, values: readonly string[], c
   );
 
 /** Values that contain this one or begin with it, in any case. */
-export const similarOnes = (
+export const similarValuesSql = (
   model: Model,
   item: Item,
   operator: 'contains' | 'starts_with',

@@ -2,7 +2,7 @@ import type { CompanyContext } from '../../../context.ts';
 import { commit } from '../../../db/client.ts';
 import { cut } from '../../../kernel/text.ts';
 import { problemsOfQueries } from '../metrics/service.ts';
-import { askedOf } from './query.ts';
+import { storedQuery } from './query.ts';
 import * as store from './store.ts';
 
 /** What changes with every check is given up on. */
@@ -32,7 +32,7 @@ export async function recordChecks(
 }
 
 async function problemsOf(ctx: CompanyContext, rows: readonly store.QuestionRow[]): Promise<(string | null)[]> {
-  const queries = rows.map(askedOf);
+  const queries = rows.map(storedQuery);
   const problems = await problemsOfQueries(ctx, queries);
   return problems.map((problem) => problem && cut(problem, MAX_REASON));
 }

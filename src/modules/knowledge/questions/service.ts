@@ -3,23 +3,23 @@ import type { CompanyContext, PrincipalContext } from '../../../context.ts';
 import { commit, type Statement } from '../../../db/client.ts';
 import { retryOnConcurrentChange } from '../../../db/failures.ts';
 import { invalid } from '../../../kernel/failure.ts';
-import type { AskedMetrics } from '../metrics/query.ts';
+import type { MetricQueryInput } from '../metrics/query.ts';
 import { prepareMetrics } from '../metrics/service.ts';
 import { isUnreachable } from '../resources/service.ts';
 import { recordChecks } from './checks.ts';
 import { questionArchived, questionDuplicate, questionNotFound, tooManyQuestions } from './failures.ts';
 import { questionKey } from './key.ts';
-import { askedOf, storable } from './query.ts';
+import { storable, storedQuery } from './query.ts';
 import * as store from './store.ts';
 
 export { questionKey } from './key.ts';
-export { askedOf, storable } from './query.ts';
+export { storable, storedQuery } from './query.ts';
 export { hasQuestions, type QuestionRow } from './store.ts';
 
 /** What people say of a question. */
 export interface QuestionInput {
   question: string;
-  query: AskedMetrics;
+  query: MetricQueryInput;
 }
 
 /** A question, archived or not. */
@@ -62,7 +62,7 @@ export async function createQuestion(
   input: QuestionInput,
   after?: (id: string) => Statement,
 ): Promise<store.QuestionRow> {
-  const columns = await verified(ctx, input);
+  const columns = await verifiedColumns(ctx, input);
   const row: store.QuestionRow = {
     ...columns,
     id: ctx.newId(),
@@ -72,10 +72,14 @@ export async function createQuestion(
     updatedAt: columns.verifiedAt,
   };
   const insert = store.insertQuestion(ctx.db, row);
-  const { inserted } = await commit(ctx.db, { inserted: insert, after: after ? [after(row.id)] : [] }, taken(row));
+  const { inserted } = await commit(
+    ctx.db,
+    { inserted: insert, after: after ? [after(row.id)] : [] },
+    duplicateFailure(row),
+  );
   const [question] = inserted;
   if (!question) throw tooManyQuestions(store.MAX_QUESTIONS);
-  return checkedAgain(ctx, question);
+  return recheckWritten(ctx, question);
 }
 
 /** What changes about a question. */
@@ -97,18 +101,18 @@ export async function changeQuestion(
     const current = await getQuestion(ctx, id);
     const isArchived = current.status === 'archived';
     if (isArchived && status !== 'verified') throw questionArchived();
-    const input = { question: changes.question ?? current.question, query: changes.query ?? askedOf(current) };
+    const input = { question: changes.question ?? current.question, query: changes.query ?? storedQuery(current) };
     const isSame =
       input.question === current.question && JSON.stringify(storable(input.query)) === JSON.stringify(current.query);
     if (isSame && (status ?? current.status) === current.status) return current;
     const row: store.QuestionRow = {
       ...current,
-      ...(status === 'archived' && isSame ? {} : await verified(ctx, input)),
+      ...(status === 'archived' && isSame ? {} : await verifiedColumns(ctx, input)),
       ...(status === 'archived' && { status, staleReason: null }),
       version: current.version + 1,
       updatedAt: ctx.now(),
     };
-    return replaced(ctx, row, isArchived);
+    return writeReplacement(ctx, row, isArchived);
   });
 }
 
@@ -118,27 +122,31 @@ export async function archiveQuestion(ctx: PrincipalContext, id: string): Promis
     const current = await getQuestion(ctx, id);
     if (current.status === 'archived') throw questionNotFound();
     const version = current.version + 1;
-    return replaced(ctx, { ...current, status: 'archived', staleReason: null, version, updatedAt: ctx.now() }, false);
+    return writeReplacement(
+      ctx,
+      { ...current, status: 'archived', staleReason: null, version, updatedAt: ctx.now() },
+      false,
+    );
   });
 }
 
 /** Writes the version after the present one; undefined when that is no longer present. */
-async function replaced(
+async function writeReplacement(
   ctx: PrincipalContext,
   row: store.QuestionRow,
   restores: boolean,
 ): Promise<store.QuestionRow | undefined> {
   const replace = store.replaceQuestion(ctx.db, row, restores);
-  const { question } = await commit(ctx.db, { question: replace }, taken(row));
+  const { question } = await commit(ctx.db, { question: replace }, duplicateFailure(row));
   const [written] = question;
-  if (written) return checkedAgain(ctx, written);
+  if (written) return recheckWritten(ctx, written);
   const { version } = await getQuestion(ctx, row.id);
   if (restores && version === row.version - 1) throw tooManyQuestions(store.MAX_QUESTIONS);
   return undefined;
 }
 
 /** The columns of a question that compiles. @throws why it does not; `invalid` naming the field */
-async function verified(ctx: PrincipalContext, { question, query }: QuestionInput) {
+async function verifiedColumns(ctx: PrincipalContext, { question, query }: QuestionInput) {
   const key = questionKey(question);
   if (key === '') throw invalid([{ field: 'question', message: 'must hold a letter or a digit' }]);
   await prepareMetrics(ctx, query);
@@ -156,7 +164,7 @@ async function verified(ctx: PrincipalContext, { question, query }: QuestionInpu
 }
 
 /** A question that was just written, checked again: an item or a table may have changed since it was compiled. */
-async function checkedAgain(ctx: PrincipalContext, row: store.QuestionRow): Promise<store.QuestionRow> {
+async function recheckWritten(ctx: PrincipalContext, row: store.QuestionRow): Promise<store.QuestionRow> {
   if (row.status === 'archived') return row;
   const [problem] = await recordChecks(ctx, [row], [null]).catch((error: unknown) => {
     // It compiled a moment ago, and is written.
@@ -166,6 +174,6 @@ async function checkedAgain(ctx: PrincipalContext, row: store.QuestionRow): Prom
   return problem ? { ...row, status: 'stale', staleReason: problem } : row;
 }
 
-const taken = ({ question }: store.QuestionRow) => ({
+const duplicateFailure = ({ question }: store.QuestionRow) => ({
   'knowledge_verified_questions.question_key': () => questionDuplicate(question),
 });

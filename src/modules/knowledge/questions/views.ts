@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { QUESTION_STATUSES } from '../../../db/schema/knowledge-questions.ts';
 import { isoTimestamp, timestamp } from '../../../kernel/fields.ts';
 import { metricQuery } from '../metrics/query.ts';
-import { askedOf, type QuestionRow } from './service.ts';
+import { type QuestionRow, storedQuery } from './service.ts';
 
 export const questionRecord = z
   .object({
@@ -26,7 +26,7 @@ export const viewQuestion = (row: QuestionRow): z.input<typeof questionRecord> =
   _id: row.id,
   company_id: row.companyId,
   question: row.question,
-  query: askedOf(row),
+  query: storedQuery(row),
   status: row.status,
   stale_reason: row.staleReason,
   verified_by: row.verifiedBy,

@@ -7,7 +7,7 @@ import { storeMessage } from '../../outbox/service.ts';
 import { columnNamed, columnsIn } from '../metrics/relations.ts';
 import { hasQuestions } from '../questions/service.ts';
 import { type Check, isUnreachable, type Recheck } from '../resources/service.ts';
-import { compile } from './compile.ts';
+import { expressionErrors } from './compile.ts';
 import type { SemanticItem } from './item.ts';
 
 /** After how long a check is repeated that could not reach the database. */
@@ -72,7 +72,7 @@ export async function checkItemNow(ctx: CompanyContext, item: SemanticItem): Pro
   const names = [...tablesOf(item)];
   const tables = await findTables(ctx, names);
   return {
-    errors: [...mappingErrors(item, tables), ...(await compile(ctx, item, tables))],
+    errors: [...mappingErrors(item, tables), ...(await expressionErrors(ctx, item, tables))],
     isCurrent: async () => shapeOf(await findTables(ctx, names)) === shapeOf(tables),
   };
 }

@@ -52,7 +52,7 @@ function expressionsOf({ kind, formula, filters }: SemanticItem): Expression[] {
  * Those of metrics and dimensions must keep to the grammar of metric queries as well.
  * @param tables those that the item maps
  */
-export async function compile(
+export async function expressionErrors(
   ctx: CompanyContext,
   item: SemanticItem,
   tables: ManagedTable[],

@@ -14,7 +14,7 @@ import {
 } from '../resources/fields.ts';
 import { type Definition, referencesIn, uniqueKeyFrom } from '../resources/service.ts';
 import { checkItem, recheckAfter } from './check.ts';
-import { requireNobodyNames } from './kind-change.ts';
+import { requireUnreferenced } from './kind-change.ts';
 
 export const SEMANTIC_KINDS = ['entity', 'metric', 'dimension', 'mapping'] as const;
 
@@ -93,6 +93,6 @@ export const semanticItem: Definition<SemanticItem> = {
       ? [{ field: 'source_concept_ids', message: `must name at least one concept, for an item of kind ${kind}` }]
       : [],
   check: checkItem,
-  beforeChange: requireNobodyNames,
+  beforeChange: requireUnreferenced,
   recheck: recheckAfter,
 };

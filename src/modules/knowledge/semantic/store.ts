@@ -37,8 +37,8 @@ export const selectDependents = (
     .limit(limit);
 };
 
-/** Items that may name another: those that refer to it by its id, and all that build on metrics by their names. */
-const mayName = (companyId: string, id: string): SQL =>
+/** Items that may refer to another: those that refer to it by its id, and all that build on metrics by their names. */
+const mayRefer = (companyId: string, id: string): SQL =>
   and(
     eq(resources.companyId, companyId),
     eq(resources.resourceType, 'semantic'),
@@ -51,7 +51,7 @@ const refersTo = (id: string): SQL =>
   sql`exists (select 1 from json_each(json_array('$.depends_on_metrics', '$.depends_on_entities')) as field,
     json_each(${resources.content}, field.value) as named where named.value = ${id})`;
 
-export const selectMayName = (db: ControlDb, companyId: string, id: string) =>
+export const selectPossibleReferrers = (db: ControlDb, companyId: string, id: string) =>
   db
     .select({
       id: resources.id,
@@ -62,15 +62,19 @@ export const selectMayName = (db: ControlDb, companyId: string, id: string) =>
       refers: sql<number>`${refersTo(id)}`.as('refers'),
     })
     .from(resources)
-    .where(mayName(companyId, id))
+    .where(mayRefer(companyId, id))
     .orderBy(asc(resources.id));
 
-/** Holds while no other items may name one than these, in these versions. */
-export const noOthersMayName = (companyId: string, id: string, seen: readonly { id: string; version: number }[]): SQL =>
+/** Holds while the items that may refer to this one are exactly these, in these versions. */
+export const noNewReferrers = (
+  companyId: string,
+  id: string,
+  referrers: readonly { id: string; version: number }[],
+): SQL =>
   not(
     exists(
       resources,
-      mayName(companyId, id),
-      sql`${resources.id} || ' ' || ${resources.version} not in ${idList(seen.map((one) => `${one.id} ${one.version}`))}`,
+      mayRefer(companyId, id),
+      sql`${resources.id} || ' ' || ${resources.version} not in ${idList(referrers.map((one) => `${one.id} ${one.version}`))}`,
     ),
   );

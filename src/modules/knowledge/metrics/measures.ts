@@ -1,4 +1,4 @@
-import type { Item, Metric, Moment } from './definition.ts';
+import type { Item, Metric, SemiAdditive } from './definition.ts';
 import {
   type Aggregate,
   type Expression,
@@ -14,7 +14,7 @@ import type { Model } from './model.ts';
 import { isPath, type NoPath, type Path } from './relations.ts';
 
 /** An aggregate of a metric with all that decides its value: it is computed on one fact table. */
-export interface Leaf {
+export interface Measure {
   /** The name of its column. */
   name: string;
   /** The metric that it stands in. */
@@ -27,11 +27,11 @@ export interface Leaf {
   filters: readonly Expression[];
   /** Equal for equal filters; empty without any. */
   filterKey: string;
-  moment: Moment | null;
+  semiAdditive: SemiAdditive | null;
 }
 
 /** The most aggregates of a query, and the most metrics that are looked at for them, repetitions included. */
-const MAX_LEAVES = 100;
+const MAX_MEASURES = 100;
 const MAX_VISITS = 300;
 
 /** Text that is equal for expressions that mean the same. */
@@ -43,9 +43,9 @@ const CANONICAL: Rendering = {
 };
 
 /** Collects the aggregates that metrics are computed from, each once. */
-export class Leaves {
-  readonly all: Leaf[] = [];
-  readonly #byKey = new Map<string, Leaf>();
+export class Measures {
+  readonly all: Measure[] = [];
+  readonly #byKey = new Map<string, Measure>();
   /** The metrics that were looked at, those that others build on included. */
   readonly items = new Map<string, Item>();
   readonly #model: Model;
@@ -68,33 +68,47 @@ export class Leaves {
         throw new Error('a column outside of an aggregate');
       },
       aggregate: (call, type) => {
-        const { name } = this.#leaf(item, metric, { call, type }, filters);
+        const { name } = this.#measure(item, metric, { call, type }, filters);
         return call.name === 'count' ? `coalesce(${name}, 0)` : name;
       },
       metric: (name) => `(${this.formulaOf(this.#model.metricNamed(name), bind, filters)})`,
     });
   }
 
-  #leaf(item: Item, metric: Metric, { call, type }: Pick<Leaf, 'call' | 'type'>, filters: readonly Expression[]): Leaf {
+  #measure(
+    item: Item,
+    metric: Metric,
+    { call, type }: Pick<Measure, 'call' | 'type'>,
+    filters: readonly Expression[],
+  ): Measure {
     const keys = filters.map((filter) => render(filter, CANONICAL));
     const filterKey = [...new Set(keys)].sort().join(' AND ');
     const root = rootOf(this.#model, item, metric, call);
-    const parts = [call.argument, call.filter, metric.moment?.of].map((part) => part && render(part, CANONICAL));
-    const key = JSON.stringify([root.id, call.name, call.isDistinct, parts, metric.moment?.which, filterKey]);
+    const parts = [call.argument, call.filter, metric.semiAdditive?.by].map((part) => part && render(part, CANONICAL));
+    const key = JSON.stringify([root.id, call.name, call.isDistinct, parts, metric.semiAdditive?.which, filterKey]);
     const known = this.#byKey.get(key);
     if (known) return known;
-    if (this.all.length === MAX_LEAVES) throw tooLarge(item, `${MAX_LEAVES} aggregates`);
+    if (this.all.length === MAX_MEASURES) throw tooLarge(item, `${MAX_MEASURES} aggregates`);
     const distinct = filters.filter((_, index) => keys.indexOf(keys[index] as string) === index);
     const name = `a${this.all.length + 1}`;
-    const leaf: Leaf = { name, item, call, type, root, filters: distinct, filterKey, moment: metric.moment };
-    this.all.push(leaf);
-    this.#byKey.set(key, leaf);
-    return leaf;
+    const measure: Measure = {
+      name,
+      item,
+      call,
+      type,
+      root,
+      filters: distinct,
+      filterKey,
+      semiAdditive: metric.semiAdditive,
+    };
+    this.all.push(measure);
+    this.#byKey.set(key, measure);
+    return measure;
   }
 }
 
 /** The type of an aggregate's column in Postgres. */
-export const resultType = ({ type }: Leaf): string => typeName(type);
+export const resultType = ({ type }: Measure): string => typeName(type);
 
 const tooLarge = (item: Item, most: string) =>
   semanticItemUnknown('metric', item.name, `the query would be computed from more than ${most}`);
@@ -103,20 +117,20 @@ const tooLarge = (item: Item, most: string) =>
 function rootOf(model: Model, item: Item, metric: Metric, call: Aggregate): Table {
   const named = tablesIn([call.argument, call.filter].filter((part) => part !== null));
   const tables = named.length > 0 ? named : metric.tables;
-  const ways = tables.map((table) => tables.map((other) => model.path(table, other)));
-  const found = tables.find((_, index) => ways[index]?.every(isPath));
+  const paths = tables.map((table) => tables.map((other) => model.path(table, other)));
+  const found = tables.find((_, index) => paths[index]?.every(isPath));
   if (found) return found;
   if (tables.length === 0) throw semanticItemUnknown('metric', item.name, 'it has no mapped table');
-  throw worst([item], ways.flat());
+  throw joinFailure([item], paths.flat());
 }
 
-/** The failure of ways that there are not. */
-export function worst(items: readonly Item[], ways: readonly (Path | NoPath)[]) {
-  const missing = ways.filter((way): way is NoPath => !isPath(way));
+/** Why tables cannot be joined: the first reason found of ambiguous, fans_out, unreachable. */
+export function joinFailure(items: readonly Item[], paths: readonly (Path | NoPath)[]) {
+  const missing = paths.filter((path): path is NoPath => !isPath(path));
   const failures = { ambiguous: queryAmbiguous, fans_out: queryFansOut, unreachable: queryUnreachable } as const;
   for (const reason of ['ambiguous', 'fans_out', 'unreachable'] as const) {
-    const way = missing.find((each) => each.reason === reason);
-    if (way) return failures[reason](items, way.relations);
+    const found = missing.find((each) => each.reason === reason);
+    if (found) return failures[reason](items, found.relations);
   }
-  throw new Error('there is a way');
+  throw new Error('the tables can be joined');
 }
