@@ -1,4 +1,4 @@
-import { shorten } from '../../kernel/text.ts';
+import { cut } from '../../kernel/text.ts';
 
 /** Most bytes of a result's text, and of its structured content. */
 const MOST_BYTES = 102_400;
@@ -90,7 +90,7 @@ function within(value: unknown, most: number, items: number, characters: number)
         }),
       );
     }
-    const kept = typeof each === 'string' ? shorten(each, characters) : each;
+    const kept = typeof each === 'string' ? shortText(each, characters) : each;
     take(bytesOf(kept));
     return kept;
   };
@@ -103,6 +103,10 @@ function within(value: unknown, most: number, items: number, characters: number)
 }
 
 const TOO_LONG = new Error('too long');
+
+/** Unlike `shorten`, the ellipsis comes on top of the characters. */
+const shortText = (text: string, characters: number): string =>
+  text.length <= characters ? text : `${cut(text, characters)}…`;
 
 const encoder = new TextEncoder();
 const bytesOf = (value: unknown): number => encoder.encode(JSON.stringify(value) ?? 'null').length;
