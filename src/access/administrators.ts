@@ -6,6 +6,7 @@ import { users } from '../db/schema/users.ts';
 import { idList } from '../db/statements.ts';
 import { MANAGED_POLICIES } from '../kernel/managed-policies.ts';
 import type { PolicyDocument } from '../kernel/policy-document.ts';
+import { matchesEverything } from '../kernel/wildcard.ts';
 
 /** The most administrators who are mailed. */
 const MAX_ADMINISTRATORS = 50;
@@ -41,7 +42,6 @@ interface PolicyKind {
 const managedIds = (is: (document: PolicyDocument) => boolean): string[] =>
   MANAGED_POLICIES.filter(({ document }) => is(document)).map(({ id }) => id);
 
-const isEverything = (pattern: string): boolean => /^\*+$/.test(pattern);
 const everythingIn = (field: 'actions' | 'resources'): SQL =>
   sql`exists (select 1 from json_each(statement.value, ${`$.${field}`}) where value <> '' and trim(value, '*') = '')`;
 
@@ -49,7 +49,7 @@ const ALLOWS_EVERYTHING: PolicyKind = {
   managedIds: managedIds(({ statements }) =>
     statements.some(
       ({ effect, actions, resources }) =>
-        effect === 'Allow' && actions.some(isEverything) && resources.some(isEverything),
+        effect === 'Allow' && actions.some(matchesEverything) && resources.some(matchesEverything),
     ),
   ),
   statement: sql`statement.value ->> '$.effect' = 'Allow' and ${everythingIn('actions')} and ${everythingIn('resources')}`,

@@ -3,8 +3,7 @@ import { ALL_ACTIONS } from '../kernel/actions.ts';
 import type { LegacyGrant, LegacyPermission, Role } from '../kernel/legacy.ts';
 import { grantOfPermission, grantOfRole } from '../kernel/legacy.ts';
 import type { PolicyDocument, PolicyStatement } from '../kernel/policy-document.ts';
-import type { Matcher } from '../kernel/wildcard.ts';
-import { compile } from '../kernel/wildcard.ts';
+import { compile, type Matcher, matchesEverything } from '../kernel/wildcard.ts';
 
 /** The policies, permissions and privileges of a group, which apply to its members. */
 export interface GroupGrants {
@@ -163,11 +162,12 @@ export function allowedActions(access: Access): Action[] {
  */
 export function isAdministrator(access: Access): boolean {
   if (access.isOwner) return true;
-  const everything = (patterns: readonly string[]): boolean => patterns.some((pattern) => /^\*+$/.test(pattern));
   const statements = access.groups.flatMap((group) => group.statements);
   return (
     statements.every(({ statement }) => statement.effect === 'Allow') &&
-    statements.some(({ statement }) => everything(statement.actions) && everything(statement.resources))
+    statements.some(
+      ({ statement }) => statement.actions.some(matchesEverything) && statement.resources.some(matchesEverything),
+    )
   );
 }
 

@@ -1,5 +1,7 @@
+import { RUNS } from './guarded-session.ts';
+
 /** How old what a replica answers may be. */
-export const MAX_AGE_MS = 5_000;
+const MAX_AGE_MS = 5_000;
 
 /** A state of the database that a replica must have reached, and when (ms) it was the newest one. */
 interface Reached {
@@ -21,8 +23,6 @@ export function openNearestSession(database: D1Database, now: () => number): D1D
   const session = database.withSession('first-primary');
   return telling(session, (bookmark) => latest.set(database, { bookmark, at: openedAt }));
 }
-
-const RUNS = ['all', 'raw', 'run', 'first'] as const;
 
 /** A session that tells its bookmark after each query. */
 function telling(session: D1DatabaseSession, tell: (bookmark: string) => void): D1DatabaseSession {

@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, type InferSelectModel, is, isNull, SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, type InferSelectModel, is, isNotNull, isNull, SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { inParts } from '../kernel/parts.ts';
 import type { ControlDb } from './client.ts';
@@ -18,6 +18,13 @@ export const byId = (table: Owned, companyId: Found, id: Found): SQL =>
 /** The same, unless it is deleted. */
 export const livingById = (table: Owned & { deletedAt: SQLiteColumn }, companyId: string, id: string): SQL =>
   and(byId(table, companyId, id), isNull(table.deletedAt)) as SQL;
+
+/** Which records of a table are listed. */
+export type Which = 'living' | 'deleted' | 'all';
+
+/** The condition of those records; none for all. */
+export const whichOf = ({ deletedAt }: { deletedAt: SQLiteColumn }, which: Which): SQL | undefined =>
+  which === 'all' ? undefined : which === 'living' ? isNull(deletedAt) : isNotNull(deletedAt);
 
 /** Holds while the table has such a row: for the WHERE of a write that depends on it. */
 export const exists = (table: SQLiteTable, ...conditions: (SQL | undefined)[]): SQL =>

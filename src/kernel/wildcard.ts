@@ -24,6 +24,9 @@ export function matches(pattern: string, text: string): boolean {
   return compile(pattern)(text);
 }
 
+/** Whether a pattern fits every text. */
+export const matchesEverything = (pattern: string): boolean => /^\*+$/.test(pattern);
+
 function build(pattern: string): Matcher {
   const parts = pattern.split('*');
   if (parts.length === 1) return (text) => text === pattern;

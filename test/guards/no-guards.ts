@@ -29,13 +29,12 @@ export const NO_GUARDS: readonly NoGuard[] = [
   ...all(
     'says which rows are meant: the tests of what the statement does fail without it',
     [ACCOUNTS, 'clearDefault', 'eq(accounts.isDefault, true)'],
-    [ACCOUNTS, 'clearDefaultForNew', 'eq(accounts.isDefault, true)'],
     [GROUP_PERMISSIONS, 'deleteGroupPermissions', 'inArray(groupPermissions.permissionId'],
     [GROUP_PERMISSIONS, 'deleteOtherGroupPermissions', 'notInArray'],
     [`${MODULES}/dashboards/store.ts`, 'relink', 'dashboards.id = ${id}'],
     [`${MODULES}/groups/user-group-store.ts`, 'leaveGroups', 'inArray(groupBindings.groupId'],
-    [SERVICE_ACCOUNTS, 'endServiceAccount', "'service_account'"],
-    [`${MODULES}/users/store.ts`, 'removeMemberships', "eq(groupBindings.principalType, 'user')"],
+    [SERVICE_ACCOUNTS, 'endServiceAccount', 'isBindingOf('],
+    [`${MODULES}/users/store.ts`, 'removeMemberships', 'isBindingOf('],
     [PROOFS, 'useProof', 'inArray(backupCodes.digest, proof.backupDigests)'],
     [FACTORS, 'deleteOtherBackupCodes', 'isNew'],
     [SCHEDULES, 'replaceRecipients', 'notInArray'],
@@ -46,11 +45,11 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [SCHEDULE_RUNS, 'undoDelivery', 'deliveryOf(run, recipient)'],
     [SCHEDULE_RUNS, 'noteValue', 'isRecipient(run.companyId, run.scheduleId, recipient)'],
   ),
-  ...all(
-    'is what the index accounts_one_default holds: a deleted account is never the default',
-    [ACCOUNTS, 'clearDefault', 'isNull(accounts.deletedAt)'],
-    [ACCOUNTS, 'clearDefaultForNew', 'isNull(accounts.deletedAt)'],
-  ),
+  ...all('is what the index accounts_one_default holds: a deleted account is never the default', [
+    ACCOUNTS,
+    'clearDefault',
+    'isNull(accounts.deletedAt)',
+  ]),
   ...all(
     'chooses what the scheduled run takes up or forgets, which whoever comes later takes up or forgets as well',
     [`${MODULES}/invitations/store.ts`, 'deleteExpired', 'lt('],

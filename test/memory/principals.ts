@@ -12,6 +12,7 @@ function found(n: number) {
   const accountId = id('b', company);
   const key = {
     id: id('c', n),
+    accessKey: `sa_${companySlug}_${accountId}_${id('k', n, 20)}`,
     companyId: id('a', company),
     companySlug,
     serviceAccountId: id('d', n),
@@ -29,14 +30,14 @@ function found(n: number) {
     policies: [{ groupId, policyId: managedPolicyNamed('FullAdmin').id, document: null }],
     permissions: [],
   };
-  return { key, accessKey: `sa_${companySlug}_${accountId}_${id('k', n, 20)}`, access };
+  return { key, access };
 }
 
 /** Has the isolate remember so many principals. */
 export function rememberPrincipals(count: number): void {
   for (let n = 0; n < count; n += 1) {
     // Texts as they come from the control database, which are in one piece.
-    const { key, accessKey, access } = JSON.parse(JSON.stringify(found(n))) as ReturnType<typeof found>;
-    remember(credentialOf(accessKey), knownOf(key, { ...key, accessKey }, access), `${crypto.randomUUID()}.0.0`);
+    const { key, access } = JSON.parse(JSON.stringify(found(n))) as ReturnType<typeof found>;
+    remember(credentialOf(key.accessKey), knownOf(key, access), `${crypto.randomUUID()}.0.0`);
   }
 }

@@ -2,6 +2,7 @@ import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
+import type { Which } from '../../db/statements.ts';
 import {
   accountAlreadyDeleted,
   accountInUse,
@@ -16,7 +17,6 @@ import {
   type AccountChanges,
   type AccountOrder,
   clearDefault,
-  clearDefaultForNew,
   insertAccount,
   readAccounts,
   selectAccount,
@@ -25,7 +25,6 @@ import {
   softDeleteAccount,
   undeleteAccount,
   updateAccount,
-  type Which,
 } from './store.ts';
 
 export { accountNotFound } from './failures.ts';
@@ -76,7 +75,7 @@ export async function createAccount(
 ): Promise<Account> {
   const { companyId } = ctx.actor;
   const { record, statement } = prepareAccount(ctx, companyId, input);
-  const cleared = input.isDefault ? [clearDefaultForNew(ctx.db, companyId, record.createdAt)] : [];
+  const cleared = input.isDefault ? [clearDefault(ctx.db, companyId, record.createdAt)] : [];
   await commit(ctx.db, { cleared, inserted: statement }, NAME_IS_UNIQUE);
   return record;
 }

@@ -4,7 +4,7 @@ import { type PageRequest, readPage } from '../../db/page.ts';
 import { accounts } from '../../db/schema/accounts.ts';
 import { serviceAccounts } from '../../db/schema/service-accounts.ts';
 import { accountUserCounts } from '../../db/schema/users.ts';
-import { byId, livingById } from '../../db/statements.ts';
+import { byId, exists, livingById, type Which, whichOf } from '../../db/statements.ts';
 
 export type Account = typeof accounts.$inferSelect;
 
@@ -24,15 +24,6 @@ export const selectAccountEvenDeleted = (db: ControlDb, companyId: string, id: s
     .from(accounts)
     .where(byId(accounts, companyId, id));
 
-/** What may be listed: the living, the deleted, or both. */
-export type Which = 'living' | 'deleted' | 'all';
-
-const WHICH: Record<Which, SQL | undefined> = {
-  living: isNull(accounts.deletedAt),
-  deleted: isNotNull(accounts.deletedAt),
-  all: undefined,
-};
-
 const ORDER = { created_at: accounts.createdAt, updated_at: accounts.updatedAt, name: accounts.name };
 export type AccountOrder = keyof typeof ORDER;
 
@@ -40,15 +31,20 @@ export type AccountOrder = keyof typeof ORDER;
 export const readAccounts = (db: ControlDb, companyId: string, which: Which, page: PageRequest<AccountOrder>) =>
   readPage(
     db,
-    { table: accounts, filter: and(eq(accounts.companyId, companyId), WHICH[which]) as SQL },
+    { table: accounts, filter: and(eq(accounts.companyId, companyId), whichOf(accounts, which)) as SQL },
     { ...page, by: ORDER[page.by] },
   );
 
 /**
- * Takes the default from the account that has it, if `next` is there to take it: living, and active or about to be.
- * Goes into the batch that gives it to `next`.
+ * Takes the default from the account that has it, in the batch that gives it to another: to one that it inserts, or to
+ * `next`, if that is there to take it: living, and active or about to be.
  */
-export const clearDefault = (db: ControlDb, companyId: string, now: number, next: { id: string; activates: boolean }) =>
+export const clearDefault = (
+  db: ControlDb,
+  companyId: string,
+  now: number,
+  next?: { id: string; activates: boolean },
+) =>
   db
     .update(accounts)
     .set({ isDefault: false, updatedAt: now })
@@ -57,16 +53,14 @@ export const clearDefault = (db: ControlDb, companyId: string, now: number, next
         eq(accounts.companyId, companyId),
         eq(accounts.isDefault, true),
         isNull(accounts.deletedAt),
-        sql`exists (select 1 from ${accounts} next where next.id = ${next.id} and next.company_id = ${companyId} and next.deleted_at is null${next.activates ? sql`` : sql` and next.is_active = 1`})`,
+        next &&
+          exists(
+            accounts,
+            livingById(accounts, companyId, next.id),
+            next.activates ? undefined : eq(accounts.isActive, true),
+          ),
       ),
     );
-
-/** Takes the default from the account that has it, for one that is inserted by the same batch. */
-export const clearDefaultForNew = (db: ControlDb, companyId: string, now: number) =>
-  db
-    .update(accounts)
-    .set({ isDefault: false, updatedAt: now })
-    .where(and(eq(accounts.companyId, companyId), eq(accounts.isDefault, true), isNull(accounts.deletedAt)));
 
 export type AccountChanges = Partial<Pick<Account, 'name' | 'metadata' | 'isActive' | 'isDefault'>>;
 

@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
 import { accounts } from '../../db/schema/accounts.ts';
@@ -6,7 +6,7 @@ import { groupBindings, groupPermissions, groupPolicies, groups } from '../../db
 import { policies } from '../../db/schema/policies.ts';
 import { serviceAccounts } from '../../db/schema/service-accounts.ts';
 import { users } from '../../db/schema/users.ts';
-import { byId, exists, insertWhen, livingById } from '../../db/statements.ts';
+import { byId, exists, insertWhen, livingById, whichOf } from '../../db/statements.ts';
 
 export type Group = typeof groups.$inferSelect;
 export type GroupBinding = typeof groupBindings.$inferSelect;
@@ -81,7 +81,7 @@ export const readGroups = (
       table: groups,
       filter: and(
         eq(groups.companyId, companyId),
-        which === 'all' ? undefined : isNull(groups.deletedAt),
+        whichOf(groups, which),
         withoutGlobal ? eq(groups.isGlobal, false) : undefined,
       ) as SQL,
       extra: COUNTS,

@@ -1,4 +1,5 @@
-import { and, asc, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, eq, inArray, sql } from 'drizzle-orm';
+import { isBindingOf } from '../../access/sources.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { accounts } from '../../db/schema/accounts.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
@@ -6,19 +7,7 @@ import { users } from '../../db/schema/users.ts';
 import { exists, idList, livingById } from '../../db/statements.ts';
 
 const ofUser = (companyId: string, userId: string) =>
-  and(
-    eq(groupBindings.companyId, companyId),
-    eq(groupBindings.principalType, 'user'),
-    eq(groupBindings.principalId, userId),
-  ) as SQL;
-
-/** The groups a user is in, whatever the account. */
-export const selectGroupsOfUser = (db: ControlDb, companyId: string, userId: string) =>
-  db
-    .selectDistinct({ groupId: groupBindings.groupId })
-    .from(groupBindings)
-    .where(ofUser(companyId, userId))
-    .orderBy(asc(groupBindings.groupId));
+  isBindingOf({ companyId, principalType: 'user', principalId: userId });
 
 /** Some groups and those a user is in, for `in`. */
 export const thoseAndGroupsOfUser = (companyId: string, userId: string, groupIds: string[]) =>

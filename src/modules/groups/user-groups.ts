@@ -6,9 +6,9 @@ import type { PrincipalContext } from '../../context.ts';
 import { readTogether, type Statement } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { idList } from '../../db/statements.ts';
-import { selectUser, type User, userNotFound } from '../users/service.ts';
+import { selectGroupsOfUser, selectUser, type User, userNotFound } from '../users/service.ts';
 import { groupNotFound } from './failures.ts';
-import { joinGroups, leaveGroups, selectGroupsOfUser, thoseAndGroupsOfUser } from './user-group-store.ts';
+import { joinGroups, leaveGroups, thoseAndGroupsOfUser } from './user-group-store.ts';
 
 /** A user with the groups they are in, whatever the account. */
 export interface UserInGroups {

@@ -1,7 +1,7 @@
 import { commitAccess, only } from '../../access/commit-access.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { prepareJoining } from '../groups/service.ts';
-import { selectGroupIds, type User } from '../users/service.ts';
+import { selectGroupsOfUser, type User } from '../users/service.ts';
 import { prepareInvitation } from './service.ts';
 
 /** Who was invited. `expiresAt` in milliseconds. */
@@ -27,7 +27,7 @@ export async function inviteUser(
     {
       invitation: statements,
       joined: join(user.id),
-      memberships: selectGroupIds(ctx.db, ctx.actor.companyId, user.id),
+      memberships: selectGroupsOfUser(ctx.db, ctx.actor.companyId, user.id),
     },
     failures,
   );

@@ -31,9 +31,8 @@ export const authenticateKeyOr =
       fits: ({ proof }) => isSecretOf((proof as KeyProof).material),
       async read() {
         const { key, access } = await readKeyAndAccess(ctx.db, accessKey, ctx.now());
-        const material = key && { ...key, accessKey };
-        if (!key || !material || !(await isSecretOf(material))) throw invalidToken();
-        return knownOf(key, material, access);
+        if (!key || !(await isSecretOf(key))) throw invalidToken();
+        return knownOf(key, access);
       },
       recordUse: ({ proof }) => recordLastUse(ctx, (proof as KeyProof).lastUse),
     };

@@ -6,6 +6,7 @@ import type { Context, PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
 import { expiryInPast, keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
 import { KEY_LIFETIME_MS, mintKey } from './keys.ts';
+import { getServiceAccount } from './service.ts';
 import {
   type ApiKey,
   deactivateKey,
@@ -55,7 +56,7 @@ export async function issueKey(
   input: { description: string; expiresAt?: number },
 ): Promise<{ key: ApiKey; secretKey: string }> {
   const { companyId: id, companySlug: slug } = ctx.actor;
-  const serviceAccount = await livingServiceAccount(ctx, serviceAccountId);
+  const serviceAccount = await getServiceAccount(ctx, serviceAccountId);
   if (input.expiresAt !== undefined && input.expiresAt <= ctx.now()) throw expiryInPast();
   await requireNoWider(ctx, serviceAccount);
   const { record, secretKey, statement } = await prepareApiKey(ctx, { id, slug }, serviceAccount, input);
@@ -66,7 +67,7 @@ export async function issueKey(
 
 /** A page of a service account's keys, revoked ones included. */
 export async function listKeys(ctx: PrincipalContext, serviceAccountId: string, page: KeyPageRequest) {
-  await livingServiceAccount(ctx, serviceAccountId);
+  await getServiceAccount(ctx, serviceAccountId);
   return readKeys(ctx.db, ctx.actor.companyId, serviceAccountId, page);
 }
 
@@ -85,12 +86,6 @@ export async function revokeKey(ctx: PrincipalContext, serviceAccountId: string,
   if (revoked.length > 0) return;
   if (!serviceAccount) throw serviceAccountNotFound();
   throw key ? keyAlreadyRevoked() : keyNotFound();
-}
-
-async function livingServiceAccount(ctx: PrincipalContext, id: string): Promise<ServiceAccount> {
-  const [serviceAccount] = await selectServiceAccount(ctx.db, ctx.actor.companyId, id);
-  if (!serviceAccount) throw serviceAccountNotFound();
-  return serviceAccount;
 }
 
 /** Whoever holds a key has all that its service account has. */

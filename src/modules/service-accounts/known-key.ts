@@ -15,12 +15,8 @@ export interface KeyProof {
 }
 
 /** A usable key's owner, as an isolate remembers it: of ten thousand, each only with what is needed of it. */
-export function knownOf(
-  key: UsableKey,
-  { accessKey, salt, derivationVersion, secretDigest }: KeyMaterial,
-  access: FoundAccess,
-): Known<KeyProof> {
-  const { companyId, serviceAccountId } = key;
+export function knownOf(key: UsableKey, access: FoundAccess): Known<KeyProof> {
+  const { companyId, serviceAccountId, accessKey, salt, derivationVersion, secretDigest } = key;
   return {
     actor: {
       kind: 'service_account',

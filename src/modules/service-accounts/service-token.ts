@@ -38,7 +38,7 @@ export const authenticateServiceToken: AuthenticateToken = async (ctx, token) =>
     fits: async ({ actor }) => isOf(actor),
     async read() {
       const { key, access } = await readKeyAndAccess(ctx.db, accessKey, ctx.now());
-      const known = key && knownOf(key, { ...key, accessKey }, access);
+      const known = key && knownOf(key, access);
       if (!known || !isOf(known.actor)) throw invalidToken();
       return known;
     },

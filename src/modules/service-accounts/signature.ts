@@ -36,11 +36,10 @@ export const authenticateSignature: Authenticate = async (ctx, request) => {
     fits: async ({ proof }) => (await verify((proof as KeyProof).material)) === 'good',
     async read() {
       const { key, access } = await readKeyAndAccess(ctx.db, signed.accessKey, ctx.now());
-      const material = key && { ...key, accessKey: signed.accessKey };
-      const verified = material ? await verify(material) : 'unusable';
-      if (!key || !material || verified === 'unusable') throw unknownKey();
+      const verified = key ? await verify(key) : 'unusable';
+      if (!key || verified === 'unusable') throw unknownKey();
       if (verified === 'bad') throw badSignature(stringToSign(request, signed));
-      return knownOf(key, material, access);
+      return knownOf(key, access);
     },
     recordUse: ({ proof }) => recordLastUse(ctx, (proof as KeyProof).lastUse),
   };

@@ -1,6 +1,6 @@
 import { and, eq, gt, isNull, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
-import { accessReads } from '../../access/sources.ts';
+import { accessReads, isBindingOf } from '../../access/sources.ts';
 import { type ControlDb, readTogether } from '../../db/client.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
 import { planned } from '../../db/planned.ts';
@@ -8,7 +8,7 @@ import { accounts } from '../../db/schema/accounts.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { groupBindings } from '../../db/schema/groups.ts';
 import { apiKeys, serviceAccounts } from '../../db/schema/service-accounts.ts';
-import { byId, exists, insertWhen, livingById } from '../../db/statements.ts';
+import { byId, exists, insertWhen, livingById, whichOf } from '../../db/statements.ts';
 
 export type ServiceAccount = typeof serviceAccounts.$inferSelect;
 export type ApiKey = typeof apiKeys.$inferSelect;
@@ -67,7 +67,7 @@ export const readServiceAccounts = (
         eq(serviceAccounts.companyId, companyId),
         accountId === undefined ? undefined : eq(serviceAccounts.accountId, accountId),
         includeInactive ? undefined : eq(serviceAccounts.isActive, true),
-        which === 'all' ? undefined : isNull(serviceAccounts.deletedAt),
+        whichOf(serviceAccounts, which),
       ) as SQL,
     },
     { ...page, by: ORDER[page.by] },
@@ -103,15 +103,7 @@ export const endServiceAccount = (db: ControlDb, companyId: string, id: string, 
       .update(apiKeys)
       .set({ isActive: false, updatedAt: now })
       .where(and(eq(apiKeys.companyId, companyId), eq(apiKeys.serviceAccountId, id), eq(apiKeys.isActive, true))),
-    db
-      .delete(groupBindings)
-      .where(
-        and(
-          eq(groupBindings.companyId, companyId),
-          eq(groupBindings.principalType, 'service_account'),
-          eq(groupBindings.principalId, id),
-        ),
-      ),
+    db.delete(groupBindings).where(isBindingOf({ companyId, principalType: 'service_account', principalId: id })),
   ] as const;
 
 /** Stores a key if its service account lives. */
@@ -174,6 +166,7 @@ const keyAndAccess = planned((db, value: (name: 'accessKey' | 'now') => SQL<stri
   const key = db
     .select({
       id: apiKeys.id,
+      accessKey: apiKeys.accessKey,
       companyId: apiKeys.companyId,
       companySlug: companies.slug,
       serviceAccountId: apiKeys.serviceAccountId,
@@ -209,7 +202,7 @@ const keyAndAccess = planned((db, value: (name: 'accessKey' | 'now') => SQL<stri
       companyId: owner(apiKeys.companyId),
       principalType: 'service_account',
       principalId: owner(apiKeys.serviceAccountId),
-      accountId: sql<string>`(select ${serviceAccounts.accountId} from ${serviceAccounts} where ${serviceAccounts.id} = ${owner(apiKeys.serviceAccountId)})`,
+      accountId: sql<string>`(select ${serviceAccounts.accountId} from ${serviceAccounts} where ${byId(serviceAccounts, owner(apiKeys.companyId), owner(apiKeys.serviceAccountId))})`,
     }),
   };
 });

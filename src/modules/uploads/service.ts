@@ -1,7 +1,5 @@
-import { decide } from '../../access/evaluation.ts';
-import { requireAction } from '../../access/requirements.ts';
+import { isAllowed, requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
-import { resourceArn } from '../../kernel/arn.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
@@ -114,7 +112,9 @@ export async function activeJobs(ctx: PrincipalContext): Promise<UploadJob[]> {
   const database = await databaseToRead(ctx);
   if (!database) return [];
   const jobs = await store.readActiveJobs(database, ctx.actor.companyId);
-  return jobs.filter(({ userTableId }) => userTableId === null || isAllowedOn(ctx, 'managed-tables:list', userTableId));
+  return jobs.filter(
+    ({ userTableId }) => userTableId === null || isAllowed(ctx.actor, 'managed-tables:list', userTableId),
+  );
 }
 
 /** What is denied on a table is denied on its upload jobs, too. */
@@ -126,9 +126,6 @@ export async function requireJob(ctx: PrincipalContext, action: TableAction, id:
 }
 
 type TableAction = 'managed-tables:list' | 'managed-tables:upload';
-
-const isAllowedOn = ({ actor }: PrincipalContext, action: TableAction, tableId: string): boolean =>
-  decide(actor.access, action, resourceArn(action, actor.companyId, tableId)).allowed;
 
 /** Confirms the inferred schema, as changed by a person, and queues the load. Of several confirms of one job one wins. */
 export async function confirmUpload(ctx: PrincipalContext, id: string, confirmation: Confirmation): Promise<void> {

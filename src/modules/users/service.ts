@@ -1,7 +1,7 @@
 import type { Context, PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import { userNotFound } from './failures.ts';
-import { insertUser, selectGroupIds, selectUser, type User, type UserWithGroups } from './store.ts';
+import { insertUser, selectGroupsOfUser, selectUser, type User, type UserWithGroups } from './store.ts';
 
 export { emailTaken, userNotFound } from './failures.ts';
 export { claimedEmail } from './fields.ts';
@@ -10,7 +10,7 @@ export {
   endSignInsUnderWay,
   recordSignIn,
   recordVerified,
-  selectGroupIds,
+  selectGroupsOfUser,
   selectUser,
   selectUserByEmail,
   setPassword,
@@ -84,7 +84,7 @@ export async function getUser(ctx: PrincipalContext, id: string): Promise<{ user
     memberships,
   } = await readTogether(ctx.db, {
     user: selectUser(ctx.db, companyId, id),
-    memberships: selectGroupIds(ctx.db, companyId, id),
+    memberships: selectGroupsOfUser(ctx.db, companyId, id),
   });
   if (!user) throw userNotFound();
   return { user, groupIds: memberships.map(({ groupId }) => groupId) };

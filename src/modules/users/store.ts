@@ -1,10 +1,11 @@
-import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
+import { isBindingOf } from '../../access/sources.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { passwordResets } from '../../db/schema/sign-in.ts';
 import { accountUserCounts, accountUsers, userCounts, users } from '../../db/schema/users.ts';
-import { afterChange, byId, exists, livingById } from '../../db/statements.ts';
+import { afterChange, byId, exists, livingById, whichOf } from '../../db/statements.ts';
 
 export type User = typeof users.$inferSelect;
 
@@ -25,17 +26,12 @@ export const selectUserByEmail = (db: ControlDb, companyId: string, email: strin
     .where(and(eq(users.companyId, companyId), eq(users.email, email), isNull(users.deletedAt)));
 
 /** The groups a user is in, whatever the account. */
-export const selectGroupIds = (db: ControlDb, companyId: string, userId: string) =>
+export const selectGroupsOfUser = (db: ControlDb, companyId: string, userId: string) =>
   db
     .selectDistinct({ groupId: groupBindings.groupId })
     .from(groupBindings)
-    .where(
-      and(
-        eq(groupBindings.companyId, companyId),
-        eq(groupBindings.principalType, 'user'),
-        eq(groupBindings.principalId, userId),
-      ),
-    );
+    .where(isBindingOf({ companyId, principalType: 'user', principalId: userId }))
+    .orderBy(asc(groupBindings.groupId));
 
 /** Records a sign-in, if the statement before it in the batch, which begins the session, changed a row. */
 export const recordSignIn = (db: ControlDb, user: User, now: number) =>
@@ -142,7 +138,7 @@ export const readUsersWithGroups = (db: ControlDb, companyId: string, page: { pa
 
 const ofCompany = (companyId: string, which: UserFilter['which']) => ({
   table: users,
-  filter: and(eq(users.companyId, companyId), which === 'all' ? undefined : isNull(users.deletedAt)) as SQL,
+  filter: and(eq(users.companyId, companyId), whichOf(users, which)) as SQL,
   total: sql`select ${which === 'all' ? userCounts.total : userCounts.living} from ${userCounts} where ${eq(userCounts.companyId, companyId)}`,
 });
 
@@ -193,9 +189,7 @@ export const removeMemberships = (db: ControlDb, companyId: string, id: string) 
     .delete(groupBindings)
     .where(
       and(
-        eq(groupBindings.companyId, companyId),
-        eq(groupBindings.principalType, 'user'),
-        eq(groupBindings.principalId, id),
+        isBindingOf({ companyId, principalType: 'user', principalId: id }),
         exists(users, byId(users, companyId, id), isNotNull(users.deletedAt)),
       ),
     );

@@ -5,8 +5,12 @@ const SERVICE_ACCOUNTS = ['test/service-accounts/races.test.ts'];
 
 export const ACCOUNTS = [
   ...guardsOf('src/modules/accounts/store.ts', RACES, [
-    { in: 'clearDefault', text: 'next.deleted_at is null', without: 'true' },
-    { in: 'clearDefault', text: 'and next.is_active = 1', without: '' },
+    {
+      in: 'clearDefault',
+      text: 'livingById(accounts, companyId, next.id)',
+      without: 'byId(accounts, companyId, next.id)',
+    },
+    { in: 'clearDefault', text: 'eq(accounts.isActive, true)', without: 'undefined' },
     { in: 'updateAccount', text: 'livingById(', without: 'byId(' },
     { in: 'updateAccount', text: 'eq(accounts.isDefault, false)', without: 'undefined' },
     { in: 'updateAccount', text: 'eq(accounts.isActive, true)', without: 'undefined' },

@@ -27,7 +27,11 @@ export const SIGN_IN = [
     { in: 'endSessionsOfInactive', text: ', isInactive', without: '', tests: USERS },
   ]),
   ...guardsOf('src/modules/sign-in/network-store.ts', RACES, [
-    { in: 'recordNetwork', text: 'afterChange', without: 'sql`true`' },
+    {
+      in: 'recordNetwork',
+      text: 'insertWhen(db, signInNetworks, record, afterChange)',
+      without: 'db.insert(signInNetworks).values(record)',
+    },
   ]),
   ...guardsOf('src/modules/sign-in/passwordless-store.ts', RACES, [
     { in: 'checkCode', text: 'isNull(passwordlessCodes.usedAt),', without: '' },
