@@ -3,7 +3,7 @@ import { forRequest } from '../access/evaluation.ts';
 import { type Claims, claimsOf, type Known, type Presented, recall, remember } from '../access/known-principals.ts';
 import { clockSkew, nonceReused } from '../access/signature-failures.ts';
 import type { Context } from '../context.ts';
-import { clock } from '../kernel/clock.ts';
+import { clock, MINUTE_MS } from '../kernel/clock.ts';
 import type { Failure } from '../kernel/failure.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
 import { withinTime } from '../kernel/time-limit.ts';
@@ -121,7 +121,7 @@ function refusalOf(verdict: Verdict, counted: LimitState[], now: number): Failur
   return exceeded && rateLimited(exceeded, now);
 }
 
-const WINDOW_MS = 60_000;
+const WINDOW_MS = MINUTE_MS;
 
 /** Counted by this isolate alone, while gates are away. */
 const countedHere = new FixedWindows(WINDOW_MS);

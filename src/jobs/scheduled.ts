@@ -1,5 +1,6 @@
 import type { Bindings } from '../config.ts';
 import { type Context, type Origin, openContext } from '../context.ts';
+import { MINUTE_MS } from '../kernel/clock.ts';
 import { keepUndelivered } from '../modules/company-log/service.ts';
 import { purgeDataJobs, resumeDataJobs } from '../modules/data-api/jobs.ts';
 import { purgeDeadLetters, replayDeadLetters } from '../modules/dead-letters/service.ts';
@@ -96,4 +97,4 @@ async function runEach(parts: Record<string, () => Promise<unknown>>): Promise<v
 }
 
 /** A run may take fifteen minutes on the platform. */
-const PARTS = { concurrency: 4, timeoutMs: 4 * 60_000, failureEvent: 'scheduled_part_failed' };
+const PARTS = { concurrency: 4, timeoutMs: 4 * MINUTE_MS, failureEvent: 'scheduled_part_failed' };

@@ -1,2 +1,6 @@
 /** One per isolate, so that a test can move the clock. Milliseconds since the epoch. */
 export const clock = { now: (): number => Date.now() };
+
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;

@@ -1,3 +1,5 @@
+import { base64Url } from './bytes.ts';
+
 /** Shape of every id of the control database: 24 lowercase hexadecimal characters. */
 export const ID_PATTERN = /^[a-f0-9]{24}$/;
 
@@ -17,11 +19,7 @@ export const momentOf = (id: string): number => Number.parseInt(id.slice(0, 8), 
 
 /** A token with 256 bits of randomness, base64url. For links and one-time secrets; store only its hash. */
 export function newSecretToken(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(32));
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '');
+  return base64Url(crypto.getRandomValues(new Uint8Array(32)));
 }
 
 const RANGE = 2 ** 32;

@@ -1,4 +1,5 @@
 import type { AuditRecord } from './audit-record.ts';
+import { DAY_MS } from './clock.ts';
 import type { ShareEvent } from './share-event.ts';
 
 /** What is kept in the log of a company: records of requests, and what happened with what it shares. */
@@ -45,8 +46,6 @@ export const PLATFORM_LOG = 'platform';
 
 /** Days that records stay in their object when the configuration does not say. */
 export const STANDARD_RETENTION_DAYS = 90;
-
-export const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Negative before, positive behind. */
 export const compareKeys = (a: LogKey, b: LogKey): number => a.at - b.at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);

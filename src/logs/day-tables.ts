@@ -1,7 +1,7 @@
+import { DAY_MS } from '../kernel/clock.ts';
 import {
   behind,
   compareKeys,
-  DAY_MS,
   dayRange,
   LOG_KINDS,
   type LogKind,

@@ -1,13 +1,5 @@
-import { clock } from '../kernel/clock.ts';
-import {
-  compareKeys,
-  DAY_MS,
-  type LogFilter,
-  type Logged,
-  type LogKind,
-  type LogRange,
-  rangeOf,
-} from '../kernel/log.ts';
+import { clock, DAY_MS } from '../kernel/clock.ts';
+import { compareKeys, type LogFilter, type Logged, type LogKind, type LogRange, rangeOf } from '../kernel/log.ts';
 import { type ListedPart, listParts } from './parts.ts';
 import { countIn, daysIn, recordsIn, slicesOf } from './rows.ts';
 

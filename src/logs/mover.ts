@@ -1,4 +1,4 @@
-import { clock } from '../kernel/clock.ts';
+import { clock, HOUR_MS } from '../kernel/clock.ts';
 import { behind, compareKeys, dayOf, dayRange, keyOf, type Logged, type LogKind, rangeOf } from '../kernel/log.ts';
 import { contentsOf } from './contents.ts';
 import { forgetTables, freeMoved } from './day-tables.ts';
@@ -9,7 +9,7 @@ import { lateTableOf, TABLES } from './tables.ts';
 import { countLate, countViews } from './view-counts.ts';
 
 /** How long a file stays that no part names any more: whoever reads it now can end. */
-const LEFTOVER_MS = 60 * 60 * 1000;
+const LEFTOVER_MS = HOUR_MS;
 
 /** What the log of a company moves its records with. */
 export interface Mover {

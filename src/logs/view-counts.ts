@@ -1,11 +1,11 @@
-import { clock } from '../kernel/clock.ts';
+import { clock, MINUTE_MS } from '../kernel/clock.ts';
 import { behind, compareKeys, keyOf, type Logged, type LogKey, rangeOf } from '../kernel/log.ts';
 import { tablesIn } from './day-tables.ts';
 import { endOf, isThere, logSizes, recordsIn } from './rows.ts';
 import { addViews } from './views.ts';
 
 /** Events that were old when their log was made have been counted by the version before. */
-const COUNTED_BEFORE_MS = 60_000;
+const COUNTED_BEFORE_MS = MINUTE_MS;
 
 /** Up to where the events of shares are in their counts. What happened before `since` is not counted here. */
 type Mark = LogKey & { since: number };

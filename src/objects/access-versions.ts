@@ -1,4 +1,5 @@
 import type { Affected } from '../access/commit-access.ts';
+import { MINUTE_MS } from '../kernel/clock.ts';
 
 /** A change of access that is under way, or was when whoever made it was lost. */
 export interface AnnouncedChange {
@@ -7,7 +8,7 @@ export interface AnnouncedChange {
 }
 
 /** How long a change is taken to be under way when nobody says that it is over. */
-export const CHANGE_MS = 60_000;
+export const CHANGE_MS = MINUTE_MS;
 
 /** Principals with a version of their own. Beyond that everybody's version changes. */
 const CAPACITY = 5_000;

@@ -1,8 +1,7 @@
 import { DurableObject } from 'cloudflare:workers';
-import { clock } from '../kernel/clock.ts';
+import { clock, DAY_MS, MINUTE_MS } from '../kernel/clock.ts';
 import {
   compareKeys,
-  DAY_MS,
   keyOf,
   LOG_KINDS,
   type LogFilter,
@@ -27,7 +26,7 @@ import { logError } from '../platform/log.ts';
 const RUN_MS = 20_000;
 /** When late records are put in their place, and when what failed is tried again. */
 const SOON_MS = 5_000;
-const RETRY_MS = 5 * 60_000;
+const RETRY_MS = 5 * MINUTE_MS;
 
 const NAME = 'name';
 

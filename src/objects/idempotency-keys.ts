@@ -1,3 +1,4 @@
+import { DAY_MS, MINUTE_MS } from '../kernel/clock.ts';
 /** A request that is to be done once: under a key of its sender's choice. */
 export interface KeyedRequest {
   key: string;
@@ -26,10 +27,10 @@ export type KeyState =
 export type KeyEnd = { state: 'undone' | 'not_kept' } | { state: 'kept'; answer: string };
 
 /** How long an answer is kept. */
-const KEPT_MS = 24 * 60 * 60_000;
+const KEPT_MS = DAY_MS;
 
 /** How long a request holds its key without saying that it is still at work. */
-export const LEASE_MS = 60_000;
+export const LEASE_MS = MINUTE_MS;
 
 /** An object may hold 10 GB. Beyond this, answers are not kept any more; that requests were done still is. */
 const ROOM_BYTES = 4 * 1024 ** 3;
@@ -42,7 +43,6 @@ interface Row extends Record<string, SqlStorageValue> {
   answer: string | null;
 }
 
-const DAY_MS = 24 * 60 * 60_000;
 const dayOf = (now: number): number => Math.floor(now / DAY_MS);
 
 /**

@@ -1,12 +1,12 @@
 import { DurableObject } from 'cloudflare:workers';
 import type { AuditRecord } from '../kernel/audit-record.ts';
+import { MINUTE_MS } from '../kernel/clock.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
 import { newId } from '../kernel/ids.ts';
 import { networkOf } from '../kernel/networks.ts';
 import { logError } from '../platform/log.ts';
 
 const WINDOW_MS = 1000;
-const MINUTE_MS = 60_000;
 
 /** The storage key of this minute's record of requests without a company. */
 const STRANGERS = 'strangers';

@@ -1,13 +1,12 @@
 import type { Presented } from '../access/known-principals.ts';
+import { HOUR_MS, MINUTE_MS } from '../kernel/clock.ts';
 
 export type Nonce = NonNullable<Presented['nonce']>;
 
 /** How much longer than its request is acceptable a nonce is remembered: clocks differ, and answers get lost. */
-const MARGIN_MS = 15 * 60_000;
+const MARGIN_MS = 15 * MINUTE_MS;
 
 /** Nonces that run out within the same hour stand in a table of their own. */
-const HOUR_MS = 60 * 60_000;
-
 const hourOf = (time: number): number => Math.floor(time / HOUR_MS);
 
 /**

@@ -1,11 +1,11 @@
 import { DurableObject } from 'cloudflare:workers';
-import { clock } from '../kernel/clock.ts';
+import { clock, MINUTE_MS } from '../kernel/clock.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
 import { AccessVersions, type AnnouncedChange } from './access-versions.ts';
 import { IdempotencyKeys, type KeyEnd, type KeyedRequest, type KeyState, type KeyUse } from './idempotency-keys.ts';
 import { type Nonce, Nonces } from './nonces.ts';
 
-const WINDOW_MS = 60_000;
+const WINDOW_MS = MINUTE_MS;
 
 /** A request whose sender is proved and that asks to be admitted. */
 export interface Admission {

@@ -1,9 +1,9 @@
 import { DurableObject } from 'cloudflare:workers';
-import { clock } from '../kernel/clock.ts';
+import { clock, MINUTE_MS } from '../kernel/clock.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
 import { IdempotencyKeys, type KeyEnd, type KeyState, type KeyUse } from './idempotency-keys.ts';
 
-const WINDOW_MS = 60_000;
+const WINDOW_MS = MINUTE_MS;
 
 /**
  * Counts the requests of one token of a share or an embed, or of one outsider, in windows of a minute. It also keeps the

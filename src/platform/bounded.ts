@@ -1,3 +1,5 @@
+import { concatBytes } from '../kernel/bytes.ts';
+
 /**
  * Reads a stream to its end, unless it is longer than `limit` bytes.
  * @returns the bytes, or null when there are more than `limit`; what is left is not read
@@ -20,11 +22,5 @@ export async function readBounded(
     }
     chunks.push(value);
   }
-  const bytes = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return bytes;
+  return concatBytes(chunks);
 }

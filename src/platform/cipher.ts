@@ -1,3 +1,4 @@
+import { base64Url } from '../kernel/bytes.ts';
 import { logError } from './log.ts';
 import { newestSecret, secretOf } from './secrets.ts';
 
@@ -15,7 +16,7 @@ export async function encrypt(keys: Record<string, string>, plaintext: string, c
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
   const algorithm = { name: 'AES-GCM', iv, additionalData: bytes(context) };
   const ciphertext = await crypto.subtle.encrypt(algorithm, await keyOf(secret), bytes(plaintext));
-  return `v${version}:${base64url(iv)}:${base64url(new Uint8Array(ciphertext))}`;
+  return `v${version}:${base64Url(iv)}:${base64Url(new Uint8Array(ciphertext))}`;
 }
 
 /**
@@ -64,8 +65,6 @@ async function keyOf(secret: string): Promise<CryptoKey> {
 }
 
 const bytes = (text: string) => new TextEncoder().encode(text);
-
-const base64url = (data: Uint8Array): string => data.toBase64({ alphabet: 'base64url', omitPadding: true });
 
 const fromBase64url = (text: string): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Uint8Array.fromBase64(text, { alphabet: 'base64url' }));

@@ -1,8 +1,9 @@
+import { MINUTE_MS } from '../kernel/clock.ts';
 import { readBounded } from './bounded.ts';
 import { type AttachedFile, type Mail, type Mailer, MailRefused, type Sender } from './mail.ts';
 
 const TIMEOUT_MS = 10_000;
-const FILES_TIMEOUT_MS = 60_000;
+const FILES_TIMEOUT_MS = MINUTE_MS;
 const LARGEST_ANSWER = 64 * 1024;
 /** Resend takes mails of 40 MB; not every mailbox does. */
 const MAX_FILE_BYTES = 10 * 1024 * 1024;

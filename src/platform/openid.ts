@@ -5,11 +5,12 @@ import {
   discoveryRequest,
   processDiscoveryResponse,
 } from 'oauth4webapi';
+import { MINUTE_MS } from '../kernel/clock.ts';
 import { defineFailure, Failure } from '../kernel/failure.ts';
 import { RecentlyUsed } from '../kernel/recently-used.ts';
 import { outboundFailed, outboundFetch, outboundRefused } from './outbound.ts';
 
-const FRESH_MS = 5 * 60 * 1000;
+const FRESH_MS = 5 * MINUTE_MS;
 const MAX_ISSUERS = 200;
 
 const discovered = new RecentlyUsed<string, { server: AuthorizationServer; readAt: number }>(MAX_ISSUERS);

@@ -1,3 +1,4 @@
+import { base64Url } from '../kernel/bytes.ts';
 /** SHA-256 as lower-case hex: how long secrets and tokens are stored. */
 export async function sha256Hex(data: string | BufferSource): Promise<string> {
   const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
@@ -37,8 +38,4 @@ export const toHex = (buffer: ArrayBuffer): string => new Uint8Array(buffer).toH
 
 export const fromHex = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.fromHex(text);
 
-export const toBase64Url = (buffer: ArrayBuffer): string =>
-  btoa(String.fromCharCode(...new Uint8Array(buffer)))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '');
+export const toBase64Url = (buffer: ArrayBuffer): string => base64Url(new Uint8Array(buffer));

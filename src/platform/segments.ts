@@ -1,3 +1,4 @@
+import { concatBytes } from '../kernel/bytes.ts';
 /** A piece of a file, or of a text made for a job: each is an object, so that the work can stop after any of them. */
 export interface Segment {
   /** Its key in R2. */
@@ -71,14 +72,7 @@ async function readRange(bucket: R2Bucket, key: string, offset: number, length: 
 
 function joined(pieces: Uint8Array[]): Uint8Array {
   const [only] = pieces;
-  if (only && pieces.length === 1) return only;
-  const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
+  return only && pieces.length === 1 ? only : concatBytes(pieces);
 }
 
 /** The size of all segments together. */

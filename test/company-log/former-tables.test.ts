@@ -1,6 +1,7 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { DAY_MS, type Logged } from '../../src/kernel/log.ts';
+import { DAY_MS } from '../../src/kernel/clock.ts';
+import type { Logged } from '../../src/kernel/log.ts';
 import { columnsOf, createTable } from '../../src/logs/tables.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { recordsOf } from '../support/log.ts';

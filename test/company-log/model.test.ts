@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, expect, it } from 'vitest';
-import { compareKeys, DAY_MS, keyOf, type LogFilter, type Logged } from '../../src/kernel/log.ts';
+import { DAY_MS } from '../../src/kernel/clock.ts';
+import { compareKeys, keyOf, type LogFilter, type Logged } from '../../src/kernel/log.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { recordsOf } from '../support/log.ts';
 import { append, aRecord, page, resetSizes, setSizes, settle } from './support.ts';

@@ -6,7 +6,7 @@ import {
   waitOnExecutionContext,
 } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { DAY_MS } from '../../src/kernel/log.ts';
+import { DAY_MS } from '../../src/kernel/clock.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { anAuditRecord, recordsOf } from '../support/log.ts';
 import worker from '../support/worker.ts';

@@ -1,4 +1,5 @@
 import type { Context } from '../../context.ts';
+import { MINUTE_MS } from '../../kernel/clock.ts';
 import { type LogKind, type LogRecords, PLATFORM_LOG } from '../../kernel/log.ts';
 import { logError } from '../../platform/log.ts';
 import { callObject } from '../../platform/objects.ts';
@@ -14,7 +15,7 @@ const PAGES_A_RUN = 10;
 const FILES_A_RUN = 20;
 const CALLS_A_RUN = 400;
 /** A log that is away takes seconds to say so. */
-const RUN_MS = 2 * 60 * 1000;
+const RUN_MS = 2 * MINUTE_MS;
 /** Records of one call. */
 const RECORDS_A_CALL = 1000;
 

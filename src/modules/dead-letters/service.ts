@@ -1,4 +1,5 @@
 import type { Context } from '../../context.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
 import { logError } from '../../platform/log.ts';
 
 /** Letters that one scheduled run sends again, and pages of as many that it looks through. */
@@ -6,7 +7,7 @@ const SENT_A_RUN = 100;
 const PAGES_A_RUN = 10;
 
 /** How long a letter is shown after it was sent again. */
-const SHOWN_MS = 30 * 24 * 60 * 60 * 1000;
+const SHOWN_MS = 30 * DAY_MS;
 
 /**
  * Where letters are stored, as `{queue}/{time}-{id}.json`: all that died; copies of those to send again, which

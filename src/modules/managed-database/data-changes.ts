@@ -1,10 +1,11 @@
 import type { CompanyContext } from '../../context.ts';
+import { HOUR_MS } from '../../kernel/clock.ts';
 import { logError } from '../../platform/log.ts';
 import { resultUnknown } from '../../tenant-sql/failures.ts';
 import * as store from './store.ts';
 
 /** Longer than any change takes. One whose isolate died counts as under way for so long. Milliseconds. */
-const CHANGE_MS = 60 * 60_000;
+const CHANGE_MS = HOUR_MS;
 
 /**
  * Runs a change of what the company's tables hold or are called, so that nobody is shown results of before once it is

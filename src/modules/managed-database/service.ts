@@ -1,4 +1,5 @@
 import type { CompanyContext, Context } from '../../context.ts';
+import { MINUTE_MS } from '../../kernel/clock.ts';
 import { openTenantSql, type TenantSql, type TenantSqlOptions } from '../../tenant-sql/client.ts';
 import { databaseUnavailable } from '../../tenant-sql/failures.ts';
 import { migrate, TENANT_SCHEMA_VERSION } from '../../tenant-sql/migrations.ts';
@@ -163,7 +164,7 @@ export interface DueDatabase {
 }
 
 /** How long a sweep may take before another run starts it again. Milliseconds. */
-const SWEEP_MS = 60_000;
+const SWEEP_MS = MINUTE_MS;
 
 /** Claims the databases whose sweep is due, so that only one run sweeps each. */
 export async function claimDueDatabases(ctx: Pick<Context, 'db' | 'now'>, limit: number): Promise<DueDatabase[]> {

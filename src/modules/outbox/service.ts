@@ -1,11 +1,12 @@
 import type { CompanyContext, Context } from '../../context.ts';
 import type { Condition } from '../../db/statements.ts';
+import { MINUTE_MS } from '../../kernel/clock.ts';
 import type { JobMessage } from '../../platform/job-messages.ts';
 import { logError } from '../../platform/log.ts';
 import * as store from './store.ts';
 
 /** After this time the scheduled run sends a message that the request itself did not. */
-const WAIT_MS = 60_000;
+const WAIT_MS = MINUTE_MS;
 /** Messages that one scheduled run sends. */
 const BATCH = 100;
 

@@ -1,6 +1,7 @@
 import { commitAccess, only } from '../../access/commit-access.ts';
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
+import { MINUTE_MS } from '../../kernel/clock.ts';
 import { defineFailure } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { hashPassword } from '../../platform/passwords.ts';
@@ -46,7 +47,7 @@ export async function mailResets(ctx: Context, { companyId, email }: MailRequest
         digest: await sha256Hex(token),
         companyId: account.companyId,
         userId: account.userId,
-        expiresAt: ctx.now() + MINUTES * 60_000,
+        expiresAt: ctx.now() + MINUTES * MINUTE_MS,
         usedAt: null,
       };
       const url = consoleLink(ctx, 'reset-password', token);

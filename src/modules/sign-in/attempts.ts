@@ -1,4 +1,5 @@
 import type { Context } from '../../context.ts';
+import { DAY_MS, MINUTE_MS } from '../../kernel/clock.ts';
 import type { FailureType } from '../../kernel/failure.ts';
 import { networkOf } from '../../kernel/networks.ts';
 import { callObject } from '../../platform/objects.ts';
@@ -9,8 +10,8 @@ import { selectKnownNetwork } from './network-store.ts';
 const MAX_WRONG = 10;
 /** Wrong passwords for one email from all networks, after which they are taken only from networks known for the email. */
 const MAX_WRONG_FROM_EVERYWHERE = 100;
-const WINDOW_MS = 15 * 60 * 1000;
-const KNOWN_MS = 30 * 24 * 60 * 60 * 1000;
+const WINDOW_MS = 15 * MINUTE_MS;
+const KNOWN_MS = 30 * DAY_MS;
 
 /** Something that can be guessed. */
 interface Guess {

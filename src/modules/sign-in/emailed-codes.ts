@@ -1,4 +1,5 @@
 import type { Context } from '../../context.ts';
+import { MINUTE_MS } from '../../kernel/clock.ts';
 import { keyedDigest, keyedDigests } from '../../platform/keyed-digest.ts';
 import { checkCode, type PasswordlessCode, replaceCode } from './passwordless-store.ts';
 
@@ -13,7 +14,7 @@ const LABELS: Record<CodeScope['purpose'], string> = { sign_in: 'sign-in code', 
 /** The statement that stores a new code, as an HMAC, in place of the address's old one. */
 export async function prepareCode(ctx: Context, scope: CodeScope, code: string) {
   const digest = await keyedDigest(ctx.config.ENCRYPTION_KEYS, LABELS[scope.purpose], scopedCode(scope, code));
-  const expiresAt = ctx.now() + CODE_MINUTES * 60_000;
+  const expiresAt = ctx.now() + CODE_MINUTES * MINUTE_MS;
   return { statement: replaceCode(ctx.db, { ...scope, digest, tries: 0, expiresAt, usedAt: null }) };
 }
 

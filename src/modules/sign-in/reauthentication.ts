@@ -1,5 +1,6 @@
 import type { UserContext } from '../../context.ts';
 import { readTogether, type Statement } from '../../db/client.ts';
+import { MINUTE_MS } from '../../kernel/clock.ts';
 import { verifyPassword } from '../../platform/passwords.ts';
 import { selectUser, type User } from '../users/service.ts';
 import { attempt, attemptPassword, secondFactorOf, selectKnownHere } from './attempts.ts';
@@ -15,7 +16,7 @@ export interface Reauthentication {
 }
 
 /** How new the session of a caller must be who has neither. */
-const FRESH_MS = 10 * 60 * 1000;
+const FRESH_MS = 10 * MINUTE_MS;
 
 /**
  * Runs `work` once the caller has authenticated again: an access token alone may be stolen, and must not change how its user

@@ -1,8 +1,8 @@
 import type { Context } from '../../context.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
 import { hmacSha256, sha256Hex, toHex } from '../../platform/secrets.ts';
 import { endSession, rotateSession, type Session } from '../sessions/queries.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** How long a refresh token works. */
 export const REFRESH_MS = 7 * DAY_MS;
 /** How long a session lasts, however often it is refreshed. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
+import { MINUTE_MS } from '../../kernel/clock.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { decrypt, encrypt } from '../../platform/cipher.ts';
@@ -33,8 +34,8 @@ import { consumeCode, consumeLogin, deleteExpired, insertAssertion, insertCode, 
 export { reencryptClientSecrets } from './configuration.ts';
 
 /** How long a user may take at the provider. */
-const LOGIN_MS = 10 * 60 * 1000;
-const CODE_MS = 60 * 1000;
+const LOGIN_MS = 10 * MINUTE_MS;
+const CODE_MS = MINUTE_MS;
 
 export interface BegunSignIn {
   /** The address at the provider to open. */
