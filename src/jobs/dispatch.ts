@@ -10,9 +10,9 @@ import { runSchedules } from '../modules/schedules/jobs.ts';
 import { analyseUpload, loadUpload } from '../modules/uploads/jobs.ts';
 import { type JobMessage, queuedJob } from '../platform/job-messages.ts';
 import { log, logError, withCorrelationId } from '../platform/log.ts';
+import { retryDelay } from './keep-batch.ts';
 
 const RETRY_SECONDS = 2;
-const LONGEST_RETRY_SECONDS = 300;
 /** After five of them, longer than a deployment takes, the message is a dead letter. */
 const UNKNOWN_RETRY_SECONDS = 60;
 
@@ -34,7 +34,7 @@ export async function dispatch(batch: MessageBatch, env: Bindings, execution: Ex
       } catch (error) {
         const { id, attempts } = message;
         logError('job_failed', error, { type: job.type, company_id: job.companyId, message_id: id, attempts });
-        message.retry({ delaySeconds: Math.min(RETRY_SECONDS * 2 ** attempts, LONGEST_RETRY_SECONDS) });
+        message.retry({ delaySeconds: retryDelay(attempts, RETRY_SECONDS) });
       }
     });
   }

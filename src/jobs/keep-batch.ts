@@ -5,7 +5,11 @@ import { appendToLog } from '../modules/company-log/service.ts';
 import { logError } from '../platform/log.ts';
 
 const RETRY_SECONDS = 5;
-const LONGEST_RETRY_SECONDS = 300;
+const MAX_RETRY_SECONDS = 300;
+
+/** How long a message waits after so many attempts: twice as long each time. In seconds. */
+export const retryDelay = (attempts: number, seconds: number): number =>
+  Math.min(seconds * 2 ** attempts, MAX_RETRY_SECONDS);
 
 /**
  * Brings the records of a batch into their logs; those of a log that is away are tried again, later each time, and so are
@@ -22,7 +26,7 @@ export async function keepBatch<K extends LogKind>(
     if (parsed.success) return [{ message, record: parsed.data }];
     // A newer version of the API may have sent it, while this version is still being replaced.
     logError('log_record_unknown', new Error('unknown record'), { kind, message_id: message.id });
-    message.retry({ delaySeconds: LONGEST_RETRY_SECONDS });
+    message.retry({ delaySeconds: MAX_RETRY_SECONDS });
     return [];
   });
   const byCompany = Map.groupBy(records, ({ record }) => record.companyId);
@@ -34,7 +38,7 @@ export async function keepBatch<K extends LogKind>(
       } catch (error) {
         const attempts = Math.max(...ofOne.map(({ message }) => message.attempts));
         logError('log_records_not_kept', error, { kind, company_id: companyId, records: ofOne.length, attempts });
-        const delaySeconds = Math.min(RETRY_SECONDS * 2 ** attempts, LONGEST_RETRY_SECONDS);
+        const delaySeconds = retryDelay(attempts, RETRY_SECONDS);
         for (const { message } of ofOne) message.retry({ delaySeconds });
       }
     }),

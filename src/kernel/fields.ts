@@ -30,7 +30,7 @@ export const email = z
   .max(254)
   .transform((address) => address.toLowerCase());
 
-export const SLUG_PATTERN = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+const SLUG_PATTERN = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
 /** A slug: lower-case letters and digits in groups separated by single hyphens. */
 export const slug = z
@@ -38,6 +38,15 @@ export const slug = z
   .max(63)
   .regex(SLUG_PATTERN, 'must be lower-case letters and digits, separated by single hyphens')
   .meta({ description: 'Lower-case letters and digits, separated by single hyphens.' });
+
+/** The slug of a company, as somebody signing in types it: what is none simply finds no company. */
+export const companySlug = z.string().min(1).max(63);
+
+/** A code of an authenticator app or a mail. */
+export const sixDigits = z.string().regex(/^\d{6}$/, 'must be six digits');
+
+/** The address of another system. */
+export const webAddress = z.url().max(2048);
 
 /** A name that people give to a thing: one line, not blank, bounded. It stands in mails, headers of files and lists. */
 export const displayName = z
@@ -60,13 +69,14 @@ export const idsInput = (minimum = 0) =>
     .max(IDS)
     .transform((ids) => [...new Set(ids)]);
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
+/** Whether JSON is an object. */
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Values by slug. Not a record of zod's, which trips over a field called `__proto__`. */
 export const valuesBySlug = (description: string) =>
   z
-    .custom<Record<string, unknown>>(isObject, 'must be an object of slugs and values')
+    .custom<Record<string, unknown>>(isRecord, 'must be an object of slugs and values')
     .meta({ type: 'object', additionalProperties: true, description });
 
 /** The body of every execution. The parameters are checked against what is executed, not here. */

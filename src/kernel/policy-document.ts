@@ -1,5 +1,6 @@
 import { ALL_ACTIONS, isAction } from './actions.ts';
 import type { FieldProblem } from './failure.ts';
+import { isRecord } from './fields.ts';
 import { cut } from './text.ts';
 import { matches } from './wildcard.ts';
 
@@ -130,10 +131,6 @@ function refuseOthers(value: Record<string, unknown>, known: readonly string[], 
   for (const field of Object.keys(value)) {
     if (!known.includes(field)) wrong(`${path}.${cut(field, 64)}`, 'is not a field of the policy language');
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Whether a valid document is small enough to be read on every request. */

@@ -51,6 +51,9 @@ async function readDiscovery(identifier: URL, allowPrivate: boolean): Promise<Au
     return await processDiscoveryResponse(identifier, response);
   } catch (error) {
     if (error instanceof Failure) throw error;
-    throw Object.assign(discoveryFailed(), { cause: error });
+    throw discoveryFailed().because(error);
   }
 }
+
+/** Whether an `email_verified` says so. Some providers write the boolean as a string. */
+export const isEmailVerified = (claim: unknown): boolean => claim === true || claim === 'true';

@@ -36,7 +36,7 @@ export function outboundFetch(allowPrivate: boolean) {
       return new Response(body.length > 0 ? body : null, { status: response.status, headers });
     } catch (error) {
       // The cause tells of our network: it is for the log, not for the caller.
-      throw Object.assign(outboundFailed(), { cause: error });
+      throw outboundFailed().because(error);
     }
   };
 }

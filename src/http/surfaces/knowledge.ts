@@ -1,10 +1,10 @@
-import { z } from 'zod';
 import type { Principal } from '../../access/actors.ts';
-import type { Page } from '../../db/page.ts';
 import { endpointFor } from '../endpoint.ts';
 import { pageQuery } from '../list-query.ts';
 import type { Surface } from '../surface.ts';
 import * as console from './console.ts';
+
+export { list, listOf } from './sharing.ts';
 
 /** Endpoints of domain knowledge: called by people and programs with a token, worded like the console. */
 export const endpoint = endpointFor<'console', Principal>();
@@ -20,15 +20,3 @@ export const surface: Surface = {
 
 /** The query of every list: which page. */
 export const pages = pageQuery('per_page');
-
-/** Schema of the list envelope of domain knowledge. */
-export const listOf = <S extends z.ZodType>(record: S) =>
-  z.object({ total: z.int(), page: z.int(), per_page: z.int(), records: z.array(record) });
-
-/** A page of records in the list envelope of domain knowledge. */
-export const list = <T, V>({ total, page, perPage, records }: Page<T>, view: (record: T) => V) => ({
-  total,
-  page,
-  per_page: perPage,
-  records: records.map(view),
-});

@@ -7,7 +7,8 @@ import { accountView, viewAccount } from '../accounts/views.ts';
 import { companySlugTaken } from '../companies/failures.ts';
 import { issuedApiKeyView, serviceAccountView, viewApiKey, viewServiceAccount } from '../service-accounts/views.ts';
 import { newPassword } from '../users/fields.ts';
-import { createOrganization, wrongOperatorToken } from './service.ts';
+import { wrongOperatorToken } from './failures.ts';
+import { createOrganization } from './service.ts';
 
 const organizationInput = z.object({
   name: displayName,

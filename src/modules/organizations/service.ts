@@ -1,7 +1,7 @@
 import { commitAccess, only } from '../../access/commit-access.ts';
 import { unknownRoute } from '../../access/failures.ts';
 import type { AuthenticateOperator, Context } from '../../context.ts';
-import { defineFailure, invalid } from '../../kernel/failure.ts';
+import { invalid } from '../../kernel/failure.ts';
 import { STANDARD_LOCALE } from '../../kernel/locales.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { sameSecret } from '../../platform/secrets.ts';
@@ -11,6 +11,7 @@ import { prepareBinding, prepareGlobalGroup } from '../groups/service.ts';
 import { prepareApiKey, prepareServiceAccount } from '../service-accounts/service.ts';
 import { requireUnlikePerson } from '../users/fields.ts';
 import { prepareActiveUser } from '../users/service.ts';
+import { wrongOperatorToken } from './failures.ts';
 
 /** Slugs that would be mistaken for a part of an address. */
 const RESERVED_SLUGS = new Set(['contexts', 'dashboards', 'admin', 'api', 'www']);
@@ -81,12 +82,6 @@ export async function createOrganization(
     secretKey: key.secretKey,
   };
 }
-
-export const wrongOperatorToken = defineFailure('operator.wrong_token', {
-  kind: 'unauthenticated',
-  detail: { message: 'This needs the platform operator’s token.' },
-  says: { organization: 'Unauthorized' },
-});
 
 /** Checks the operator's token. Without one configured the operator's routes do not exist. */
 export const authenticateOperator: AuthenticateOperator = async (ctx, request) => {

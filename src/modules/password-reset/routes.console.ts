@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { email } from '../../kernel/fields.ts';
+import { companySlug, email } from '../../kernel/fields.ts';
 import { ssoRequired } from '../sign-in/service.ts';
 import { newPassword } from '../users/fields.ts';
-import { confirmReset, invalidResetToken, requestReset } from './service.ts';
+import { invalidResetToken } from './failures.ts';
+import { confirmReset, requestReset } from './service.ts';
 
 const requestInput = z
-  .object({ email, company_slug: z.string().min(1).max(63).optional() })
+  .object({ email, company_slug: companySlug.optional() })
   .transform((body) => ({ email: body.email, companySlug: body.company_slug }));
 
 export const passwordResetEndpoints = [

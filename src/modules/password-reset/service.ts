@@ -2,23 +2,15 @@ import { commitAccess, only } from '../../access/commit-access.ts';
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
-import { defineFailure } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { selectCompany, selectCompanyBySlug } from '../companies/service.ts';
 import { consoleLink, type MailRequest, mailedCompany, passwordResetMail, requestMail } from '../mails/service.ts';
-import { prepareSecurityMail, requireSsoOptional } from '../sign-in/service.ts';
+import { prepareSecurityMail, requireOtherThanSso, requireSsoOptional } from '../sign-in/service.ts';
 import { requireUnlikePerson } from '../users/fields.ts';
-import { selectUserByEmail } from '../users/service.ts';
+import { invalidResetToken } from './failures.ts';
 import { deleteExpired, insertReset, resetStatements, selectActiveAccounts, selectOpenReset } from './store.ts';
-
-/** The same for a wrong, used or expired token, and for one of an inactive user. */
-export const invalidResetToken = defineFailure('password_reset.invalid_token', {
-  kind: 'invalid',
-  detail: { message: 'The link is unknown, used or expired.' },
-  says: { console: { status: 400, code: 'INVALID_RESET_TOKEN' } },
-});
 
 const MINUTES = 60;
 /** Accounts of one email that get a mail. */
@@ -32,7 +24,7 @@ export async function requestReset(ctx: Context, input: { email: string; company
   const [company] = input.companySlug === undefined ? [] : await selectCompanyBySlug(ctx.db, input.companySlug);
   if (input.companySlug !== undefined && !company) return;
   if (company) ctx.belongsTo(company.id);
-  if (company?.ssoOnly) requireSsoOptional(company, (await selectUserByEmail(ctx.db, company.id, input.email))[0]);
+  if (company) await requireOtherThanSso(ctx, company, input.email);
   const request = { kind: 'password_reset', companyId: company?.id ?? null, email: input.email } as const;
   await requestMail(ctx, request, mailResets);
 }

@@ -3,7 +3,7 @@ import { commit, type Statement } from '../../db/client.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { type Company, selectCompany } from '../companies/service.ts';
-import type { User } from '../users/service.ts';
+import { selectUserByEmail, type User } from '../users/service.ts';
 import { ssoRequired, userNotActive } from './failures.ts';
 import { insertPending, type Pending } from './pending-store.ts';
 import { beginSession, type TokenPair } from './sessions.ts';
@@ -66,4 +66,13 @@ async function askForSecondFactor(
  */
 export function requireSsoOptional(company: Pick<Company, 'ssoOnly'>, user: Pick<User, 'isOwner'> | undefined): void {
   if (company.ssoOnly && !user?.isOwner) throw ssoRequired();
+}
+
+/** The same for the user of an email, whom only such a company needs to look for. */
+export async function requireOtherThanSso(
+  ctx: Context,
+  company: Pick<Company, 'id' | 'ssoOnly'>,
+  email: string,
+): Promise<void> {
+  if (company.ssoOnly) requireSsoOptional(company, (await selectUserByEmail(ctx.db, company.id, email))[0]);
 }

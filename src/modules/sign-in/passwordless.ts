@@ -4,14 +4,14 @@ import { randomBelow } from '../../kernel/ids.ts';
 import { companyBySlug, selectCompany } from '../companies/service.ts';
 import { type MailRequest, mailedCompany, requestMail, signInCodeMail } from '../mails/service.ts';
 import { recordVerified, selectUserByEmail } from '../users/service.ts';
-import { completeSignIn, requireSsoOptional, type SignInResult } from './complete.ts';
+import { completeSignIn, requireOtherThanSso, type SignInResult } from './complete.ts';
 import { CODE_MINUTES, prepareCode, prepareCodeCheck } from './emailed-codes.ts';
 import { wrongEmailedCode } from './failures.ts';
 
 /** Requests a code by mail. The user is read after the answer, so that neither it nor its time tells whether there is one. */
 export async function requestCode(ctx: Context, input: { companySlug: string; email: string }): Promise<void> {
   const company = await companyBySlug(ctx, input.companySlug);
-  if (company.ssoOnly) requireSsoOptional(company, (await selectUserByEmail(ctx.db, company.id, input.email))[0]);
+  await requireOtherThanSso(ctx, company, input.email);
   await requestMail(ctx, { kind: 'sign_in_code', companyId: company.id, email: input.email }, mailCode);
 }
 
@@ -45,7 +45,7 @@ export async function logInWithCode(
   input: { companySlug: string; email: string; code: string },
 ): Promise<SignInResult> {
   const company = await companyBySlug(ctx, input.companySlug);
-  if (company.ssoOnly) requireSsoOptional(company, (await selectUserByEmail(ctx.db, company.id, input.email))[0]);
+  await requireOtherThanSso(ctx, company, input.email);
   const scope = { companyId: company.id, purpose: 'sign_in', email: input.email } as const;
   const check = await prepareCodeCheck(ctx, scope, input.code);
   const {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { invalidToken } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
+import { companySlug, email } from '../../kernel/fields.ts';
 import { companyExists, companyNotFound } from '../companies/service.ts';
 import { triedPassword } from '../users/fields.ts';
 import { getUser, userNotFound } from '../users/service.ts';
@@ -11,8 +12,8 @@ import { logIn, logOut, publicKeySet, refreshSession } from './service.ts';
 import { signInResultView, tokenPairView, viewSignInResult, viewTokenPair } from './views.ts';
 
 const loginInput = z
-  .object({ company_slug: z.string().min(1).max(63), email: z.email().max(254).toLowerCase(), password: triedPassword })
-  .transform(({ company_slug, email, password }) => ({ companySlug: company_slug, email, password }));
+  .object({ company_slug: companySlug, email, password: triedPassword })
+  .transform((body) => ({ companySlug: body.company_slug, email: body.email, password: body.password }));
 
 const context = z.object({ company_id: z.string() });
 const currentPrincipalView = z.union([
@@ -33,7 +34,7 @@ export const signInEndpoints = [
       access: 'public',
       operationId: 'checkCompanySlug',
       summary: 'Check whether a company with this slug exists',
-      query: z.object({ slug: z.string().min(1).max(63) }),
+      query: z.object({ slug: companySlug }),
       returns: ok(z.object({ exists: z.boolean() })),
       fails: [],
     },

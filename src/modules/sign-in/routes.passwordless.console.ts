@@ -1,20 +1,18 @@
 import { z } from 'zod';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { email } from '../../kernel/fields.ts';
+import { companySlug, email, sixDigits } from '../../kernel/fields.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { signInFailures, ssoRequired, wrongEmailedCode } from './failures.ts';
 import { logInWithCode, requestCode } from './passwordless.ts';
 import { signInResultView, viewSignInResult } from './views.ts';
-
-const companySlug = z.string().min(1).max(63);
 
 const requestInput = z
   .object({ company_slug: companySlug, email })
   .transform((body) => ({ companySlug: body.company_slug, email: body.email }));
 
 const verifyInput = z
-  .object({ company_slug: companySlug, email, code: z.string().regex(/^\d{6}$/, 'must be six digits') })
+  .object({ company_slug: companySlug, email, code: sixDigits })
   .transform((body) => ({ companySlug: body.company_slug, email: body.email, code: body.code }));
 
 export const passwordlessEndpoints = [

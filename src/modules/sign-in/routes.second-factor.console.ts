@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { grantExceeds, invalidToken } from '../../access/failures.ts';
 import { noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
+import { sixDigits } from '../../kernel/fields.ts';
 import { triedPassword } from '../users/fields.ts';
 import { userNotFound } from '../users/service.ts';
 import { type EnabledSecondFactor, enableSecondFactor, setUpSecondFactor } from './enrolment.ts';
@@ -25,13 +26,12 @@ import { disableSecondFactor, replaceBackupCodes, resetSecondFactor } from './se
 import { loginResultView, viewSignedIn } from './views.ts';
 
 const pendingToken = z.string().min(1);
-const totpToken = z.string().regex(/^\d{6}$/, 'must be six digits');
 const backupCode = z.string().min(1);
 
 const loginInput = z
   .object({
     pending_2fa_token: pendingToken,
-    totp_token: totpToken.optional(),
+    totp_token: sixDigits.optional(),
     backup_code: backupCode.optional(),
   })
   .refine((body) => (body.totp_token === undefined) !== (body.backup_code === undefined), {
@@ -46,14 +46,14 @@ const setupInput = z
 
 const enableInput = z
   .object({
-    totp_token: totpToken.optional().meta({ description: 'A code from the authenticator that was set up. Required.' }),
+    totp_token: sixDigits.optional().meta({ description: 'A code from the authenticator that was set up. Required.' }),
     password: triedPassword.optional(),
     pending_2fa_token: pendingToken.optional(),
   })
   .transform((body) => ({ totp: body.totp_token, password: body.password, pendingToken: body.pending_2fa_token }));
 
 const reauthenticationInput = z
-  .object({ password: triedPassword.optional(), totp_token: totpToken.optional(), backup_code: backupCode.optional() })
+  .object({ password: triedPassword.optional(), totp_token: sixDigits.optional(), backup_code: backupCode.optional() })
   .refine((body) => Object.values(body).filter((value) => value !== undefined).length <= 1, {
     path: ['password'],
     message: 'send one of password, totp_token and backup_code',

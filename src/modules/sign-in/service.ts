@@ -18,6 +18,7 @@ import { type Audience, audienceOf, verifyAccessToken } from './tokens.ts';
 export {
   completeSignIn,
   type PendingSecondFactor,
+  requireOtherThanSso,
   requireSsoOptional,
   type SignedIn,
   type SignInResult,

@@ -18,7 +18,7 @@ import {
 } from 'oauth4webapi';
 import { addressProblem } from '../../kernel/public-address.ts';
 import { requireCanonicalJwt } from '../../platform/jwt.ts';
-import { discover, providerRequestOptions } from '../../platform/openid.ts';
+import { discover, isEmailVerified, providerRequestOptions } from '../../platform/openid.ts';
 import { SignInRefusal } from './failures.ts';
 import type { Identity, Protocol } from './protocol.ts';
 
@@ -116,9 +116,6 @@ async function claimsOf(
 }
 
 function identityOf(claims: Record<string, unknown>): Identity {
-  if (!isVerified(claims.email_verified)) throw new SignInRefusal('email_not_verified');
+  if (!isEmailVerified(claims.email_verified)) throw new SignInRefusal('email_not_verified');
   return { email: claims.email, name: claims.name };
 }
-
-/** Some providers write the boolean as a string. */
-const isVerified = (claim: unknown): boolean => claim === true || claim === 'true';

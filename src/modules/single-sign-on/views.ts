@@ -1,15 +1,13 @@
 import { z } from 'zod';
-import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { isoTimestamp, timestamp, webAddress } from '../../kernel/fields.ts';
 import type { Configuration, ConfigurationInput } from './configuration.ts';
 
 const MOST_REDIRECT_URIS = 20;
 const MOST_CERTIFICATES = 5;
 
-const address = z.url().max(2048);
-
 const common = {
   redirect_uris: z
-    .array(address)
+    .array(webAddress)
     .max(MOST_REDIRECT_URIS)
     .meta({ description: 'The addresses that a sign-in may redirect to; compared exactly.' }),
   jit_provisioning: z.boolean().default(false).meta({
@@ -20,14 +18,16 @@ const common = {
 
 const oidc = {
   type: z.literal('oidc'),
-  issuer: address.meta({ description: 'https on a public address; its discovery document must name the same issuer.' }),
+  issuer: webAddress.meta({
+    description: 'https on a public address; its discovery document must name the same issuer.',
+  }),
   client_id: z.string().min(1).max(1024),
 };
 
 const saml = {
   type: z.literal('saml'),
   idp_entity_id: z.string().min(1).max(1024),
-  idp_sso_url: address.meta({ description: 'For the HTTP-Redirect binding; https on a public address.' }),
+  idp_sso_url: webAddress.meta({ description: 'For the HTTP-Redirect binding; https on a public address.' }),
   idp_certificates: z.array(z.string().trim().min(1).max(16_384)).min(1).max(MOST_CERTIFICATES).meta({
     description: 'PEM; a signature by any of them is accepted. RSA of at least 2048 bits, with SHA-256 or SHA-512.',
   }),

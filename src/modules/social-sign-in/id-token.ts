@@ -4,7 +4,7 @@ import { Failure } from '../../kernel/failure.ts';
 import { RecentlyUsed } from '../../kernel/recently-used.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
 import { logError } from '../../platform/log.ts';
-import { discover } from '../../platform/openid.ts';
+import { discover, isEmailVerified } from '../../platform/openid.ts';
 import { outboundFetch } from '../../platform/outbound.ts';
 import { invalidSocialToken, providerKeysUnreadable } from './failures.ts';
 import type { SocialProvider } from './store.ts';
@@ -67,8 +67,7 @@ export async function verifyIdToken(ctx: Context, providers: SocialProvider[], t
 
 function claimsOf({ sub, email, email_verified: verified }: JWTPayload, { issuer }: SocialProvider): IdTokenClaims {
   if (typeof sub !== 'string' || sub === '' || sub.length > LONGEST_SUBJECT) throw new errors.JWTInvalid('no subject');
-  // Some providers write the boolean as a string.
-  return { issuer, subject: sub, email, isEmailVerified: verified === true || verified === 'true' };
+  return { issuer, subject: sub, email, isEmailVerified: isEmailVerified(verified) };
 }
 
 function issuedBy(providers: SocialProvider[], { iss, aud }: JWTPayload): SocialProvider | undefined {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
+import { companySlug, webAddress } from '../../kernel/fields.ts';
 import { openIdFailures } from '../../platform/openid.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { signInFailures, ssoRequired } from '../sign-in/service.ts';
@@ -17,16 +18,16 @@ import {
 
 const MOST_PROVIDERS = 20;
 
-const address = z.url().max(2048);
-
 const socialConfiguration = z
   .object({
     providers: z
       .array(
         z.object({
-          issuer: address.meta({ description: 'The `iss` of its tokens, exactly; https on a public address.' }),
+          issuer: webAddress.meta({ description: 'The `iss` of its tokens, exactly; https on a public address.' }),
           audience: z.string().min(1).max(1024).meta({ description: 'The client id that its tokens are issued to.' }),
-          jwks_uri: address.optional().meta({ description: 'Where its keys are; found by discovery when left out.' }),
+          jwks_uri: webAddress
+            .optional()
+            .meta({ description: 'Where its keys are; found by discovery when left out.' }),
         }),
       )
       .max(MOST_PROVIDERS),
@@ -46,7 +47,7 @@ const viewConfiguration = (providers: SocialProvider[]): z.input<typeof socialCo
 });
 
 const tokenInput = z
-  .object({ company_slug: z.string().min(1).max(63), social_token: z.string().min(1) })
+  .object({ company_slug: companySlug, social_token: z.string().min(1) })
   .transform(({ company_slug, social_token }) => ({ companySlug: company_slug, idToken: social_token }));
 
 export const socialSignInEndpoints = [

@@ -18,7 +18,7 @@ export const ACCESS = [
   ]),
   ...guardsOf('src/http/guard.ts', HOP, [
     {
-      text: "if (entered.status === 'fulfilled') await entered.value.withdraw();",
+      text: "if (!isAddressIn && entered.status === 'fulfilled') await entered.value.withdraw();",
       without: '',
       title: 'takes back what it counted',
     },
