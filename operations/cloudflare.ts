@@ -2,13 +2,13 @@ import { z } from 'zod';
 import type { Files } from './files.ts';
 import { Problem } from './problem.ts';
 
-const STANDARD_API = 'https://api.cloudflare.com/client/v4';
+const DEFAULT_API = 'https://api.cloudflare.com/client/v4';
 const TRIES = 4;
 const PAUSE_MS = 1000;
 const PER_PAGE = 100;
 
 /** The credentials by which wrangler and these commands use the account. */
-export interface CloudflareAccess {
+export interface CloudflareCredentials {
   /** `CLOUDFLARE_API_BASE_URL`, as wrangler reads it. */
   baseUrl: string;
   token: string;
@@ -65,7 +65,7 @@ const zone = z.object({
  * the token belongs to only one.
  * @throws Problem that says how to make a token
  */
-export async function accessFrom(env: NodeJS.ProcessEnv): Promise<CloudflareAccess> {
+export async function credentialsFrom(env: NodeJS.ProcessEnv): Promise<CloudflareCredentials> {
   const token = env.CLOUDFLARE_API_TOKEN;
   if (!token) {
     throw new Problem(
@@ -73,7 +73,7 @@ export async function accessFrom(env: NodeJS.ProcessEnv): Promise<CloudflareAcce
         'and Email Sending (and edit Workers Routes for a domain of your own): https://dash.cloudflare.com/profile/api-tokens',
     );
   }
-  const baseUrl = env.CLOUDFLARE_API_BASE_URL ?? STANDARD_API;
+  const baseUrl = env.CLOUDFLARE_API_BASE_URL ?? DEFAULT_API;
   if (env.CLOUDFLARE_ACCOUNT_ID) return { baseUrl, token, accountId: env.CLOUDFLARE_ACCOUNT_ID };
   const { result } = await request({ baseUrl, token }, 'GET', '/accounts');
   const accounts = z.array(z.object({ id: z.string(), name: z.string() })).parse(result);
@@ -85,10 +85,10 @@ export async function accessFrom(env: NodeJS.ProcessEnv): Promise<CloudflareAcce
 
 /** The requests that the commands send to an account. Names are unique within it. */
 export class CloudflareAccount {
-  readonly #access: CloudflareAccess;
+  readonly #credentials: CloudflareCredentials;
 
-  constructor(access: CloudflareAccess) {
-    this.#access = access;
+  constructor(credentials: CloudflareCredentials) {
+    this.#credentials = credentials;
   }
 
   /** @returns id and jurisdiction of a D1 database, or undefined */
@@ -145,8 +145,8 @@ export class CloudflareAccount {
         }
       },
       get: async (key) => {
-        const path = `/accounts/${this.#access.accountId}${objects}/${key}`;
-        const response = await send(this.#access, 'GET', path, undefined, headers);
+        const path = `/accounts/${this.#credentials.accountId}${objects}/${key}`;
+        const response = await send(this.#credentials, 'GET', path, undefined, headers);
         if (response.status === 404) return undefined;
         if (!response.ok) throw refusalOf('GET', path, response.status, (await envelopeOf(response))?.errors);
         return response.text();
@@ -167,8 +167,8 @@ export class CloudflareAccount {
     const labels = host.split('.');
     for (let at = 0; at < labels.length - 1; at += 1) {
       const name = labels.slice(at).join('.');
-      const query = new URLSearchParams({ name, 'account.id': this.#access.accountId });
-      const { result } = await request(this.#access, 'GET', `/zones?${query}`);
+      const query = new URLSearchParams({ name, 'account.id': this.#credentials.accountId });
+      const { result } = await request(this.#credentials, 'GET', `/zones?${query}`);
       const [found] = z.array(zone).parse(result);
       if (found) return { ...found, plan: found.plan?.legacy_id ?? 'free' };
     }
@@ -177,7 +177,7 @@ export class CloudflareAccount {
 
   /** The names of a zone that mail may be sent from: `example.com`, `mail.example.com`, `*.example.com`. */
   async sendingDomains(zoneId: string): Promise<{ name: string; enabled: boolean }[]> {
-    const { result } = await request(this.#access, 'GET', `/zones/${zoneId}/email/sending/subdomains`);
+    const { result } = await request(this.#credentials, 'GET', `/zones/${zoneId}/email/sending/subdomains`);
     return z.array(z.object({ name: z.string(), enabled: z.boolean() })).parse(result);
   }
 
@@ -294,7 +294,7 @@ export class CloudflareAccount {
   }
 
   #ask(method: string, path: string, body?: object | string, headers?: Record<string, string>) {
-    return request(this.#access, method, `/accounts/${this.#access.accountId}${path}`, body, headers);
+    return request(this.#credentials, method, `/accounts/${this.#credentials.accountId}${path}`, body, headers);
   }
 }
 
@@ -303,7 +303,7 @@ const jurisdictionHeader = (jurisdiction: string | null): Record<string, string>
   jurisdiction ? { 'cf-r2-jurisdiction': jurisdiction } : {};
 
 type Request = [
-  access: Pick<CloudflareAccess, 'baseUrl' | 'token'>,
+  credentials: Pick<CloudflareCredentials, 'baseUrl' | 'token'>,
   method: string,
   path: string,
   body?: object | string,
@@ -320,12 +320,12 @@ async function request(...args: Request) {
 }
 
 /** Sends a request; repeats it if the API is overloaded or unreachable. @throws Problem if it stays unreachable */
-async function send(...[access, method, path, body, given = {}]: Request): Promise<Response> {
-  const headers = { authorization: `Bearer ${access.token}`, 'content-type': 'application/json', ...given };
+async function send(...[credentials, method, path, body, given = {}]: Request): Promise<Response> {
+  const headers = { authorization: `Bearer ${credentials.token}`, 'content-type': 'application/json', ...given };
   const text = typeof body === 'object' ? JSON.stringify(body) : body;
   const init = { method, headers, ...(text !== undefined && { body: text }) };
   for (let tries = 1; ; tries += 1) {
-    const response = await fetch(`${access.baseUrl}${path}`, init).catch((cause: Error) => cause);
+    const response = await fetch(`${credentials.baseUrl}${path}`, init).catch((cause: Error) => cause);
     const isAway = response instanceof Error || response.status === 429 || response.status >= 500;
     if (isAway && tries < TRIES) {
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * 2 ** (tries - 1)));
@@ -333,7 +333,7 @@ async function send(...[access, method, path, body, given = {}]: Request): Promi
     }
     if (!(response instanceof Error)) return response;
     const why = response.cause instanceof Error ? response.cause.message : response.message;
-    throw new Problem(`Cloudflare cannot be reached at ${access.baseUrl} (${why}): run the command again later.`);
+    throw new Problem(`Cloudflare cannot be reached at ${credentials.baseUrl} (${why}): run the command again later.`);
   }
 }
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { accessFrom, CloudflareAccount } from './cloudflare.ts';
+import { CloudflareAccount, credentialsFrom } from './cloudflare.ts';
 import { type Environment, environmentName, environmentOf, PROJECT } from './environments.ts';
 import { connectToStart } from './local-endpoint.ts';
 import { Problem } from './problem.ts';
@@ -23,7 +23,7 @@ export const openDatabase = async (binding: Binding, env: string | undefined): P
 
 /** Opens the database of a deployed environment. @throws Problem if nothing was deployed there yet */
 export async function openRemote(binding: Binding, { name, databaseNames }: Environment): Promise<Database> {
-  const account = new CloudflareAccount(await accessFrom(process.env));
+  const account = new CloudflareAccount(await credentialsFrom(process.env));
   const found = await account.database(databaseNames[binding]);
   if (found === undefined) {
     throw new Problem(`There is no database ${databaseNames[binding]} yet: npm run deploy -- --env ${name}`);

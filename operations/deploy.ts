@@ -11,7 +11,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { accessFrom } from './cloudflare.ts';
+import { credentialsFrom } from './cloudflare.ts';
 import { deploy, rehearse } from './deployment/deploy.ts';
 import { environmentName, environmentOf, PROJECT } from './environments.ts';
 import { Problem, runCommand } from './problem.ts';
@@ -47,5 +47,5 @@ await runCommand(async () => {
     report: (line: string) => console.log(line),
   };
   if (values['dry-run']) await rehearse(deployment);
-  else await deploy(deployment, await accessFrom(process.env));
+  else await deploy(deployment, await credentialsFrom(process.env));
 });

@@ -38,6 +38,8 @@ export type EnvironmentSettings = z.output<typeof settings>;
 export interface Environment {
   name: EnvironmentName;
   settings: EnvironmentSettings;
+  /** The variables that the API's Worker is deployed with: those of the settings, and of wrangler.toml below them. */
+  vars: Record<string, string>;
   /** The API's Worker, which holds the secrets of both. */
   workerName: string;
   /** By binding. */
@@ -74,9 +76,12 @@ export async function environmentOf(name: EnvironmentName, given?: EnvironmentSe
   const { location, domain } = chosen;
   const jurisdiction = location.jurisdiction ?? undefined;
   const nameOf = (binding: string) => databases.find((one) => one.binding === binding)?.database_name ?? binding;
+  // The Worker reads texts only.
+  const vars = { ...config.vars, ...locationVars(location), ...chosen.vars } as Record<string, string>;
   return {
     name,
     settings: chosen,
+    vars,
     workerName: config.name ?? '',
     databaseNames: { CONTROL_DB: nameOf('CONTROL_DB') },
     formerDatabase: nameOf('CONTROL_DB').replace(/control$/, 'audit'),
@@ -84,7 +89,7 @@ export async function environmentOf(name: EnvironmentName, given?: EnvironmentSe
     queueNames: (config.queues?.consumers ?? []).map(({ queue }) => queue),
     workers: workersOf({
       ...config,
-      vars: { ...config.vars, ...locationVars(location), ...chosen.vars },
+      vars,
       r2_buckets: (config.r2_buckets ?? []).map((bucket) => ({ ...bucket, ...(jurisdiction && { jurisdiction }) })),
       placement: placementNear(location.neon_region),
       ...(domain !== null && { routes: [{ pattern: domain, custom_domain: true }], workers_dev: false }),
@@ -108,7 +113,7 @@ function placementNear(neonRegion: string | null): NonNullable<WranglerConfig['p
 }
 
 /** The settings that have to be filled in before a deployment. */
-export function placeholdersOf({ name, settings: { vars, location } }: Environment): string[] {
+export function placeholdersOf({ name, vars, settings: { location } }: Environment): string[] {
   const file = 'operations/environments.json';
   const addresses = Object.entries(vars)
     .filter(([, value]) => /\bexample\.com\b/.test(value))

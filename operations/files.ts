@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { accessFrom, CloudflareAccount } from './cloudflare.ts';
+import { CloudflareAccount, credentialsFrom } from './cloudflare.ts';
 import { localState } from './database.ts';
 import { environmentName, environmentOf, JURISDICTIONS, PROJECT } from './environments.ts';
 import { connectToStart } from './local-endpoint.ts';
@@ -20,7 +20,7 @@ export interface Files {
 export async function openFiles(env: string | undefined): Promise<Files> {
   if (env === undefined) return openLocalFiles();
   const { bucketNames, settings, workerName } = await environmentOf(environmentName(env));
-  const account = new CloudflareAccount(await accessFrom(process.env));
+  const account = new CloudflareAccount(await credentialsFrom(process.env));
   const bucket = bucketNames[0] ?? '';
   // A bucket is found in its own jurisdiction only, which stays the one that it was made in.
   for (const jurisdiction of new Set([settings.location.jurisdiction, null, ...JURISDICTIONS])) {

@@ -7,7 +7,7 @@
  * bookmark of the present state too, so that a restore can be undone.
  */
 import { parseArgs } from 'node:util';
-import { accessFrom, CloudflareAccount } from './cloudflare.ts';
+import { CloudflareAccount, credentialsFrom } from './cloudflare.ts';
 import { environmentName, environmentOf } from './environments.ts';
 import { Problem, runCommand } from './problem.ts';
 
@@ -42,7 +42,7 @@ await runCommand(async () => {
   const time = BOOKMARK.test(to) ? undefined : parseTime(to, Date.now());
   const { name, databaseNames } = await environmentOf(environmentName(env));
   const databaseName = databaseNames.CONTROL_DB;
-  const account = new CloudflareAccount(await accessFrom(process.env));
+  const account = new CloudflareAccount(await credentialsFrom(process.env));
   const found = await account.database(databaseName);
   if (!found) throw new Problem(`There is no database ${databaseName} yet: npm run deploy -- --env ${name}`);
   const bookmark = time ? await account.bookmark(found.id, time) : to;

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CloudflareAccess } from '../cloudflare.ts';
+import type { CloudflareCredentials } from '../cloudflare.ts';
 import { CloudflareAccount } from '../cloudflare.ts';
 import { type Environment, PROJECT, placeholdersOf, warningsOf } from '../environments.ts';
 import { Problem } from '../problem.ts';
@@ -12,7 +12,7 @@ import { waitForHealth } from './health.ts';
 import { preflight } from './preflight.ts';
 import { copySecrets, missingSecrets } from './secrets.ts';
 
-const HEALTH_PATIENCE_MS = 180_000;
+const HEALTH_TIMEOUT_MS = 180_000;
 
 /** The input of a deployment. */
 export interface Deployment {
@@ -24,7 +24,7 @@ export interface Deployment {
   /** A file to which generated secrets are appended. */
   copyTo?: string;
   report(line: string): void;
-  healthPatience?: number;
+  healthTimeoutMs?: number;
 }
 
 /** A step of a deployment: its purpose, and the function that does it and reports the result. */
@@ -34,9 +34,9 @@ interface Step {
 }
 
 /** Deploys an environment, from any state. Every step may be repeated. @throws Problem that says what to do next */
-export async function deploy(deployment: Deployment, access: CloudflareAccess): Promise<void> {
+export async function deploy(deployment: Deployment, credentials: CloudflareCredentials): Promise<void> {
   refusePlaceholders(deployment.environment);
-  for (const { title, run } of stepsOf(deployment, access)) {
+  for (const { title, run } of stepsOf(deployment, credentials)) {
     deployment.report(title);
     deployment.report(`    ${await run()}`);
   }
@@ -61,10 +61,10 @@ export async function rehearse(deployment: Deployment): Promise<void> {
   for (const problem of placeholdersOf(environment)) report(`Still to do: ${problem}`);
 }
 
-function stepsOf(deployment: Deployment, access: CloudflareAccess): Step[] {
+function stepsOf(deployment: Deployment, credentials: CloudflareCredentials): Step[] {
   const { environment, version, env } = deployment;
   const { workerName, workers, databaseNames, formerDatabase, bucketNames, queueNames, settings } = environment;
-  const account = new CloudflareAccount(access);
+  const account = new CloudflareAccount(credentials);
   const ids: Record<string, string> = {};
   let secrets: Record<string, string> = {};
   let configs: Record<keyof Workers, string> = { api: '', background: '' };
@@ -72,18 +72,17 @@ function stepsOf(deployment: Deployment, access: CloudflareAccess): Step[] {
   const run = (options: string[], worker: keyof Workers = 'api') =>
     wrangler([...options, '--config', configs[worker]], {
       env: {
-        CLOUDFLARE_API_BASE_URL: access.baseUrl,
-        CLOUDFLARE_API_TOKEN: access.token,
-        CLOUDFLARE_ACCOUNT_ID: access.accountId,
+        CLOUDFLARE_API_BASE_URL: credentials.baseUrl,
+        CLOUDFLARE_API_TOKEN: credentials.token,
+        CLOUDFLARE_ACCOUNT_ID: credentials.accountId,
       },
     });
   return [
     {
       title: 'Address: find out where the API will be reached',
       async run() {
-        const { domain, vars } = settings;
-        const host = async () => domain ?? `${workerName}.${await account.subdomain()}.workers.dev`;
-        url = vars.PUBLIC_URL ?? `https://${await host()}`;
+        const host = async () => settings.domain ?? `${workerName}.${await account.subdomain()}.workers.dev`;
+        url = environment.vars.PUBLIC_URL ?? `https://${await host()}`;
         return url;
       },
     },
@@ -165,7 +164,7 @@ function stepsOf(deployment: Deployment, access: CloudflareAccess): Step[] {
     {
       title: `Health: wait until /health answers version ${version}`,
       async run() {
-        await waitForHealth(url, version, deployment.healthPatience ?? HEALTH_PATIENCE_MS);
+        await waitForHealth(url, version, deployment.healthTimeoutMs ?? HEALTH_TIMEOUT_MS);
         return `well: ${url}`;
       },
     },

@@ -7,8 +7,8 @@ const PAUSE_MS = 2000;
  * Waits until `/health` answers that this version runs and works. A new address takes a minute until it resolves.
  * @throws Problem with the last answer
  */
-export async function waitForHealth(url: string, version: string, patienceMs: number): Promise<void> {
-  const until = Date.now() + patienceMs;
+export async function waitForHealth(url: string, version: string, timeoutMs: number): Promise<void> {
+  const until = Date.now() + timeoutMs;
   for (;;) {
     const seen = await fetchHealth(`${url}/health`);
     if (seen.status === 200 && seen.version === version) return;

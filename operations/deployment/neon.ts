@@ -10,9 +10,9 @@ import {
 } from '@neon/sdk/raw';
 import type { Environment } from '../environments.ts';
 import { Problem } from '../problem.ts';
-import type { Findings } from './preflight.ts';
+import { type Findings, note, problem } from './findings.ts';
 
-const STANDARD_API = 'https://console.neon.tech/api/v2';
+const DEFAULT_API = 'https://console.neon.tech/api/v2';
 const PAGE = 400;
 /** The share of the allowed projects above which the operator is told. */
 const NEARLY_FULL = 0.8;
@@ -28,54 +28,54 @@ export type NeonPlan = keyof typeof NEON_PLANS;
 const planOf = ({ plan }: Organization) => (plan in NEON_PLANS ? NEON_PLANS[plan as NeonPlan] : undefined);
 
 /** The Worker's default (`src/config.ts`). */
-const STANDARD_HISTORY_SECONDS = 7 * 24 * 60 * 60;
+const DEFAULT_HISTORY_SECONDS = 7 * 24 * 60 * 60;
 
 type Client = ReturnType<typeof createClient>;
 
 /** Checks whether companies' databases can be created at Neon: key, organization, plan and its limits, region. */
 export async function checkNeon(environment: Environment, apiKey: string | undefined): Promise<Findings> {
-  if (!apiKey)
-    return { problems: [], notes: ['Neon: not looked at, since NEON_API_KEY is not given to this command.'] };
-  const { name, settings } = environment;
-  const { vars } = settings;
-  const baseUrl = vars.NEON_API_URL ?? STANDARD_API;
+  if (!apiKey) return note('Neon: not looked at, since NEON_API_KEY is not given to this command.');
+  const { name, settings, vars } = environment;
+  const baseUrl = vars.NEON_API_URL ?? DEFAULT_API;
   const client = createClient(createConfig({ baseUrl, auth: () => apiKey }));
   const known = await getAuthDetails({ client });
   if (known.response?.status === 401) return problem('Neon does not know NEON_API_KEY: make one and set it.');
-  const caller = answered(known, baseUrl);
+  const caller = requireData(known, baseUrl);
   const isPerson = caller.auth_method !== 'api_key_org';
   const organization = vars.NEON_ORG_ID ?? (isPerson ? undefined : caller.account_id);
-  if (organization === undefined) return problem(await whichOrganization(client, baseUrl, name));
+  if (organization === undefined) return problem(await unknownOrganization(client, baseUrl, name));
   const found = await getOrganization({ client, path: { org_id: organization } });
   if (!found.data)
     return problem(`NEON_API_KEY may not use the organization ${organization} at Neon: ${reasonOf(found)}`);
 
   const problems = [
     ...(await checkRegion(client, baseUrl, settings.location.neon_region)),
-    ...checkHistory(found.data, Number(vars.NEON_HISTORY_SECONDS ?? STANDARD_HISTORY_SECONDS), name),
+    ...checkHistory(found.data, Number(vars.NEON_HISTORY_SECONDS ?? DEFAULT_HISTORY_SECONDS), name),
   ];
-  const notes = isPerson ? [`NEON_API_KEY is a person's and ends with them: ${keyOf(organization)} is better.`] : [];
-  const room = await checkRoom(client, baseUrl, found.data, isPerson ? organization : undefined);
-  return { problems: [...problems, ...room.problems], notes: [...notes, ...room.notes] };
+  const notes = isPerson
+    ? [`NEON_API_KEY is a person's and ends with them: ${organizationKeyHint(organization)} is better.`]
+    : [];
+  const limit = await checkProjectLimit(client, baseUrl, found.data, isPerson ? organization : undefined);
+  return { problems: [...problems, ...limit.problems], notes: [...notes, ...limit.notes] };
 }
 
-const keyOf = (organization: string): string =>
+const organizationKeyHint = (organization: string): string =>
   `a key of the organization (https://console.neon.tech/app/${organization}/settings#api-keys)`;
 
 /** With a person's key, projects can be listed and created only for a given organization. */
-async function whichOrganization(client: Client, baseUrl: string, environment: string): Promise<string> {
-  const { organizations } = answered(await getCurrentUserOrganizations({ client }), baseUrl);
+async function unknownOrganization(client: Client, baseUrl: string, environment: string): Promise<string> {
+  const { organizations } = requireData(await getCurrentUserOrganizations({ client }), baseUrl);
   const names = organizations.map(({ id, name }) => `${id} (${name})`).join(', ') || 'none yet';
   const [first] = organizations;
   return (
     `NEON_API_KEY is a person's, and Neon must be told which organization is meant: put "NEON_ORG_ID" into "vars" of ` +
-    `${environment} in operations/environments.json, or better use ${keyOf(first?.id ?? 'ORGANIZATION')}, which needs ` +
+    `${environment} in operations/environments.json, or better use ${organizationKeyHint(first?.id ?? 'ORGANIZATION')}, which needs ` +
     `none. The person's organizations: ${names}.`
   );
 }
 
 async function checkRegion(client: Client, baseUrl: string, region: string | null): Promise<string[]> {
-  const { regions } = answered(await getActiveRegions({ client }), baseUrl);
+  const { regions } = requireData(await getActiveRegions({ client }), baseUrl);
   const ids = regions.map(({ region_id }) => region_id);
   if (region === null || ids.includes(region)) return [];
   return [`Neon has no region "${region}" ("neon_region" in operations/environments.json): it has ${ids.join(', ')}.`];
@@ -93,7 +93,7 @@ function checkHistory(organization: Organization, seconds: number, environment: 
 }
 
 /** Each company is a project of its own. */
-async function checkRoom(
+async function checkProjectLimit(
   client: Client,
   baseUrl: string,
   organization: Organization,
@@ -102,14 +102,13 @@ async function checkRoom(
   const { plan, id } = organization;
   let projects = 0;
   for (let cursor: string | undefined; ; ) {
-    const page = answered(await listProjects({ client, query: { limit: PAGE, cursor, org_id: asked } }), baseUrl);
+    const page = requireData(await listProjects({ client, query: { limit: PAGE, cursor, org_id: asked } }), baseUrl);
     projects += page.projects.length;
     cursor = page.pagination?.cursor;
     if (cursor === undefined || page.projects.length < PAGE) break;
   }
   const most = planOf(organization)?.projects;
-  if (most === undefined)
-    return { problems: [], notes: [`Neon: ${projects} projects; what the plan ${plan} allows is not known.`] };
+  if (most === undefined) return note(`Neon: ${projects} projects; what the plan ${plan} allows is not known.`);
   const used = `Neon: ${projects} of the ${most} projects that the plan ${plan} of ${id} has`;
   if (projects >= most)
     return problem(`${used}: no further company could get a database. Change the plan, or ask Neon.`);
@@ -122,7 +121,7 @@ interface Answer<T> {
   response?: Response | undefined;
 }
 
-function answered<T>(answer: Answer<T>, baseUrl: string): T {
+function requireData<T>(answer: Answer<T>, baseUrl: string): T {
   if (answer.data !== undefined) return answer.data;
   throw new Problem(
     `Neon at ${baseUrl} does not answer as it should: ${reasonOf(answer)}. Run the command again later.`,
@@ -131,5 +130,3 @@ function answered<T>(answer: Answer<T>, baseUrl: string): T {
 
 const reasonOf = ({ error, response }: Answer<unknown>): string =>
   `${response?.status ?? 'no answer'} ${(error as { message?: string } | undefined)?.message ?? ''}`.trim();
-
-const problem = (text: string): Findings => ({ problems: [text], notes: [] });

@@ -1,6 +1,7 @@
 import { type CloudflareAccount, Refusal, type Zone } from '../cloudflare.ts';
 import { type Environment, warningsOf } from '../environments.ts';
 import { Problem } from '../problem.ts';
+import { type Findings, note, nothing, problem } from './findings.ts';
 import { checkNeon } from './neon.ts';
 
 /** R2 has to be enabled by hand, once per account. */
@@ -10,14 +11,6 @@ const R2_IS_OFF = 10042;
 const BODY_LIMITS: Record<string, number> = { free: 100, pro: 100, business: 200, enterprise: 500 };
 /** The largest upload (`src/modules/uploads/failures.ts`), with room for the form's overhead. */
 const UPLOAD_MB = 105;
-
-/** The findings of the checks before a deployment. */
-export interface Findings {
-  /** What would fail, each with its remedy. */
-  problems: string[];
-  /** Notes that need no action. */
-  notes: string[];
-}
 
 /**
  * Asks all services that the system depends on whether it would work with them, without creating anything.
@@ -44,10 +37,6 @@ export async function preflight(
   if (problems.length === 0) return notes;
   throw new Problem(['Before anything is made:', ...problems.map((problem) => `- ${problem}`)].join('\n'));
 }
-
-const nothing: Findings = { problems: [], notes: [] };
-const problem = (text: string): Findings => ({ problems: [text], notes: [] });
-const note = (text: string): Findings => ({ problems: [], notes: [text] });
 
 /** Turns a refusal of Cloudflare into advice for the operator. */
 async function unlessRefused(ask: () => Promise<Findings>, advice: (refusal: Refusal) => string): Promise<Findings> {
@@ -101,7 +90,7 @@ const bodyLimit = (where: string, megabytes: number): string =>
  * Checks that mail comes from a domain that is set up for Email Sending, unless another service sends it: otherwise
  * every mail is refused.
  */
-async function checkMail({ settings: { vars } }: Environment, account: CloudflareAccount): Promise<Findings> {
+async function checkMail({ vars }: Environment, account: CloudflareAccount): Promise<Findings> {
   const from = vars.MAIL_FROM ?? '';
   const domain = /@([^\s>@]+)>?\s*$/.exec(from)?.[1]?.toLowerCase();
   if (!domain) return problem(`MAIL_FROM is "${from}": give it an address, such as Console <no-reply@your.domain>.`);
@@ -134,16 +123,9 @@ const inactive = ({ name, status }: Zone): string =>
   `The zone ${name} is ${status}: have its registrar name Cloudflare's name servers, and wait until it is active.`;
 
 /** Only a refused key is a problem: not every provider lists its models. */
-async function checkModel(
-  {
-    workers: {
-      api: { vars = {} },
-    },
-  }: Environment,
-  key: string | undefined,
-): Promise<Findings> {
+async function checkModel({ vars }: Environment, key: string | undefined): Promise<Findings> {
   if (!key) return nothing;
-  const base = String(vars.AI_BASE_URL ?? 'https://api.openai.com/v1');
+  const base = vars.AI_BASE_URL ?? 'https://api.openai.com/v1';
   const answer = await fetch(`${base}/models`, {
     headers: { authorization: `Bearer ${key}` },
     signal: AbortSignal.timeout(10_000),

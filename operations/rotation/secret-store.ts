@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { accessFrom, CloudflareAccount } from '../cloudflare.ts';
+import { CloudflareAccount, credentialsFrom } from '../cloudflare.ts';
 import { type Database, localState, openLocal, openRemote } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { Problem } from '../problem.ts';
@@ -21,7 +21,7 @@ export interface SecretStore {
 
 /** The secrets of a deployed Worker. Cloudflare deploys each change at once; its network has it within seconds. */
 export async function deployedSecrets(environment: Environment, settleMs: number): Promise<SecretStore> {
-  const account = new CloudflareAccount(await accessFrom(process.env));
+  const account = new CloudflareAccount(await credentialsFrom(process.env));
   const { workerName, name: environmentName } = environment;
   return {
     async mustTakeChanges() {

@@ -64,7 +64,7 @@ async function run(env: NodeJS.ProcessEnv = {}): Promise<string> {
       env,
       copyTo: join(folder, 'safe'),
       report: (line) => lines.push(line),
-      healthPatience: 1,
+      healthTimeoutMs: 1,
     },
     cloudflare,
   );

@@ -48,7 +48,7 @@ async function look({ settings = {}, vars = {}, env = { NEON_API_KEY: 'organizat
   const environment = await environmentOf('production', {
     ...SETTINGS,
     ...settings,
-    vars: { ...SETTINGS.vars, NEON_API_URL: account.apiUrl, ...vars },
+    vars: { ...(settings.vars ?? SETTINGS.vars), NEON_API_URL: account.apiUrl, ...vars },
   });
   const asked = cloudflare.seen.length;
   const said = await preflight(environment, new CloudflareAccount(cloudflare), env).then(
@@ -72,6 +72,12 @@ it('the preflight does not check the mail domain when another service sends', as
   const { isReady, text } = await look({ vars: { MAIL_FROM: 'a@elsewhere.test', MAIL_PROVIDER: 'resend' } });
   expect(isReady).toBe(true);
   expect(text).toContain('Mail from elsewhere.test is sent by resend, which needs MAIL_API_KEY.');
+});
+
+it('the preflight checks what wrangler.toml says and the environment does not replace', async () => {
+  const { MAIL_FROM: _, ...vars } = SETTINGS.vars;
+  const { text } = await look({ settings: { vars } });
+  expect(text).toContain('MAIL_FROM is at example.com, which is in no zone');
 });
 
 describe('the preflight of a deployment that cannot succeed', () => {
