@@ -37,7 +37,7 @@ export async function bundleWorkers(
 ): Promise<Record<keyof Workers, BundledWorker>> {
   const { experimental_readRawConfig: readRawConfig } = await import('wrangler');
   const { rawConfig } = readRawConfig({ config: join(projectDir, 'wrangler.toml') });
-  const workers = workersOf({ ...rawConfig, name: 'api' });
+  const workers = workersOf({ ...rawConfig, name: 'api' }, projectDir);
   await mkdir(outDir, { recursive: true });
   const bundle = async (worker: keyof Workers): Promise<BundledWorker> => {
     const config = join(outDir, `${worker}.json`);

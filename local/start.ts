@@ -1,7 +1,8 @@
 import { createServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { localState } from '../operations/database.ts';
+import { PROJECT } from '../operations/environments.ts';
 import { Problem } from '../operations/problem.ts';
 import { VARIABLE_NAMES } from '../src/config.ts';
 import { tenantNames } from '../src/tenant-sql/roles.ts';
@@ -14,7 +15,6 @@ import { startPostgres } from './postgres.ts';
 import { openState } from './state.ts';
 import { startWorker } from './worker.ts';
 
-const PROJECT = dirname(dirname(fileURLToPath(import.meta.url)));
 const SCHEDULE_MS = 60_000;
 
 /** How long an interrupted start may take until it can stop. */
@@ -42,7 +42,7 @@ const progress = (what: string) => console.log(`  ${what}`);
 async function start(): Promise<void> {
   const port = await portOf(process.env.PORT ?? '8787');
   const baseUrl = `http://127.0.0.1:${port}`;
-  const state = await openState(process.env.LOCAL_STATE_DIR ?? join(PROJECT, '.local'));
+  const state = await openState(localState());
   keep(state.release);
   const workerDir = join(state.path, 'worker');
 

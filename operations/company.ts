@@ -44,7 +44,7 @@ await runCommand(async () => {
       }
       if (values.access) {
         console.log(
-          'Running Workers still know who might do what until now. Start them anew: npm run deploy, or npm start.',
+          'Running Workers still hold the former permissions in memory. Restart them: npm run deploy, or npm start.',
         );
       }
     }

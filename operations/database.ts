@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { Miniflare, V4WorkerOptionsShape } from 'miniflare';
+import type { unstable_readConfig } from 'wrangler';
 import { CloudflareAccount, credentialsFrom } from './cloudflare.ts';
 import { type Environment, environmentName, environmentOf, PROJECT } from './environments.ts';
 import { connectToStart } from './local-endpoint.ts';
@@ -57,23 +59,11 @@ export async function openLocal(binding: Binding): Promise<Database> {
       close: async () => undefined,
     };
   }
-  const storage = join(localState(), 'worker', 'storage');
-  if (!existsSync(storage)) throw new Problem(`There is nothing in ${storage}: run npm start, or set LOCAL_STATE_DIR.`);
-  const { convertV4MiniflareOptions, Miniflare } = await import('miniflare');
-  const { unstable_readConfig: readConfig } = await import('wrangler');
-  const { d1_databases } = readConfig({ config: join(PROJECT, 'wrangler.toml') });
-  const id = d1_databases.find((database: { binding: string }) => database.binding === binding)?.database_id ?? binding;
-  const miniflare = new Miniflare(
-    convertV4MiniflareOptions({
-      modules: true,
-      script: QUERY,
-      d1Databases: { [binding]: id },
-      resourcePersistencePath: storage,
-      cf: false,
-      telemetry: { enabled: false },
-    }),
-  );
-  await miniflare.ready;
+  const miniflare = await openLocalStorage(QUERY, ({ d1_databases }) => {
+    const id =
+      d1_databases.find((database: { binding: string }) => database.binding === binding)?.database_id ?? binding;
+    return { d1Databases: { [binding]: id } };
+  });
   return {
     query: async <Row>(statement: string, ...values: string[]) => {
       const body = JSON.stringify({ binding, statement, values });
@@ -86,4 +76,34 @@ export async function openLocal(binding: Binding): Promise<Database> {
     },
     close: () => miniflare.dispose(),
   };
+}
+
+/**
+ * Opens the storage of the local state folder.
+ * @param script of a Worker with the bindings
+ * @throws Problem if there was never a start
+ */
+export async function openLocalStorage(
+  script: string,
+  bindingsOf: (
+    config: ReturnType<typeof unstable_readConfig>,
+  ) => Pick<V4WorkerOptionsShape, 'd1Databases' | 'r2Buckets'>,
+): Promise<Miniflare> {
+  const storage = join(localState(), 'worker', 'storage');
+  if (!existsSync(storage)) throw new Problem(`There is nothing in ${storage}: run npm start, or set LOCAL_STATE_DIR.`);
+  // Both take a second to load; a misspelt command does not wait for them.
+  const { convertV4MiniflareOptions, Miniflare } = await import('miniflare');
+  const { unstable_readConfig: readConfig } = await import('wrangler');
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      modules: true,
+      script,
+      ...bindingsOf(readConfig({ config: join(PROJECT, 'wrangler.toml') })),
+      resourcePersistencePath: storage,
+      cf: false,
+      telemetry: { enabled: false },
+    }),
+  );
+  await miniflare.ready;
+  return miniflare;
 }

@@ -30,13 +30,13 @@ const SHOWN = 200;
 const USAGE = 'Usage: npm run dead-letters -- list | replay [--id ID]   [--env staging|production]';
 
 async function list(files: Files): Promise<void> {
-  const wanted = new Set(await placesIn(files, 'wanted'));
-  const dead = (await placesIn(files, 'dead')).map((place) => ({
-    key: FOLDERS.dead + place,
-    state: wanted.has(place) ? 'will be sent again' : 'dead',
+  const wanted = new Set(await namesIn(files, 'wanted'));
+  const dead = (await namesIn(files, 'dead')).map((name) => ({
+    key: FOLDERS.dead + name,
+    state: wanted.has(name) ? 'will be sent again' : 'dead',
   }));
-  const sent = (await placesIn(files, 'sent')).map((place) => ({ key: FOLDERS.sent + place, state: 'sent again' }));
-  const newest = [...dead, ...sent].sort((a, b) => momentIn(b.key) - momentIn(a.key)).slice(0, SHOWN);
+  const sent = (await namesIn(files, 'sent')).map((name) => ({ key: FOLDERS.sent + name, state: 'sent again' }));
+  const newest = [...dead, ...sent].sort((a, b) => sentAtOf(b.key) - sentAtOf(a.key)).slice(0, SHOWN);
   if (newest.length === 0) console.log('There are no dead letters.');
   for (const { key, state } of newest) {
     const text = await files.get(key);
@@ -49,26 +49,26 @@ async function list(files: Files): Promise<void> {
 }
 
 async function replay(files: Files, id: string | undefined): Promise<void> {
-  const wanted = new Set(await placesIn(files, 'wanted'));
-  const chosen = (await placesIn(files, 'dead')).filter(
-    (place) => !wanted.has(place) && (id === undefined || place.endsWith(`-${id}.json`)),
+  const wanted = new Set(await namesIn(files, 'wanted'));
+  const chosen = (await namesIn(files, 'dead')).filter(
+    (name) => !wanted.has(name) && (id === undefined || name.endsWith(`-${id}.json`)),
   );
   let marked = 0;
-  for (const place of chosen) {
-    const text = await files.get(FOLDERS.dead + place);
+  for (const name of chosen) {
+    const text = await files.get(FOLDERS.dead + name);
     if (text === undefined || (id !== undefined && (JSON.parse(text) as DeadLetter).id !== id)) continue;
-    await files.put(FOLDERS.wanted + place, text);
+    await files.put(FOLDERS.wanted + name, text);
     marked += 1;
   }
   console.log(`${marked} ${marked === 1 ? 'message' : 'messages'} will be sent again within a minute.`);
 }
 
 /** `{queue}/{time}-{id}.json` of all letters of a folder. */
-const placesIn = async (files: Files, folder: keyof typeof FOLDERS): Promise<string[]> =>
+const namesIn = async (files: Files, folder: keyof typeof FOLDERS): Promise<string[]> =>
   (await files.list(FOLDERS[folder])).map((key) => key.slice(FOLDERS[folder].length));
 
 /** When the message was sent (ms). */
-const momentIn = (key: string): number => Number(/\/(\d+)-[^/]*$/.exec(key)?.[1]);
+const sentAtOf = (key: string): number => Number(/\/(\d+)-[^/]*$/.exec(key)?.[1]);
 
 await runCommand(async () => {
   const { values, positionals } = parseArgs({

@@ -87,13 +87,16 @@ export async function environmentOf(name: EnvironmentName, given?: EnvironmentSe
     formerDatabase: nameOf('CONTROL_DB').replace(/control$/, 'audit'),
     bucketNames: (config.r2_buckets ?? []).flatMap(({ bucket_name }) => bucket_name ?? []),
     queueNames: (config.queues?.consumers ?? []).map(({ queue }) => queue),
-    workers: workersOf({
-      ...config,
-      vars,
-      r2_buckets: (config.r2_buckets ?? []).map((bucket) => ({ ...bucket, ...(jurisdiction && { jurisdiction }) })),
-      placement: placementNear(location.neon_region),
-      ...(domain !== null && { routes: [{ pattern: domain, custom_domain: true }], workers_dev: false }),
-    }),
+    workers: workersOf(
+      {
+        ...config,
+        vars,
+        r2_buckets: (config.r2_buckets ?? []).map((bucket) => ({ ...bucket, ...(jurisdiction && { jurisdiction }) })),
+        placement: placementNear(location.neon_region),
+        ...(domain !== null && { routes: [{ pattern: domain, custom_domain: true }], workers_dev: false }),
+      },
+      PROJECT,
+    ),
   };
 }
 

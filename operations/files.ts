@@ -1,8 +1,6 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { CloudflareAccount, credentialsFrom } from './cloudflare.ts';
-import { localState } from './database.ts';
-import { environmentName, environmentOf, JURISDICTIONS, PROJECT } from './environments.ts';
+import { localState, openLocalStorage } from './database.ts';
+import { environmentName, environmentOf, JURISDICTIONS } from './environments.ts';
 import { connectToStart } from './local-endpoint.ts';
 import { Problem } from './problem.ts';
 
@@ -16,7 +14,7 @@ export interface Files {
   close(): Promise<void>;
 }
 
-/** That of the environment that someone typed behind `--env`, or of the local state when nobody did. */
+/** Opens the bucket of the environment given by `--env`, or of the local state without it. */
 export async function openFiles(env: string | undefined): Promise<Files> {
   if (env === undefined) return openLocalFiles();
   const { bucketNames, settings, workerName } = await environmentOf(environmentName(env));
@@ -32,36 +30,24 @@ export async function openFiles(env: string | undefined): Promise<Files> {
   throw new Problem(`There is no bucket ${bucket} of ${workerName} yet: npm run deploy -- --env ${env}`);
 }
 
-/** That of the local state folder, through the start that runs on it, if one does. @throws Problem when none ever did */
+/** Opens the bucket of the local state folder, through the start that runs on it, if any. */
 async function openLocalFiles(): Promise<Files> {
-  const door = await connectToStart(localState());
-  if (door) {
+  const endpoint = await connectToStart(localState());
+  if (endpoint) {
     return {
-      list: async (prefix) => (await door({ files: 'list', prefix })) as string[],
-      get: async (key) => ((await door({ files: 'get', key })) as string[])[0],
-      put: async (key, text) => void (await door({ files: 'put', key, text })),
+      list: async (prefix) => (await endpoint({ files: 'list', prefix })) as string[],
+      get: async (key) => ((await endpoint({ files: 'get', key })) as string[])[0],
+      put: async (key, text) => void (await endpoint({ files: 'put', key, text })),
       close: async () => undefined,
     };
   }
-  const storage = join(localState(), 'worker', 'storage');
-  if (!existsSync(storage)) throw new Problem(`There is nothing in ${storage}: run npm start, or set LOCAL_STATE_DIR.`);
-  const { convertV4MiniflareOptions, Miniflare } = await import('miniflare');
-  const { unstable_readConfig: readConfig } = await import('wrangler');
-  const { r2_buckets } = readConfig({ config: join(PROJECT, 'wrangler.toml') });
-  const miniflare = new Miniflare(
-    convertV4MiniflareOptions({
-      modules: true,
-      script: 'export default {}',
-      r2Buckets: { FILES: r2_buckets[0]?.bucket_name ?? 'FILES' },
-      resourcePersistencePath: storage,
-      cf: false,
-      telemetry: { enabled: false },
-    }),
-  );
+  const miniflare = await openLocalStorage('export default {}', ({ r2_buckets }) => ({
+    r2Buckets: { FILES: r2_buckets[0]?.bucket_name ?? 'FILES' },
+  }));
   return { ...filesOf((await miniflare.getR2Bucket('FILES')) as unknown as Bucket), close: () => miniflare.dispose() };
 }
 
-/** What Miniflare hands out, as far as it is used. */
+/** The part of Miniflare's bucket that is used. */
 interface Bucket {
   list(options: { prefix: string; cursor?: string }): Promise<{
     objects: { key: string }[];

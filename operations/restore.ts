@@ -1,5 +1,5 @@
 /**
- * Takes the control database of a deployed environment back to a moment of the last 30 days, with every company's rows.
+ * Takes the control database of a deployed environment back to a time of the last 30 days, with every company's rows.
  *
  *     npm run restore -- --env staging|production --to TIME
  *
@@ -22,7 +22,7 @@ const BOOKMARK = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
 function parseTime(text: string, now: number): Date {
   const time = new Date(text);
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) || Number.isNaN(time.getTime())) {
-    throw new Problem(`"${text}" is no moment such as 2026-01-31T12:00:00Z, and no bookmark.\n${USAGE}`);
+    throw new Problem(`"${text}" is neither a time such as 2026-01-31T12:00:00Z nor a bookmark.\n${USAGE}`);
   }
   const age = now - time.getTime();
   if (age < 0) throw new Problem(`${time.toISOString()} is yet to come.`);
@@ -33,12 +33,8 @@ function parseTime(text: string, now: number): Date {
 }
 
 await runCommand(async () => {
-  const { values } = parseArgs({
-    options: { env: { type: 'string' }, to: { type: 'string' }, database: { type: 'string', default: 'control' } },
-  });
-  const { env, to, database } = values;
-  // There was another one, of which nothing can be taken back any more.
-  if (env === undefined || to === undefined || database !== 'control') throw new Problem(USAGE);
+  const { env, to } = parseArgs({ options: { env: { type: 'string' }, to: { type: 'string' } } }).values;
+  if (env === undefined || to === undefined) throw new Problem(USAGE);
   const time = BOOKMARK.test(to) ? undefined : parseTime(to, Date.now());
   const { name, databaseNames } = await environmentOf(environmentName(env));
   const databaseName = databaseNames.CONTROL_DB;
@@ -51,6 +47,6 @@ await runCommand(async () => {
     `${databaseName} is as it was at ${time?.toISOString() ?? bookmark}. To come back to what was there before:`,
   );
   console.log(`  npm run restore -- --env ${name} --to ${before}`);
-  console.log('Running Workers still know who might do what until now. To begin anew:');
+  console.log('Running Workers still hold the former permissions in memory. Restart them:');
   console.log(`  npm run deploy -- --env ${name}`);
 });

@@ -42,13 +42,13 @@ await runCommand(async () => {
     values.env === undefined
       ? localSecrets()
       : await deployedSecrets(await environmentOf(environmentName(values.env)), settleMs);
-  const told = { now: Date.now(), report: (line: string) => console.log(line) };
-  if (command === 'list' && key === undefined) return listVersions(store, told);
+  const output = { now: Date.now(), report: (line: string) => console.log(line) };
+  if (command === 'list' && key === undefined) return listVersions(store, output);
   if (command === 'remove' && isKey(key) && /^\d+$/.test(version ?? '')) {
-    return removeVersion(store, key, Number(version), { ...told, isForced: values.force });
+    return removeVersion(store, key, Number(version), { ...output, isForced: values.force });
   }
   if (!isKey(command) || key !== undefined) throw new Problem(USAGE);
   const file = values['copy-secrets-to'];
   const keep = async (secret: Record<string, string>) => (file === undefined ? undefined : copySecrets(file, secret));
-  await addVersion(store, command, { ...told, keep });
+  await addVersion(store, command, { ...output, keep });
 });

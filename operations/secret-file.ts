@@ -1,6 +1,6 @@
 import { type FileHandle, open, rename } from 'node:fs/promises';
 
-const OURS_ALONE = 0o600;
+const OWNER_ONLY = 0o600;
 
 /**
  * Replaces a file by one that only this user may read. It is written to another name first, so that it is complete or
@@ -17,9 +17,9 @@ export const appendSecretFile = (file: string, text: string): Promise<void> =>
 
 /** The mode given on opening applies to new files only. */
 async function withFile(file: string, flags: string, work: (opened: FileHandle) => Promise<void>): Promise<void> {
-  const opened = await open(file, flags, OURS_ALONE);
+  const opened = await open(file, flags, OWNER_ONLY);
   try {
-    await opened.chmod(OURS_ALONE);
+    await opened.chmod(OWNER_ONLY);
     await work(opened);
   } finally {
     await opened.close();

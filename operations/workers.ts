@@ -1,7 +1,6 @@
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Unstable_RawConfig as WranglerConfig } from 'wrangler';
 
-const PROJECT = resolve(import.meta.dirname, '..');
 const BACKGROUND_MAIN = 'src/background.ts';
 
 /** The configurations of the two Workers, each as wrangler takes it. */
@@ -16,15 +15,15 @@ export interface Workers {
  * Divides the system that wrangler.toml describes between its two Workers. Bindings to storage and queues are those of both, so
  * that they never differ. Paths become absolute: the configurations are written into other folders than wrangler.toml's.
  */
-export function workersOf(whole: WranglerConfig): Workers {
-  const { name: apiName = '', queues, triggers, ...rest } = withAbsolutePaths(whole);
+export function workersOf(whole: WranglerConfig, projectDir: string): Workers {
+  const { name: apiName = '', queues, triggers, ...rest } = withAbsolutePaths(whole, projectDir);
   // wrangler leaves the schedule of a Worker as it is unless the list is there.
   const api = { ...rest, name: apiName, queues: { producers: queues?.producers ?? [] }, triggers: { crons: [] } };
   const { assets: _pages, build: _build, migrations: _classes, routes: _routes, vars: _vars, ...shared } = rest;
   const background: WranglerConfig = {
     ...shared,
     name: apiName.replace(/api$/, 'background'),
-    main: join(PROJECT, BACKGROUND_MAIN),
+    main: join(projectDir, BACKGROUND_MAIN),
     // Nobody sends it requests.
     workers_dev: false,
     preview_urls: false,
@@ -38,12 +37,12 @@ export function workersOf(whole: WranglerConfig): Workers {
   return { api, background };
 }
 
-function withAbsolutePaths(config: WranglerConfig): WranglerConfig {
-  const at = (path: string | undefined) => join(PROJECT, path ?? '.');
+function withAbsolutePaths(config: WranglerConfig, projectDir: string): WranglerConfig {
+  const at = (path: string | undefined) => join(projectDir, path ?? '.');
   return {
     ...config,
     main: at(config.main),
-    build: { ...config.build, cwd: PROJECT },
+    build: { ...config.build, cwd: projectDir },
     ...(config.assets && { assets: { ...config.assets, directory: at(config.assets.directory) } }),
     d1_databases: (config.d1_databases ?? []).map((database) => ({
       ...database,

@@ -39,14 +39,14 @@ export const ACCESS = [
 ] as const;
 
 /** Columns that are neither exported nor restored: an old password, or a disabled second factor, must not come back. */
-const KEPT_BACK: Record<string, readonly string[]> = {
+const EXCLUDED_COLUMNS: Record<string, readonly string[]> = {
   users: ['password_hash', 'mfa_enabled', 'session_epoch'],
   // Nobody who has unsubscribed since gets mails again.
   schedule_recipients: ['unsubscribed_at', 'last_value'],
 };
 
 /** Rows that are not exported: who has unsubscribed does not come back with a schedule. */
-const LEFT_OUT: Record<string, string> = { schedule_recipients: 'unsubscribed_at IS NOT NULL' };
+const EXCLUDED_ROWS: Record<string, string> = { schedule_recipients: 'unsubscribed_at IS NOT NULL' };
 
 const ROWS_AT_ONCE = 500;
 /** Rows of one statement: their JSON is one bound value, which may have 2 MB. */
@@ -91,12 +91,12 @@ async function exportTable(database: Database, table: string, companyId: string,
   let count = 0;
   for (let after = 0; ; ) {
     const found = await database.query<Row & { row_number: number }>(
-      `SELECT rowid AS row_number, * FROM ${table} WHERE company_id = ? AND rowid > ? AND NOT (${LEFT_OUT[table] ?? '0'}) ORDER BY rowid LIMIT ${ROWS_AT_ONCE}`,
+      `SELECT rowid AS row_number, * FROM ${table} WHERE company_id = ? AND rowid > ? AND NOT (${EXCLUDED_ROWS[table] ?? '0'}) ORDER BY rowid LIMIT ${ROWS_AT_ONCE}`,
       companyId,
       String(after),
     );
     for (const { row_number, ...row } of found) {
-      for (const column of KEPT_BACK[table] ?? []) delete row[column];
+      for (const column of EXCLUDED_COLUMNS[table] ?? []) delete row[column];
       await write(output, { table, row });
       after = row_number;
     }
@@ -109,15 +109,15 @@ async function exportTable(database: Database, table: string, companyId: string,
  * The tables to restore: all content, or the named tables; tables that decide on access only if asked for. @throws
  * Problem
  */
-export function tablesFor(asked: readonly string[] | undefined, isAccessMeant: boolean): string[] {
+export function tablesFor(asked: readonly string[] | undefined, includesAccess: boolean): string[] {
   const known: readonly string[] = [...ACCESS, ...CONTENT];
-  const tables = asked ?? (isAccessMeant ? known : CONTENT);
+  const tables = asked ?? (includesAccess ? known : CONTENT);
   const unknown = tables.filter((table) => !known.includes(table));
   if (unknown.length > 0) {
     throw new Problem(`Not among what can be restored: ${unknown.join(', ')}. ${known.join(', ')} are.`);
   }
   const access = tables.filter((table) => ACCESS.some((one) => one === table));
-  if (access.length > 0 && !isAccessMeant) {
+  if (access.length > 0 && !includesAccess) {
     throw new Problem(
       `${access.join(', ')} say who may do and see what: what was taken from somebody since then would be theirs again. ` +
         'Say --access if that is meant.',
@@ -145,9 +145,9 @@ export async function importRows(
   const flush = async () => {
     if (!waiting) return;
     const { table, rows } = waiting;
-    const left = await writeRows(database, table, rows);
-    written += rows.length - left.length;
-    skipped.push(...left);
+    const conflicts = await writeRows(database, table, rows);
+    written += rows.length - conflicts.length;
+    skipped.push(...conflicts);
     waiting = undefined;
   };
   for await (const text of linesOf(file)) {
@@ -156,7 +156,7 @@ export async function importRows(
     const { table, row } = line;
     if (row.company_id !== companyId)
       throw new Problem(`${file} holds a row of another company: it was changed by hand.`);
-    for (const column of KEPT_BACK[table] ?? []) delete row[column];
+    for (const column of EXCLUDED_COLUMNS[table] ?? []) delete row[column];
     const isFull =
       waiting && (waiting.rows.length === WRITTEN_AT_ONCE.rows || waiting.characters > WRITTEN_AT_ONCE.characters);
     if (isFull || waiting?.table !== table) await flush();
@@ -180,7 +180,7 @@ async function companyOf(file: string): Promise<string> {
   let last: Line | undefined;
   let rows = 0;
   for await (const text of linesOf(file)) {
-    last = parsed(text, file);
+    last = parseLine(text, file);
     first ??= last;
     if ('table' in last) rows += 1;
   }
@@ -193,7 +193,7 @@ async function companyOf(file: string): Promise<string> {
   return first.company_id;
 }
 
-function parsed(text: string, file: string): Line {
+function parseLine(text: string, file: string): Line {
   try {
     return JSON.parse(text) as Line;
   } catch {

@@ -50,7 +50,7 @@ export async function moveFormerRecords(
 
 type Query = <R>(sql: string, ...values: string[]) => Promise<R[]>;
 
-/** The rows behind those that were moved, in the order in which they came into the table. */
+/** The next rows to move, in order of insertion. */
 async function nextRows(query: Query, table: string): Promise<Row[]> {
   const moved = '(SELECT through FROM moved_rows WHERE source = ?)';
   // Where a table was emptied, its rows are numbered anew.

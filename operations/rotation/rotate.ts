@@ -23,7 +23,7 @@ export async function addVersion(
   options: { now: number; report: Report; keep(secret: Record<string, string>): Promise<void> },
 ): Promise<void> {
   const { report } = options;
-  await store.mustTakeChanges();
+  await store.requireChangeable();
   const left = versionsIn(await store.names()).filter((kept) => kept.key === key && kept.isNext);
   const newest = (await versionsOf(store, key)).at(-1)?.version ?? 0;
   const version = Math.max(newVersion(options.now), newest + 1);
@@ -49,7 +49,7 @@ export async function removeVersion(
   version: number,
   { now, report, isForced }: { now: number; report: Report; isForced: boolean },
 ): Promise<void> {
-  await store.mustTakeChanges();
+  await store.requireChangeable();
   const versions = await versionsOf(store, key);
   const at = versions.findIndex((kept) => kept.version === version);
   const kept = versions[at];

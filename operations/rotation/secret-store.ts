@@ -9,7 +9,7 @@ import { writeSecretFile } from '../secret-file.ts';
 /** The secrets of a Worker, by the names of their variables. They can be set, never read. */
 export interface SecretStore {
   /** @throws Problem with the remedy, if secrets cannot be changed now */
-  mustTakeChanges(): Promise<void>;
+  requireChangeable(): Promise<void>;
   names(): Promise<string[]>;
   set(name: string, value: string): Promise<void>;
   remove(name: string): Promise<void>;
@@ -24,7 +24,7 @@ export async function deployedSecrets(environment: Environment, settleMs: number
   const account = new CloudflareAccount(await credentialsFrom(process.env));
   const { workerName, name: environmentName } = environment;
   return {
-    async mustTakeChanges() {
+    async requireChangeable() {
       const { running, isNewest } = await account.runningVersion(workerName);
       if (!isNewest) throw rolledBack(environmentName, running);
     },
@@ -62,7 +62,7 @@ export function localSecrets(): SecretStore {
     await writeSecretFile(file, `${JSON.stringify(secrets, null, 2)}\n`);
   };
   return {
-    mustTakeChanges: async () => undefined,
+    requireChangeable: async () => undefined,
     names: async () => Object.keys(await read()),
     set: async (name, value) => write({ ...(await read()), [name]: value }),
     async remove(name) {

@@ -58,21 +58,21 @@ async function usesOfDerivation(version: number, database: Database, now: number
 }
 
 /** The condition that a column's texts were encrypted under a version, with which they begin. */
-const under = (column: string) => (version: number) => `${column} LIKE 'v${version}:%'`;
+const encryptedUnder = (column: string) => (version: number) => `${column} LIKE 'v${version}:%'`;
 
 /** Columns that are encrypted and kept for long. */
-const KEPT = [
-  { table: 'managed_databases', what: 'connections', where: under('owner_connection') },
-  { table: 'managed_databases', what: 'read-only connections', where: under('readonly_connection') },
-  { table: 'managed_databases', what: 'passwords of read-only logins', where: under('reader_password') },
-  { table: 'sso_configurations', what: 'secrets of identity providers', where: under('client_secret') },
-  { table: 'embed_signing_keys', what: 'signing keys of embeds', where: under('secret') },
-  { table: 'second_factors', what: 'secrets of authenticators', where: under('secret') },
+const ENCRYPTED_COLUMNS = [
+  { table: 'managed_databases', what: 'connections', where: encryptedUnder('owner_connection') },
+  { table: 'managed_databases', what: 'read-only connections', where: encryptedUnder('readonly_connection') },
+  { table: 'managed_databases', what: 'passwords of read-only logins', where: encryptedUnder('reader_password') },
+  { table: 'sso_configurations', what: 'secrets of identity providers', where: encryptedUnder('client_secret') },
+  { table: 'embed_signing_keys', what: 'signing keys of embeds', where: encryptedUnder('secret') },
+  { table: 'second_factors', what: 'secrets of authenticators', where: encryptedUnder('secret') },
   { table: 'backup_codes', what: 'backup codes', where: (version: number) => `key_version = ${version}` },
 ];
 
 /** The lifetime of mailed codes, and of sign-ins at identity providers. Seconds. */
-const FLEETING_SECONDS = 15 * 60;
+const SHORT_LIVED_SECONDS = 15 * 60;
 
 async function usesOfEncryption(
   version: number,
@@ -81,7 +81,7 @@ async function usesOfEncryption(
   now: number,
 ): Promise<Use[]> {
   const rows: { what: string; found: number }[] = [];
-  for (const { table, what, where } of KEPT) {
+  for (const { table, what, where } of ENCRYPTED_COLUMNS) {
     // D1 allows few terms in a compound SELECT, so the columns are queried one by one.
     const [row] = await database.query<{ found: number }>(
       `SELECT count(*) AS found FROM ${table} WHERE ${where(version)}`,
@@ -96,8 +96,8 @@ async function usesOfEncryption(
         : 'the scheduled run brings them under the newest key: look again in some minutes';
     return [{ what: `${found} ${what}`, advice }];
   });
-  const fleetingUntil = ((successor ?? Number.POSITIVE_INFINITY) + FLEETING_SECONDS) * 1000;
-  if (fleetingUntil > now)
+  const shortLivedUntil = ((successor ?? Number.POSITIVE_INFINITY) + SHORT_LIVED_SECONDS) * 1000;
+  if (shortLivedUntil > now)
     uses.push({ what: 'codes and sign-ins of the last minutes', advice: 'wait a quarter of an hour' });
   return uses;
 }
