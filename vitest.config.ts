@@ -65,7 +65,14 @@ const OF_MANY_MODULES = [
   'zod-openapi',
 ];
 
-const TIMEOUTS = { testTimeout: 60_000, hookTimeout: 60_000 };
+/** A busy machine is slow: `expect.poll` would wait for one second only. */
+const TIMEOUTS = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 15_000 } } };
+
+/** The same random tests each time, unless another seed is named. */
+const SEEDED = {
+  setupFiles: ['test/support/seed.ts'],
+  provide: { seed: Number(process.env.RANDOM_SEED ?? 20_260_131) },
+};
 
 const { privateKey } = generateKeyPairSync('ed25519');
 const random = () => randomBytes(32).toString('base64');
@@ -75,8 +82,8 @@ export default defineConfig({
     // Some files wait for limits of time to pass: two cores are only busy with five at once.
     maxWorkers: Math.max(5, availableParallelism() - 1),
     projects: [
-      { test: { name: 'node', isolate: false, include: IN_NODE, ...TIMEOUTS } },
-      { test: { name: 'local', include: OF_PROCESSES, ...TIMEOUTS } },
+      { test: { name: 'node', isolate: false, include: IN_NODE, ...SEEDED, ...TIMEOUTS } },
+      { test: { name: 'local', include: OF_PROCESSES, ...SEEDED, ...TIMEOUTS } },
       {
         test: {
           name: 'browser',
@@ -84,6 +91,7 @@ export default defineConfig({
           isolate: false,
           include: IN_BROWSER,
           globalSetup: ['test/pages/browser-setup.ts'],
+          ...SEEDED,
           ...TIMEOUTS,
         },
       },
@@ -98,8 +106,8 @@ export default defineConfig({
           disableConsoleIntercept: true,
           // The Worker fetches module after module from Vitest: packages of many come as one.
           deps: { optimizer: { ssr: { enabled: true, include: OF_MANY_MODULES } } },
-          setupFiles: ['test/support/begin.ts'],
-          provide: { databases },
+          setupFiles: [...SEEDED.setupFiles, 'test/support/begin.ts'],
+          provide: { databases, ...SEEDED.provide },
           globalSetup: [
             'test/support/global-setup.ts',
             'test/support/oidc-provider.ts',

@@ -158,7 +158,7 @@ describe('the queue', () => {
     await theModel(proposal({ tags: ['x'] }));
     const { body } = await enrich({ env: {} }, 'concept', [await aConcept(as), await aConcept(as)]);
     const status = async () => (await as.get(`${PATH}/${body._id}`)).body.status;
-    await expect.poll(status, { timeout: 15_000 }).toBe('succeeded');
+    await expect.poll(status).toBe('succeeded');
     expect(await pendingOf(as, `&job_id=${body._id}`)).toHaveLength(2);
   });
 });

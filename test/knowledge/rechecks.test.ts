@@ -72,8 +72,7 @@ const errorsOf = async (id: string): Promise<{ code: string; message: string }[]
 const codesOf = async (id: string): Promise<string[]> => (await errorsOf(id)).map(({ code }) => code);
 
 /** The errors that the consumer of the queue records. */
-const becomes = (id: string, codes: string[]) =>
-  expect.poll(() => codesOf(id), { timeout: 15_000, interval: 50 }).toEqual(codes);
+const becomes = (id: string, codes: string[]) => expect.poll(() => codesOf(id)).toEqual(codes);
 
 /** Records a wrong error of an item, which only a new check corrects. */
 const misremember = (id: string) =>

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
-import { axeFindings, eventually, installed, settled, useBrowser } from './browser.ts';
+import { axeFindings, installed, settled, useBrowser } from './browser.ts';
 import { CHARTS, FILTERS } from './everything.ts';
 import { aHostSite } from './host.ts';
 import { aContext, aDashboard, aLink, anEmbed, api, demo, mailedCode, upload, url, useOwnCompany } from './world.ts';
@@ -160,9 +160,9 @@ describe.skipIf(!installed)('a brand', () => {
     await frame.locator('html').evaluate('globalThis.mark = 1');
     expect(await theme()).toBe('dark');
     await page.evaluate("one.setAttribute('theme', 'light')");
-    await eventually(theme).toBe('light');
+    await expect.poll(theme).toBe('light');
     await page.evaluate("one.removeAttribute('theme')");
-    await eventually(theme).toBe(null);
+    await expect.poll(theme).toBe(null);
     expect(await frame.locator('html').evaluate('mark')).toBe(1);
     await page.context().close();
     host.close();

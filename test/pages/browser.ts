@@ -94,12 +94,9 @@ async function answer(route: Route, instead: Instead): Promise<void> {
   await (other ? route.fulfill({ status: other.status, headers: other.headers, json: other.body }) : route.fallback());
 }
 
-/** Polls for as long as a busy machine may take. */
-export const eventually = <T>(read: () => T | Promise<T>) => expect.poll(read, { timeout: 15_000 });
-
 /** Waits until the page is built, for which a browser does not wait, and nothing on it is on its way any more. */
 export const settled = (page: Page | Frame) =>
-  eventually(() => page.locator('#page:empty, [aria-busy=true]').count()).toBe(0);
+  expect.poll(() => page.locator('#page:empty, [aria-busy=true]').count()).toBe(0);
 
 /** What axe finds wrong on the page, as `rule: element` lines. */
 export async function axeFindings(page: Page | Frame): Promise<string[]> {

@@ -1,6 +1,6 @@
 import type { Frame, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { axeFindings, eventually, installed, useBrowser } from './browser.ts';
+import { axeFindings, installed, useBrowser } from './browser.ts';
 import { FILTERS, filtered, STRIKES } from './everything.ts';
 import { aHostSite, aHostToken, EMBED, frameOf, type HostSite, strikesIn, toldIn } from './host.ts';
 import { aDashboard, aLink, anEmbed, type Chart, url } from './world.ts';
@@ -37,13 +37,13 @@ describe.skipIf(!installed)('the component for hosts', () => {
 
   it('fetches a token, shows the dashboard as high as it is, and tells so', async () => {
     const { page, executed, problems } = await hosted();
-    await eventually(() => strikesIn(page)).toBe('10,000');
+    await expect.poll(() => strikesIn(page)).toBe('10,000');
     await expect
       .poll(() => toldIn(page, 'ready'))
       .toEqual([{ from: 'one', type: 'ready', name: 'Bird strikes', parameters: {} }]);
     const inner = () =>
       frameOf(page).locator('body').evaluate('Math.ceil(document.body.getBoundingClientRect().height)');
-    await eventually(async () => (await page.evaluate('one.offsetHeight')) === (await inner())).toBe(true);
+    await expect.poll(async () => (await page.evaluate('one.offsetHeight')) === (await inner())).toBe(true);
     expect((await toldIn(page, 'height')).at(-1)).toMatchObject({ height: await inner() });
     expect(await page.locator('iframe').getAttribute('title')).toBe('Bird strikes');
     expect([host.asked, executed, problems]).toEqual([1, [{}], []]);
@@ -61,18 +61,18 @@ describe.skipIf(!installed)('the component for hosts', () => {
     // Before the page is there.
     await page.evaluate("one.setParameters({ state: ['Texas'] })");
     said.resolve();
-    await eventually(() => executed).toEqual([{ state: ['Texas'] }]);
-    await eventually(() => toldIn(page, 'ready')).toMatchObject([{ parameters: { state: ['Texas'] } }]);
+    await expect.poll(() => executed).toEqual([{ state: ['Texas'] }]);
+    await expect.poll(() => toldIn(page, 'ready')).toMatchObject([{ parameters: { state: ['Texas'] } }]);
     await page.evaluate(`one.addEventListener('data-console:parameters', ({ detail }) => one.setParameters(detail.parameters));
       one.setParameters({ state: null, unknown: 1 })`);
     await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
-    await eventually(() => strikesIn(page)).toBe('954');
+    await expect.poll(() => strikesIn(page)).toBe('954');
     expect(executed.slice(1)).toEqual([{}, { aircraft: 'B-737-300' }]);
     expect((await toldIn(page, 'parameters')).map(({ parameters }) => parameters)).toEqual(executed.slice(1));
     expect(await page.evaluate('one.parameters')).toEqual({ aircraft: 'B-737-300' });
     // Moved within the page it begins anew, and knows its values yet.
     await page.evaluate("document.body.append(one, document.createElement('p'))");
-    await eventually(() => toldIn(page, 'ready')).toHaveLength(2);
+    await expect.poll(() => toldIn(page, 'ready')).toHaveLength(2);
     expect(executed.at(-1)).toEqual({ aircraft: 'B-737-300' });
     expect(problems).toEqual([]);
     await page.context().close();
@@ -86,7 +86,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
     await bars.click({ position: { x: width * 0.15, y: height * 0.7 } });
     await frameOf(page).getByRole('cell').nth(2).click();
     await frameOf(page).getByText('10,000').click();
-    await eventually(() => toldIn(page, 'click')).toHaveLength(3);
+    await expect.poll(() => toldIn(page, 'click')).toHaveLength(3);
     const clicks = await toldIn(page, 'click');
     expect(clicks.map(({ visualization, values }) => [(visualization as { name: string }).name, values])).toEqual([
       ['By state', { state: expect.any(String), strikes: expect.any(Number) }],
@@ -98,9 +98,9 @@ describe.skipIf(!installed)('the component for hosts', () => {
 
   it('stands several times on a page, each for itself', async () => {
     const { page, problems } = await hosted(`${EMBED}${EMBED.replace('one', 'two')}`);
-    for (const id of ['one', 'two']) await eventually(() => strikesIn(page, id)).toBe('10,000');
+    for (const id of ['one', 'two']) await expect.poll(() => strikesIn(page, id)).toBe('10,000');
     await page.evaluate("two.setParameters({ aircraft: 'B-737-300' })");
-    await eventually(() => strikesIn(page, 'two')).toBe('954');
+    await expect.poll(() => strikesIn(page, 'two')).toBe('954');
     expect([await strikesIn(page), await page.evaluate('one.parameters')]).toEqual(['10,000', {}]);
     expect((await toldIn(page, 'parameters')).map(({ from }) => from)).toEqual(['two']);
     expect(problems).toEqual([]);
@@ -114,7 +114,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
       body: { token: await aHostToken(3600, { ...claims, allowed_origins: [site.origin] }) },
     });
     const { page } = await open(site.page(EMBED), { origins: [site.origin, other.origin] });
-    await eventually(() => strikesIn(page)).toBe('10,000');
+    await expect.poll(() => strikesIn(page)).toBe('10,000');
     // The frame comes to show somebody else.
     const address = other.page('<p>Another page</p>');
     await page.evaluate(`one.shadowRoot.querySelector('iframe').src = '${address}'`);
@@ -143,14 +143,14 @@ describe.skipIf(!installed)('the component for hosts', () => {
   it('speaks the language of its attribute, and goes on with its values in another', async () => {
     const { page, executed } = await hosted(EMBED.replace('id="one"', 'id="one" locale="pt-BR" title="Vendas"'));
     const root = () => frameOf(page).locator('html');
-    await eventually(() => strikesIn(page)).toBe('10.000');
+    await expect.poll(() => strikesIn(page)).toBe('10.000');
     expect(await root().getAttribute('lang')).toBe('pt-BR');
     expect(await page.locator('iframe').getAttribute('title')).toBe('Vendas');
     await page.evaluate("one.setParameters({ aircraft: 'B-737-300' })");
-    await eventually(() => strikesIn(page)).toBe('954');
+    await expect.poll(() => strikesIn(page)).toBe('954');
     await page.evaluate("one.setAttribute('locale', 'es')");
-    await eventually(() => root().getAttribute('lang')).toBe('es');
-    await eventually(() => strikesIn(page)).toBe('954');
+    await expect.poll(() => root().getAttribute('lang')).toBe('es');
+    await expect.poll(() => strikesIn(page)).toBe('954');
     expect(executed.at(-1)).toEqual({ aircraft: 'B-737-300' });
     await page.context().close();
   });
@@ -161,12 +161,12 @@ describe.skipIf(!installed)('the component for hosts', () => {
     const { page, problems } = await hosted(
       `${bare}<data-console-embed id="two" src="${url}${link.path}"></data-console-embed>`,
     );
-    await eventually(() => strikesIn(page, 'two')).toBe('10,000');
-    await eventually(() => toldIn(page, 'error')).toMatchObject([{ from: 'one', code: 'NO_TOKEN' }]);
+    await expect.poll(() => strikesIn(page, 'two')).toBe('10,000');
+    await expect.poll(() => toldIn(page, 'error')).toMatchObject([{ from: 'one', code: 'NO_TOKEN' }]);
     await page.getByRole('status').filter({ hasText: 'This cannot be shown here.' }).waitFor();
     const token = await aHostToken(3600, claims);
     await page.evaluate(`one.getToken = async () => '${token}'`);
-    await eventually(() => strikesIn(page)).toBe('10,000');
+    await expect.poll(() => strikesIn(page)).toBe('10,000');
     // Set on an element that is not defined yet.
     await page.evaluate(`{
       const early = document.implementation.createHTMLDocument().createElement('data-console-embed');
@@ -175,7 +175,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
       early.setAttribute('src', '${url}/embed/d');
       one.replaceWith(early);
     }`);
-    await eventually(() => strikesIn(page, 'early')).toBe('10,000');
+    await expect.poll(() => strikesIn(page, 'early')).toBe('10,000');
     expect([host.asked, problems]).toEqual([0, []]);
     await page.context().close();
   });
@@ -184,7 +184,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
     'says that an address is none of an embed: %s',
     async (src) => {
       const { page, problems } = await hosted(EMBED.replace(`${url}/embed/d`, src));
-      await eventually(() => toldIn(page, 'error')).toMatchObject([{ code: 'BAD_SRC' }]);
+      await expect.poll(() => toldIn(page, 'error')).toMatchObject([{ code: 'BAD_SRC' }]);
       expect([host.asked, await page.locator('iframe').count(), problems]).toEqual([0, 0, []]);
       await page.context().close();
     },
@@ -193,7 +193,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
   it('is reached and left by the keyboard, and has a name', async () => {
     const body = `<main><h1>Host</h1><button id="before">Before</button>${EMBED}<button id="after">After</button></main>`;
     const { page } = await hosted(body);
-    await eventually(() => strikesIn(page)).toBe('10,000');
+    await expect.poll(() => strikesIn(page)).toBe('10,000');
     await page.locator('#before').focus();
     await page.keyboard.press('Tab');
     const focused = () => frameOf(page).locator(':focus');
@@ -250,7 +250,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
     await page.evaluate(mount(true));
     const before = await alive();
     for (let round = 0; round < 10; round += 1) await page.evaluate(mount(round < 5));
-    await eventually(alive).toEqual(before);
+    await expect.poll(alive).toEqual(before);
     expect([before.elements, page.frames().length]).toEqual([0, 1]);
     await page.context().close();
   });

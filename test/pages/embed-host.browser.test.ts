@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { SigningKey } from '../../examples/embed/sign.ts';
 import { freePort } from '../../local/processes.ts';
-import { axeFindings, eventually, installed, numberIn, useBrowser } from './browser.ts';
+import { axeFindings, installed, numberIn, useBrowser } from './browser.ts';
 import { aDashboard, url } from './world.ts';
 
 const SERVER = join(import.meta.dirname, '../../examples/embed-host/server.ts');
@@ -40,14 +40,14 @@ describe.skipIf(!installed)('the example of a host', () => {
     await page.getByText('You have no access to this.').waitFor();
     expect([executed, await page.locator('iframe').count()]).toEqual([[], 0]);
     await page.getByRole('link', { name: 'I am Anna' }).click();
-    await eventually(() => numberIn(frame, 'Amount').catch(() => '')).toBe('3');
+    await expect.poll(() => numberIn(frame, 'Amount').catch(() => '')).toBe('3');
     await frame.getByLabel('Least').fill('2');
-    await eventually(() => numberIn(frame, 'Amount').catch(() => '')).toBe('2');
+    await expect.poll(() => numberIn(frame, 'Amount').catch(() => '')).toBe('2');
     await frame.getByText('2', { exact: true }).click();
     await page.getByText('Amount: {"amount":2}').waitFor();
     expect(await axeFindings(page)).toEqual([]);
     await page.getByRole('link', { name: 'I am Ben' }).click();
-    await eventually(() => numberIn(frame, 'Amount').catch(() => '')).toBe('4');
+    await expect.poll(() => numberIn(frame, 'Amount').catch(() => '')).toBe('4');
     // The browser says so of a message to a frame whose page was just left.
     expect(problems.filter((problem) => !problem.includes("does not match the recipient window's origin"))).toEqual([]);
     await page.context().close();

@@ -1,6 +1,6 @@
 import type { Frame, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { axeFindings, eventually, installed, settled, useBrowser } from './browser.ts';
+import { axeFindings, installed, settled, useBrowser } from './browser.ts';
 import { aHostSite, frameOf, type HostSite, toldIn } from './host.ts';
 import { aDashboard, aLink, anEmbed, type Chart, url } from './world.ts';
 
@@ -128,7 +128,7 @@ describe.skipIf(!installed)('points, by the keyboard', () => {
         await page.keyboard.press(key);
         const { x = 0, y = 0, width = 0, height = 0 } = (await button.boundingBox()) ?? {};
         await page.mouse.click(x + width / 2, y + height / 2);
-        await eventually(async () => (await clicks()).length).toBe(before + 2);
+        await expect.poll(async () => (await clicks()).length).toBe(before + 2);
         const [byKey, byMouse] = (await clicks()).slice(before);
         expect(byKey).toEqual(byMouse);
         expect(byKey?.visualization.name).toBe(name);
@@ -162,8 +162,8 @@ describe.skipIf(!installed)('points, by the keyboard', () => {
     await walk('Bars', ['End']);
     const [x, width] = await place();
     await page.setViewportSize({ width: 640, height: 900 });
-    await eventually(async () => (await place())[1]).toBeLessThan(width * 0.6);
-    await eventually(async () => (await place())[0]).toBeLessThan(x * 0.6);
+    await expect.poll(async () => (await place())[1]).toBeLessThan(width * 0.6);
+    await expect.poll(async () => (await place())[0]).toBeLessThan(x * 0.6);
     await page.setViewportSize({ width: 1280, height: 900 });
   });
 
@@ -179,21 +179,23 @@ describe.skipIf(!installed)('points, by the keyboard', () => {
     for (const key of ['ArrowDown', 'Enter', 'ArrowDown', 'ArrowDown', 'Space', 'ArrowUp', 'ArrowUp', 'Enter']) {
       await page.keyboard.press(key);
     }
-    await eventually(async () => (await clicks()).slice(before).map(({ values }) => values)).toEqual([
-      { strikes: 10, hits: 3 },
-      { bird: null, cost: 6 },
-      { bird: 'crow', cost: 7 },
-      { bird: 'owl', cost: 5 },
-    ]);
+    await expect
+      .poll(async () => (await clicks()).slice(before).map(({ values }) => values))
+      .toEqual([
+        { strikes: 10, hits: 3 },
+        { bird: null, cost: 6 },
+        { bird: 'crow', cost: 7 },
+        { bird: 'owl', cost: 5 },
+      ]);
     await card('Table').getByRole('button', { name: '(empty)' }).waitFor();
   });
 
   it.each(['Bars', 'Table', 'Strikes'])('keep the focus at their card when what is shown changes: %s', async (name) => {
     await card(name).locator('.points button, td button, dd button').first().focus();
     await page.evaluate(`one.setParameters({ any: '${name}' })`);
-    await eventually(() => executed.at(-1)).toEqual({ any: name });
+    await expect.poll(() => executed.at(-1)).toEqual({ any: name });
     await settled(frame);
-    await eventually(() => card(name).locator('button:focus').count()).toBe(1);
+    await expect.poll(() => card(name).locator('button:focus').count()).toBe(1);
   });
 
   it('are no buttons where nobody is told of them', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventually, installed, useBrowser } from './browser.ts';
+import { installed, useBrowser } from './browser.ts';
 import { url } from './world.ts';
 
 describe.skipIf(!installed)('the pages', () => {
@@ -56,7 +56,7 @@ describe.skipIf(!installed)('the pages', () => {
     const colour = () => page.evaluate(`getComputedStyle(document.querySelector('.info .title')).color`);
     const byDay = await colour();
     await page.emulateMedia({ colorScheme: 'dark' });
-    await eventually(colour).not.toBe(byDay);
+    await expect.poll(colour).not.toBe(byDay);
     expect(problems).toEqual([]);
     await page.context().close();
   });

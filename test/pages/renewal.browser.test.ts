@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { axeFindings, eventually, installed, useBrowser } from './browser.ts';
+import { axeFindings, installed, useBrowser } from './browser.ts';
 import { FILTERS, filtered, STRIKES } from './everything.ts';
 import { aHostSite, aHostToken, EMBED, frameOf, type HostSite, strikesIn, type TokenAnswer, toldIn } from './host.ts';
 import { aDashboard, anEmbed, api, type Chart, url } from './world.ts';
@@ -68,11 +68,11 @@ describe.skipIf(!installed)('the token of an embed', () => {
   it('is renewed amid use: filters, scroll, focus and open menus stay', async () => {
     answers(good(SHORT + 4), good(LONG));
     const { page, problems } = await hosted();
-    await eventually(() => strikesIn(page)).toBe('10,000');
+    await expect.poll(() => strikesIn(page)).toBe('10,000');
     const tokens = tokensOf(page);
     await inner(page).evaluate('globalThis.mark = 1');
     await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
-    await eventually(() => strikesIn(page)).toBe('954');
+    await expect.poll(() => strikesIn(page)).toBe('954');
     await frameOf(page)
       .getByRole('button', { name: /^State/ })
       .click();
@@ -89,11 +89,11 @@ describe.skipIf(!installed)('the token of an embed', () => {
         "performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/info')).length",
       );
     expect([host.asked, await opened()]).toEqual([1, 1]);
-    await eventually(opened).toBe(2);
+    await expect.poll(opened).toBe(2);
     expect(await state()).toEqual(before);
     expect(await page.evaluate('scrollY')).toBe(100);
     await frameOf(page).getByRole('option', { name: 'Texas' }).click();
-    await eventually(() => new Set(tokens).size).toBe(2);
+    await expect.poll(() => new Set(tokens).size).toBe(2);
     expect(await frameOf(page).getByLabel('Aircraft').inputValue()).toBe('B-737-300');
     expect([host.asked, problems]).toEqual([2, []]);
     await page.context().close();
@@ -105,10 +105,10 @@ describe.skipIf(!installed)('the token of an embed', () => {
       const { page } = await hosted('');
       await page.addInitScript(`const now = Date.now; Date.now = () => now() + ${viewer * 1000}`);
       await page.goto(host.page(EMBED));
-      await eventually(() => strikesIn(page)).toBe('10,000');
-      await eventually(() => host.asked).toBe(2);
+      await expect.poll(() => strikesIn(page)).toBe('10,000');
+      await expect.poll(() => host.asked).toBe(2);
       await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
-      await eventually(() => strikesIn(page)).toBe('954');
+      await expect.poll(() => strikesIn(page)).toBe('954');
       expect([host.asked, await toldIn(page, 'error')]).toEqual([2, []]);
       host.asked = 0;
       await page.context().close();
@@ -119,7 +119,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
     answers(good(LONG, {}, -2 * LONG));
     const late = await hosted();
     await frameOf(late.page).getByText(NOT_VALID).waitFor();
-    await eventually(() => toldIn(late.page, 'error')).toMatchObject([{ code: 'TOKEN_INVALID' }]);
+    await expect.poll(() => toldIn(late.page, 'error')).toMatchObject([{ code: 'TOKEN_INVALID' }]);
     expect([host.asked, await frameOf(late.page).getByRole('button').count()]).toEqual([2, 0]);
     await late.page.context().close();
 
@@ -149,7 +149,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
     answers(...broken, slow);
     await page.goto(host.page(EMBED));
     await page.getByRole('status').filter({ hasText: RETRYING }).waitFor();
-    await eventually(() => strikesIn(page)).toBe('10,000');
+    await expect.poll(() => strikesIn(page)).toBe('10,000');
     expect(await page.getByText(RETRYING).count()).toBe(0);
     const failures = await toldIn(page, 'error');
     expect(failures.map(({ code }) => code)).toEqual(broken.map(() => 'TOKEN_FAILED'));
@@ -167,14 +167,14 @@ describe.skipIf(!installed)('the token of an embed', () => {
     const { page } = await hosted('');
     await page.addInitScript(HASTE);
     await page.goto(host.page(EMBED));
-    await eventually(() => strikesIn(page)).toBe('10,000');
+    await expect.poll(() => strikesIn(page)).toBe('10,000');
     // Once the token has ended.
     await frameOf(page).getByRole('status').filter({ hasText: LATE }).waitFor();
     await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
     await page.waitForResponse((response) => response.url().endsWith('/execute') && response.status() === 401);
     expect(await frameOf(page).getByRole('alert').count()).toBe(0);
     isBack = true;
-    await eventually(() => strikesIn(page)).toBe('954');
+    await expect.poll(() => strikesIn(page)).toBe('954');
     expect(await frameOf(page).getByText(LATE).count()).toBe(0);
     await page.context().close();
   });
@@ -210,7 +210,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
         const { page, executed } = await hosted(
           body.replace(path, await anEmbed(String(claims.dashboard_id), { allowed_params: ['aircraft'] })),
         );
-        await eventually(() => strikesIn(page)).toBe('10,000');
+        await expect.poll(() => strikesIn(page)).toBe('10,000');
         await endAll();
         await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
         await saysSo(page);
@@ -226,12 +226,12 @@ describe.skipIf(!installed)('the token of an embed', () => {
     it('is replaced where the host gives another', async () => {
       answers(good(LONG));
       const { page } = await hosted();
-      await eventually(() => strikesIn(page)).toBe('10,000');
+      await expect.poll(() => strikesIn(page)).toBe('10,000');
       await endAll();
       // A host's token was made at its second, with all others of it.
       answers(good(LONG, {}, 2));
       await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
-      await eventually(() => strikesIn(page)).toBe('954');
+      await expect.poll(() => strikesIn(page)).toBe('954');
       expect(host.asked).toBe(2);
       await page.context().close();
     });
@@ -241,7 +241,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
     answers(good(LONG, {}, 2));
     const other = await aHostSite();
     const { page, executed } = await hosted();
-    await eventually(() => strikesIn(page)).toBe('10,000');
+    await expect.poll(() => strikesIn(page)).toBe('10,000');
     const tokens = tokensOf(page);
     const elsewhere = await aHostToken(LONG, { dashboard_id: await aDashboard([], { name: 'Other' }) }, 2);
     const forOthers = await aHostToken(LONG, { ...ownClaims, allowed_origins: [other.origin] }, 2);
@@ -255,7 +255,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
       await answered;
     }
     await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
-    await eventually(() => strikesIn(page)).toBe('954');
+    await expect.poll(() => strikesIn(page)).toBe('954');
     expect(new Set(tokens).size).toBe(1);
     expect(tokens[0]).toBe(await inner(page).evaluate('location.pathname.split("/").at(-1)'));
     // The host's page hears its own frame alone.

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { aContext } from '../share-portal/support.ts';
 import { call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
@@ -234,12 +234,12 @@ describe('the view count of a share', () => {
       return body.records.find((record: { id: string }) => record.id === share.id);
     };
     await link.resolve();
-    await vi.waitFor(async () => expect((await shown()).last_accessed_at).not.toBeNull());
+    await expect.poll(async () => (await shown()).last_accessed_at).not.toBeNull();
     expect((await shown()).view_count).toBe(0);
     await Promise.all(Array.from({ length: 20 }, () => link.execute()));
     await link.execute({ regions: ['nowhere'] });
     expect((await link.execute({ unknown: 1 })).status).toBe(422);
-    await vi.waitFor(async () => expect((await shown()).view_count).toBe(21));
+    await expect.poll(async () => (await shown()).view_count).toBe(21);
   });
 });
 

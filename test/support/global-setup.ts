@@ -23,10 +23,10 @@ declare module 'vitest' {
     interleavedRequests: number;
     /** Rows of the file that is loaded in at least ten continuations. */
     continuedRows: number;
-    /** How many random requests are sent, and the seed that makes them: the same seed, the same requests. */
-    randomRequests: { count: number; seed: number };
-    /** The same of calls of tools. */
-    randomCalls: { calls: number; seed: number };
+    /** How many random requests are sent. */
+    randomRequests: number;
+    /** How many random calls of tools are sent. */
+    randomCalls: number;
   }
 }
 
@@ -50,14 +50,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('postgresUrl', postgres.url);
   project.provide('interleavedRequests', Number(process.env.INTERLEAVED_REQUESTS ?? 250));
   project.provide('continuedRows', Number(process.env.CONTINUED_ROWS ?? 40_000));
-  project.provide('randomRequests', {
-    count: Number(process.env.RANDOM_REQUESTS ?? 600),
-    seed: Number(process.env.RANDOM_SEED ?? 20_260_131),
-  });
-  project.provide('randomCalls', {
-    calls: Number(process.env.RANDOM_CALLS ?? 300),
-    seed: Number(process.env.RANDOM_SEED ?? 20_260_131),
-  });
+  project.provide('randomRequests', Number(process.env.RANDOM_REQUESTS ?? 600));
+  project.provide('randomCalls', Number(process.env.RANDOM_CALLS ?? 300));
 
   // Nobody waits for it: hundreds of databases have a hundred thousand files.
   const removeFolders = () => {

@@ -76,7 +76,7 @@ const PORTAL: Step[] = [
   },
   {
     route: 'POST /api/v1/share-auth/verify',
-    before: () => vi.waitFor(() => expect(mailsTo(OUTSIDER)).toHaveLength(1)),
+    before: () => expect.poll(() => mailsTo(OUTSIDER)).toHaveLength(1),
     json: ({ company }) => ({ company_slug: company, email: OUTSIDER, code: portalCodeOf(OUTSIDER) }),
     keep: ({ refresh_token }) => ({ refresh: refresh_token }),
   },
