@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers';
 import type { AuditRecord } from '../kernel/audit-record.ts';
-import { MINUTE_MS } from '../kernel/clock.ts';
+import { clock, SECOND_MS } from '../kernel/clock.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
 import { newId } from '../kernel/ids.ts';
 import { networkOf } from '../kernel/networks.ts';
@@ -19,7 +19,7 @@ export class IpLimiter extends DurableObject<{ AUDIT: Queue }> {
 
   /** Counts one request. `limit` is requests per second. */
   take(limit: number): LimitState {
-    return this.#windows.take('ip', limit, Date.now());
+    return this.#windows.take('ip', limit, clock.now());
   }
 
   /**

@@ -1,5 +1,6 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Answer, call } from '../support/api.ts';
+import { later, resetClock, standAt } from '../support/clock.ts';
 import { signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
@@ -7,6 +8,8 @@ let company: Company;
 beforeEach(async () => {
   company = await aCompany();
 });
+
+afterEach(resetClock);
 
 let addresses = 0;
 const anAddress = (): string => {
@@ -87,13 +90,14 @@ describe.each(SURFACES)('the %s', (_surface, get) => {
   });
 
   it('refuses an address over its limit, until its second is over', async () => {
+    standAt(Date.now());
     const address = anAddress();
     const answers = await Promise.all(Array.from({ length: 5 }, () => get({ ip: 3 }, address)));
     const refused = answers.filter(({ status }) => status === 429);
     expect(refused).toHaveLength(2);
     for (const answer of refused) expectTooMany(answer, 1);
     expect((await get({ ip: 3 }, anAddress())).status).toBe(200);
-    await scheduler.wait(1100);
+    later(1_001);
     expect((await get({ ip: 3 }, address)).status).toBe(200);
   });
 });
@@ -110,6 +114,7 @@ describe.each([
   '/v1/auth/me',
 ])('%s without a credential', (path) => {
   it('is limited by address', async () => {
+    standAt(Date.now());
     const request = sending({ ip: 2 }, anAddress());
     const answers = await Promise.all(Array.from({ length: 3 }, () => call('GET', path, request)));
     const refused = answers.filter(({ status }) => status === 429);
@@ -123,6 +128,7 @@ describe('a preflight', () => {
   it.each(['/accounts', '/v1/auth/login', '/nothing', '/api/v1/public/shares/no-such-token/resolve'])(
     'is limited by address at %s as every request is',
     async (path) => {
+      standAt(Date.now());
       const request = sending({ ip: 2 }, anAddress());
       const headers = { ...request.headers, origin: 'https://console.test', 'access-control-request-method': 'POST' };
       const answers = await Promise.all(
@@ -138,6 +144,7 @@ describe('the addresses of IPv6', () => {
   const ask = (address: string) => call('GET', '/health', sending({ ip: 2 }, address));
 
   it('are limited together within a /64, and apart across them', async () => {
+    standAt(Date.now());
     const answers = await Promise.all(['::1', '::2', ':ffff:1:2:3'].map((last) => ask(`2001:db8:77:88${last}`)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429]);
     expect((await ask('2001:db8:77:89::1')).status).toBe(200);
