@@ -19,13 +19,13 @@ async function modelAt(script: string, steps: Step[]) {
   };
   await follow(...steps);
   return {
-    /** Variables of requests that are to ask this provider. It is given little time. */
+    /** Variables of requests that are to ask this provider. */
     env: {
       AI_API_KEY: 'key-of-the-tests',
       AI_BASE_URL: `${base}/v1`,
       AI_MODEL: 'model-of-the-tests',
       AI_BACKOFF_MS: '5',
-      AI_TIMEOUT_MS: '2000',
+      AI_TIMEOUT_MS: '20000',
     },
     follow,
     asked: async (): Promise<Asked[]> => (await fetch(`${base}/_asked`)).json(),

@@ -92,7 +92,10 @@ export async function rivalsBeforeStatement<T>(
       const outcome = rival().finally(() => {
         isDone = true;
       });
-      await Promise.race([outcome.catch(() => undefined), untilSomebodyWaits(companyId, () => isDone)]);
+      await Promise.race([
+        outcome.catch(() => undefined),
+        untilSessionFits(companyId, `wait_event_type = 'Lock'`, () => isDone),
+      ]);
       await control('release', companyId);
       outcomes.push(outcome);
     }
@@ -103,13 +106,16 @@ export async function rivalsBeforeStatement<T>(
   return { outcomes };
 }
 
-/** Resolves when a statement of the company's own login waits for a lock, or nobody wants to know any more. */
-async function untilSomebodyWaits(companyId: string, enough: () => boolean): Promise<void> {
-  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-  await inContext({ kind: 'system', companyId }, async (ctx) => {
+/** Resolves when a statement of the company's sleeps in `pg_sleep`: it sees nothing that is committed from now on. */
+export const untilSomebodySleeps = (companyId: string): Promise<void> =>
+  untilSessionFits(companyId, `wait_event = 'PgSleep'`);
+
+/** Resolves when a session of the company's fits, or nobody wants to know any more. The owner sees those of all logins. */
+const untilSessionFits = (companyId: string, condition: string, enough = () => false): Promise<void> =>
+  inContext({ kind: 'system', companyId }, async (ctx) => {
     const database = await requireDatabase(ctx);
-    while (!enough() && (await database.query(waiting)).length === 0) {
+    const fitting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND ${condition}`;
+    while (!enough() && (await database.query(fitting)).length === 0) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   });
-}

@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { tableRoutes } from '../managed-tables/support.ts';
 import { aShare, linkOf } from '../shares/support.ts';
-import { disturb, farAway } from '../support/tunnel.ts';
+import { disturb, farAway, untilSomebodySleeps } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, parameter, someSales } from '../visualizations/support.ts';
 
@@ -82,7 +82,7 @@ it('shows nobody what was read before their request, however many wait', async (
   const count = async (execution: ReturnType<typeof execute>) => (await execution).body.results[0].rows[0][0];
 
   const before = execute();
-  await new Promise((resolve) => setTimeout(resolve, 600));
+  await untilSomebodySleeps(own.id);
   expect((await table.insert([{ region: 'west' }])).status).toBe(201);
   const after = [execute(), execute()];
   expect(await count(before)).toBe(6);

@@ -5,7 +5,7 @@ import { aContext, anOutsider, dashboardGrant, inPortal } from '../share-portal/
 import { aShare, linkOf, someSales } from '../shares/support.ts';
 import type { Answer } from '../support/api.ts';
 import { overtaken } from '../support/rival.ts';
-import { connectionsOf, disturb, rivalBeforeStatement } from '../support/tunnel.ts';
+import { connectionsOf, disturb, rivalBeforeStatement, untilSomebodySleeps } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aFile, load, undo } from '../uploads/support.ts';
 import { aDashboard, aVisualization } from '../visualizations/support.ts';
@@ -137,7 +137,7 @@ describe('what may be an hour old', () => {
 });
 
 describe('equal executions at once', () => {
-  const SLOW = 'SELECT clock_timestamp()::text AS read_at, pg_sleep(0.5)::text, count(*)::int FROM sales';
+  const SLOW = 'SELECT clock_timestamp()::text AS read_at, pg_sleep(2)::text, count(*)::int FROM sales';
   let company: Company;
   let door: ReturnType<typeof linkOf>;
   let tableId: string;
@@ -167,7 +167,7 @@ describe('equal executions at once', () => {
     await disturb(own.company.id, { statement: 'COMMIT', effect: 'lose_answer' });
     expect((await insert([{ region: 'west' }])).status).toBe(503);
     const before = execute();
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await untilSomebodySleeps(own.company.id);
     expect((await insert([{ region: 'west' }])).status).toBe(201);
     const shown = await Promise.all([before, execute()]);
     expect(shown.map((answer) => resultOf(answer).rows[0][2])).toEqual([7, 8]);
@@ -177,7 +177,7 @@ describe('equal executions at once', () => {
     const table = tableRoutes(company.as, tableId);
     await table.insert([{ region: 'west' }]);
     const before = door.execute();
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await untilSomebodySleeps(company.id);
     expect((await table.insert([{ region: 'west' }])).status).toBe(201);
     const after = [door.execute(), door.execute()];
     const count = async (answer: Promise<Answer>) => resultOf(await answer).rows[0][2];
