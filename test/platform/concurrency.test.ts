@@ -1,8 +1,10 @@
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { runConcurrently } from '../../src/platform/concurrency.ts';
 
 const LIMITS = { concurrency: 2, timeoutMs: 50, failureEvent: 'part_failed' };
 const never = () => new Promise<never>(() => undefined);
+
+afterEach(() => vi.restoreAllMocks());
 
 describe('runConcurrently', () => {
   it('works on all items with limited concurrency, and logs those that fail or hang', async () => {

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test';
 import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, importJWK, jwtVerify, SignJWT } from 'jose';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { clock } from '../../src/kernel/clock.ts';
 import { bearer, call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
 import { rivalBefore } from '../support/rival.ts';
 import { aCompany, type Company, logIn } from '../support/worlds.ts';
 
@@ -13,13 +13,7 @@ beforeAll(async () => {
   company = await aCompany();
 });
 
-const realNow = clock.now;
-afterEach(() => {
-  clock.now = realNow;
-});
-const later = (ms: number) => {
-  clock.now = () => realNow() + ms;
-};
+afterEach(resetClock);
 
 describe('GET /v1/auth/validate-company', () => {
   it('answers whether a company of the slug exists', async () => {

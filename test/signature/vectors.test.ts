@@ -8,12 +8,12 @@ import vectors from '../../examples/signing/vectors.json' with { type: 'json' };
 import type { Presented } from '../../src/access/known-principals.ts';
 import { openContext } from '../../src/context.ts';
 import { type HttpEnv, originOf } from '../../src/http/mount.ts';
-import { clock } from '../../src/kernel/clock.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { derive } from '../../src/modules/service-accounts/keys.ts';
 import { authenticateSignature } from '../../src/modules/service-accounts/signature.ts';
 import { sha256Hex } from '../../src/platform/secrets.ts';
 import { call } from '../support/api.ts';
+import { resetClock, standAt } from '../support/clock.ts';
 import { aCompany } from '../support/worlds.ts';
 import { alter } from './support.ts';
 
@@ -63,13 +63,9 @@ beforeAll(async () => {
   );
 });
 
-beforeEach(() => {
-  clock.now = () => Date.parse(now);
-});
+beforeEach(() => standAt(Date.parse(now)));
 
-afterEach(() => {
-  clock.now = () => Date.now();
-});
+afterEach(resetClock);
 
 describe('the published test vectors', () => {
   it('are what their generator writes', async () => {

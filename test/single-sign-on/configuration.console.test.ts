@@ -1,6 +1,5 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { clock } from '../../src/kernel/clock.ts';
 import { BASE_URL } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { mailsTo, whileMailIsDown } from '../support/mail.ts';
@@ -220,10 +219,9 @@ describe('the scheduled run', () => {
       } as unknown as ExecutionContext);
     await run();
     expect(await count()).toBe(1);
-    const realNow = clock.now;
-    clock.now = () => realNow() + 10 * 60_000 + 1;
+    later(10 * 60_000 + 1);
     await run();
-    clock.now = realNow;
+    resetClock();
     expect(await count()).toBe(0);
   });
 });

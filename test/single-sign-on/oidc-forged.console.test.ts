@@ -1,14 +1,11 @@
 import { importJWK, SignJWT } from 'jose';
 import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { clock } from '../../src/kernel/clock.ts';
 import type { Answer } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { answerByForm, answerByRedirect, CONSOLE, configure, sentOn, start, tryStart } from './support.ts';
 
-const realNow = clock.now;
-afterEach(() => {
-  clock.now = realNow;
-});
+afterEach(resetClock);
 
 describe('a provider with forged answers', () => {
   let company: Company;
@@ -149,7 +146,7 @@ describe('a provider with forged answers', () => {
       state: searchParams.get('state') as string,
     };
     expect((await answerByRedirect(other, answered)).status).toBe(400);
-    clock.now = () => realNow() + 10 * 60_000 + 1;
+    later(10 * 60_000 + 1);
     expect((await answerByRedirect(company, answered)).status).toBe(400);
   });
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { clock } from '../../src/kernel/clock.ts';
 import { type Answer, bearer, call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
 import { overtaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
@@ -19,10 +19,7 @@ import {
   tryStart,
 } from './support.ts';
 
-const realNow = clock.now;
-afterEach(() => {
-  clock.now = realNow;
-});
+afterEach(resetClock);
 
 /** Registers a client of ours at the provider, as its administrator would. */
 async function registered(company: Company, changes: Record<string, unknown> = {}): Promise<Record<string, unknown>> {
@@ -104,7 +101,7 @@ describe('a sign-in with an OpenID Provider', () => {
 
   it('accepts a code for a minute', async () => {
     const { code } = sentOn(await signIn(company.owner.email));
-    clock.now = () => realNow() + 60_001;
+    later(60_001);
     expect((await exchange(code as string)).body.error).toBe('INVALID_SSO_CODE');
   });
 

@@ -1,8 +1,9 @@
 import { applyD1Migrations, type D1Migration, env, reset } from 'cloudflare:test';
-import { beforeAll } from 'vitest';
+import { beforeAll, vi } from 'vitest';
 import { touchesAccess } from '../../src/db/access-changes.ts';
 import { hashing } from '../../src/platform/passwords.ts';
 import { rememberMainModule, setTimersPlainly } from './cheaper-runner.ts';
+import { resetClock } from './clock.ts';
 import { forgetPrincipals } from './known-principals.ts';
 import { endWorkOfEarlierFiles } from './main.ts';
 import { countAnew } from './worlds.ts';
@@ -10,8 +11,12 @@ import { countAnew } from './worlds.ts';
 // What the Worker logs without an error would fill the screen.
 console.log = () => undefined;
 
-// The files of a worker share its modules, which take seconds to load, and nothing else: each begins with empty storage.
+// The files of a worker share its modules, which take seconds to load: each begins with empty storage, the right time and no
+// spies, whatever the one before left.
 beforeAll(async () => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+  resetClock();
   countAnew();
   rememberMainModule();
   setTimersPlainly();

@@ -2,10 +2,10 @@ import { createExecutionContext, createMessageBatch, env, getQueueResult } from 
 import type { Bindings } from '../../src/config.ts';
 import { openContext } from '../../src/context.ts';
 import { runScheduled } from '../../src/jobs/scheduled.ts';
-import { clock } from '../../src/kernel/clock.ts';
 import { databaseOf } from '../../src/modules/managed-database/service.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { TenantSql } from '../../src/tenant-sql/client.ts';
+import { resetClock, standAt } from '../support/clock.ts';
 import worker from '../support/worker.ts';
 import type { Company } from '../support/worlds.ts';
 
@@ -128,17 +128,15 @@ export async function deliverAll(
   return delivered;
 }
 
-const realNow = clock.now;
-
 /** The scheduled run as it is so much later, with the queue of the test. */
 export async function sweep(queue: { env: Record<string, unknown> }, milliseconds = 0): Promise<void> {
-  const now = realNow() + milliseconds;
+  const now = Date.now() + milliseconds;
   const controller = { scheduledTime: now, cron: '* * * * *', noRetry: () => {} };
-  clock.now = () => now;
+  standAt(now);
   try {
     await runScheduled(controller, { ...env, ...queue.env } as never, { waitUntil: () => {} } as never);
   } finally {
-    clock.now = realNow;
+    resetClock();
   }
 }
 
