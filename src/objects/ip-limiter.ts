@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers';
 import type { AuditRecord } from '../kernel/audit-record.ts';
-import { clock, SECOND_MS } from '../kernel/clock.ts';
+import { clock, MINUTE_MS } from '../kernel/clock.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
 import { newId } from '../kernel/ids.ts';
 import { networkOf } from '../kernel/networks.ts';

@@ -235,7 +235,7 @@ describe('an AI provider that fails', () => {
   );
 
   it('ends the request as invalid when its answer is longer than 1 MiB', async () => {
-    const { answer } = await ask({ body: `"${'x'.repeat(1024 * 1024 - 1)}"` });
+    const { answer } = await ask([{ body: `"${'x'.repeat(1024 * 1024 - 1)}"` }]);
     expect(refusal(answer)).toEqual([502, 'AI_OUTPUT_INVALID']);
   });
 });
