@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NoticeEvent } from '../../src/db/schema/mails.ts';
 import { LOCALES, type Locale } from '../../src/kernel/locales.ts';
-import type { MailLook } from '../../src/modules/mails/look.ts';
-import { nameInMail } from '../../src/modules/mails/names.ts';
+import { nameInMail } from '../../src/modules/mails/user-text.ts';
 import {
   invitationMail,
   noticeMail,
@@ -12,6 +11,7 @@ import {
   securityMail,
   signInCodeMail,
 } from '../../src/modules/mails/texts.ts';
+import type { MailTheme } from '../../src/modules/mails/theme.ts';
 import { MAIL_TEXTS } from '../../src/texts/mails/languages.ts';
 import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
 
@@ -115,7 +115,7 @@ describe('a mail in another language', () => {
 });
 
 describe('a mail of a company with a brand', () => {
-  const look: MailLook = {
+  const theme: MailTheme = {
     name: 'Aves <Cia>',
     primary_color: '#ffd166',
     background: '#101820',
@@ -124,11 +124,17 @@ describe('a mail of a company with a brand', () => {
     radius: 3,
   };
   const logo = { type: 'image/png', width: 896, height: 96, bytes: bytesOf(PICTURES.png) } as const;
-  const dressed = (more: MailLook) =>
-    invitationMail({ ...receiver, inviter: 'Olga', url, days: 7, company: { name: 'Acme', locale: 'en', look: more } });
+  const dressed = (more: MailTheme) =>
+    invitationMail({
+      ...receiver,
+      inviter: 'Olga',
+      url,
+      days: 7,
+      company: { name: 'Acme', locale: 'en', theme: more },
+    });
 
   it('has its colours, its font and its name, all within its elements', () => {
-    const { html, text, pictures } = dressed(look);
+    const { html, text, pictures } = dressed(theme);
     expect(html).toContain('background-color: #101820');
     expect(html).toContain('color: #f4f4f4');
     // The label of the button can be read on it.
@@ -141,7 +147,7 @@ describe('a mail of a company with a brand', () => {
   });
 
   it('brings its logo along, and loads nothing from elsewhere', () => {
-    const { html, pictures } = dressed({ ...look, logo });
+    const { html, pictures } = dressed({ ...theme, logo });
     expect(html).toContain('<img src="cid:logo" alt="Aves &lt;Cia&gt;" width="224" height="24"');
     expect(pictures).toEqual([{ contentId: 'logo', filename: 'logo.png', type: 'image/png', content: logo.bytes }]);
     expect([...html.matchAll(/src="([^"]*)"/g)].map(([, source]) => source)).toEqual(['cid:logo']);

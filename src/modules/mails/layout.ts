@@ -1,8 +1,8 @@
 import type { Locale } from '../../kernel/locales.ts';
 import type { Mail } from '../../platform/mail.ts';
-import { buttonStyle, groundStyle, headOf, type MailLook, pictureOf, textStyle } from './look.ts';
-import { escapeHtml, oneLine } from './markup.ts';
 import { type Section, sectionHtml, sectionText } from './sections.ts';
+import { backgroundStyle, buttonStyle, headerOf, type MailTheme, pictureOf, textStyle } from './theme.ts';
+import { escapeHtml, oneLine } from './user-text.ts';
 
 /** A paragraph that ends with a link. */
 interface Linked {
@@ -14,7 +14,7 @@ interface Linked {
 export interface Content {
   to: string;
   locale: Locale;
-  look?: MailLook;
+  theme?: MailTheme;
   subject: string;
   greeting: string;
   before: string;
@@ -26,18 +26,18 @@ export interface Content {
   /** Further paragraphs; the last tells what to do if one did not ask for this. */
   after: (string | Linked)[];
   /** In small type: why one gets the mail, and how not to. */
-  foot?: Linked;
+  footer?: Linked;
 }
 
 /** The mail in plain text and in HTML. */
 export function compose(content: Content): Mail {
-  const { to, locale, look = {}, subject, greeting, before, code, link, sections = [], after, foot } = content;
+  const { to, locale, theme = {}, subject, greeting, before, code, link, sections = [], after, footer } = content;
   const lines = [greeting, before, ...(code ? [code] : []), ...(link ? [link.url] : [])].map(oneLine);
   const text = [
     ...lines,
     ...sections.map(sectionText),
     ...after.map((each) => (typeof each === 'string' ? oneLine(each) : linkedText(each))),
-    ...(foot ? [linkedText(foot)] : []),
+    ...(footer ? [linkedText(footer)] : []),
   ];
   const html = [
     paragraph(greeting),
@@ -45,26 +45,26 @@ export function compose(content: Content): Mail {
     ...(code ? [`<p style="${CODE}">${escapeHtml(code)}</p>`] : []),
     ...(link
       ? [
-          `<p><a href="${escapeHtml(link.url)}" style="${buttonStyle(look)}">${escapeHtml(oneLine(link.label))}</a></p>`,
+          `<p><a href="${escapeHtml(link.url)}" style="${buttonStyle(theme)}">${escapeHtml(oneLine(link.label))}</a></p>`,
           plainLink(link.url),
         ]
       : []),
     ...sections.map(sectionHtml),
     ...after.map((each) => (typeof each === 'string' ? paragraph(each) : `<p>${linkedHtml(each)}</p>`)),
-    ...(foot ? [`<p style="margin: 32px 0 0; font-size: 13px">${linkedHtml(foot)}</p>`] : []),
+    ...(footer ? [`<p style="margin: 32px 0 0; font-size: 13px">${linkedHtml(footer)}</p>`] : []),
   ];
   return {
     to,
     subject: oneLine(subject),
     text: `${text.join('\n\n')}\n`,
-    ...(look.logo && { pictures: [pictureOf(look.logo)] }),
+    ...(theme.logo && { pictures: [pictureOf(theme.logo)] }),
     html: `<!doctype html>
 <html lang="${locale}">
 <head><meta charset="utf-8"><title>${escapeHtml(oneLine(subject))}</title></head>
-<body style="margin: 0; padding: 0${groundStyle(look)}">
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="${WIDTH}${groundStyle(look)}"><tr><td align="center" style="padding: 24px 16px">
-<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="${WIDTH}; max-width: 576px"><tr><td align="left" style="${textStyle(look)}">
-${[...headOf(look, escapeHtml), ...html].join('\n')}
+<body style="margin: 0; padding: 0${backgroundStyle(theme)}">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="${WIDTH}${backgroundStyle(theme)}"><tr><td align="center" style="padding: 24px 16px">
+<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="${WIDTH}; max-width: 576px"><tr><td align="left" style="${textStyle(theme)}">
+${[...headerOf(theme, escapeHtml), ...html].join('\n')}
 </td></tr></table>
 </td></tr></table>
 </body>

@@ -1,12 +1,12 @@
 import type { RunProblem } from '../../db/schema/schedules.ts';
 import type { Locale } from '../../kernel/locales.ts';
 import type { AttachedFile, Mail } from '../../platform/mail.ts';
-import { nameInMail } from './names.ts';
 import type { Section } from './sections.ts';
-import { mailTo, type Receiver } from './texts.ts';
+import { mailTo, type Recipient } from './texts.ts';
+import { nameInMail } from './user-text.ts';
 
 /** What a schedule sends to one recipient. */
-export interface ScheduledMail extends Receiver {
+export interface ScheduledMail extends Recipient {
   schedule: { name: string; timeZone: string; isAlert: boolean };
   /** When the data was read, in milliseconds. */
   asOf: number;
@@ -16,7 +16,7 @@ export interface ScheduledMail extends Receiver {
   /** Says which files the mail would be too large with. */
   tooLarge?: string | undefined;
   /** Where the recipient sees all of it. */
-  seenAt: string;
+  viewUrl: string;
   /** Where the mail is unsubscribed from, by a page and by a mail program. */
   unsubscribeUrl: string;
 }
@@ -29,19 +29,19 @@ export function scheduledMail({
   notes,
   files,
   tooLarge,
-  seenAt,
+  viewUrl,
   unsubscribeUrl,
   ...to
 }: ScheduledMail): Mail {
   const mail = mailTo(to, ({ schedule: texts }, company) => {
     const name = nameInMail(schedule.name, texts.aReport);
-    const time = timeThere(to.company.locale, schedule.timeZone, asOf);
+    const time = formatInZone(to.company.locale, schedule.timeZone, asOf);
     return {
       subject: texts.subject(name, company),
       before: (schedule.isAlert ? texts.alert : texts.before)(name, company, time),
       sections,
-      after: [...notes, ...(tooLarge ? [{ text: tooLarge, link: { label: texts.seeAll, url: seenAt } }] : [])],
-      foot: { text: texts.why(company), link: { label: texts.unsubscribe, url: unsubscribeUrl } },
+      after: [...notes, ...(tooLarge ? [{ text: tooLarge, link: { label: texts.seeAll, url: viewUrl } }] : [])],
+      footer: { text: texts.why(company), link: { label: texts.unsubscribe, url: unsubscribeUrl } },
     };
   });
   return {
@@ -52,7 +52,7 @@ export function scheduledMail({
 }
 
 /** A time (ms) by the clock of a time zone, which it names. */
-const timeThere = (locale: Locale, timeZone: string, time: number): string =>
+const formatInZone = (locale: Locale, timeZone: string, time: number): string =>
   new Intl.DateTimeFormat(locale, {
     year: 'numeric',
     month: 'long',
@@ -63,16 +63,16 @@ const timeThere = (locale: Locale, timeZone: string, time: number): string =>
     timeZone,
   }).format(time);
 
-/** What the mail says went wrong: not whether a condition held, which its receiver may not be allowed to know. */
+/** What the mail says went wrong: not whether a condition held, which its recipient may not be allowed to know. */
 export type ToldProblem = Exclude<RunProblem, 'condition_not_met' | 'files_too_large'>;
 
 /** Tells the maker of a schedule that it failed too often. */
 export const schedulePausedMail = ({
   schedule,
   problems,
-  ...receiver
-}: Receiver & { schedule: string; problems: readonly ToldProblem[] }): Mail =>
-  mailTo(receiver, ({ schedule: { aReport }, schedulePaused: texts }, company) => {
+  ...recipient
+}: Recipient & { schedule: string; problems: readonly ToldProblem[] }): Mail =>
+  mailTo(recipient, ({ schedule: { aReport }, schedulePaused: texts }, company) => {
     const name = nameInMail(schedule, aReport);
     return {
       subject: texts.subject(name, company),

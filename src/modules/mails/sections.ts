@@ -1,5 +1,5 @@
 import { shorten } from '../../kernel/text.ts';
-import { escapeHtml, oneLine } from './markup.ts';
+import { escapeHtml, oneLine } from './user-text.ts';
 
 interface Column {
   name: string;
@@ -29,7 +29,7 @@ const STYLES = {
 const textOf = (text: string): string => escapeHtml(oneLine(text));
 
 /** How many bytes a section is in a mail. */
-export const sizeOf = (section: Section): number => new TextEncoder().encode(sectionHtml(section)).length;
+export const sectionBytes = (section: Section): number => new TextEncoder().encode(sectionHtml(section)).length;
 
 export function sectionHtml({ title, numbers, table, notes }: Section): string {
   return [

@@ -4,13 +4,13 @@ import { readTogether } from '../../db/client.ts';
 import type { NoticeEvent } from '../../db/schema/mails.ts';
 import { type Company, logoForMail, selectCompany } from '../companies/service.ts';
 import { selectUserByEmail } from '../users/service.ts';
-import { nameInMail } from './names.ts';
 import { type MailRequest, prepareMails } from './requests.ts';
 import { type MailedCompany, noticeMail } from './texts.ts';
+import { nameInMail } from './user-text.ts';
 
 export * from './requests.ts';
 export * from './schedules.ts';
-export { type Section, sizeOf } from './sections.ts';
+export { type Section, sectionBytes } from './sections.ts';
 export * from './texts.ts';
 
 /** The address of a page of the console that takes a one-time token. */
@@ -38,12 +38,12 @@ export async function mailedCompany(
   { id, name, locale, branding, logo }: Pick<Company, 'id' | 'name' | 'locale' | 'branding' | 'logo'>,
 ): Promise<MailedCompany> {
   const picture = await logoForMail(ctx, id, logo);
-  const look = {
+  const theme = {
     ...branding,
     ...(branding.name && { name: nameInMail(branding.name, '') }),
     ...(picture && { logo: picture }),
   };
-  return { name: branding.name ?? name, locale, look };
+  return { name: branding.name ?? name, locale, theme };
 }
 
 /** The user of a mail's address, and their company. */

@@ -3,41 +3,41 @@ import type { Locale } from '../../kernel/locales.ts';
 import type { Mail } from '../../platform/mail.ts';
 import { MAIL_TEXTS, type MailTexts } from '../../texts/mails/languages.ts';
 import { type Content, compose } from './layout.ts';
-import type { MailLook } from './look.ts';
-import { nameInMail } from './names.ts';
+import type { MailTheme } from './theme.ts';
+import { nameInMail } from './user-text.ts';
 
 /** The company that a mail is about, in whose language and colours it is. */
 export interface MailedCompany {
   name: string;
   locale: Locale;
-  look?: MailLook;
+  theme?: MailTheme;
 }
 
 /** Whom a mail goes to, and which company it is about. */
-export interface Receiver {
+export interface Recipient {
   to: string;
   name: string;
   company: MailedCompany;
 }
 
-type Words = Omit<Content, 'to' | 'locale' | 'look' | 'greeting'>;
+type Words = Omit<Content, 'to' | 'locale' | 'theme' | 'greeting'>;
 
 /** A mail in the language of the company; `words` is given the name to call the company by. */
-export function mailTo({ to, name, company }: Receiver, words: (texts: MailTexts, company: string) => Words): Mail {
-  const { locale, look } = company;
+export function mailTo({ to, name, company }: Recipient, words: (texts: MailTexts, company: string) => Words): Mail {
+  const { locale, theme } = company;
   const texts = MAIL_TEXTS[locale];
   return compose({
     to,
     locale,
-    look,
+    theme,
     greeting: texts.greeting(nameInMail(name, '')),
     ...words(texts, nameInMail(company.name, texts.aCompany)),
   });
 }
 
 /** The code of a sign-in without a password. */
-export const signInCodeMail = ({ code, minutes, ...receiver }: Receiver & { code: string; minutes: number }): Mail =>
-  mailTo(receiver, ({ signInCode, codeRules }, company) => ({
+export const signInCodeMail = ({ code, minutes, ...recipient }: Recipient & { code: string; minutes: number }): Mail =>
+  mailTo(recipient, ({ signInCode, codeRules }, company) => ({
     subject: signInCode.subject(company),
     before: signInCode.before(company),
     code,
@@ -45,8 +45,8 @@ export const signInCodeMail = ({ code, minutes, ...receiver }: Receiver & { code
   }));
 
 /** The code of an outsider who wants to see what a company shares with them. */
-export const portalCodeMail = ({ code, minutes, ...receiver }: Receiver & { code: string; minutes: number }): Mail =>
-  mailTo(receiver, ({ portalCode, codeRules }, company) => ({
+export const portalCodeMail = ({ code, minutes, ...recipient }: Recipient & { code: string; minutes: number }): Mail =>
+  mailTo(recipient, ({ portalCode, codeRules }, company) => ({
     subject: portalCode.subject(company),
     before: portalCode.before(company),
     code,
@@ -54,8 +54,8 @@ export const portalCodeMail = ({ code, minutes, ...receiver }: Receiver & { code
   }));
 
 /** The link that sets a new password. */
-export const passwordResetMail = ({ url, minutes, ...receiver }: Receiver & { url: string; minutes: number }): Mail =>
-  mailTo(receiver, ({ passwordReset }, company) => ({
+export const passwordResetMail = ({ url, minutes, ...recipient }: Recipient & { url: string; minutes: number }): Mail =>
+  mailTo(recipient, ({ passwordReset }, company) => ({
     subject: passwordReset.subject(company),
     before: passwordReset.before(company),
     link: { label: passwordReset.label, url },
@@ -67,9 +67,9 @@ export const invitationMail = ({
   inviter,
   url,
   days,
-  ...receiver
-}: Receiver & { inviter: string; url: string; days: number }): Mail =>
-  mailTo(receiver, ({ invitation, somebody }, company) => ({
+  ...recipient
+}: Recipient & { inviter: string; url: string; days: number }): Mail =>
+  mailTo(recipient, ({ invitation, somebody }, company) => ({
     subject: invitation.subject(company),
     before: invitation.before(nameInMail(inviter, somebody), company),
     link: { label: invitation.label(company), url },
@@ -77,23 +77,27 @@ export const invitationMail = ({
   }));
 
 /** Tells the owner and administrators what a user changed. */
-export const noticeMail = ({ notice, ...receiver }: Receiver & { notice: Notice }): Mail =>
-  mailTo(receiver, ({ notice: { subject, events, why, unmeant }, aServiceAccount }, company) => ({
+export const noticeMail = ({ notice, ...recipient }: Recipient & { notice: Notice }): Mail =>
+  mailTo(recipient, ({ notice: { subject, events, why, unmeant }, aServiceAccount }, company) => ({
     subject: subject(company),
-    before: events[notice.event](notice.by || aServiceAccount, company, timeIn(receiver.company.locale, notice.at)),
+    before: events[notice.event](
+      notice.by || aServiceAccount,
+      company,
+      formatInUtc(recipient.company.locale, notice.at),
+    ),
     after: [why, unmeant],
   }));
 
 export type SecurityChange = keyof MailTexts['security']['changes'];
 
 /** Tells a user what was changed about how they sign in. */
-export const securityMail = (change: SecurityChange, receiver: Receiver): Mail =>
-  mailTo(receiver, ({ security: { changes, sessions, unmeant } }, company) => ({
+export const securityMail = (change: SecurityChange, recipient: Recipient): Mail =>
+  mailTo(recipient, ({ security: { changes, sessions, unmeant } }, company) => ({
     subject: `${changes[change].subject}: ${company}`,
     before: changes[change].sentence(company),
     after: [sessions, unmeant],
   }));
 
 /** A time (ms), in UTC. */
-const timeIn = (locale: Locale, time: number): string =>
+const formatInUtc = (locale: Locale, time: number): string =>
   new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'long', timeZone: 'UTC' }).format(time);

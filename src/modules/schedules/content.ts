@@ -7,7 +7,7 @@ import { readBounded } from '../../platform/bounded.ts';
 import type { AttachedFile } from '../../platform/mail.ts';
 import type { UserSqlResult } from '../../tenant-sql/user-sql.ts';
 import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
-import { type Section, sizeOf } from '../mails/service.ts';
+import { type Section, sectionBytes } from '../mails/service.ts';
 import { type SharedItem, visualizationsOf } from '../viewing/service.ts';
 import { type Execution, resultFile, type Visualization, type Written } from '../visualizations/service.ts';
 
@@ -50,7 +50,7 @@ export function summaryOf(widgets: readonly Widget[], locale: Locale): MailConte
   let length = 0;
   for (const { visualization, execution } of widgets) {
     const section = sectionOf(visualization, execution, locale, cells);
-    const size = sizeOf(section);
+    const size = sectionBytes(section);
     if (length + size > MAX_BYTES) leftOut.push(visualization.name);
     else {
       length += size;
@@ -133,7 +133,7 @@ export async function filesOf(
       sections.push({ title, notes: [execution.failure.kind === 'forbidden' ? texts.notShown : texts.failed] });
       continue;
     }
-    const content = await written({ format, title, safe: true }, execution.result, left);
+    const content = await writeFile({ format, title, safe: true }, execution.result, left);
     if (content === 'failed') sections.push({ title, notes: [texts.failed] });
     if (content === null) tooLarge.push(widget);
     if (content === null || content === 'failed') continue;
@@ -166,7 +166,7 @@ function freeName(title: string, ending: string, taken: Set<string>): string {
 }
 
 /** @returns null where it takes more bytes, `failed` where it cannot be written in this format */
-async function written(how: Written, result: UserSqlResult, maxBytes: number) {
+async function writeFile(how: Written, result: UserSqlResult, maxBytes: number) {
   try {
     return await readBounded(resultFile(how, result), maxBytes);
   } catch (error) {

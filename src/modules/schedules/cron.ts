@@ -11,12 +11,12 @@ const FIELDS = /^[^\s@]+(?: +[^\s@]+){4}$/;
  * As Vixie cron reads it, by the clock of the time zone. A time that the clock leaves out in spring is right after the gap, one
  * that comes twice in autumn is the first of both; what recurs by `*` or a step keeps its pace through both.
  */
-const read = (cron: string, timeZone: string): Cron =>
+const parseCron = (cron: string, timeZone: string): Cron =>
   new Cron(cron, { timezone: timeZone, mode: '5-part', fixedTimeRule: 'no-wildcard' });
 
 /** The first occurrence after a moment, both in milliseconds; null where there is none any more. */
 export function nextOccurrence({ cron, timeZone }: { cron: string; timeZone: string }, after: number): number | null {
-  return read(cron, timeZone).nextRun(new Date(after))?.getTime() ?? null;
+  return parseCron(cron, timeZone).nextRun(new Date(after))?.getTime() ?? null;
 }
 
 /** Whether this is a time zone of IANA. */
@@ -68,6 +68,6 @@ function occurrences(cron: string, from: number, before: number): number[] {
 const DAYS_LOOKED_AT = 400;
 
 function comesOnTwoDaysRunning(days: string, now: number): boolean {
-  const found = read(days, 'UTC').nextRuns(DAYS_LOOKED_AT, new Date(now));
+  const found = parseCron(days, 'UTC').nextRuns(DAYS_LOOKED_AT, new Date(now));
   return found.some((day, index) => index > 0 && day.getTime() - (found[index - 1] as Date).getTime() === DAY_MS);
 }

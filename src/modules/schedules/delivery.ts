@@ -7,14 +7,37 @@ import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
 import { type Company, selectCompany } from '../companies/service.ts';
 import { type MailedCompany, mailedCompany, scheduledMail } from '../mails/service.ts';
 import type { SharedItem } from '../viewing/service.ts';
-import { seenAt } from './addresses.ts';
 import { judge, type Verdict } from './condition.ts';
 import { filesOf, type MailContent, summaryOf, type Widget, widgetsOf } from './content.ts';
-import { outcomeOf } from './outcomes.ts';
+import { unsubscribeUrl, viewUrl } from './links.ts';
 import type { Reader } from './recipients.ts';
-import { beginDelivery, endDelivery, insertOutcome, noteValue, type ScheduleRun, undoDelivery } from './run-store.ts';
+import {
+  beginDelivery,
+  type Delivery,
+  endDelivery,
+  insertOutcome,
+  recordValue,
+  type ScheduleRun,
+  undoDelivery,
+} from './run-store.ts';
 import type { Recipient, Schedule } from './store.ts';
-import { unsubscribeUrl } from './unsubscribing.ts';
+
+/** What should have been sent and was not; the rest is nobody's failure, such as a recipient who has left. */
+const FAILURES: ReadonlySet<RunProblem> = new Set<RunProblem>([
+  'target_deleted',
+  'parameters',
+  'query_failed',
+  'condition_failed',
+  'unavailable',
+  'mail_refused',
+  'unconfirmed',
+]);
+
+/** How a delivery with a problem ends. */
+export const outcomeOf = (problem: RunProblem): Pick<Delivery, 'status' | 'problem'> => ({
+  status: FAILURES.has(problem) ? 'failed' : 'skipped',
+  problem,
+});
 
 interface Sending {
   run: ScheduleRun;
@@ -73,12 +96,12 @@ async function mailingsOf(
       await insertOutcome(ctx.db, run, recipient, outcomeOf(problem));
       continue;
     }
-    const passed = await passes(ctx, run, recipient, await verdictFor(schedule, widgets, recipient));
-    if (!passed) continue;
+    const met = await recordUnlessMet(ctx, run, recipient, await verdictFor(schedule, widgets, recipient));
+    if (!met) continue;
     const { files } = member.reader;
     const content = contents.get(files) ?? (await contentOf(ctx, sending, widgets, mailed, files));
     contents.set(files, content);
-    mailings.push({ ...member, content, value: passed.value });
+    mailings.push({ ...member, content, value: met.value });
   }
   return mailings;
 }
@@ -115,7 +138,8 @@ async function verdictFor(
   return judge(condition, execution.result, known?.lastValue ?? null);
 }
 
-async function passes(
+/** @returns the value to keep if the condition is met; otherwise records why nothing is sent, and returns undefined */
+async function recordUnlessMet(
   ctx: CompanyContext,
   run: ScheduleRun,
   recipient: Recipient,
@@ -126,7 +150,7 @@ async function passes(
   const value = verdict === 'undecidable' ? null : verdict.value;
   await commit(ctx.db, {
     outcome: insertOutcome(ctx.db, run, recipient, outcomeOf(problem)),
-    value: value === null ? [] : [noteValue(ctx.db, run, recipient, value)],
+    value: value === null ? [] : [recordValue(ctx.db, run, recipient, value)],
   });
   return undefined;
 }
@@ -149,8 +173,8 @@ async function contentOf(
 }
 
 /**
- * Sends the mail of one recipient, at most once: that it goes is noted before, and only where the mail service says that it did not take
- * it is that taken back.
+ * Sends one mail, at most once: the delivery is recorded before, and taken back only where the mail service says that it did
+ * not accept the mail.
  */
 async function send(
   ctx: CompanyContext,
@@ -165,7 +189,7 @@ async function send(
     schedule: { name: schedule.name, timeZone: schedule.timeZone, isAlert: schedule.condition !== null },
     asOf,
     ...content,
-    seenAt: seenAt(ctx, company, schedule, recipient),
+    viewUrl: viewUrl(ctx, company, schedule, recipient),
     unsubscribeUrl: await unsubscribeUrl(ctx, schedule, recipient),
   });
   const { begun } = await commit(ctx.db, { begun: beginDelivery(ctx.db, run, recipient) });
@@ -184,7 +208,7 @@ async function send(
   }
   await commit(ctx.db, {
     sent: endDelivery(ctx.db, run, recipient, { status: 'sent', problem: content.tooLarge ? 'files_too_large' : null }),
-    value: value === null ? [] : [noteValue(ctx.db, run, recipient, value)],
+    value: value === null ? [] : [recordValue(ctx.db, run, recipient, value)],
   });
   return 'done';
 }

@@ -24,11 +24,11 @@ export interface Reader {
 }
 
 /** What a user needs to see something, as the routes that execute it ask. */
-export const NEEDED = { dashboard: 'dashboards:get', visualization: 'visualizations:execute' } as const;
+export const ACTION_TO_SEE = { dashboard: 'dashboards:get', visualization: 'visualizations:execute' } as const;
 
 /**
- * A recipient as they are now: users see what they may, addresses what the context lets them see, neither what the maker of the
- * schedule may.
+ * What a recipient may see at this moment: users by their own access, addresses by the context that grants it. The access of
+ * the schedule's maker does not matter.
  * @returns why they see nothing, if so
  */
 export async function readerOf(
@@ -44,7 +44,7 @@ export async function readerOf(
   }
   const actor = await userActor(ctx, subject);
   if (!actor) return 'left';
-  if (!isAllowed(actor, NEEDED[item.type], recordOf(item).id)) return 'not_allowed';
+  if (!isAllowed(actor, ACTION_TO_SEE[item.type], recordOf(item).id)) return 'not_allowed';
   const { email, name } = actor;
   return viewed({ ...ctx, actor }, item, insiderRules(item), parameters, { email, name, files: true });
 }
@@ -93,19 +93,21 @@ async function userActor({ db, actor: { companyId } }: CompanyContext, id: strin
 
 /**
  * What is wrong with recipients and parameters for what is sent.
- * @param added those who were not recipients before: who has left since does not keep others from changing the rest
+ * @param mustCheck whether a recipient has to be checked: one who has left since does not keep others from changing the
+ *   rest
  */
 export async function recipientProblems(
   ctx: PrincipalContext,
   item: SharedItem,
   parameters: Record<string, unknown>,
   recipients: readonly Recipient[],
-  added: (recipient: Recipient) => boolean,
+  mustCheck: (recipient: Recipient) => boolean,
 ): Promise<FieldProblem[]> {
   const problems: FieldProblem[] = [];
-  if (recipients.some(({ kind }) => kind === 'user')) requireFitting(item, parameters);
+  // Throws what is wrong with the parameters for people of the company.
+  if (recipients.some(({ kind }) => kind === 'user')) boundValues(insiderRules(item), parameters);
   for (const [at, recipient] of recipients.entries()) {
-    if (!added(recipient)) continue;
+    if (!mustCheck(recipient)) continue;
     const { kind, subject } = recipient;
     if (kind === 'user') {
       const [user] = await selectUser(ctx.db, ctx.actor.companyId, subject);
@@ -128,8 +130,3 @@ const NOT_SEEN: Partial<Record<RunProblem, string>> = {
   not_allowed: 'must be a member of a share context that grants this, and lets the member see it with these parameters',
   parameters: 'is a member of a share context that does not allow these parameters',
 };
-
-/** @throws what is wrong with the parameters for people of the company */
-function requireFitting(item: SharedItem, parameters: Record<string, unknown>): void {
-  boundValues(insiderRules(item), parameters);
-}

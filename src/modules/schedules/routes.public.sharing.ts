@@ -2,7 +2,7 @@ import { raw } from '../../http/endpoint.ts';
 import { pageLocale, pageResponse } from '../../http/page.ts';
 import { endpoint } from '../../http/surfaces/sharing.ts';
 import { nothingToEnd } from './failures.ts';
-import { brandingOfToken, unsubscribeBy } from './unsubscribing.ts';
+import { brandingOfToken, unsubscribeBy } from './links.ts';
 
 const path = '/unsubscribe/{token}';
 

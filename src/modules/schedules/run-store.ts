@@ -102,15 +102,15 @@ export const renewRun = (db: ControlDb, run: ScheduleRun, dueAt: number) =>
 const MOST_FAILURES = 3;
 
 /**
- * Ends a run while this try is the present one, and notes on its schedule what became of it. `paused` answers a row where that was
- * one failure too many.
+ * Ends a run while this try is the present one, and records on its schedule what became of it. `paused` answers a row where
+ * that was one failure too many.
  */
 export function endRun(db: ControlDb, run: ScheduleRun, lastRun: LastRun, now: number) {
   const { companyId, scheduleId } = run;
   const failed = lastRun.status === 'failed';
   return {
     ended: db.update(scheduleRuns).set({ status: 'ended' }).where(isPresent(run)).returning({ id: scheduleRuns.id }),
-    noted: db
+    lastRun: db
       .update(schedules)
       .set({ lastRun, failures: failed ? sql`${schedules.failures} + 1` : 0 })
       .where(and(byId(schedules, companyId, scheduleId), afterChange)),
@@ -135,8 +135,8 @@ export const selectDeliveries = (db: ControlDb, { companyId, id }: ScheduleRun) 
     .where(and(eq(scheduleDeliveries.companyId, companyId), eq(scheduleDeliveries.runId, id)));
 
 /**
- * Notes that a recipient is about to be sent the mail of a run: once, whichever try does, and while they want it. Who is not answered a
- * row sends nothing.
+ * Records that a recipient is about to be sent the mail of a run: once, whichever try does, and while they want it. Who is not
+ * answered a row sends nothing.
  */
 export const beginDelivery = (
   db: ControlDb,
@@ -163,7 +163,7 @@ const deliveryOf = (run: ScheduleRun, { kind, subject }: Recipient): SQL =>
     eq(scheduleDeliveries.subject, subject),
   ) as SQL;
 
-/** Notes how a delivery that was begun ended. */
+/** Records how a delivery that was begun ended. */
 export const endDelivery = (
   db: ControlDb,
   run: ScheduleRun,
@@ -175,7 +175,7 @@ export const endDelivery = (
 export const undoDelivery = (db: ControlDb, run: ScheduleRun, recipient: Recipient) =>
   db.delete(scheduleDeliveries).where(deliveryOf(run, recipient));
 
-/** Notes that a recipient gets nothing of a run, and why. */
+/** Records that a recipient gets nothing of a run, and why. */
 export const insertOutcome = (
   db: ControlDb,
   { companyId, id: runId }: ScheduleRun,
@@ -188,7 +188,7 @@ export const insertOutcome = (
     .onConflictDoNothing();
 
 /** What the column of a `changed` condition holds for a recipient now. */
-export const noteValue = (db: ControlDb, run: ScheduleRun, recipient: Recipient, value: string) =>
+export const recordValue = (db: ControlDb, run: ScheduleRun, recipient: Recipient, value: string) =>
   db
     .update(scheduleRecipients)
     .set({ lastValue: value })

@@ -7,8 +7,7 @@ import { logError } from '../../platform/log.ts';
 import { prepareMailAfterChange } from '../mails/service.ts';
 import { selectUser } from '../users/service.ts';
 import { loadSharedItem } from '../viewing/service.ts';
-import { sendTo } from './delivery.ts';
-import { outcomeOf } from './outcomes.ts';
+import { outcomeOf, sendTo } from './delivery.ts';
 import { mailPaused } from './paused.ts';
 import { type Reader, readerOf } from './recipients.ts';
 import {
@@ -79,7 +78,7 @@ async function tryRun(ctx: CompanyContext, run: ScheduleRun, schedule: Schedule)
   });
   if (!item) return finish(ctx, run, schedule, ['target_deleted']);
   const groups = new Map<string, { recipient: Recipient; reader: Reader }[]>();
-  for (const recipient of await waiting(ctx, run, schedule)) {
+  for (const recipient of await remainingRecipients(ctx, run, schedule)) {
     const reader = await readerOf(ctx, item, schedule.parameters, recipient);
     if (typeof reader === 'string') await insertOutcome(ctx.db, run, recipient, outcomeOf(reader));
     else groups.set(reader.view.digest, [...(groups.get(reader.view.digest) ?? []), { recipient, reader }]);
@@ -95,8 +94,11 @@ async function tryRun(ctx: CompanyContext, run: ScheduleRun, schedule: Schedule)
   return isLeft ? 'later' : finish(ctx, run, schedule);
 }
 
-/** Who is to get something and has not: of who a try was cut off at, nobody knows whether their mail went, and it goes once. */
-async function waiting(
+/**
+ * The recipients that this run has not dealt with. A delivery that an earlier try began and did not end is recorded as
+ * `unconfirmed`: its mail may have gone, and a mail goes at most once.
+ */
+async function remainingRecipients(
   ctx: CompanyContext,
   run: ScheduleRun,
   { recipients }: Schedule,

@@ -11,7 +11,7 @@ import { loadSharedItem, visualizationsOf } from '../viewing/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
 import { cronProblem, isTimeZone, nextOccurrence } from './cron.ts';
 import { scheduleNotFound, tooManyRuns, tooManySchedules } from './failures.ts';
-import { NEEDED, recipientProblems } from './recipients.ts';
+import { ACTION_TO_SEE, recipientProblems } from './recipients.ts';
 import { insertManualRun } from './run-store.ts';
 import {
   countSchedules,
@@ -49,16 +49,16 @@ const requireScheduling = ({ actor }: PrincipalContext, { type, id }: Target): v
  * Whether mails come, and what is told of a run, says whether a condition holds. Only who may see what the condition is about
  * sets it, has it judged, or reads of its runs.
  */
-function requireSeeing(ctx: PrincipalContext, { targetType, targetId, condition }: RunSubject): void {
+function requireMaySeeCondition(ctx: PrincipalContext, { targetType, targetId, condition }: RunSubject): void {
   if (!condition) return;
-  requireAction(ctx.actor, NEEDED[targetType], targetId);
+  requireAction(ctx.actor, ACTION_TO_SEE[targetType], targetId);
   requireNotDenied(ctx, [condition.visualization_id], ['visualizations:execute']);
 }
 
 /** A schedule as the caller may read it: without its last run, if that is about what they may not see. */
-function shown(ctx: PrincipalContext, schedule: Schedule): Schedule {
+function withoutHiddenRun(ctx: PrincipalContext, schedule: Schedule): Schedule {
   const { lastRun } = schedule;
-  return lastRun && !isMet(() => requireSeeing(ctx, lastRun.about ?? schedule))
+  return lastRun && !isMet(() => requireMaySeeCondition(ctx, lastRun.about ?? schedule))
     ? { ...schedule, lastRun: null }
     : schedule;
 }
@@ -82,7 +82,7 @@ export async function listSchedules(ctx: PrincipalContext, part: { page: number;
     dashboard: idsOf('dashboard'),
     visualization: idsOf('visualization'),
   });
-  return { records: records.map((schedule) => shown(ctx, schedule)), ...rest };
+  return { records: records.map((schedule) => withoutHiddenRun(ctx, schedule)), ...rest };
 }
 
 const mayScheduleOne = ({ actor }: PrincipalContext, { type, id }: Target): boolean =>
@@ -103,12 +103,12 @@ export async function getSchedule(ctx: PrincipalContext, id: string): Promise<Sc
     throw scheduleNotFound();
   }
   requireScheduling(ctx, targetOf(schedule));
-  return shown(ctx, schedule);
+  return withoutHiddenRun(ctx, schedule);
 }
 
 export async function createSchedule(ctx: PrincipalContext, input: ScheduleInput): Promise<Schedule> {
   requireScheduling(ctx, targetOf(input));
-  requireSeeing(ctx, input);
+  requireMaySeeCondition(ctx, input);
   await validate(ctx, input, () => true);
   const { recipients, ...rest } = input;
   const now = ctx.now();
@@ -147,7 +147,7 @@ export function changeSchedule(ctx: PrincipalContext, id: string, changes: Parti
     const present = await getSchedule(ctx, id);
     const { recipients, ...merged } = { ...present, ...changes };
     requireScheduling(ctx, targetOf(merged));
-    if (!isPause(changes)) for (const each of [present, merged]) requireSeeing(ctx, each);
+    if (!isPause(changes)) for (const each of [present, merged]) requireMaySeeCondition(ctx, each);
     const differs = (...names: Exclude<keyof ScheduleInput, 'recipients'>[]) =>
       names.some((name) => JSON.stringify(merged[name]) !== JSON.stringify(present[name]));
     const isOther = differs('targetType', 'targetId', 'parameters');
@@ -187,7 +187,7 @@ export async function removeSchedule(ctx: PrincipalContext, id: string): Promise
 /** Has a schedule run at once, also one that is paused, under the same condition. @returns the id of the run */
 export async function runSchedule(ctx: PrincipalContext, id: string): Promise<string> {
   const schedule = await getSchedule(ctx, id);
-  requireSeeing(ctx, schedule);
+  requireMaySeeCondition(ctx, schedule);
   const { companyId } = schedule;
   const now = ctx.now();
   const run = { id: ctx.newId(), companyId, scheduleId: id, occurrence: now };
@@ -207,11 +207,11 @@ export async function runSchedule(ctx: PrincipalContext, id: string): Promise<st
 const nextOf = (schedule: Pick<Schedule, 'cron' | 'timeZone' | 'status'>, now: number): number | null =>
   schedule.status === 'active' ? nextOccurrence(schedule, now) : null;
 
-/** @param added whether a recipient is to be looked at */
+/** @param mustCheck whether a recipient has to be checked: a new one, or any where what is sent has changed */
 async function validate(
   ctx: PrincipalContext,
   { targetType, targetId, parameters, cron, timeZone, recipients, condition }: ScheduleInput,
-  added: (recipient: Recipient) => boolean,
+  mustCheck: (recipient: Recipient) => boolean,
 ): Promise<void> {
   const item = await loadSharedItem(ctx, targetType, targetId);
   const problems: FieldProblem[] = [];
@@ -227,6 +227,6 @@ async function validate(
     const message = item.type === 'dashboard' ? 'must be on the dashboard' : 'must be the visualization that is sent';
     problems.push({ field: 'condition.visualization_id', message });
   }
-  problems.push(...(await recipientProblems(ctx, item, parameters, recipients, added)));
+  problems.push(...(await recipientProblems(ctx, item, parameters, recipients, mustCheck)));
   if (problems.length > 0) throw invalid(problems);
 }

@@ -56,8 +56,8 @@ export const updateSchedule = (db: ControlDb, next: Changed) => {
 };
 
 /**
- * Goes with every write of a schedule: after the one that makes it, before the one that changes it, whose condition it shares; a
- * rival's next version has the same number. Who stays keeps what they decided.
+ * Statements that replace the recipients, for the batch that writes the schedule: after the insert, before the update, whose
+ * conditions they share (a rival's next version has the same number). Recipients who stay keep whether they unsubscribed.
  * @param anew the condition is another one: there is nothing to compare with
  */
 export function replaceRecipients(db: ControlDb, next: Changed, recipients: readonly Recipient[], anew: boolean) {
@@ -171,7 +171,7 @@ export const selectRecipients = (db: ControlDb, companyId: string, id: string) =
     .from(scheduleRecipients)
     .where(and(eq(scheduleRecipients.companyId, companyId), eq(scheduleRecipients.scheduleId, id)));
 
-/** Notes that a recipient wants nothing any more. */
+/** Records that a recipient wants nothing any more. */
 export const unsubscribe = (db: ControlDb, companyId: string, id: string, recipient: Recipient, now: number) =>
   db
     .update(scheduleRecipients)

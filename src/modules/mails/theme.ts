@@ -3,7 +3,7 @@ import { inkOn } from '../../kernel/colours.ts';
 import type { InlinePicture } from '../../platform/mail.ts';
 
 /** What mails have of a company's brand. */
-export interface MailLook extends Branding {
+export interface MailTheme extends Branding {
   logo?: {
     type: 'image/png' | 'image/jpeg' | 'image/webp';
     width: number;
@@ -22,30 +22,30 @@ const FONTS = {
 const LARGEST = { width: 224, height: 48 };
 
 /** Without colours of its own a mail has those of the program that shows it, by day and by night. */
-const hasGround = ({ background, text_color }: MailLook): boolean =>
+const hasColours = ({ background, text_color }: MailTheme): boolean =>
   background !== undefined || text_color !== undefined;
 
-const coloursOf = (look: MailLook) => ({
-  background: look.background ?? STANDARD_COLOURS.background,
-  text: look.text_color ?? STANDARD_COLOURS.text_color,
-  primary: look.primary_color ?? STANDARD_COLOURS.primary_color,
+const coloursOf = (theme: MailTheme) => ({
+  background: theme.background ?? STANDARD_COLOURS.background,
+  text: theme.text_color ?? STANDARD_COLOURS.text_color,
+  primary: theme.primary_color ?? STANDARD_COLOURS.primary_color,
 });
 
 /** Styles stand in the elements: mail programs drop all others. */
-export const groundStyle = (look: MailLook): string =>
-  hasGround(look) ? `; background-color: ${coloursOf(look).background}` : '';
+export const backgroundStyle = (theme: MailTheme): string =>
+  hasColours(theme) ? `; background-color: ${coloursOf(theme).background}` : '';
 
-export const textStyle = (look: MailLook): string =>
-  `font-family: ${FONTS[look.font ?? 'system']}; font-size: 16px; line-height: 1.5${hasGround(look) ? `; color: ${coloursOf(look).text}` : ''}`;
+export const textStyle = (theme: MailTheme): string =>
+  `font-family: ${FONTS[theme.font ?? 'system']}; font-size: 16px; line-height: 1.5${hasColours(theme) ? `; color: ${coloursOf(theme).text}` : ''}`;
 
-export function buttonStyle(look: MailLook): string {
-  const { primary } = coloursOf(look);
-  const radius = Math.min(look.radius ?? 6, 24);
+export function buttonStyle(theme: MailTheme): string {
+  const { primary } = coloursOf(theme);
+  const radius = Math.min(theme.radius ?? 6, 24);
   return `display: inline-block; padding: 10px 20px; border-radius: ${radius}px; background-color: ${primary}; color: ${inkOn(primary)}; text-decoration: none`;
 }
 
 /** The company's logo, else the name it gave itself. */
-export function headOf({ logo, name, ...look }: MailLook, escaped: (text: string) => string): string[] {
+export function headerOf({ logo, name, ...theme }: MailTheme, escaped: (text: string) => string): string[] {
   const shown = name === undefined ? '' : escaped(name);
   if (logo) {
     const scale = Math.min(1, LARGEST.width / logo.width, LARGEST.height / logo.height);
@@ -55,11 +55,11 @@ export function headOf({ logo, name, ...look }: MailLook, escaped: (text: string
     ];
   }
   if (shown === '') return [];
-  const colour = hasGround(look) ? `; color: ${coloursOf(look).primary}` : '';
+  const colour = hasColours(theme) ? `; color: ${coloursOf(theme).primary}` : '';
   return [`<p style="margin: 0 0 24px; font-size: 20px; font-weight: bold${colour}">${shown}</p>`];
 }
 
-export const pictureOf = ({ type, bytes }: NonNullable<MailLook['logo']>): InlinePicture => ({
+export const pictureOf = ({ type, bytes }: NonNullable<MailTheme['logo']>): InlinePicture => ({
   contentId: 'logo',
   filename: `logo.${type.slice('image/'.length)}`,
   type,
