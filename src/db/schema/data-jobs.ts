@@ -2,6 +2,10 @@ import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { BoundValue } from '../../kernel/parameters.ts';
 import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 
+/** What a result can be read as. */
+export const DATA_FORMATS = ['json', 'ndjson', 'csv'] as const;
+export type DataFormat = (typeof DATA_FORMATS)[number];
+
 export const DATA_JOB_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const;
 
 /** Results of the Data API that are written to R2 in the background. */
@@ -14,7 +18,7 @@ export const dataJobs = sqliteTable(
     /** The endpoint's slug at the time: the name of the file. */
     slug: text('slug').notNull(),
     visualizationId: text('visualization_id').notNull(),
-    format: text('format', { enum: ['json', 'ndjson', 'csv'] }).notNull(),
+    format: text('format', { enum: DATA_FORMATS }).notNull(),
     values: json<[slug: string, value: BoundValue][]>('bound_values').notNull(),
     status: text('status', { enum: DATA_JOB_STATUSES }).notNull(),
     /** Counts the tries: each writes under a prefix of its own, and only the last one may say how it ended. */

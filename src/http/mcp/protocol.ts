@@ -5,5 +5,4 @@ export const PROTOCOL_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18']
 export const refusedMessage = (code: number, message: string): Response =>
   Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status: 400 });
 
-/** The codes of JSON-RPC that those have. */
 export const INVALID_REQUEST = -32600;

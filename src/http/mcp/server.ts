@@ -79,7 +79,7 @@ export async function answerMessage(request: Request, message: unknown, tools: T
 
 const REQUESTS = [InitializeRequestSchema, PingRequestSchema, ListToolsRequestSchema, CallToolRequestSchema];
 
-/** The answer to a request whose parameters its method does not take: the SDK says of it that we failed. */
+/** An error for invalid parameters, which the SDK would answer as an internal error. */
 function refusedParameters(message: unknown): Response | undefined {
   const request = JSONRPCRequestSchema.safeParse(message);
   const schema = REQUESTS.find(({ shape }) => shape.method.value === request.data?.method);

@@ -15,16 +15,16 @@ export interface Tool {
   operation: string;
   /** What the route's `{id}` is called here. */
   id?: 'table_id' | 'dashboard_id';
-  /** Parameters of the route's query and members of its body that it takes. */
-  takes: readonly string[];
+  /** Those parameters of the route's query and fields of its body that it takes. */
+  argumentNames: readonly string[];
   /** Names under which some of them may be sent as well. */
-  also?: Readonly<Record<string, string>>;
+  aliases?: Readonly<Record<string, string>>;
   /** The only values that some of them may have here. */
-  only?: Readonly<Record<string, readonly string[]>>;
-  /** A member that may hold the whole body in the place of the others. */
-  whole?: string;
-  /** Parameters of the query where nothing is sent, and those that nothing else can be sent for. */
-  standard?: Readonly<Record<string, string>>;
+  allowedValues?: Readonly<Record<string, readonly string[]>>;
+  /** An argument that may hold the whole body in the place of the others. */
+  bodyArgument?: string;
+  /** Parameters of the query where nothing is sent, and those that nobody can send. */
+  defaults?: Readonly<Record<string, string>>;
   fixed?: Readonly<Record<string, string>>;
 }
 
@@ -37,7 +37,7 @@ export const TOOLS: readonly Tool[] = [
     title: 'List tables',
     description: 'Lists the tables with their columns, ids and numbers of rows.',
     operation: 'listManagedTables',
-    takes: LIST,
+    argumentNames: LIST,
   },
   {
     name: 'describe_table',
@@ -45,7 +45,7 @@ export const TOOLS: readonly Tool[] = [
     description: 'Shows the columns of one table with their types.',
     operation: 'getManagedTable',
     id: 'table_id',
-    takes: [],
+    argumentNames: [],
   },
   {
     name: 'query_rows',
@@ -53,7 +53,7 @@ export const TOOLS: readonly Tool[] = [
     description: 'Reads rows of one table, filtered, searched and sorted. For totals and averages, use query_metrics.',
     operation: 'listManagedTableRows',
     id: 'table_id',
-    takes: ['filter', 'fields', 'sort_by', 'cursor', 'count', ...LIST],
+    argumentNames: ['filter', 'fields', 'sort_by', 'cursor', 'count', ...LIST],
   },
   {
     name: 'list_metrics',
@@ -61,9 +61,9 @@ export const TOOLS: readonly Tool[] = [
     description:
       'Lists the metrics that query_metrics can compute. With `kind` "dimension", lists the dimensions to group and filter them by.',
     operation: 'listSemanticItems',
-    takes: ['kind', ...LIST],
-    only: { kind: ['metric', 'dimension'] },
-    standard: { kind: 'metric' },
+    argumentNames: ['kind', ...LIST],
+    allowedValues: { kind: ['metric', 'dimension'] },
+    defaults: { kind: 'metric' },
     fixed: { status: 'active' },
   },
   {
@@ -71,8 +71,8 @@ export const TOOLS: readonly Tool[] = [
     title: 'Query metrics',
     description: 'Computes metrics, grouped by dimensions. Use the names or ids that list_metrics returns.',
     operation: 'queryMetrics',
-    takes: ['metrics', 'dimensions', 'filters', 'time_grain', 'order_by', 'limit'],
-    whole: 'query',
+    argumentNames: ['metrics', 'dimensions', 'filters', 'time_grain', 'order_by', 'limit'],
+    bodyArgument: 'query',
   },
   {
     name: 'ask',
@@ -80,15 +80,15 @@ export const TOOLS: readonly Tool[] = [
     description:
       'Answers a question in plain language with the available metrics and dimensions, or says what it could mean. To write the query yourself, use query_metrics.',
     operation: 'askQuestion',
-    takes: ['question', 'execute'],
+    argumentNames: ['question', 'execute'],
   },
   {
     name: 'search_concepts',
     title: 'Search concepts',
     description: 'Finds business terms and what they mean, by part of a name, description or alias.',
     operation: 'listConcepts',
-    takes: LIST,
-    also: { query: 'search' },
+    argumentNames: LIST,
+    aliases: { query: 'search' },
     fixed: { status: 'active' },
   },
   {
@@ -96,7 +96,7 @@ export const TOOLS: readonly Tool[] = [
     title: 'List dashboards',
     description: 'Lists the dashboards with their filters.',
     operation: 'listDashboards',
-    takes: LIST,
+    argumentNames: LIST,
   },
   {
     name: 'run_dashboard',
@@ -104,7 +104,7 @@ export const TOOLS: readonly Tool[] = [
     description: 'Runs one dashboard and returns the result of each visualization on it.',
     operation: 'executeDashboard',
     id: 'dashboard_id',
-    takes: ['parameters'],
+    argumentNames: ['parameters'],
   },
 ];
 
@@ -120,13 +120,13 @@ const ID = { type: 'string', description: 'The `_id` or `id` from the list.' };
 
 /** What a tool takes, as JSON Schema: the schemas of the route, so that a model is told what the route expects. */
 export function argumentsSchema(tool: Tool, { contract }: Route['endpoint']): ArgumentsSchema {
-  const { takes, id, also = {}, whole } = tool;
+  const { argumentNames, id, aliases = {}, bodyArgument } = tool;
   // What a query is read as says more than the text that it is sent as: `page` is a whole number.
   const query = schemaOf(contract.query, 'output');
   const body = schemaOf(contract.body, 'input');
   const known: Record<string, object> = { ...query.properties, ...body.properties, filter: filterSchema };
-  const taken = takes.map((name) => [name, { ...known[name], ...narrowed(tool, name) }] as const);
-  const required = whole ? [] : takes.filter((name) => body.required?.includes(name));
+  const taken = argumentNames.map((name) => [name, { ...known[name], ...narrowed(tool, name) }] as const);
+  const required = bodyArgument ? [] : argumentNames.filter((name) => body.required?.includes(name));
   const mustHave = [...(id ? [id] : []), ...required];
   return {
     type: 'object',
@@ -134,10 +134,10 @@ export function argumentsSchema(tool: Tool, { contract }: Route['endpoint']): Ar
       ...(id && { [id]: ID }),
       ...Object.fromEntries(taken),
       ...Object.fromEntries(
-        Object.entries(also).map(([name, of]) => [name, { ...known[of], description: `The same as \`${of}\`.` }]),
+        Object.entries(aliases).map(([name, of]) => [name, { ...known[of], description: `The same as \`${of}\`.` }]),
       ),
-      ...(whole && {
-        [whole]: {
+      ...(bodyArgument && {
+        [bodyArgument]: {
           type: 'object',
           description:
             'An object that holds all other arguments; when it is sent, none of them may be sent separately.',
@@ -149,9 +149,9 @@ export function argumentsSchema(tool: Tool, { contract }: Route['endpoint']): Ar
   };
 }
 
-const narrowed = ({ only, standard }: Tool, name: string): object => ({
-  ...(only?.[name] && { enum: only[name] }),
-  ...(standard?.[name] !== undefined && { default: standard[name] }),
+const narrowed = ({ allowedValues, defaults }: Tool, name: string): object => ({
+  ...(allowedValues?.[name] && { enum: allowedValues[name] }),
+  ...(defaults?.[name] !== undefined && { default: defaults[name] }),
 });
 
 function schemaOf(schema: z.ZodType | undefined, io: 'input' | 'output') {
@@ -172,23 +172,23 @@ const OF_SCHEMA = {
  * @throws where arguments are missing, unknown, or said twice. Their values are for the route to judge
  */
 export function routeInput(tool: Tool, contract: Contract, sent: Record<string, unknown>): RouteInput {
-  const { id, takes, also = {}, only = {}, whole, standard, fixed } = tool;
+  const { id, argumentNames, aliases = {}, allowedValues = {}, bodyArgument, defaults, fixed } = tool;
   const { [id ?? '']: resource, ...rest } = Object.assign(Object.create(null), sent) as Record<string, unknown>;
   const problems: FieldProblem[] = [];
   if (id && (typeof resource !== 'string' || resource === '')) problems.push({ field: id, message: 'must be an id' });
 
   const given: Record<string, unknown> = Object.create(null);
   for (const [name, value] of Object.entries(rest)) {
-    const meant = Object.hasOwn(also, name) ? (also[name] as string) : name;
-    if (!takes.includes(meant) && name !== whole) {
+    const meant = Object.hasOwn(aliases, name) ? (aliases[name] as string) : name;
+    if (!argumentNames.includes(meant) && name !== bodyArgument) {
       problems.push({ field: shorten(name, LONGEST_NAME).toWellFormed(), message: 'is not an argument of this tool' });
     } else if (meant in given) problems.push({ field: name, message: `is the same as ${meant}: send one of them` });
     else given[meant] = value;
   }
-  if (whole && whole in given && Object.keys(given).length > 1) {
-    problems.push({ field: whole, message: 'holds all the other arguments: send none of them beside it' });
+  if (bodyArgument && bodyArgument in given && Object.keys(given).length > 1) {
+    problems.push({ field: bodyArgument, message: 'holds all the other arguments: send none of them beside it' });
   }
-  for (const [name, values] of Object.entries(only)) {
+  for (const [name, values] of Object.entries(allowedValues)) {
     if (name in given && !values.includes(given[name] as string)) {
       problems.push({ field: name, message: `must be one of ${values.join(', ')}` });
     }
@@ -200,8 +200,8 @@ export function routeInput(tool: Tool, contract: Contract, sent: Record<string, 
   const [parameter] = parametersOf(contract.path);
   return {
     params: parameter && typeof resource === 'string' ? { [parameter]: resource } : {},
-    query: contract.method === 'get' ? queryFrom({ ...standard, ...given, ...fixed }) : {},
-    body: whole && whole in given ? given[whole] : { ...given },
+    query: contract.method === 'get' ? queryFrom({ ...defaults, ...given, ...fixed }) : {},
+    body: bodyArgument && bodyArgument in given ? given[bodyArgument] : { ...given },
   };
 }
 

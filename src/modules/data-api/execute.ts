@@ -58,7 +58,7 @@ export async function executeEndpoint(
   query: URLSearchParams,
 ): Promise<EndpointResult> {
   const { endpoint, visualization } = await readPublished(ctx, slug);
-  return inQuery(async () => {
+  return namingQueryParameters(async () => {
     const values = valuesFor(visualization, parametersOf(query, visualization.parameters));
     const seconds = endpoint.cacheSeconds;
     if (seconds === 0) return { ...(await run(ctx, visualization, values)), cached: false };
@@ -81,17 +81,17 @@ const keyOf = (endpoint: VizApiEndpoint, visualization: Visualization, values: B
 async function run(ctx: CompanyContext, visualization: Visualization, values: BoundValues): Promise<UserSqlResult> {
   const [execution] = await execute(ctx, [{ visualization, values }]);
   if (execution && 'result' in execution) return execution.result;
-  throw execution ? forPrograms(execution.failure) : endpointNotFound();
+  throw execution ? asExecutionFailure(execution.failure) : endpointNotFound();
 }
 
 /** A failure of the visualization's SQL in the words that programs are told. */
-export const forPrograms = (failure: Failure): Failure =>
+export const asExecutionFailure = (failure: Failure): Failure =>
   userSqlFailures.some((type) => type.matches(failure))
     ? executionFailed(failure.message).because(failure.cause ?? failure)
     : failure;
 
 /** A parameter at fault is told by its name in the query, where it stands alone. */
-async function inQuery<T>(work: () => Promise<T>): Promise<T> {
+async function namingQueryParameters<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -1,11 +1,11 @@
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { once } from '../../db/once.ts';
+import type { DataFormat } from '../../db/schema/data-jobs.ts';
 import { resourceArn } from '../../kernel/arn.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { readPublished, valuesFor } from './execute.ts';
 import { jobNotFound, tooManyJobs } from './failures.ts';
-import type { DataFormat } from './formats.ts';
 import { type DataJob, insertJob, selectJob } from './job-store.ts';
 
 /** Jobs of a company that have not ended. */

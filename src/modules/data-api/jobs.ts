@@ -8,7 +8,7 @@ import { MOST_ROWS, streamUserSql } from '../../tenant-sql/user-sql-stream.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { executionFailed } from '../visualizations/failures.ts';
 import { getVisualization, resultWriter, statementOf } from '../visualizations/service.ts';
-import { forPrograms } from './execute.ts';
+import { asExecutionFailure } from './execute.ts';
 import { KEPT_MS, UNBEGUN_MS } from './job-service.ts';
 import { claimDueJobs, claimJob, type DataJob, deleteJob, giveUpJob, selectOldJobs, updateTry } from './job-store.ts';
 import { deleteResult, deleteTry, pieceOf } from './pieces.ts';
@@ -51,7 +51,7 @@ export async function writeResult(ctx: CompanyContext, jobId: string, limits = J
     await end(ctx, job, { status: 'succeeded', ...(await writeWhole(ctx, job, limits)) });
   } catch (error) {
     await deleteTry(ctx.files, job);
-    const told = error instanceof Failure ? forPrograms(error) : undefined;
+    const told = error instanceof Failure ? asExecutionFailure(error) : undefined;
     if (told === undefined || told.kind === 'unavailable') {
       await end(ctx, job, { status: 'queued', dueAt: ctx.now() + UNBEGUN_MS });
       throw error;

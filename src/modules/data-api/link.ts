@@ -1,8 +1,8 @@
 import type { ViewerActor } from '../../access/actors.ts';
 import type { Context, OpenToken } from '../../context.ts';
+import type { DataFormat } from '../../db/schema/data-jobs.ts';
 import { fileHeaders } from '../../kernel/files.ts';
 import { secondsUntil, signToken, validFor, verifyToken } from '../sign-in/service.ts';
-import type { DataFormat } from './formats.ts';
 import { KEPT_MS } from './job-service.ts';
 import type { DataJob } from './job-store.ts';
 import { piecesOf } from './pieces.ts';
@@ -10,7 +10,7 @@ import { piecesOf } from './pieces.ts';
 /** How long a link to a result works, unless the result is deleted before. */
 const LINK_SECONDS = 3600;
 
-/** Where a result is, as the token of its link says: whoever downloads it asks no database. */
+/** The claims of a link: where the result is, so that a download reads no database. */
 interface Claims {
   /** The job. */
   sub: string;

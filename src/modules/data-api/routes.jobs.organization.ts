@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import type { ServiceAccountActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
-import { DATA_JOB_STATUSES } from '../../db/schema/data-jobs.ts';
+import { DATA_FORMATS, DATA_JOB_STATUSES } from '../../db/schema/data-jobs.ts';
 import { accepted, endpointFor, ok, raw } from '../../http/endpoint.ts';
 import { executeBody, isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { MEDIA_TYPES } from '../../kernel/files.ts';
 import { endpointArn } from './execute.ts';
 import { endpointNotFound, jobNotFound, tooManyJobs } from './failures.ts';
-import { DATA_FORMATS } from './formats.ts';
 import { createJob, getJob, jobArn } from './job-service.ts';
 import { download, linkTo, type ResultViewer } from './link.ts';
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DATA_FORMATS, type DataFormat } from '../../db/schema/data-jobs.ts';
 import { prepared } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/organization.ts';
 import { resultCell } from '../../kernel/fields.ts';
@@ -10,7 +11,6 @@ import { executionFailed } from '../visualizations/failures.ts';
 import { resultFile, truncation } from '../visualizations/service.ts';
 import { type EndpointResult, endpointArn, executeEndpoint } from './execute.ts';
 import { endpointNotFound } from './failures.ts';
-import { DATA_FORMATS, type DataFormat } from './formats.ts';
 
 const format = z.enum(DATA_FORMATS).default('json');
 

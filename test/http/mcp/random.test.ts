@@ -133,7 +133,7 @@ function aimed(params: unknown): unknown {
   const { name, arguments: sent } = Object(params) as { name?: string; arguments?: Record<string, unknown> };
   const tool = TOOLS.find((each) => each.name === name);
   if (!tool || typeof sent !== 'object' || sent === null || Array.isArray(sent)) return params;
-  const fits = [...tool.takes, tool.id, tool.whole, ...Object.keys(tool.also ?? {})];
+  const fits = [...tool.argumentNames, tool.id, tool.bodyArgument, ...Object.keys(tool.aliases ?? {})];
   const [first = ''] = own.ids;
   const id = tool.id === 'dashboard_id' ? own.ids[2] : first;
   const kept = Object.entries(sent).filter(([key]) => fits.includes(key));

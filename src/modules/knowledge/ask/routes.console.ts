@@ -7,7 +7,7 @@ import { aiNotConfigured } from '../../../platform/ai-failures.ts';
 import { tenantSqlFailures, userSqlFailures } from '../../../tenant-sql/failures.ts';
 import { compileFailures } from '../metrics/failures.ts';
 import { questionDuplicate, tooManyQuestions } from '../questions/failures.ts';
-import { questionText } from '../questions/fields.ts';
+import { questionText } from '../questions/question.ts';
 import { questionRecord, viewQuestion } from '../questions/views.ts';
 import { askedQuestionNotFound, askedTooOften, nothingToAccept, providerFailed } from './failures.ts';
 import { acceptAsked, ask, listAsked } from './service.ts';

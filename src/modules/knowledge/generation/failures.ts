@@ -31,7 +31,7 @@ export const jobRunning = defineFailure('knowledge_job.running', {
 export const prerequisiteMissing = (field: string, message: string) =>
   invalid([{ field, message }], 'Something that the generation needs is missing.');
 
-/** The file cannot be read, or is none. */
+/** What is wrong with the file, as a problem of the field `file`. */
 export const badFile = (message: string) => invalid([{ field: 'file', message }]);
 
 /** @param limit in bytes */

@@ -33,7 +33,10 @@ export const suggestedNodeIds = (suggested: SuggestionRow[]): string[] =>
     .flatMap(({ payload }) => [payload.subject_suggestion_id, payload.object_suggestion_id])
     .filter((id) => typeof id === 'string');
 
-/** @param of `suggested` are pending or staged; `accepted` maps accepted suggestions to the nodes that they created */
+/**
+ * The ontology as the model may refer to it. `suggested`: pending or staged suggestions; `accepted`: the nodes that accepted
+ * suggestions became, by suggestion.
+ */
 export function knownOntology(of: {
   hints: Resource[];
   nodes: Resource<OntologyNode>[];

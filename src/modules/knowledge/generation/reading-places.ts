@@ -7,8 +7,5 @@ import { tooManyFiles } from './failures.ts';
  */
 const places = new Places({ places: 1, waiting: 3, waitMs: 20_000, placeMs: 60_000 });
 
-/**
- * Runs `work`, which holds the text of a file in memory, when its turn comes.
- * @throws tooManyFiles where too many others wait, or for too long
- */
+/** Runs `work`, which holds the text of a file in memory, when its turn comes. @throws tooManyFiles */
 export const inReadingPlace = <T>(work: () => Promise<T>): Promise<T> => places.run(work, tooManyFiles);

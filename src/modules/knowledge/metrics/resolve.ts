@@ -124,14 +124,9 @@ const namesMissing =
       : metricNamesIn(formula).flatMap((name) => (found.named('metric', name) ? [] : [uniqueKeyFrom('metric', name)]));
 
 function resolveQuery(input: MetricQueryInput, model: Model, found: Found): MetricQuery {
-  const problems: FieldProblem[] = [];
   const metrics = input.metrics.map((name) => found.require('metric', name));
   const dimensions = input.dimensions.map((name) => found.require('dimension', name));
-  for (const [field, items] of Object.entries({ metrics, dimensions })) {
-    for (const [index, item] of items.entries()) {
-      if (items.indexOf(item) < index) problems.push({ field: `${field}.${index}`, message: 'is named twice' });
-    }
-  }
+  const problems = [...repeated('metrics', metrics), ...repeated('dimensions', dimensions)];
   const filters = input.filters.map(({ dimension, op: operator, values: sent }, index) => {
     const item = found.require('dimension', dimension);
     const { type } = dimensionValue(model, item);
@@ -157,6 +152,11 @@ function resolveQuery(input: MetricQueryInput, model: Model, found: Found): Metr
   if (problems.length > 0) throw invalid(problems);
   return { metrics, dimensions, filters, timeGrain: input.time_grain, orderBy, limit: input.limit };
 }
+
+const repeated = (field: string, items: readonly Item[]): FieldProblem[] =>
+  items.flatMap((item, index) =>
+    items.indexOf(item) < index ? [{ field: `${field}.${index}`, message: 'is named twice' }] : [],
+  );
 
 type Filter = MetricQuery['filters'][number];
 type ReadValues = { values: string[] } | { field: 'op' | 'values'; problem: string };

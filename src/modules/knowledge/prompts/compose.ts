@@ -14,7 +14,7 @@ import promoteSemantic from './promote-semantic.v1.txt';
 interface Prompt {
   version: string;
   text: string;
-  /** What it says of the material, where that is not what proposals are told. */
+  /** How the model has to treat the sections; `data-rule.v1.txt` unless given. */
   rule?: string;
 }
 

@@ -2,7 +2,7 @@ import type { CompanyContext } from '../../../context.ts';
 import { commit } from '../../../db/client.ts';
 import { cut } from '../../../kernel/text.ts';
 import { problemsOfQueries } from '../metrics/service.ts';
-import { storedQuery } from './query.ts';
+import { storedQuery } from './question.ts';
 import * as store from './store.ts';
 
 /** What changes with every check is given up on. */

@@ -8,7 +8,7 @@ import { compileFailures } from '../metrics/failures.ts';
 import { metricQuery } from '../metrics/query.ts';
 import { searchQuery } from '../resources/fields.ts';
 import { questionArchived, questionDuplicate, questionNotFound, tooManyQuestions } from './failures.ts';
-import { questionText } from './fields.ts';
+import { questionText } from './question.ts';
 import { archiveQuestion, changeQuestion, createQuestion, getQuestion, listQuestions } from './service.ts';
 import { questionRecord, viewQuestion } from './views.ts';
 

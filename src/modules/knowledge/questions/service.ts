@@ -8,12 +8,10 @@ import { prepareMetrics } from '../metrics/service.ts';
 import { isUnreachable } from '../resources/service.ts';
 import { recordChecks } from './checks.ts';
 import { questionArchived, questionDuplicate, questionNotFound, tooManyQuestions } from './failures.ts';
-import { questionKey } from './key.ts';
-import { storable, storedQuery } from './query.ts';
+import { questionKey, storable, storedQuery } from './question.ts';
 import * as store from './store.ts';
 
-export { questionKey } from './key.ts';
-export { storable, storedQuery } from './query.ts';
+export { questionKey, storable, storedQuery } from './question.ts';
 export { hasQuestions, type QuestionRow } from './store.ts';
 
 /** What people say of a question. */
@@ -145,7 +143,7 @@ async function writeReplacement(
   return undefined;
 }
 
-/** The columns of a question that compiles. @throws why it does not; `invalid` naming the field */
+/** The columns of a question that is verified. @throws why its query does not compile; `invalid` naming the field */
 async function verifiedColumns(ctx: PrincipalContext, { question, query }: QuestionInput) {
   const key = questionKey(question);
   if (key === '') throw invalid([{ field: 'question', message: 'must hold a letter or a digit' }]);

@@ -1,5 +1,6 @@
 import type { CompanyContext } from '../../../context.ts';
 import type { Content, ValidationError } from '../../../db/schema/knowledge-resources.ts';
+import { Failure } from '../../../kernel/failure.ts';
 import type { Check, Definition } from './definition.ts';
 import type { Resource } from './reading.ts';
 import { setValidationErrors } from './store.ts';
@@ -34,3 +35,14 @@ export async function recheckIfOutdated<C extends Content>(
   if (!check || !done || (await done.isCurrent())) return resource;
   return { ...resource, validationErrors: await recordCheck(ctx, resource, () => check(ctx, resource.content)) };
 }
+
+/** Pause while the company's database cannot be reached; it doubles each time. */
+const MIN_PAUSE_SECONDS = 60;
+const MAX_PAUSE_SECONDS = 3_600;
+/** After so many pauses, about a day, a message goes to the dead letters. */
+export const MAX_TRIES = 30;
+
+export const pauseSeconds = (tries: number): number => Math.min(MIN_PAUSE_SECONDS * 2 ** tries, MAX_PAUSE_SECONDS);
+
+/** Whether an error only says that the company's database cannot be reached. */
+export const isUnreachable = (error: unknown): boolean => error instanceof Failure && error.kind === 'unavailable';

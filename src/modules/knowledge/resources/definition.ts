@@ -54,6 +54,10 @@ export interface Definition<C extends Content = Content> {
   nameOf(content: C): string;
   /** What no two resources of the type may share, archived ones aside. */
   uniqueKeyOf(content: C): string;
+  /**
+   * What lists filter by besides the status: the type of a concept or node, the kind of a semantic item, the predicate of a
+   * relation.
+   */
   facetOf(content: C): string;
   /** The texts that `search` finds, the name included. */
   textsOf(content: C): string[];

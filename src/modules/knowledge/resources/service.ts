@@ -1,4 +1,4 @@
-export { recordCheck } from './checks.ts';
+export { isUnreachable, MAX_TRIES, pauseSeconds, recordCheck } from './checks.ts';
 export * from './definition.ts';
 export { archiveResource, changeResource, createResource } from './lifecycle.ts';
 export {
@@ -11,6 +11,5 @@ export {
   type Resource,
   unarchivedResources,
 } from './reading.ts';
-export { isUnreachable, MAX_TRIES, pauseSeconds } from './retries.ts';
 export type { VersionRow } from './store.ts';
 export { type Acceptance, insertFirstVersion, replaceVersion } from './versions.ts';

@@ -7,7 +7,7 @@ import { storeMessage } from '../../outbox/service.ts';
 import { columnNamed, columnsIn } from '../metrics/relations.ts';
 import { hasQuestions } from '../questions/service.ts';
 import { type Check, isUnreachable, type Recheck } from '../resources/service.ts';
-import { expressionErrors } from './compile.ts';
+import { expressionErrors } from './expressions.ts';
 import type { SemanticItem } from './item.ts';
 
 /** After how long a check is repeated that could not reach the database. */

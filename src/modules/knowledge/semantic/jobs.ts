@@ -9,7 +9,8 @@ import { selectDependents } from './store.ts';
 const ITEMS_PER_MESSAGE = 20;
 const MILLISECONDS_PER_MESSAGE = 30_000;
 
-export interface Recheck {
+/** How far a recheck has come. */
+interface RecheckProgress {
   /** Ids and names, old and new; empty for every item of the company. */
   tables: string[];
   /** The id of the last item checked so far, or ''. */
@@ -22,7 +23,7 @@ export interface Recheck {
  * Checks the items that depend on changed tables, and then the verified questions, which depend on both. The next message
  * continues where this one ends, later while the database cannot be reached.
  */
-export async function recheckItems(ctx: CompanyContext, { tables, after, tries = 0 }: Recheck): Promise<void> {
+export async function recheckItems(ctx: CompanyContext, { tables, after, tries = 0 }: RecheckProgress): Promise<void> {
   const { companyId } = ctx.actor;
   const continueAfter = (from: string, tried: number, pause?: number) =>
     ctx.jobs.send({ type: 'knowledge.recheck', companyId, tables, after: from, tries: tried }, pause);

@@ -1,0 +1,38 @@
+import { ExactNumber } from '../../../kernel/exact-json.ts';
+import { type MetricQueryInput, metricQuery } from '../metrics/query.ts';
+import { textUpTo } from '../resources/fields.ts';
+import type { QuestionRow } from './store.ts';
+
+/** A question as somebody asks it. */
+export const questionText = textUpTo(1000).meta({ examples: ['What did customers in Recife pay last year?'] });
+
+const ACCENTS = /[\u0300-\u036f]/g;
+
+/** Punctuation that makes a difference: within numbers, a sign before one, and percent. */
+const counts = (mark: string, before: string, after: string): boolean =>
+  mark === '%' || (/\d/.test(after) && (/\d/.test(before) || (/[-−]/.test(mark) && !/\p{L}/u.test(before))));
+
+/** A question as it is compared: without case, accents, punctuation, and with single spaces. Empty if nothing is left. */
+export const questionKey = (question: string): string =>
+  question
+    .normalize('NFKD')
+    .replaceAll(ACCENTS, '')
+    .toLowerCase()
+    .replaceAll(/\p{P}/gu, (mark, at: number, text: string) =>
+      counts(mark, text.charAt(at - 1), text.charAt(at + mark.length)) ? mark : ' ',
+    )
+    .trim()
+    .replaceAll(/\s+/gu, ' ')
+    .normalize('NFC');
+
+/** The query of a question. */
+export const storedQuery = ({ query }: Pick<QuestionRow, 'query'>): MetricQueryInput => metricQuery.parse(query);
+
+/** A query as it is stored: numbers that JSON would round are texts of their digits. */
+export const storable = (query: MetricQueryInput): Record<string, unknown> => ({
+  ...query,
+  filters: query.filters.map((filter) => ({
+    ...filter,
+    values: filter.values.map((value) => (value instanceof ExactNumber ? value.digits : value)),
+  })),
+});
