@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { NoticeEvent } from '../../src/db/schema/mails.ts';
 import { LOCALES, type Locale } from '../../src/kernel/locales.ts';
-import { nameInMail } from '../../src/modules/mails/user-text.ts';
 import {
   invitationMail,
   noticeMail,
@@ -12,6 +11,7 @@ import {
   signInCodeMail,
 } from '../../src/modules/mails/texts.ts';
 import type { MailTheme } from '../../src/modules/mails/theme.ts';
+import { nameInMail } from '../../src/modules/mails/user-text.ts';
 import { MAIL_TEXTS } from '../../src/texts/mails/languages.ts';
 import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
 
