@@ -1,19 +1,18 @@
 import type { CompanyContext } from '../../context.ts';
 import type { Filter, FilterOption } from '../../db/schema/dashboards.ts';
-import { arrayLiteral, type CompiledSql, compileTemplate, usedSlugs } from '../../kernel/compiled-sql.ts';
+import { arrayLiteral, type CompiledSql, usedSlugs } from '../../kernel/compiled-sql.ts';
 import { Failure } from '../../kernel/failure.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
 import { allowsNothing } from '../../kernel/sharing-values.ts';
-import { TemplateError, templateOf } from '../../kernel/sql-template.ts';
+import { templateOf } from '../../kernel/sql-template.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
-import { queryFailed } from '../../tenant-sql/failures.ts';
 import { type Cell, runUserSql, STANDARD_LIMITS } from '../../tenant-sql/user-sql.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';
-import { kindsOf } from '../visualizations/service.ts';
+import { compileOrFail } from '../visualizations/service.ts';
 import { optionsSql } from './inputs.ts';
 
 /** How many options an answer holds. A search finds the others. */
-export const MAX_OPTIONS = 1000;
+const MAX_OPTIONS = 1000;
 
 /** The options of a filter and where they come from: the dashboard, its SQL, or a policy that leaves only these. */
 export interface FilterOptions {
@@ -22,7 +21,7 @@ export interface FilterOptions {
 }
 
 /** Which options are asked for. */
-export interface OptionsRequest {
+interface OptionsRequest {
   /** Those that policies leave; null for all. */
   allowed: readonly string[] | null;
   /** What their SQL is bound to, by the slugs of other filters; null when it may not run. */
@@ -74,7 +73,7 @@ async function queried(
   const { bound } = request;
   // A viewer who may see nothing gets no options, whatever the SQL answers.
   if (bound === null || [...bound.values()].some(allowsNothing)) return [];
-  const compiled = compiledOptions(template, filters, bound);
+  const compiled = compileOrFail({ sql: template, parameters: filters }, bound);
   const sql = await openReadonlyDatabase(ctx);
   try {
     const rows = await rowsOf(sql, compiled, request);
@@ -83,14 +82,6 @@ async function queried(
     );
   } finally {
     ctx.defer(sql.close());
-  }
-}
-
-function compiledOptions(template: string, filters: readonly Filter[], bound: BoundValues): CompiledSql {
-  try {
-    return compileTemplate(templateOf(template), kindsOf(filters), bound);
-  } catch (error) {
-    throw error instanceof TemplateError ? queryFailed().because(error) : error;
   }
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { accessDenied } from '../../access/failures.ts';
+import { isAllowed } from '../../access/requirements.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok, prepared, versioned } from '../../http/endpoint.ts';
 import { searchableList } from '../../http/list-query.ts';
@@ -12,7 +13,6 @@ import {
   executionSchema,
   fileMediaTypes,
   fileOf,
-  isAuthor,
   requireFormat,
   viewExecution,
   widgetQuery,
@@ -144,7 +144,8 @@ export const dashboardEndpoints = [
       fails: [dashboardNotFound, executionFailed, accessDenied, notProvisioned, ...tenantSqlFailures],
     },
     async ({ ctx, params: { id }, query: { format, safe, visualization_id: widgetId }, body: { parameters } }) => {
-      const explains = (visualizationId: string) => isAuthor(ctx, visualizationId);
+      // Who may change the SQL is told what the database says about it.
+      const explains = (visualizationId: string) => isAllowed(ctx.actor, 'visualizations:update', visualizationId);
       if (format) {
         const { visualization, execution } = await executeWidget(ctx, id, widgetId, parameters);
         const file = { name: visualization.name, format, safe: safe === 'true' };

@@ -92,7 +92,7 @@ const age = {
 export const resultsView = z.object({ results: z.array(executionSchema), ...age });
 
 /** What a viewer may download a result as. */
-export const DOWNLOAD_FORMATS = ['csv', 'xlsx'] as const;
+const DOWNLOAD_FORMATS = ['csv', 'xlsx'] as const;
 
 export const downloadMediaTypes = DOWNLOAD_FORMATS.map((format) => MEDIA_TYPES[format]);
 

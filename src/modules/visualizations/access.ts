@@ -45,9 +45,3 @@ export function requireNotDenied(
   const [first] = denials(ctx, ids, actions).values();
   if (first) throw first;
 }
-
-/** Whether the caller may change the visualization, and so be told what the database says about its SQL. */
-export function isAuthor({ actor }: PrincipalContext, id: string): boolean {
-  const action = 'visualizations:update';
-  return decide(actor.access, action, resourceArn(action, actor.companyId, id)).allowed;
-}

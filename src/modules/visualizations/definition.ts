@@ -31,7 +31,7 @@ export const templateSql = z
   .refine(isSendable, 'must be Unicode text without NUL characters');
 
 /** The name of a parameter or filter in SQL and in requests. */
-export const parameterSlug = z
+const parameterSlug = z
   .string()
   .max(MAX_SLUG_LENGTH)
   .regex(PARAMETER_SLUG_PATTERN, 'must be lower-case letters, digits and _, with single hyphens between them');

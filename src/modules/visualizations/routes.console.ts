@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isAllowed } from '../../access/requirements.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok, prepared, versioned } from '../../http/endpoint.ts';
 import { searchableList } from '../../http/list-query.ts';
@@ -6,7 +7,6 @@ import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { executeBody, isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
-import { isAuthor } from './access.ts';
 import { chart, newVisualization, parameterFields, visualizationChanges } from './definition.ts';
 import { executionFailed, visualizationInUse, visualizationNotFound, visualizationSlugTaken } from './failures.ts';
 import { executionSchema, fileMediaTypes, fileOf, fileQuery, viewExecution } from './results.ts';
@@ -137,7 +137,8 @@ export const visualizationEndpoints = [
     },
     async ({ ctx, params, query: { format, safe }, body }) => {
       const { visualization, execution } = await executeVisualization(ctx, params.id, body.parameters);
-      const explain = isAuthor(ctx, params.id);
+      // Who may change the SQL is told what the database says about it.
+      const explain = isAllowed(ctx.actor, 'visualizations:update', params.id);
       if (format) return fileOf(execution, { name: visualization.name, format, safe: safe === 'true' }, explain);
       return Response.json({ result: viewExecution(execution, explain) } satisfies z.input<typeof executed>);
     },

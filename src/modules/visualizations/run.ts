@@ -46,8 +46,8 @@ const TOTAL_BYTES = 20 * 1024 * 1024;
 
 /** What the runs of one request share. */
 interface Shared {
-  /** The runs that are left, each with its place among the results. */
-  waiting: [place: number, run: Run][];
+  /** The runs that are left, each with its index among the results. */
+  waiting: [index: number, run: Run][];
   endsAt: number;
   budget: ByteBudget;
   /** How many connections have not taken their share. */
@@ -87,8 +87,8 @@ export async function execute(
   if (unavailable && waiting.length === runs.length) throw unavailable;
   if (unavailable && waiting.length > 0)
     logError('database_unavailable', unavailable, { company_id: ctx.actor.companyId });
-  for (const [place, { visualization }] of waiting) {
-    executions[place] = {
+  for (const [index, { visualization }] of waiting) {
+    executions[index] = {
       visualizationId: visualization.id,
       durationMs: 0,
       cached: false,
@@ -98,11 +98,11 @@ export async function execute(
   return executions;
 }
 
-/** A run with its place among the results. */
-type Place = Shared['waiting'][number];
+/** A run with its index among the results. */
+type PendingRun = Shared['waiting'][number];
 
 /** Takes the share of one of so many connections, at most what is sent at once. */
-const take = ({ waiting }: Shared, connections: number): Place[] =>
+const take = ({ waiting }: Shared, connections: number): PendingRun[] =>
   waiting.splice(0, Math.min(MAX_SENT, Math.ceil(waiting.length / Math.max(1, connections))));
 
 /** Runs what is left on the first connection that is free, and on others where nobody waits for them. */
@@ -158,14 +158,14 @@ async function runOnConnection(
         sql = another;
         hasWorked = false;
       }
-      const lost: Place[] = [];
+      const lost: PendingRun[] = [];
       for (const [index, execution] of (await executeAll(sql, next, shared)).entries()) {
-        const place = next[index] as Place;
+        const run = next[index] as PendingRun;
         if ('failure' in execution && execution.failure.kind === 'unavailable') {
-          lost.push(place);
+          lost.push(run);
           shared.unavailable = execution.failure;
         } else {
-          executions[place[0]] = execution;
+          executions[run[0]] = execution;
           hasWorked = true;
         }
       }
@@ -181,9 +181,9 @@ async function runOnConnection(
 }
 
 /** Runs these on one connection, sent at once. @returns how each ended */
-async function executeAll(sql: TenantSql, places: Place[], shared: Shared): Promise<Execution[]> {
+async function executeAll(sql: TenantSql, pending: PendingRun[], shared: Shared): Promise<Execution[]> {
   const startedAt = performance.now();
-  const prepared = places.map(([, run]) => preparedOrFailure(run, shared));
+  const prepared = pending.map(([, run]) => prepareOrFailure(run, shared));
   const statements = prepared.filter((each): each is LimitedStatement => !(each instanceof Failure));
   const results = runAllUserSql(sql, statements);
   return Promise.all(
@@ -191,7 +191,7 @@ async function executeAll(sql: TenantSql, places: Place[], shared: Shared): Prom
       const outcome =
         each instanceof Failure ? { failure: each } : await outcomeOf(results[statements.indexOf(each)] as Result);
       const durationMs = Math.round(performance.now() - startedAt);
-      const { visualization } = (places[index] as Place)[1];
+      const { visualization } = (pending[index] as PendingRun)[1];
       return { visualizationId: visualization.id, durationMs, cached: false, ...outcome };
     }),
   );
@@ -208,16 +208,16 @@ const outcomeOf = (result: Result): Promise<{ result: UserSqlResult } | { failur
     },
   );
 
-function preparedOrFailure(run: Run, shared: Shared): LimitedStatement | Failure {
+function prepareOrFailure(run: Run, shared: Shared): LimitedStatement | Failure {
   try {
-    return prepared(run, shared);
+    return prepare(run, shared);
   } catch (error) {
     if (error instanceof Failure) return error;
     throw error;
   }
 }
 
-function prepared({ visualization, values, enforced }: Run, shared: Shared): LimitedStatement {
+function prepare({ visualization, values, enforced }: Run, shared: Shared): LimitedStatement {
   const left = Math.floor(shared.endsAt - performance.now());
   if (left <= 0) throw queryTimedOut();
   const own = ownValues(visualization.parameters, values);
@@ -225,7 +225,7 @@ function prepared({ visualization, values, enforced }: Run, shared: Shared): Lim
   if (visualization.parameters.some(({ slug }) => enforced?.has(slug) && !used.has(slug))) throw policyViolation();
   const seesNothing = [...own.values()].some(allowsNothing);
   return {
-    statement: compiled(visualization, own),
+    statement: compileOrFail(visualization, own),
     limits: {
       ...STANDARD_LIMITS,
       // A viewer who may see nothing gets no rows, whatever the SQL answers.
@@ -239,7 +239,7 @@ function prepared({ visualization, values, enforced }: Run, shared: Shared): Lim
 
 /** The statement of a run, for whoever runs it otherwise. */
 export const statementOf = ({ visualization, values }: Run): CompiledSql =>
-  compiled(visualization, ownValues(visualization.parameters, values));
+  compileOrFail(visualization, ownValues(visualization.parameters, values));
 
 /** A value for each of a visualization's parameters. */
 function ownValues(parameters: readonly Parameter[], values: BoundValues): BoundValues {
@@ -264,7 +264,11 @@ function fits(kind: Parameter['kind'], value: NonNullable<BoundValue>): boolean 
   return value.type === (kind === 'date_range' ? 'range' : kind);
 }
 
-function compiled({ sql, parameters }: Run['visualization'], values: BoundValues): CompiledSql {
+/** Compiles SQL for the values of its parameters. @throws queryFailed where it is no template, or they do not fit */
+export function compileOrFail(
+  { sql, parameters }: { sql: string; parameters: Parameters<typeof kindsOf>[0] },
+  values: BoundValues,
+): CompiledSql {
   try {
     return compileTemplate(templateOf(sql), kindsOf(parameters), values);
   } catch (error) {

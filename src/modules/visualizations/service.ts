@@ -29,7 +29,7 @@ import {
   type Visualization,
 } from './store.ts';
 
-export { denials, isAuthor, mayShareAll, type Refusals, requireNotDenied, requireSharingAll } from './access.ts';
+export { denials, mayShareAll, type Refusals, requireNotDenied, requireSharingAll } from './access.ts';
 export {
   kindsOf,
   lengthOf,
@@ -43,16 +43,14 @@ export { visualizationNotFound } from './failures.ts';
 export { resultFile, resultWriter, type Written } from './result-writers.ts';
 export {
   executionSchema,
-  FILE_FORMATS,
   fileMediaTypes,
   fileOf,
-  fileQuery,
   requireFormat,
   truncation,
   viewExecution,
   widgetQuery,
 } from './results.ts';
-export { type Execution, execute, type Run, statementOf } from './run.ts';
+export { compileOrFail, type Execution, execute, statementOf } from './run.ts';
 export type { Visualization };
 export { selectVisualization, selectVisualizations };
 
