@@ -1,7 +1,10 @@
 import { z } from 'zod';
 
-/** A moment as every surface shows it: ISO 8601 in UTC. */
+/** A time as every surface shows it: ISO 8601 in UTC. */
 export const timestamp = z.iso.datetime().meta({ examples: ['2026-01-31T12:00:00.000Z'] });
+
+/** A time as every surface takes it: ISO 8601 of any time zone, read as milliseconds since the epoch. */
+export const isoMilliseconds = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 
 /** Milliseconds since the epoch as ISO 8601. */
 export const isoTimestamp = (ms: number): string => new Date(ms).toISOString();

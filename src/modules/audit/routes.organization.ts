@@ -2,16 +2,16 @@ import { z } from 'zod';
 import { ok, raw } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
+import { isoMilliseconds } from '../../kernel/fields.ts';
 import { EXPORT_FORMATS, streamEvents } from './export.ts';
 import { exportAuditEvents, listAuditEvents } from './service.ts';
 import { auditEventView, viewAuditEvent } from './views.ts';
 
-const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 const word = z.string().min(1).max(128);
 
 const times = {
-  from: time.meta({ description: 'The earliest time, included.' }),
-  to: time.meta({ description: 'The latest time, included.' }),
+  from: isoMilliseconds.meta({ description: 'The earliest time, included.' }),
+  to: isoMilliseconds.meta({ description: 'The latest time, included.' }),
 };
 
 const auditQuery = pageQuery('quantity')

@@ -123,10 +123,13 @@ export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims
     rememberKey(secret, name, key);
     return { claims: claimsOf(payload), expired: payload.exp * 1000 <= ctx.now() };
   } catch (error) {
-    if (error instanceof errors.JOSEError || error instanceof TypeError) throw invalidToken();
-    throw error;
+    throw asInvalidToken(error);
   }
 }
+
+/** What to throw for an error of reading or verifying a token: a token that is wrong is invalid. */
+export const asInvalidToken = (error: unknown): unknown =>
+  error instanceof errors.JOSEError || error instanceof TypeError ? invalidToken() : error;
 
 /** Which key a token claims to be signed with, under which version of the master secret. */
 function keyOf(token: string): { version: string; name: KeyName } {

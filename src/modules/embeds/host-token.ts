@@ -7,7 +7,7 @@ import { ID_PATTERN } from '../../kernel/ids.ts';
 import { localeOf } from '../../kernel/locales.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
-import { ALGORITHM, AUDIENCE, type EmbedClaims, MAX_TOKEN_LENGTH } from './claims.ts';
+import { ALGORITHM, AUDIENCE, asInvalidToken, type EmbedClaims, MAX_TOKEN_LENGTH } from './claims.ts';
 import { embedFields, MAX_ID_LENGTH } from './fields.ts';
 import { companyOfKey, type SigningKey, verifyingKey } from './signing-keys.ts';
 import { targetOfTokenId } from './token-id.ts';
@@ -109,8 +109,7 @@ export async function verifyHostToken(
     });
   } catch (error) {
     if (error instanceof errors.JWTExpired) return { expired: true };
-    if (error instanceof errors.JOSEError || error instanceof TypeError) throw invalidToken();
-    throw error;
+    throw asInvalidToken(error);
   }
   const { madeAt, expiresAt } = claims;
   const latest = Math.min(madeAt, now) + (MAX_SECONDS + MAX_AHEAD_SECONDS) * 1000;
@@ -122,7 +121,6 @@ function readOrRefuse(token: string): ReturnType<typeof readJwt> {
   try {
     return readJwt(token);
   } catch (error) {
-    if (error instanceof errors.JOSEError || error instanceof TypeError) throw invalidToken();
-    throw error;
+    throw asInvalidToken(error);
   }
 }

@@ -11,7 +11,7 @@ import type { ViewerRules } from '../../kernel/sharing-rules.ts';
 import { embedProblems } from '../../kernel/sharing-terms.ts';
 import type { FrameAncestors } from '../../kernel/viewing.ts';
 import { type Brand, selectCompany } from '../companies/service.ts';
-import { recordShareEvent } from '../share-activity/service.ts';
+import { recordShareEvent, refusalReason } from '../share-activity/service.ts';
 import {
   dashboardReads,
   type ExecutionQuery,
@@ -59,7 +59,7 @@ type Count = Parameters<OpenToken>[2];
 async function openOwn(ctx: Context, type: TargetType, token: string, count: Count): Promise<EmbedViewer> {
   const { claims, expired } = await verifyEmbed(ctx, token);
   if (claims.target.type !== type || !ID_PATTERN.test(claims.target.id)) throw invalidToken();
-  return recordingRefusals(ctx, claims, count, async () => {
+  const open = async () => {
     const [counted, read] = await Promise.allSettled([
       count?.(claims.countedAs),
       expired ? null : readShown(ctx, claims),
@@ -68,7 +68,8 @@ async function openOwn(ctx: Context, type: TargetType, token: string, count: Cou
     if (read.status === 'rejected') throw read.reason;
     if (read.value === null) throw invalidToken();
     return viewerOf(ctx, claims, read.value);
-  });
+  };
+  return count ? recordRefusals(ctx, claims, open) : open();
 }
 
 /** Whether a host's token is real is known once its key is read, together with all else. */
@@ -77,14 +78,15 @@ async function openOfHost(ctx: Context, type: TargetType, token: HostToken, coun
   if (claims.target.type !== type) throw invalidToken();
   const read = await readShown(ctx, claims, keyId);
   const { expired } = await verifyHostToken(ctx, token, read.signingKey[0]);
-  return recordingRefusals(ctx, claims, count, async () => {
+  const open = async () => {
     await count?.(claims.countedAs);
     if (expired) throw invalidToken();
     const viewer = viewerOf(ctx, claims, read);
     // A token that we would not have made.
     if (embedProblems(inputsOf(viewer.opened.item), claims.terms).length > 0) throw invalidToken();
     return viewer;
-  });
+  };
+  return count ? recordRefusals(ctx, claims, open) : open();
 }
 
 /** Reads what a token shows, and what tells whether it still does. */
@@ -126,19 +128,6 @@ function viewerOf(
   return { kind: 'viewer', companyId, tokenId, allowedOrigins, opened };
 }
 
-async function recordingRefusals(
-  ctx: Context,
-  claims: EmbedClaims,
-  count: Count,
-  open: () => Promise<EmbedViewer>,
-): Promise<EmbedViewer> {
-  try {
-    return await open();
-  } catch (error) {
-    throw count ? recordRefusal(ctx, claims, error) : error;
-  }
-}
-
 /** What the viewer may do. */
 export const rulesOfEmbed = ({ claims, item }: OpenedEmbed): ViewerRules =>
   rulesOf(item, {
@@ -153,7 +142,7 @@ export const embedOptions = (
   search: string,
 ) => {
   const { opened } = ctx.actor;
-  return recordRefusals(ctx, () => optionsFor(ctx, opened.item, rulesOfEmbed(opened), slug, search));
+  return recordRefusals(ctx, opened.claims, () => optionsFor(ctx, opened.item, rulesOfEmbed(opened), slug, search));
 };
 
 /** Executes what is embedded, or downloads the result of one visualization. */
@@ -162,7 +151,7 @@ export const executeEmbed = (
   parameters: Readonly<Record<string, unknown>>,
   query: ExecutionQuery,
 ) =>
-  recordRefusals(ctx, async () => {
+  recordRefusals(ctx, ctx.actor.opened.claims, async () => {
     const { opened } = ctx.actor;
     const { answer, downloaded } = await executeFor(ctx, opened.item, rulesOfEmbed(opened), parameters, query);
     if (downloaded) recordEvent(ctx, 'embed.downloaded', opened.claims, downloaded);
@@ -194,26 +183,17 @@ const pageOf = ({ allowedOrigins, locale, theme }: EmbedClaims) => ({
   branding: theme,
 });
 
-async function recordRefusals<T>(ctx: Context<EmbedViewer>, work: () => Promise<T>): Promise<T> {
+/** Records that a viewer was denied something. */
+async function recordRefusals<T>(ctx: Context, claims: EmbedClaims, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw recordRefusal(ctx, ctx.actor.opened.claims, error);
+    const reason = refusalReason(error);
+    if (reason !== undefined) {
+      recordEvent(ctx, 'embed.denied', claims, { reason }, invalidToken.matches(error) ? claims.id : undefined);
+    }
+    throw error;
   }
-}
-
-/** Records that a viewer was denied something, and returns the error to throw. */
-function recordRefusal(ctx: Context, claims: EmbedClaims, error: unknown): unknown {
-  if (error instanceof Failure && (error.kind === 'forbidden' || error.kind === 'unauthenticated')) {
-    recordEvent(
-      ctx,
-      'embed.denied',
-      claims,
-      { reason: error.reason },
-      invalidToken.matches(error) ? claims.id : undefined,
-    );
-  }
-  return error;
 }
 
 function recordEvent(

@@ -1,5 +1,6 @@
 import type { Actor } from '../../access/actors.ts';
 import type { Context } from '../../context.ts';
+import { Failure } from '../../kernel/failure.ts';
 import { idsFrom } from '../../kernel/ids.ts';
 import { RecentlyUsed } from '../../kernel/recently-used.ts';
 import type { ShareActorKind, ShareEvent, ShareEventType, TargetType } from '../../kernel/share-event.ts';
@@ -24,6 +25,12 @@ export interface NewShareEvent {
    */
   onceAMinute?: string | undefined;
 }
+
+/** Why a viewer was refused, where that is what an error says. */
+export const refusalReason = (error: unknown): string | undefined =>
+  error instanceof Failure && (error.kind === 'forbidden' || error.kind === 'unauthenticated')
+    ? error.reason
+    : undefined;
 
 /** Records an event after the answer, so that the caller does not wait for it. */
 export function recordShareEvent(ctx: Context, event: NewShareEvent): void {
@@ -115,8 +122,9 @@ interface Views {
 const WRITE_MS = 30_000;
 
 /**
- * Counts an execution of a share, or only that it was opened, where no event names the share: the others count themselves. This isolate has at most one write of a share under way;
- * it includes all views that came meanwhile.
+ * Counts a view of a share whose event names no single share (others are counted by their event). Each isolate has one write
+ * of a share under way at most, which includes the views that came meanwhile.
+ * @param executions 0 for a share that was only opened
  */
 export function countView(ctx: Context, share: { companyId: string; id: string }, executions: 0 | 1): void {
   const underWay = pending.get(share.id);

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/sharing.ts';
-import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { isoMilliseconds, isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { SHARE_ACTOR_KINDS, SHARE_EVENT_TYPES, type ShareEvent, TARGET_TYPES } from '../../kernel/share-event.ts';
+import { shareEventNotFound } from './failures.ts';
 import {
   type Analytics,
   type EventFilter,
@@ -12,18 +13,16 @@ import {
   type Interval,
   listShareEvents,
   shareAnalytics,
-  shareEventNotFound,
 } from './service.ts';
 
-const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 const id = z.string().min(1).max(64);
 
 const filters = {
   target_type: z.enum(TARGET_TYPES).optional(),
   share_id: id.optional(),
   share_context_id: id.optional(),
-  from: time.optional().meta({ description: 'The earliest time, included.' }),
-  to: time.optional().meta({ description: 'The latest time, included.' }),
+  from: isoMilliseconds.optional().meta({ description: 'The earliest time, included.' }),
+  to: isoMilliseconds.optional().meta({ description: 'The latest time, included.' }),
 };
 
 const eventsQuery = pageQuery('per_page').extend({ ...filters, type: z.enum(SHARE_EVENT_TYPES).optional() });

@@ -2,7 +2,7 @@ import { requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { Page } from '../../db/page.ts';
-import { defineFailure, invalid } from '../../kernel/failure.ts';
+import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN, momentOf } from '../../kernel/ids.ts';
 import type { LogFilter } from '../../kernel/log.ts';
 import { type ShareEvent, type ShareEventType, TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
@@ -11,24 +11,10 @@ import type { ShareViews } from '../../logs/views.ts';
 import type { CompanyLog } from '../../objects/company-log.ts';
 import { callObject } from '../../platform/objects.ts';
 import { exportLog, readLog } from '../company-log/service.ts';
+import { shareEventNotFound, tooManyIntervals } from './failures.ts';
 import { nameReads, selectGrantTypes } from './store.ts';
 
-export { countView, type NewShareEvent, recordShareEvent } from './record.ts';
-
-export const shareEventNotFound = defineFailure('share_event.not_found', {
-  kind: 'missing',
-  detail: { message: 'There is no such event.' },
-  says: { sharing: 'NOT_FOUND' },
-});
-
-/** @param limit how many intervals an answer holds */
-export const tooManyIntervals = (limit: number) =>
-  invalid([
-    {
-      field: 'interval',
-      message: `is too short for the time between \`from\` and \`to\`: at most ${limit} intervals can be returned`,
-    },
-  ]);
+export { countView, type NewShareEvent, recordShareEvent, refusalReason } from './record.ts';
 
 /** Which events of a company are meant. Times in milliseconds, both ends included. */
 export interface EventFilter {

@@ -16,10 +16,10 @@ import {
   sharedItemView,
   viewSharedItem,
 } from '../viewing/service.ts';
+import { invalidContextId } from './failures.ts';
 import {
   contextDashboards,
   executeInPortal,
-  invalidContextId,
   ownContexts,
   ownDashboards,
   type PortalDashboard,

@@ -1,11 +1,10 @@
 import type { Context } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
-import { defineFailure, Failure } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { dashboardNotFound } from '../dashboards/service.ts';
-import { countView, recordShareEvent } from '../share-activity/service.ts';
+import { countView, recordShareEvent, refusalReason } from '../share-activity/service.ts';
 import { selectActiveShares } from '../shares/service.ts';
 import {
   dashboardReads,
@@ -15,6 +14,7 @@ import {
   type SharedItem,
   sharedDashboard,
 } from '../viewing/service.ts';
+import { invalidContextId } from './failures.ts';
 import { memberRules } from './member-rules.ts';
 import {
   dashboardOfSlug,
@@ -27,15 +27,8 @@ import {
   selectOwnContext,
 } from './store.ts';
 
-/** The id is missing, malformed, of another company or of a context without the caller: the answer does not tell which. */
-export const invalidContextId = defineFailure('share_context.invalid_id', {
-  kind: 'malformed',
-  detail: { message: '`context_id` must be the id of a share context that you are a member of.', field: 'context_id' },
-  says: { sharing: 'INVALID_CONTEXT_ID' },
-});
-
 export { rulesOfAddress } from './member-rules.ts';
-export type { PortalActor, PortalEntry };
+export type { PortalEntry };
 
 type PortalContext = Context<PortalActor>;
 type PageRequest = { page: number; perPage: number };
@@ -78,7 +71,7 @@ export interface PortalDashboard {
 export async function portalDashboard(ctx: PortalContext, request: DashboardRequest): Promise<PortalDashboard> {
   const dashboard = await openDashboard(ctx, request);
   recordEvent(ctx, 'share.resolved', dashboard);
-  countSeveral(ctx, dashboard, 0);
+  countViews(ctx, dashboard, 0);
   return dashboard;
 }
 
@@ -102,13 +95,13 @@ export async function executeInPortal(
     recordEvent(ctx, 'share.downloaded', dashboard, downloaded);
     return answer;
   }
-  countSeveral(ctx, dashboard, 1);
+  countViews(ctx, dashboard, 1);
   recordEvent(ctx, 'share.executed', dashboard);
   return answer;
 }
 
 /** The event of a view names its share, by which it is counted; not where there are several. */
-function countSeveral(ctx: PortalContext, { shareIds }: PortalDashboard, executions: 0 | 1): void {
+function countViews(ctx: PortalContext, { shareIds }: PortalDashboard, executions: 0 | 1): void {
   if (shareIds.length < 2) return;
   for (const id of shareIds) countView(ctx, { id, companyId: ctx.actor.companyId }, executions);
 }
@@ -152,9 +145,8 @@ async function recordRefusals<T>(ctx: PortalContext, dashboard: PortalDashboard,
   try {
     return await work();
   } catch (error) {
-    if (error instanceof Failure && error.kind === 'forbidden') {
-      recordEvent(ctx, 'share.denied', dashboard, { reason: error.reason });
-    }
+    const reason = refusalReason(error);
+    if (reason !== undefined) recordEvent(ctx, 'share.denied', dashboard, { reason });
     throw error;
   }
 }

@@ -17,7 +17,7 @@ import { shareNotFound, shareRevoked } from './failures.ts';
 import { type DashboardShare, insertShare, readShare, readShares, updateShare, updateToRevoked } from './store.ts';
 
 export { selectActiveShares } from './store.ts';
-export type { DashboardShare, EmbedOptions };
+export type { EmbedOptions };
 
 /** A share, how often it was executed, and when it was last opened (ms). */
 export interface ShareWithViews {

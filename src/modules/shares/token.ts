@@ -3,12 +3,11 @@ import { invalidToken } from '../../access/failures.ts';
 import type { Context, OpenToken } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { dashboardShares } from '../../db/schema/shares.ts';
-import { Failure } from '../../kernel/failure.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
 import type { FrameAncestors, ViewBranding } from '../../kernel/viewing.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { type Brand, viewBranding } from '../companies/service.ts';
-import { recordShareEvent } from '../share-activity/service.ts';
+import { recordShareEvent, refusalReason } from '../share-activity/service.ts';
 import {
   dashboardReads,
   type ExecutionQuery,
@@ -125,14 +124,9 @@ async function forViewer<T>(
 
 /** Records that a viewer was denied something, and returns the error to throw. */
 function recordRefusal(ctx: Context, share: OpenedShare['share'], error: unknown): unknown {
-  if (error instanceof Failure && (error.kind === 'forbidden' || error.kind === 'unauthenticated')) {
-    recordEvent(
-      ctx,
-      'share.denied',
-      share,
-      { reason: error.reason },
-      invalidToken.matches(error) ? share.id : undefined,
-    );
+  const reason = refusalReason(error);
+  if (reason !== undefined) {
+    recordEvent(ctx, 'share.denied', share, { reason }, invalidToken.matches(error) ? share.id : undefined);
   }
   return error;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { displayName, isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
+import { displayName, isoMilliseconds, isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
 import { embedOptionsView, filterPolicies, origin, viewEmbedOptions } from '../viewing/service.ts';
 import { type ShareTerms, type ShareWithViews, statusOf } from './service.ts';
 
@@ -14,11 +14,7 @@ const terms = {
     .max(64)
     .nullable()
     .meta({ description: 'If set, only members of this share context may see the dashboard.' }),
-  expires_at: z.iso
-    .datetime({ offset: true })
-    .transform((text) => Date.parse(text))
-    .nullable()
-    .meta({ description: 'When the share stops working; null for never.' }),
+  expires_at: isoMilliseconds.nullable().meta({ description: 'When the share stops working; null for never.' }),
   embed_options: z
     .object({
       allowed_origins: z.array(origin).max(MAX_ORIGINS),
