@@ -2,7 +2,7 @@ import { Hono, type Context as HonoContext, type MiddlewareHandler } from 'hono'
 import { openContext } from './context.ts';
 import { failureResponse, setHeaders } from './http/answer.ts';
 import { audited } from './http/audit.ts';
-import type { Authentication } from './http/guard.ts';
+import type { Authentication } from './http/entrance.ts';
 import { readLeftover } from './http/leftover.ts';
 import { mcpEndpoints } from './http/mcp/routes.ts';
 import { failureOf, type HttpEnv, mount, originOf } from './http/mount.ts';

@@ -5,7 +5,7 @@ import { clock } from '../kernel/clock.ts';
 import { newId } from '../kernel/ids.ts';
 import { log, logError } from '../platform/log.ts';
 import { actionOf } from './endpoint.ts';
-import type { RequestFacts } from './guard.ts';
+import type { RequestFacts } from './entrance.ts';
 import type { HttpEnv } from './mount.ts';
 import { parametersOf } from './paths.ts';
 

@@ -29,7 +29,7 @@ export type TokenKind = 'share' | 'embed-dashboard' | 'embed-visualization' | 'd
  * - `decidedBy` a sentence: authenticated here, the rest is decided by the service because it depends on the data; who is
  *   allowed none of `anyOf` on anything goes no further
  */
-export type Access =
+export type RouteAccess =
   | 'public'
   | 'optional'
   | 'authenticated'
@@ -48,7 +48,7 @@ export type Access =
 export type LocateResource = (ctx: PrincipalContext, id: string) => Promise<string>;
 
 /** The action of the catalogue that a route asks for, or null where it asks for something else. */
-export function actionOf(access: Access): Action | null {
+export function actionOf(access: RouteAccess): Action | null {
   if (typeof access === 'object') return 'action' in access ? access.action : null;
   return isAction(access) ? access : null;
 }
@@ -72,7 +72,7 @@ export const raw = <S extends 200 | 302>(status: S, description: string, ...medi
   ({ status, raw: description, mediaTypes }) as const;
 
 /** Those who have a credential of their own. */
-type Known = Principal | OutsiderActor;
+type Credentialed = Principal | OutsiderActor;
 
 type PathParameter<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | PathParameter<Rest>
@@ -80,7 +80,7 @@ type PathParameter<Path extends string> = Path extends `${string}{${infer Name}}
 
 type Parsed<S> = S extends ZodType ? z.output<S> : undefined;
 
-type ActorOf<A extends Access, P extends Known, V extends ViewerActor> = A extends 'public'
+type ActorOf<A extends RouteAccess, P extends Credentialed, V extends ViewerActor> = A extends 'public'
   ? AnonymousActor
   : A extends 'optional' | 'pending'
     ? AnonymousActor | P
@@ -90,7 +90,7 @@ type ActorOf<A extends Access, P extends Known, V extends ViewerActor> = A exten
         ? V
         : P;
 
-type CallersOf<C extends Contract, P extends Known> = C extends { only: 'people' }
+type CallersOf<C extends Contract, P extends Credentialed> = C extends { only: 'people' }
   ? Exclude<P, ServiceAccountActor>
   : P;
 
@@ -105,21 +105,21 @@ type Answer<R extends Returns> = R extends { body: infer S extends ZodType }
 
 /** How the answer of a GET gets its version, the `ETag`. */
 export interface Versioned {
-  /** Members that do not count: times of last use, and counters. */
+  /** Fields that do not count: times of last use, and counters. */
   without: readonly string[];
   /** Who decides in a write whether it is still that version: for `service` see `Context.requireVersion`. */
   decidedBy: 'database' | 'service';
 }
 
-/** The version of a record of the control database, which is of all that it shows but these members. */
+/** Versions an answer by all of its fields but these; the database checks `If-Match`. */
 export const versioned = (...without: string[]): Versioned => ({ without, decidedBy: 'database' });
 
-/** The contract of a route, at a glance: it feeds the route, validation, authorization and /openapi.json. */
+/** The contract of a route: routing, validation, authorization and /openapi.json are derived from it. */
 export interface Contract<Surface extends SurfaceName = never> {
   method: Method;
   /** In OpenAPI's form: `/accounts/{id}`. */
   path: string;
-  access: Access;
+  access: RouteAccess;
   /** What the audit trail calls a way of signing in, which asks for no action: `auth:login`. */
   recordedAs?: string;
   /**
@@ -179,7 +179,7 @@ const STANDARD_BODY_LIMIT = 1024 * 1024;
 export const bodyLimitOf = ({ bodyLimit }: Contract): number => bodyLimit ?? STANDARD_BODY_LIMIT;
 
 /** What a handler is given: validated input and the context of the caller. */
-export interface Call<C extends Contract, P extends Known, V extends ViewerActor> {
+export interface Call<C extends Contract, P extends Credentialed, V extends ViewerActor> {
   ctx: Context<ActorOf<C['access'], CallersOf<C, P>, V>>;
   params: Record<PathParameter<C['path']>, string>;
   query: Parsed<C['query']>;
@@ -217,7 +217,7 @@ export interface Endpoint {
 }
 
 /** The `endpoint` function of a surface, for callers that are `P`, and holders of tokens that are `V`. */
-export function endpointFor<S extends SurfaceName, P extends Known, V extends ViewerActor = ViewerActor>() {
+export function endpointFor<S extends SurfaceName, P extends Credentialed, V extends ViewerActor = ViewerActor>() {
   return <const C extends Contract<S>>(
     contract: C,
     handle: (call: Call<C, P, V>) => Promise<Answer<C['returns']>> | Answer<C['returns']>,

@@ -1,7 +1,7 @@
 import { accessDenied, administratorsOnly, invalidToken, peopleOnly } from '../access/failures.ts';
 import { accessNotChanged } from '../db/failures.ts';
 import { defineFailure, type FailureType, invalid, type SurfaceName } from '../kernel/failure.ts';
-import { type Access, actionOf, type Contract } from './endpoint.ts';
+import { actionOf, type Contract, type RouteAccess } from './endpoint.ts';
 import type { Credential } from './surface.ts';
 
 export const malformedJson = defineFailure('request.malformed_json', {
@@ -174,9 +174,9 @@ export const repetitionUnknown = defineFailure('idempotency.unknown', {
 });
 
 /** What every route with such a declaration can answer, besides the failures that its contract lists. */
-export function impliedFailures(contract: Contract, surfaces: Credential): FailureType<SurfaceName>[] {
+export function impliedFailures(contract: Contract, surfaceCredential: Credential): FailureType<SurfaceName>[] {
   const { access, body, query, openQuery, only } = contract;
-  const credential = contract.credential ?? surfaces;
+  const credential = contract.credential ?? surfaceCredential;
   const isSigned = needsCredential(access) && (credential === 'signature' || credential === 'machine');
   return [
     ...(body ? [malformedJson, notJson, tooDeep] : []),
@@ -200,11 +200,11 @@ export const takesIdempotencyKey = ({ method, access }: Contract): boolean =>
   (needsCredential(access) || access === 'optional' || access === 'pending') &&
   access !== 'operator';
 
-const needsCredential = (access: Access): boolean =>
+const needsCredential = (access: RouteAccess): boolean =>
   access !== 'public' &&
   access !== 'optional' &&
   access !== 'pending' &&
   !(typeof access === 'object' && 'token' in access);
 
-const asksForAction = (access: Access): boolean =>
+const asksForAction = (access: RouteAccess): boolean =>
   actionOf(access) !== null || (typeof access === 'object' && 'decidedBy' in access);

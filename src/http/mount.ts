@@ -8,8 +8,8 @@ import { cut } from '../kernel/text.ts';
 import { idsOf, resourceParameters } from './audit.ts';
 import { limitBody } from './body-limit.ts';
 import { bodyLimitOf, type Contract, type Endpoint, type Route, type RouteInput } from './endpoint.ts';
+import { type Authentication, enter, isTokenAccess, type RequestFacts } from './entrance.ts';
 import { takesIdempotencyKey } from './failures.ts';
-import { type Authentication, guard, isTokenAccess, type RequestFacts } from './guard.ts';
 import { doOnce, keyedRequest, type RequestKey } from './idempotency.ts';
 import { isForm, readJson } from './json-body.ts';
 import { bySpecificity, honoPath } from './paths.ts';
@@ -65,10 +65,10 @@ function middlewares(
   authentication: Authentication,
 ): MiddlewareHandler<HttpEnv>[] {
   const bounded = limitBody(bodyLimitOf(contract));
-  const enter = entrance(contract, surface, authentication);
+  const enterRoute = entrance(contract, surface, authentication);
   const ofJson = contract.form ? unlessForm : (middleware: MiddlewareHandler) => middleware;
   // A signature covers the body, so it must be read, bounded, before anybody is known; a token does not need it.
-  const entered = takesIdempotencyKey(contract) ? [enter, doOnce] : [enter];
+  const entered = takesIdempotencyKey(contract) ? [enterRoute, doOnce] : [enterRoute];
   const credentialAndBody =
     surface.credential === 'signature'
       ? [bounded, ...entered]
@@ -99,14 +99,21 @@ function recordRoute(contract: Contract): MiddlewareHandler<HttpEnv> {
   };
 }
 
-/** Opens the context, lets the guard decide, and closes the context when the handler is done. */
+/** Opens the context, lets the caller in or throws, and closes the context when the handler is done. */
 function entrance(contract: Contract, surface: Surface, authentication: Authentication): MiddlewareHandler<HttpEnv> {
   const options = { nearest: isTokenAccess(contract.access) };
   return async (c, next) => {
     const { context, close } = openContext(originOf(c), { kind: 'anonymous' }, options);
     try {
-      const keyed = () => keyedRequest(c, contract);
-      const entrant = await guard(contract, surface.credential, authentication, context, c.req, c.get('facts'), keyed);
+      const entrant = await enter({
+        contract,
+        surfaceCredential: surface.credential,
+        authentication,
+        ctx: context,
+        request: c.req,
+        facts: c.get('facts'),
+        readKeyedRequest: () => keyedRequest(c, contract),
+      });
       c.set('context', { ...context, actor: entrant.actor } as typeof context);
       c.set('key', entrant.key);
       await next();

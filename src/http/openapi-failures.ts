@@ -36,7 +36,7 @@ export function failureResponses(
     (type) => wordingOf(surface, type).status,
   );
   return {
-    ...Object.fromEntries([...byStatus].map(([status, types]) => [status, failureResponse(surface, status, types)])),
+    ...Object.fromEntries([...byStatus].map(([status, types]) => [status, describeFailures(surface, status, types)])),
     ...Object.fromEntries(
       Object.entries(contract.otherwise ?? {}).map(([status, schema]) => [
         status,
@@ -48,7 +48,7 @@ export function failureResponses(
   };
 }
 
-function failureResponse(surface: Surface, status: number, types: FailureType[]): ZodOpenApiResponseObject {
+function describeFailures(surface: Surface, status: number, types: FailureType[]): ZodOpenApiResponseObject {
   const failures = [...new Map(types.map((type) => [type.reason, type])).values()].toSorted((a, b) =>
     a.reason < b.reason ? -1 : 1,
   );

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
 import { actionEntry } from '../kernel/actions.ts';
 import { invalid } from '../kernel/failure.ts';
-import { type Access, actionOf, type Contract, type Endpoint } from './endpoint.ts';
+import { actionOf, type Contract, type Endpoint, type RouteAccess } from './endpoint.ts';
+import { isTokenAccess } from './entrance.ts';
 import { EXAMPLES, type Example } from './examples.ts';
 import { preconditionFailed, takesIdempotencyKey } from './failures.ts';
-import { isTokenAccess } from './guard.ts';
 import { failureResponses } from './openapi-failures.ts';
 import { parametersOf } from './paths.ts';
 import type { Credential, Surface } from './surface.ts';
@@ -137,13 +137,13 @@ function operation(surface: Surface, contract: Contract, forVersion: boolean): Z
   };
 }
 
-/** Parameters whose names depend on the data: OpenAPI's form for them is the members of an object. */
+/** Parameters whose names depend on the data: OpenAPI's form for them is the fields of an object. */
 function withOpenParameters(query: z.ZodObject): z.ZodObject {
   const catchall = query.def.catchall as z.ZodType | undefined;
   if (catchall === undefined || catchall instanceof z.ZodNever) return query;
   const { description } = catchall.meta() ?? {};
-  const members = z.record(z.string(), catchall).optional();
-  return query.extend({ parameters: members.meta({ description, param: { style: 'form', explode: true } }) });
+  const fields = z.record(z.string(), catchall).optional();
+  return query.extend({ parameters: fields.meta({ description, param: { style: 'form', explode: true } }) });
 }
 
 const IDEMPOTENCY_KEY = z.object({
@@ -181,7 +181,7 @@ const rawContent = (mediaTypes: readonly string[]) =>
   Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: RAW }]));
 
 /** What a caller must be allowed, and the legacy permission of document 2 that allows it too. */
-function permission(access: Access): { 'x-permission'?: string; 'x-legacy-permission'?: string } {
+function permission(access: RouteAccess): { 'x-permission'?: string; 'x-legacy-permission'?: string } {
   if (typeof access === 'object' && 'decidedBy' in access) return { 'x-permission': access.decidedBy };
   if (access === 'administrator') return { 'x-permission': access };
   const action = actionOf(access);
@@ -200,7 +200,7 @@ const WAYS: Record<Credential, (keyof typeof SECURITY_SCHEMES)[]> = {
   agent: ['bearer'],
 };
 
-function security(access: Access, credential: Credential): Record<string, string[]>[] {
+function security(access: RouteAccess, credential: Credential): Record<string, string[]>[] {
   if (access === 'public' || isTokenAccess(access)) return [];
   if (access === 'operator') return [{ operator: [] }];
   const ways = WAYS[credential].map((way) => ({ [way]: [] }));

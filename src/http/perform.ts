@@ -2,7 +2,7 @@ import type { Context, PrincipalContext } from '../context.ts';
 import { Failure } from '../kernel/failure.ts';
 import { idsOf, resourceParameters } from './audit.ts';
 import type { Route, RouteInput } from './endpoint.ts';
-import { authorize, type RequestFacts } from './guard.ts';
+import { authorize, type RequestFacts } from './entrance.ts';
 import { invalidBody } from './json-body.ts';
 import { queryOf, refuseProblems } from './query.ts';
 import { wordingOf } from './surface.ts';

@@ -4,7 +4,7 @@ import { type OpenToken, openContext } from '../context.ts';
 import { setHeaders } from './answer.ts';
 import { answerPreflight, cors, EXPOSED, type Header, preflightOf } from './cors.ts';
 import type { Contract } from './endpoint.ts';
-import { type Authentication, isTokenAccess } from './guard.ts';
+import { type Authentication, isTokenAccess } from './entrance.ts';
 import { failureOf, type HttpEnv, originOf } from './mount.ts';
 
 const PRIVATE: Header = ['Cache-Control', 'private, no-store'];

@@ -10,7 +10,7 @@ import {
   withToken,
 } from '../../client/client.ts';
 import { SURFACES } from '../../src/app.ts';
-import { isTokenAccess } from '../../src/http/guard.ts';
+import { isTokenAccess } from '../../src/http/entrance.ts';
 import { filled } from '../../src/http/paths.ts';
 import worker from '../../src/index.ts';
 import { BASE_URL } from '../support/api.ts';

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { actionOf, type Contract } from '../../src/http/endpoint.ts';
-import { isTokenAccess } from '../../src/http/guard.ts';
+import { isTokenAccess } from '../../src/http/entrance.ts';
 import { filled } from '../../src/http/paths.ts';
 import { type Action, ALL_ACTIONS, actionEntry } from '../../src/kernel/actions.ts';
 import type { LegacyAction, Role } from '../../src/kernel/legacy.ts';

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
-import { isTokenAccess } from '../../src/http/guard.ts';
+import { isTokenAccess } from '../../src/http/entrance.ts';
 import { queryOf } from '../../src/http/query.ts';
 import { type Caller, call } from '../support/api.ts';
 import { signed } from '../support/signed.ts';

@@ -16,9 +16,9 @@ export const ACCESS = [
     { text: 'remember(credential, known, null)', without: 'remember(credential, known, passage.access)', tests: MODEL },
     { text: 'if (nonce) throw replayUnknown().because(error);', without: '', title: 'lets no signed request in' },
   ]),
-  ...guardsOf('src/http/guard.ts', HOP, [
+  ...guardsOf('src/http/entrance.ts', HOP, [
     {
-      text: "if (!isAddressIn && entered.status === 'fulfilled') await entered.value.withdraw();",
+      text: "if (!isAddressIn && identified.status === 'fulfilled') await identified.value.withdraw();",
       without: '',
       title: 'takes back what it counted',
     },

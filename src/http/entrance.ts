@@ -23,7 +23,7 @@ import type { KeyedRequest, KeyState, KeyUse } from '../objects/idempotency-keys
 import type { TokenLimiter } from '../objects/token-limiter.ts';
 import { callObject } from '../platform/objects.ts';
 import { admit, isPrincipal } from './admission.ts';
-import { type Access, actionOf, type Contract, type TokenKind } from './endpoint.ts';
+import { actionOf, type Contract, type RouteAccess, type TokenKind } from './endpoint.ts';
 import { giveUpKey, heldKey, type RequestKey } from './idempotency.ts';
 import { parametersOf } from './paths.ts';
 import { countByIp, countByToken, rateLimited } from './rate-limits.ts';
@@ -60,38 +60,38 @@ export interface Entrant {
   key: RequestKey;
 }
 
-/** What a request says is to be done once. */
-type AskKeyed = () => Promise<KeyedRequest | Failure | null>;
+/** A request that asks to be let in. */
+export interface Entering {
+  contract: Contract;
+  /** How callers of the surface prove who they are. */
+  surfaceCredential: Credential;
+  authentication: Authentication;
+  ctx: Context<AnonymousActor>;
+  request: HonoRequest;
+  /** Filled on the way, so that a refused request too answers with the limits' headers and leaves a record of who sent it. */
+  facts: RequestFacts;
+  /** What the request says is to be done once. */
+  readKeyedRequest(): Promise<KeyedRequest | Failure | null>;
+}
 
 /**
- * Rate limits, authentication and authorization of one request, in this order. `facts` is filled on the way, so that a
- * refused request too answers with the limits' headers and leaves a record of who sent it. A refused request leaves its
- * idempotency key as it was.
+ * Rate limits, authentication and authorization of one request, in this order. A refused request leaves its idempotency key
+ * as it was.
  */
-export async function guard(
-  contract: Contract,
-  credential: Credential,
-  authentication: Authentication,
-  ctx: Context<AnonymousActor>,
-  request: HonoRequest,
-  facts: RequestFacts,
-  askKeyed: AskKeyed,
-): Promise<Entrant> {
+export async function enter(entering: Entering): Promise<Entrant> {
+  const { contract, ctx, request, facts } = entering;
   // The address is counted beside the rest, not before it; its refusal comes first all the same.
-  const [byIp, entered] = await Promise.allSettled([
-    countByIp(ctx),
-    enter(contract, credential, authentication, ctx, request, facts, askKeyed),
-  ]);
+  const [byIp, identified] = await Promise.allSettled([countByIp(ctx), identify(entering)]);
   const isAddressIn = byIp.status === 'fulfilled' && byIp.value.allowed;
-  if (!isAddressIn && entered.status === 'fulfilled') await entered.value.withdraw();
+  if (!isAddressIn && identified.status === 'fulfilled') await identified.value.withdraw();
   if (byIp.status === 'rejected') throw byIp.reason;
   if (!byIp.value.allowed) {
     facts.limits = [byIp.value];
     throw rateLimited(byIp.value, ctx.now());
   }
   facts.limits.unshift(byIp.value);
-  if (entered.status === 'rejected') throw entered.reason;
-  const { actor, key } = entered.value;
+  if (identified.status === 'rejected') throw identified.reason;
+  const { actor, key } = identified.value;
   facts.actor = actor;
   try {
     if (isPrincipal(actor)) await authorize(contract, { ...ctx, actor }, (name) => request.param(name));
@@ -102,67 +102,67 @@ export async function guard(
   return { actor, key };
 }
 
-/** Who has come in. `withdraw` takes back that a principal's request was counted. */
-interface Entered extends Entrant {
+/** Who is calling. `withdraw` takes back that the request of a principal was counted, and that a key is in use. */
+interface Identified extends Entrant {
   withdraw(): Promise<void>;
 }
 
-const uncounted = (actor: Actor): Entered => ({ actor, key: null, withdraw: async () => {} });
+const withoutKey = (actor: Actor): Identified => ({ actor, key: null, withdraw: async () => {} });
 
 /** Finds out who is calling, and counts the request by that. */
-async function enter(
-  { access, credential: own }: Contract,
-  surfaces: Credential,
-  authentication: Authentication,
-  ctx: Context<AnonymousActor>,
-  request: HonoRequest,
-  facts: RequestFacts,
-  askKeyed: AskKeyed,
-): Promise<Entered> {
-  if (access === 'public') return uncounted(ctx.actor);
+async function identify(entering: Entering): Promise<Identified> {
+  const { contract, authentication, ctx, request, facts } = entering;
+  const { access } = contract;
+  if (access === 'public') return withoutKey(ctx.actor);
   if (isTokenAccess(access)) {
     const token = request.param('token') ?? '';
     const open = authentication.tokens[access.token];
-    return uncounted(await open(ctx, token, async (tokenId) => void (await count(ctx, facts, tokenId))));
+    return withoutKey(await open(ctx, token, async (tokenId) => void (await count(ctx, facts, tokenId))));
   }
   if (access === 'operator') {
     await authentication.operator(ctx, request);
-    return uncounted({ kind: 'operator' });
+    return withoutKey({ kind: 'operator' });
   }
-  const entering = enterWith(authentication.authenticators[own ?? surfaces], ctx, request, facts, askKeyed);
-  if (access !== 'optional' && access !== 'pending') return entering;
-  return entering.catch((error) => {
+  const authenticated = authenticateCaller(entering);
+  if (access !== 'optional' && access !== 'pending') return authenticated;
+  return authenticated.catch((error) => {
     // Only a credential that is not good is as none; an outage is not.
-    if (error instanceof Failure && error.kind === 'unauthenticated') return uncounted(ctx.actor);
+    if (error instanceof Failure && error.kind === 'unauthenticated') return withoutKey(ctx.actor);
     throw error;
   });
 }
 
-async function enterWith(
-  authenticate: Authenticate,
-  ctx: Context<AnonymousActor>,
-  request: HonoRequest,
-  facts: RequestFacts,
-  askKeyed: AskKeyed,
-): Promise<Entered> {
+/** Checks the credential of a principal or an outsider. */
+async function authenticateCaller({
+  contract,
+  surfaceCredential,
+  authentication,
+  ctx,
+  request,
+  facts,
+  readKeyedRequest,
+}: Entering): Promise<Identified> {
+  const authenticate = authentication.authenticators[contract.credential ?? surfaceCredential];
   const presented = await authenticate(ctx, request);
-  const keyed = await askKeyed();
+  const keyed = await readKeyedRequest();
   const once = keyed instanceof Failure ? null : keyed;
-  const entered =
-    'actor' in presented ? enterOutsider(ctx, presented.actor, facts, once) : admit(ctx, presented, facts.limits, once);
-  return keyed instanceof Failure ? { ...(await entered), key: keyed } : entered;
+  const identified =
+    'actor' in presented
+      ? identifyOutsider(ctx, presented.actor, facts, once)
+      : admit(ctx, presented, facts.limits, once);
+  return keyed instanceof Failure ? { ...(await identified), key: keyed } : identified;
 }
 
 /** Counts a request of an outsider, and begins to use its idempotency key. */
-async function enterOutsider(
+async function identifyOutsider(
   ctx: Context,
   actor: OutsiderActor,
   facts: RequestFacts,
   once: KeyedRequest | null,
-): Promise<Entered> {
+): Promise<Identified> {
   const use = once && { ...once, senderId: actor.id, requestId: ctx.correlationId };
   const state = await count(ctx, facts, actor.id, use ?? undefined);
-  if (use === null || state === null) return uncounted(actor);
+  if (use === null || state === null) return withoutKey(actor);
   const call = (ask: (limiter: DurableObjectStub<TokenLimiter>) => Promise<void>) =>
     callObject(ctx.bindings.TOKEN_LIMITER, actor.id, ask);
   const key = heldKey(state, use, call);
@@ -170,7 +170,7 @@ async function enterOutsider(
 }
 
 /** Whether a route is opened by the token in its path. */
-export function isTokenAccess(access: Access): access is { token: TokenKind } {
+export function isTokenAccess(access: RouteAccess): access is { token: TokenKind } {
   return typeof access === 'object' && 'token' in access;
 }
 
