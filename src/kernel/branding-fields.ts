@@ -17,7 +17,7 @@ const colour = z
   })
   .meta({ type: 'string', examples: ['#1d5bd8'] });
 
-/** The members of a brand, in requests. */
+/** The fields of a brand, in requests. */
 export const brandingFields = {
   name: displayName.max(80).meta({ description: 'The name that outsiders see for the company.' }),
   primary_color: colour.meta({ description: 'The color of links and buttons.' }),
@@ -28,7 +28,7 @@ export const brandingFields = {
   chart_palette: z.array(colour).min(1).max(MAX_COLOURS).meta({ description: 'The colors of chart series, in order.' }),
 };
 
-/** A brand that a token brings along: its members go before the company's. Colours that are given must be readable together. */
+/** A brand that a token brings along: its fields go before the company's. Colours that are given must be readable together. */
 export const theme = z
   .object(brandingFields)
   .partial()

@@ -3,7 +3,7 @@ import type { FieldProblem } from './failure.ts';
 
 export const FONTS = ['system', 'serif', 'mono'] as const;
 
-/** How a company's pages and mails look; what is left out is as without a brand. Members as they travel. */
+/** How a company's pages and mails look; what is left out is as without a brand. Fields as they travel. */
 export interface Branding {
   /** What the company calls itself before outsiders. */
   name?: string;

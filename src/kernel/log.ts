@@ -15,8 +15,8 @@ export const LOG_KINDS = ['audit', 'share'] as const satisfies LogKind[];
 /** A record as its company's log has it: whose it is, is known by where it is. */
 export type Logged<K extends LogKind = LogKind> = Omit<LogRecords[K], 'companyId'>;
 
-/** The members of a record by which a list may be narrowed. */
-export interface LogMembers {
+/** The fields of a record by which a list may be narrowed. */
+export interface LogFilterField {
   audit: 'correlationId' | 'principalId' | 'action';
   share: 'type' | 'targetType' | 'shareId' | 'shareContextId';
 }
@@ -25,7 +25,7 @@ export interface LogMembers {
 export interface LogFilter {
   from?: number;
   to?: number;
-  /** What these members have to be. */
+  /** What these fields have to be. */
   values: Readonly<Record<string, string>>;
 }
 
@@ -79,4 +79,4 @@ export const dayOf = (at: number): string => new Date(at).toISOString().slice(0,
 
 /** Whether a record is one that a filter's values ask for. */
 export const hasValues = (record: object, values: LogFilter['values']): boolean =>
-  Object.entries(values).every(([member, value]) => (record as Record<string, unknown>)[member] === value);
+  Object.entries(values).every(([field, value]) => (record as Record<string, unknown>)[field] === value);

@@ -8,19 +8,19 @@ const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });
  * times the memory of the body.
  */
 export class UnreadObject {
-  /** How many members it has, those of the same name included. */
-  readonly members: number;
+  /** How many fields it has, those of the same name included. */
+  readonly fields: number;
   readonly #bytes: Uint8Array;
   readonly #start: number;
   readonly #end: number;
   /** Whether an array or an object stands in it. */
   readonly #isNested: boolean;
 
-  constructor(bytes: Uint8Array, start: number, end: number, members: number, isNested: boolean) {
+  constructor(bytes: Uint8Array, start: number, end: number, fields: number, isNested: boolean) {
     this.#bytes = bytes;
     this.#start = start;
     this.#end = end;
-    this.members = members;
+    this.fields = fields;
     this.#isNested = isNested;
   }
 
@@ -29,7 +29,7 @@ export class UnreadObject {
     return this.#end - this.#start;
   }
 
-  /** Its members as `parseExactJson` gives them, but of an array or an object only that it is one: it is empty. */
+  /** Its fields as `parseExactJson` gives them, but of an array or an object only that it is one: it is empty. */
   read(): Record<string, unknown> {
     const text = this.#isNested ? this.#flatText() : this.#text(this.#start, this.#end);
     return parseExactJson(text) as Record<string, unknown>;
@@ -58,7 +58,7 @@ export class UnreadObject {
 
 /** Which objects of a body are left unread. */
 export interface Unread {
-  /** The member of the body that is the list of them. */
+  /** The field of the body that is the list of them. */
   list: string;
   /** Of more than that only one more is looked at: the list is too long. */
   most: number;
@@ -67,7 +67,7 @@ export interface Unread {
 const BOM = [0xef, 0xbb, 0xbf];
 
 /**
- * Checks that bytes are JSON, and reads no more of an object than one member, the list of `unread`: its objects are
+ * Checks that bytes are JSON, and reads no more of an object than one field, the list of `unread`: its objects are
  * `UnreadObject`s, and all else in it is null. In place of a value that is no object, or of a list that is none, stands an
  * empty value of its type.
  * @throws SyntaxError, NestedTooDeep
@@ -107,18 +107,18 @@ function readObject(walk: JsonWalk): UnreadObject | null {
     return null;
   }
   const start = walk.at;
-  let members = 0;
+  let fields = 0;
   let isNested = false;
   walk.members(() => {
-    members += 1;
+    fields += 1;
     const first = walk.next();
     isNested ||= first === OBJECT || first === ARRAY;
     walk.value(3);
   }, 2);
-  return new UnreadObject(walk.bytes, start, walk.at, members, isNested);
+  return new UnreadObject(walk.bytes, start, walk.at, fields, isNested);
 }
 
-/** Whether a member's name, which can be escaped, is this one. */
+/** Whether the name of a field, which can be escaped, is this one. */
 function isCalled(name: string, bytes: Uint8Array, start: number, end: number): boolean {
   const longest = name.length * '\\u0000'.length + 2;
   return end - start <= longest && JSON.parse(decoder.decode(bytes.subarray(start, end))) === name;

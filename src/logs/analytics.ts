@@ -102,7 +102,7 @@ function eventsIn(
     return `SELECT * FROM ${name} WHERE (occurredAt, id) >= (?, ?) AND (occurredAt, id) < (?, ?)`;
   });
   if (tables.length === 0) selects.push(`SELECT * FROM ${lateTableOf('share')} WHERE false`);
-  const conditions = Object.keys(values).map((member) => ` AND ${member} = ?`);
+  const conditions = Object.keys(values).map((field) => ` AND ${field} = ?`);
   given.push(...Object.values(values));
   return {
     text: `(SELECT *, ${OUTCOME} AS outcome FROM (${united(selects)}) WHERE true${conditions.join('')})`,

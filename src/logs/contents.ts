@@ -2,22 +2,23 @@ import type { LogFilter, Logged, LogKind } from '../kernel/log.ts';
 import { TABLES } from './tables.ts';
 
 /**
- * What is in a file, as far as it spares reading it: of each member that lists are narrowed by, how many records have
+ * What is in a file, as far as it spares reading it: of each field that lists are narrowed by, how many records have
  * each of its values; where there are too many of them, a Bloom filter, which only says what is not there.
  */
 type Contents = Record<string, { counts: Record<string, number> } | { bloom: string }> & { [TOGETHER]?: Together };
 
-/** How many records have the same values of all members that are counted: so several can be asked for at once. */
+/** How many records have the same values of all fields that are counted: so several can be asked for at once. */
 interface Together {
+  /** The fields, under the name that stored contents have for them. */
   members: string[];
   /** The values, and after them how many records have these. */
   rows: (string | number | null)[][];
 }
 
-/** No member has this name. */
+/** No field has this name. */
 const TOGETHER = '';
 
-/** Most values of a member, and most of their combinations, that are counted. */
+/** Most values of a field, and most of their combinations, that are counted. */
 const COUNTED_VALUES = 1000;
 const COUNTED_COMBINATIONS = 2000;
 
@@ -28,30 +29,28 @@ const HASHES = 7;
 export function contentsOf(kind: LogKind, records: readonly Logged[]): string {
   const contents: Contents = {};
   const counted: string[] = [];
-  for (const member of TABLES[kind].filters) {
+  for (const field of TABLES[kind].filters) {
     const counts = new Map<string, number>();
     for (const record of records) {
-      const value = (record as unknown as Record<string, string | null>)[member];
+      const value = (record as unknown as Record<string, string | null>)[field];
       if (value != null) counts.set(value, (counts.get(value) ?? 0) + 1);
     }
     const isCounted = counts.size <= COUNTED_VALUES;
-    if (isCounted) counted.push(member);
-    contents[member] = isCounted ? { counts: Object.fromEntries(counts) } : { bloom: bloomOf([...counts.keys()]) };
+    if (isCounted) counted.push(field);
+    contents[field] = isCounted ? { counts: Object.fromEntries(counts) } : { bloom: bloomOf([...counts.keys()]) };
   }
   const together = counted.length > 1 ? countTogether(counted, records) : null;
   return JSON.stringify({ ...contents, ...(together && { [TOGETHER]: together }) });
 }
 
-function countTogether(members: string[], records: readonly Logged[]): Together | null {
+function countTogether(fields: string[], records: readonly Logged[]): Together | null {
   const counts = new Map<string, number>();
   for (const record of records) {
-    const values = JSON.stringify(
-      members.map((member) => (record as unknown as Record<string, unknown>)[member] ?? null),
-    );
+    const values = JSON.stringify(fields.map((field) => (record as unknown as Record<string, unknown>)[field] ?? null));
     counts.set(values, (counts.get(values) ?? 0) + 1);
     if (counts.size > COUNTED_COMBINATIONS) return null;
   }
-  return { members, rows: [...counts].map(([values, count]) => [...JSON.parse(values), count]) };
+  return { members: fields, rows: [...counts].map(([values, count]) => [...JSON.parse(values), count]) };
 }
 
 /**
@@ -63,8 +62,8 @@ export function countFrom(text: string, records: number, values: LogFilter['valu
   const asked = Object.entries(values);
   if (asked.length === 0) return records;
   const contents = JSON.parse(text) as Contents;
-  const known = asked.map(([member, value]) => {
-    const of = contents[member];
+  const known = asked.map(([field, value]) => {
+    const of = contents[field];
     if (of === undefined) return null;
     if ('counts' in of) return Object.hasOwn(of.counts, value) ? (of.counts[value] as number) : 0;
     return mayHold(of.bloom, value) ? null : 0;
@@ -73,10 +72,10 @@ export function countFrom(text: string, records: number, values: LogFilter['valu
   return known.length === 1 ? (known[0] as number | null) : countFromTogether(contents[TOGETHER], asked);
 }
 
-function countFromTogether(together: Together | undefined, asked: [member: string, value: string][]): number | null {
+function countFromTogether(together: Together | undefined, asked: [field: string, value: string][]): number | null {
   if (!together) return null;
   const { members, rows } = together;
-  const places = asked.map(([member, value]) => [members.indexOf(member), value] as const);
+  const places = asked.map(([field, value]) => [members.indexOf(field), value] as const);
   if (places.some(([place]) => place === -1)) return null;
   return rows
     .filter((row) => places.every(([place, value]) => row[place] === value))

@@ -18,7 +18,7 @@ export interface DayTable extends LogRange {
 }
 
 /** The days that have a table of their own, in order, and up to when records stand in the one that the version before had. */
-interface Known {
+interface DayTables {
   days: number[];
   formerEnd: number;
 }
@@ -26,18 +26,18 @@ interface Known {
 const NEVER = Number.MIN_SAFE_INTEGER;
 
 /** What the database says of its tables. Whatever makes or drops one notes it here, or forgets all. */
-const known = new WeakMap<SqlStorage, Record<LogKind, Known>>();
+const known = new WeakMap<SqlStorage, Record<LogKind, DayTables>>();
 
 const nameOf = (kind: LogKind, day: number): string => `"${TABLES[kind].name}_${day}"`;
 
-function knownOf(sql: SqlStorage): Record<LogKind, Known> {
+function knownOf(sql: SqlStorage): Record<LogKind, DayTables> {
   const found = known.get(sql);
   if (found) return found;
   const names = sql
     .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'")
     .toArray()
     .map(({ name }) => name);
-  const read = {} as Record<LogKind, Known>;
+  const read = {} as Record<LogKind, DayTables>;
   for (const kind of LOG_KINDS) {
     const { name: former } = TABLES[kind];
     const beginning = `${former}_`;

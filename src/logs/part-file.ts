@@ -35,7 +35,7 @@ export async function* readPart(
   if (!found) throw new MissingPart(`${file} is not there`);
   const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, values } = filter;
   // What a line that is asked for holds: most need not be parsed.
-  const needles = Object.entries(values).map(([member, value]) => `${JSON.stringify(member)}:${JSON.stringify(value)}`);
+  const needles = Object.entries(values).map(([field, value]) => `${JSON.stringify(field)}:${JSON.stringify(value)}`);
   for await (const line of linesOf(found.body)) {
     if (!needles.every((needle) => line.includes(needle))) continue;
     const record = JSON.parse(line) as Logged;

@@ -45,10 +45,10 @@ export function insertRecords(sql: SqlStorage, kind: LogKind, records: readonly 
 }
 
 function insertInto(sql: SqlStorage, kind: LogKind, table: string, records: readonly Logged[]): number {
-  const { members, json } = TABLES[kind];
-  const extract = (member: string) => `value ${json.includes(member) ? '->' : '->>'} '${member}'`;
+  const { fields, json } = TABLES[kind];
+  const extract = (field: string) => `value ${json.includes(field) ? '->' : '->>'} '${field}'`;
   const statement = `INSERT OR IGNORE INTO ${table} (${columnsOf(kind)})
-    SELECT ${['occurredAt', 'id', ...members].map(extract).join(', ')} FROM json_each(?)`;
+    SELECT ${['occurredAt', 'id', ...fields].map(extract).join(', ')} FROM json_each(?)`;
   // In their order they fill pages to the end; in any other, pages are split, and half of them stays empty.
   const ordered = records.toSorted((a, b) => compareKeys(keyOf(a), keyOf(b)));
   let written = 0;
@@ -142,7 +142,7 @@ function* recordsOf(
       )
       .toArray();
     for (const row of rows) {
-      for (const member of json) row[member] = JSON.parse(row[member] as string);
+      for (const field of json) row[field] = JSON.parse(row[field] as string);
       yield row as unknown as Logged;
     }
     const last = rows.at(-1) as unknown as Logged | undefined;
@@ -185,10 +185,10 @@ const countOf = (sql: SqlStorage, { name, ...range }: DayTable, values: LogFilte
     )
     .one().n;
 
-/** The members are those of `TABLES`: who hands in the filter has made sure. */
+/** The fields are those of `TABLES`: who hands in the filter has made sure. */
 const conditionsOf = (values: LogFilter['values']): string =>
   Object.keys(values)
-    .map((member) => ` AND ${member} = ?`)
+    .map((field) => ` AND ${field} = ?`)
     .join('');
 
 /** The days of a range that have records, the newest first, each as far as it lies within the range. */

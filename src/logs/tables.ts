@@ -1,4 +1,4 @@
-import { LOG_KINDS, type Logged, type LogKind, type LogMembers } from '../kernel/log.ts';
+import { LOG_KINDS, type LogFilterField, type Logged, type LogKind } from '../kernel/log.ts';
 
 /** How the log of a company keeps a kind of records. */
 interface Table<K extends LogKind> {
@@ -6,10 +6,10 @@ interface Table<K extends LogKind> {
   name: string;
   /** Of R2, within the company's. */
   folder: string;
-  /** The members of a record beside its key, each a column of its name. */
-  members: readonly Exclude<keyof Logged<K>, 'id' | 'occurredAt'>[];
+  /** The fields of a record beside its key, each a column of its name. */
+  fields: readonly Exclude<keyof Logged<K>, 'id' | 'occurredAt'>[];
   /** Those by which a list may be narrowed. */
-  filters: readonly LogMembers[K][];
+  filters: readonly LogFilterField[K][];
   /** Those that are kept as JSON. */
   json: readonly string[];
 }
@@ -18,7 +18,7 @@ export const TABLES: { [K in LogKind]: Table<K> } = {
   audit: {
     name: 'audit_records',
     folder: 'audit-events',
-    members: [
+    fields: [
       'correlationId',
       'principalType',
       'principalId',
@@ -38,7 +38,7 @@ export const TABLES: { [K in LogKind]: Table<K> } = {
   share: {
     name: 'share_events',
     folder: 'share-events',
-    members: [
+    fields: [
       'type',
       'actorKind',
       'actorId',
@@ -60,7 +60,7 @@ export const TABLES: { [K in LogKind]: Table<K> } = {
 };
 
 /** The columns of a kind, its key first: SQL. */
-export const columnsOf = (kind: LogKind): string => ['occurredAt', 'id', ...TABLES[kind].members].join(', ');
+export const columnsOf = (kind: LogKind): string => ['occurredAt', 'id', ...TABLES[kind].fields].join(', ');
 
 /** Holds records of times that were moved already, until they are put among those. */
 export const lateTableOf = (kind: LogKind): string => `late_${TABLES[kind].name}`;
@@ -71,7 +71,7 @@ export const lateTableOf = (kind: LogKind): string => `late_${TABLES[kind].name}
  */
 export function createTable(sql: SqlStorage, kind: LogKind, name: string): void {
   sql.exec(`CREATE TABLE IF NOT EXISTS ${name} (occurredAt INTEGER NOT NULL, id TEXT NOT NULL,
-    ${TABLES[kind].members.join(', ')}, PRIMARY KEY (occurredAt, id)) WITHOUT ROWID`);
+    ${TABLES[kind].fields.join(', ')}, PRIMARY KEY (occurredAt, id)) WITHOUT ROWID`);
 }
 
 /** Makes all tables but those of days (`day-tables.ts`). */

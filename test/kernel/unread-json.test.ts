@@ -120,9 +120,9 @@ it('numbers keep all their digits', () => {
   expect(some.map((row) => row.read())).toEqual([{ a: new ExactNumber('12345678901234567890') }]);
 });
 
-it('members are counted with those of the same name', () => {
+it('fields are counted with those of the same name', () => {
   const { rows: some } = read('{"rows":[{"a":1,"a":[2,{"b":3}],"c":4}]}') as { rows: UnreadObject[] };
-  expect(some.map(({ members }) => members)).toEqual([3]);
+  expect(some.map(({ fields }) => fields)).toEqual([3]);
 });
 
 it('what is no UTF-8 is read as the platform reads a text', () => {

@@ -192,7 +192,7 @@ describe('the insertion of rows', () => {
     expect(refused.status).toBe(422);
     expect(refused.body.details).toStrictEqual([
       { row: 0, field: 't', message: expect.stringContaining('must be a string') },
-      { row: 1, field: '', message: 'must have at most 2000 members' },
+      { row: 1, field: '', message: 'must have at most 2000 fields' },
       { row: 2, field: `${'é'.repeat(99)}…`, message: 'is not a column of the table' },
       { row: 3, field: '', message: 'must be an object of column names and values' },
     ]);

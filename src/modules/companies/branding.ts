@@ -10,7 +10,7 @@ import { type Company, selectCompany, updateBranding, updateLogo } from './store
 export type Brand = Pick<Company, 'id' | 'branding' | 'logo'>;
 
 /** What is changed of a brand; null is as without a brand again. */
-export type BrandingChanges = { [Member in keyof Branding]?: Branding[Member] | null } & { logo?: null };
+export type BrandingChanges = { [Field in keyof Branding]?: Branding[Field] | null } & { logo?: null };
 
 /** The brand of the caller's company. */
 export async function getBranding(ctx: PrincipalContext): Promise<Brand> {
@@ -46,5 +46,5 @@ async function removeLogo(ctx: PrincipalContext): Promise<Brand> {
   return company;
 }
 
-const without = (nothing: null | undefined, members: object): object =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== nothing));
+const without = (nothing: null | undefined, fields: object): object =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== nothing));

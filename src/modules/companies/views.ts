@@ -4,7 +4,7 @@ import type { ViewBranding } from '../../kernel/viewing.ts';
 import type { Brand } from './branding.ts';
 import { logoPath } from './logos.ts';
 
-const members = {
+const fields = {
   name: z.string(),
   primary_color: z.string(),
   background: z.string(),
@@ -15,13 +15,13 @@ const members = {
   logo_url: z.string(),
 };
 
-type Members = typeof members;
+type Fields = typeof fields;
 
 /** The brand of a company, for those who manage it. */
 export const brandView = z
   .object(
-    Object.fromEntries(Object.entries(members).map(([name, type]) => [name, type.nullable()])) as {
-      [Name in keyof Members]: z.ZodNullable<Members[Name]>;
+    Object.fromEntries(Object.entries(fields).map(([name, type]) => [name, type.nullable()])) as {
+      [Name in keyof Fields]: z.ZodNullable<Fields[Name]>;
     },
   )
   .meta({ id: 'CompanyBranding', description: 'A field that is null has the standard look.' });
@@ -40,11 +40,11 @@ export const viewBrand = (baseUrl: string, brand: Brand): z.input<typeof brandVi
 
 /** The brand that a page wears. */
 export const brandingView = z
-  .object(members)
+  .object(fields)
   .partial()
   .meta({ id: 'Branding', description: 'A field that is left out has the standard look.' });
 
-/** A company's brand for a page; the members of a token's theme go before its own. */
+/** A company's brand for a page; the fields of a token's theme go before its own. */
 export const viewBranding = (baseUrl: string, { id, branding, logo }: Brand, theme: Branding = {}): ViewBranding => ({
   ...branding,
   ...theme,

@@ -18,8 +18,8 @@ export interface EncodedRows {
 /** So many characters of an unknown column's name are shown. */
 const SHOWN_NAME = 100;
 
-/** More of them cannot be columns of a table, so that a row has not more members. */
-const MOST_MEMBERS = 2 * MAX_COLUMNS;
+/** More of them cannot be columns of a table, so that a row has no more fields. */
+const MOST_FIELDS = 2 * MAX_COLUMNS;
 
 /** Validates JSON rows, and encodes their values for a table's columns. */
 export function encodeRows(columns: Column[], rows: readonly (UnreadObject | null)[]): EncodedRows {
@@ -42,8 +42,8 @@ export function encodeRows(columns: Column[], rows: readonly (UnreadObject | nul
 
   const encode = (unread: UnreadObject | null, index: number): RowTexts => {
     const texts: RowTexts = {};
-    if (unread === null || unread.members > MOST_MEMBERS) {
-      report(index, '', unread === null ? NO_OBJECT : `must have at most ${MOST_MEMBERS} members`);
+    if (unread === null || unread.fields > MOST_FIELDS) {
+      report(index, '', unread === null ? NO_OBJECT : `must have at most ${MOST_FIELDS} fields`);
       return texts;
     }
     const row = unread.read();
