@@ -1,5 +1,6 @@
 import { appendFile, readFile } from 'node:fs/promises';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import { listen, sendJson } from './servers.ts';
 
 /** A mail as the Worker sent it. */
 export interface SentMail {
@@ -29,15 +30,11 @@ export async function openMailbox(file: string): Promise<Mailbox> {
   if (kept !== '' && !kept.endsWith('\n')) await appendFile(file, '\n');
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://mailbox');
-    if (request.method !== 'GET' || pathname !== '/') return answer(response, 404, { error: 'GET / only' });
+    if (request.method !== 'GET' || pathname !== '/') return sendJson(response, 404, { error: 'GET / only' });
     const to = searchParams.get('to')?.toLowerCase();
-    answer(response, 200, mails.filter((mail) => to === undefined || mail.to.toLowerCase() === to).reverse());
+    sendJson(response, 200, mails.filter((mail) => to === undefined || mail.to.toLowerCase() === to).reverse());
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as { port: number };
+  const port = await listen(server);
   return {
     url: `http://127.0.0.1:${port}/`,
     deliver: async ({ to, subject, text, html, headers, files }) => {
@@ -62,9 +59,4 @@ function parse(lines: string): SentMail[] {
       return [];
     }
   });
-}
-
-function answer(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
-  response.end(JSON.stringify(body));
 }

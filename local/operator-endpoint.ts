@@ -1,9 +1,10 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { rm } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { endpointFile, type OperatorQuery } from '../operations/local-endpoint.ts';
 import { writeSecretFile } from '../operations/secret-file.ts';
+import { listen, sendJson } from './servers.ts';
 
 /**
  * Runs the statements of operators' commands in the databases of a running start: two processes must not write to one
@@ -16,15 +17,11 @@ export async function openOperatorEndpoint(
   const token = randomBytes(32).toString('base64url');
   const server = createServer((request, response) => {
     answer(request, token, ask).then(
-      ([status, body]) => send(response, status, body),
-      (error: Error) => send(response, 400, { error: error.message }),
+      ([status, body]) => sendJson(response, status, body),
+      (error: Error) => sendJson(response, 400, { error: error.message }),
     );
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as { port: number };
+  const port = await listen(server);
   const file = join(stateDir, endpointFile);
   await writeSecretFile(file, `${JSON.stringify({ url: `http://127.0.0.1:${port}/`, token })}\n`);
   return {
@@ -47,9 +44,4 @@ async function answer(
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return [200, { rows: await ask(JSON.parse(Buffer.concat(chunks).toString()) as OperatorQuery) }];
-}
-
-function send(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, { 'content-type': 'application/json' });
-  response.end(JSON.stringify(body));
 }

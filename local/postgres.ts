@@ -169,8 +169,8 @@ async function isPostgres(pid: number): Promise<boolean> {
 }
 
 /**
- * What may be lost needs no care, and its passwords no work to guess them: checking one is a tenth of a connection's CPU. Nor is
- * there much to clean up in hundreds of databases, for each of which PostgreSQL would start a process a minute.
+ * Settings for data that may be lost: no durability, a cheap password hash (checking one is a tenth of a connection's CPU),
+ * and no autovacuum, which would start a process a minute for each of hundreds of databases.
  */
 const THROWAWAY = {
   fsync: 'off',

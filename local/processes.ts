@@ -1,17 +1,13 @@
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
+import { listen } from './servers.ts';
 
 /** A TCP port of 127.0.0.1 that was free when asked. */
 export async function freePort(): Promise<number> {
   const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const address = server.address();
+  const port = await listen(server);
   await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port was given');
-  return address.port;
+  return port;
 }
 
 /** Whether a process with that id exists, whoever owns it. */

@@ -12,6 +12,7 @@ import { openMailbox } from './mailbox.ts';
 import { startLocalNeon } from './neon/server.ts';
 import { openOperatorEndpoint } from './operator-endpoint.ts';
 import { startPostgres } from './postgres.ts';
+import { listen } from './servers.ts';
 import { openState } from './state.ts';
 import { startWorker } from './worker.ts';
 
@@ -25,7 +26,7 @@ const running: (() => Promise<void>)[] = [];
 let interrupted = false;
 
 /** Adds a function to stop what was just started; ends here if the start was interrupted meanwhile. */
-function keep(stop: () => Promise<void>): void {
+function onStop(stop: () => Promise<void>): void {
   running.push(stop);
   if (interrupted) throw new Problem('Interrupted.');
 }
@@ -43,7 +44,7 @@ async function start(): Promise<void> {
   const port = await portOf(process.env.PORT ?? '8787');
   const baseUrl = `http://127.0.0.1:${port}`;
   const state = await openState(localState());
-  keep(state.release);
+  onStop(state.release);
   const workerDir = join(state.path, 'worker');
 
   progress('Bundling the Workers, starting PostgreSQL …');
@@ -55,7 +56,7 @@ async function start(): Promise<void> {
   ]);
   if (database.status === 'rejected') throw database.reason;
   const postgres = database.value;
-  keep(postgres.stop);
+  onStop(postgres.stop);
   if (bundled.status === 'rejected') throw bundled.reason;
 
   const neon = await startLocalNeon({
@@ -63,9 +64,9 @@ async function start(): Promise<void> {
     apiKey: state.secrets.NEON_API_KEY,
     postgres,
   });
-  keep(neon.close);
+  onStop(neon.close);
   const mailbox = await openMailbox(join(state.path, 'mails.ndjson'));
-  keep(mailbox.close);
+  onStop(mailbox.close);
 
   progress('Starting workerd, migrating the control database …');
   const { POSTGRES_PASSWORD: _own, ...secrets } = state.secrets;
@@ -88,10 +89,10 @@ async function start(): Promise<void> {
     variables,
     deliver: mailbox.deliver,
   });
-  keep(worker.stop);
+  onStop(worker.stop);
   const endpoint = await openOperatorEndpoint(state.path, worker.query);
-  keep(endpoint.close);
-  keepSchedule(worker.runScheduled);
+  onStop(endpoint.close);
+  runOnSchedule(worker.runScheduled);
 
   const demo = await runDemo({
     baseUrl,
@@ -115,19 +116,16 @@ Data Console API is ready.
 Ctrl-C stops everything.`);
 }
 
-/** The port to listen on; checked before anything is started. Throws `Problem`. */
+/** The port to listen on; checked before anything is started. @throws Problem */
 async function portOf(text: string): Promise<number> {
   const port = Number(text);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
     throw new Problem(`PORT is "${text}": set it to a number between 1 and 65535.`);
   }
   const probe = createServer();
-  await new Promise<void>((resolve, reject) => {
-    probe.once('error', (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === 'EACCES' ? 'may not be used by this user' : 'is taken by another program';
-      reject(new Problem(`Port ${port} ${why}: set PORT to another one, e.g. PORT=8788 npm start.`, { cause }));
-    });
-    probe.listen(port, '127.0.0.1', resolve);
+  await listen(probe, port).catch((cause: NodeJS.ErrnoException) => {
+    const why = cause.code === 'EACCES' ? 'may not be used by this user' : 'is taken by another program';
+    throw new Problem(`Port ${port} ${why}: set PORT to another one, e.g. PORT=8788 npm start.`, { cause });
   });
   await new Promise((resolve) => probe.close(resolve));
   return port;
@@ -144,7 +142,7 @@ function fromEnvironment(): Record<string, string> {
 }
 
 /** Runs the scheduled handler now and every minute, one run at a time. */
-function keepSchedule(runScheduled: () => Promise<void>): void {
+function runOnSchedule(runScheduled: () => Promise<void>): void {
   let ended = false;
   let timer: NodeJS.Timeout | undefined;
   const tick = async () => {
@@ -154,7 +152,7 @@ function keepSchedule(runScheduled: () => Promise<void>): void {
     });
     if (!ended) timer = setTimeout(tick, Math.max(0, next - Date.now()));
   };
-  keep(async () => {
+  onStop(async () => {
     ended = true;
     clearTimeout(timer);
   });

@@ -118,7 +118,7 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
     }),
   );
   await miniflare.ready;
-  leaveSignalsToUs(known);
+  removeSignalHandlers(known);
   const watchdog = stopWhenParentDies(Number(await readFile(pidFile, 'utf8')), 'KILL');
   const stop = async () => {
     await miniflare.dispose();
@@ -175,7 +175,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const signalHandlers = () => SIGNALS.map((signal) => process.listeners(signal));
 
 /** Miniflare's signal handlers would end this process before the database is stopped, so they are removed. */
-function leaveSignalsToUs(known: ReturnType<typeof signalHandlers>): void {
+function removeSignalHandlers(known: ReturnType<typeof signalHandlers>): void {
   SIGNALS.forEach((signal, index) => {
     for (const handler of process.listeners(signal)) {
       if (!known[index]?.includes(handler)) process.removeListener(signal, handler);

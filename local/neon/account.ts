@@ -5,6 +5,9 @@ import { NEON_PLANS, type NeonPlan } from '../../operations/deployment/neon.ts';
 /** The regions in which projects can be created; the first is Neon's default. */
 const REGIONS = ['aws-us-east-1', 'aws-eu-central-1', 'aws-sa-east-1'];
 
+/** Whose key a call has. */
+export type Caller = 'person' | 'organization';
+
 /** A refusal of Neon's API. */
 export interface NeonRefusal {
   status: number;
@@ -21,7 +24,7 @@ export type OrganizationOf = { organization: string } | NeonRefusal;
  */
 export class NeonAccount {
   readonly organization = 'org-local-12345678';
-  readonly #keys: { key: Buffer; of: 'person' | 'organization' }[];
+  readonly #keys: { key: Buffer; of: Caller }[];
   readonly #plan: NeonPlan;
 
   constructor({ apiKey, organizationKey, plan }: { apiKey: string; organizationKey?: string; plan?: NeonPlan }) {
@@ -34,13 +37,13 @@ export class NeonAccount {
   }
 
   /** The caller whose key an `Authorization` header has. */
-  callerOf(authorization: string): 'person' | 'organization' | undefined {
+  callerOf(authorization: string): Caller | undefined {
     const sent = Buffer.from(authorization);
     return this.#keys.find(({ key }) => sent.length === key.length && timingSafeEqual(sent, key))?.of;
   }
 
   /** Like Neon, requires the organization from a person; a key of an organization implies it. */
-  organizationFor(caller: 'person' | 'organization', asked: string | null | undefined): OrganizationOf {
+  organizationFor(caller: Caller, asked: string | null | undefined): OrganizationOf {
     if (asked) {
       if (asked === this.organization) return { organization: asked };
       return { status: 404, code: '', message: 'organization not found' };
@@ -67,12 +70,12 @@ export class NeonAccount {
   }
 
   /** The region of a project created without one. */
-  get standardRegion(): string {
+  get defaultRegion(): string {
     return REGIONS[0] as string;
   }
 
   /** Answers `GET /auth`. */
-  authView(caller: 'person' | 'organization'): raw.AuthDetailsResponse {
+  authView(caller: Caller): raw.AuthDetailsResponse {
     return caller === 'person'
       ? { account_id: 'a-person', auth_method: 'api_key_user' }
       : { account_id: this.organization, auth_method: 'api_key_org' };

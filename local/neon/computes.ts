@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What Neon takes for suspending and waking a compute, in milliseconds. */
-const STANDARD = { idle: 5 * 60_000, waking: 500 };
+const DEFAULTS = { idle: 5 * 60_000, waking: 500 };
 
 interface Compute {
   connections: number;
@@ -22,8 +22,8 @@ export class Computes {
   /** A connection begins. @returns what it waits for, and what to call at its end */
   connect(projectName: string): { awake: Promise<void> | undefined; end(): void } {
     const compute = this.#of(projectName);
-    const isIdle = compute.connections === 0 && Date.now() - compute.usedAt > STANDARD.idle;
-    const waking = compute.asleep ?? (isIdle ? STANDARD.waking : undefined);
+    const isIdle = compute.connections === 0 && Date.now() - compute.usedAt > DEFAULTS.idle;
+    const waking = compute.asleep ?? (isIdle ? DEFAULTS.waking : undefined);
     if (waking !== undefined) {
       delete compute.asleep;
       compute.awake = sleep(waking).then(() => {

@@ -31,7 +31,7 @@ export class Faults {
   readonly #pending: (NeonFault & { left: number })[] = [];
   readonly #counts = new Map<string, number>();
 
-  lay(fault: NeonFault): void {
+  set(fault: NeonFault): void {
     this.#pending.push({ ...fault, left: fault.times ?? 1 });
   }
 

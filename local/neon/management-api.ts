@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { raw } from '@neon/sdk';
-import type { NeonAccount, OrganizationOf } from './account.ts';
+import { sendJson } from '../servers.ts';
+import type { Caller, NeonAccount, OrganizationOf } from './account.ts';
 import type { Faults, NeonCall } from './faults.ts';
 import { NameTaken, type NeonProject, type NeonProjects } from './projects.ts';
 import { connectionUri, createdProjectView, operationViews, projectListItemView, projectView } from './views.ts';
@@ -50,7 +51,7 @@ export class ManagementApi {
     if (fault?.delay_ms !== undefined) await sleep(fault.delay_ms);
     if (fault?.status !== undefined) {
       if (fault.retry_after !== undefined) response.setHeader('retry-after', String(fault.retry_after));
-      return send(response, problem(fault.status, 'LOCAL_FAULT', 'a fault was laid on this call'));
+      return send(response, problem(fault.status, 'LOCAL_FAULT', 'a fault was set on this call'));
     }
     const answer = await call.run(fault?.operations_ms ?? 0);
     if (fault?.lose_answer === true) {
@@ -148,10 +149,10 @@ export class ManagementApi {
       name,
       database: input.branch?.database_name ?? 'neondb',
       role: input.branch?.role_name ?? 'neondb_owner',
-      regionId: input.region_id ?? this.#account.standardRegion,
+      regionId: input.region_id ?? this.#account.defaultRegion,
       historySeconds: input.history_retention_seconds ?? DAY_SECONDS,
-      minUnits: input.default_endpoint_settings?.autoscaling_limit_min_cu ?? STANDARD_UNITS,
-      maxUnits: input.default_endpoint_settings?.autoscaling_limit_max_cu ?? STANDARD_UNITS,
+      minUnits: input.default_endpoint_settings?.autoscaling_limit_min_cu ?? DEFAULT_UNITS,
+      maxUnits: input.default_endpoint_settings?.autoscaling_limit_max_cu ?? DEFAULT_UNITS,
     };
     try {
       const project = await this.#projects.create(wanted, operationsMs);
@@ -164,11 +165,10 @@ export class ManagementApi {
 }
 
 type CreateInput = raw.ProjectCreateRequest['project'];
-type Caller = 'person' | 'organization';
 
 const DAY_SECONDS = 24 * 60 * 60;
 /** The compute size of a project created without one. */
-const STANDARD_UNITS = 0.25;
+const DEFAULT_UNITS = 0.25;
 
 /** Answers if the organization is known. */
 const within = (of: OrganizationOf, answer: () => Answer | Promise<Answer>): Answer | Promise<Answer> =>
@@ -201,8 +201,4 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
   }
 }
 
-/** Writes a JSON answer. */
-export function send(response: ServerResponse, { status, body }: Answer): void {
-  response.writeHead(status, { 'content-type': 'application/json' });
-  response.end(JSON.stringify(body));
-}
+const send = (response: ServerResponse, { status, body }: Answer): void => sendJson(response, status, body);

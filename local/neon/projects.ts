@@ -68,13 +68,13 @@ export class NeonProjects {
     await this.#withSuperuser(async (client) => {
       await makeRoleAndDatabase(client, wanted.role, password, wanted.database);
     });
-    const word = hex(4);
-    const endpointId = `ep-local-${word}`;
+    const suffix = hex(4);
+    const endpointId = `ep-local-${suffix}`;
     const endsAt = Date.now() + operationsMs;
     const project: NeonProject = {
-      id: `local-${word}`,
+      id: `local-${suffix}`,
       ...wanted,
-      branchId: `br-local-${word}`,
+      branchId: `br-local-${suffix}`,
       endpointId,
       host: `${endpointId}.neon.localhost`,
       password,

@@ -2,18 +2,19 @@ import { mkdir } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { NeonPlan } from '../../operations/deployment/neon.ts';
+import { listen, sendJson } from '../servers.ts';
 import { NeonAccount } from './account.ts';
 import { Computes } from './computes.ts';
 import { Faults, type NeonFault } from './faults.ts';
-import { ManagementApi, send } from './management-api.ts';
+import { ManagementApi } from './management-api.ts';
 import { Pooler } from './pooler/index.ts';
 import { NeonProjects } from './projects.ts';
+import { RoundTrips } from './round-trips.ts';
 import { runSql } from './sql.ts';
-import { Trips } from './trips.ts';
 import { type ResolveEndpoint, Tunnel } from './tunnel.ts';
 import { type TunnelFault, TunnelFaults } from './tunnel-faults.ts';
 
-/** What the name of an endpoint's pooler has more than the endpoint's. */
+/** The suffix of a pooler's host name. */
 const POOLED = /-pooler(?=\.)/;
 
 export interface LocalNeonOptions {
@@ -30,7 +31,7 @@ export interface LocalNeonOptions {
   /**
    * Enables `POST /_test/faults` (a `NeonFault` or a `TunnelFault`), and with `?project_name=`: `GET /_test/calls`,
    * `GET /_test/held` (answers when a message is held), `POST /_test/release`, `POST /_test/distance` with
-   * `&milliseconds=`, `GET /_test/trips` (see `Trips`), `GET /_test/connections`, `GET /_test/compute` (its state),
+   * `&milliseconds=`, `GET /_test/trips` (see `RoundTrips`), `GET /_test/connections`, `GET /_test/compute` (its state),
    * `POST /_test/suspend` with `&milliseconds=` (see `Computes`) and `GET /_test/address` (see `directUrl`). For tests
    * only.
    */
@@ -74,7 +75,7 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
     return project && ready ? { ...target, isPooled, projectName: project.name } : undefined;
   };
   const tunnelFaults = new TunnelFaults();
-  const trips = new Trips();
+  const trips = new RoundTrips();
   const computes = new Computes();
   const tunnel = new Tunnel(resolveEndpoint, tunnelFaults, trips, computes);
 
@@ -89,25 +90,21 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
     if (path === '/sql' && request.method === 'POST') return await runSql(request, response, resolveEndpoint, computes);
     if (options.testInterface === true && path.startsWith('/_test/'))
       return await control(request, response, { faults, tunnelFaults, trips, tunnel, computes, directUrl });
-    send(response, { status: 404, body: { code: '', message: 'not found' } });
+    sendJson(response, 404, { code: '', message: 'not found' });
   };
   const server = createServer((request, response) => {
     handle(request, response).catch((error: Error) => {
-      if (!response.headersSent) send(response, { status: 500, body: { code: 'INTERNAL', message: error.message } });
+      if (!response.headersSent) sendJson(response, 500, { code: 'INTERNAL', message: error.message });
     });
   });
   server.on('upgrade', (request, socket, head) => tunnel.upgrade(request, socket, head));
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const address = server.address() as { port: number };
+  const listening = await listen(server);
 
   return {
-    apiUrl: `http://127.0.0.1:${address.port}/api/v2`,
+    apiUrl: `http://127.0.0.1:${listening}/api/v2`,
     organization: account.organization,
-    wsProxy: `ws://127.0.0.1:${address.port}/v2`,
-    sqlUrl: `http://127.0.0.1:${address.port}/sql`,
+    wsProxy: `ws://127.0.0.1:${listening}/v2`,
+    sqlUrl: `http://127.0.0.1:${listening}/sql`,
     directUrl,
     close: async () => {
       tunnel.close();
@@ -122,7 +119,7 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
 interface Controlled {
   faults: Faults;
   tunnelFaults: TunnelFaults;
-  trips: Trips;
+  trips: RoundTrips;
   tunnel: Tunnel;
   computes: Computes;
   directUrl: LocalNeon['directUrl'];
@@ -135,7 +132,7 @@ async function control(
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://neon');
   const projectName = url.searchParams.get('project_name') ?? '';
-  const answer = (body: unknown) => send(response, { status: 200, body });
+  const answer = (body: unknown) => sendJson(response, 200, body);
   if (url.pathname === '/_test/calls') return answer(faults.counts(projectName));
   if (url.pathname === '/_test/connections') return answer(tunnel.opened(projectName));
   if (url.pathname === '/_test/address') return answer({ url: directUrl(projectName) });
@@ -147,12 +144,12 @@ async function control(
   if (url.pathname === '/_test/release') return answer(tunnelFaults.release(projectName) ?? {});
   if (url.pathname === '/_test/trips') return answer({ trips: trips.of(projectName) });
   if (url.pathname === '/_test/distance') {
-    return answer(trips.place(projectName, Number(url.searchParams.get('milliseconds'))) ?? {});
+    return answer(trips.setDistance(projectName, Number(url.searchParams.get('milliseconds'))) ?? {});
   }
   let text = '';
   for await (const chunk of request) text += chunk;
   const fault = JSON.parse(text) as NeonFault | TunnelFault;
-  if ('effect' in fault) tunnelFaults.lay(fault);
-  else faults.lay(fault);
+  if ('effect' in fault) tunnelFaults.set(fault);
+  else faults.set(fault);
   answer({});
 }

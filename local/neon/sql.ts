@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Client, DatabaseError, type QueryArrayResult } from 'pg';
+import { sendJson } from '../servers.ts';
 import type { Computes } from './computes.ts';
-import { send } from './management-api.ts';
 import type { ResolveEndpoint } from './tunnel.ts';
 
 /** Neon's limit of a request. */
@@ -28,7 +28,7 @@ export async function runSql(
   const connectionString = request.headers['neon-connection-string'];
   const url = typeof connectionString === 'string' ? URL.parse(connectionString) : null;
   const target = url && resolve(url.hostname);
-  if (!url || !target) return send(response, { status: 400, body: { message: 'no such endpoint' } });
+  if (!url || !target) return sendJson(response, 400, { message: 'no such endpoint' });
   const { awake, end } = computes.connect(target.projectName);
   const client = new Client({
     host: target.host,
@@ -43,11 +43,11 @@ export async function runSql(
     await client.connect();
     const body =
       'queries' in sent ? { results: await transaction(client, sent.queries, request) } : await run(client, sent);
-    send(response, { status: 200, body });
+    sendJson(response, 200, body);
   } catch (error) {
     const { message, code, severity, detail, hint, position, constraint, column, table } = error as DatabaseError;
     const status = error instanceof DatabaseError || error instanceof SyntaxError ? 400 : 500;
-    send(response, { status, body: { message, code, severity, detail, hint, position, constraint, column, table } });
+    sendJson(response, status, { message, code, severity, detail, hint, position, constraint, column, table });
   } finally {
     await client.end().catch(() => undefined);
     end();

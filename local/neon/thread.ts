@@ -5,8 +5,8 @@ import { type LocalNeon, type LocalNeonOptions, startLocalNeon } from './server.
 type Addresses = Pick<LocalNeon, 'apiUrl' | 'organization' | 'wsProxy'>;
 
 /**
- * A local Neon in a thread, and a heap, of its own. The bytes that pass through it make Node collect garbage: in the heap of
- * Vitest, which holds every module, that is an eighth of a run's CPU, and in the process of a benchmark the measured client waits for it.
+ * Starts a local Neon in a thread with a heap of its own: its traffic causes garbage collection, which would cost an eighth
+ * of a test run's CPU in Vitest's heap, and delay the measured client of a benchmark.
  */
 export async function startNeonThread(options: LocalNeonOptions): Promise<Addresses & { close(): Promise<void> }> {
   const { host, port, url } = options.postgres;

@@ -14,10 +14,10 @@ export interface TunnelFault {
 /** The faults set on tunnels, each for one message. For tests of the driver's users. */
 export class TunnelFaults {
   readonly #pending: TunnelFault[] = [];
-  /** Of each project those not released yet, in the order they were laid and are met. */
+  /** Of each project those not released yet, in the order in which they were set. */
   readonly #holds = new Map<string, Hold[]>();
 
-  lay(fault: TunnelFault): void {
+  set(fault: TunnelFault): void {
     this.#pending.push(fault);
     if (fault.effect === 'hold') this.#holdsOf(fault.project_name).push(new Hold());
   }

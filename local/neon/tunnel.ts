@@ -3,16 +3,16 @@ import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Computes } from './computes.ts';
-import type { Trips, Way } from './trips.ts';
+import type { Link, RoundTrips } from './round-trips.ts';
 import type { TunnelFaults } from './tunnel-faults.ts';
 
 /** The number of unsent messages to the driver from which on reading from PostgreSQL pauses. */
-const MOST_UNDER_WAY = 16;
+const MAX_UNSENT = 16;
 /** The most bytes that are read at once, which become a message to the driver. */
 const READ_BYTES = 256 * 1024;
-/** What PostgreSQL sends at a time while it has more to say. */
+/** The size of a full piece: PostgreSQL has more to send. */
 const POSTGRES_BYTES = 8 * 1024;
-/** How long it is then left to say it, in milliseconds: to pass each piece by itself is most of the work of a long answer. */
+/** Pause after a full piece, in milliseconds, so that several are passed on together. */
 const PAUSE_MS = 1;
 
 /** PostgreSQL's message that a command is complete, with its tag: `INSERT 0 1`, `COMMIT`. */
@@ -38,12 +38,12 @@ export class Tunnel {
   readonly #server = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: 256 * 1024 * 1024 });
   readonly #resolve: ResolveEndpoint;
   readonly #faults: TunnelFaults;
-  readonly #trips: Trips;
+  readonly #trips: RoundTrips;
   readonly #computes: Computes;
   readonly #unanswered: Duplex[] = [];
   readonly #opened = new Map<string, { direct: number; pooled: number }>();
 
-  constructor(resolve: ResolveEndpoint, faults: TunnelFaults, trips: Trips, computes: Computes) {
+  constructor(resolve: ResolveEndpoint, faults: TunnelFaults, trips: RoundTrips, computes: Computes) {
     this.#resolve = resolve;
     this.#faults = faults;
     this.#trips = trips;
@@ -67,7 +67,7 @@ export class Tunnel {
     const open = (webSocket: WebSocket) => {
       const { awake, end } = this.#computes.connect(target.projectName);
       webSocket.on('close', end);
-      join(webSocket, target, this.#faults, this.#trips.way(target.projectName), awake);
+      join(webSocket, target, this.#faults, this.#trips.link(target.projectName), awake);
     };
     void this.#trips.open(target.projectName).then(() => this.#server.handleUpgrade(request, socket, head, open));
   }
@@ -90,29 +90,29 @@ export class Tunnel {
   }
 }
 
-/** @param awake what the first messages wait for, where the compute sleeps */
+/** @param awake resolves when the compute is awake; the first messages wait for it */
 function join(
   webSocket: WebSocket,
   { host, port, projectName }: Endpoint,
   faults: TunnelFaults,
-  way: Way,
+  link: Link,
   awake: Promise<void> | undefined,
 ): void {
-  // New memory for each message would be as much to collect as the data itself.
+  // Buffers are reused: allocating one for each message would double the garbage.
   const free: Buffer[] = [];
-  let room: Buffer;
+  let buffer: Buffer;
   const onread = {
-    buffer: () => (room = free.pop() ?? Buffer.allocUnsafe(READ_BYTES)),
-    callback: (length: number) => pass(room, length),
+    buffer: () => (buffer = free.pop() ?? Buffer.allocUnsafe(READ_BYTES)),
+    callback: (length: number) => pass(buffer, length),
   };
   const postgres = connect({ host, port, noDelay: true, onread });
-  let underWay = 0;
+  let unsent = 0;
   let isPausing = false;
-  const mayRead = () => !isPausing && underWay < MOST_UNDER_WAY;
+  const mayRead = () => !isPausing && unsent < MAX_UNSENT;
   let isSilent = false;
   let losesAnswer = false;
   webSocket.binaryType = 'nodebuffer';
-  const passThere = async (data: Buffer) => {
+  const forward = async (data: Buffer) => {
     const fault = faults.take(projectName, data);
     isSilent ||= fault?.effect === 'fall_silent';
     if (isSilent) return;
@@ -124,9 +124,7 @@ function join(
     }
     if (!postgres.write(data)) webSocket.pause();
   };
-  webSocket.on('message', (data: Buffer) =>
-    way.there(() => (awake ? awake.then(() => passThere(data)) : passThere(data))),
-  );
+  webSocket.on('message', (data: Buffer) => link.send(() => (awake ? awake.then(() => forward(data)) : forward(data))));
   postgres.on('drain', () => webSocket.resume());
   /** @returns whether to read on at once */
   function pass(read: Buffer, length: number): boolean {
@@ -136,10 +134,10 @@ function join(
       free.push(read);
       return true;
     }
-    way.back();
-    underWay += 1;
+    link.receive();
+    unsent += 1;
     webSocket.send(read.subarray(0, length), () => {
-      underWay -= 1;
+      unsent -= 1;
       free.push(read);
       readOn();
     });

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
+import { listen } from '../../servers.ts';
 import { fatalError, int32, type Message, Messages, message, startupParameters } from './messages.ts';
 import { type Login, Refused, ServerConnection } from './server-connection.ts';
 import { Session } from './session.ts';
@@ -33,8 +34,8 @@ interface Waiting {
 
 /**
  * What stands behind Neon's `-pooler` hosts: a pooler in transaction mode, as PgBouncer is there. A caller has one of the
- * server's connections for each transaction, perhaps another every time. What would outlive its transaction on the server
- * is refused, where PgBouncer lets whoever comes next find it.
+ * server's connections for each transaction, perhaps another every time. Statements whose effect would outlast the transaction
+ * are refused (SET, LISTEN, advisory locks); PgBouncer would leave it to the connection's next client.
  */
 export class Pooler {
   readonly #postgres: { host: string; port: number };
@@ -49,9 +50,8 @@ export class Pooler {
   }
 
   /** @returns the port on 127.0.0.1 */
-  async listen(): Promise<number> {
-    await new Promise<void>((resolve) => this.#listener.listen(0, '127.0.0.1', resolve));
-    return (this.#listener.address() as { port: number }).port;
+  listen(): Promise<number> {
+    return listen(this.#listener);
   }
 
   close(): void {
@@ -120,7 +120,7 @@ export class Pooler {
   }
 
   async #take(pool: Pool, login: Login): Promise<ServerConnection> {
-    // One whose end the server has not confirmed yet still stands there.
+    // A connection that is closing is still in the list.
     pool.idle = pool.idle.filter(({ isClosed }) => !isClosed);
     const idle = pool.idle.pop();
     if (idle) {

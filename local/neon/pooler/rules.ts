@@ -1,15 +1,15 @@
 import type { Message } from './messages.ts';
 
-/** What begins a statement that leaves something on the server for whoever comes next. */
+/** Statements that change the session beyond their transaction. */
 const BEGINNING =
   /^\s*(SET(?!\s+(?:LOCAL|TRANSACTION|CONSTRAINTS)\b)|RESET|LISTEN|UNLISTEN|PREPARE|EXECUTE|DEALLOCATE|DISCARD|LOAD|CREATE\s+TEMP(?:ORARY)?|DECLARE\s(?:(?!\bFOR\b).)*?WITH\s+HOLD)\b/is;
 const LOCK = /\bpg_(?:try_)?advisory_(?:un)?lock(?:_shared|_all)?\s*\(/i;
 
-/** Literals and comments, in which nothing is meant. */
+/** Literals and comments. */
 const QUIET = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|--[^\n]*|\/\*[\s\S]*?\*\//g;
 
-/** What in a message would outlive its transaction on the server; undefined where there is nothing. */
-export function outlivingIn({ type, body }: Message): string | undefined {
+/** The part of a message whose effect would outlast its transaction on the server, if there is any. */
+export function sessionStateIn({ type, body }: Message): string | undefined {
   if (type !== 'Q' && type !== 'P') return undefined;
   const [first = '', second = ''] = body.toString().split('\0');
   if (type === 'P' && first !== '') return `the named statement ${first}`;

@@ -8,7 +8,7 @@ export interface Login {
   password: string;
 }
 
-/** The server said no; `answer` is its own message. */
+/** The server refused the connection; `answer` is its own message. */
 export class Refused extends Error {
   readonly answer: Buffer;
 
@@ -23,14 +23,14 @@ export class Refused extends Error {
   }
 }
 
-/** A connection to the server that callers have in turn. */
+/** A connection to the server, used by one client at a time. */
 export class ServerConnection {
   /** Its messages that say in what state it begins. */
   readonly greeting: Buffer[] = [];
-  /** Nobody can have it any more: it ended, or is about to. */
+  /** It has ended or is closing. */
   isClosed = false;
-  /** Who has it now. */
-  user: { receive(message: Message): void; lost(): void } | undefined;
+  /** The client that uses it now. */
+  client: { receive(message: Message): void; lost(): void } | undefined;
   readonly #socket: Socket;
   #idle: ReturnType<typeof setTimeout> | undefined;
 
@@ -62,7 +62,7 @@ export class ServerConnection {
       let isReady = false;
       socket.on('data', (chunk: Buffer) => {
         for (const received of messages.read(chunk)) {
-          if (isReady) connection.user?.receive(received);
+          if (isReady) connection.client?.receive(received);
           else begin(received);
         }
       });
@@ -75,7 +75,7 @@ export class ServerConnection {
         clearTimeout(connection.#idle);
         reject(new Error('the server closed the connection'));
         if (isReady) closed(connection);
-        connection.user?.lost();
+        connection.client?.lost();
       });
     });
   }
@@ -92,9 +92,9 @@ export class ServerConnection {
     }, milliseconds);
   }
 
-  use(user: NonNullable<ServerConnection['user']>): void {
+  use(client: NonNullable<ServerConnection['client']>): void {
     clearTimeout(this.#idle);
-    this.user = user;
+    this.client = client;
   }
 
   destroy(): void {

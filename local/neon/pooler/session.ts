@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { fatalError, type Message } from './messages.ts';
-import { outlivingIn } from './rules.ts';
+import { sessionStateIn } from './rules.ts';
 import type { ServerConnection } from './server-connection.ts';
 
 /** Where a session gets its connections to the server from. */
@@ -32,10 +32,10 @@ export class Session {
       this.#caller.end();
       return;
     }
-    const outliving = outlivingIn(received);
-    if (outliving !== undefined) {
+    const sessionState = sessionStateIn(received);
+    if (sessionState !== undefined) {
       this.#caller.end(
-        fatalError('0A000', `${outliving} would outlive its transaction: not possible through the pooler`),
+        fatalError('0A000', `${sessionState} would outlive its transaction: not possible through the pooler`),
       );
       return;
     }
@@ -63,7 +63,7 @@ export class Session {
     this.#asked -= 1;
     if (this.#asked > 0 || this.#isOpen || body.toString() !== 'I') return;
     this.#server = undefined;
-    server.user = undefined;
+    server.client = undefined;
     this.#source.giveBack(server);
   }
 }

@@ -4,15 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const OPENING_TRIPS = 3;
 
 /**
- * Distance to the projects' databases, and how many round trips in sequence their callers made over it: whatever is sent
- * without waiting for an answer that is on its way counts with what was sent before it. Only over a distance can the two
- * be told apart.
+ * Delays messages to a project's database, and counts the round trips that its callers made one after another. Messages
+ * that are sent before an answer has arrived count as one trip; without a delay the two cannot be told apart.
  */
-export class Trips {
+export class RoundTrips {
   readonly #projects = new Map<string, { milliseconds: number; trips: number }>();
 
-  /** Puts a project that far away, there and back, and counts from 0. */
-  place(projectName: string, milliseconds: number): void {
+  /** Sets the time that a round trip to a project takes, and counts from 0. */
+  setDistance(projectName: string, milliseconds: number): void {
     this.#projects.set(projectName, { milliseconds, trips: 0 });
   }
 
@@ -30,34 +29,34 @@ export class Trips {
     project.trips = Math.max(project.trips, trips);
   }
 
-  /** The way of one connection's messages. */
-  way(projectName: string): Way {
+  /** Delays and counts the messages of one connection. */
+  link(projectName: string): Link {
     const project = this.#projects.get(projectName);
     let answered = 0;
     let last: Promise<void> = Promise.resolve();
     return {
-      async there(pass) {
-        if (project === undefined || project.milliseconds === 0) return pass();
+      async send(forward) {
+        if (project === undefined || project.milliseconds === 0) return forward();
         const trips = project.trips + 1;
         const arrival = sleep(project.milliseconds);
-        // In their order, whatever timers do.
+        // Timers may fire in another order.
         last = last.then(async () => {
           await arrival;
           answered = trips;
-          await pass();
+          await forward();
         });
         await last;
       },
-      back() {
+      receive() {
         if (project !== undefined) project.trips = Math.max(project.trips, answered);
       },
     };
   }
 }
 
-export interface Way {
-  /** Passes a message to the database when it has come there. The distance is laid on this way alone. */
-  there(pass: () => void | Promise<void>): void | Promise<void>;
-  /** Counts an answer, which is there at once. */
-  back(): void;
+export interface Link {
+  /** Forwards a message to the database after the whole time of a round trip. */
+  send(forward: () => void | Promise<void>): void | Promise<void>;
+  /** Counts an answer, which is not delayed. */
+  receive(): void;
 }
