@@ -25,7 +25,7 @@ export class SharedStrings {
     for (let token = reader.next(); token !== CUT; token = reader.next()) {
       if (token === OPEN && reader.is('sst')) this.#names = reader.names;
       else if ((token === OPEN || token === EMPTY) && reader.is('si')) {
-        if (token === OPEN && !this.#item(reader)) break;
+        if (token === OPEN && !readRuns(reader, 'si', (encoded) => this.#append(reader, encoded))) break;
         this.texts.endText();
       }
       done = reader.at;
@@ -33,23 +33,6 @@ export class SharedStrings {
     this.texts.undo();
     this.#rest = bytes.slice(done);
     if (this.#rest.length > MAX_ITEM_BYTES) throw new WorkbookTooLarge();
-  }
-
-  /** Reads one text to its end: all its runs, without its pronunciation. False when the bytes end before. */
-  #item(reader: XmlReader): boolean {
-    let pronunciation = 0;
-    let isText = false;
-    for (let token = reader.next(); token !== CUT; token = reader.next()) {
-      if (token === CLOSE && reader.is('si')) return true;
-      if (token === OPEN && reader.is('rPh')) pronunciation++;
-      else if (token === CLOSE && reader.is('rPh')) pronunciation--;
-      else if (token === OPEN && reader.is('t')) isText = true;
-      else if (token === CLOSE && reader.is('t')) isText = false;
-      else if (isText && pronunciation === 0 && (token === TEXT || token === CDATA)) {
-        this.#append(reader, token === TEXT);
-      }
-    }
-    return false;
   }
 
   #append({ bytes, start, end }: XmlReader, encoded: boolean): void {
@@ -60,6 +43,25 @@ export class SharedStrings {
       this.texts.appendText(unescapeText(text));
     }
   }
+}
+
+/**
+ * Reads a text to the end of its element: all its runs, without its pronunciation.
+ * @param append takes the run that the reader is at; `encoded` unless it is CDATA
+ * @returns false when the bytes end before
+ */
+export function readRuns(reader: XmlReader, element: 'si' | 'is', append: (encoded: boolean) => void): boolean {
+  let pronunciation = 0;
+  let isText = false;
+  for (let token = reader.next(); token !== CUT; token = reader.next()) {
+    if (token === CLOSE && reader.is(element)) return true;
+    if (token === OPEN && reader.is('rPh')) pronunciation++;
+    else if (token === CLOSE && reader.is('rPh')) pronunciation--;
+    else if (token === OPEN && reader.is('t')) isText = true;
+    else if (token === CLOSE && reader.is('t')) isText = false;
+    else if (isText && pronunciation === 0 && (token === TEXT || token === CDATA)) append(token === TEXT);
+  }
+  return false;
 }
 
 /** Whether the text has an escape such as `_x000D_`. */

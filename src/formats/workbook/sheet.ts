@@ -1,6 +1,6 @@
 import type { Namespaces } from '../xml/namespaces.ts';
 import { CDATA, CLOSE, CUT, EMPTY, OPEN, TEXT, XmlReader } from '../xml/reader.ts';
-import { decodeText, XmlUnreadable } from '../xml/text.ts';
+import { decodeText, textOf, XmlUnreadable } from '../xml/text.ts';
 import { NUMERIC, typeOf } from './cell-types.ts';
 import { CellWriter, type Opened } from './cell-writer.ts';
 import { columnAt, integerAt, unescapeText } from './cells.ts';
@@ -8,6 +8,7 @@ import { MAX_COLUMNS, MAX_ROWS } from './limits.ts';
 import { MergedRows } from './merged-rows.ts';
 import type { Fill, Merges } from './merges.ts';
 import { RowWriter } from './row-writer.ts';
+import { readRuns } from './shared-strings.ts';
 
 /** The progress of a sheet's conversion: plain data. */
 export interface SheetState {
@@ -176,18 +177,9 @@ class RowConverter {
   #inline(): string | null {
     const reader = this.#reader;
     let text = '';
-    let isText = false;
-    let pronunciation = 0;
-    for (let token = reader.next(); token !== CUT; token = reader.next()) {
-      if (token === CLOSE && reader.is('is')) return unescapeText(text);
-      if (token === OPEN && reader.is('rPh')) pronunciation++;
-      else if (token === CLOSE && reader.is('rPh')) pronunciation--;
-      else if (token === OPEN && reader.is('t')) isText = true;
-      else if (token === CLOSE && reader.is('t')) isText = false;
-      else if (isText && pronunciation === 0 && (token === TEXT || token === CDATA)) {
-        text += decodeText(reader.bytes, reader.start, reader.end);
-      }
-    }
-    return null;
+    const isWhole = readRuns(reader, 'is', (encoded) => {
+      text += (encoded ? decodeText : textOf)(reader.bytes, reader.start, reader.end);
+    });
+    return isWhole ? unescapeText(text) : null;
   }
 }

@@ -42,9 +42,9 @@ describe('a sheet', () => {
   it('is read under any prefix, with comments, CDATA, single quotes and other parts, and without references', async () => {
     expect(await textOf(aSheet(ROWS, { prefix: 'x' }))).toBe(TEXT);
     const sheet = `<?xml version='1.0'?><!-- <row> --><worksheet><sheetViews/><sheetData><row spans='1:2'><c t='inlineStr'><is><t>nome</t></is></c><c t='str'><v><![CDATA[va<l>or]]></v></c></row>
-      <row><!-- nada --><c t='inlineStr'><is><r><t>A</t></r><r><rPr/><t xml:space='preserve'>na</t></r></is></c><c><f>1+1</f><v>1.5</v></c></row></sheetData></worksheet>`;
+      <row><!-- nada --><c t='inlineStr'><is><r><t>A</t></r><r><rPr/><t xml:space='preserve'>na</t></r><r><t><![CDATA[ &amp;]]> &amp; B</t></r></is></c><c><f>1+1</f><v>1.5</v></c></row></sheetData></worksheet>`;
     expect(await textOf(aSheet(ROWS, { files: { 'xl/worksheets/sheet1.xml': sheet } }))).toBe(
-      '"nome","va<l>or"\n"Ana",1.5\n',
+      '"nome","va<l>or"\n"Ana &amp; & B",1.5\n',
     );
   });
 
