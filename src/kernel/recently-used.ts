@@ -26,16 +26,16 @@ export class RecentlyUsed<Key, Value> {
   }
 
   set(key: Key, value: Value): void {
-    this.#forget(key);
+    this.delete(key);
     this.#entries.set(key, value);
     this.#weight += this.#added(key, value);
     for (const oldest of this.#entries.keys()) {
       if (this.#weight <= this.#capacity) return;
-      this.#forget(oldest);
+      this.delete(oldest);
     }
   }
 
-  #forget(key: Key): void {
+  delete(key: Key): void {
     const value = this.#entries.get(key);
     if (value === undefined) return;
     this.#weight -= this.#forgotten(key, value);

@@ -1,3 +1,4 @@
+import { isCalendarDay } from '../kernel/calendar.ts';
 import { sameDecimal } from '../kernel/decimals.ts';
 import { ExactNumber } from '../kernel/exact-json.ts';
 import type { ColumnType } from './columns.ts';
@@ -69,13 +70,6 @@ const DATETIME =
 function isDate(text: string): boolean {
   const parts = DATE.exec(text);
   return parts !== null && isCalendarDay(Number(parts[1]), Number(parts[2]), Number(parts[3]));
-}
-
-function isCalendarDay(year: number, month: number, day: number): boolean {
-  if (year < 1 || month < 1 || month > 12 || day < 1) return false;
-  const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
-  const days = month === 2 ? (leap ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31;
-  return day <= days;
 }
 
 /**

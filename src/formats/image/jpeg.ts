@@ -1,4 +1,5 @@
-import { BadImage, beginsWith, type Image, joined, requireDrawable } from './picture.ts';
+import { concatBytes } from '../../kernel/bytes.ts';
+import { BadImage, beginsWith, type Image, requireDrawable } from './picture.ts';
 
 const SOI = [0xff, 0xd8, 0xff];
 const [EOI, SOS, APP0, APP14, APP15, COM] = [0xd9, 0xda, 0xe0, 0xee, 0xef, 0xfe];
@@ -20,7 +21,7 @@ export function readJpeg(bytes: Uint8Array<ArrayBuffer>, view: DataView): Image 
     if (marker === EOI) {
       if (!size || scans === 0) throw new BadImage('is not whole');
       kept.push(Uint8Array.of(0xff, EOI));
-      return { type: 'image/jpeg', ...size, bytes: joined(kept) };
+      return { type: 'image/jpeg', ...size, bytes: concatBytes(kept) };
     }
     let end = at + 2 + view.getUint16(at + 2);
     if (end > bytes.length || end < at + 4) throw new BadImage('is not whole');

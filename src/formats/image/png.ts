@@ -1,4 +1,6 @@
-import { BadImage, beginsWith, type Image, joined, requireDrawable } from './picture.ts';
+import { crc32 } from 'node:zlib';
+import { concatBytes } from '../../kernel/bytes.ts';
+import { BadImage, beginsWith, type Image, requireDrawable } from './picture.ts';
 
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 
@@ -39,7 +41,7 @@ export async function readPng(bytes: Uint8Array<ArrayBuffer>, view: DataView): P
   }
   if (!header) throw new BadImage('is not a PNG picture');
   await requirePixels(pixels, header.size);
-  return { type: 'image/png', width: header.width, height: header.height, bytes: joined(kept) };
+  return { type: 'image/png', width: header.width, height: header.height, bytes: concatBytes(kept) };
 }
 
 /** The header, and how many bytes its pixels have. */
@@ -62,7 +64,7 @@ function readHeader(view: DataView, at: number) {
 
 /** Inflates the pixels, and no further than they should be long. */
 async function requirePixels(parts: readonly Uint8Array[], size: number): Promise<void> {
-  const inflated = new Blob([joined(parts)]).stream().pipeThrough(new DecompressionStream('deflate'));
+  const inflated = new Blob([concatBytes(parts)]).stream().pipeThrough(new DecompressionStream('deflate'));
   let length = 0;
   try {
     for await (const chunk of inflated as unknown as AsyncIterable<Uint8Array>) {
@@ -74,16 +76,4 @@ async function requirePixels(parts: readonly Uint8Array[], size: number): Promis
   }
   if (length > size) throw new BadImage('holds more than its size says');
   if (length < size) throw new BadImage('is not whole');
-}
-
-const CRC_TABLE = Uint32Array.from({ length: 256 }, (_each, index) => {
-  let value = index;
-  for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
-  return value;
-});
-
-function crc32(bytes: Uint8Array): number {
-  let crc = 0xffffffff;
-  for (const byte of bytes) crc = (CRC_TABLE[(crc ^ byte) & 255] as number) ^ (crc >>> 8);
-  return (crc ^ 0xffffffff) >>> 0;
 }

@@ -1,4 +1,5 @@
-import { BadImage, type Image, joined, requireDrawable } from './picture.ts';
+import { concatBytes } from '../../kernel/bytes.ts';
+import { BadImage, type Image, requireDrawable } from './picture.ts';
 
 const ANIMATED = 0b10;
 const WITH_ALPHA = 0b10000;
@@ -40,10 +41,10 @@ export function readWebp(bytes: Uint8Array<ArrayBuffer>, view: DataView): Image 
   if (extended && (canvasOf(extended).width !== size.width || canvasOf(extended).height !== size.height)) {
     throw new BadImage('is damaged');
   }
-  const body = joined([...(extended ? [extended, ...(alpha ? [alpha] : [])] : []), ...kept]);
+  const body = concatBytes([...(extended ? [extended, ...(alpha ? [alpha] : [])] : []), ...kept]);
   const head = bytes.slice(0, 12);
   new DataView(head.buffer).setUint32(4, body.length + 4, true);
-  return { type: 'image/webp', ...size, bytes: joined([head, body]) };
+  return { type: 'image/webp', ...size, bytes: concatBytes([head, body]) };
 }
 
 /** The size in the key frame's header of VP8 (RFC 6386 §9.1), whose first partition must be there. */

@@ -1,12 +1,5 @@
+import { isCalendarDay } from '../../kernel/calendar.ts';
 import { dateForm, HAS_EDGE, HAS_FRACTION, HAS_OFFSET, HAS_SECONDS, HAS_T, HAS_TIME } from './forms.ts';
-
-const LENGTHS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-
-/** Whether the day exists in the calendar (years 1 to 9999). */
-export function isDay(year: number, month: number, day: number): boolean {
-  if (year < 1 || month < 1 || month > 12 || day < 1 || day > (LENGTHS[month - 1] as number)) return false;
-  return month !== 2 || day < 29 || (year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0));
-}
 
 /** The year that two digits stand for: 70 to 99 are in the 1900s (as in Postgres and POSIX). */
 export function fullYear(twoDigits: number): number {
@@ -142,12 +135,12 @@ export function dateForms(bytes: Uint8Array, start: number, end: number): number
   let forms = 0;
   let year = first;
   if (firstDigits === 4) {
-    if ((digits === 1 || digits === 2) && isDay(first, second, third)) forms = dateForm(0, sign);
+    if ((digits === 1 || digits === 2) && isCalendarDay(first, second, third)) forms = dateForm(0, sign);
   } else if (digits === 4 || digits === 2) {
     year = digits === 4 ? third : fullYear(third);
     const short = digits === 4 ? 0 : 2;
-    if (isDay(year, second, first)) forms |= dateForm(1 + short, sign);
-    if (isDay(year, first, second)) forms |= dateForm(2 + short, sign);
+    if (isCalendarDay(year, second, first)) forms |= dateForm(1 + short, sign);
+    if (isCalendarDay(year, first, second)) forms |= dateForm(2 + short, sign);
   }
   const edge = year === FIRST_YEAR || year === LAST_YEAR ? HAS_EDGE : 0;
   dateTraits = edge;

@@ -6,7 +6,7 @@ const COMMA_SIGN = 44;
 const MAX_LENGTH = 1000;
 const MAX_INT64 = [...'9223372036854775807'].map((digit) => digit.charCodeAt(0));
 
-function isDigit(byte: number | undefined): boolean {
+export function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 48 && byte <= 57;
 }
 

@@ -1,6 +1,6 @@
 import { MISFIT } from './conversion.ts';
 import { COMMA, DECIMALS, DOT_GROUPS, INTEGER, POINT } from './forms.ts';
-import { numberForms } from './numbers.ts';
+import { isDigit, numberForms } from './numbers.ts';
 
 const POINT_SIGN = 46;
 const COMMA_SIGN = 44;
@@ -63,8 +63,4 @@ export function writeInteger(
     end = point;
   }
   return (numberForms(out, at, end) & INTEGER) === 0 ? MISFIT : end;
-}
-
-function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= 48 && byte <= 57;
 }

@@ -1,3 +1,4 @@
+import { dataView } from '../../kernel/bytes.ts';
 import type { ReadRange } from '../zip/directory.ts';
 import { WorkbookTooLarge } from './limits.ts';
 
@@ -25,7 +26,7 @@ const MAX_ENTRIES = 100_000;
  */
 export async function openCompound(from: ReadRange, size: number): Promise<Map<string, ByteStream>> {
   const read = windowed(from, size);
-  const header = viewOf(await read(0, HEADER_BYTES));
+  const header = dataView(await read(0, HEADER_BYTES));
   if (header.byteLength < HEADER_BYTES) throw new CompoundDamaged();
   const shift = header.getUint16(30, true);
   if (shift !== 9 && shift !== 12) throw new CompoundDamaged();
@@ -37,7 +38,7 @@ export async function openCompound(from: ReadRange, size: number): Promise<Map<s
   const streamOf = (first: number, length: number) => streamIn(read, sectors(first).map(offsetOf), sectorBytes, length);
 
   const directory = streamOf(header.getUint32(48, true), Number.POSITIVE_INFINITY);
-  const entries = viewOf(await directory.read(0, Math.min(directory.size, MAX_ENTRIES * ENTRY_BYTES)));
+  const entries = dataView(await directory.read(0, Math.min(directory.size, MAX_ENTRIES * ENTRY_BYTES)));
   const root = streamOf(entries.getUint32(116, true), Number.POSITIVE_INFINITY);
   const miniTable = streamOf(header.getUint32(60, true), Number.POSITIVE_INFINITY);
   const miniFat = numbersIn(await miniTable.read(0, miniTable.size));
@@ -162,9 +163,7 @@ function windowed(read: ReadRange, size: number): ReadRange {
   };
 }
 
-const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-
 function numbersIn(bytes: Uint8Array): Uint32Array {
-  const view = viewOf(bytes);
+  const view = dataView(bytes);
   return Uint32Array.from({ length: bytes.length >> 2 }, (_, index) => view.getUint32(index * 4, true));
 }

@@ -1,4 +1,5 @@
-const DAY_MS = 86_400_000;
+import { DAY_MS } from '../../kernel/clock.ts';
+
 /** Day 0 of the two calendars, in days since 1970-01-01. */
 const EPOCH_1900 = -25_569;
 const EPOCH_1904 = -24_107;

@@ -1,4 +1,5 @@
 import { Zip, ZipDeflate } from 'fflate';
+import { concatBytes } from '../../kernel/bytes.ts';
 
 /** What a cell shows; days are counted from 1899-12-30. */
 export type WrittenCell = string | number | boolean | null | { days: number; kind: 'date' | 'datetime' };
@@ -80,12 +81,7 @@ export class WorkbookWriter {
   }
 
   #take(): Uint8Array<ArrayBuffer> {
-    const whole = new Uint8Array(this.#ready.reduce((sum, { length }) => sum + length, 0));
-    let at = 0;
-    for (const part of this.#ready) {
-      whole.set(part, at);
-      at += part.length;
-    }
+    const whole = concatBytes(this.#ready);
     this.#ready = [];
     return whole;
   }

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../kernel/clock.ts';
 import { withoutFormula } from '../formulas.ts';
 import { MAX_CELL_TEXT, type WrittenCell } from './write.ts';
 
@@ -14,7 +15,6 @@ export function cellOf(value: string | number | boolean | null, type: string, sa
 /** Whether no cell can hold it. */
 export const isTooLong = (cell: WrittenCell): boolean => typeof cell === 'string' && cell.length > MAX_CELL_TEXT;
 
-const DAY_MS = 86_400_000;
 /** Before this day Excel counts a 29 February 1900 that did not exist. */
 const FIRST_MS = Date.UTC(1900, 2, 1);
 const EPOCH_MS = Date.UTC(1899, 11, 30);

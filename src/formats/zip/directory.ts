@@ -1,3 +1,5 @@
+import { dataView } from '../../kernel/bytes.ts';
+
 /**
  * Reads the central directory of a zip file (PKWARE's APPNOTE 6.3) from the file's end, with ranged reads. A streaming
  * reader would not do: local headers may omit sizes, and may belong to entries that were deleted.
@@ -51,7 +53,7 @@ export async function readDirectory(read: ReadRange, size: number): Promise<ZipE
   const bytes = await read(offset, length);
   if (bytes.length !== length) throw new ZipDamaged();
   const entries: ZipEntry[] = [];
-  const view = viewOf(bytes);
+  const view = dataView(bytes);
   for (let at = 0; entries.length < count; ) {
     if (at + ENTRY_BYTES > length || view.getUint32(at, true) !== ENTRY_SIGNATURE) throw new ZipDamaged();
     const nameEnd = at + ENTRY_BYTES + view.getUint16(at + 28, true);
@@ -73,7 +75,7 @@ export async function readDirectory(read: ReadRange, size: number): Promise<ZipE
 export async function dataOffset(read: ReadRange, entry: ZipEntry): Promise<number> {
   const bytes = await read(entry.header, LOCAL_BYTES);
   if (bytes.length < LOCAL_BYTES) throw new ZipDamaged();
-  const view = viewOf(bytes);
+  const view = dataView(bytes);
   if (view.getUint32(0, true) !== LOCAL_SIGNATURE) throw new ZipDamaged();
   return entry.header + LOCAL_BYTES + view.getUint16(26, true) + view.getUint16(28, true);
 }
@@ -85,7 +87,7 @@ async function findDirectory(
 ): Promise<{ offset: number; length: number; count: number }> {
   const from = Math.max(0, size - END_BYTES - MAX_COMMENT);
   const tail = await read(from, size - from);
-  const view = viewOf(tail);
+  const view = dataView(tail);
   for (let at = tail.length - END_BYTES; at >= 0; at--) {
     if (view.getUint32(at, true) !== END_SIGNATURE) continue;
     if (at + END_BYTES + view.getUint16(at + 20, true) !== tail.length) continue;
@@ -102,9 +104,9 @@ async function findDirectory64(
   read: ReadRange,
   end: number,
 ): Promise<{ offset: number; length: number; count: number }> {
-  const locator = viewOf(await read(Math.max(0, end - 20), 20));
+  const locator = dataView(await read(Math.max(0, end - 20), 20));
   if (locator.byteLength < 20 || locator.getUint32(0, true) !== END64_LOCATOR) throw new ZipDamaged();
-  const record = viewOf(await read(number64(locator, 8), END64_BYTES));
+  const record = dataView(await read(number64(locator, 8), END64_BYTES));
   if (record.byteLength < END64_BYTES || record.getUint32(0, true) !== END64_SIGNATURE) throw new ZipDamaged();
   return { count: number64(record, 32), length: number64(record, 40), offset: number64(record, 48) };
 }
@@ -129,7 +131,7 @@ function entryAt(view: DataView, at: number, name: Uint8Array, extra: Uint8Array
 
 /** Replaces the numbers that stand in the extra field, which holds only those, in this order. */
 function extended(extra: Uint8Array, numbers: [number, number, number]): [number, number, number] {
-  const view = viewOf(extra);
+  const view = dataView(extra);
   for (let at = 0; at + 4 <= extra.length; ) {
     const end = at + 4 + view.getUint16(at + 2, true);
     if (view.getUint16(at, true) === EXTRA_64 && end <= extra.length) {
@@ -165,5 +167,3 @@ function nameOf(bytes: Uint8Array): string {
   }
   return name.replaceAll('\\', '/');
 }
-
-const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
