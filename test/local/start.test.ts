@@ -96,7 +96,7 @@ describe('npm start', () => {
 
   /** Waits until none of them runs any more. */
   async function gone(pids?: number[]): Promise<void> {
-    const deadline = Date.now() + 5_000;
+    const deadline = Date.now() + 30_000;
     for (const pid of pids ?? (await children())) {
       while (isAlive(pid)) {
         if (Date.now() > deadline) throw new Error(`process ${pid} is left`);

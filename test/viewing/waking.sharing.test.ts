@@ -45,11 +45,11 @@ const resultOf = ({ status, body }: Answer) => {
   expect(status).toBe(200);
   return body.results[0];
 };
-const isOld = (answer: Answer) => {
+const expectOld = (answer: Answer) => {
   expect(resultOf(answer)).toMatchObject(OLD);
   expect(answer.body).toMatchObject({ waking: true, as_of: expect.stringMatching(/^\d{4}-.*Z$/) });
 };
-const isNew = (answer: Answer) => {
+const expectNew = (answer: Answer) => {
   expect(resultOf(answer)).toMatchObject(NEW);
   expect(answer.body).not.toHaveProperty('waking');
   expect(answer.body).not.toHaveProperty('as_of');
@@ -73,21 +73,21 @@ describe('while the database wakes', () => {
     for (const door of doors) {
       const before = Date.now();
       const first = await door.execute();
-      isNew(first);
+      expectNew(first);
       await suspend(company.id, WAKING_MS);
       const shown = await door.execute();
-      isOld(shown);
+      expectOld(shown);
       expect(resultOf(shown).rows).toEqual(resultOf(first).rows);
       expect(Date.parse(shown.body.as_of)).toBeGreaterThanOrEqual(before);
       expect(Date.parse(shown.body.as_of)).toBeLessThanOrEqual(Date.now());
-      isNew(await door.execute());
+      expectNew(await door.execute());
     }
   });
 
   it('they are answered before it is awake, and the result is renewed after the answer', async () => {
     const { company, token, viewer } = world;
     const first = await viewer.execute({ regions: ['north'] });
-    await suspend(company.id, WAKING_MS);
+    await suspend(company.id, 5 * WAKING_MS);
     const execution = createExecutionContext();
     const request = new Request(`${BASE_URL}/api/v1/public/shares/${token}/execute`, {
       method: 'POST',
@@ -103,7 +103,7 @@ describe('while the database wakes', () => {
     // What was renewed is the last result now.
     await suspend(company.id, WAKING_MS);
     const shown = await viewer.execute({ regions: ['north'] });
-    isOld(shown);
+    expectOld(shown);
     expect(resultOf(shown).rows).not.toEqual(resultOf(first).rows);
     expect(shown.body.as_of > body.as_of).toBe(true);
   });
@@ -111,13 +111,13 @@ describe('while the database wakes', () => {
   it('they wait where there is no last result, or one too large to be kept', async () => {
     const { company, viewer } = world;
     await suspend(company.id, WAKING_MS);
-    isNew(await viewer.execute({ regions: ['south'] }));
+    expectNew(await viewer.execute({ regions: ['south'] }));
     const large = await aVisualization(company.as, "SELECT repeat('x', 3000000)");
     const { _id } = await aDashboard(company.as, [large], { cache_seconds: 0 });
     const { execute } = linkOf((await aShare(company, _id)).token);
-    isNew(await execute());
+    expectNew(await execute());
     await suspend(company.id, WAKING_MS);
-    isNew(await execute());
+    expectNew(await execute());
   });
 
   it('nobody is shown the last result of other values, rules or a share that has changed', async () => {
@@ -130,7 +130,7 @@ describe('while the database wakes', () => {
     expect(regionsIn((await ofNorth.execute()).body)).toEqual(['north', 'north']);
     await suspend(company.id, WAKING_MS);
     const other = await ofEast.execute();
-    isNew(other);
+    expectNew(other);
     expect(regionsIn(other.body)).toEqual(['east']);
 
     const policies = [policy('regions', 'locked', ['south'])];
@@ -138,7 +138,7 @@ describe('while the database wakes', () => {
     expect((await company.as.put(path, { json: { share_filter_policies: policies } })).status).toBe(200);
     await suspend(company.id, WAKING_MS);
     const changed = await ofNorth.execute();
-    isNew(changed);
+    expectNew(changed);
     expect(regionsIn(changed.body)).toEqual(['south', 'south', 'south']);
 
     expect((await company.as.delete(path)).status).toBe(204);
@@ -150,9 +150,9 @@ describe('while the database wakes', () => {
     const { company, table } = world;
     const isWaking = async () => (await company.as.get('/v1/managed-tables/status')).body.waking;
     expect(await isWaking()).toBeUndefined();
-    await suspend(company.id, WAKING_MS);
+    await suspend(company.id, 5 * WAKING_MS);
     const rows = table.rows();
-    await vi.waitUntil(isWaking, { timeout: WAKING_MS });
+    await expect.poll(isWaking).toBe(true);
     expect(await computeState(company.id)).toBe('init');
     expect((await rows).status).toBe(200);
     expect(await isWaking()).toBeUndefined();
@@ -163,7 +163,7 @@ it('a database far away is not taken for one that wakes', async () => {
   const { company, viewer } = world;
   await viewer.execute({ regions: ['east'] });
   const { outcome } = await farAway(company.id, 120, () => viewer.execute({ regions: ['east'] }));
-  isNew(outcome);
+  expectNew(outcome);
 });
 
 it('last results are kept encrypted, and for a day at the most', async () => {
@@ -206,7 +206,7 @@ describe('after a change of the data', () => {
     await change(own);
     await suspend(own.company.id, WAKING_MS);
     const shown = await own.viewer.execute();
-    isNew(shown);
+    expectNew(shown);
     expect(resultOf(shown).rows?.map(([region, amount]: unknown[]) => [region, amount])).not.toEqual(
       rows.map(([region, amount]: unknown[]) => [region, amount]),
     );
@@ -222,7 +222,7 @@ describe('after a change of the data', () => {
     expect((await own.company.as.post(path, { env: rival.env })).status).toBe(200);
     expect(rival.hasRun()).toBe(true);
     await suspend(own.company.id, WAKING_MS);
-    isNew(await own.viewer.execute());
+    expectNew(await own.viewer.execute());
   });
 
   it('nothing is committed before it is announced', async () => {
@@ -239,7 +239,7 @@ describe('after a change of the data', () => {
     expect(rival.hasRun()).toBe(true);
     await suspend(own.company.id, WAKING_MS);
     const shown = await own.viewer.execute();
-    isNew(shown);
+    expectNew(shown);
     expect(resultOf(shown).rows).toHaveLength(7);
   });
 
@@ -247,8 +247,8 @@ describe('after a change of the data', () => {
     const own = await aWorld();
     await disturb(own.company.id, { statement: 'COMMIT', effect: 'lose_answer' });
     expect((await own.table.truncate()).status).toBe(503);
-    isNew(await own.viewer.execute());
+    expectNew(await own.viewer.execute());
     await suspend(own.company.id, WAKING_MS);
-    isNew(await own.viewer.execute());
+    expectNew(await own.viewer.execute());
   });
 });
