@@ -424,6 +424,7 @@ describe('an occurrence', () => {
     const queue = aHeldQueue();
     await must(company.as.post(`${SCHEDULES}/${schedule._id}/run`, { env: queue.env }));
     const [message] = queue.messages as [JobMessage];
+    // In whatever order they come: those that decide are brought about in failures.test.ts.
     await Promise.all([deliver(message, { ...queue.env, EMAIL }), deliver(message, { ...queue.env, EMAIL })]);
     later(10 * 60_000);
     await deliver(message, { ...queue.env, EMAIL });
