@@ -11,6 +11,15 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
+/** Folders of `src` whose tests stand in a folder of another name. */
+const TESTED_IN: Record<string, string> = {
+  db: 'versions',
+  logs: 'company-log',
+  'managed-database': 'managed-tables',
+  organizations: 'companies',
+  sessions: 'sign-in',
+};
+
 const PROJECT = join(import.meta.dirname, '..');
 const git = (...options: string[]): string[] =>
   execFileSync('git', options, { cwd: PROJECT, encoding: 'utf8' }).split('\n').filter(Boolean);
@@ -21,6 +30,7 @@ export function testsOf(path: string): string | undefined {
   if (path.endsWith('.md')) return 'test/docs/';
   if (path.startsWith('drizzle')) return 'test/operations/migrations';
   const mirrored = path.replace(/^src\/(modules\/)?|^test\//, '').split('/');
+  if (path.startsWith('src/')) mirrored[0] = TESTED_IN[mirrored[0] as string] ?? (mirrored[0] as string);
   for (let depth = mirrored.length - 1; depth > 0; depth -= 1) {
     const folder = join('test', ...mirrored.slice(0, depth), '/');
     if (folder !== 'test/support/' && existsSync(join(PROJECT, folder))) return folder;

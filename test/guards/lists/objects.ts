@@ -1,13 +1,13 @@
 import { guardsOf } from '../guard.ts';
 
-const ATTEMPTS = ['test/gate/attempt-limiter.test.ts'];
-const GATE = ['test/gate/organization-gate.test.ts'];
+const ATTEMPTS = ['test/objects/attempt-limiter.test.ts'];
+const GATE = ['test/objects/organization-gate.test.ts'];
 const FORMER_TABLES = ['test/company-log/former-tables.test.ts'];
 const LOG = ['test/company-log/company-log.test.ts'];
 const ONCE = ['test/http/idempotency.test.ts'];
-const STRANGERS = ['test/gate/ip-limiter.test.ts'];
+const STRANGERS = ['test/objects/ip-limiter.test.ts'];
 const VIEWS = ['test/company-log/views.test.ts'];
-const VIEWERS = ['test/gate/viewer-gate.test.ts'];
+const VIEWERS = ['test/objects/viewer-gate.test.ts'];
 const WINDOWS = ['test/kernel/fixed-window.test.ts'];
 
 /** What Durable Objects refuse, and what makes a call that comes twice count once. */
