@@ -1,5 +1,6 @@
 import { aQuestion, QUESTIONS } from '../knowledge/questions/support.ts';
 import { aConcept, aNode, anItem, aRelation, PREFIX } from '../knowledge/support.ts';
+import { aSchedule, SCHEDULES } from '../schedules/support.ts';
 import { aShare } from '../shares/support.ts';
 import type { Caller } from '../support/api.ts';
 import { aConsoleGroup, aPermission, permissionInput, policyInput } from '../support/console.ts';
@@ -10,6 +11,8 @@ import { aDashboard, aVisualization, DASHBOARDS, VISUALIZATIONS } from '../visua
 /** A record that has versions, and how it is changed. */
 export interface Kind {
   name: string;
+  /** The path that reads and changes it, as its contract has it. */
+  route: string;
   /** Makes one. @returns where it is read, and by whom */
   make(company: Company): Promise<{ by: Caller; path: string }>;
   change: 'put' | 'patch';
@@ -34,6 +37,7 @@ const STATEMENTS = [allow('users:ListUsers')];
 export const IDENTITY: Kind[] = [
   {
     name: 'an account',
+    route: '/accounts/{id}',
     async make(company) {
       const by = organization(company);
       return { by, path: `/accounts/${(await must(by.post('/accounts', { json: { name: aName() } }))).id}` };
@@ -44,6 +48,7 @@ export const IDENTITY: Kind[] = [
   },
   {
     name: 'a service account',
+    route: '/service-accounts/{id}',
     make: async (company) => ({
       by: organization(company),
       path: `/service-accounts/${(await aServiceAccount(company)).id}`,
@@ -54,6 +59,7 @@ export const IDENTITY: Kind[] = [
   },
   {
     name: 'a group of the organization API',
+    route: '/groups/{id}',
     make: async (company) => ({ by: organization(company), path: `/groups/${await aGroup(company)}` }),
     change: 'patch',
     changes: (name) => ({ name }),
@@ -61,6 +67,7 @@ export const IDENTITY: Kind[] = [
   },
   {
     name: 'a group of the console',
+    route: '/v1/groups/{id}',
     make: async (company) => ({ by: company.as, path: `/v1/groups/${(await aConsoleGroup(company))._id}` }),
     change: 'put',
     changes: (name) => ({ name }),
@@ -68,6 +75,7 @@ export const IDENTITY: Kind[] = [
   },
   {
     name: 'a user',
+    route: '/users/{id}',
     make: async (company) => ({ by: organization(company), path: `/users/${(await aUser(company)).id}` }),
     change: 'patch',
     changes: (text) => ({ metadata: { text } }),
@@ -76,6 +84,7 @@ export const IDENTITY: Kind[] = [
   },
   {
     name: 'a policy',
+    route: '/v1/policies/{id}',
     async make({ as }) {
       return {
         by: as,
@@ -88,6 +97,7 @@ export const IDENTITY: Kind[] = [
   },
   {
     name: 'a legacy permission',
+    route: '/v1/permissions/{id}',
     make: async (company) => ({ by: company.as, path: `/v1/permissions/${await aPermission(company)}` }),
     change: 'put',
     changes: (name, company) => permissionInput(company, { name }),
@@ -104,6 +114,7 @@ const aContext = async ({ as }: Company): Promise<string> =>
 export const SHARING: Kind[] = [
   {
     name: 'a visualization',
+    route: `${VISUALIZATIONS}/{id}`,
     make: async ({ as }) => ({ by: as, path: `${VISUALIZATIONS}/${(await aVisualization(as, 'SELECT 1'))._id}` }),
     change: 'put',
     changes: (name) => ({ name }),
@@ -111,13 +122,26 @@ export const SHARING: Kind[] = [
   },
   {
     name: 'a dashboard',
+    route: `${DASHBOARDS}/{id}`,
     make: async ({ as }) => ({ by: as, path: `${DASHBOARDS}/${(await aDashboard(as, []))._id}` }),
     change: 'put',
     changes: (name) => ({ name }),
     table: 'dashboards',
   },
   {
+    name: 'a schedule',
+    route: `${SCHEDULES}/{id}`,
+    async make({ as, owner }) {
+      const recipients = [{ user_id: owner.id }];
+      return { by: as, path: `${SCHEDULES}/${(await aSchedule(as, await aDashboard(as, []), { recipients }))._id}` };
+    },
+    change: 'put',
+    changes: (name) => ({ name }),
+    table: 'schedules',
+  },
+  {
     name: 'a share context',
+    route: `${CONTEXTS}/{id}`,
     make: async (company) => ({ by: company.as, path: await aContext(company) }),
     change: 'put',
     changes: (name) => ({ name }),
@@ -125,6 +149,7 @@ export const SHARING: Kind[] = [
   },
   {
     name: 'a share',
+    route: `${SHARES}/{shareId}`,
     async make(company) {
       const { id } = await aShare(company, (await aDashboard(company.as, []))._id);
       return { by: company.as, path: `${SHARES}/${id}` };
@@ -145,6 +170,7 @@ const description = {
 export const KNOWLEDGE: Kind[] = [
   {
     name: 'a verified question',
+    route: `${QUESTIONS}/{id}`,
     async make({ as }) {
       await must(as.post('/v1/managed-tables/provision'));
       return { by: as, path: `${QUESTIONS}/${(await aQuestion(as)).id}` };
@@ -156,21 +182,25 @@ export const KNOWLEDGE: Kind[] = [
   },
   {
     name: 'a concept',
+    route: `${PREFIX}/concepts/{id}`,
     make: async ({ as }) => ({ by: as, path: `${PREFIX}/concepts/${await aConcept(as)}` }),
     ...description,
   },
   {
     name: 'a semantic item',
+    route: `${PREFIX}/semantic/{id}`,
     make: async ({ as }) => ({ by: as, path: `${PREFIX}/semantic/${await anItem(as)}` }),
     ...description,
   },
   {
     name: 'an ontology node',
+    route: `${PREFIX}/ontology/nodes/{id}`,
     make: async ({ as }) => ({ by: as, path: `${PREFIX}/ontology/nodes/${await aNode(as)}` }),
     ...description,
   },
   {
     name: 'an ontology relation',
+    route: `${PREFIX}/ontology/relations/{id}`,
     async make({ as }) {
       const id = await aRelation(as, await aNode(as), 'belongs to', await aNode(as));
       return { by: as, path: `${PREFIX}/ontology/relations/${id}` };

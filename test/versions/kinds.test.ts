@@ -1,0 +1,18 @@
+import { describe, expect, it } from 'vitest';
+import { SURFACES } from '../../src/app.ts';
+import { IDENTITY, KNOWLEDGE, SHARING } from './kinds.ts';
+
+describe('the records of these tests', () => {
+  it('are all that have a version which the control database compares in a write', () => {
+    const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
+    const isChanged = (path: string) =>
+      contracts.some((each) => each.path === path && ['put', 'patch'].includes(each.method));
+    const routes = contracts.flatMap(({ path, versioned }) =>
+      versioned?.decidedBy === 'database' && isChanged(path) ? path : [],
+    );
+    const missing = routes.filter(
+      (path) => ![...IDENTITY, ...SHARING, ...KNOWLEDGE].some(({ route }) => route === path),
+    );
+    expect(missing.map((path) => `${path}: add its record to test/versions/kinds.ts`)).toEqual([]);
+  });
+});
