@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { SURFACES } from '../../src/app.ts';
 import { call } from '../support/api.ts';
 import { mismatches, mustConform } from '../support/conformity.ts';
 import { LINES, type Operation, operations, ROUTES, type Route } from './routes.ts';
@@ -7,22 +8,24 @@ const { body: description } = await call('GET', '/openapi.json');
 const described = operations(description);
 const keyOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`;
 
-/** Pages that people open, and the description's own neighbours: routes that the table of the contract does not list. */
-const PAGES = [
-  'GET /embed/d/{token}',
-  'GET /embed/v/{token}',
-  'GET /p/{token}',
-  'GET /portal/{company_slug}',
-  'GET /api/v1/public/logos/{company_id}/{logo_id}',
-  'GET /unsubscribe/{token}',
-  'POST /unsubscribe/{token}',
-];
+const contracts = new Map(
+  SURFACES.flatMap(({ surface, endpoints }) =>
+    endpoints.map(({ contract }) => [
+      `${contract.method.toUpperCase()} ${contract.path}`,
+      { ...contract, credential: contract.credential ?? surface.credential },
+    ]),
+  ),
+);
 
-/** Needs no token; but the session of one that is sent ends. */
-const LEAVING = ['POST /api/v1/share-auth/logout'];
-
-/** Take the token of a sign-in under way, in the body, in place of a session. */
-const PENDING = ['POST /v1/auth/2fa/setup', 'POST /v1/auth/2fa/enable'];
+/** Whether the table does not list a route: a page that people open, a picture, or an answer for nobody to parse. */
+const isOfPages = (key: string): boolean => {
+  const returns = contracts.get(key)?.returns;
+  return (
+    returns !== undefined &&
+    'raw' in returns &&
+    returns.mediaTypes.some((type) => /^(text\/html|text\/plain|image\/)/.test(type))
+  );
+};
 
 /** The credential of the table, as a description says it. */
 const SECURITY: Record<string, unknown[]> = {
@@ -35,11 +38,18 @@ const SECURITY: Record<string, unknown[]> = {
   none: [],
 };
 
-function securityOf(route: Route): unknown[] | undefined {
-  if (LEAVING.includes(keyOf(route))) return [{ external: [] }, { bearer: [] }, {}];
-  if (PENDING.includes(keyOf(route))) return SECURITY['bearer?'];
-  // The Data API takes a service token in the place of a signature.
-  return route.permission.startsWith('data_api:') ? [{ signature: [] }, { bearer: [] }] : SECURITY[route.credential];
+/** What the table's credential is in a description, where the contract does not add another way. */
+function securityOf(key: string, { credential }: Route): unknown[] | undefined {
+  const contract = contracts.get(key);
+  if (contract?.credential === 'machine') return [{ signature: [] }, { bearer: [] }];
+  // Takes the token of a sign-in under way, in the body, in place of a session.
+  if (contract?.access === 'pending') return SECURITY['bearer?'];
+  // Needs no token; but the session of one that is sent ends.
+  if (contract?.access === 'optional' && contract.credential === 'external') {
+    return [{ external: [] }, { bearer: [] }, {}];
+  }
+  return SECURITY[credential];
+}
 }
 
 /** A route that nobody agreed on yet, as its declaration says it. */
@@ -54,8 +64,9 @@ function lineOf({ method, path, operation }: (typeof described)[number]): string
 describe('/openapi.json', () => {
   it('describes every route of it and no other, as `npm run contract` writes them', async () => {
     const kept = ROUTES.flatMap((route, at) => (described.some((found) => keyOf(found) === keyOf(route)) ? at : []));
-    const known = [...ROUTES.map(keyOf), ...PAGES];
-    const added = described.filter((found) => !known.includes(keyOf(found))).map(lineOf);
+    const known = ROUTES.map(keyOf);
+    const isNew = (key: string) => !known.includes(key) && !isOfPages(key);
+    const added = described.filter((found) => isNew(keyOf(found))).map(lineOf);
     const [head] = LINES;
     const table = [head, ...kept.map((at) => LINES[at + 1]), ...added].join('\n');
     await expect(`${table}\n`).toMatchFileSnapshot('routes.tsv');
@@ -65,7 +76,7 @@ describe('/openapi.json', () => {
     'gives the credential, the permission and the success of the contract: %s',
     (key, route) => {
       const { operation } = described.find((found) => keyOf(found) === key) ?? {};
-      expect(operation?.security).toEqual(securityOf(route));
+      expect(operation?.security).toEqual(securityOf(key, route));
       const answers = Object.keys(operation?.responses ?? {}).filter((status) => !/^[45]|304|default/.test(status));
       expect(answers).toEqual(key === 'POST /mcp' ? [route.success, '202'] : [route.success]);
       expect(operation?.tags).toHaveLength(1);

@@ -1,7 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
-import { filled } from '../../src/http/paths.ts';
 import { aConcept, PREFIX } from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';
 import { aShare } from '../shares/support.ts';
@@ -189,21 +188,8 @@ describe('a service token dies on the next request after', () => {
   });
 });
 
-describe("a person's own session, password and second factor", () => {
-  const PERSONAL = [
-    ['post', '/v1/auth/logout'],
-    ['get', '/v1/auth/sessions'],
-    ['delete', '/v1/auth/sessions'],
-    ['delete', '/v1/auth/sessions/{id}'],
-    ['post', '/v1/auth/password'],
-    ['post', '/v1/auth/2fa/setup'],
-    ['post', '/v1/auth/2fa/enable'],
-    ['post', '/v1/auth/2fa/disable'],
-    ['post', '/v1/auth/2fa/backup-codes'],
-    ['post', '/api/v1/share-auth/logout'],
-  ] as const;
-
-  it('are what these routes are about, of all that take a session token beneath /v1/auth', () => {
+describe('a service token', () => {
+  it('is taken by two routes of /v1/auth, for the rest is about a person', () => {
     const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
     const takesToken = ({ path, access }: Contract) =>
       /^\/v1\/auth\/(?!(sso|social)\/)/.test(path) && access !== 'public';
@@ -212,17 +198,6 @@ describe("a person's own session, password and second factor", () => {
       'get /v1/auth/me',
       'get /v1/auth/permissions',
     ]);
-    const personal = contracts.filter(({ only }) => only === 'people');
-    expect(personal.map(({ method, path }) => [method, path]).sort()).toEqual(PERSONAL.toSorted());
-  });
-
-  it.each(PERSONAL)('are nothing of a service token: %s %s', async (method, path) => {
-    const as = await withServiceToken(await aServiceAccountThat(company, allow('*')));
-    const { status, body } = await as[method](
-      filled(path, () => 'f'.repeat(24)),
-      method === 'post' ? { json: { password: 'x' } } : {},
-    );
-    expect([status, body.error ?? body.error_code]).toEqual([403, 'FORBIDDEN']);
   });
 });
 
