@@ -50,7 +50,6 @@ function securityOf(key: string, { credential }: Route): unknown[] | undefined {
   }
   return SECURITY[credential];
 }
-}
 
 /** A route that nobody agreed on yet, as its declaration says it. */
 function lineOf({ method, path, operation }: (typeof described)[number]): string {
