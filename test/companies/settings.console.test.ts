@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:test';
 import { importJWK, SignJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { type Answer, bearer, call } from '../support/api.ts';
+import { bearer, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
+import { statusAndCode } from '../support/console.ts';
 import { codeIn, linkIn, mailsTo, mailTo } from '../support/mail.ts';
 import { codeOf, enrol, wrongCode } from '../support/second-factor.ts';
 import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
@@ -17,7 +18,6 @@ beforeEach(async () => {
 });
 afterEach(resetClock);
 
-const statusAndCode = ({ status, body }: Answer) => [status, body.error];
 const put = (json: unknown, as = company.as) => as.put(PATH, { json });
 
 describe('settings', () => {

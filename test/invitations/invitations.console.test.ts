@@ -3,8 +3,9 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { commitAccess, only } from '../../src/access/commit-access.ts';
 import { acceptStatements } from '../../src/modules/invitations/store.ts';
 import { sha256Hex } from '../../src/platform/secrets.ts';
-import { type Answer, call } from '../support/api.ts';
+import { call } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
+import { statusAndCode } from '../support/console.ts';
 import { inContext } from '../support/context.ts';
 import { invite } from '../support/invite.ts';
 import { linkIn, mailsTo, mailTo, whileMailIsDown } from '../support/mail.ts';
@@ -25,7 +26,6 @@ const anEmail = () => `invited-${++made}@${company.slug}.test`;
 const accept = (token: string, rest: { password?: string; name?: string } = {}) =>
   call('POST', '/v1/users/accept-invitation', { json: { token, password: PASSWORD, ...rest } });
 const tokenOf = (email: string) => linkIn(mailTo(email)).searchParams.get('token') as string;
-const statusAndCode = ({ status, body }: Answer) => [status, body.error];
 const DEAD = [400, 'INVALID_INVITATION_TOKEN'];
 const userOf = (email: string) => env.CONTROL_DB.prepare('SELECT * FROM users WHERE email = ?').bind(email).first();
 

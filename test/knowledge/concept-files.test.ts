@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { statusAndCode } from '../support/console.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import {
   aBomb,
@@ -14,7 +15,7 @@ import {
   withByteOrderMarks,
 } from './files.ts';
 import { aJobRunner, concepts, newConcept } from './jobs.ts';
-import { fieldsOf, PREFIX, refusal } from './support.ts';
+import { fieldsOf, PREFIX } from './support.ts';
 
 const PATH = `${PREFIX}/concepts/generation/jobs`;
 const MIB = 1024 * 1024;
@@ -145,9 +146,9 @@ describe('the file of a generation of concepts', () => {
     expect(body.total_count).toBeGreaterThan(400);
     await as.post(`${PREFIX}/jobs/${body._id}/cancel`);
     const over = await post([['file', file('big.txt', new Uint8Array(10 * MIB + 1).fill(65))]]);
-    expect(refusal(over)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    expect(statusAndCode(over)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
     const far = await post([['file', file('big.txt', new Uint8Array(12 * MIB).fill(65))]]);
-    expect(refusal(far)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    expect(statusAndCode(far)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
   });
 
   it.each([
@@ -157,7 +158,7 @@ describe('the file of a generation of concepts', () => {
     const body = new Uint8Array(size * MIB).fill(65);
     body.set(new TextEncoder().encode('--b then text\r\n'));
     const headers = { 'content-type': 'multipart/form-data; boundary=b' };
-    expect(refusal(await as.post(PATH, { body, headers, env: runner.env }))).toEqual([status, code]);
+    expect(statusAndCode(await as.post(PATH, { body, headers, env: runner.env }))).toEqual([status, code]);
   });
 
   it.each(['terms.pdf', 'terms', 'terms.docx.exe', 'terms.doc', 'terms.xls', 'csv'])(
@@ -247,7 +248,7 @@ describe('the file of a generation of concepts', () => {
     const held = heldFiles();
     const answers = Array.from({ length: 5 }, () => held.begin(as));
     const away = await Promise.race(answers);
-    expect(refusal(away)).toEqual([503, 'SERVICE_UNAVAILABLE']);
+    expect(statusAndCode(away)).toEqual([503, 'SERVICE_UNAVAILABLE']);
     expect(away.headers.get('retry-after')).toBe('5');
     held.goOn();
     const statuses = (await Promise.all(answers)).map(({ status }) => status);

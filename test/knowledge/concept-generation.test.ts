@@ -1,11 +1,12 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AI_KEY, type Step } from '../support/ai-server.ts';
+import { statusAndCode } from '../support/console.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { aJobRunner, concepts, newConcept, pendingOf } from './jobs.ts';
 import { NO_MODEL, proposal } from './model.ts';
-import { aConcept, fieldsOf, NOBODY, PREFIX, refusal } from './support.ts';
+import { aConcept, fieldsOf, NOBODY, PREFIX } from './support.ts';
 
 const PATH = `${PREFIX}/concepts/generation`;
 const DOMAINS = [
@@ -183,7 +184,7 @@ describe('a generation of concepts', () => {
     const superseded = await pendingOf(as, '&status=superseded');
     expect(superseded).toEqual([expect.objectContaining({ target_name: 'Old', job_id: first._id })]);
     const answer = await as.post(`${PREFIX}/suggestions/${superseded[0]._id}/accept`);
-    expect(refusal(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    expect(statusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
   });
 
   it.each([
@@ -248,7 +249,7 @@ describe('a generation of concepts', () => {
     const runner = await aJobRunner(as, concepts());
     const id = await start(runner);
     const again = await as.post(`${PATH}/jobs`, { json: { text: 'x' }, env: runner.env });
-    expect(refusal(again)).toEqual([409, 'JOB_RUNNING']);
+    expect(statusAndCode(again)).toEqual([409, 'JOB_RUNNING']);
     expect(again.body.details.job_id).toBe(id);
     expect((await env.FILES.list({ prefix: `knowledge/${company.id}/` })).objects).toEqual([]);
     await runner.run();
@@ -274,7 +275,7 @@ describe('a generation of concepts', () => {
     });
     expect(fieldsOf(await as.post(`${PATH}/jobs`, { json: {}, env: model.env }))).toEqual(['business_domains']);
     const answer = await as.post(`${PATH}/jobs`, { json: {}, env: NO_MODEL });
-    expect(refusal(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
+    expect(statusAndCode(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
   });
 
   it('needs the permission to generate, and is not found by other companies', async () => {
@@ -291,7 +292,7 @@ describe('a generation of concepts', () => {
       await other.as.post(`${PREFIX}/jobs/${id}/cancel`),
       await as.get(`${PREFIX}/ontology/generation/jobs/${id}`),
     ]) {
-      expect(refusal(answer)).toEqual([404, 'JOB_NOT_FOUND']);
+      expect(statusAndCode(answer)).toEqual([404, 'JOB_NOT_FOUND']);
     }
   });
 });

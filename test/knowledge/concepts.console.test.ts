@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { statusAndCode } from '../support/console.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
-import { aConcept, aName, fieldsOf, NOBODY, PREFIX, refusal } from './support.ts';
+import { aConcept, aName, fieldsOf, NOBODY, PREFIX } from './support.ts';
 
 const PATH = `${PREFIX}/concepts`;
 let company: Company;
@@ -48,12 +49,15 @@ describe('the creation of a concept', () => {
     const name = aName('Ticket Médio');
     const id = await aConcept(as, { name });
     const again = await create(minimal({ name: `  ${name.toUpperCase().replace(' ', '  ')} ` }));
-    expect(refusal(again)).toEqual([409, 'CONCEPT_DUPLICATE']);
+    expect(statusAndCode(again)).toEqual([409, 'CONCEPT_DUPLICATE']);
     const other = await aCompany();
     expect((await other.as.post(PATH, { json: minimal({ name }) })).status).toBe(201);
     expect((await as.delete(`${PATH}/${id}`)).status).toBe(204);
     const successor = await aConcept(as, { name });
-    expect(refusal(await as.patch(`${PATH}/${id}`, { json: { status: 'draft' } }))).toEqual([409, 'CONCEPT_DUPLICATE']);
+    expect(statusAndCode(await as.patch(`${PATH}/${id}`, { json: { status: 'draft' } }))).toEqual([
+      409,
+      'CONCEPT_DUPLICATE',
+    ]);
     await as.delete(`${PATH}/${successor}`);
     expect((await as.patch(`${PATH}/${id}`, { json: { status: 'draft' } })).body.status).toBe('draft');
   });
@@ -133,16 +137,16 @@ describe('the update of a concept', () => {
       version: 2,
     });
     expect((await as.get(`${PATH}/${id}/versions`)).body.records[0].change).toBe('archived');
-    expect(refusal(await as.patch(`${PATH}/${id}`, archive))).toEqual([409, 'CONCEPT_ARCHIVED']);
-    expect(refusal(await as.delete(`${PATH}/${id}`))).toEqual([404, 'CONCEPT_NOT_FOUND']);
+    expect(statusAndCode(await as.patch(`${PATH}/${id}`, archive))).toEqual([409, 'CONCEPT_ARCHIVED']);
+    expect(statusAndCode(await as.delete(`${PATH}/${id}`))).toEqual([404, 'CONCEPT_NOT_FOUND']);
   });
 
   it('is refused while it is archived, unless it restores it', async () => {
     const id = await aConcept(as);
     await as.delete(`${PATH}/${id}`);
     expect((await as.get(`${PATH}/${id}`)).body.status).toBe('archived');
-    expect(refusal(await as.patch(`${PATH}/${id}`, { json: { tags: [] } }))).toEqual([409, 'CONCEPT_ARCHIVED']);
-    expect(refusal(await as.delete(`${PATH}/${id}`))).toEqual([404, 'CONCEPT_NOT_FOUND']);
+    expect(statusAndCode(await as.patch(`${PATH}/${id}`, { json: { tags: [] } }))).toEqual([409, 'CONCEPT_ARCHIVED']);
+    expect(statusAndCode(await as.delete(`${PATH}/${id}`))).toEqual([404, 'CONCEPT_NOT_FOUND']);
   });
 });
 
@@ -158,7 +162,7 @@ describe('the access to concepts', () => {
       await as.get(`${PATH}/${NOBODY}`),
       await as.get(`${PATH}/nothing`),
     ]) {
-      expect(refusal(answer)).toEqual([404, 'CONCEPT_NOT_FOUND']);
+      expect(statusAndCode(answer)).toEqual([404, 'CONCEPT_NOT_FOUND']);
     }
   });
 

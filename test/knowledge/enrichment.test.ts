@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { statusAndCode } from '../support/console.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { aJobRunner, pendingOf } from './jobs.ts';
 import { NO_MODEL, proposal, theModel } from './model.ts';
-import { aConcept, aNode, anItem, aRelation, fieldsOf, NOBODY, PREFIX, refusal } from './support.ts';
+import { aConcept, aNode, anItem, aRelation, fieldsOf, NOBODY, PREFIX } from './support.ts';
 
 const PATH = `${PREFIX}/jobs`;
 let company: Company;
@@ -95,7 +96,7 @@ describe('an enrichment job', () => {
       suggestion_count: 1,
     });
     expect(await pendingOf(as, `&job_id=${body._id}`)).toHaveLength(1);
-    expect(refusal(await as.post(`${PATH}/${body._id}/cancel`))).toEqual([409, 'JOB_ENDED']);
+    expect(statusAndCode(await as.post(`${PATH}/${body._id}/cancel`))).toEqual([409, 'JOB_ENDED']);
   });
 
   it('fails when the AI key is removed meanwhile', async () => {
@@ -147,7 +148,7 @@ describe('an enrichment job', () => {
       json: { target_type: 'concept', target_ids: [NOBODY] },
       env: NO_MODEL,
     });
-    expect(refusal(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
+    expect(statusAndCode(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
     const { as: lister } = await aUser(company, { can: ['knowledge_reviews:list'] });
     expect((await enrich(await aJobRunner(as, proposal({})), 'concept', [NOBODY], lister)).status).toBe(403);
   });

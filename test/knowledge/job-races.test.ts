@@ -1,12 +1,13 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { later, resetClock } from '../support/clock.ts';
+import { statusAndCode } from '../support/console.ts';
 import { countOf, overtaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aJobRunner, concepts, newConcept, pendingOf } from './jobs.ts';
 import { proposal } from './model.ts';
-import { aConcept, PREFIX, refusal } from './support.ts';
+import { aConcept, PREFIX } from './support.ts';
 
 const PATH = `${PREFIX}/concepts/generation/jobs`;
 const DOMAINS = ['sales', 'people'].map((key) => ({ key, name: key }));
@@ -138,7 +139,7 @@ describe('a job that is cancelled', () => {
     });
     expect(await countOf('knowledge_suggestions where job_id = ?', id)).toBe(0);
     expect((await env.FILES.list({ prefix: `knowledge/${company.id}/` })).objects).toEqual([]);
-    expect(refusal(await cancel(id))).toEqual([409, 'JOB_ENDED']);
+    expect(statusAndCode(await cancel(id))).toEqual([409, 'JOB_ENDED']);
     expect((await as.post(PATH, { json: {}, env: runner.env })).status).toBe(202);
   });
 
@@ -161,7 +162,7 @@ describe('a job that is cancelled', () => {
       () => runner.deliver(message),
       (env) => cancel(id, env),
     );
-    expect(refusal(answer)).toEqual([409, 'JOB_ENDED']);
+    expect(statusAndCode(answer)).toEqual([409, 'JOB_ENDED']);
     expect(await runner.job(id)).toMatchObject({ status: 'succeeded' });
     expect(await pendingOf(as)).toHaveLength(1);
   });
@@ -176,7 +177,7 @@ describe('the start of a generation', () => {
       () => must(post({})),
       (env) => post({ text: 'x' }, env),
     );
-    expect(refusal(answer)).toEqual([409, 'JOB_RUNNING']);
+    expect(statusAndCode(answer)).toEqual([409, 'JOB_RUNNING']);
     expect((await env.FILES.list({ prefix: `knowledge/${company.id}/` })).objects).toEqual([]);
   });
 });

@@ -1,8 +1,9 @@
 import { beforeAll, expect, it } from 'vitest';
+import { statusAndCode } from '../support/console.ts';
 import { overtaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aName, anItem, fieldsOf, PREFIX, refusal } from './support.ts';
+import { aName, anItem, fieldsOf, PREFIX } from './support.ts';
 
 let company: Company;
 let as: Company['as'];
@@ -28,14 +29,14 @@ it.each(['metric', 'entity'])(
     const name = aName('Uses it');
     const [one, other] = [await item({ name, [field]: [id] }), await item({ [field]: [id] })];
     const refused = await change(id, { kind: 'dimension' });
-    expect(refusal(refused)).toEqual(IN_USE);
+    expect(statusAndCode(refused)).toEqual(IN_USE);
     expect(refused.body.details).toMatchObject({ field: 'kind' });
     expect(refused.body.details.items).toContainEqual({ id: one, kind: 'metric', name });
     expect(await kindOf(id)).toBe(kind);
     // Everything else of it can be changed.
     expect((await change(id, { grain: 'day' })).status).toBe(200);
     await must(change(one, { [field]: [] }));
-    expect(refusal(await change(id, { kind: 'dimension' }))).toEqual(IN_USE);
+    expect(statusAndCode(await change(id, { kind: 'dimension' }))).toEqual(IN_USE);
     await as.delete(`${PREFIX}/semantic/${other}`);
     expect((await change(id, { kind: 'dimension' })).status).toBe(200);
     // What names it comes back only without it.
@@ -50,7 +51,7 @@ it('the kind of a metric stays that a formula builds on', async () => {
   const builder = await item({ formula: `{{ ${name.toUpperCase()} }} / 2` });
   await item({ formula: '{{Something else}} * 2' });
   const refused = await change(id, { kind: 'entity' });
-  expect(refusal(refused)).toEqual(IN_USE);
+  expect(statusAndCode(refused)).toEqual(IN_USE);
   expect(refused.body.details.items.map(({ id }: { id: string }) => id)).toEqual([builder]);
   await must(change(builder, { formula: '1' }));
   expect((await change(id, { kind: 'entity' })).status).toBe(200);
@@ -70,7 +71,7 @@ it('an item that is named just before its kind changes keeps it', async () => {
     () => item({ depends_on_metrics: [id] }),
     (env) => change(id, { kind: 'entity' }, env),
   );
-  expect([refusal(created), await kindOf(id)]).toEqual([IN_USE, 'metric']);
+  expect([statusAndCode(created), await kindOf(id)]).toEqual([IN_USE, 'metric']);
 
   const name = aName('Built on');
   const [another, builder] = [await item({ name }), await item({ formula: '{{Something else}}' })];
@@ -79,7 +80,7 @@ it('an item that is named just before its kind changes keeps it', async () => {
     () => must(change(builder, { formula: `{{${name}}}` })),
     (env) => change(another, { kind: 'entity' }, env),
   );
-  expect([refusal(changed), await kindOf(another)]).toEqual([IN_USE, 'metric']);
+  expect([statusAndCode(changed), await kindOf(another)]).toEqual([IN_USE, 'metric']);
 });
 
 it('an item is not named as what it has just ceased to be', async () => {

@@ -2,12 +2,13 @@ import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { aTable, column } from '../managed-tables/support.ts';
 import type { Step } from '../support/ai-server.ts';
+import { statusAndCode } from '../support/console.ts';
 import { overtaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aJobRunner, pendingOf } from './jobs.ts';
 import { NO_MODEL } from './model.ts';
-import { aConcept, aNode, aRelation, fieldsOf, NOBODY, PREFIX, refusal } from './support.ts';
+import { aConcept, aNode, aRelation, fieldsOf, NOBODY, PREFIX } from './support.ts';
 
 const PATH = `${PREFIX}/ontology/generation`;
 let company: Company;
@@ -122,12 +123,12 @@ describe('a generation of an ontology', () => {
       (name) => named(pending, name)._id,
     ) as [string, string, string];
     const early = await accept(places);
-    expect(refusal(early)).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
+    expect(statusAndCode(early)).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
     expect(early.body.details.suggestion_ids.sort()).toEqual([customer, order].sort());
     const subject = (await accept(customer)).body.resource._id;
     expect((await accept(places)).body.details.suggestion_ids).toEqual([order]);
     await as.post(`${PREFIX}/suggestions/${order}/reject`, { json: {} });
-    expect(refusal(await accept(places))).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
+    expect(statusAndCode(await accept(places))).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
     // The reviewer may put a node in the place of one that was turned down.
     const object = await aNode(as);
     const { status, body } = await accept(places, { override_payload: { object_node_id: object } });
@@ -293,7 +294,7 @@ describe('a generation of an ontology', () => {
     const post = (json: unknown, env: Record<string, string> = model.env) => as.post(`${PATH}/jobs`, { json, env });
     expect(fieldsOf(await post({}))).toEqual(['connection_id']);
     expect(fieldsOf(await post({ connection_id: NOBODY }))).toEqual(['connection_id']);
-    expect(refusal(await post({ connection_id }, NO_MODEL))).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
+    expect(statusAndCode(await post({ connection_id }, NO_MODEL))).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
     await as.delete(`${PREFIX}/concepts/${hint}`);
     expect(fieldsOf(await post({ connection_id }))).toEqual(['entity_hint_concepts']);
     const bare = await aCompany();
@@ -309,7 +310,7 @@ describe('a generation of an ontology', () => {
     const runner = await aJobRunner(as, ontology([]));
     const post = () => as.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
     expect((await post()).status).toBe(202);
-    expect(refusal(await post())).toEqual([409, 'JOB_RUNNING']);
+    expect(statusAndCode(await post())).toEqual([409, 'JOB_RUNNING']);
     const concepts = await as.post(`${PREFIX}/concepts/generation/jobs`, { json: {}, env: runner.env });
     expect(concepts.status).toBe(202);
   });

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { statusAndCode } from '../support/console.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
-import { aConcept, aName, aNode, anItem, aRelation, fieldsOf, NOBODY, PREFIX, refusal } from './support.ts';
+import { aConcept, aName, aNode, anItem, aRelation, fieldsOf, NOBODY, PREFIX } from './support.ts';
 
 const NODES = `${PREFIX}/ontology/nodes`;
 const RELATIONS = `${PREFIX}/ontology/relations`;
@@ -62,7 +63,7 @@ describe('an ontology node', () => {
     expect((await node({ name, node_type: 'state' })).status).toBe(201);
     expect((await node({ name, node_type: 'event' })).status).toBe(201);
     const again = await node({ name: name.toLowerCase(), node_type: 'state' });
-    expect(refusal(again)).toEqual([409, 'ONTOLOGY_NODE_DUPLICATE']);
+    expect(statusAndCode(again)).toEqual([409, 'ONTOLOGY_NODE_DUPLICATE']);
   });
 
   it('is never its own ancestor', async () => {
@@ -117,7 +118,10 @@ describe('an ontology relation', () => {
     expect(fieldsOf(await relation({ ...ends, subject_node_id: NOBODY }))).toEqual(['subject_node_id']);
     expect(fieldsOf(await relation({ ...ends, object_node_id: await aNode(other.as) }))).toEqual(['object_node_id']);
     expect(fieldsOf(await relation({ ...ends, object_node_id: await aConcept(as) }))).toEqual(['object_node_id']);
-    expect(refusal(await relation({ ...ends, predicate: 'PLACES' }))).toEqual([409, 'ONTOLOGY_RELATION_DUPLICATE']);
+    expect(statusAndCode(await relation({ ...ends, predicate: 'PLACES' }))).toEqual([
+      409,
+      'ONTOLOGY_RELATION_DUPLICATE',
+    ]);
     expect((await relation({ subject_node_id: b, object_node_id: a, predicate: 'places' })).status).toBe(201);
   });
 

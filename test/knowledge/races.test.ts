@@ -1,10 +1,11 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { statusAndCode } from '../support/console.ts';
 import { overtaken, rivalBefore, rowOf } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aPromotion, aSuggestion, SUGGESTIONS } from './suggesting.ts';
-import { aConcept, aName, aNode, anItem, fieldsOf, PREFIX, refusal } from './support.ts';
+import { aConcept, aName, aNode, anItem, fieldsOf, PREFIX } from './support.ts';
 
 let company: Company;
 let as: Company['as'];
@@ -26,7 +27,7 @@ describe('the creation of a concept', () => {
     const json = { name: aName('race'), description: 'What it is.' };
     const create = (env: Record<string, string> = {}) => as.post(`${PREFIX}/concepts`, { json, env });
     const answer = await overtaken(INSERT, () => must(create()), create);
-    expect(refusal(answer)).toEqual([409, 'CONCEPT_DUPLICATE']);
+    expect(statusAndCode(answer)).toEqual([409, 'CONCEPT_DUPLICATE']);
   });
 });
 
@@ -92,7 +93,7 @@ describe('a suggestion that somebody else accepts first', () => {
       () => must(accept(id)),
       (env) => accept(id, env),
     );
-    expect(refusal(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    expect(statusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect((await as.get(`${PREFIX}/concepts/${conceptId}`)).body.version).toBe(2);
     expect(await versionsOf(conceptId)).toBe(2);
   });
@@ -105,7 +106,7 @@ describe('a suggestion that somebody else accepts first', () => {
       () => must(accept(id)),
       (env) => accept(id, env),
     );
-    expect(refusal(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    expect(statusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect((await as.get(`${PREFIX}/semantic?search=${encodeURIComponent(name)}`)).body.total).toBe(1);
   });
 
@@ -116,7 +117,7 @@ describe('a suggestion that somebody else accepts first', () => {
       () => must(accept(id)),
       (env) => as.post(`${SUGGESTIONS}/${id}/reject`, { json: {}, env }),
     );
-    expect(refusal(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    expect(statusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect(await rowOf('select status from knowledge_suggestions where id = ?', id)).toEqual({ status: 'accepted' });
   });
 
@@ -128,7 +129,7 @@ describe('a suggestion that somebody else accepts first', () => {
       () => must(accept(first.id)),
       (env) => accept(second.id, env),
     );
-    expect(refusal(answer)).toEqual([409, 'SUGGESTION_STALE']);
+    expect(statusAndCode(answer)).toEqual([409, 'SUGGESTION_STALE']);
     expect((await as.get(`${PREFIX}/concepts/${first.conceptId}`)).body).toMatchObject({
       description: 'One.',
       version: 2,
@@ -140,7 +141,7 @@ describe('the acceptance of a suggestion that is rejected meanwhile', () => {
   it('changes nothing', async () => {
     const { id, conceptId } = await aSuggestion(as, 'Too late.');
     const { env, hasRun } = rivalBefore(/^update "knowledge_resources"/, () => reject(id));
-    expect(refusal(await accept(id, env))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    expect(statusAndCode(await accept(id, env))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect(hasRun()).toBe(true);
     expect((await as.get(`${PREFIX}/concepts/${conceptId}`)).body).toMatchObject({ version: 1 });
     expect(await versionsOf(conceptId)).toBe(1);
@@ -160,7 +161,7 @@ describe('the acceptance of a suggestion that is rejected meanwhile', () => {
     const name = aName('never made');
     const { id } = await aPromotion(as, { name, description: 'A class.', node_type: 'class' }, 'promote-ontology');
     const { env, hasRun } = rivalBefore(/^insert into "knowledge_resources"/, () => reject(id));
-    expect(refusal(await accept(id, env))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    expect(statusAndCode(await accept(id, env))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect(hasRun()).toBe(true);
     const { records } = (await as.get(`${PREFIX}/ontology/nodes?search=${encodeURIComponent(name)}`)).body;
     expect(records).toEqual([]);

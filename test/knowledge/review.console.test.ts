@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { statusAndCode } from '../support/console.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { accept, aPromotion, aSuggestion, SUGGESTIONS } from './suggesting.ts';
-import { aName, anItem, fieldsOf, NOBODY, PREFIX, refusal } from './support.ts';
+import { aName, anItem, fieldsOf, NOBODY, PREFIX } from './support.ts';
 
 let company: Company;
 let as: Company['as'];
@@ -47,7 +48,7 @@ describe('the acceptance of a suggestion', () => {
       json: { description: 'Mine.', tags: ['new'], status: 'active' },
     });
     const answer = await accept(as, id);
-    expect(refusal(answer)).toEqual([409, 'SUGGESTION_STALE']);
+    expect(statusAndCode(answer)).toEqual([409, 'SUGGESTION_STALE']);
     const { difference, ...versions } = answer.body.details;
     expect(versions).toEqual({ version_suggested_for: 1, version_now: 2 });
     expect(new Set(difference)).toEqual(
@@ -64,14 +65,14 @@ describe('the acceptance of a suggestion', () => {
   it('is refused when the target has been archived since', async () => {
     const { id, conceptId } = await aSuggestion(as);
     await as.delete(`${PREFIX}/concepts/${conceptId}`);
-    expect(refusal(await accept(as, id))).toEqual([409, 'SUGGESTION_STALE']);
+    expect(statusAndCode(await accept(as, id))).toEqual([409, 'SUGGESTION_STALE']);
   });
 
   it('is refused when the name has been taken since', async () => {
     const name = aName('Taken');
     const { id } = await aPromotion(as, { kind: 'entity', name, description: 'x' });
     await anItem(as, { kind: 'entity', name });
-    expect(refusal(await accept(as, id))).toEqual([409, 'SEMANTIC_ITEM_DUPLICATE']);
+    expect(statusAndCode(await accept(as, id))).toEqual([409, 'SEMANTIC_ITEM_DUPLICATE']);
     expect((await accept(as, id, { override_payload: { name: aName('Other') } })).status).toBe(200);
   });
 
@@ -82,10 +83,10 @@ describe('the acceptance of a suggestion', () => {
       (await aUser(company, { can: ['knowledge_reviews:review', ...can] })).as;
     const mere = await reviewer('concepts:create', 'semantic:update');
     for (const suggestion of [id, making]) {
-      expect(refusal(await accept(mere, suggestion))).toEqual([403, 'FORBIDDEN']);
+      expect(statusAndCode(await accept(mere, suggestion))).toEqual([403, 'FORBIDDEN']);
     }
     const noReviewer = (await aUser(company, { can: ['concepts:*', 'knowledge_reviews:list'] })).as;
-    expect(refusal(await accept(noReviewer, id))).toEqual([403, 'FORBIDDEN']);
+    expect(statusAndCode(await accept(noReviewer, id))).toEqual([403, 'FORBIDDEN']);
     expect((await conceptOf(conceptId)).version).toBe(1);
     expect((await accept(await reviewer('concepts:update'), id)).status).toBe(200);
     expect((await accept(await reviewer('semantic:create'), making)).status).toBe(200);
@@ -99,7 +100,7 @@ describe('the acceptance of a suggestion', () => {
       await other.as.post(`${SUGGESTIONS}/${id}/reject`, { json: {} }),
       await accept(as, NOBODY),
     ]) {
-      expect(refusal(answer)).toEqual([404, 'SUGGESTION_NOT_FOUND']);
+      expect(statusAndCode(answer)).toEqual([404, 'SUGGESTION_NOT_FOUND']);
     }
     expect((await other.as.get(SUGGESTIONS)).body.total).toBe(0);
   });
@@ -111,8 +112,8 @@ describe('the rejection of a suggestion', () => {
     const { status, body } = await as.post(`${SUGGESTIONS}/${id}/reject`, { json: { review_note: 'Too long.' } });
     expect([status, body.status, body.review_note]).toEqual([200, 'rejected', 'Too long.']);
     expect(body).toMatchObject({ reviewed_by_user_id: company.owner.id, reviewed_at: expect.any(String) });
-    expect(refusal(await as.post(`${SUGGESTIONS}/${id}/reject`))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
-    expect(refusal(await accept(as, id))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    expect(statusAndCode(await as.post(`${SUGGESTIONS}/${id}/reject`))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    expect(statusAndCode(await accept(as, id))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect((await conceptOf(conceptId)).version).toBe(1);
   });
 
@@ -154,7 +155,7 @@ describe('the acceptance of several suggestions', () => {
     expect(body.accepted).toHaveLength(1);
     expect(body.failed).toEqual([expect.objectContaining({ id: item.id, error: 'FORBIDDEN' })]);
     const { as: nobody } = await aUser(company, { can: ['concepts:update'] });
-    expect(refusal(await bulk([concept.id], nobody))).toEqual([403, 'FORBIDDEN']);
+    expect(statusAndCode(await bulk([concept.id], nobody))).toEqual([403, 'FORBIDDEN']);
   });
 
   it('accepts 1 to 100 ids', async () => {

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { statusAndCode } from '../support/console.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aConcept, aName, anItem, fieldsOf, NOBODY, PREFIX, refusal } from './support.ts';
+import { aConcept, aName, anItem, fieldsOf, NOBODY, PREFIX } from './support.ts';
 
 const PATH = `${PREFIX}/semantic`;
 let company: Company;
@@ -88,7 +89,7 @@ describe('a semantic item', () => {
     const name = aName('Margin');
     expect((await create({ kind: 'metric', name })).status).toBe(201);
     expect((await create({ kind: 'dimension', name, status: 'active' })).status).toBe(201);
-    expect(refusal(await create({ kind: 'metric', name: name.toUpperCase() }))).toEqual([
+    expect(statusAndCode(await create({ kind: 'metric', name: name.toUpperCase() }))).toEqual([
       409,
       'SEMANTIC_ITEM_DUPLICATE',
     ]);

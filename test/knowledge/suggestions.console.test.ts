@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column } from '../managed-tables/support.ts';
 import { AI_KEY } from '../support/ai-server.ts';
+import { statusAndCode } from '../support/console.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aModel, NO_MODEL, proposal } from './model.ts';
 import { accept, aPromotion, SUGGESTIONS } from './suggesting.ts';
-import { aConcept, aName, aNode, anItem, aRelation, NOBODY, PREFIX, refusal } from './support.ts';
+import { aConcept, aName, aNode, anItem, aRelation, NOBODY, PREFIX } from './support.ts';
 
 let company: Company;
 let as: Company['as'];
@@ -143,7 +144,7 @@ describe('a request for a suggestion', () => {
       '/ontology/relations/{id}/generate',
     ]) {
       const answer = await as.post(`${SUGGESTIONS}${path.replace('{id}', NOBODY)}`, { env: NO_MODEL });
-      expect(refusal(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
+      expect(statusAndCode(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
     }
   });
 
@@ -151,7 +152,7 @@ describe('a request for a suggestion', () => {
     const { env } = await aModel(proposal({ description: 'y' }));
     const foreign = await aConcept((await aCompany()).as);
     for (const id of [NOBODY, foreign]) {
-      expect(refusal(await as.post(`${SUGGESTIONS}/concepts/${id}/generate`, { env }))).toEqual([
+      expect(statusAndCode(await as.post(`${SUGGESTIONS}/concepts/${id}/generate`, { env }))).toEqual([
         404,
         'CONCEPT_NOT_FOUND',
       ]);
@@ -159,7 +160,7 @@ describe('a request for a suggestion', () => {
     const archived = await aConcept(as);
     await as.delete(`${PREFIX}/concepts/${archived}`);
     const answer = await as.post(`${SUGGESTIONS}/concepts/${archived}/generate`, { env });
-    expect(refusal(answer)).toEqual([409, 'CONCEPT_ARCHIVED']);
+    expect(statusAndCode(answer)).toEqual([409, 'CONCEPT_ARCHIVED']);
   });
 });
 
@@ -229,13 +230,13 @@ describe('an AI provider that fails', () => {
     'ends the request, and is not quoted to the caller, when it answers %j',
     async (step, status, code, times) => {
       const { answer, asked } = await ask([step]);
-      expect([refusal(answer), asked]).toEqual([[status, code], times]);
+      expect([statusAndCode(answer), asked]).toEqual([[status, code], times]);
       expect(JSON.stringify(answer.body)).not.toContain(AI_KEY);
     },
   );
 
   it('ends the request as invalid when its answer is longer than 1 MiB', async () => {
     const { answer } = await ask([{ body: `"${'x'.repeat(1024 * 1024 - 1)}"` }]);
-    expect(refusal(answer)).toEqual([502, 'AI_OUTPUT_INVALID']);
+    expect(statusAndCode(answer)).toEqual([502, 'AI_OUTPUT_INVALID']);
   });
 });

@@ -49,6 +49,3 @@ export const fieldsOf = ({ status, body }: Answer): string[] => {
   if (status !== 422) throw new Error(`Answered ${status} and not 422: ${JSON.stringify(body)}`);
   return body.details.map(({ field }: { field: string }) => field);
 };
-
-/** Status and code of a refusal. */
-export const refusal = ({ status, body }: Answer): [number, string] => [status, body.error];

@@ -1,7 +1,8 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, bearer, call } from '../support/api.ts';
+import { bearer, call } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
+import { statusAndCode } from '../support/console.ts';
 import { linkIn, mailsTo, mailTo, whileMailIsDown } from '../support/mail.ts';
 import { overtaken } from '../support/rival.ts';
 import { enrol } from '../support/second-factor.ts';
@@ -25,7 +26,6 @@ const aToken = async (email: string) => {
   await request(email, company.slug);
   return tokenIn(mailTo(email));
 };
-const statusAndCode = ({ status, body }: Answer) => [status, body.error];
 const DEAD = [400, 'INVALID_RESET_TOKEN'];
 
 describe('a link to reset a password', () => {

@@ -8,7 +8,7 @@ import { mailsTo } from '../support/mail.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
-import { aSchedule, changeable, runNow, SCHEDULES } from './support.ts';
+import { aSchedule, changeable, countTo, runNow, SCHEDULES } from './support.ts';
 
 type Type = UserSqlResult['columns'][number]['type'];
 
@@ -101,7 +101,6 @@ describe('an alert', () => {
     company = await aProvisionedCompany();
     stock = await aVisualization(company.as, 'SELECT 5 AS left_over', { name: 'Stock' });
   });
-  const countTo = (email: string): number => mailsTo(email).length;
   const aReader = () => aUser(company, { can: ['visualizations:execute', 'dashboards:get'] });
   const sql = (text: string) => must(company.as.put(`${VISUALIZATIONS}/${stock._id}`, { json: { sql: text } }));
   const condition = (op: string, value: unknown = null, column = 'left_over') => ({

@@ -2,14 +2,14 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { Answer } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
-import { EMAIL, mailsTo, mailTo, whileMailIsDown, whileMailIsRefused } from '../support/mail.ts';
+import { EMAIL, mailTo, whileMailIsDown, whileMailIsRefused } from '../support/mail.ts';
 import { failingAt } from '../support/outage.ts';
 import { countOf, overtaken, rivalBefore, rowOf } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { deliver } from '../uploads/support.ts';
 import { aDashboard, aVisualization, DASHBOARDS, VISUALIZATIONS } from '../visualizations/support.ts';
-import { aHeldQueue, aSchedule, deliverHeld, type HeldQueue, runNow, SCHEDULES } from './support.ts';
+import { aHeldQueue, aSchedule, countTo, deliverHeld, type HeldQueue, runNow, SCHEDULES } from './support.ts';
 
 type Made = Answer['body'];
 
@@ -26,7 +26,6 @@ afterEach(resetClock);
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const get = async ({ _id }: Made): Promise<Made> => must(company.as.get(`${SCHEDULES}/${_id}`));
-const countTo = (email: string): number => mailsTo(email).length;
 const aReader = () =>
   aUser(company, {
     can: ['dashboards:get', 'visualizations:execute', 'dashboards:schedule', 'visualizations:schedule'],

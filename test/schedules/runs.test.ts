@@ -5,13 +5,13 @@ import type { Mail } from '../../src/platform/mail.ts';
 import { aContext, aMember, CONTEXTS, dashboardGrant } from '../share-portal/support.ts';
 import type { Answer } from '../support/api.ts';
 import { later, resetClock, runScheduled, standAt } from '../support/clock.ts';
-import { EMAIL, mailsTo, mailTo } from '../support/mail.ts';
+import { EMAIL, mailTo } from '../support/mail.ts';
 import { rowOf } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { deliver } from '../uploads/support.ts';
 import { aDashboard, aVisualization, parameter, someSales } from '../visualizations/support.ts';
-import { aHeldQueue, aSchedule, changeable, deliverHeld, runDue, runNow, SCHEDULES } from './support.ts';
+import { aHeldQueue, aSchedule, changeable, countTo, deliverHeld, runDue, runNow, SCHEDULES } from './support.ts';
 
 type Made = Answer['body'];
 /** A mail as Cloudflare's binding takes it. */
@@ -47,7 +47,6 @@ afterEach(resetClock);
 const HOUR = 60 * 60 * 1000;
 const get = async ({ _id }: Made): Promise<Made> => must(company.as.get(`${SCHEDULES}/${_id}`));
 const newest = (email: string): Taken => mailTo(email) as Taken;
-const countTo = (email: string): number => mailsTo(email).length;
 
 let addresses = 0;
 /** An address that is a member of a new context of the dashboard. */

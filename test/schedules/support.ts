@@ -2,7 +2,7 @@ import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { Mail } from '../../src/platform/mail.ts';
 import type { Answer, Caller } from '../support/api.ts';
 import { runScheduled } from '../support/clock.ts';
-import { EMAIL } from '../support/mail.ts';
+import { EMAIL, mailsTo } from '../support/mail.ts';
 import { must } from '../support/signed.ts';
 import { deliver } from '../uploads/support.ts';
 
@@ -35,6 +35,9 @@ export async function deliverHeld(queue: HeldQueue, changed: Record<string, unkn
     if ((await deliver(message, { ...queue.env, EMAIL, ...changed })) === 'again') throw new Error('It was not taken.');
   }
 }
+
+/** How many mails an address was sent. */
+export const countTo = (email: string): number => mailsTo(email).length;
 
 /** Half a day from now, so that no clock of a test comes to it, whatever the hour is. */
 const FAR = `0 ${(new Date().getUTCHours() + 12) % 24} * * *`;

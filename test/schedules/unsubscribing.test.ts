@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aContext } from '../share-portal/support.ts';
 import { type Answer, call } from '../support/api.ts';
-import { EMAIL, mailsTo, mailTo } from '../support/mail.ts';
+import { EMAIL, mailTo } from '../support/mail.ts';
 import { overtaken } from '../support/rival.ts';
 import { must, signed } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { deliver } from '../uploads/support.ts';
 import { aVisualization } from '../visualizations/support.ts';
-import { aHeldQueue, aSchedule, runNow, SCHEDULES, unsubscribeLinkIn } from './support.ts';
+import { aHeldQueue, aSchedule, countTo, runNow, SCHEDULES, unsubscribeLinkIn } from './support.ts';
 
 let company: Company;
 let chart: Answer['body'];
@@ -24,7 +24,6 @@ const ONE_CLICK = {
   body: 'List-Unsubscribe=One-Click',
 };
 const press = (path: string, sending: Parameters<typeof call>[2] = ONE_CLICK) => call('POST', path, sending);
-const countTo = (email: string): number => mailsTo(email).length;
 const linkTo = (email: string): string => unsubscribeLinkIn(mailTo(email)).pathname;
 const get = async ({ _id }: Answer['body']) => must(company.as.get(`${SCHEDULES}/${_id}`));
 

@@ -6,6 +6,7 @@ import { codeIn, linkIn, mailsTo, mailTo } from '../support/mail.ts';
 import { countOf, overtaken, rowOf } from '../support/rival.ts';
 import { must, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
+import { isLive } from './support.ts';
 
 const NEXT = 'a-brand-new-passphrase';
 const MINUTE = 60_000;
@@ -16,7 +17,6 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-const isLive = async (as: Caller): Promise<boolean> => (await as.get('/v1/auth/me')).status === 200;
 const sessionOf = async (email: string, password: string): Promise<Caller> =>
   bearer((await must(logIn(company.slug, email, password))).token);
 const changePassword = (as: Caller, current_password: string, new_password: string, env?: Record<string, string>) =>

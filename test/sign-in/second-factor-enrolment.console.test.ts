@@ -1,9 +1,11 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, type Caller, call } from '../support/api.ts';
+import { type Caller, call } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
+import { statusAndCode } from '../support/console.ts';
 import { codeOf, enrol, wrongCode } from '../support/second-factor.ts';
 import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
+import { anEnrolledUser, finish, pendingOf } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
@@ -11,20 +13,10 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-const finish = (pendingToken: string, code: { totp_token?: string; backup_code?: string }) =>
-  call('POST', '/v1/auth/2fa/login', { json: { pending_2fa_token: pendingToken, ...code } });
 const password = (email: string) => logIn(company.slug, email, company.owner.password);
-const pendingOf = async (email: string): Promise<string> => (await password(email)).body.pending_2fa_token;
-const statusAndCode = ({ status, body }: Answer) => [status, body.error];
 const WRONG = [400, 'INVALID_2FA_CODE'];
 /** What proves again who they are. */
 const AGAIN = { json: { password: PASSWORD } };
-
-/** A user with an enabled authenticator. */
-async function anEnrolledUser() {
-  const user = await aUser(company);
-  return { ...user, ...(await enrol(user.as)) };
-}
 
 describe('the enrolment of a second factor', () => {
   it('answers a secret, and ten backup codes once a code confirms it', async () => {
@@ -70,7 +62,7 @@ describe('the enrolment of a second factor', () => {
   });
 
   it('stores the secret encrypted and the backup codes hashed', async () => {
-    const { secret, backupCodes } = await anEnrolledUser();
+    const { secret, backupCodes } = await anEnrolledUser(company);
     const tables = ['second_factors', 'backup_codes', 'used_totp_steps', 'pending_second_factors', 'users'];
     const dumps = await env.CONTROL_DB.batch(tables.map((table) => env.CONTROL_DB.prepare(`SELECT * FROM ${table}`)));
     const dump = JSON.stringify(dumps.map(({ results }) => results));
@@ -82,11 +74,13 @@ describe('the enrolment of a second factor', () => {
 
 describe('a new set of backup codes', () => {
   it('replaces the old set', async () => {
-    const { as, email, backupCodes } = await anEnrolledUser();
+    const { as, email, backupCodes } = await anEnrolledUser(company);
     const { status, body } = await as.post('/v1/auth/2fa/backup-codes', AGAIN);
     expect([status, body.backup_codes.length]).toEqual([200, 10]);
-    expect(statusAndCode(await finish(await pendingOf(email), { backup_code: backupCodes[0] }))).toEqual(WRONG);
-    expect((await finish(await pendingOf(email), { backup_code: body.backup_codes[0] })).status).toBe(200);
+    expect(statusAndCode(await finish(await pendingOf(company, email), { backup_code: backupCodes[0] }))).toEqual(
+      WRONG,
+    );
+    expect((await finish(await pendingOf(company, email), { backup_code: body.backup_codes[0] })).status).toBe(200);
   });
 });
 
@@ -95,7 +89,7 @@ describe('the disabling of a second factor', () => {
   const isAskedFor = async (email: string) => 'requires_2fa' in (await password(email)).body;
 
   it('accepts the password', async () => {
-    const { as, email } = await anEnrolledUser();
+    const { as, email } = await anEnrolledUser(company);
     expect(statusAndCode(await disable(as, { password: 'wrong-password' }))).toEqual([400, 'INVALID_CREDENTIALS']);
     expect(await isAskedFor(email)).toBe(true);
     const { status, body } = await disable(as, { password: company.owner.password });
@@ -104,9 +98,9 @@ describe('the disabling of a second factor', () => {
   });
 
   it.each(['totp_token', 'backup_code'])('accepts an unused code: %s', async (kind) => {
-    const { as, email, secret, code, backupCodes } = await anEnrolledUser();
+    const { as, email, secret, code, backupCodes } = await anEnrolledUser(company);
     const wrong = { totp_token: wrongCode(secret), backup_code: 'abcde-fghjk' }[kind];
-    await finish(await pendingOf(email), { backup_code: backupCodes[0] });
+    await finish(await pendingOf(company, email), { backup_code: backupCodes[0] });
     const spent = { totp_token: code(-1), backup_code: backupCodes[0] }[kind];
     expect(statusAndCode(await disable(as, { [kind]: wrong }))).toEqual(WRONG);
     expect(statusAndCode(await disable(as, { [kind]: spent }))).toEqual(WRONG);
@@ -117,8 +111,8 @@ describe('the disabling of a second factor', () => {
   });
 
   it('ends pending tokens and deletes the secret and all codes', async () => {
-    const { id, as, email, code } = await anEnrolledUser();
-    const pending = await pendingOf(email);
+    const { id, as, email, code } = await anEnrolledUser(company);
+    const pending = await pendingOf(company, email);
     await disable(as, { password: company.owner.password });
     expect((await finish(pending, { totp_token: code() })).status).toBe(401);
     const left = await env.CONTROL_DB.prepare('SELECT * FROM second_factors WHERE user_id = ?').bind(id).all();
@@ -127,7 +121,7 @@ describe('the disabling of a second factor', () => {
   });
 
   it('counts wrong passwords together with failed sign-ins', async () => {
-    const { as, email } = await anEnrolledUser();
+    const { as, email } = await anEnrolledUser(company);
     const answers = await Promise.all(Array.from({ length: 11 }, () => disable(as, { password: 'wrong-password' })));
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array(10).fill(400), 429]);
     expect((await password(email)).status).toBe(429);

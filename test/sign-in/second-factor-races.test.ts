@@ -1,12 +1,13 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Caller, call } from '../support/api.ts';
+import type { Caller } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
 import { statusAndCode } from '../support/console.ts';
 import { mailsTo } from '../support/mail.ts';
 import { countOf, overtaken, rowOf } from '../support/rival.ts';
 import { codeOf, enrol, nextStep, wrongCode } from '../support/second-factor.ts';
 import { must, signed } from '../support/signed.ts';
-import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
+import { aCompany, aUser, type Company, PASSWORD } from '../support/worlds.ts';
+import { anEnrolledUser, finish, pendingOf, postFactor } from './support.ts';
 
 const NEXT = 'a-brand-new-passphrase';
 const WRONG_CODE = [400, 'INVALID_2FA_CODE'];
@@ -21,16 +22,6 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-const factorOf = (as: Caller, what: string, json: object, env?: Record<string, string>) =>
-  as.post(`/v1/auth/2fa/${what}`, { json, ...(env && { env }) });
-const pendingOf = async (email: string): Promise<string> =>
-  (await must(logIn(company.slug, email, PASSWORD))).pending_2fa_token;
-const finish = (pending_2fa_token: string, code: object, env?: Record<string, string>) =>
-  call('POST', '/v1/auth/2fa/login', { json: { pending_2fa_token, ...code }, ...(env && { env }) });
-const anEnrolled = async () => {
-  const user = await aUser(company);
-  return { ...user, ...(await enrol(user.as)) };
-};
 const stateOf = async (userId: string) => ({
   ...(await rowOf<{ mfa_enabled: number; session_epoch: number }>(
     'select mfa_enabled, session_epoch from users where id = ?',
@@ -45,8 +36,8 @@ const changePassword = (as: Caller) =>
 
 describe('a sign-in that waits for the second factor', () => {
   it('begins one session, and uses up one code, when a second valid code comes meanwhile', async () => {
-    const { email, code, backupCodes } = await anEnrolled();
-    const [first, second] = [await pendingOf(email), await pendingOf(email)];
+    const { email, code, backupCodes } = await anEnrolledUser(company);
+    const [first, second] = [await pendingOf(company, email), await pendingOf(company, email)];
     const [one, other] = backupCodes;
     for (const [pending, late] of [
       [first, { totp_token: code() }],
@@ -55,28 +46,28 @@ describe('a sign-in that waits for the second factor', () => {
       const rival = () => must(finish(pending, { backup_code: pending === first ? one : backupCodes[2] }));
       const answer = await overtaken(/^update "pending_second_factors"/, rival, (env) => finish(pending, late, env));
       expect(statusAndCode(answer)).toEqual(ENDED);
-      expect((await finish(await pendingOf(email), late)).status).toBe(200);
+      expect((await finish(await pendingOf(company, email), late)).status).toBe(200);
     }
   });
 
   it('accepts a code once, and goes on after a wrong one', async () => {
-    const { email, code, secret } = await anEnrolled();
-    const pending = await pendingOf(email);
+    const { email, code, secret } = await anEnrolledUser(company);
+    const pending = await pendingOf(company, email);
     expect(statusAndCode(await finish(pending, { totp_token: wrongCode(secret) }))).toEqual(WRONG_CODE);
     expect((await finish(pending, { totp_token: code() })).status).toBe(200);
-    expect(statusAndCode(await finish(await pendingOf(email), { totp_token: code() }))).toEqual(WRONG_CODE);
+    expect(statusAndCode(await finish(await pendingOf(company, email), { totp_token: code() }))).toEqual(WRONG_CODE);
     nextStep();
     expect(statusAndCode(await finish(pending, { totp_token: code() }))).toEqual(ENDED);
   });
 
   it('ends after five wrong codes or five minutes', async () => {
-    const { email, code, secret } = await anEnrolled();
-    const pending = await pendingOf(email);
+    const { email, code, secret } = await anEnrolledUser(company);
+    const pending = await pendingOf(company, email);
     for (let tries = 0; tries < 5; tries += 1) {
       expect(statusAndCode(await finish(pending, { totp_token: wrongCode(secret) }))).toEqual(WRONG_CODE);
     }
     expect(statusAndCode(await finish(pending, { totp_token: code() }))).toEqual(ENDED);
-    const next = await pendingOf(email);
+    const next = await pendingOf(company, email);
     for (let steps = 0; steps < 11; steps += 1) nextStep();
     expect(statusAndCode(await finish(next, { totp_token: code() }))).toEqual(ENDED);
   });
@@ -84,7 +75,7 @@ describe('a sign-in that waits for the second factor', () => {
 
 describe('the setup of a second factor', () => {
   const setUp = (as: Caller, rival: () => Promise<unknown>, json: object = { password: PASSWORD }) =>
-    overtaken(/^update "users"/, rival, (env) => factorOf(as, 'setup', json, env));
+    overtaken(/^update "users"/, rival, (env) => postFactor(as, 'setup', json, env));
 
   it('is refused, and stores nothing, when the password is changed meanwhile', async () => {
     const { id, as } = await aUser(company);
@@ -116,7 +107,7 @@ describe('the setup of a second factor', () => {
     const { id, as } = await aUser(company);
     await withoutPassword(id);
     await rowOf('update sessions set created_at = created_at - 660000 where user_id = ?', id);
-    expect(statusAndCode(await factorOf(as, 'setup', {}))).toEqual(AGAIN);
+    expect(statusAndCode(await postFactor(as, 'setup', {}))).toEqual(AGAIN);
   });
 
   it('is refused when a password is set or a second factor enabled meanwhile', async () => {
@@ -131,14 +122,14 @@ describe('the setup of a second factor', () => {
 
 describe('the enabling of a second factor', () => {
   const secretOf = async (as: Caller): Promise<string> =>
-    (await must(factorOf(as, 'setup', { password: PASSWORD }))).secret;
+    (await must(postFactor(as, 'setup', { password: PASSWORD }))).secret;
   const enabling = (secret: string, steps = 0) => ({ totp_token: codeOf(secret, steps), password: PASSWORD });
 
   it('changes nothing with a wrong code', async () => {
     const { id, email, as } = await aUser(company);
     const secret = await secretOf(as);
     const before = await stateOf(id);
-    const answer = await factorOf(as, 'enable', { totp_token: wrongCode(secret), password: PASSWORD });
+    const answer = await postFactor(as, 'enable', { totp_token: wrongCode(secret), password: PASSWORD });
     expect(statusAndCode(answer)).toEqual(WRONG_CODE);
     expect([await stateOf(id), mailsTo(email)]).toEqual([before, []]);
     expect(before).toMatchObject({ mfa_enabled: 0, codes: 0 });
@@ -152,8 +143,8 @@ describe('the enabling of a second factor', () => {
     const secret = await secretOf(as);
     const answer = await overtaken(
       /^update "second_factors"/,
-      () => must(factorOf(as, 'enable', enabling(secret, -1))),
-      (env) => factorOf(as, 'enable', enabling(secret), env),
+      () => must(postFactor(as, 'enable', enabling(secret, -1))),
+      (env) => postFactor(as, 'enable', enabling(secret), env),
     );
     expect(statusAndCode(answer)).toEqual(WRONG_CODE);
     expect(await stateOf(id)).toMatchObject({ mfa_enabled: 1, codes: 10 });
@@ -162,37 +153,37 @@ describe('the enabling of a second factor', () => {
 
 describe('the disabling of a second factor', () => {
   it('changes nothing with a wrong code', async () => {
-    const { id, email, as, secret, code, backupCodes } = await anEnrolled();
-    await must(finish(await pendingOf(email), { totp_token: code() }));
+    const { id, email, as, secret, code, backupCodes } = await anEnrolledUser(company);
+    await must(finish(await pendingOf(company, email), { totp_token: code() }));
     const before = await stateOf(id);
-    const answer = await factorOf(as, 'disable', { totp_token: wrongCode(secret) });
+    const answer = await postFactor(as, 'disable', { totp_token: wrongCode(secret) });
     expect(statusAndCode(answer)).toEqual(WRONG_CODE);
     expect([await stateOf(id), mailsTo(email).length]).toEqual([before, 1]);
     // A used code stays used, and an unused one can be used.
-    expect(statusAndCode(await finish(await pendingOf(email), { totp_token: code() }))).toEqual(WRONG_CODE);
-    expect((await finish(await pendingOf(email), { backup_code: backupCodes[0] })).status).toBe(200);
+    expect(statusAndCode(await finish(await pendingOf(company, email), { totp_token: code() }))).toEqual(WRONG_CODE);
+    expect((await finish(await pendingOf(company, email), { backup_code: backupCodes[0] })).status).toBe(200);
   });
 
   it('deletes its secret and all codes', async () => {
-    const { id, as, code } = await anEnrolled();
+    const { id, as, code } = await anEnrolledUser(company);
     const factor = await rowOf<{ id: string }>('select id from second_factors where user_id = ?', id);
-    await must(factorOf(as, 'disable', { totp_token: code() }));
+    await must(postFactor(as, 'disable', { totp_token: code() }));
     expect(await stateOf(id)).toMatchObject({ mfa_enabled: 0, factors: 0 });
     expect(await countOf('backup_codes where factor_id = ?', factor?.id)).toBe(0);
     expect(await countOf('used_totp_steps where factor_id = ?', factor?.id)).toBe(0);
   });
 
   it.each(['disable', 'backup-codes'])('does not touch one that is enrolled meanwhile (%s)', async (what) => {
-    const { id, as } = await anEnrolled();
+    const { id, as } = await anEnrolledUser(company);
     let after: unknown;
     const answer = await overtaken(
       /^update "users" set "updated_at"/,
       async () => {
-        await must(factorOf(as, 'disable', { password: PASSWORD }));
+        await must(postFactor(as, 'disable', { password: PASSWORD }));
         await enrol(as);
         after = await stateOf(id);
       },
-      (env) => factorOf(as, what, { password: PASSWORD }, env),
+      (env) => postFactor(as, what, { password: PASSWORD }, env),
     );
     expect(statusAndCode(answer)).toEqual(WRONG_PASSWORD);
     expect(await stateOf(id)).toEqual(after);
@@ -201,7 +192,7 @@ describe('the disabling of a second factor', () => {
 
   it('does not remove another user’s that is only set up', async () => {
     const { id, as } = await aUser(company);
-    await must(factorOf(as, 'setup', { password: PASSWORD }));
+    await must(postFactor(as, 'setup', { password: PASSWORD }));
     expect((await company.as.delete(`/v1/users/${id}/2fa`)).status).toBe(404);
     expect((await stateOf(id)).factors).toBe(1);
   });
@@ -209,18 +200,20 @@ describe('the disabling of a second factor', () => {
 
 describe('new backup codes', () => {
   it('replace the old ones', async () => {
-    const { email, as, code, backupCodes } = await anEnrolled();
-    const { backup_codes } = await must(factorOf(as, 'backup-codes', { totp_token: code() }));
-    expect((await finish(await pendingOf(email), { backup_code: backup_codes[0] })).status).toBe(200);
-    expect(statusAndCode(await finish(await pendingOf(email), { backup_code: backupCodes[0] }))).toEqual(WRONG_CODE);
+    const { email, as, code, backupCodes } = await anEnrolledUser(company);
+    const { backup_codes } = await must(postFactor(as, 'backup-codes', { totp_token: code() }));
+    expect((await finish(await pendingOf(company, email), { backup_code: backup_codes[0] })).status).toBe(200);
+    expect(statusAndCode(await finish(await pendingOf(company, email), { backup_code: backupCodes[0] }))).toEqual(
+      WRONG_CODE,
+    );
   });
 
   it('are not made with a wrong code, after which the old ones still work', async () => {
-    const { id, email, as, secret, backupCodes } = await anEnrolled();
+    const { id, email, as, secret, backupCodes } = await anEnrolledUser(company);
     const before = await stateOf(id);
-    const answer = await factorOf(as, 'backup-codes', { totp_token: wrongCode(secret) });
+    const answer = await postFactor(as, 'backup-codes', { totp_token: wrongCode(secret) });
     expect(statusAndCode(answer)).toEqual(WRONG_CODE);
     expect([await stateOf(id), mailsTo(email).length]).toEqual([before, 1]);
-    expect((await finish(await pendingOf(email), { backup_code: backupCodes[0] })).status).toBe(200);
+    expect((await finish(await pendingOf(company, email), { backup_code: backupCodes[0] })).status).toBe(200);
   });
 });

@@ -1,13 +1,15 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { clock } from '../../src/kernel/clock.ts';
-import { type Answer, bearer, call } from '../support/api.ts';
+import { bearer, call } from '../support/api.ts';
 import { resetClock, runScheduled, standAt } from '../support/clock.ts';
+import { statusAndCode } from '../support/console.ts';
 import { codeIn, mailTo } from '../support/mail.ts';
 import { overtaken } from '../support/rival.ts';
-import { enrol, nextStep, wrongCode } from '../support/second-factor.ts';
+import { nextStep, wrongCode } from '../support/second-factor.ts';
 import { must } from '../support/signed.ts';
-import { aCompany, aUser, type Company, logIn } from '../support/worlds.ts';
+import { aCompany, type Company, logIn } from '../support/worlds.ts';
+import { anEnrolledUser, finish, pendingOf } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
@@ -16,25 +18,15 @@ beforeAll(async () => {
 afterEach(resetClock);
 
 type Code = { totp_token?: string; backup_code?: string };
-const finish = (pending_2fa_token: string, code: Code, env?: Record<string, string>) =>
-  call('POST', '/v1/auth/2fa/login', { json: { pending_2fa_token, ...code }, env });
 /** Finishes with a code, and the rival comes just before it is checked. */
 const finishOvertaken = (rival: () => Promise<unknown>, pendingToken: string, code: Code) =>
   overtaken(/^update "pending_second_factors"/, rival, (env) => finish(pendingToken, code, env));
 const password = (email: string) => logIn(company.slug, email, company.owner.password);
-const pendingOf = async (email: string): Promise<string> => (await password(email)).body.pending_2fa_token;
-const statusAndCode = ({ status, body }: Answer) => [status, body.error];
 const WRONG = [400, 'INVALID_2FA_CODE'];
-
-/** A user with an enabled authenticator. */
-async function anEnrolledUser() {
-  const user = await aUser(company);
-  return { ...user, ...(await enrol(user.as)) };
-}
 
 describe('a sign-in with a second factor', () => {
   it('asks for a code after the password, and then answers a session', async () => {
-    const { id, email, code } = await anEnrolledUser();
+    const { id, email, code } = await anEnrolledUser(company);
     const first = await password(email);
     expect([first.status, first.body]).toEqual([
       200,
@@ -47,7 +39,7 @@ describe('a sign-in with a second factor', () => {
   });
 
   it('asks for a code after a mailed one', async () => {
-    const { email, code } = await anEnrolledUser();
+    const { email, code } = await anEnrolledUser(company);
     await call('POST', '/v1/auth/passwordless/request', { json: { company_slug: company.slug, email } });
     const json = { company_slug: company.slug, email, code: codeIn(mailTo(email)) };
     const { body } = await call('POST', '/v1/auth/passwordless/verify', { json });
@@ -56,43 +48,43 @@ describe('a sign-in with a second factor', () => {
   });
 
   it('accepts the codes of one time step before and after only', async () => {
-    const { email, code } = await anEnrolledUser();
+    const { email, code } = await anEnrolledUser(company);
     nextStep();
-    expect(statusAndCode(await finish(await pendingOf(email), { totp_token: code(-2) }))).toEqual(WRONG);
-    expect(statusAndCode(await finish(await pendingOf(email), { totp_token: code(2) }))).toEqual(WRONG);
-    expect((await finish(await pendingOf(email), { totp_token: code(1) })).status).toBe(200);
-    expect((await finish(await pendingOf(email), { totp_token: code(-1) })).status).toBe(200);
+    expect(statusAndCode(await finish(await pendingOf(company, email), { totp_token: code(-2) }))).toEqual(WRONG);
+    expect(statusAndCode(await finish(await pendingOf(company, email), { totp_token: code(2) }))).toEqual(WRONG);
+    expect((await finish(await pendingOf(company, email), { totp_token: code(1) })).status).toBe(200);
+    expect((await finish(await pendingOf(company, email), { totp_token: code(-1) })).status).toBe(200);
   });
 
   it('accepts a code once, even when it is used with another pending token meanwhile', async () => {
-    const { email, code } = await anEnrolledUser();
-    const [first, second] = [await pendingOf(email), await pendingOf(email)];
+    const { email, code } = await anEnrolledUser(company);
+    const [first, second] = [await pendingOf(company, email), await pendingOf(company, email)];
     const used = { totp_token: code() };
     expect(statusAndCode(await finishOvertaken(() => must(finish(first, used)), second, used))).toEqual(WRONG);
-    expect(statusAndCode(await finish(await pendingOf(email), used))).toEqual(WRONG);
+    expect(statusAndCode(await finish(await pendingOf(company, email), used))).toEqual(WRONG);
     nextStep();
-    expect((await finish(await pendingOf(email), { totp_token: code() })).status).toBe(200);
+    expect((await finish(await pendingOf(company, email), { totp_token: code() })).status).toBe(200);
   });
 
   it('refuses the code that enabled the factor', async () => {
-    const { email, code } = await anEnrolledUser();
-    expect(statusAndCode(await finish(await pendingOf(email), { totp_token: code(-1) }))).toEqual(WRONG);
+    const { email, code } = await anEnrolledUser(company);
+    expect(statusAndCode(await finish(await pendingOf(company, email), { totp_token: code(-1) }))).toEqual(WRONG);
   });
 
   it('accepts each backup code once, also in upper case and with spaces', async () => {
-    const { email, backupCodes } = await anEnrolledUser();
+    const { email, backupCodes } = await anEnrolledUser(company);
     const [one, other] = backupCodes as [string, string];
-    const [first, second] = [await pendingOf(email), await pendingOf(email)];
+    const [first, second] = [await pendingOf(company, email), await pendingOf(company, email)];
     const used = { backup_code: one };
     expect(statusAndCode(await finishOvertaken(() => must(finish(first, used)), second, used))).toEqual(WRONG);
     const typed = ` ${other.replace('-', ' ').toUpperCase()} `;
-    expect((await finish(await pendingOf(email), { backup_code: typed })).status).toBe(200);
-    expect(statusAndCode(await finish(await pendingOf(email), { backup_code: other }))).toEqual(WRONG);
+    expect((await finish(await pendingOf(company, email), { backup_code: typed })).status).toBe(200);
+    expect(statusAndCode(await finish(await pendingOf(company, email), { backup_code: other }))).toEqual(WRONG);
   });
 
   it('refuses the code of another user', async () => {
-    const [one, other] = [await anEnrolledUser(), await anEnrolledUser()];
-    const pending = await pendingOf(one.email);
+    const [one, other] = [await anEnrolledUser(company), await anEnrolledUser(company)];
+    const pending = await pendingOf(company, one.email);
     expect(statusAndCode(await finish(pending, { totp_token: other.code() }))).toEqual(WRONG);
     for (const code of [other.backupCodes[0], 'x'.repeat(2000)]) {
       expect(statusAndCode(await finish(pending, { backup_code: code }))).toEqual(WRONG);
@@ -114,23 +106,23 @@ describe('a pending token', () => {
   const DEAD = [401, 'UNAUTHORIZED'];
 
   it('is refused as a session token', async () => {
-    const { email } = await anEnrolledUser();
-    const pending = await pendingOf(email);
+    const { email } = await anEnrolledUser(company);
+    const pending = await pendingOf(company, email);
     expect((await bearer(pending).get('/v1/auth/me')).status).toBe(401);
     expect((await call('POST', '/v1/auth/refresh', { json: { refresh_token: pending } })).status).toBe(401);
   });
 
   it('works once', async () => {
-    const { email, code } = await anEnrolledUser();
-    const pending = await pendingOf(email);
+    const { email, code } = await anEnrolledUser(company);
+    const pending = await pendingOf(company, email);
     expect((await finish(pending, { totp_token: code() })).status).toBe(200);
     nextStep();
     expect(statusAndCode(await finish(pending, { totp_token: code() }))).toEqual(DEAD);
   });
 
   it('works for 300 seconds', async () => {
-    const { email, code } = await anEnrolledUser();
-    const pending = await pendingOf(email);
+    const { email, code } = await anEnrolledUser(company);
+    const pending = await pendingOf(company, email);
     standAt(clock.now() + 300_000 + 1000);
     expect(statusAndCode(await finish(pending, { totp_token: code() }))).toEqual(DEAD);
   });
@@ -141,27 +133,27 @@ describe('a pending token', () => {
   });
 
   it('stops working after five wrong codes, also for a right one that they overtake', async () => {
-    const { email, secret, code } = await anEnrolledUser();
-    const pending = await pendingOf(email);
+    const { email, secret, code } = await anEnrolledUser(company);
+    const pending = await pendingOf(company, email);
     const guess = async () => {
       for (let tries = 0; tries < 5; tries += 1) {
         expect(statusAndCode(await finish(pending, { totp_token: wrongCode(secret) }))).toEqual(WRONG);
       }
     };
     expect(statusAndCode(await finishOvertaken(guess, pending, { totp_token: code() }))).toEqual(DEAD);
-    expect((await finish(await pendingOf(email), { totp_token: code() })).status).toBe(200);
+    expect((await finish(await pendingOf(company, email), { totp_token: code() })).status).toBe(200);
   });
 
   it('stops working when the user is deactivated', async () => {
-    const { id, email, code } = await anEnrolledUser();
-    const pending = await pendingOf(email);
+    const { id, email, code } = await anEnrolledUser(company);
+    const pending = await pendingOf(company, email);
     await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
     expect(statusAndCode(await finish(pending, { totp_token: code() }))).toEqual(DEAD);
   });
 
   it('is stored only as a digest, and deleted when it has expired', async () => {
-    const { email } = await anEnrolledUser();
-    const pending = await pendingOf(email);
+    const { email } = await anEnrolledUser(company);
+    const pending = await pendingOf(company, email);
     const dump = async () =>
       (await env.CONTROL_DB.prepare('SELECT * FROM pending_second_factors').all<{ digest: string }>()).results;
     expect((await dump()).length).toBeGreaterThan(0);
@@ -174,13 +166,13 @@ describe('a pending token', () => {
 
 describe('the eleventh wrong code of a user', () => {
   it('is refused with any pending token, and so is the right code from then on', async () => {
-    const { email, secret, code } = await anEnrolledUser();
-    const pending = await Promise.all(Array.from({ length: 3 }, () => pendingOf(email)));
+    const { email, secret, code } = await anEnrolledUser(company);
+    const pending = await Promise.all(Array.from({ length: 3 }, () => pendingOf(company, email)));
     const guesses = await Promise.all(
       pending.flatMap((token) => Array.from({ length: 4 }, () => finish(token, { totp_token: wrongCode(secret) }))),
     );
     expect(guesses.map(({ status }) => status).sort()).toEqual([...Array(10).fill(400), 429, 429]);
-    const refused = await finish(await pendingOf(email), { totp_token: code() });
+    const refused = await finish(await pendingOf(company, email), { totp_token: code() });
     expect(statusAndCode(refused)).toEqual([429, 'RateLimitExceeded']);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(800);
   });

@@ -2,11 +2,13 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { completeSignIn } from '../../src/modules/sign-in/service.ts';
 import { selectUser, type User } from '../../src/modules/users/service.ts';
-import { type Answer, bearer, type Caller, call } from '../support/api.ts';
+import { bearer, type Caller, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
+import { statusAndCode } from '../support/console.ts';
 import { inContext } from '../support/context.ts';
 import { linkIn, mailsTo, mailTo } from '../support/mail.ts';
 import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
+import { isLive } from './support.ts';
 
 const NEW_PASSWORD = 'a-brand-new-passphrase';
 
@@ -16,8 +18,6 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-const isLive = async (as: Caller) => (await as.get('/v1/auth/me')).status === 200;
-const statusAndCode = ({ status, body }: Answer) => [status, body.error];
 const again = async (email: string) => bearer((await logIn(company.slug, email, PASSWORD)).body.token);
 const userOf = (id: string) =>
   inContext({ kind: 'anonymous' }, async (ctx) => (await selectUser(ctx.db, company.id, id))[0] as User);

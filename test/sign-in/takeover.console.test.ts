@@ -1,10 +1,12 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, bearer, type Caller, call } from '../support/api.ts';
+import { bearer, type Caller, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
+import { statusAndCode } from '../support/console.ts';
 import { mailsTo, mailTo } from '../support/mail.ts';
 import { codeOf, enrol, wrongCode } from '../support/second-factor.ts';
 import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
+import { anEnrolledUser, isLive, pendingOf, postFactor } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
@@ -12,25 +14,15 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-const statusAndCode = ({ status, body }: Answer) => [status, body.error];
-const isLive = async (as: Caller) => (await as.get('/v1/auth/me')).status === 200;
-const factorOf = (as: Caller, what: string, json: unknown = {}) => as.post(`/v1/auth/2fa/${what}`, { json });
 const subjects = (email: string) => mailsTo(email).map(({ subject }) => subject.split(':')[0]);
 const set = (id: string, what: string) =>
   env.CONTROL_DB.prepare(`UPDATE users SET ${what} WHERE id = ?`).bind(id).run();
-const pendingOf = async (email: string): Promise<string> =>
-  (await logIn(company.slug, email, PASSWORD)).body.pending_2fa_token;
 const NO_PASSWORD = [400, 'INVALID_CREDENTIALS'];
 const NO_CODE = [400, 'INVALID_2FA_CODE'];
 
-async function anEnrolledUser() {
-  const user = await aUser(company);
-  return { ...user, ...(await enrol(user.as)) };
-}
-
 /** Another session of somebody who has enrolled. */
 async function elsewhere(email: string, backupCode: string | undefined): Promise<Caller> {
-  const json = { pending_2fa_token: await pendingOf(email), backup_code: backupCode };
+  const json = { pending_2fa_token: await pendingOf(company, email), backup_code: backupCode };
   return bearer((await call('POST', '/v1/auth/2fa/login', { json })).body.token);
 }
 
@@ -38,7 +30,7 @@ describe('an access token alone', () => {
   it('cannot set up a second factor', async () => {
     const { as, email } = await aUser(company);
     for (const json of [{}, { password: 'wrong-password' }]) {
-      expect(statusAndCode(await factorOf(as, 'setup', json))).toEqual(NO_PASSWORD);
+      expect(statusAndCode(await postFactor(as, 'setup', json))).toEqual(NO_PASSWORD);
     }
     expect(statusAndCode(await as.post('/v1/auth/2fa/setup'))).toEqual(NO_PASSWORD);
     expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('token');
@@ -46,21 +38,21 @@ describe('an access token alone', () => {
 
   it('cannot enable a second factor that was set up', async () => {
     const { as, email } = await aUser(company);
-    const { secret } = (await factorOf(as, 'setup', { password: PASSWORD })).body;
+    const { secret } = (await postFactor(as, 'setup', { password: PASSWORD })).body;
     const totp_token = codeOf(secret);
     for (const json of [{ totp_token }, { totp_token, password: 'wrong-password' }]) {
-      expect(statusAndCode(await factorOf(as, 'enable', json))).toEqual(NO_PASSWORD);
+      expect(statusAndCode(await postFactor(as, 'enable', json))).toEqual(NO_PASSWORD);
     }
     expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('token');
-    expect((await factorOf(as, 'enable', { totp_token, password: PASSWORD })).status).toBe(200);
+    expect((await postFactor(as, 'enable', { totp_token, password: PASSWORD })).status).toBe(200);
   });
 
   it.each(['disable', 'backup-codes'])('cannot call %s', async (what) => {
-    const { as, email, secret, backupCodes } = await anEnrolledUser();
-    expect(statusAndCode(await factorOf(as, what))).toEqual(NO_PASSWORD);
-    expect(statusAndCode(await factorOf(as, what, { password: 'wrong-password' }))).toEqual(NO_PASSWORD);
-    expect(statusAndCode(await factorOf(as, what, { totp_token: wrongCode(secret) }))).toEqual(NO_CODE);
-    expect(statusAndCode(await factorOf(as, what, { backup_code: 'abcde-fghjk' }))).toEqual(NO_CODE);
+    const { as, email, secret, backupCodes } = await anEnrolledUser(company);
+    expect(statusAndCode(await postFactor(as, what))).toEqual(NO_PASSWORD);
+    expect(statusAndCode(await postFactor(as, what, { password: 'wrong-password' }))).toEqual(NO_PASSWORD);
+    expect(statusAndCode(await postFactor(as, what, { totp_token: wrongCode(secret) }))).toEqual(NO_CODE);
+    expect(statusAndCode(await postFactor(as, what, { backup_code: 'abcde-fghjk' }))).toEqual(NO_CODE);
     expect(await isLive(await elsewhere(email, backupCodes[0]))).toBe(true);
   });
 
@@ -68,7 +60,7 @@ describe('an access token alone', () => {
     const { id, as, email } = await aUser(company, { can: ['users:update'] });
     await enrol(as);
     expect((await as.delete(`/v1/users/${id}/2fa`)).status).toBe(403);
-    expect(await pendingOf(email)).toEqual(expect.any(String));
+    expect(await pendingOf(company, email)).toEqual(expect.any(String));
   });
 
   it.each(['setup', 'enable'])('is required besides the password for %s', async (what) => {
@@ -80,7 +72,7 @@ describe('an access token alone', () => {
   it('allows as few guesses of the password as a sign-in', async () => {
     const { as, email } = await aUser(company);
     const answers = await Promise.all(
-      Array.from({ length: 11 }, () => factorOf(as, 'setup', { password: 'wrong-password' })),
+      Array.from({ length: 11 }, () => postFactor(as, 'setup', { password: 'wrong-password' })),
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array(10).fill(400), 429]);
     expect((await logIn(company.slug, email, PASSWORD)).status).toBe(429);
@@ -90,12 +82,12 @@ describe('an access token alone', () => {
 describe('a wrong code', () => {
   it('does not count as a wrong password', async () => {
     const { as, email } = await aUser(company);
-    const { secret } = (await factorOf(as, 'setup', { password: PASSWORD })).body;
+    const { secret } = (await postFactor(as, 'setup', { password: PASSWORD })).body;
     const json = { totp_token: wrongCode(secret), password: PASSWORD };
-    const answers = await Promise.all(Array.from({ length: 10 }, () => factorOf(as, 'enable', json)));
+    const answers = await Promise.all(Array.from({ length: 10 }, () => postFactor(as, 'enable', json)));
     expect(new Set(answers.map((answer) => statusAndCode(answer).join()))).toEqual(new Set([NO_CODE.join()]));
     expect((await logIn(company.slug, email, PASSWORD)).status).toBe(200);
-    expect((await factorOf(as, 'enable', json)).status).toBe(429);
+    expect((await postFactor(as, 'enable', json)).status).toBe(429);
   });
 });
 
@@ -103,7 +95,7 @@ describe('a change of the second factor', () => {
   it('is mailed to the user and ends their other sessions when it enables one', async () => {
     const { email, as } = await aUser(company);
     const other = bearer((await logIn(company.slug, email, PASSWORD)).body.token);
-    await factorOf(as, 'setup', { password: PASSWORD });
+    await postFactor(as, 'setup', { password: PASSWORD });
     expect(subjects(email)).toEqual([]);
     expect(await isLive(other)).toBe(true);
     await enrol(as);
@@ -116,10 +108,10 @@ describe('a change of the second factor', () => {
     ['disable', 'Your second factor was disabled'],
     ['backup-codes', 'You have new backup codes'],
   ])('is mailed to the user and ends their other sessions: %s', async (what, subject) => {
-    const { as, email, backupCodes, code } = await anEnrolledUser();
+    const { as, email, backupCodes, code } = await anEnrolledUser(company);
     const other = await elsewhere(email, backupCodes[0]);
-    const waiting = await pendingOf(email);
-    expect((await factorOf(as, what, { password: PASSWORD })).status).toBe(200);
+    const waiting = await pendingOf(company, email);
+    expect((await postFactor(as, what, { password: PASSWORD })).status).toBe(200);
     expect([await isLive(as), await isLive(other)]).toEqual([true, false]);
     expect(subjects(email)[0]).toBe(subject);
     const json = { pending_2fa_token: waiting, totp_token: code() };
@@ -127,21 +119,21 @@ describe('a change of the second factor', () => {
   });
 
   it('neither sends a mail nor ends sessions when it is refused', async () => {
-    const { as, email, backupCodes, secret } = await anEnrolledUser();
+    const { as, email, backupCodes, secret } = await anEnrolledUser(company);
     const other = await elsewhere(email, backupCodes[0]);
-    await factorOf(as, 'disable', { totp_token: wrongCode(secret) });
-    await factorOf(as, 'backup-codes', { backup_code: backupCodes[0] });
+    await postFactor(as, 'disable', { totp_token: wrongCode(secret) });
+    await postFactor(as, 'backup-codes', { backup_code: backupCodes[0] });
     expect(await isLive(other)).toBe(true);
     expect(subjects(email)).toEqual(['Your second factor was enabled']);
   });
 
   it('is accepted with a code in place of the password when it makes backup codes', async () => {
-    const { as, backupCodes, code } = await anEnrolledUser();
-    const first = await factorOf(as, 'backup-codes', { totp_token: code() });
+    const { as, backupCodes, code } = await anEnrolledUser(company);
+    const first = await postFactor(as, 'backup-codes', { totp_token: code() });
     expect([first.status, first.body.backup_codes.length]).toEqual([200, 10]);
-    expect(statusAndCode(await factorOf(as, 'backup-codes', { totp_token: code() }))).toEqual(NO_CODE);
-    expect(statusAndCode(await factorOf(as, 'backup-codes', { backup_code: backupCodes[0] }))).toEqual(NO_CODE);
-    const second = await factorOf(as, 'backup-codes', { backup_code: first.body.backup_codes[0] });
+    expect(statusAndCode(await postFactor(as, 'backup-codes', { totp_token: code() }))).toEqual(NO_CODE);
+    expect(statusAndCode(await postFactor(as, 'backup-codes', { backup_code: backupCodes[0] }))).toEqual(NO_CODE);
+    const second = await postFactor(as, 'backup-codes', { backup_code: first.body.backup_codes[0] });
     expect(second.status).toBe(200);
     expect(second.body.backup_codes).not.toContain(first.body.backup_codes[1]);
   });
@@ -153,22 +145,22 @@ describe('a user without a password', () => {
   it('sets up a second factor within ten minutes of a sign-in', async () => {
     const { id, as } = await aUser(company);
     await set(id, 'password_hash = NULL');
-    const { status, body } = await factorOf(as, 'setup');
+    const { status, body } = await postFactor(as, 'setup');
     expect(status).toBe(200);
     later(9 * 60_000);
-    expect((await factorOf(as, 'setup', { password: PASSWORD })).status).toBe(400);
+    expect((await postFactor(as, 'setup', { password: PASSWORD })).status).toBe(400);
     await env.CONTROL_DB.prepare('UPDATE sessions SET created_at = created_at - 660000 WHERE user_id = ?')
       .bind(id)
       .run();
-    expect(statusAndCode(await factorOf(as, 'setup'))).toEqual(AGAIN);
-    expect(statusAndCode(await factorOf(as, 'enable', { totp_token: codeOf(body.secret) }))).toEqual(AGAIN);
+    expect(statusAndCode(await postFactor(as, 'setup'))).toEqual(AGAIN);
+    expect(statusAndCode(await postFactor(as, 'enable', { totp_token: codeOf(body.secret) }))).toEqual(AGAIN);
   });
 
   it('needs a code of the second factor where one is enabled', async () => {
-    const { id, as, code } = await anEnrolledUser();
+    const { id, as, code } = await anEnrolledUser(company);
     await set(id, 'password_hash = NULL');
-    expect(statusAndCode(await factorOf(as, 'disable'))).toEqual(NO_CODE);
-    expect((await factorOf(as, 'disable', { totp_token: code() })).status).toBe(200);
+    expect(statusAndCode(await postFactor(as, 'disable'))).toEqual(NO_CODE);
+    expect((await postFactor(as, 'disable', { totp_token: code() })).status).toBe(200);
   });
 });
 
@@ -176,9 +168,9 @@ describe('the reset of a second factor', () => {
   const reset = (as: Caller, id: string) => as.delete(`/v1/users/${id}/2fa`);
 
   it('removes it, ends the sessions and mails the user', async () => {
-    const { id, as, email } = await anEnrolledUser();
+    const { id, as, email } = await anEnrolledUser(company);
     const manager = await aUser(company, { can: ['users:update'] });
-    const waiting = await pendingOf(email);
+    const waiting = await pendingOf(company, email);
     expect((await reset((await aUser(company)).as, id)).status).toBe(403);
     const { status, body } = await reset(manager.as, id);
     expect([status, body]).toEqual([204, '']);
@@ -213,7 +205,7 @@ describe('the reset of a second factor', () => {
   });
 
   it('answers 404 for users of another company and unknown ones', async () => {
-    const { id } = await anEnrolledUser();
+    const { id } = await anEnrolledUser(company);
     const stranger = await aCompany();
     expect((await reset(stranger.as, id)).status).toBe(404);
     expect((await reset(company.as, '0'.repeat(24))).status).toBe(404);

@@ -3,6 +3,7 @@ import { importJWK, type JWK, SignJWT } from 'jose';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Answer, bearer, call } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
+import { statusAndCode } from '../support/console.ts';
 import { mailTo } from '../support/mail.ts';
 import { countOf, overtaken } from '../support/rival.ts';
 import { otherSpellings } from '../support/spellings.ts';
@@ -217,7 +218,6 @@ describe('an ID token', () => {
 describe('the identity of a user', () => {
   const anotherSub = (email: string) => idToken({ claims: { email, sub: 'another' } });
   const REFUSED = [403, 'FORBIDDEN'];
-  const statusAndCode = ({ status, body }: Answer) => [status, body.error];
 
   it('is pinned by the first sign-in, after which another with the same address is refused', async () => {
     const { email } = await aUser(company);

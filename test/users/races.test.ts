@@ -1,5 +1,6 @@
 import { env as bindings } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { isLive } from '../sign-in/support.ts';
 import { type Caller, call } from '../support/api.ts';
 import { invite } from '../support/invite.ts';
 import { countOf, overtaken, rowOf } from '../support/rival.ts';
@@ -16,7 +17,6 @@ beforeAll(async () => {
 const updating = /^update "users"/;
 const path = (id: string): string => `/users/${id}`;
 const remove = (id: string) => must(admin.delete(path(id)));
-const isLive = async (as: Caller): Promise<boolean> => (await as.get('/v1/auth/me')).status === 200;
 
 describe('a user', () => {
   it('is not changed once deleted', async () => {

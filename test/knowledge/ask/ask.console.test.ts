@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { resetClock, standAt } from '../../support/clock.ts';
+import { statusAndCode } from '../../support/console.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
 import { aModel, NO_MODEL } from '../model.ts';
-import { aName, fieldsOf, PREFIX, refusal } from '../support.ts';
+import { aName, fieldsOf, PREFIX } from '../support.ts';
 import { ask, chosen, nothing, someOrders, toldTo, unclear } from './support.ts';
 
 let company: Company;
@@ -96,7 +97,7 @@ describe('a question that a verified one equals', () => {
     await verify(question, { metrics: [metric] });
     // Nothing has checked it again yet.
     await as.delete(`${PREFIX}/semantic/${item._id}`, { env: { RECHECKS: { send: async () => undefined } } as never });
-    expect(refusal(await ask(as, question, NO_MODEL))).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
+    expect(statusAndCode(await ask(as, question, NO_MODEL))).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
     const model = await aModel(chosen({}));
     expect((await ask(as, question, model.env)).body).toMatchObject({ kind: 'answer', verified_question_id: null });
   });
@@ -283,10 +284,10 @@ describe('a question that a model is asked', () => {
     for (const step of [{ status: 500 }, { status: 401 }, { hangUp: true as const }]) {
       const model = await aModel(step);
       const answer = await ask(as, 'What was sold?', model.env);
-      expect(refusal(answer)).toEqual([503, 'AI_PROVIDER_FAILED']);
+      expect(statusAndCode(answer)).toEqual([503, 'AI_PROVIDER_FAILED']);
       expect(JSON.stringify(answer.body)).not.toContain('key-of-the-tests');
     }
-    expect(refusal(await ask(as, 'What was sold?', NO_MODEL))).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
+    expect(statusAndCode(await ask(as, 'What was sold?', NO_MODEL))).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
   });
 
   it('follows no instruction that stands in the data', async () => {

@@ -1,11 +1,12 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { later, resetClock, runScheduled } from '../../support/clock.ts';
+import { statusAndCode } from '../../support/console.ts';
 import { countOf, overtaken } from '../../support/rival.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
 import { aModel, NO_MODEL } from '../model.ts';
-import { aName, NOBODY, PREFIX, refusal } from '../support.ts';
+import { aName, NOBODY, PREFIX } from '../support.ts';
 import { ask, chosen, nothing, someOrders } from './support.ts';
 
 const ASKED = `${PREFIX}/questions`;
@@ -55,8 +56,8 @@ describe('an asked question', () => {
     await ask(as, 'Ours?', (await aModel(chosen({}))).env);
     const { _id } = await newest();
     expect((await must(other.as.get(ASKED))).total).toBe(0);
-    expect(refusal(await other.as.post(`${ASKED}/${_id}/accept`))).toEqual([404, 'ASKED_QUESTION_NOT_FOUND']);
-    expect(refusal(await accept(NOBODY))).toEqual([404, 'ASKED_QUESTION_NOT_FOUND']);
+    expect(statusAndCode(await other.as.post(`${ASKED}/${_id}/accept`))).toEqual([404, 'ASKED_QUESTION_NOT_FOUND']);
+    expect(statusAndCode(await accept(NOBODY))).toEqual([404, 'ASKED_QUESTION_NOT_FOUND']);
   });
 
   it('becomes a verified one by one call, which answers it from then on', async () => {
@@ -77,15 +78,15 @@ describe('an asked question', () => {
       model: null,
       usage: { requests: 0 },
     });
-    expect(refusal(await accept(body.question_id))).toEqual([409, 'VERIFIED_QUESTION_DUPLICATE']);
+    expect(statusAndCode(await accept(body.question_id))).toEqual([409, 'VERIFIED_QUESTION_DUPLICATE']);
   });
 
   it('cannot be accepted where nothing answered it, or its query does not compile any more', async () => {
     const { body } = await ask(as, 'What else?', (await aModel(nothing)).env);
-    expect(refusal(await accept(body.question_id))).toEqual([409, 'ASKED_QUESTION_NOT_ANSWERED']);
+    expect(statusAndCode(await accept(body.question_id))).toEqual([409, 'ASKED_QUESTION_NOT_ANSWERED']);
     const answered = await ask(as, aName('By status'), (await aModel(chosen({ dimensions: ['Status'] }))).env);
     await as.patch(`${PREFIX}/semantic/${world.items.status}`, { json: { status: 'draft' } });
-    expect(refusal(await accept(answered.body.question_id))).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
+    expect(statusAndCode(await accept(answered.body.question_id))).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
     await as.patch(`${PREFIX}/semantic/${world.items.status}`, { json: { status: 'active' } });
   });
 
@@ -109,7 +110,7 @@ describe('an asked question', () => {
       },
       (changed) => accept(body.question_id, changed),
     );
-    expect(refusal(await full)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
+    expect(statusAndCode(await full)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
     expect((await newest()).accepted_as).toBeNull();
     await env.CONTROL_DB.prepare(`delete from knowledge_verified_questions where id like '%-%'`).run();
   });

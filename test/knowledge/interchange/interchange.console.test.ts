@@ -1,12 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
+import { statusAndCode } from '../../support/console.ts';
 import { overtaken } from '../../support/rival.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
 import { aVisualization } from '../../visualizations/support.ts';
 import { insert, itemsOf, query } from '../metrics/support.ts';
-import { aConcept, aNode, anItem, aRelation, PREFIX, refusal } from '../support.ts';
+import { aConcept, aNode, anItem, aRelation, PREFIX } from '../support.ts';
 import { type OssieDocument, ossieProblems } from './ossie-rules.ts';
 import { acceptAll, exportOf, importAs } from './support.ts';
 
@@ -151,7 +152,7 @@ describe('knowledge of more than an import takes', () => {
     }
     expect(await acceptAll(other.as)).toEqual([]);
     const answer = await other.as.get(`${PREFIX}/export`);
-    expect([refusal(answer), answer.body.details]).toEqual([[409, 'EXPORT_TOO_LARGE'], { limit: 5_242_880 }]);
+    expect([statusAndCode(answer), answer.body.details]).toEqual([[409, 'EXPORT_TOO_LARGE'], { limit: 5_242_880 }]);
   });
 });
 
@@ -399,7 +400,7 @@ describe('POST /import of a glossary', () => {
     ['\n\n', /is empty/],
   ])('refuses %j as a whole', async (text, message) => {
     const answer = await glossary(text);
-    expect(refusal(answer)).toEqual([422, 'IMPORT_UNREADABLE']);
+    expect(statusAndCode(answer)).toEqual([422, 'IMPORT_UNREADABLE']);
     expect(answer.body.message).toMatch(message);
   });
 });
@@ -464,7 +465,7 @@ describe('POST /import of a document', () => {
       records.find(({ target_name }: { target_name: string }) => target_name === name)._id as string;
     const accept = (name: string) => other.as.post(`${PREFIX}/suggestions/${idOf(name)}/accept`, { json: {} });
     const early = await accept('Leaf');
-    expect(refusal(early)).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
+    expect(statusAndCode(early)).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
     expect(early.body.details.suggestion_ids).toEqual([idOf('Base')]);
     const { resource } = await must(accept('Base'));
     expect(resource.status).toBe('active');
@@ -478,7 +479,7 @@ describe('POST /import of a document', () => {
     expect([suggestions.length, errors]).toEqual([5_000, []]);
     expect((await must(other.as.get(`${PREFIX}/suggestions`))).total).toBe(5_000);
     const more = await importAs(other.as, JSON_TYPE, JSON.stringify({ concepts: [...concepts, text('One more')] }));
-    expect(refusal(more)).toEqual([422, 'IMPORT_UNREADABLE']);
+    expect(statusAndCode(more)).toEqual([422, 'IMPORT_UNREADABLE']);
   });
 
   it('takes thousands of the longest names', async () => {
@@ -528,13 +529,13 @@ describe('POST /import of a document', () => {
     ],
   ])('refuses %s, soon', async (_what, type, body, status, code) => {
     const before = performance.now();
-    expect(refusal(await importAs(company.as, type, body))).toEqual([status, code]);
+    expect(statusAndCode(await importAs(company.as, type, body))).toEqual([status, code]);
     expect(performance.now() - before).toBeLessThan(5_000);
   });
 
   it.each([JSON_TYPE, YAML_TYPE, 'text/csv'])('refuses 10 MB as %s, and says how much it takes', async (type) => {
     const answer = await importAs(company.as, type, 'x'.repeat(10_000_000));
-    expect(refusal(answer)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    expect(statusAndCode(answer)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
     expect([answer.body.message, answer.body.details]).toEqual([
       'The document is larger than 5242880 bytes.',
       { limit: 5_242_880 },

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
+import { statusAndCode } from '../../support/console.ts';
 import { rivalBeforeStatement } from '../../support/tunnel.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
-import { aConcept, aName, fieldsOf, PREFIX, refusal } from '../support.ts';
+import { aConcept, aName, fieldsOf, PREFIX } from '../support.ts';
 import { insert, itemsOf, query } from './support.ts';
 
 let company: Company;
@@ -243,7 +244,7 @@ describe('a metric query', () => {
       on: [`arn:svc:semantic::${company.id}:item/*`, `arn:svc:managed-tables::${company.id}:table/${tables.orders}`],
     });
     expect((await query(onlyOrders.as, { metrics: ['Revenue'] })).status).toBe(200);
-    expect(refusal(await query(onlyOrders.as, { metrics: ['Revenue'], dimensions: ['City'] }))).toEqual([
+    expect(statusAndCode(await query(onlyOrders.as, { metrics: ['Revenue'], dimensions: ['City'] }))).toEqual([
       403,
       'FORBIDDEN',
     ]);
@@ -441,7 +442,7 @@ describe('an item that cannot be used', () => {
 
   it('is refused in the words of the database where only it knows', async () => {
     await metric('Too large', { formula: 'exp(sum(orders.total) * 1000000)', mapped_tables: ['orders'] });
-    expect(refusal(await query(as, { metrics: ['Too large'] }))).toEqual([422, 'DB_QUERY_ERROR']);
+    expect(statusAndCode(await query(as, { metrics: ['Too large'] }))).toEqual([422, 'DB_QUERY_ERROR']);
   });
 });
 

@@ -2,10 +2,11 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { questionKey } from '../../../src/modules/knowledge/questions/service.ts';
 import { MAX_QUESTIONS } from '../../../src/modules/knowledge/questions/store.ts';
+import { statusAndCode } from '../../support/console.ts';
 import { overtaken } from '../../support/rival.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
-import { aName, fieldsOf, NOBODY, PREFIX, refusal } from '../support.ts';
+import { aName, fieldsOf, NOBODY, PREFIX } from '../support.ts';
 import { aQuestion, aSum, QUESTIONS } from './support.ts';
 
 let company: Company;
@@ -50,7 +51,7 @@ describe('a verified question', () => {
       '¿Qual é a receita - por cidade!?',
       'Qual  é a receita\npor cidade',
     ])
-      expect(refusal(await create({ question }))).toEqual([409, 'VERIFIED_QUESTION_DUPLICATE']);
+      expect(statusAndCode(await create({ question }))).toEqual([409, 'VERIFIED_QUESTION_DUPLICATE']);
     expect((await create({ question: 'Qual é a receita por cidades?' })).status).toBe(201);
   });
 
@@ -81,18 +82,18 @@ describe('a verified question', () => {
   it('leaves the lists when it is archived, lets it be verified anew, and comes back by a status', async () => {
     const { id, question } = await aQuestion(as);
     expect((await as.delete(`${QUESTIONS}/${id}`)).status).toBe(204);
-    expect(refusal(await as.delete(`${QUESTIONS}/${id}`))).toEqual([404, 'VERIFIED_QUESTION_NOT_FOUND']);
+    expect(statusAndCode(await as.delete(`${QUESTIONS}/${id}`))).toEqual([404, 'VERIFIED_QUESTION_NOT_FOUND']);
     expect(await get(id)).toMatchObject({ status: 'archived' });
     const listed = await must(as.get(`${QUESTIONS}?search=${encodeURIComponent(question)}`));
     expect(listed).toMatchObject({ total: 0, records: [] });
     const archived = await must(as.get(`${QUESTIONS}?status=archived&search=${encodeURIComponent(question)}`));
     expect(archived.records.map(({ _id }: { _id: string }) => _id)).toEqual([id]);
-    expect(refusal(await as.patch(`${QUESTIONS}/${id}`, { json: { question: 'Else?' } }))).toEqual([
+    expect(statusAndCode(await as.patch(`${QUESTIONS}/${id}`, { json: { question: 'Else?' } }))).toEqual([
       409,
       'VERIFIED_QUESTION_ARCHIVED',
     ]);
     const { body: again } = await create({ question });
-    expect(refusal(await as.patch(`${QUESTIONS}/${id}`, { json: { status: 'verified' } }))).toEqual([
+    expect(statusAndCode(await as.patch(`${QUESTIONS}/${id}`, { json: { status: 'verified' } }))).toEqual([
       409,
       'VERIFIED_QUESTION_DUPLICATE',
     ]);
@@ -118,11 +119,11 @@ describe('a verified question', () => {
       await other.as.patch(`${QUESTIONS}/${id}`, { json: { question: 'Mine?' } }),
       await other.as.delete(`${QUESTIONS}/${id}`),
     ])
-      expect(refusal(answer)).toEqual([404, 'VERIFIED_QUESTION_NOT_FOUND']);
+      expect(statusAndCode(answer)).toEqual([404, 'VERIFIED_QUESTION_NOT_FOUND']);
     expect((await must(other.as.get(QUESTIONS))).total).toBe(0);
     const theirs = await aSum(other.as);
     expect((await other.as.post(QUESTIONS, { json: { question, query: theirs.query } })).status).toBe(201);
-    expect(refusal(await as.get(`${QUESTIONS}/${NOBODY}`))).toEqual([404, 'VERIFIED_QUESTION_NOT_FOUND']);
+    expect(statusAndCode(await as.get(`${QUESTIONS}/${NOBODY}`))).toEqual([404, 'VERIFIED_QUESTION_NOT_FOUND']);
   });
 
   it('keeps every digit of a number', async () => {
@@ -167,7 +168,7 @@ describe('a question that cannot be verified', () => {
     expect(fieldsOf(await create({ query: { ...sum.query, time_grain: 'day' } }))).toEqual(['time_grain']);
     const { id } = await aQuestion(as);
     const changed = await as.patch(`${QUESTIONS}/${id}`, { json: { query: { metrics: ['Nothing'] } } });
-    expect(refusal(changed)).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
+    expect(statusAndCode(changed)).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
     expect(await get(id)).toMatchObject({ status: 'verified' });
   });
 
@@ -178,7 +179,7 @@ describe('a question that cannot be verified', () => {
       () => must(create({ question })),
       (env) => create({ question: `${question}!` }, env),
     );
-    expect(refusal(answer)).toEqual([409, 'VERIFIED_QUESTION_DUPLICATE']);
+    expect(statusAndCode(answer)).toEqual([409, 'VERIFIED_QUESTION_DUPLICATE']);
   });
 
   it('is refused once there are a thousand, also by a restore, and by one that comes in between', async () => {
@@ -202,8 +203,8 @@ describe('a question that cannot be verified', () => {
       () => must(post('The last')),
       (env) => post('One too many', env),
     );
-    expect(refusal(late)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
+    expect(statusAndCode(late)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
     const restored = await full.as.patch(`${QUESTIONS}/${archived.id}`, { json: { status: 'verified' } });
-    expect(refusal(restored)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
+    expect(statusAndCode(restored)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
   });
 });
