@@ -115,7 +115,7 @@ describe('a cron expression', () => {
     for (const cron of ['*/15 * * * *', '0 0 31 2,4,6,9,11 *', '0,50 0,23 29 2 *', '0,50 0,23 * * SUN#5']) {
       const began = performance.now();
       cronProblem(cron, NOW);
-      expect(performance.now() - began).toBeLessThan(500);
+      expect(performance.now() - began).toBeLessThan(2_000);
     }
   });
 

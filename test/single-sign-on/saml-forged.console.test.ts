@@ -255,7 +255,7 @@ describe('a SAML document', () => {
   ])('is refused quickly with %s', async (_what, change) => {
     const begun = Date.now();
     expect(sentOn(await world.answer((request) => change(world.honest(attacker.email)(request))))).toEqual(REFUSED);
-    expect(Date.now() - begun).toBeLessThan(5000);
+    expect(Date.now() - begun).toBeLessThan(10_000);
   });
 
   it('must be base64', async () => {

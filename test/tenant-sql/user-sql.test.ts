@@ -120,7 +120,7 @@ describe('user SQL under limits', () => {
     ]) {
       expect((await world.failureOf(text, { milliseconds: 300 })).reason).toBe('user_sql.timeout');
     }
-    expect(Date.now() - started).toBeLessThan(8000);
+    expect(Date.now() - started).toBeLessThan(20_000);
   });
 
   it('answers the rows that fit when the result has too many bytes', async () => {

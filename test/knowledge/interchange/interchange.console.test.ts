@@ -530,7 +530,7 @@ describe('POST /import of a document', () => {
   ])('refuses %s, soon', async (_what, type, body, status, code) => {
     const before = performance.now();
     expect(statusAndCode(await importAs(company.as, type, body))).toEqual([status, code]);
-    expect(performance.now() - before).toBeLessThan(5_000);
+    expect(performance.now() - before).toBeLessThan(20_000);
   });
 
   it.each([JSON_TYPE, YAML_TYPE, 'text/csv'])('refuses 10 MB as %s, and says how much it takes', async (type) => {
