@@ -1,4 +1,4 @@
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
 import type { Logged } from '../../src/kernel/log.ts';
 import { append, daysAgo, settle } from '../company-log/support.ts';
@@ -42,66 +42,68 @@ const linesOf = (body: string) =>
     .split('\n')
     .map((line) => JSON.parse(line));
 
-it('streams what the list shows, of the log and of moved days, one object a line', async () => {
-  const { status, headers, body } = await download(until);
-  expect([status, headers.get('content-type')]).toEqual([200, 'application/x-ndjson']);
-  expect(headers.get('content-disposition')).toBe('attachment; filename="audit-events.ndjson"');
-  const lines = linesOf(body);
-  expect(lines).toHaveLength(2500);
-  const shown = await signed(company.apiKey).get(`/admin/audit-events?${until}&quantity=100&page=13`);
-  expect(shown.body.total).toBe(2500);
-  expect(lines.slice(1200, 1300)).toEqual(shown.body.results);
-});
+describe('the export of audit events', () => {
+  it('streams what the list shows, of the log and of moved days, one object a line', async () => {
+    const { status, headers, body } = await download(until);
+    expect([status, headers.get('content-type')]).toEqual([200, 'application/x-ndjson']);
+    expect(headers.get('content-disposition')).toBe('attachment; filename="audit-events.ndjson"');
+    const lines = linesOf(body);
+    expect(lines).toHaveLength(2500);
+    const shown = await signed(company.apiKey).get(`/admin/audit-events?${until}&quantity=100&page=13`);
+    expect(shown.body.total).toBe(2500);
+    expect(lines.slice(1200, 1300)).toEqual(shown.body.results);
+  });
 
-it('of a part of the time, both ends included', async () => {
-  const at = (n: number) => new Date(OLD + n * 1000).toISOString();
-  const lines = linesOf((await download(`from=${at(100)}&to=${at(199)}`)).body);
-  expect(lines.map(({ correlation_id }) => correlation_id)).toEqual(
-    Array.from({ length: 100 }, (_, n) => `c-${199 - n}`),
-  );
-});
+  it('may be of a part of the time, both ends included', async () => {
+    const at = (n: number) => new Date(OLD + n * 1000).toISOString();
+    const lines = linesOf((await download(`from=${at(100)}&to=${at(199)}`)).body);
+    expect(lines.map(({ correlation_id }) => correlation_id)).toEqual(
+      Array.from({ length: 100 }, (_, n) => `c-${199 - n}`),
+    );
+  });
 
-it('writes CSV with a header, quoted where it has to be', async () => {
-  const at = (n: number) => new Date(OLD + n * 1000).toISOString();
-  const { headers, body } = await download(`from=${at(6)}&to=${at(7)}&format=csv`);
-  expect(headers.get('content-type')).toBe('text/csv');
-  const [header, seventh, ...rest] = body.split(/\r\n(?=[0-9a-f]{24}|$)/);
-  expect(header).toBe(
-    'id,correlation_id,occurred_at,organization_id,principal_type,principal_id,credential,method,route,action,resource_id,status,ip,duration_ms',
-  );
-  expect(seventh).toMatch(new RegExp(`^[0-9a-f]{24},c-7,${at(7)},${company.id},user,,,"a,""b""\r\n",/x,,,200,,1$`));
-  expect(rest).toHaveLength(2);
-  const empty = await download(`to=1990-01-01T00:00:00Z&format=csv`);
-  expect(empty.body).toBe(`${header}\r\n`);
-  expect((await download('to=1990-01-01T00:00:00Z')).body).toBe('');
-});
+  it('writes CSV with a header, quoted where it has to be', async () => {
+    const at = (n: number) => new Date(OLD + n * 1000).toISOString();
+    const { headers, body } = await download(`from=${at(6)}&to=${at(7)}&format=csv`);
+    expect(headers.get('content-type')).toBe('text/csv');
+    const [header, seventh, ...rest] = body.split(/\r\n(?=[0-9a-f]{24}|$)/);
+    expect(header).toBe(
+      'id,correlation_id,occurred_at,organization_id,principal_type,principal_id,credential,method,route,action,resource_id,status,ip,duration_ms',
+    );
+    expect(seventh).toMatch(new RegExp(`^[0-9a-f]{24},c-7,${at(7)},${company.id},user,,,"a,""b""\r\n",/x,,,200,,1$`));
+    expect(rest).toHaveLength(2);
+    const empty = await download(`to=1990-01-01T00:00:00Z&format=csv`);
+    expect(empty.body).toBe(`${header}\r\n`);
+    expect((await download('to=1990-01-01T00:00:00Z')).body).toBe('');
+  });
 
-it('ends the reading when nobody takes it any more', async () => {
-  const { streamEvents } = await import('../../src/modules/audit/export.ts');
-  let isOver = false;
-  async function* endless(): AsyncGenerator<never> {
-    try {
-      for (;;) yield { occurredAt: 0 } as never;
-    } finally {
-      isOver = true;
+  it('ends the reading when nobody takes it any more', async () => {
+    const { streamEvents } = await import('../../src/modules/audit/export.ts');
+    let isOver = false;
+    async function* endless(): AsyncGenerator<never> {
+      try {
+        for (;;) yield { occurredAt: 0 } as never;
+      } finally {
+        isOver = true;
+      }
     }
-  }
-  const reader = streamEvents(endless(), 'ndjson').body?.getReader();
-  await reader?.read();
-  await reader?.cancel();
-  expect(isOver).toBe(true);
-});
+    const reader = streamEvents(endless(), 'ndjson').body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+    expect(isOver).toBe(true);
+  });
 
-it.each(['format=xml', 'from=yesterday', 'to=2026-13-01T00:00:00Z', 'page=2', 'action=x'])(
-  'refuses %s',
-  async (query) => {
-    const { status, body } = await download(query);
-    expect([status, body.error]).toEqual([422, 'ValidationError']);
-  },
-);
+  it.each(['format=xml', 'from=yesterday', 'to=2026-13-01T00:00:00Z', 'page=2', 'action=x'])(
+    'refuses %s',
+    async (query) => {
+      const { status, body } = await download(query);
+      expect([status, body.error]).toEqual([422, 'ValidationError']);
+    },
+  );
 
-it('shows nothing of another organization', async () => {
-  const other = await aCompany();
-  const { body } = await signed(other.apiKey).get('/admin/audit-events/export');
-  expect(body).not.toContain(company.id);
+  it('shows nothing of another organization', async () => {
+    const other = await aCompany();
+    const { body } = await signed(other.apiKey).get('/admin/audit-events/export');
+    expect(body).not.toContain(company.id);
+  });
 });

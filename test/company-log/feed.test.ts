@@ -1,5 +1,5 @@
 import { env, runDurableObjectAlarm } from 'cloudflare:test';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Bindings } from '../../src/config.ts';
 import type { AuditRecord } from '../../src/kernel/audit-record.ts';
 import { newId } from '../../src/kernel/ids.ts';
@@ -68,178 +68,180 @@ function watchedLog(hang: (call: number) => boolean = () => false) {
   return { calls, COMPANY_LOG: { getByName: (name: string) => ({ appendAll: appendAll(name) }) } };
 }
 
-it('hands over together what comes at once, and while the log is called', async () => {
-  const { calls, COMPANY_LOG } = watchedLog();
-  const records = some(250);
-  await keepAll(records, { COMPANY_LOG });
-  expect(calls).toEqual([100, 100, 50]);
-  expect(await kept()).toEqual(idsOf(records));
-});
-
-it('hands over the event of a request with its audit record', async () => {
-  const { calls, COMPANY_LOG } = watchedLog();
-  const bindings = { ...env, COMPANY_LOG } as unknown as Bindings;
-  const [record] = some(1) as [AuditRecord];
-  const event = anEvent();
-  await Promise.all([keepInLog(bindings, 'share', event), keepInLog(bindings, 'audit', record)]);
-  expect(calls).toEqual([2]);
-  expect([await kept(), idsOf(await recordsOf('share', company))]).toEqual([[record.id], [event.id]]);
-});
-
-it('hands over a record by its own where the request that took it along was cut off', async () => {
-  vi.useFakeTimers();
-  try {
-    const records = some(3);
-    const { calls, COMPANY_LOG } = watchedLog((call) => call <= 2);
-    // A request that is cut off brings its records neither to the log nor to a queue.
-    const never = { sendBatch: () => new Promise(() => undefined) };
-    const [first, ...others] = records as [AuditRecord, ...AuditRecord[]];
-    const keeping = [keepAll([first], { COMPANY_LOG, AUDIT: never })];
-    await vi.advanceTimersByTimeAsync(10);
-    keeping.push(keepAll(others, { COMPANY_LOG, AUDIT: never }));
-    // The first request waits for sixteen seconds, the others for eight more. The log answers in real time: none of these
-    // timers may pass meanwhile.
-    await vi.advanceTimersByTimeAsync(16_000);
-    expect(await keptOf(1)).toEqual([first.id]);
-    await vi.advanceTimersByTimeAsync(8_000);
-    expect(await keptOf(3)).toEqual(idsOf(records));
-    expect(calls).toEqual([1, 2, 1, 1, 1]);
-    vi.useRealTimers();
-    await Promise.all(keeping);
-  } finally {
-    vi.useRealTimers();
-  }
-});
-
-it('puts them into the queue while the log is away, which brings them later', async () => {
-  const records = some(30);
-  await keepAll(records, { COMPANY_LOG: noLog });
-  await vi.waitFor(async () => expect(await kept()).toEqual(idsOf(records)), { timeout: 15_000, interval: 100 });
-});
-
-it('puts them into a file while the queue is away too, which the scheduled run brings', async () => {
-  const records = some(30);
-  await keepAll(records, { COMPANY_LOG: noLog, AUDIT: noQueue });
-  expect(await kept()).toEqual([]);
-  // For as long as the log is away, the file stays.
-  await runScheduled({ COMPANY_LOG: noLog });
-  expect((await env.FILES.list({ prefix: 'undelivered/' })).objects).toHaveLength(1);
-  await runScheduled();
-  expect(await kept()).toEqual(idsOf(records));
-  expect((await env.FILES.list({ prefix: 'undelivered/' })).objects).toEqual([]);
-});
-
-it('brings what comes after files that cannot be read, which stay', async () => {
-  const prefixes = ['undelivered/audit/', 'undelivered/share/', 'archive/share-views/'];
-  const bad = prefixes.flatMap((prefix) => Array.from({ length: 21 }, (_, at) => `${prefix}0-${at}.ndjson`));
-  for (const key of bad) await env.FILES.put(key, 'no JSON\n');
-  const [record, event] = [aRecord(), anEvent()];
-  await env.FILES.put('undelivered/audit/1.ndjson', `${JSON.stringify(record)}\n`);
-  await env.FILES.put('undelivered/share/1.ndjson', `${JSON.stringify(event)}\n`);
-  const views = { share_id: 's1', company_id: company, view_count: 7, last_accessed_at: 1 };
-  await env.FILES.put('archive/share-views/1.ndjson', `${JSON.stringify(views)}\n`);
-  await runScheduled();
-  expect(await kept()).toEqual([record.id]);
-  expect((await recordsOf('share', company)).map(({ id }) => id)).toEqual([event.id]);
-  expect(await env.COMPANY_LOG.getByName(company).views(['s1'])).toEqual([expect.objectContaining({ viewCount: 7 })]);
-  const left = await Promise.all(prefixes.map(async (prefix) => (await env.FILES.list({ prefix })).objects));
-  expect(
-    left
-      .flat()
-      .map(({ key }) => key)
-      .toSorted(),
-  ).toEqual(bad.toSorted());
-  await env.FILES.delete(bad);
-});
-
-it('says so where nothing takes a record, which the Worker’s log then has', async () => {
-  const FILES = { put: away };
-  await expect(keepAll(some(1), { COMPANY_LOG: noLog, AUDIT: noQueue, FILES })).rejects.toThrow('away');
-  const logged = vi.spyOn(console, 'log').mockImplementation(() => undefined);
-  const bindings = { COMPANY_LOG: noLog, AUDIT: noQueue, FILES } as unknown as Record<string, string>;
-  const headers = { authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` };
-  const answer = await call('POST', '/admin/organizations', { headers, json: {}, env: bindings });
-  const lines = logged.mock.calls.map(([line]) => JSON.parse(line as string));
-  expect(lines).toContainEqual(
-    expect.objectContaining({ event: 'audit_record', correlationId: answer.headers.get('x-correlation-id') }),
-  );
-});
-
-it('keeps the minute of a stranger until the queue takes it', async () => {
-  const headers = { 'cf-connecting-ip': '203.0.113.99' };
-  await call('GET', '/health', { headers });
-  const limiter = env.IP_LIMITER.getByName('203.0.113.99');
-  const send = vi.spyOn(env.AUDIT, 'send').mockImplementation(away);
-  for (let tries = 0; tries < 10; tries += 1) expect(await runDurableObjectAlarm(limiter)).toBe(true);
-  expect(send).toHaveBeenCalledTimes(10);
-  send.mockRestore();
-  await call('GET', '/health', { headers });
-  expect(await runDurableObjectAlarm(limiter)).toBe(true);
-  await vi.waitFor(
-    async () => {
-      const strangers = (await recordsOf('audit')).filter(({ ip }) => ip === '203.0.113.99');
-      expect(strangers.map(({ count }) => count)).toEqual([2]);
-    },
-    { timeout: 15_000, interval: 100 },
-  );
-});
-
-it('takes what a version before kept: rows of its archive and of its database, and counts of views', async () => {
-  const at = Date.now() - 200 * 24 * 60 * 60 * 1000;
-  const row = (id: string) => ({
-    id,
-    correlation_id: `c-${id}`,
-    occurred_at: at,
-    company_id: company,
-    principal_type: 'user',
-    principal_id: 'p',
-    credential: null,
-    method: 'GET',
-    route: '/x',
-    action: null,
-    resource_id: null,
-    status: 200,
-    ip: null,
-    duration_ms: 2,
+describe("the feed of a company's log", () => {
+  it('hands over together what comes at once, and while the log is called', async () => {
+    const { calls, COMPANY_LOG } = watchedLog();
+    const records = some(250);
+    await keepAll(records, { COMPANY_LOG });
+    expect(calls).toEqual([100, 100, 50]);
+    expect(await kept()).toEqual(idsOf(records));
   });
-  const lines = (rows: object[]) => rows.map((each) => `${JSON.stringify(each)}\n`).join('');
-  const [one, two, stranger] = ['1', '2', '3'].map((last) => last.padStart(24, '0')) as [string, string, string];
-  const event = {
-    id: one,
-    company_id: company,
-    type: 'share.executed',
-    occurred_at: at,
-    actor_kind: 'viewer',
-    viewer: 'v',
-  };
-  await env.FILES.put(
-    'archive/audit-events/2026-01-01/x.ndjson',
-    lines([row(one), { ...row(stranger), company_id: null }]),
-  );
-  await env.FILES.put('archive/audit-events/former/000000000001.ndjson', lines([row(one), row(two)]));
-  await env.FILES.put(
-    'archive/share-events/former/1.ndjson',
-    lines([{ ...event, correlation_id: 'c', details: '{"reason":"x"}' }]),
-  );
-  const views = { share_id: 's1', company_id: company, view_count: 7, last_accessed_at: at };
-  for (let times = 0; times < 2; times += 1) {
-    await env.FILES.put('archive/share-views/former/s1.ndjson', lines([views]));
+
+  it('hands over the event of a request with its audit record', async () => {
+    const { calls, COMPANY_LOG } = watchedLog();
+    const bindings = { ...env, COMPANY_LOG } as unknown as Bindings;
+    const [record] = some(1) as [AuditRecord];
+    const event = anEvent();
+    await Promise.all([keepInLog(bindings, 'share', event), keepInLog(bindings, 'audit', record)]);
+    expect(calls).toEqual([2]);
+    expect([await kept(), idsOf(await recordsOf('share', company))]).toEqual([[record.id], [event.id]]);
+  });
+
+  it('hands over a record by its own where the request that took it along was cut off', async () => {
+    vi.useFakeTimers();
+    try {
+      const records = some(3);
+      const { calls, COMPANY_LOG } = watchedLog((call) => call <= 2);
+      // A request that is cut off brings its records neither to the log nor to a queue.
+      const never = { sendBatch: () => new Promise(() => undefined) };
+      const [first, ...others] = records as [AuditRecord, ...AuditRecord[]];
+      const keeping = [keepAll([first], { COMPANY_LOG, AUDIT: never })];
+      await vi.advanceTimersByTimeAsync(10);
+      keeping.push(keepAll(others, { COMPANY_LOG, AUDIT: never }));
+      // The first request waits for sixteen seconds, the others for eight more. The log answers in real time: none of these
+      // timers may pass meanwhile.
+      await vi.advanceTimersByTimeAsync(16_000);
+      expect(await keptOf(1)).toEqual([first.id]);
+      await vi.advanceTimersByTimeAsync(8_000);
+      expect(await keptOf(3)).toEqual(idsOf(records));
+      expect(calls).toEqual([1, 2, 1, 1, 1]);
+      vi.useRealTimers();
+      await Promise.all(keeping);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('puts them into the queue while the log is away, which brings them later', async () => {
+    const records = some(30);
+    await keepAll(records, { COMPANY_LOG: noLog });
+    await vi.waitFor(async () => expect(await kept()).toEqual(idsOf(records)), { timeout: 15_000, interval: 100 });
+  });
+
+  it('puts them into a file while the queue is away too, which the scheduled run brings', async () => {
+    const records = some(30);
+    await keepAll(records, { COMPANY_LOG: noLog, AUDIT: noQueue });
+    expect(await kept()).toEqual([]);
+    // For as long as the log is away, the file stays.
+    await runScheduled({ COMPANY_LOG: noLog });
+    expect((await env.FILES.list({ prefix: 'undelivered/' })).objects).toHaveLength(1);
     await runScheduled();
-  }
-  const records = await recordsOf('audit', company);
-  expect(records.map(({ id }) => id)).toEqual([two, one]);
-  expect(records[1]).toEqual({
-    ...aRecord(),
-    id: one,
-    correlationId: `c-${one}`,
-    occurredAt: at,
-    route: '/x',
-    durationMs: 2,
+    expect(await kept()).toEqual(idsOf(records));
+    expect((await env.FILES.list({ prefix: 'undelivered/' })).objects).toEqual([]);
   });
-  expect((await recordsOf('audit')).map(({ id }) => id)).toContain(stranger);
-  expect(await recordsOf('share', company)).toMatchObject([{ id: one, viewer: 'v', details: { reason: 'x' } }]);
-  const log = env.COMPANY_LOG.getByName(company);
-  await log.addViews({ shareId: 's1', viewCount: 2, lastAccessedAt: at + 5 });
-  expect(await log.views(['s1', 's2'])).toEqual([{ shareId: 's1', viewCount: 9, lastAccessedAt: at + 5 }]);
-  expect((await env.FILES.list({ prefix: 'archive/' })).objects).toEqual([]);
+
+  it('brings what comes after files that cannot be read, which stay', async () => {
+    const prefixes = ['undelivered/audit/', 'undelivered/share/', 'archive/share-views/'];
+    const bad = prefixes.flatMap((prefix) => Array.from({ length: 21 }, (_, at) => `${prefix}0-${at}.ndjson`));
+    for (const key of bad) await env.FILES.put(key, 'no JSON\n');
+    const [record, event] = [aRecord(), anEvent()];
+    await env.FILES.put('undelivered/audit/1.ndjson', `${JSON.stringify(record)}\n`);
+    await env.FILES.put('undelivered/share/1.ndjson', `${JSON.stringify(event)}\n`);
+    const views = { share_id: 's1', company_id: company, view_count: 7, last_accessed_at: 1 };
+    await env.FILES.put('archive/share-views/1.ndjson', `${JSON.stringify(views)}\n`);
+    await runScheduled();
+    expect(await kept()).toEqual([record.id]);
+    expect((await recordsOf('share', company)).map(({ id }) => id)).toEqual([event.id]);
+    expect(await env.COMPANY_LOG.getByName(company).views(['s1'])).toEqual([expect.objectContaining({ viewCount: 7 })]);
+    const left = await Promise.all(prefixes.map(async (prefix) => (await env.FILES.list({ prefix })).objects));
+    expect(
+      left
+        .flat()
+        .map(({ key }) => key)
+        .toSorted(),
+    ).toEqual(bad.toSorted());
+    await env.FILES.delete(bad);
+  });
+
+  it('says so where nothing takes a record, which the Worker’s log then has', async () => {
+    const FILES = { put: away };
+    await expect(keepAll(some(1), { COMPANY_LOG: noLog, AUDIT: noQueue, FILES })).rejects.toThrow('away');
+    const logged = vi.spyOn(console, 'log').mockImplementation(() => undefined);
+    const bindings = { COMPANY_LOG: noLog, AUDIT: noQueue, FILES } as unknown as Record<string, string>;
+    const headers = { authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` };
+    const answer = await call('POST', '/admin/organizations', { headers, json: {}, env: bindings });
+    const lines = logged.mock.calls.map(([line]) => JSON.parse(line as string));
+    expect(lines).toContainEqual(
+      expect.objectContaining({ event: 'audit_record', correlationId: answer.headers.get('x-correlation-id') }),
+    );
+  });
+
+  it('keeps the minute of a stranger until the queue takes it', async () => {
+    const headers = { 'cf-connecting-ip': '203.0.113.99' };
+    await call('GET', '/health', { headers });
+    const limiter = env.IP_LIMITER.getByName('203.0.113.99');
+    const send = vi.spyOn(env.AUDIT, 'send').mockImplementation(away);
+    for (let tries = 0; tries < 10; tries += 1) expect(await runDurableObjectAlarm(limiter)).toBe(true);
+    expect(send).toHaveBeenCalledTimes(10);
+    send.mockRestore();
+    await call('GET', '/health', { headers });
+    expect(await runDurableObjectAlarm(limiter)).toBe(true);
+    await vi.waitFor(
+      async () => {
+        const strangers = (await recordsOf('audit')).filter(({ ip }) => ip === '203.0.113.99');
+        expect(strangers.map(({ count }) => count)).toEqual([2]);
+      },
+      { timeout: 15_000, interval: 100 },
+    );
+  });
+
+  it('takes what a version before kept: rows of its archive and of its database, and counts of views', async () => {
+    const at = Date.now() - 200 * 24 * 60 * 60 * 1000;
+    const row = (id: string) => ({
+      id,
+      correlation_id: `c-${id}`,
+      occurred_at: at,
+      company_id: company,
+      principal_type: 'user',
+      principal_id: 'p',
+      credential: null,
+      method: 'GET',
+      route: '/x',
+      action: null,
+      resource_id: null,
+      status: 200,
+      ip: null,
+      duration_ms: 2,
+    });
+    const lines = (rows: object[]) => rows.map((each) => `${JSON.stringify(each)}\n`).join('');
+    const [one, two, stranger] = ['1', '2', '3'].map((last) => last.padStart(24, '0')) as [string, string, string];
+    const event = {
+      id: one,
+      company_id: company,
+      type: 'share.executed',
+      occurred_at: at,
+      actor_kind: 'viewer',
+      viewer: 'v',
+    };
+    await env.FILES.put(
+      'archive/audit-events/2026-01-01/x.ndjson',
+      lines([row(one), { ...row(stranger), company_id: null }]),
+    );
+    await env.FILES.put('archive/audit-events/former/000000000001.ndjson', lines([row(one), row(two)]));
+    await env.FILES.put(
+      'archive/share-events/former/1.ndjson',
+      lines([{ ...event, correlation_id: 'c', details: '{"reason":"x"}' }]),
+    );
+    const views = { share_id: 's1', company_id: company, view_count: 7, last_accessed_at: at };
+    for (let times = 0; times < 2; times += 1) {
+      await env.FILES.put('archive/share-views/former/s1.ndjson', lines([views]));
+      await runScheduled();
+    }
+    const records = await recordsOf('audit', company);
+    expect(records.map(({ id }) => id)).toEqual([two, one]);
+    expect(records[1]).toEqual({
+      ...aRecord(),
+      id: one,
+      correlationId: `c-${one}`,
+      occurredAt: at,
+      route: '/x',
+      durationMs: 2,
+    });
+    expect((await recordsOf('audit')).map(({ id }) => id)).toContain(stranger);
+    expect(await recordsOf('share', company)).toMatchObject([{ id: one, viewer: 'v', details: { reason: 'x' } }]);
+    const log = env.COMPANY_LOG.getByName(company);
+    await log.addViews({ shareId: 's1', viewCount: 2, lastAccessedAt: at + 5 });
+    expect(await log.views(['s1', 's2'])).toEqual([{ shareId: 's1', viewCount: 9, lastAccessedAt: at + 5 }]);
+    expect((await env.FILES.list({ prefix: 'archive/' })).objects).toEqual([]);
+  });
 });

@@ -1,5 +1,5 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import type { Logged } from '../../src/kernel/log.ts';
 import { columnsOf, createTable } from '../../src/logs/tables.ts';
@@ -41,68 +41,70 @@ async function keepAsBefore(records: readonly Logged<'audit'>[]): Promise<void> 
   await evictDurableObject(logOf(company));
 }
 
-it('stays the table of its days until these have moved, without a row being copied', async () => {
-  const before = [...ofDay(80, 20), ...ofDay(1, 20)];
-  await keepAsBefore(before);
-  const [more, news] = [ofDay(1, 30).slice(20), ofDay(0, 5)];
-  await append(company, [...more, ...news, ...before]);
-  const all = [...before, ...more, ...news];
-  expect(await tablesOf(company)).toHaveLength(2);
-  expect(await ask(company, 'SELECT count(*) FROM audit_records')).toBe(50);
-  expect(await shown()).toEqual(newestFirst(all));
-  expect((await page(company, {}, 2, 20)).records.map(({ id }) => id)).toEqual(newestFirst(all).slice(20, 40));
-  expect((await page(company, { values: { principalId: 'p1' } })).total).toBe(55);
+describe('the table of a former version', () => {
+  it('stays the table of its days until these have moved, without a row being copied', async () => {
+    const before = [...ofDay(80, 20), ...ofDay(1, 20)];
+    await keepAsBefore(before);
+    const [more, news] = [ofDay(1, 30).slice(20), ofDay(0, 5)];
+    await append(company, [...more, ...news, ...before]);
+    const all = [...before, ...more, ...news];
+    expect(await tablesOf(company)).toHaveLength(2);
+    expect(await ask(company, 'SELECT count(*) FROM audit_records')).toBe(50);
+    expect(await shown()).toEqual(newestFirst(all));
+    expect((await page(company, {}, 2, 20)).records.map(({ id }) => id)).toEqual(newestFirst(all).slice(20, 40));
+    expect((await page(company, { values: { principalId: 'p1' } })).total).toBe(55);
 
-  later(11 * DAY_MS);
-  await settle(company);
-  // Rows of a table that lasts are deleted, so that their space is free again.
-  expect(await ask(company, 'SELECT count(*) FROM audit_records')).toBe(30);
-  expect(await shown()).toEqual(newestFirst(all));
-  later(90 * DAY_MS);
-  await settle(company);
-  expect([await left(company), await tablesOf(company)]).toEqual([5, [expect.stringMatching(/^audit_records_\d+$/)]]);
-  expect(await filesOf(company)).toHaveLength(2);
-  expect(await shown()).toEqual(newestFirst(all));
-  await evictDurableObject(logOf(company));
-  expect(await shown()).toEqual(newestFirst(all));
-});
+    later(11 * DAY_MS);
+    await settle(company);
+    // Rows of a table that lasts are deleted, so that their space is free again.
+    expect(await ask(company, 'SELECT count(*) FROM audit_records')).toBe(30);
+    expect(await shown()).toEqual(newestFirst(all));
+    later(90 * DAY_MS);
+    await settle(company);
+    expect([await left(company), await tablesOf(company)]).toEqual([5, [expect.stringMatching(/^audit_records_\d+$/)]]);
+    expect(await filesOf(company)).toHaveLength(2);
+    expect(await shown()).toEqual(newestFirst(all));
+    await evictDurableObject(logOf(company));
+    expect(await shown()).toEqual(newestFirst(all));
+  });
 
-it('goes at once where it is empty', async () => {
-  await keepAsBefore([]);
-  await append(company, ofDay(0, 3));
-  expect(await tablesOf(company)).toEqual([expect.stringMatching(/^audit_records_\d+$/)]);
-});
+  it('goes at once where it is empty', async () => {
+    await keepAsBefore([]);
+    await append(company, ofDay(0, 3));
+    expect(await tablesOf(company)).toEqual([expect.stringMatching(/^audit_records_\d+$/)]);
+  });
 
-it('hands on what the version before adds after a roll back', async () => {
-  const [old, today, after] = [ofDay(2, 5), ofDay(0, 5), ofDay(0, 9).slice(5)];
-  await keepAsBefore(old);
-  await append(company, today);
-  // It does not see the others: one comes to it again.
-  await keepAsBefore([...after, today[0] as Logged<'audit'>]);
-  expect(await shown()).toEqual(newestFirst([...old, ...today, ...after]));
-  expect(await ask(company, 'SELECT count(*) FROM audit_records')).toBe(5);
-  later(92 * DAY_MS);
-  await settle(company);
-  expect(await tablesOf(company)).toEqual([]);
-  const last = [aRecord(daysAgo(0)), aRecord(daysAgo(1))];
-  await append(company, last.slice(0, 1));
-  await keepAsBefore(last.slice(1));
-  expect(await shown()).toEqual(newestFirst([...old, ...today, ...after, ...last]));
-  expect(await tablesOf(company)).toHaveLength(2);
-});
+  it('hands on what the version before adds after a roll back', async () => {
+    const [old, today, after] = [ofDay(2, 5), ofDay(0, 5), ofDay(0, 9).slice(5)];
+    await keepAsBefore(old);
+    await append(company, today);
+    // It does not see the others: one comes to it again.
+    await keepAsBefore([...after, today[0] as Logged<'audit'>]);
+    expect(await shown()).toEqual(newestFirst([...old, ...today, ...after]));
+    expect(await ask(company, 'SELECT count(*) FROM audit_records')).toBe(5);
+    later(92 * DAY_MS);
+    await settle(company);
+    expect(await tablesOf(company)).toEqual([]);
+    const last = [aRecord(daysAgo(0)), aRecord(daysAgo(1))];
+    await append(company, last.slice(0, 1));
+    await keepAsBefore(last.slice(1));
+    expect(await shown()).toEqual(newestFirst([...old, ...today, ...after, ...last]));
+    expect(await tablesOf(company)).toHaveLength(2);
+  });
 
-it('hands on what the version before adds to an object that it has not known', async () => {
-  const [today, after] = [ofDay(0, 5), ofDay(0, 9).slice(5)];
-  await append(company, today);
-  await keepAsBefore([...after, today[0] as Logged<'audit'>]);
-  expect(await shown()).toEqual(newestFirst([...today, ...after]));
-  expect(await tablesOf(company)).toHaveLength(1);
-});
+  it('hands on what the version before adds to an object that it has not known', async () => {
+    const [today, after] = [ofDay(0, 5), ofDay(0, 9).slice(5)];
+    await append(company, today);
+    await keepAsBefore([...after, today[0] as Logged<'audit'>]);
+    expect(await shown()).toEqual(newestFirst([...today, ...after]));
+    expect(await tablesOf(company)).toHaveLength(1);
+  });
 
-it('is found again by an object that begins anew', async () => {
-  await keepAsBefore(ofDay(3, 4));
-  await append(company, ofDay(3, 6));
-  await evictDurableObject(logOf(company));
-  await append(company, [...ofDay(3, 8), ...ofDay(2, 1)]);
-  expect((await page(company, {})).total).toBe(4 + 6 + 8 + 1);
+  it('is found again by an object that begins anew', async () => {
+    await keepAsBefore(ofDay(3, 4));
+    await append(company, ofDay(3, 6));
+    await evictDurableObject(logOf(company));
+    await append(company, [...ofDay(3, 8), ...ofDay(2, 1)]);
+    expect((await page(company, {})).total).toBe(4 + 6 + 8 + 1);
+  });
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { compareKeys, keyOf, type LogFilter, type Logged } from '../../src/kernel/log.ts';
 import { later, resetClock } from '../support/clock.ts';
@@ -28,60 +28,62 @@ const filter = fc.record(
 
 let made = 0;
 
-it('shows each record once, in one order, with exact totals, however it was delivered and wherever it is', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(step, { minLength: 2, maxLength: 10 }),
-      fc.array(filter, { minLength: 3, maxLength: 6 }),
-      async (steps, filters) => {
-        made += 1;
-        const company = `model-${made}`;
-        const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS;
-        const at = ([days, ms]: [number, number]) => midnight - days * DAY_MS + ms;
-        const delivered: Logged<'audit'>[] = [];
-        let days = 0;
-        for (const each of steps) {
-          if (typeof each === 'object' && 'append' in each) {
-            const records = each.append.map(({ time: of, ...values }) => aRecord(at(of), values));
-            delivered.push(...records);
-            await append(company, records);
-          } else if (typeof each === 'object') {
-            await append(company, delivered.filter((_, n) => n % each.again === 0).reverse());
-          } else {
-            setSizes({ slice: 7, partRows: 11, fullBytes: each === 'move early' ? 0 : 9e9 });
-            if (each === 'a day passes') later(++days * DAY_MS);
-            await settle(company);
-            setSizes({ fullBytes: 9e9 });
+describe('the log of a company', () => {
+  it('shows each record once, in one order, with exact totals, however it was delivered and wherever it is', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { minLength: 2, maxLength: 10 }),
+        fc.array(filter, { minLength: 3, maxLength: 6 }),
+        async (steps, filters) => {
+          made += 1;
+          const company = `model-${made}`;
+          const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+          const at = ([days, ms]: [number, number]) => midnight - days * DAY_MS + ms;
+          const delivered: Logged<'audit'>[] = [];
+          let days = 0;
+          for (const each of steps) {
+            if (typeof each === 'object' && 'append' in each) {
+              const records = each.append.map(({ time: of, ...values }) => aRecord(at(of), values));
+              delivered.push(...records);
+              await append(company, records);
+            } else if (typeof each === 'object') {
+              await append(company, delivered.filter((_, n) => n % each.again === 0).reverse());
+            } else {
+              setSizes({ slice: 7, partRows: 11, fullBytes: each === 'move early' ? 0 : 9e9 });
+              if (each === 'a day passes') later(++days * DAY_MS);
+              await settle(company);
+              setSizes({ fullBytes: 9e9 });
+            }
           }
-        }
-        await settle(company);
-        setSizes({ slice: 7, partRows: 11 });
-        const known = delivered.toSorted((a, b) => compareKeys(keyOf(b), keyOf(a)));
-        expect((await recordsOf('audit', company)).map(({ id }) => id)).toEqual(known.map(({ id }) => id));
-        for (const { from, to, ...values } of filters) {
-          const asked: LogFilter = { from: from && at(from), to: to && at(to), values };
-          const meant = known.filter(
-            (one) =>
-              one.occurredAt >= (asked.from ?? -Infinity) &&
-              one.occurredAt <= (asked.to ?? Infinity) &&
-              Object.entries(values).every(([name, value]) => one[name as 'action'] === value),
-          );
-          for (const [number, size] of [
-            [1, 5],
-            [2, 5],
-            [3, 11],
-            [1, 100],
-          ] as const) {
-            const { total, records } = await page(company, asked, number, size);
-            expect([total, records.map(({ id }) => id)]).toEqual([
-              meant.length,
-              meant.slice((number - 1) * size, number * size).map(({ id }) => id),
-            ]);
+          await settle(company);
+          setSizes({ slice: 7, partRows: 11 });
+          const known = delivered.toSorted((a, b) => compareKeys(keyOf(b), keyOf(a)));
+          expect((await recordsOf('audit', company)).map(({ id }) => id)).toEqual(known.map(({ id }) => id));
+          for (const { from, to, ...values } of filters) {
+            const asked: LogFilter = { from: from && at(from), to: to && at(to), values };
+            const meant = known.filter(
+              (one) =>
+                one.occurredAt >= (asked.from ?? -Infinity) &&
+                one.occurredAt <= (asked.to ?? Infinity) &&
+                Object.entries(values).every(([name, value]) => one[name as 'action'] === value),
+            );
+            for (const [number, size] of [
+              [1, 5],
+              [2, 5],
+              [3, 11],
+              [1, 100],
+            ] as const) {
+              const { total, records } = await page(company, asked, number, size);
+              expect([total, records.map(({ id }) => id)]).toEqual([
+                meant.length,
+                meant.slice((number - 1) * size, number * size).map(({ id }) => id),
+              ]);
+            }
+            expect((await recordsOf('audit', company, asked)).map(({ id }) => id)).toEqual(meant.map(({ id }) => id));
           }
-          expect((await recordsOf('audit', company, asked)).map(({ id }) => id)).toEqual(meant.map(({ id }) => id));
-        }
-      },
-    ),
-    { numRuns: Number(process.env.RUNS ?? 25), seed: 7 },
-  );
-}, 300_000);
+        },
+      ),
+      { numRuns: Number(process.env.RUNS ?? 25), seed: 7 },
+    );
+  }, 300_000);
+});

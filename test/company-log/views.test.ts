@@ -1,5 +1,5 @@
 import { env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { Logged } from '../../src/kernel/log.ts';
@@ -49,82 +49,84 @@ const keep = (...events: Logged<'share'>[]) => logOf(company).append(company, 's
 const views = async (id = 's1') => (await logOf(company).views([id]))[0];
 const counted = async () => (await views())?.viewCount;
 
-it('are counted from the events when somebody asks, each once', async () => {
-  await keep(event(NOON + 1), event(NOON + 2, 'share.resolved'), event(NOON + 3), event(NOON + 4, 'share.denied'));
-  await keep(event(NOON + 5, 'share.executed', null), event(NOON + 6, 'share.executed', 's2'));
-  expect(await views()).toEqual({ shareId: 's1', viewCount: 2, lastAccessedAt: NOON + 3 });
-  expect(await views('s2')).toEqual({ shareId: 's2', viewCount: 1, lastAccessedAt: NOON + 6 });
-  await keep(event(NOON + 7, 'share.resolved'), event(NOON + 8));
-  await logOf(company).addViews({ shareId: 's1', viewCount: 4, lastAccessedAt: NOON });
-  expect(await views()).toEqual({ shareId: 's1', viewCount: 7, lastAccessedAt: NOON + 8 });
-  await evictDurableObject(logOf(company));
-  expect(await counted()).toBe(7);
-});
-
-it('write no row of their own', async () => {
-  const rows = await runInDurableObject(logOf(company), async (log, { storage }) => {
-    await log.append(company, 'share', [event(NOON)]);
-    const exec = vi.spyOn(storage.sql, 'exec');
-    for (let n = 1; n <= 20; n += 1) await log.append(company, 'share', [event(NOON + n)]);
-    return exec.mock.results.reduce((sum, { value }) => sum + value.rowsWritten, 0);
+describe('the views of a share', () => {
+  it('are counted from the events when somebody asks, each once', async () => {
+    await keep(event(NOON + 1), event(NOON + 2, 'share.resolved'), event(NOON + 3), event(NOON + 4, 'share.denied'));
+    await keep(event(NOON + 5, 'share.executed', null), event(NOON + 6, 'share.executed', 's2'));
+    expect(await views()).toEqual({ shareId: 's1', viewCount: 2, lastAccessedAt: NOON + 3 });
+    expect(await views('s2')).toEqual({ shareId: 's2', viewCount: 1, lastAccessedAt: NOON + 6 });
+    await keep(event(NOON + 7, 'share.resolved'), event(NOON + 8));
+    await logOf(company).addViews({ shareId: 's1', viewCount: 4, lastAccessedAt: NOON });
+    expect(await views()).toEqual({ shareId: 's1', viewCount: 7, lastAccessedAt: NOON + 8 });
+    await evictDurableObject(logOf(company));
+    expect(await counted()).toBe(7);
   });
-  expect(rows).toBe(20);
-  expect(await counted()).toBe(21);
-});
 
-it('are counted in slices', async () => {
-  setSizes({ slice: 3 });
-  await keep(...Array.from({ length: 10 }, (_, n) => event(NOON + n)));
-  expect(await counted()).toBe(10);
-});
+  it('write no row of their own', async () => {
+    const rows = await runInDurableObject(logOf(company), async (log, { storage }) => {
+      await log.append(company, 'share', [event(NOON)]);
+      const exec = vi.spyOn(storage.sql, 'exec');
+      for (let n = 1; n <= 20; n += 1) await log.append(company, 'share', [event(NOON + n)]);
+      return exec.mock.results.reduce((sum, { value }) => sum + value.rowsWritten, 0);
+    });
+    expect(rows).toBe(20);
+    expect(await counted()).toBe(21);
+  });
 
-it('are counted where the event comes behind later ones, once however often it comes', async () => {
-  await keep(event(NOON + 9_000));
-  expect(await counted()).toBe(1);
-  const late = event(NOON + 5_000);
-  await keep(late, event(NOON + 6_000, 'share.resolved'), event(NOON + 7_000, 'share.executed', null));
-  expect(await counted()).toBe(2);
-  await keep(late);
-  expect(await counted()).toBe(2);
-});
+  it('are counted in slices', async () => {
+    setSizes({ slice: 3 });
+    await keep(...Array.from({ length: 10 }, (_, n) => event(NOON + n)));
+    expect(await counted()).toBe(10);
+  });
 
-it('are counted before their events are moved, and where one comes after its day was', async () => {
-  setSizes({ slice: 2 });
-  const last = event(NOON + 3000);
-  await keep(event(NOON + 1000), event(NOON + 2000), last);
-  later(200 * DAY_MS);
-  await settle(company);
-  expect(await filesOf(company)).toHaveLength(1);
-  const late = event(NOON + 1500);
-  await keep(late, last);
-  await settle(company);
-  await keep(late);
-  await settle(company);
-  expect(await ask(company, 'SELECT count(*) FROM late_share_events')).toBe(0);
-  expect(await counted()).toBe(4);
-});
+  it('are counted where the event comes behind later ones, once however often it comes', async () => {
+    await keep(event(NOON + 9_000));
+    expect(await counted()).toBe(1);
+    const late = event(NOON + 5_000);
+    await keep(late, event(NOON + 6_000, 'share.resolved'), event(NOON + 7_000, 'share.executed', null));
+    expect(await counted()).toBe(2);
+    await keep(late);
+    expect(await counted()).toBe(2);
+  });
 
-it('are counted where the event comes between the count and the move of its day', async () => {
-  const oldest: Logged<'audit'> = { ...aRecord(NOON - DAY_MS), id: newId(NOON - DAY_MS) };
-  await append(company, [oldest]);
-  later(200 * DAY_MS);
-  const put = vi.spyOn(Object.getPrototypeOf(env.FILES), 'put');
-  put.mockImplementationOnce(async function rival(this: R2Bucket, ...given: unknown[]) {
-    put.mockRestore();
-    await keep(event(NOON + 5_000));
-    return this.put(...(given as Parameters<R2Bucket['put']>));
-  } as never);
-  await settle(company);
-  expect(await filesOf(company)).toHaveLength(2);
-  expect(await counted()).toBe(1);
-});
+  it('are counted before their events are moved, and where one comes after its day was', async () => {
+    setSizes({ slice: 2 });
+    const last = event(NOON + 3000);
+    await keep(event(NOON + 1000), event(NOON + 2000), last);
+    later(200 * DAY_MS);
+    await settle(company);
+    expect(await filesOf(company)).toHaveLength(1);
+    const late = event(NOON + 1500);
+    await keep(late, last);
+    await settle(company);
+    await keep(late);
+    await settle(company);
+    expect(await ask(company, 'SELECT count(*) FROM late_share_events')).toBe(0);
+    expect(await counted()).toBe(4);
+  });
 
-it('were counted by the version before where the event is older than the log', async () => {
-  await keep(event(NOON - 60_001), event(NOON - 59_000));
-  expect(await counted()).toBe(1);
-  later(200 * DAY_MS);
-  await settle(company);
-  await keep(event(NOON - 70_000), event(NOON - 59_500));
-  await settle(company);
-  expect(await counted()).toBe(2);
+  it('are counted where the event comes between the count and the move of its day', async () => {
+    const oldest: Logged<'audit'> = { ...aRecord(NOON - DAY_MS), id: newId(NOON - DAY_MS) };
+    await append(company, [oldest]);
+    later(200 * DAY_MS);
+    const put = vi.spyOn(Object.getPrototypeOf(env.FILES), 'put');
+    put.mockImplementationOnce(async function rival(this: R2Bucket, ...given: unknown[]) {
+      put.mockRestore();
+      await keep(event(NOON + 5_000));
+      return this.put(...(given as Parameters<R2Bucket['put']>));
+    } as never);
+    await settle(company);
+    expect(await filesOf(company)).toHaveLength(2);
+    expect(await counted()).toBe(1);
+  });
+
+  it('were counted by the version before where the event is older than the log', async () => {
+    await keep(event(NOON - 60_001), event(NOON - 59_000));
+    expect(await counted()).toBe(1);
+    later(200 * DAY_MS);
+    await settle(company);
+    await keep(event(NOON - 70_000), event(NOON - 59_500));
+    await settle(company);
+    expect(await counted()).toBe(2);
+  });
 });

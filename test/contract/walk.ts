@@ -36,7 +36,7 @@ export interface Step {
   keep?: (body: Answer['body'], answer: Answer) => Record<string, string>;
   /** What another company is told that tries the same; 404 when not said. `never`: the request names nothing of a company. */
   stranger?: number | 'never';
-  /** Done for what comes after; shown as an example is another step of the same route. */
+  /** Not shown as an example: another step of the same route is. */
   unshown?: true;
 }
 

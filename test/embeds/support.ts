@@ -20,11 +20,11 @@ export async function makeEmbed(
   return body;
 }
 
-/** The same: the token alone. */
+/** Makes an embed token, and answers the token alone. */
 export const anEmbed = async (...made: Parameters<typeof makeEmbed>): Promise<string> =>
   (await makeEmbed(...made)).token;
 
-/** What the description of what an embed token shows is answered with. */
+/** The status that `info` answers for an embed token. */
 export const statusOf = async (kind: 'd' | 'v', token: string): Promise<number> =>
   (await embedOf(kind, token).info()).status;
 

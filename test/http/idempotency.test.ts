@@ -281,7 +281,7 @@ describe('copies of a request under one key', () => {
     expect(isReplay(await create(key, name))).toBe(true);
   });
 
-  it('twenty at once, do it once', async () => {
+  it('do it once, twenty at once', async () => {
     const [key, name] = [aKey(), aName()];
     const answers = await Promise.all(Array.from({ length: 20 }, () => create(key, name)));
     const done = answers.filter((answer) => answer.status === 201);

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import { isTokenAccess } from '../../src/http/entrance.ts';
@@ -25,36 +25,38 @@ const routes = SURFACES.flatMap(({ surface, endpoints }) =>
 const mayBeOpen = ({ path, returns }: Contract): boolean =>
   'raw' in returns || ['/', '/health', '/openapi.json'].includes(path) || /^\/\.well-known\/|\/callback$/.test(path);
 
-it('is refused on every route but pages and those that others make the addresses for', () => {
-  const open = routes.filter(({ contract }) => contract.openQuery && !mayBeOpen(contract));
-  expect(open.map(({ route }) => route)).toEqual([]);
-});
+describe('a query parameter that no route knows', () => {
+  it('is refused on every route but pages and those that others make the addresses for', () => {
+    const open = routes.filter(({ contract }) => contract.openQuery && !mayBeOpen(contract));
+    expect(open.map(({ route }) => route)).toEqual([]);
+  });
 
-/**
- * Without these: a token must open something before anything else is looked at, and so must an endpoint of the Data API,
- * whose visualization says which parameters there are.
- */
-const asked = routes.filter(
-  ({ contract, route }) => !contract.openQuery && !isTokenAccess(contract.access) && route !== 'GET /data/{slug}',
-);
+  /**
+   * Without these: a token must open something before anything else is looked at, and so must an endpoint of the Data API,
+   * whose visualization says which parameters there are.
+   */
+  const asked = routes.filter(
+    ({ contract, route }) => !contract.openQuery && !isTokenAccess(contract.access) && route !== 'GET /data/{slug}',
+  );
 
-it.each(asked)('is named by $route', async ({ contract: { method, path, access }, credential }) => {
-  const filled = path.replaceAll(/\{\w+\}/g, 'f'.repeat(24));
-  const operator = { headers: { authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` } };
-  const by: Caller =
-    ['signature', 'machine'].includes(credential) && access !== 'public' ? signed(company.apiKey) : company.as;
-  const surprising = `${filled}?surprise=1`;
-  const { status, body } =
-    access === 'operator' ? await call(method.toUpperCase(), surprising, operator) : await by[method](surprising);
-  expect([status, body.details?.map(({ field }: { field: string }) => field)]).toEqual([
-    422,
-    expect.arrayContaining(['surprise']),
-  ]);
-});
+  it.each(asked)('is named by $route', async ({ contract: { method, path, access }, credential }) => {
+    const filled = path.replaceAll(/\{\w+\}/g, 'f'.repeat(24));
+    const operator = { headers: { authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` } };
+    const by: Caller =
+      ['signature', 'machine'].includes(credential) && access !== 'public' ? signed(company.apiKey) : company.as;
+    const surprising = `${filled}?surprise=1`;
+    const { status, body } =
+      access === 'operator' ? await call(method.toUpperCase(), surprising, operator) : await by[method](surprising);
+    expect([status, body.details?.map(({ field }: { field: string }) => field)]).toEqual([
+      422,
+      expect.arrayContaining(['surprise']),
+    ]);
+  });
 
-const byToken = routes.filter(({ contract }) => !contract.openQuery && isTokenAccess(contract.access));
+  const byToken = routes.filter(({ contract }) => !contract.openQuery && isTokenAccess(contract.access));
 
-it.each(byToken)('is named by $route, once its token has opened something', ({ contract }) => {
-  const { error } = queryOf(contract).safeParse({ surprise: '1' });
-  expect(error?.issues).toContainEqual(expect.objectContaining({ keys: ['surprise'] }));
+  it.each(byToken)('is named by $route, once its token has opened something', ({ contract }) => {
+    const { error } = queryOf(contract).safeParse({ surprise: '1' });
+    expect(error?.issues).toContainEqual(expect.objectContaining({ keys: ['surprise'] }));
+  });
 });

@@ -72,10 +72,10 @@ const errorsOf = async (id: string): Promise<{ code: string; message: string }[]
 const codesOf = async (id: string): Promise<string[]> => (await errorsOf(id)).map(({ code }) => code);
 
 /** The errors that the consumer of the queue records. */
-const becomes = (id: string, codes: string[]) => expect.poll(() => codesOf(id)).toEqual(codes);
+const expectErrors = (id: string, codes: string[]) => expect.poll(() => codesOf(id)).toEqual(codes);
 
 /** Records a wrong error of an item, which only a new check corrects. */
-const misremember = (id: string) =>
+const recordWrongError = (id: string) =>
   env.CONTROL_DB.prepare(
     `update knowledge_resources set validation_errors = '[{"field":"formula","code":"not_checked","message":"old"}]' where id = ?`,
   )
@@ -86,9 +86,9 @@ describe('a semantic item', () => {
   it('is checked again when a table is renamed, and when it gets its name back', async () => {
     const { name, summed, table } = await aSum();
     await table.put({ display_name: `${name}_moved` });
-    await becomes(summed, ['unknown_table', 'unknown_table', 'nothing_to_compile_on']);
+    await expectErrors(summed, ['unknown_table', 'unknown_table', 'nothing_to_compile_on']);
     await table.put({ display_name: name });
-    await becomes(summed, []);
+    await expectErrors(summed, []);
     // Checking is no change of the item.
     expect((await as.get(`${PATH}/${summed}/versions`)).body.total).toBe(1);
   });
@@ -98,48 +98,48 @@ describe('a semantic item', () => {
     const id = await aTable(as, name, [column('a', 'integer')]);
     const summed = await anItemOf({ mapped_tables: [id], formula: `sum(${name}.a)` });
     await tableRoutes(as, id).put({ display_name: `${name}_moved` });
-    await becomes(summed, ['does_not_compile']);
+    await expectErrors(summed, ['does_not_compile']);
   });
 
   it('is checked again when a column is renamed', async () => {
     const { summed, table } = await aSum();
     await table.put({ columns: [{ ...column('b', 'integer'), previous_name: 'a' }] });
-    await becomes(summed, ['unknown_column', 'does_not_compile']);
+    await expectErrors(summed, ['unknown_column', 'does_not_compile']);
   });
 
   it('is checked again when a column is deleted, and when it is added', async () => {
     const { summed, table } = await aSum();
     await table.put({ columns: [column('b', 'integer')] });
-    await becomes(summed, ['unknown_column', 'does_not_compile']);
+    await expectErrors(summed, ['unknown_column', 'does_not_compile']);
     await table.put({ columns: [column('b', 'integer'), column('a', 'integer')] });
-    await becomes(summed, []);
+    await expectErrors(summed, []);
   });
 
   it('is checked again when a column gets another type', async () => {
     const { summed, table } = await aSum();
     await table.put({ columns: [column('a', 'text')] });
-    await becomes(summed, ['does_not_compile']);
+    await expectErrors(summed, ['does_not_compile']);
     expect((await errorsOf(summed))[0]?.message).toContain('sum(text)');
     await table.put({ columns: [column('a', 'decimal')] });
-    await becomes(summed, []);
+    await expectErrors(summed, []);
   });
 
   it('is checked again when a table is deleted, and when one of its name is created or uploaded', async () => {
     const { name, summed, table } = await aSum();
     const unknown = ['unknown_table', 'unknown_table', 'nothing_to_compile_on'];
     await table.delete();
-    await becomes(summed, unknown);
+    await expectErrors(summed, unknown);
     const again = await aTable(as, name, [column('a', 'integer')]);
-    await becomes(summed, []);
+    await expectErrors(summed, []);
     await tableRoutes(as, again).delete();
-    await becomes(summed, unknown);
+    await expectErrors(summed, unknown);
     await load(company, [aFile('again.csv', 'a\n1\n2\n')], { display_name: name });
-    await becomes(summed, []);
+    await expectErrors(summed, []);
   });
 
   it('is checked again when the rows of a table are replaced by an upload', async () => {
     const { id, name, summed } = await aSum();
-    await misremember(summed);
+    await recordWrongError(summed);
     const job = await load(
       company,
       [aFile('new.csv', 'a\n7\n')],
@@ -147,7 +147,7 @@ describe('a semantic item', () => {
       { into: id, mode: 'replace' },
     );
     expect(job.status).toBe('done');
-    await becomes(summed, []);
+    await expectErrors(summed, []);
   });
 
   it('is checked again when only its SQL names the table', async () => {
@@ -159,8 +159,8 @@ describe('a semantic item', () => {
     const filter = await anItemOf({ ...entity, filters: ['x > 0', `x IN (SELECT a FROM "${name}")`] });
     expect([await codesOf(formula), await codesOf(filter)]).toEqual([[], []]);
     await table.delete();
-    await becomes(formula, ['does_not_compile']);
-    await becomes(filter, ['does_not_compile']);
+    await expectErrors(formula, ['does_not_compile']);
+    await expectErrors(filter, ['does_not_compile']);
   });
 
   it('is checked again when it is restored', async () => {
@@ -184,7 +184,7 @@ describe('a table that changes while an item is checked', () => {
         checks += 1;
         // Another check, of the changed table, has the time to note what it found.
         if (checks === 1) await table.put({ display_name: `${name}_moved` });
-        if (checks === 1) await becomes(summed, ['unknown_table', 'unknown_table', 'nothing_to_compile_on']);
+        if (checks === 1) await expectErrors(summed, ['unknown_table', 'unknown_table', 'nothing_to_compile_on']);
         return check;
       });
       return { checks, codes: errors.map(({ code }) => code) };
@@ -241,7 +241,7 @@ describe('a recheck of all items', () => {
   it('continues in further messages until all are done', async () => {
     const { name } = await aSum();
     const ids = await Promise.all(Array.from({ length: 42 }, () => anItemOf({ mapped_tables: [name] })));
-    for (const id of ids) await misremember(id);
+    for (const id of ids) await recordWrongError(id);
     const queue = aQueue();
     const message: JobMessage = { type: 'knowledge.recheck', companyId: company.id, tables: [name], after: '' };
     expect(await deliver(message, queue.env)).toBe('done');

@@ -12,7 +12,7 @@ beforeAll(async () => {
   await must(company.as.put('/v1/company/settings', { json: { locale: 'es' } }));
 });
 
-const inSpanish = (email: string, subject: RegExp) => {
+const expectSpanish = (email: string, subject: RegExp) => {
   const mail = mailTo(email);
   expect(mail.subject).toMatch(subject);
   expect(mail.text).toMatch(/^Hola/);
@@ -45,19 +45,19 @@ describe("a mail is in the company's language", () => {
   it('with a code to sign in', async () => {
     const { email } = await aUser(company);
     await must(call('POST', '/v1/auth/passwordless/request', { json: { company_slug: company.slug, email } }));
-    inSpanish(email, /^Tu código de acceso a /);
+    expectSpanish(email, /^Tu código de acceso a /);
   });
 
   it('with a link for a new password', async () => {
     const { email } = await aUser(company);
     await must(call('POST', '/v1/users/reset-password/request', { json: { email } }));
-    inSpanish(email, /^Define una nueva contraseña/);
+    expectSpanish(email, /^Define una nueva contraseña/);
   });
 
   it('with an invitation', async () => {
     const email = `invited@${company.slug}.test`;
     await invite(company, email);
-    inSpanish(email, /^Te han invitado a /);
+    expectSpanish(email, /^Te han invitado a /);
   });
 
   it("with an outsider's code", async () => {
@@ -66,15 +66,15 @@ describe("a mail is in the company's language", () => {
     const member = { member_type: 'external_email', email };
     await must(company.as.post(`/api/v1/share-contexts/${id}/members`, { json: member }));
     await must(call('POST', '/api/v1/share-auth/request', { json: { company_slug: company.slug, email } }));
-    inSpanish(email, /^Tu código para los paneles de /);
+    expectSpanish(email, /^Tu código para los paneles de /);
   });
 
   it('about a change of how one signs in, and about one of how all do', async () => {
     const { email, as } = await aUser(company);
     const json = { current_password: PASSWORD, new_password: 'a-brand-new-passphrase' };
     await must(as.post('/v1/auth/password', { json }));
-    inSpanish(email, /^Tu contraseña ha cambiado/);
+    expectSpanish(email, /^Tu contraseña ha cambiado/);
     await must(company.as.put('/v1/auth/social/config', { json: { providers: [] } }));
-    inSpanish(company.owner.email, /^Ha cambiado la forma de iniciar sesión/);
+    expectSpanish(company.owner.email, /^Ha cambiado la forma de iniciar sesión/);
   });
 });

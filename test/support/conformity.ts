@@ -20,7 +20,7 @@ interface Answered {
 
 let description: ReturnType<typeof describe> | undefined;
 
-/** What schemas refer to, by address; and of each schema that was used, with itself. */
+/** What `$ref`s point to: of the whole description, and of each schema used, itself included. */
 let components: Addresses | undefined;
 const addresses = new Map<Schema, Addresses>();
 

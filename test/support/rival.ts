@@ -57,10 +57,10 @@ export function rivalBefore(
 }
 
 /**
- * What a request comes to that a rival overtakes: `rival` runs, whole, just before the request's first query that fits
- * `pattern`.
+ * Sends a request, and runs `rival`, whole, just before its first query that fits `pattern`.
  * @param request sends the request with the environment it is given
  * @param times before how many such queries it runs, once each
+ * @returns what the request answered
  * @throws Error where no query fits: the rival would never have come in between
  */
 export async function overtaken<T>(

@@ -152,7 +152,7 @@ describe('a tool', () => {
     }
   });
 
-  it('list_dashboards and run_dashboard', async () => {
+  it('runs a dashboard that list_dashboards tells', async () => {
     const { data } = await owner.tool('list_dashboards');
     expect(data.records.map(({ _id }: { _id: string }) => _id)).toEqual([dashboard]);
     const ran = await owner.tool('run_dashboard', { dashboard_id: dashboard, parameters: { regions: ['east'] } });
