@@ -43,7 +43,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [SCHEDULE_RUNS, 'deleteOldRuns', 'inArray'],
     [SCHEDULE_RUNS, 'endDelivery', 'deliveryOf(run, recipient)'],
     [SCHEDULE_RUNS, 'undoDelivery', 'deliveryOf(run, recipient)'],
-    [SCHEDULE_RUNS, 'noteValue', 'isRecipient(run.companyId, run.scheduleId, recipient)'],
+    [SCHEDULE_RUNS, 'recordValue', 'isRecipient(run.companyId, run.scheduleId, recipient)'],
   ),
   ...all('is what the index accounts_one_default holds: a deleted account is never the default', [
     ACCOUNTS,
