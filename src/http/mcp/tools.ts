@@ -172,7 +172,20 @@ const OF_SCHEMA = {
  * @throws where arguments are missing, unknown, or said twice. Their values are for the route to judge
  */
 export function routeInput(tool: Tool, contract: Contract, sent: Record<string, unknown>): RouteInput {
-  const { id, argumentNames, aliases = {}, allowedValues = {}, bodyArgument, defaults, fixed } = tool;
+  const { bodyArgument, defaults, fixed } = tool;
+  const { resource, given, problems } = readArguments(tool, sent);
+  if (problems.length > 0) throw invalid(problems.slice(0, MOST_PROBLEMS));
+  const [parameter] = parametersOf(contract.path);
+  return {
+    params: parameter && typeof resource === 'string' ? { [parameter]: resource } : {},
+    query: contract.method === 'get' ? queryFrom({ ...defaults, ...given, ...fixed }) : {},
+    body: bodyArgument && bodyArgument in given ? given[bodyArgument] : { ...given },
+  };
+}
+
+/** The arguments of a call by their own names, the id of what it is about, and what is wrong with them. */
+function readArguments(tool: Tool, sent: Record<string, unknown>) {
+  const { id, argumentNames, aliases = {}, allowedValues = {}, bodyArgument } = tool;
   const { [id ?? '']: resource, ...rest } = Object.assign(Object.create(null), sent) as Record<string, unknown>;
   const problems: FieldProblem[] = [];
   if (id && (typeof resource !== 'string' || resource === '')) problems.push({ field: id, message: 'must be an id' });
@@ -195,14 +208,7 @@ export function routeInput(tool: Tool, contract: Contract, sent: Record<string, 
   }
   const illFormed = illFormedPath(sent);
   if (illFormed) problems.push({ field: illFormed.join('.').toWellFormed(), message: 'must be Unicode text' });
-  if (problems.length > 0) throw invalid(problems.slice(0, MOST_PROBLEMS));
-
-  const [parameter] = parametersOf(contract.path);
-  return {
-    params: parameter && typeof resource === 'string' ? { [parameter]: resource } : {},
-    query: contract.method === 'get' ? queryFrom({ ...defaults, ...given, ...fixed }) : {},
-    body: bodyArgument && bodyArgument in given ? given[bodyArgument] : { ...given },
-  };
+  return { resource, given, problems };
 }
 
 const LONGEST_NAME = 80;

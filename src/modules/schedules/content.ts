@@ -67,9 +67,7 @@ function sectionOf(
   { columnTextsOf, numberText }: CellTexts,
 ): Section {
   const texts = MAIL_TEXTS[locale].schedule;
-  if ('failure' in execution) {
-    return { title, notes: [execution.failure.kind === 'forbidden' ? texts.notShown : texts.failed] };
-  }
+  if ('failure' in execution) return { title, notes: [failureText(execution, locale)] };
   const { columns, rows, truncated } = execution.result;
   if (rows.length === 0) return { title, notes: [texts.empty] };
   const style = numberStyleOf(chart.options);
@@ -102,6 +100,12 @@ function sectionOf(
   };
 }
 
+/** What a mail says of a widget without a result. */
+function failureText(execution: Execution, locale: Locale): string {
+  const { notShown, failed } = MAIL_TEXTS[locale].schedule;
+  return 'failure' in execution && execution.failure.kind === 'forbidden' ? notShown : failed;
+}
+
 /** The columns that a number shows: those that it names, else all that are numbers. */
 function numberColumns({ columns }: UserSqlResult, named: readonly string[]): number[] {
   const all = columns.map((_column, at) => at);
@@ -129,18 +133,15 @@ export async function filesOf(
   for (const widget of chosen.slice(0, MAX_FILES)) {
     const { execution } = widget;
     const { name: title } = widget.visualization;
-    if ('failure' in execution) {
-      sections.push({ title, notes: [execution.failure.kind === 'forbidden' ? texts.notShown : texts.failed] });
-      continue;
+    const result = 'result' in execution ? execution.result : undefined;
+    const content = result ? await writeFile({ format, title, safe: true }, result, left) : 'failed';
+    if (content === 'failed') sections.push({ title, notes: [failureText(execution, locale)] });
+    else if (content === null) tooLarge.push(widget);
+    else {
+      left -= content.length;
+      files.push({ filename: freeName(title, format, names), type: contentType(format), content });
+      if (result?.truncated) sections.push({ title, notes: [texts.cut] });
     }
-    const content = await writeFile({ format, title, safe: true }, execution.result, left);
-    if (content === 'failed') sections.push({ title, notes: [texts.failed] });
-    if (content === null) tooLarge.push(widget);
-    if (content === null || content === 'failed') continue;
-    left -= content.length;
-    const filename = freeName(title, format, names);
-    files.push({ filename, type: contentType(format), content });
-    if (execution.result.truncated) sections.push({ title, notes: [texts.cut] });
   }
   const mebibytes = Math.floor((maxBytes / 1024 / 1024) * 10) / 10;
   const rest = summaryOf(tooLarge, locale);

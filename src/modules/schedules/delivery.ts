@@ -134,7 +134,7 @@ async function verdictFor(
   if (condition === null) return { holds: true, value: null };
   const execution = executionFor(condition, widgets);
   if (!execution || 'failure' in execution) return 'undecidable';
-  const known = recipients.find((one) => one.kind === kind && one.subject === subject);
+  const known = recipients.find((recipient) => recipient.kind === kind && recipient.subject === subject);
   return judge(condition, execution.result, known?.lastValue ?? null);
 }
 

@@ -34,7 +34,7 @@ export async function handOutDue(ctx: Context): Promise<void> {
   for (let unit = 0; unit < MOST_UNITS; unit += 1) {
     const due = await selectDue(ctx.db, now, AT_ONCE);
     if (due.length === 0) return;
-    const handed = due.map((one) => ({ ...one, runId: ctx.newId(), next: nextAfter(one, now) }));
+    const handed = due.map((schedule) => ({ ...schedule, runId: ctx.newId(), next: nextAfter(schedule, now) }));
     const { runs } = await commit(ctx.db, handOut(ctx.db, handed, now));
     await ctx.jobs.sendAll(runs.flatMap(({ companyId }) => messageFor(companyId, sent)));
     log('schedules_handed_out', { count: runs.length });

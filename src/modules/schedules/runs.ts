@@ -107,8 +107,9 @@ async function remainingRecipients(
   for (const delivery of known) {
     if (delivery.status === 'sending') await endDelivery(ctx.db, run, delivery, outcomeOf('unconfirmed'));
   }
-  const has = (one: Recipient) => known.some(({ kind, subject }) => kind === one.kind && subject === one.subject);
-  return recipients.filter((one) => one.unsubscribedAt === null && !has(one));
+  const isDone = (recipient: Recipient) =>
+    known.some(({ kind, subject }) => kind === recipient.kind && subject === recipient.subject);
+  return recipients.filter((recipient) => recipient.unsubscribedAt === null && !isDone(recipient));
 }
 
 /** Ends a run, and says on its schedule what became of it. One that sent nothing although it should have is a failure. */

@@ -152,7 +152,7 @@ export function changeSchedule(ctx: PrincipalContext, id: string, changes: Parti
       names.some((name) => JSON.stringify(merged[name]) !== JSON.stringify(present[name]));
     const isOther = differs('targetType', 'targetId', 'parameters');
     const known = new Set(present.recipients.map(nameOf));
-    await validate(ctx, { ...merged, recipients }, (one) => isOther || !known.has(nameOf(one)));
+    await validate(ctx, { ...merged, recipients }, (recipient) => isOther || !known.has(nameOf(recipient)));
     const now = ctx.now();
     const next = {
       ...merged,

@@ -42,10 +42,10 @@ function inCommon(question: ReadonlySet<string>, texts: readonly string[]): numb
   return [...words].filter((word) => word.length > 2 && question.has(word)).length;
 }
 
-const byRelevance = <T>(question: string, all: readonly T[], textsOf: (one: T) => readonly string[]): T[] => {
+const byRelevance = <T>(question: string, all: readonly T[], textsOf: (each: T) => readonly string[]): T[] => {
   const words = new Set(wordsOf(question));
-  const scored = all.map((one) => ({ one, score: inCommon(words, textsOf(one)) }));
-  return scored.toSorted((a, b) => b.score - a.score).map(({ one }) => one);
+  const scored = all.map((each) => ({ each, score: inCommon(words, textsOf(each)) }));
+  return scored.toSorted((a, b) => b.score - a.score).map(({ each }) => each);
 };
 
 /** What the company's knowledge offers, the most relevant for a question first. */
@@ -64,7 +64,7 @@ export async function readOffered(ctx: PrincipalContext, question: string): Prom
   });
   return {
     items: byRelevance(question, offered, ({ name, synonyms, description }) => [name, ...synonyms, description]),
-    verified: byRelevance(question, verified, (one) => [one.question]),
+    verified: byRelevance(question, verified, (known) => [known.question]),
   };
 }
 
@@ -93,7 +93,7 @@ export async function sectionsOf(
   });
   const examples = verified
     .slice(0, EXAMPLES)
-    .map((one) => JSON.stringify({ question: one.question, query: one.query }));
+    .map(({ question: text, query }) => JSON.stringify({ question: text, query }));
   return [
     { title: 'the question', text: question },
     { title: 'the day today, in UTC', text: new Date(ctx.now()).toISOString().slice(0, 10) },

@@ -190,11 +190,11 @@ async function alternativesTo(
   const { items, verified } = offered ?? (await readOffered(ctx, question));
   return [
     ...items.slice(0, NAMED_ITEMS).map(({ id, kind, name }) => ({ kind, id, name, query: null })),
-    ...verified.slice(0, NAMED_QUESTIONS).map((one) => ({
+    ...verified.slice(0, NAMED_QUESTIONS).map((row) => ({
       kind: 'verified_question' as const,
-      id: one.id,
-      name: one.question,
-      query: storedQuery(one),
+      id: row.id,
+      name: row.question,
+      query: storedQuery(row),
     })),
   ];
 }

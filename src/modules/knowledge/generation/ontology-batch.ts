@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import type { CompanyContext } from '../../../context.ts';
 import { askModel } from '../../../platform/ai.ts';
+import type { Concept } from '../concepts/concept.ts';
 import { NODE_TYPES, type OntologyNode } from '../ontology/node.ts';
 import { compose, PROMPTS } from '../prompts/compose.ts';
 import { type Resource, unarchivedResources } from '../resources/service.ts';
@@ -8,6 +10,7 @@ import {
   conceptChunks,
   entityHints,
   joinLines,
+  type NewSuggestion,
   newSuggestion,
   type Proposal,
   pendingOntologySuggestions,
@@ -15,7 +18,7 @@ import {
   stagedSuggestions,
 } from '../suggestions/service.ts';
 import { type BatchInput, type BatchResult, originOf, SourceMissing } from './batch.ts';
-import { knownOntology, readNode, readRelation, suggestedNodeIds } from './ontology-candidates.ts';
+import { type KnownOntology, knownOntology, readNode, readRelation, suggestedNodeIds } from './ontology-candidates.ts';
 import { readBatch } from './sources.ts';
 
 const PROMPT = PROMPTS.ontologyGeneration;
@@ -70,14 +73,7 @@ export async function ontologyBatch({ ctx, settings, job, usage }: BatchInput): 
   if (catalogue === undefined) throw new SourceMissing();
   const hints = await entityHints(ctx);
   const chunks = conceptChunks(hints);
-  const nodes = (await unarchivedResources(ctx, {
-    type: 'ontology_node',
-    limit: MAX_KNOWN,
-  })) as Resource<OntologyNode>[];
-  const relations = await unarchivedResources(ctx, { type: 'ontology_relation', limit: MAX_KNOWN });
-  const suggested = [...(await pendingOntologySuggestions(ctx)), ...(await stagedSuggestions(ctx, job.id))];
-  const accepted = await acceptedResourceIds(ctx, suggestedNodeIds(suggested));
-  const known = knownOntology({ hints, nodes, relations, suggested, accepted });
+  const known = await readKnown(ctx, job.id, hints);
   // The nodes of this job come first: relations most likely name these.
   const nodeLines = [...known.nodesByKey].toReversed().map(([key, { name }]) => JSON.stringify({ key, name }));
   const sections = [
@@ -90,9 +86,29 @@ export async function ontologyBatch({ ctx, settings, job, usage }: BatchInput): 
     { name: 'ontology', ...compose(PROMPT, sections), shape: SHAPE, read: (json) => answer.parse(json) },
     usage,
   );
-  const suggestionOf = (proposal: Omit<Proposal, 'model' | 'promptVersion'>, candidateKey: string) =>
-    newSuggestion(ctx, { ...proposal, model, promptVersion: PROMPT.version }, originOf(job, candidateKey));
+  return collect(value, known, (proposal, candidateKey) =>
+    newSuggestion(ctx, { ...proposal, model, promptVersion: PROMPT.version }, originOf(job, candidateKey)),
+  );
+}
 
+/** What the company has of an ontology, and is suggested already. */
+async function readKnown(ctx: CompanyContext, jobId: string, hints: Resource<Concept>[]): Promise<KnownOntology> {
+  const nodes = (await unarchivedResources(ctx, {
+    type: 'ontology_node',
+    limit: MAX_KNOWN,
+  })) as Resource<OntologyNode>[];
+  const relations = await unarchivedResources(ctx, { type: 'ontology_relation', limit: MAX_KNOWN });
+  const suggested = [...(await pendingOntologySuggestions(ctx)), ...(await stagedSuggestions(ctx, jobId))];
+  const accepted = await acceptedResourceIds(ctx, suggestedNodeIds(suggested));
+  return knownOntology({ hints, nodes, relations, suggested, accepted });
+}
+
+/** Reads the candidates of an answer: nodes first, which become known to the relations. */
+function collect(
+  value: z.output<typeof answer>,
+  known: KnownOntology,
+  suggestionOf: (proposal: Omit<Proposal, 'model' | 'promptVersion'>, candidateKey: string) => NewSuggestion,
+): BatchResult {
   const result: BatchResult = { suggestions: [], rejected: 0 };
   for (const [index, candidate] of value.nodes.entries()) {
     const node = index < MAX_CANDIDATES ? readNode(candidate, known) : undefined;

@@ -79,8 +79,8 @@ function exportable(
   write: () => AnsiSql | null,
 ): NamedSql[] {
   try {
-    const written = write();
-    return written ? [{ ...written, name, description }] : [];
+    const found = write();
+    return found ? [{ ...found, name, description }] : [];
   } catch (error) {
     if (error instanceof ExpressionError || isInvalid(error)) return [];
     throw error;

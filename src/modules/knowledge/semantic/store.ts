@@ -75,6 +75,6 @@ export const noNewReferrers = (
     exists(
       resources,
       mayRefer(companyId, id),
-      sql`${resources.id} || ' ' || ${resources.version} not in ${idList(referrers.map((one) => `${one.id} ${one.version}`))}`,
+      sql`${resources.id} || ' ' || ${resources.version} not in ${idList(referrers.map((row) => `${row.id} ${row.version}`))}`,
     ),
   );
