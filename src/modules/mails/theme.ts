@@ -46,17 +46,17 @@ export function buttonStyle(theme: MailTheme): string {
 
 /** The company's logo, else the name it gave itself. */
 export function headerOf({ logo, name, ...theme }: MailTheme, escaped: (text: string) => string): string[] {
-  const shown = name === undefined ? '' : escaped(name);
+  const escapedName = name === undefined ? '' : escaped(name);
   if (logo) {
     const scale = Math.min(1, LARGEST.width / logo.width, LARGEST.height / logo.height);
     const [width, height] = [logo.width, logo.height].map((side) => Math.max(1, Math.round(side * scale)));
     return [
-      `<p style="margin: 0 0 24px"><img src="cid:logo" alt="${shown}" width="${width}" height="${height}" style="border: 0"></p>`,
+      `<p style="margin: 0 0 24px"><img src="cid:logo" alt="${escapedName}" width="${width}" height="${height}" style="border: 0"></p>`,
     ];
   }
-  if (shown === '') return [];
+  if (escapedName === '') return [];
   const colour = hasColours(theme) ? `; color: ${coloursOf(theme).primary}` : '';
-  return [`<p style="margin: 0 0 24px; font-size: 20px; font-weight: bold${colour}">${shown}</p>`];
+  return [`<p style="margin: 0 0 24px; font-size: 20px; font-weight: bold${colour}">${escapedName}</p>`];
 }
 
 export const pictureOf = ({ type, bytes }: NonNullable<MailTheme['logo']>): InlinePicture => ({

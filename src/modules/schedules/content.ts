@@ -72,12 +72,12 @@ function sectionOf(
   if (rows.length === 0) return { title, notes: [texts.empty] };
   const style = numberStyleOf(chart.options);
   if (chart.type === 'number') {
-    const shown = numberColumns(execution.result, chart.y).slice(0, SHOWN.numbers);
-    if (shown.length > 0) {
-      const numbers = shown.map((at) => {
+    const indexes = numberColumns(execution.result, chart.y).slice(0, SHOWN.numbers);
+    if (indexes.length > 0) {
+      const numbers = indexes.map((at) => {
         const cell = rows[0]?.[at] ?? null;
         const text = isNumeric(cell) ? numberText(cell, style) : shortText(String(cell ?? '–'));
-        return { label: shown.length > 1 ? shortText(columns[at]?.name ?? '') : '', text };
+        return { label: indexes.length > 1 ? shortText(columns[at]?.name ?? '') : '', text };
       });
       return { title, numbers, notes: [] };
     }

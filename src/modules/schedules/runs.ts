@@ -122,7 +122,7 @@ async function finish(
   const deliveries = await selectDeliveries(ctx.db, run);
   const count = (status: Delivery['status']) => deliveries.filter((each) => each.status === status).length;
   const [sent, failed] = [count('sent'), count('failed')];
-  const told = [...new Set([...problems, ...deliveries.flatMap(({ problem }) => problem ?? [])])];
+  const allProblems = [...new Set([...problems, ...deliveries.flatMap(({ problem }) => problem ?? [])])];
   const now = ctx.now();
   const lastRun: LastRun = {
     about: { targetType, targetId, condition },
@@ -134,7 +134,7 @@ async function finish(
     sent,
     skipped: count('skipped'),
     failed,
-    problems: told,
+    problems: allProblems,
   };
   const notice = await noticeToMaker(ctx, run);
   const { paused } = await commit(ctx.db, {

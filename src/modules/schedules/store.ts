@@ -63,7 +63,7 @@ export const updateSchedule = (db: ControlDb, next: Changed) => {
 export function replaceRecipients(db: ControlDb, next: Changed, recipients: readonly Recipient[], anew: boolean) {
   const { companyId, id, version } = next;
   const isPresent = exists(schedules, byId(schedules, companyId, id), eq(schedules.version, version));
-  const written = and(isPresent, isThere(next)) as SQL;
+  const condition = and(isPresent, isThere(next)) as SQL;
   const listed = JSON.stringify(recipients);
   const own = and(eq(scheduleRecipients.companyId, companyId), eq(scheduleRecipients.scheduleId, id));
   return [
@@ -72,7 +72,7 @@ export function replaceRecipients(db: ControlDb, next: Changed, recipients: read
       .where(
         and(
           own,
-          written,
+          condition,
           notInArray(
             sql`${scheduleRecipients.kind} || ':' || ${scheduleRecipients.subject}`,
             sql`(select value ->> 'kind' || ':' || (value ->> 'subject') from json_each(${listed}))`,
@@ -82,7 +82,7 @@ export function replaceRecipients(db: ControlDb, next: Changed, recipients: read
     db
       .insert(scheduleRecipients)
       .select(
-        sql`select ${companyId}, ${id}, value ->> 'kind', value ->> 'subject', key, null, null from json_each(${listed}) where ${written}`,
+        sql`select ${companyId}, ${id}, value ->> 'kind', value ->> 'subject', key, null, null from json_each(${listed}) where ${condition}`,
       )
       .onConflictDoUpdate({
         target: [scheduleRecipients.scheduleId, scheduleRecipients.kind, scheduleRecipients.subject],

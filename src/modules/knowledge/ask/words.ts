@@ -34,10 +34,10 @@ const listed = (parts: readonly string[]): string =>
 
 function filterInWords({ dimension: { id, name }, operator, values }: Filter, times: ReadonlySet<string>): string {
   if (operator === 'is_null') return `${name} is ${values[0] === 'true' ? '' : 'not '}empty`;
-  const written = values.slice(0, WRITTEN_VALUES).map((value) => JSON.stringify(shorten(value, MAX_VALUE)));
+  const texts = values.slice(0, WRITTEN_VALUES).map((value) => JSON.stringify(shorten(value, MAX_VALUE)));
   const more = values.length > WRITTEN_VALUES ? [`${values.length - WRITTEN_VALUES} more`] : [];
   const compares = (times.has(id) && COMPARES_TIMES[operator]) || COMPARES[operator];
-  return `${name} ${compares} ${listed([...written, ...more])}`;
+  return `${name} ${compares} ${listed([...texts, ...more])}`;
 }
 
 /** What a query computes, in one sentence: of the query alone, so that it says what was done and not what was meant. */

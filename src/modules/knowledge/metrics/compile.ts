@@ -53,10 +53,10 @@ export function compileQuery(model: Model, query: MetricQuery): CompiledQuery {
   const measures = new Measures(model);
   const formulas = query.metrics.map((item) => measures.formulaOf(item, bind));
   const facts = factsOf(measures.all);
-  const written = facts.map((fact) => factSql(model, fact, { groupings, conditions }, bind));
+  const statements = facts.map((fact) => factSql(model, fact, { groupings, conditions }, bind));
   const groups = groupings.map((_, index) => groupName(index));
   const named = [
-    ...written.map(({ text }, index) => `f${index + 1} AS (\n    ${text})`),
+    ...statements.map(({ text }, index) => `f${index + 1} AS (\n    ${text})`),
     ...(facts.length > 1 ? [`facts AS (\n    ${joinFacts(facts, groups)})`] : []),
   ];
   const text = [
@@ -76,7 +76,7 @@ export function compileQuery(model: Model, query: MetricQuery): CompiledQuery {
     statement: { text, values },
     columns: [...query.dimensions, ...query.metrics],
     used: unique(items),
-    tables: unique(written.flatMap(({ tables }) => tables)),
+    tables: unique(statements.flatMap(({ tables }) => tables)),
   };
 }
 
