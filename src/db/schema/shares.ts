@@ -70,8 +70,8 @@ export const embedSigningKeys = sqliteTable(
     /** Begins with the company's id: a token names its key, and so its company. */
     id: id(),
     companyId: companyId(),
-    /** Encrypted: what it signed is checked with it. */
-    secret: text('secret').notNull(),
+    /** What the key signed is checked with it. */
+    encryptedSecret: text('secret').notNull(),
     createdAt: timestamp('created_at').notNull(),
   },
   (table) => [index('embed_signing_keys_by_creation').on(table.companyId, table.createdAt, table.id)],

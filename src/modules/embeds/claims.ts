@@ -24,7 +24,7 @@ export const MAX_LIFETIME_SECONDS = 31_536_000;
 
 /** The claims of an embed token. */
 export interface EmbedClaims {
-  /** Of the token, which is ended by it. */
+  /** Of the token, by which it is revoked. */
   id: string;
   /** What requests are counted under. */
   countedAs: string;
@@ -36,14 +36,14 @@ export interface EmbedClaims {
   /** Origins whose pages may use it; none are named where all may. */
   allowedOrigins: readonly string[];
   allowDownloads: boolean;
-  /** Goes before the company's brand, member by member. */
+  /** Overrides the company's branding, field by field. */
   theme?: Branding | undefined;
   /** Of the page. */
   locale?: Locale | undefined;
   /** Our key of the company, at a number of rotations; or one of the company's own. */
   signedWith: { rotations: number } | { keyId: string };
-  /** When it was made, in milliseconds since the epoch. */
-  madeAt: number;
+  /** Milliseconds since the epoch. */
+  issuedAt: number;
   /** Milliseconds since the epoch. */
   expiresAt: number;
 }
@@ -63,7 +63,7 @@ interface Payload {
   dwn?: true;
   thm?: Branding;
   loc?: Locale;
-  /** Seconds, with a fraction: what is ended is what was made before a moment, not within its second. */
+  /** Seconds, with a fraction: a revocation covers what was issued before its time, not all of its second. */
   iat: number;
   exp: number;
 }
@@ -96,7 +96,7 @@ export async function signEmbed(ctx: Context, claims: OwnClaims): Promise<string
     .setProtectedHeader({ alg: ALGORITHM, kid: String(version), typ: 'JWT' })
     .setIssuer(ISSUER)
     .setAudience(AUDIENCE)
-    .setIssuedAt(claims.madeAt / 1000)
+    .setIssuedAt(claims.issuedAt / 1000)
     .setExpirationTime(Math.floor(claims.expiresAt / 1000))
     .sign(key);
 }
@@ -154,6 +154,6 @@ const claimsOf = (payload: Payload): OwnClaims => ({
   theme: payload.thm,
   locale: payload.loc,
   signedWith: { rotations: payload.rot },
-  madeAt: Math.round(payload.iat * 1000),
+  issuedAt: Math.round(payload.iat * 1000),
   expiresAt: payload.exp * 1000,
 });

@@ -24,7 +24,7 @@ const hostClaims = z
     ...embedFields,
     exp: z.number(),
     iat: z.number(),
-    // A token of ours is ended by whoever may share what its id says.
+    // A token of ours is revoked by whoever may share what its id says.
     jti: z
       .string()
       .min(1)
@@ -82,7 +82,7 @@ export async function readHostToken(token: string): Promise<HostToken | undefine
       theme: terms.theme,
       locale: localeOf(terms.locale),
       signedWith: { keyId },
-      madeAt: Math.floor(iat * 1000),
+      issuedAt: Math.floor(iat * 1000),
       expiresAt: Math.floor(exp * 1000),
     },
   };
@@ -111,9 +111,9 @@ export async function verifyHostToken(
     if (error instanceof errors.JWTExpired) return { expired: true };
     throw asInvalidToken(error);
   }
-  const { madeAt, expiresAt } = claims;
-  const latest = Math.min(madeAt, now) + (MAX_SECONDS + MAX_AHEAD_SECONDS) * 1000;
-  if (madeAt > now + MAX_AHEAD_SECONDS * 1000 || expiresAt > latest) throw invalidToken();
+  const { issuedAt, expiresAt } = claims;
+  const latest = Math.min(issuedAt, now) + (MAX_SECONDS + MAX_AHEAD_SECONDS) * 1000;
+  if (issuedAt > now + MAX_AHEAD_SECONDS * 1000 || expiresAt > latest) throw invalidToken();
   return { expired: false };
 }
 

@@ -10,13 +10,13 @@ import { type EmbedClaims, MAX_LIFETIME_SECONDS } from './claims.ts';
 import { deleteRevocationsBefore, deleteRevocationsOf, upsertRevocation } from './store.ts';
 import { targetOfTokenId, tokenIdsOf } from './token-id.ts';
 
-/** Which tokens are to end: one, all that show something, or all of a viewer. */
+/** Which tokens are revoked: one, all that show something, or all of a viewer. */
 export type Revocation =
   | { by: 'token'; id: string }
   | { by: 'target'; type: TargetType; id: string }
   | { by: 'viewer'; id: string };
 
-/** How many tokens and viewers a company may end one by one, of the last year. */
+/** How many tokens and viewers a company may revoke one by one, of the last year. */
 const MAX_REVOCATIONS = 10_000;
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -28,7 +28,7 @@ const subjects = {
   viewer: (id: string) => `viewer:${id}`,
 };
 
-/** All that a token can be ended by. */
+/** The subjects of all revocations that cover a token. */
 export const subjectsOf = ({ id, target, viewer }: Pick<EmbedClaims, 'id' | 'target' | 'viewer'>): string[] => [
   subjects.all,
   subjects.token(id),
@@ -36,7 +36,7 @@ export const subjectsOf = ({ id, target, viewer }: Pick<EmbedClaims, 'id' | 'tar
   ...(viewer ? [subjects.viewer(viewer.id)] : []),
 ];
 
-/** Ends the company's tokens that were made before this moment, from the next request on. */
+/** Revokes the company's tokens that were issued before this moment, from the next request on. */
 export async function revokeEmbeds(ctx: PrincipalContext, revocation: Revocation): Promise<void> {
   const target = await targetFor(ctx, revocation);
   const { companyId } = ctx.actor;
@@ -48,7 +48,7 @@ export async function revokeEmbeds(ctx: PrincipalContext, revocation: Revocation
       { companyId, subject: subjectOf(revocation), revokedAt: now },
       isBounded ? MAX_REVOCATIONS : null,
     ),
-    // What ends all tokens of a target says it for each of them.
+    // A revocation of the target covers its tokens: their own are deleted.
     superseded: isBounded ? [] : [deleteRevocationsOf(ctx.db, companyId, singleTokensOf(revocation), now)],
   });
   if (revoked.length === 0) throw tooManyRevocations(revocation.by === 'token' ? 'token_id' : 'viewer_id');
@@ -58,10 +58,13 @@ export async function revokeEmbeds(ctx: PrincipalContext, revocation: Revocation
 const subjectOf = (revocation: Revocation): string =>
   revocation.by === 'target' ? subjects.target(revocation) : subjects[revocation.by](revocation.id);
 
-/** Ends all of a company's tokens that were made until `now` (ms), whoever signed them, which all else need not say then. */
-export const endAll = (db: ControlDb, companyId: string, now: number) => ({
+/**
+ * Statements that revoke all embed tokens of a company issued until `now` (ms), whoever signed them. Older revocations say
+ * nothing more and are deleted.
+ */
+export const revokeAllStatements = (db: ControlDb, companyId: string, now: number) => ({
   superseded: deleteRevocationsOf(db, companyId, EVERYTHING, now),
-  ended: upsertRevocation(db, { companyId, subject: subjects.all, revokedAt: now }, null),
+  revoked: upsertRevocation(db, { companyId, subject: subjects.all, revokedAt: now }, null),
 });
 
 /** The texts between which all subjects stand. */
@@ -101,7 +104,7 @@ function detailsOf(revocation: Revocation): Record<string, unknown> {
   return { [revocation.by === 'token' ? 'token_id' : 'viewer_id']: revocation.id };
 }
 
-/** @param field what was to be ended */
+/** @param field what was to be revoked */
 const tooManyRevocations = (field: 'token_id' | 'viewer_id') =>
   invalid([
     {
@@ -110,7 +113,7 @@ const tooManyRevocations = (field: 'token_id' | 'viewer_id') =>
     },
   ]);
 
-/** Forgets what ended only tokens that have expired since. For the scheduled run. */
+/** Deletes revocations of tokens that have all expired since. For the scheduled run. */
 export async function purgeRevocations(ctx: Context): Promise<void> {
   await deleteRevocationsBefore(ctx.db, ctx.now() - MAX_LIFETIME_SECONDS * 1000 - DAY_MS);
 }

@@ -13,7 +13,7 @@ import { recordEmbedding } from '../dashboards/service.ts';
 import { recordShareEvent } from '../share-activity/service.ts';
 import { inputsOf, loadSharedItem, requireSharingOf } from '../viewing/service.ts';
 import { MAX_TOKEN_LENGTH, type OwnClaims, signEmbed } from './claims.ts';
-import { endAll, requireSharingEverything, subjectsOf } from './revocation.ts';
+import { requireSharingEverything, revokeAllStatements, subjectsOf } from './revocation.ts';
 import { incrementRotations, selectRevokedAt, selectRotations } from './store.ts';
 import { tokenIdFor } from './token-id.ts';
 
@@ -84,8 +84,8 @@ async function tryGenerateEmbed(
     theme: wanted.theme,
     locale: wanted.locale,
     signedWith: { rotations: key?.rotations ?? 0 },
-    // What is made after tokens were ended is not among them, whatever this machine's clock says.
-    madeAt: Math.max(ctx.now(), (revoked?.revokedAt ?? 0) + 1),
+    // A token issued after a revocation is valid, whatever this machine's clock says.
+    issuedAt: Math.max(ctx.now(), (revoked?.revokedAt ?? 0) + 1),
     expiresAt: (Math.floor(ctx.now() / 1000) + wanted.expiresIn) * 1000,
   };
   const token = await signEmbed(ctx, claims);
@@ -115,14 +115,14 @@ async function tryGenerateEmbed(
   };
 }
 
-/** Ends all embed tokens of the company, from the next request on, also those that hosts signed. */
+/** Revokes all embed tokens of the company, from the next request on, also those that hosts signed. */
 export async function rotateEmbedKey(ctx: PrincipalContext): Promise<void> {
   requireSharingEverything(ctx);
   const { companyId } = ctx.actor;
   const now = ctx.now();
   await commit(ctx.db, {
     rotated: incrementRotations(ctx.db, companyId),
-    ...endAll(ctx.db, companyId, now),
+    ...revokeAllStatements(ctx.db, companyId, now),
   });
   recordShareEvent(ctx, { type: 'embed.key_rotated' });
 }

@@ -40,12 +40,12 @@ export const selectSigningKeysUnderOlderKey = (db: ControlDb, prefix: string, li
   db
     .select()
     .from(embedSigningKeys)
-    .where(notLike(embedSigningKeys.secret, `${prefix}%`))
+    .where(notLike(embedSigningKeys.encryptedSecret, `${prefix}%`))
     .limit(limit);
 
 /** Stores a secret as encrypted under another key. */
-export const replaceSigningSecret = (db: ControlDb, { companyId, id }: SigningKey, secret: string) =>
+export const replaceSigningSecret = (db: ControlDb, { companyId, id }: SigningKey, encryptedSecret: string) =>
   db
     .update(embedSigningKeys)
-    .set({ secret })
+    .set({ encryptedSecret })
     .where(byId(embedSigningKeys, companyId, id));

@@ -33,19 +33,19 @@ export const companyOfKey = (keyId: string): string | undefined => KEY_ID.exec(k
 const GIVEN_AWAY: readonly Action[] = ['dashboards:share', 'visualizations:share', 'visualizations:execute'];
 
 /** Makes a key that the company's applications sign embed tokens with. The secret is returned only here. */
-export async function createSigningKey(ctx: PrincipalContext): Promise<SigningKey> {
+export async function createSigningKey(ctx: PrincipalContext): Promise<{ key: SigningKey; secret: string }> {
   requireSharingEverything(ctx);
   const { access, companyId } = ctx.actor;
   const denied = GIVEN_AWAY.find((action) => !access.isOwner && rulesFor(access, action).deny.length > 0);
   if (denied) throw accessDenied(denied);
   const id = `${companyId}-${ctx.newId()}`;
   const secret = newSecretToken();
-  const encrypted = await encrypt(ctx.config.ENCRYPTION_KEYS, secret, secretContext(id));
-  const key: SigningKey = { id, companyId, secret: encrypted, createdAt: ctx.now() };
+  const encryptedSecret = await encrypt(ctx.config.ENCRYPTION_KEYS, secret, secretContext(id));
+  const key: SigningKey = { id, companyId, encryptedSecret, createdAt: ctx.now() };
   const { made } = await commit(ctx.db, { made: insertSigningKey(ctx.db, key, MAX_KEYS) });
   if (made.length === 0) throw tooManySigningKeys(MAX_KEYS);
   recordShareEvent(ctx, { type: 'embed.signing_key_created', details: { signing_key_id: id } });
-  return { ...key, secret };
+  return { key, secret };
 }
 
 /** A page of the company's signing keys, the newest first. */
@@ -57,7 +57,7 @@ export function listSigningKeys(
   return readSigningKeys(ctx.db, ctx.actor.companyId, { ...part, descending: true });
 }
 
-/** Ends a signing key, and with it all that it signed, from the next request on. */
+/** Deletes a signing key: all that it signed is invalid from the next request on. */
 export async function deleteSigningKey(ctx: PrincipalContext, id: string): Promise<void> {
   requireSharingEverything(ctx);
   const { deleted } = await commit(ctx.db, { deleted: deleteRow(ctx.db, ctx.actor.companyId, id) });
@@ -69,13 +69,13 @@ export async function deleteSigningKey(ctx: PrincipalContext, id: string): Promi
 const imported = new RecentlyUsed<string, CryptoKey>(1000);
 
 /** The key itself, for checking what it signed: HMAC with SHA-256 under the UTF-8 bytes of the secret. */
-export async function verifyingKey(ctx: Context, { id, secret }: SigningKey): Promise<CryptoKey> {
-  const known = imported.get(secret);
+export async function verifyingKey(ctx: Context, { id, encryptedSecret }: SigningKey): Promise<CryptoKey> {
+  const known = imported.get(encryptedSecret);
   if (known) return known;
-  const text = await decrypt(ctx.config.ENCRYPTION_KEYS, secret, secretContext(id));
+  const text = await decrypt(ctx.config.ENCRYPTION_KEYS, encryptedSecret, secretContext(id));
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
   const key = await crypto.subtle.importKey('raw', new TextEncoder().encode(text), algorithm, false, ['verify']);
-  imported.set(secret, key);
+  imported.set(encryptedSecret, key);
   return key;
 }
 
@@ -86,7 +86,9 @@ const BATCH = 500;
 export async function reencryptSigningSecrets(ctx: Context): Promise<number> {
   const keys = ctx.config.ENCRYPTION_KEYS;
   const outdated = await selectSigningKeysUnderOlderKey(ctx.db, newestPrefix(keys), BATCH);
-  const secrets = await Promise.all(outdated.map(({ id, secret }) => reencrypt(keys, secret, secretContext(id))));
+  const secrets = await Promise.all(
+    outdated.map(({ id, encryptedSecret }) => reencrypt(keys, encryptedSecret, secretContext(id))),
+  );
   const replaced = outdated.map((old, index) => replaceSigningSecret(ctx.db, old, secrets[index] as string));
   if (replaced.length > 0) await commit(ctx.db, { replaced });
   return replaced.length;

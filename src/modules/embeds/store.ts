@@ -14,7 +14,7 @@ export const incrementRotations = (db: ControlDb, companyId: string) =>
     .values({ companyId, rotations: 1 })
     .onConflictDoUpdate({ target: embedKeys.companyId, set: { rotations: sql`${embedKeys.rotations} + 1` } });
 
-/** The last time (ms) at which tokens about one of these subjects were ended; null when never. One row. */
+/** The last time (ms) at which tokens about one of these subjects were revoked; null when never. One row. */
 export const selectRevokedAt = (db: ControlDb, companyId: string, subjects: readonly string[]) =>
   db
     .select({ revokedAt: max(embedRevocations.revokedAt) })
@@ -22,8 +22,8 @@ export const selectRevokedAt = (db: ControlDb, companyId: string, subjects: read
     .where(and(eq(embedRevocations.companyId, companyId), inArray(embedRevocations.subject, [...subjects])));
 
 /**
- * Ends the tokens about a subject that were made until then; never fewer than were ended before.
- * @param most how many single tokens and viewers the company may have ended; null where it does not count among them
+ * Revokes the tokens about a subject that were issued until then; never fewer than were revoked before.
+ * @param most how many single tokens and viewers the company may have revoked; null where it does not count among them
  */
 export const upsertRevocation = (db: ControlDb, record: typeof embedRevocations.$inferSelect, most: number | null) => {
   const { companyId, subject } = record;
@@ -38,7 +38,7 @@ export const upsertRevocation = (db: ControlDb, record: typeof embedRevocations.
     .returning({ subject: embedRevocations.subject });
 };
 
-/** Forgets what a revocation of the same moment says as well: subjects in a range, ended until then. */
+/** Deletes revocations that a newer one covers: subjects in a range, revoked until `until` (ms). */
 export const deleteRevocationsOf = (
   db: ControlDb,
   companyId: string,
@@ -56,6 +56,6 @@ export const deleteRevocationsOf = (
       ),
     );
 
-/** Forgets what was ended before a time (ms), of all companies. */
+/** Deletes revocations from before a time (ms), of all companies. */
 export const deleteRevocationsBefore = (db: ControlDb, time: number) =>
   db.delete(embedRevocations).where(lt(embedRevocations.revokedAt, time));

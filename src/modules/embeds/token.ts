@@ -45,24 +45,24 @@ export type EmbedViewer<E extends SharedItem = SharedItem> = ViewerActor<OpenedE
 
 /**
  * Opens an embed token. The token itself is stored nowhere: one batch reads what it shows, how often the company's key was
- * rotated, the key that a host signed it with, and what was ended since.
+ * rotated, the key that a host signed it with, and what was revoked since.
  */
 export const openEmbedToken =
   (type: TargetType): OpenToken =>
   async (ctx, token, count): Promise<EmbedViewer> => {
-    const ofHost = await readHostToken(token);
-    return ofHost ? openOfHost(ctx, type, ofHost, count) : openOwn(ctx, type, token, count);
+    const hostToken = await readHostToken(token);
+    return hostToken ? openHostToken(ctx, type, hostToken, count) : openOwnToken(ctx, type, token, count);
   };
 
 type Count = Parameters<OpenToken>[2];
 
-async function openOwn(ctx: Context, type: TargetType, token: string, count: Count): Promise<EmbedViewer> {
+async function openOwnToken(ctx: Context, type: TargetType, token: string, count: Count): Promise<EmbedViewer> {
   const { claims, expired } = await verifyEmbed(ctx, token);
   if (claims.target.type !== type || !ID_PATTERN.test(claims.target.id)) throw invalidToken();
   const open = async () => {
     const [counted, read] = await Promise.allSettled([
       count?.(claims.countedAs),
-      expired ? null : readShown(ctx, claims),
+      expired ? null : readTokenState(ctx, claims),
     ]);
     if (counted.status === 'rejected') throw counted.reason;
     if (read.status === 'rejected') throw read.reason;
@@ -73,10 +73,10 @@ async function openOwn(ctx: Context, type: TargetType, token: string, count: Cou
 }
 
 /** Whether a host's token is real is known once its key is read, together with all else. */
-async function openOfHost(ctx: Context, type: TargetType, token: HostToken, count: Count): Promise<EmbedViewer> {
+async function openHostToken(ctx: Context, type: TargetType, token: HostToken, count: Count): Promise<EmbedViewer> {
   const { claims, keyId } = token;
   if (claims.target.type !== type) throw invalidToken();
-  const read = await readShown(ctx, claims, keyId);
+  const read = await readTokenState(ctx, claims, keyId);
   const { expired } = await verifyHostToken(ctx, token, read.signingKey[0]);
   const open = async () => {
     await count?.(claims.countedAs);
@@ -89,8 +89,8 @@ async function openOfHost(ctx: Context, type: TargetType, token: HostToken, coun
   return count ? recordRefusals(ctx, claims, open) : open();
 }
 
-/** Reads what a token shows, and what tells whether it still does. */
-async function readShown({ db }: Context, claims: EmbedClaims, keyId = '') {
+/** Reads what a token shows, and whether it was revoked. */
+async function readTokenState({ db }: Context, claims: EmbedClaims, keyId = '') {
   const { companyId, target } = claims;
   const validity = {
     signingKey: selectSigningKey(db, companyId, keyId),
@@ -99,29 +99,29 @@ async function readShown({ db }: Context, claims: EmbedClaims, keyId = '') {
     company: selectCompany(db, companyId),
   };
   if (target.type === 'visualization') {
-    const found = await readTogether(db, { ...validity, shown: visualizationReads(db, companyId, target.id) });
-    return { ...found, item: (): SharedItem => sharedVisualization(found.shown) };
+    const found = await readTogether(db, { ...validity, item: visualizationReads(db, companyId, target.id) });
+    return { ...found, item: (): SharedItem => sharedVisualization(found.item) };
   }
-  const found = await readTogether(db, { ...validity, shown: dashboardReads(db, companyId, target.id) });
-  return { ...found, item: (): SharedItem => sharedDashboard(found.shown) };
+  const found = await readTogether(db, { ...validity, item: dashboardReads(db, companyId, target.id) });
+  return { ...found, item: (): SharedItem => sharedDashboard(found.item) };
 }
 
-interface Shown {
+interface TokenState {
   rotations: { rotations: number }[];
   revoked: { revokedAt: number | null }[];
   company: Brand[];
   item(): SharedItem;
 }
 
-/** The viewer with a token that is real, where it was not ended and is used from where it may be. */
+/** The viewer with a token that is real, where it was not revoked and is used from where it may be. */
 function viewerOf(
   ctx: Context,
   claims: EmbedClaims,
-  { rotations: [key], revoked: [revoked], company: [brand], item }: Shown,
+  { rotations: [key], revoked: [revoked], company: [brand], item }: TokenState,
 ): EmbedViewer {
-  const { companyId, countedAs: tokenId, allowedOrigins, madeAt, signedWith } = claims;
+  const { companyId, countedAs: tokenId, allowedOrigins, issuedAt, signedWith } = claims;
   const isRotated = 'rotations' in signedWith && (key?.rotations ?? 0) !== signedWith.rotations;
-  const isRevoked = madeAt <= (revoked?.revokedAt ?? Number.NEGATIVE_INFINITY);
+  const isRevoked = issuedAt <= (revoked?.revokedAt ?? Number.NEGATIVE_INFINITY);
   if (isRotated || isRevoked || !brand) throw invalidToken();
   const opened = { claims, item: item(), brand };
   requireOrigin(ctx, allowedOrigins);
@@ -165,11 +165,11 @@ export async function pageOfEmbed(
   token: string,
 ): Promise<{ frames: FrameAncestors; locale?: Locale; branding?: Branding }> {
   try {
-    const ofHost = await readHostToken(token);
-    if (!ofHost) return pageOf((await verifyEmbed(ctx, token)).claims);
-    const { claims, keyId } = ofHost;
+    const hostToken = await readHostToken(token);
+    if (!hostToken) return pageOf((await verifyEmbed(ctx, token)).claims);
+    const { claims, keyId } = hostToken;
     const [key] = await selectSigningKey(ctx.db, claims.companyId, keyId);
-    await verifyHostToken(ctx, ofHost, key);
+    await verifyHostToken(ctx, hostToken, key);
     return pageOf(claims);
   } catch (error) {
     if (error instanceof Failure) return { frames: [] };
