@@ -41,12 +41,12 @@ export { dashboardNotFound } from './failures.ts';
 export { dashboardInputs } from './inputs.ts';
 export { filterOptions, usedInOptions } from './options.ts';
 export {
-  dashboardsAre,
+  type DashboardVersions,
+  dashboardsUnchanged,
   type Id,
   recordEmbedding,
   selectDashboard,
   selectDashboardVisualizations,
-  type Versions,
 } from './store.ts';
 export type { Dashboard };
 
@@ -115,7 +115,7 @@ export function changeDashboard(ctx: PrincipalContext, id: string, changes: Dash
     const present = await getDashboard(ctx, id);
     const next = { ...present, ...rest, ...(cacheSeconds !== undefined && { cacheSeconds }), updatedAt: ctx.now() };
     if (changes.layout || changes.filters) await validateDefinition(ctx, next, present);
-    const unsharedAt = await unsharedSince(ctx, next, present);
+    const unsharedAt = await requireUnsharedAt(ctx, next, present);
     const update = updateDashboard(ctx.db, next, unsharedAt);
     const unit = { updated: update, links: relink(ctx.db, next.companyId, id) };
     return (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).updated[0];
@@ -242,7 +242,11 @@ async function validateDefinition(
  * Placing a visualization on a shared dashboard shares it. Who may not share it can only place it on one that is not.
  * @returns the time at which the dashboard must not be shared for the change to be made; undefined when it may be
  */
-async function unsharedSince(ctx: PrincipalContext, next: Dashboard, present: Dashboard): Promise<number | undefined> {
+async function requireUnsharedAt(
+  ctx: PrincipalContext,
+  next: Dashboard,
+  present: Dashboard,
+): Promise<number | undefined> {
   const placed = newlyPlaced(next, present);
   if (mayShareAll(ctx, placed)) return undefined;
   const now = ctx.now();

@@ -40,10 +40,10 @@ export const selectIsShared = (db: ControlDb, companyId: string, id: string, now
   db.all<{ shared: number }>(sql`select ${isShared(companyId, id, now)} as shared`);
 
 /** Dashboards in the versions that somebody read. */
-export type Versions = readonly Pick<Dashboard, 'id' | 'version'>[];
+export type DashboardVersions = readonly Pick<Dashboard, 'id' | 'version'>[];
 
 /** Holds while dashboards are the versions that somebody was allowed to share. */
-export const dashboardsAre = (companyId: string, versions: Versions): SQL =>
+export const dashboardsUnchanged = (companyId: string, versions: DashboardVersions): SQL =>
   sql`(select count(*) from json_each(${JSON.stringify(versions.map(({ id, version }) => ({ id, version })))}) as seen join ${dashboards}
     on dashboards.id = seen.value ->> 'id' and dashboards.version = seen.value ->> 'version' and dashboards.company_id = ${companyId}) = ${versions.length}`;
 
@@ -73,7 +73,7 @@ export const updateDashboard = (db: ControlDb, record: Dashboard, unsharedAt?: n
     .returning();
 };
 
-/** Goes with every write of a dashboard: its links follow the layout that is stored, whoever stored it. */
+/** Statements that make the links of a dashboard those of its stored layout. For the batch of every write. */
 export const relink = (db: ControlDb, companyId: string, id: string) =>
   [
     unlink(db, companyId, id),

@@ -7,17 +7,17 @@ export function requireSharing(
   ctx: PrincipalContext,
   grants: readonly Pick<Grant, 'target_type' | 'target_id'>[],
 ): void {
-  if (grants.length === 0) requireEither(ctx);
+  if (grants.length === 0) requireSharingSomeType(ctx);
   for (const { target_type, target_id } of grants) requireAction(ctx.actor, `${target_type}s:share`, target_id);
 }
 
 /** The types of things that the caller may not share. */
 export function typesNotShared(ctx: PrincipalContext): TargetType[] {
-  requireEither(ctx);
+  requireSharingSomeType(ctx);
   return TARGET_TYPES.filter((type) => !mayShare(ctx, type));
 }
 
-export function requireEither(ctx: PrincipalContext): void {
+export function requireSharingSomeType(ctx: PrincipalContext): void {
   if (!TARGET_TYPES.some((type) => mayShare(ctx, type))) requireAction(ctx.actor, 'dashboards:share', '*');
 }
 

@@ -5,11 +5,11 @@ import type { Page } from '../../db/page.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { policyProblems } from '../../kernel/sharing-terms.ts';
 import { slugFrom } from '../../kernel/text.ts';
-import type { Versions } from '../dashboards/service.ts';
+import type { DashboardVersions } from '../dashboards/service.ts';
 import { type NewShareEvent, recordShareEvent } from '../share-activity/service.ts';
 import { inputsOf, loadSharedItem, requireSharingOf } from '../viewing/service.ts';
 import { shareContextNotFound, shareContextSlugTaken } from './failures.ts';
-import { requireEither, requireSharing, typesNotShared } from './permission.ts';
+import { requireSharing, requireSharingSomeType, typesNotShared } from './permission.ts';
 import {
   contextDeletion,
   type Grant,
@@ -40,7 +40,7 @@ export async function getContext(ctx: PrincipalContext, id: string): Promise<Sha
   const context = await readContext(ctx.db, ctx.actor.companyId, id);
   if (!context) {
     // Who may share nothing at all does not learn which contexts there are.
-    requireEither(ctx);
+    requireSharingSomeType(ctx);
     throw shareContextNotFound();
   }
   requireSharing(ctx, context.grants);
@@ -118,7 +118,7 @@ export async function deleteContext(ctx: PrincipalContext, id: string): Promise<
  * must fit them.
  * @returns the dashboards among them, in the versions that were read
  */
-async function validateGrants(ctx: PrincipalContext, grants: readonly Grant[]): Promise<Versions> {
+async function validateGrants(ctx: PrincipalContext, grants: readonly Grant[]): Promise<DashboardVersions> {
   const seen = new Set<string>();
   const problems: FieldProblem[] = grants.flatMap(({ target_type, target_id }, index) => {
     const key = `${target_type}/${target_id}`;

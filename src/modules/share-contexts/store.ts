@@ -10,7 +10,7 @@ import { visualizations } from '../../db/schema/visualizations.ts';
 import { byId, exists, insertWhen, livingById, slugOrSuffixed } from '../../db/statements.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import type { FilterPolicy } from '../../kernel/sharing-terms.ts';
-import { dashboardsAre, type Versions } from '../dashboards/service.ts';
+import { type DashboardVersions, dashboardsUnchanged } from '../dashboards/service.ts';
 
 /** What a context shows, and the policies that narrow it. Its fields are named as in the API. */
 export interface Grant {
@@ -70,10 +70,15 @@ export async function readContext(db: ControlDb, companyId: string, id: string):
 export const insertContext = (
   db: ControlDb,
   record: Row,
-  { canChangeSlug, dashboards }: { canChangeSlug: boolean; dashboards: Versions },
+  { canChangeSlug, dashboards }: { canChangeSlug: boolean; dashboards: DashboardVersions },
 ) => {
   const slug = canChangeSlug ? slugOrSuffixed(shareContexts, record) : record.slug;
-  return insertWhen(db, shareContexts, { ...record, slug }, dashboardsAre(record.companyId, dashboards)).returning();
+  return insertWhen(
+    db,
+    shareContexts,
+    { ...record, slug },
+    dashboardsUnchanged(record.companyId, dashboards),
+  ).returning();
 };
 
 /** Holds while the context is that version. */
@@ -85,13 +90,17 @@ export const updateContext = (
   db: ControlDb,
   { companyId, id, version }: Row,
   changes: Partial<Pick<Row, 'name' | 'slug' | 'description' | 'version'>> & { updatedAt: number },
-  dashboards: Versions = [],
+  dashboards: DashboardVersions = [],
 ) =>
   db
     .update(shareContexts)
     .set(changes)
     .where(
-      and(byId(shareContexts, companyId, id), eq(shareContexts.version, version), dashboardsAre(companyId, dashboards)),
+      and(
+        byId(shareContexts, companyId, id),
+        eq(shareContexts.version, version),
+        dashboardsUnchanged(companyId, dashboards),
+      ),
     )
     .returning({ id: shareContexts.id });
 
@@ -99,9 +108,14 @@ export const updateContext = (
  * Replaces the grants of a context while it is that version and the dashboards they show are those versions. Stands
  * before the statement that makes the context's next version: a rival's next version has the same number.
  */
-export const replaceGrants = (db: ControlDb, context: Version, grants: readonly Grant[], dashboards: Versions = []) => {
+export const replaceGrants = (
+  db: ControlDb,
+  context: Version,
+  grants: readonly Grant[],
+  dashboards: DashboardVersions = [],
+) => {
   const { companyId, id } = context;
-  const current = and(isVersion(context), dashboardsAre(companyId, dashboards));
+  const current = and(isVersion(context), dashboardsUnchanged(companyId, dashboards));
   return [
     db.delete(shareGrants).where(and(eq(shareGrants.contextId, id), eq(shareGrants.companyId, companyId), current)),
     db.insert(shareGrants).select(
@@ -163,7 +177,7 @@ export const insertMember = (
   db: ControlDb,
   record: MemberRow,
   context: Version,
-  { most, dashboards }: { most: number; dashboards: Versions },
+  { most, dashboards }: { most: number; dashboards: DashboardVersions },
 ) =>
   insertWhen(
     db,
@@ -172,7 +186,7 @@ export const insertMember = (
     and(
       isVersion(context),
       sql`(select count(*) from ${shareMembers} where context_id = ${context.id}) < ${most}`,
-      dashboardsAre(context.companyId, dashboards),
+      dashboardsUnchanged(context.companyId, dashboards),
     ) as SQL,
   ).returning();
 

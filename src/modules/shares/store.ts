@@ -6,7 +6,7 @@ import { dashboards } from '../../db/schema/dashboards.ts';
 import { shareContexts } from '../../db/schema/share-contexts.ts';
 import { dashboardShares } from '../../db/schema/shares.ts';
 import { byId, exists, insertWhen } from '../../db/statements.ts';
-import { dashboardsAre, type Versions } from '../dashboards/service.ts';
+import { type DashboardVersions, dashboardsUnchanged } from '../dashboards/service.ts';
 
 type Row = typeof dashboardShares.$inferSelect;
 
@@ -50,7 +50,7 @@ export const insertShare = (db: ControlDb, record: Row, version: number) =>
     dashboardShares,
     record,
     and(
-      dashboardsAre(record.companyId, [{ id: record.dashboardId, version }]),
+      dashboardsUnchanged(record.companyId, [{ id: record.dashboardId, version }]),
       record.shareContextId === null ? undefined : contextExists(record.companyId, record.shareContextId),
     ) as SQL,
   ).returning({ id: dashboardShares.id });
@@ -63,7 +63,7 @@ export const updateShare = (
   db: ControlDb,
   before: Pick<Row, 'companyId' | 'id' | 'embedOptions'>,
   set: Partial<Omit<Row, 'id' | 'companyId'>>,
-  dashboards: Versions,
+  dashboards: DashboardVersions,
 ) =>
   db
     .update(dashboardShares)
@@ -74,7 +74,7 @@ export const updateShare = (
         isNull(dashboardShares.revokedAt),
         set.embedOptions === undefined ? undefined : eq(dashboardShares.embedOptions, before.embedOptions),
         set.shareContextId == null ? undefined : contextExists(before.companyId, set.shareContextId),
-        dashboardsAre(before.companyId, dashboards),
+        dashboardsUnchanged(before.companyId, dashboards),
       ),
     )
     .returning();

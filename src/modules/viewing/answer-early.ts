@@ -2,8 +2,8 @@ import type { CompanyContext } from '../../context.ts';
 import { logError } from '../../platform/log.ts';
 
 /**
- * Answers what `work` tells before its end, or else what it comes to. Once something was told the rest of the work goes on
- * after the answer.
+ * Resolves with what `work` tells early, else with its result. After an early answer the work goes on, and its failure is only
+ * logged.
  * @param work has a context of its own, whose connections are closed when the work is done
  */
 export function answerEarly<T>(

@@ -20,10 +20,10 @@ import {
   viewExecution,
 } from '../visualizations/service.ts';
 import { answerEarly } from './answer-early.ts';
-import { digestOf, json, type Kept, keptAnswer, type Limits } from './kept-answer.ts';
+import { type CachedAnswer, cachedAnswer, digestOf, json, type Limits } from './cached-answer.ts';
+import { executeOnce } from './coalesce.ts';
 import { type SharedItem, visualizationsOf } from './shared-item.ts';
 import { withSlot } from './slot.ts';
-import { executeTogether } from './together.ts';
 
 /** How long a last result is kept: from one working day to the next. */
 const LAST_SECONDS = 24 * 60 * 60;
@@ -76,22 +76,23 @@ export async function executeFor(
   { format, visualization_id: wanted }: ExecutionQuery = {},
 ): Promise<Executed> {
   if (format && !rules.downloads) throw downloadsDisabled();
-  const { values, limits } = boundTo(ctx, item, rules, parameters);
-  const kept = await keptAnswer(ctx, item, values, limits);
+  const { values, limits } = bindParameters(ctx, item, rules, parameters);
+  const cached = await cachedAnswer(ctx, item, values, limits);
   if (!format) {
     requireFormat(wanted);
-    return { answer: await execution(ctx, item, values, limits, kept) };
+    return { answer: await answerExecution(ctx, item, values, limits, cached) };
   }
-  const visualization = item.type === 'dashboard' ? widgetOf(item, wanted) : requireShown(item.visualization, wanted);
+  const visualization =
+    item.type === 'dashboard' ? widgetOf(item, wanted) : requireSameVisualization(item.visualization, wanted);
   const { id, name } = visualization;
   const result =
-    (await resultIn(await kept.lookUp(), id)) ??
+    (await resultIn(await cached.lookUp(), id)) ??
     (await withSlot(ctx, () => run(ctx, item, values, { ...limits, only: visualization })))[0];
   const answer = fileOf(result as Execution, { name, format, safe: true });
   return { answer, downloaded: { visualization_id: id, format } };
 }
 
-/** What a viewer would be shown, for who tells them of it otherwise. */
+/** An execution for a viewer that is sent to them instead of answered: the mail of a schedule. */
 export interface View {
   /** Equal for those who are shown the same of the same data. */
   digest: string;
@@ -105,12 +106,12 @@ export async function viewFor(
   rules: ViewerRules,
   parameters: Readonly<Record<string, unknown>>,
 ): Promise<View> {
-  const { values, limits } = boundTo(ctx, item, rules, parameters);
+  const { values, limits } = bindParameters(ctx, item, rules, parameters);
   const digest = await digestOf(ctx, item, values, limits);
   return { digest, run: () => withSlot(ctx, () => run(ctx, item, values, limits)) };
 }
 
-function boundTo(
+function bindParameters(
   ctx: CompanyContext,
   item: SharedItem,
   rules: ViewerRules,
@@ -120,7 +121,7 @@ function boundTo(
   return { values, limits: { refusals: refusalsFor(ctx, item, rules), enforced: new Set(rules.enforced.keys()) } };
 }
 
-function requireShown(visualization: Visualization, wanted: string | undefined): Visualization {
+function requireSameVisualization(visualization: Visualization, wanted: string | undefined): Visualization {
   if (wanted === undefined || wanted === visualization.id) return visualization;
   throw invalid([{ field: 'visualization_id', message: 'must be the visualization that the token shows' }]);
 }
@@ -139,12 +140,12 @@ async function resultIn(answer: Response | undefined, visualizationId: string): 
  * the last result of the present data is answered if there is one, and renewed after the answer.
  * @returns JSON, with `as_of` and `waking` where the database is waking
  */
-async function execution(
+async function answerExecution(
   ctx: CompanyContext,
   item: SharedItem,
   values: BoundValues,
   limits: Limits,
-  { digest, key, version, isKept, lookUp, keep }: Kept,
+  { digest, key, version, isCacheable, lookUp, store }: CachedAnswer,
 ): Promise<Response> {
   const compute = async (own: CompanyContext, tell: (last: string) => void) => {
     const last = keptResults(own, 'last-results', digest);
@@ -159,13 +160,13 @@ async function execution(
     const isLasting = executions.every((each) => 'result' in each || each.failure.kind === 'forbidden');
     if (text.length <= MAX_CACHED && isLasting) {
       const known = executions.map((execution) => ({ ...execution, cached: true }));
-      if (isKept) await keep(jsonOf(item, known));
+      if (isCacheable) await store(jsonOf(item, known));
       last.keep(() => jsonOf(item, known, { as_of: asOf, waking: true }), text.length, LAST_SECONDS);
     }
     return text;
   };
   const answer = () =>
-    executeTogether(ctx, key, (begin) =>
+    executeOnce(ctx, key, (begin) =>
       answerEarly<string>(ctx, (own, tell) =>
         withSlot(own, async () => {
           // Of one version of the data all see the same, also those who come while it is read.

@@ -12,7 +12,7 @@ export const SHARING = [
     { in: 'insertDashboard', text: 'widgetsExist(record)', without: 'sql`true`' },
     { in: 'insertDashboard', text: 'slugOrSuffixed(dashboards, record)', without: 'record.slug' },
     {
-      in: 'dashboardsAre',
+      in: 'dashboardsUnchanged',
       text: " and dashboards.version = seen.value ->> 'version'",
       without: '',
       ...AT_THE_SAME_MOMENT,
@@ -38,11 +38,11 @@ export const SHARING = [
     { in: 'updateVisualization', text: 'eq(visualizations.version, version),', without: '' },
   ]),
   ...guardsOf('src/modules/share-contexts/store.ts', RACES, [
-    { in: 'insertContext', text: 'dashboardsAre(record.companyId, dashboards)', without: 'sql`true`' },
+    { in: 'insertContext', text: 'dashboardsUnchanged(record.companyId, dashboards)', without: 'sql`true`' },
     { in: 'insertContext', text: 'slugOrSuffixed(shareContexts, record)', without: 'record.slug' },
     { in: 'isVersion', text: ', eq(shareContexts.version, version)', without: '' },
-    { in: 'updateContext', text: ', eq(shareContexts.version, version)', without: '' },
-    { in: 'updateContext', text: ', dashboardsAre(companyId, dashboards)', without: '' },
+    { in: 'updateContext', text: 'eq(shareContexts.version, version),', without: '' },
+    { in: 'updateContext', text: 'dashboardsUnchanged(companyId, dashboards),', without: '' },
     { in: 'replaceGrants', text: ', current)', without: ')' },
     { in: 'replaceGrants', text: ' where ${current}', without: '' },
     { in: 'replaceGrants', text: 'isVersion(context), ', without: '' },
@@ -63,7 +63,7 @@ export const SHARING = [
     { in: 'insertMember', text: '< ${most}', without: '>= 0' },
     {
       in: 'insertMember',
-      text: 'dashboardsAre(context.companyId, dashboards),',
+      text: 'dashboardsUnchanged(context.companyId, dashboards),',
       without: '',
       ...AT_THE_SAME_MOMENT,
     },
@@ -84,7 +84,7 @@ export const SHARING = [
   ...guardsOf('src/modules/shares/store.ts', RACES, [
     {
       in: 'insertShare',
-      text: 'dashboardsAre(record.companyId, [{ id: record.dashboardId, version }]),',
+      text: 'dashboardsUnchanged(record.companyId, [{ id: record.dashboardId, version }]),',
       without: 'sql`true`,',
       ...AT_THE_SAME_MOMENT,
     },
@@ -98,18 +98,18 @@ export const SHARING = [
     { in: 'updateShare', text: 'contextExists(before.companyId, set.shareContextId)', without: 'undefined' },
     {
       in: 'updateShare',
-      text: 'dashboardsAre(before.companyId, dashboards),',
+      text: 'dashboardsUnchanged(before.companyId, dashboards),',
       without: '',
       ...AT_THE_SAME_MOMENT,
     },
     { in: 'updateToRevoked', text: ', isNull(dashboardShares.revokedAt)', without: '' },
   ]),
-  ...guardsOf('src/modules/viewing/kept-answer.ts', FRESH, [
-    { in: 'keptAnswer', text: "${version ?? 'changing'}/", without: '', title: 'each change' },
-    { in: 'keptAnswer', text: ' && version !== null', without: '', title: 'while a change is made' },
+  ...guardsOf('src/modules/viewing/cached-answer.ts', FRESH, [
+    { in: 'cachedAnswer', text: "${version ?? 'changing'}/", without: '', title: 'each change' },
+    { in: 'cachedAnswer', text: ' && version !== null', without: '', title: 'while a change is made' },
   ]),
   ...guardsOf('src/modules/viewing/execution.ts', FRESH, [
-    { in: 'execution', text: 'if (version === null) begin();', without: '', title: 'under way' },
+    { in: 'answerExecution', text: 'if (version === null) begin();', without: '', title: 'under way' },
   ]),
   ...guardsOf('src/modules/embeds/signing-key-store.ts', HOSTS, [
     { in: 'insertSigningKey', text: '< ${most}', without: '>= 0' },

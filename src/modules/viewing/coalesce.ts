@@ -17,12 +17,11 @@ const MAX_WAIT_MS = 20_000;
 const MAX_ANSWER_MS = 50_000;
 
 /**
- * Executes once for all equal requests that come before it ends, or before it begins where it says that it does: a crowd costs
- * little, and nobody is shown data from before their request.
+ * Executes once for equal requests: those that come while an execution is under way share its answer. Where the data may
+ * change meanwhile, `execute` calls `begin` before it reads, and later requests start their own.
  * @param key all that the answer depends on
- * @param execute calls `begin` just before it reads data that may be another for whoever comes later
  */
-export async function executeTogether(
+export async function executeOnce(
   ctx: CompanyContext,
   key: string,
   execute: (begin: () => void) => Promise<string>,

@@ -17,42 +17,42 @@ export interface Limits {
   only?: Visualization;
 }
 
-/** Where the answer to an execution is kept for others that are equal, for so many seconds unless the data changes. */
-export interface Kept {
+/** Where the answer to an execution is cached for equal ones, for so many seconds unless the data changes. */
+export interface CachedAnswer {
   digest: string;
   key: string;
   /** Of the data; null while that is being changed. */
   version: number | null;
-  isKept: boolean;
+  isCacheable: boolean;
   lookUp(): Promise<Response | undefined>;
-  keep(text: string): Promise<void>;
+  store(text: string): Promise<void>;
 }
 
 /** The place of the answer to this execution. */
-export async function keptAnswer(
+export async function cachedAnswer(
   ctx: CompanyContext,
   item: SharedItem,
   values: BoundValues,
   limits: Limits,
-): Promise<Kept> {
+): Promise<CachedAnswer> {
   const seconds = item.type === 'dashboard' ? item.dashboard.cacheSeconds : DEFAULT_CACHE_SECONDS;
   const digest = await digestOf(ctx, item, values, limits);
-  // Read before any of the data: what is found under it, or kept, was read of this version or a later one.
+  // Read before any of the data: what is found under it, or stored, was read of this version or a later one.
   const version = item.data ? settledVersion(item.data, ctx.now()) : null;
   // Under our own host, as Cloudflare caches nothing under others.
   const key = `${ctx.baseUrl}/.results/${ctx.actor.companyId}/${version ?? 'changing'}/${digest}`;
-  const isKept = seconds > 0 && version !== null;
+  const isCacheable = seconds > 0 && version !== null;
   const cache = await caches.open('results');
   return {
     digest,
     key,
     version,
-    isKept,
+    isCacheable,
     async lookUp() {
-      const known = isKept ? await cache.match(key) : undefined;
+      const known = isCacheable ? await cache.match(key) : undefined;
       return known && json(known.body);
     },
-    async keep(text) {
+    async store(text) {
       const response = new Response(text, { headers: { 'Cache-Control': `max-age=${seconds}` } });
       await cache.put(key, response).catch((error) => logError('result_not_kept', error));
     },
