@@ -1,4 +1,4 @@
-import { commitAccess, only } from '../../src/access/commit-access.ts';
+import { commitAccess, onlyPrincipals } from '../../src/access/commit-access.ts';
 import type { Bindings } from '../../src/config.ts';
 import { openContext } from '../../src/context.ts';
 import { prepareAccount } from '../../src/modules/accounts/service.ts';
@@ -53,7 +53,7 @@ export async function foundCompany(env: Bindings, execution: ExecutionContext, s
         return { robot, key, member };
       }),
     );
-    await commitAccess(ctx, only(id), {
+    await commitAccess(ctx, onlyPrincipals(id), {
       company: insertCompany(ctx.db, company),
       account: account.statement,
       groups: administrators.statements,

@@ -27,4 +27,4 @@ export const commitAccess = <const U extends Unit>(
 export const everybodyIn = (companyId: string): Affected => ({ companyId, principals: 'everybody' });
 
 /** Some principals of a company; those who were just made are known to nobody yet, and need not be named. */
-export const only = (companyId: string, ...principals: string[]): Affected => ({ companyId, principals });
+export const onlyPrincipals = (companyId: string, ...principals: string[]): Affected => ({ companyId, principals });

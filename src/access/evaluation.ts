@@ -61,9 +61,9 @@ interface Source {
   decision: Decision;
 }
 
-/** What a group grants, compiled. Principals share it who belong to the same group. Private, but for `source`. */
+/** A group's grants, compiled; shared by all principals in the group. Only `source` is public. */
 export interface CompiledGroup {
-  /** All that it was compiled from: of the same text comes the same. */
+  /** The input, as text: equal texts compile to equal groups. */
   readonly source: string;
   readonly statements: readonly Source[];
   readonly legacy: readonly { grant: LegacyGrant; decision: Decision }[];

@@ -29,7 +29,7 @@ const COMPARISONS = 1_000_000;
  * legacy grant, and must not overlap a Deny of the granter, unless the grant carries a Deny at least as wide itself.
  * Action patterns are expanded over the catalogue. If the sets have too many patterns to compare, the grant is refused.
  */
-export function exceeds(granter: Access, granted: Grants, held?: Grants): Excess | null {
+export function findExcess(granter: Access, granted: Grants, held?: Grants): Excess | null {
   if (isAdministrator(granter)) return null;
   const gift = compileAccess({ ...granted, isOwner: false });
   const before = held && compileAccess({ ...held, isOwner: false });

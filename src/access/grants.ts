@@ -2,14 +2,14 @@ import type { PolicyDocument, PolicyStatement } from '../kernel/policy-document.
 import type { Principal } from './actors.ts';
 import type { Grants } from './evaluation.ts';
 import { grantExceeds } from './failures.ts';
-import { exceeds } from './grant-ceiling.ts';
+import { findExcess } from './grant-ceiling.ts';
 
 /**
  * Refuses a grant that is wider than the granter's own access.
  * @param held what `granted` replaces; it is not granted anew
  */
 export function requireMayGrant(granter: Principal, granted: Grants, held?: Grants): void {
-  const excess = exceeds(granter.access, granted, held);
+  const excess = findExcess(granter.access, granted, held);
   if (excess === null) return;
   throw grantExceeds(excess);
 }
@@ -27,7 +27,7 @@ export function accessFreedByRemoving(grants: Grants): Grants {
       permissions: [],
       policies: policies.map((policy) => ({
         id: policy.id,
-        document: { ...policy.document, statements: lifted(policy.document) },
+        document: { ...policy.document, statements: deniesAsAllows(policy.document) },
       })),
     })),
   };
@@ -38,7 +38,7 @@ export function accessFreedByRemoving(grants: Grants): Grants {
  * `before` allows, but neither widen it nor deny less, unless the author may do all that becomes allowed. Whether the
  * policy is attached does not matter: it may be at any time.
  */
-export function requireWritable(granter: Principal, document: PolicyDocument, before?: PolicyDocument): void {
+export function requireMayWritePolicy(granter: Principal, document: PolicyDocument, before?: PolicyDocument): void {
   const policy = (statements: PolicyStatement[]): Grants => ({
     companyId: granter.companyId,
     groups: [
@@ -48,9 +48,9 @@ export function requireWritable(granter: Principal, document: PolicyDocument, be
   requireMayGrant(granter, policy(document.statements), before && policy(before.statements));
   if (!before) return;
   const stillDenied = document.statements.filter(({ effect }) => effect === 'Deny');
-  requireMayGrant(granter, policy([...lifted(before), ...stillDenied]));
+  requireMayGrant(granter, policy([...deniesAsAllows(before), ...stillDenied]));
 }
 
 /** A document's Deny statements as Allow statements: the access gained by removing them. */
-const lifted = ({ statements }: PolicyDocument): PolicyStatement[] =>
+const deniesAsAllows = ({ statements }: PolicyDocument): PolicyStatement[] =>
   statements.filter(({ effect }) => effect === 'Deny').map((statement) => ({ ...statement, effect: 'Allow' as const }));

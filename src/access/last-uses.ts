@@ -17,16 +17,15 @@ export interface LastUse {
 let waiting: Use[] = [];
 let recordedAt = 0;
 
-/** Whoever was used as lately as this is in use: nobody waits to see the next time. */
+/** A credential that was used within this time is in constant use: its next record may wait for the batch. */
 const RECENT_MS = 5 * PRECISION_MS;
 
-/** More than these are recorded before their minute is over: a bound of memory and of one statement, met by thousands of keys. */
-const MOST = 5000;
+/** A batch has at most so many, which bounds memory and the statement. */
+const MAX_WAITING = 5000;
 
 /**
- * Records that a credential was used, at most once a minute, and never in the way of a request. The first use in a while is
- * recorded at once; the following ones once a minute in one batch for all whom the isolate serves, so that the control database
- * is not asked more the more people there are.
+ * Records when a credential was used, at most once a minute and without delaying the request. The first use after a while is
+ * recorded at once, later ones in one batch a minute for all credentials of the isolate.
  */
 export function recordLastUse(
   { db, now, defer }: { db: ControlDb; now(): number; defer(work: Promise<unknown>): void },
@@ -38,7 +37,7 @@ export function recordLastUse(
   last.recordedAt = at;
   waiting.push(...last.used.map((used) => ({ ...used, at })));
   const justRecorded = recordedAt <= at && at - recordedAt < PRECISION_MS;
-  const mayWait = (last.isGathered || isRecent) && justRecorded && waiting.length < MOST;
+  const mayWait = (last.isGathered || isRecent) && justRecorded && waiting.length < MAX_WAITING;
   last.isGathered = true;
   if (mayWait) return;
   const uses = waiting;

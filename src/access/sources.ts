@@ -7,17 +7,17 @@ import type { Principal } from './actors.ts';
 import type { AccessSources, GroupGrants } from './evaluation.ts';
 
 /** A value, or a subquery for it in the same batch. */
-type Known = string | SQL<string>;
+type ValueOrQuery = string | SQL<string>;
 
 /**
  * The principal whose access is read. A service account's groups count in its own account only, a user's in all
  * accounts.
  */
 export interface AccessOf {
-  companyId: Known;
+  companyId: ValueOrQuery;
   principalType: 'user' | 'service_account';
-  principalId: Known;
-  accountId?: Known;
+  principalId: ValueOrQuery;
+  accountId?: ValueOrQuery;
 }
 
 /**
@@ -46,7 +46,7 @@ export const callersAccess = (actor: Principal): AccessOf => ({
 });
 
 /** The queries for the grants of some groups. `groupIds` are their ids, or a subquery for them. */
-export function grantReads(db: ControlDb, companyId: Known, groupIds: string[] | SQLWrapper) {
+export function grantReads(db: ControlDb, companyId: ValueOrQuery, groupIds: string[] | SQLWrapper) {
   return {
     groups: db
       .select({ id: groups.id, roles: groups.roles })

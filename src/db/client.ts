@@ -116,3 +116,18 @@ function errorText(error: unknown): string {
 export function changes(result: unknown): number {
   return (result as D1Result).meta.changes;
 }
+
+const readings = new WeakMap<ControlDb, Map<string, Promise<unknown>>>();
+
+/**
+ * Reads something once for a request, however often it is asked for: finding the resource that a permission is about and
+ * answering it take one message.
+ * @param key names it among all that a request reads this way
+ */
+export function readOnce<T>(db: ControlDb, key: string, read: () => PromiseLike<T>): Promise<T> {
+  const known = readings.get(db) ?? new Map<string, Promise<unknown>>();
+  readings.set(db, known);
+  const found = (known.get(key) as Promise<T> | undefined) ?? Promise.resolve(read());
+  known.set(key, found);
+  return found;
+}

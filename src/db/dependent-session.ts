@@ -1,7 +1,7 @@
 import { writes } from './access-changes.ts';
 import { concurrentChange } from './failures.ts';
 import { type GuardedSession, RUNS } from './guarded-session.ts';
-import { isChanged, type Read, sameRows, unchanged } from './read-sets.ts';
+import { failUnlessUnchanged, isChanged, type Read, sameRows } from './read-sets.ts';
 
 /** What writes depend on. */
 export interface Dependency {
@@ -49,7 +49,7 @@ export function dependentSession(session: GuardedSession): DependentSession {
 
   const write = async (statements: D1PreparedStatement[], { reads, renew }: Dependency): Promise<D1Result[]> => {
     const prepare = ({ sql, values }: Query) => session.prepare(sql).bind(...values);
-    const guards = reads.map((read) => prepare(unchanged(read)));
+    const guards = reads.map((read) => prepare(failUnlessUnchanged(read)));
     const results = await session.batch([...guards, ...statements, ...reads.map(prepare)]);
     const own = results.slice(guards.length, guards.length + statements.length);
     const after = results.slice(guards.length + statements.length);

@@ -85,8 +85,8 @@ export function readNewest<T extends Listed & Record<'companyId' | 'name' | 'cre
   companyId: string,
   { page, perPage, search }: ListRequest,
 ) {
-  const mine = eq(table.companyId, companyId);
-  const filter = search === '' ? mine : (and(mine, sql`instr(lower(${table.name}), ${search}) > 0`) as SQL);
+  const ofCompany = eq(table.companyId, companyId);
+  const filter = search === '' ? ofCompany : (and(ofCompany, sql`instr(lower(${table.name}), ${search}) > 0`) as SQL);
   return readPage(db, { table, filter }, { by: table.createdAt, descending: true, page, perPage });
 }
 

@@ -5,17 +5,14 @@ export interface Read {
   rows: readonly (readonly unknown[])[];
 }
 
-/** Says how a statement ends that was found to stand on something else than was read. Nothing else counts that far. */
+/** An expression that fails with `integer overflow`, an error that no other statement raises. */
 const FAIL = 'abs(-9223372036854775808)';
 
-/** Whether a batch was refused by a statement of `unchanged`. */
+/** Whether a batch was refused by a statement of `failUnlessUnchanged`. */
 export const isChanged = (error: unknown): boolean => /integer overflow/.test(String(error));
 
-/**
- * A statement that fails, and its batch with it, unless the read would be answered now as it was then. Rows count, not their
- * order: a read need not have one.
- */
-export function unchanged({ sql, values, rows }: Read): { sql: string; values: unknown[] } {
+/** A statement that fails, and its batch with it, if the read now returns other rows than before. Their order does not matter. */
+export function failUnlessUnchanged({ sql, values, rows }: Read): { sql: string; values: unknown[] } {
   const [first] = rows;
   if (!first) return { sql: `select case when exists (${sql}) then ${FAIL} end`, values: [...values] };
   const columns = first.map((_, index) => `c${index}`).join(', ');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { GroupGrants } from '../../src/access/evaluation.ts';
 import { compileAccess, decide, isAdministrator } from '../../src/access/evaluation.ts';
-import { exceeds } from '../../src/access/grant-ceiling.ts';
+import { findExcess } from '../../src/access/grant-ceiling.ts';
 import { managedPolicyNamed } from '../../src/kernel/managed-policies.ts';
 import type { PolicyStatement } from '../../src/kernel/policy-document.ts';
 import { COMPANY, documentOf, SOME_ACTIONS, SOME_RESOURCES, sources } from '../kernel/arbitrary.ts';
@@ -31,11 +31,14 @@ const oneUser: Partial<GroupGrants> = {
 };
 
 const ceiling = (granter: GroupGrants, granted: GroupGrants, isOwner = false) =>
-  exceeds(compileAccess({ companyId: COMPANY, isOwner, groups: [granter] }), { companyId: COMPANY, groups: [granted] });
+  findExcess(compileAccess({ companyId: COMPANY, isOwner, groups: [granter] }), {
+    companyId: COMPANY,
+    groups: [granted],
+  });
 
 describe('a grant that replaces another', () => {
   const replaced = (granter: GroupGrants, held: GroupGrants, granted: GroupGrants) =>
-    exceeds(
+    findExcess(
       compileAccess({ companyId: COMPANY, isOwner: false, groups: [granter] }),
       { companyId: COMPANY, groups: [granted] },
       { companyId: COMPANY, groups: [held] },
@@ -221,7 +224,7 @@ test('a grant that passes allows nothing that its granter may not do', () => {
       // Half of the grants hold the granter's own groups too, so that enough of them pass.
       const gift = alsoOwn ? { ...granted, groups: [...of.groups, ...granted.groups.slice(0, 1)] } : granted;
       const granter = compileAccess(of);
-      if (isAdministrator(granter) || exceeds(granter, gift) !== null) return;
+      if (isAdministrator(granter) || findExcess(granter, gift) !== null) return;
       const receiver = compileAccess(gift);
       let given = 0;
       for (const action of SOME_ACTIONS) {
@@ -241,7 +244,7 @@ test('a grant that passes allows nothing that its granter may not do', () => {
 test('somebody who is no administrator may grant all of their own groups', () => {
   fc.assert(
     fc.property(sources, (of) => {
-      expect(exceeds(compileAccess(of), of)).toBeNull();
+      expect(findExcess(compileAccess(of), of)).toBeNull();
     }),
     { numRuns: 300 },
   );

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { only } from '../../src/access/commit-access.ts';
+import { onlyPrincipals } from '../../src/access/commit-access.ts';
 import { recall } from '../../src/access/known-principals.ts';
 import { commit, openControlDb } from '../../src/db/client.ts';
 import { concurrentChange } from '../../src/db/failures.ts';
@@ -276,7 +276,7 @@ describe('a change of access that was not made', () => {
     const request = () => counted((watched) => as.get('/v1/users', { env: watched }));
     await request();
     await inContext({ kind: 'anonymous' }, async (ctx) => {
-      const refused = ctx.changeAccess(only(company.id, id), () => Promise.reject(concurrentChange()));
+      const refused = ctx.changeAccess(onlyPrincipals(company.id, id), () => Promise.reject(concurrentChange()));
       await expect(refused).rejects.toThrow('Someone else is changing');
     });
     expect([await request(), await request()]).toEqual([

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { commitAccess, only } from '../../src/access/commit-access.ts';
+import { commitAccess, onlyPrincipals } from '../../src/access/commit-access.ts';
 import { acceptStatements } from '../../src/modules/invitations/store.ts';
 import { sha256Hex } from '../../src/platform/secrets.ts';
 import { call } from '../support/api.ts';
@@ -152,7 +152,7 @@ describe('an invitation', () => {
     const { accepted } = await inContext({ kind: 'anonymous' }, (ctx) =>
       commitAccess(
         ctx,
-        only(company.id, user.id),
+        onlyPrincipals(company.id, user.id),
         acceptStatements(ctx.db, user, digest, { passwordHash: 'x', name: 'x' }, ctx.now()),
       ),
     );

@@ -1,6 +1,5 @@
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
-import { readTogether } from '../../db/client.ts';
-import { once } from '../../db/once.ts';
+import { readOnce, readTogether } from '../../db/client.ts';
 import { resourceArn } from '../../kernel/arn.ts';
 import { Failure, invalid } from '../../kernel/failure.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
@@ -24,7 +23,7 @@ export interface Published {
 
 /** The active endpoint of a slug and its visualization, read once by a request. */
 const readSlug = ({ db, actor: { companyId } }: PrincipalContext, slug: string) =>
-  once(db, `endpoint ${slug}`, () => readTogether(db, publishedReads(db, companyId, slug)));
+  readOnce(db, `endpoint ${slug}`, () => readTogether(db, publishedReads(db, companyId, slug)));
 
 /** The ARN of the active endpoint of a slug; of all where there is none. */
 export async function endpointArn(ctx: PrincipalContext, slug: string): Promise<string> {

@@ -1,6 +1,5 @@
 import type { PrincipalContext } from '../../context.ts';
-import { commit } from '../../db/client.ts';
-import { once } from '../../db/once.ts';
+import { commit, readOnce } from '../../db/client.ts';
 import type { DataFormat } from '../../db/schema/data-jobs.ts';
 import { resourceArn } from '../../kernel/arn.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
@@ -50,7 +49,7 @@ export async function createJob(
 }
 
 const readJob = ({ db, actor: { companyId } }: PrincipalContext, id: string) =>
-  once(db, `job ${id}`, () => selectJob(db, companyId, id));
+  readOnce(db, `job ${id}`, () => selectJob(db, companyId, id));
 
 /** The ARN of the endpoint that a job is of; of all where there is no such job. */
 export async function jobArn(ctx: PrincipalContext, id: string): Promise<string> {

@@ -14,7 +14,7 @@ export async function attachPolicyToGroup(ctx: PrincipalContext, groupId: string
   const { group, document } = await read(ctx, groupId, policyId);
   if (!group) throw groupNotFound();
   if (!document) throw policyNotFound('policy_id');
-  requireMayGrant(ctx.actor, only(companyId, groupId, policyId, document));
+  requireMayGrant(ctx.actor, grantsOfPolicy(companyId, groupId, policyId, document));
   const of = { companyId, groupId, policyId };
   const { attachments } = await commitAccess(ctx, everybodyIn(companyId), {
     attached: attachPolicy(ctx.db, of, managedPolicyById(policyId) !== undefined),
@@ -31,7 +31,8 @@ export async function detachPolicyFromGroup(ctx: PrincipalContext, groupId: stri
   const { companyId } = ctx.actor;
   const { group, document } = await read(ctx, groupId, policyId);
   if (!group) throw groupNotFound();
-  if (document) requireMayGrant(ctx.actor, accessFreedByRemoving(only(companyId, groupId, policyId, document)));
+  if (document)
+    requireMayGrant(ctx.actor, accessFreedByRemoving(grantsOfPolicy(companyId, groupId, policyId, document)));
   const { detached } = await commitAccess(ctx, everybodyIn(companyId), {
     detached: detachPolicy(ctx.db, companyId, groupId, policyId),
   });
@@ -50,7 +51,7 @@ async function read(ctx: PrincipalContext, groupId: string, policyId: string) {
   return { group, document: own?.document ?? managedPolicyById(policyId)?.document };
 }
 
-const only = (companyId: string, groupId: string, id: string, document: PolicyDocument) => ({
+const grantsOfPolicy = (companyId: string, groupId: string, id: string, document: PolicyDocument) => ({
   companyId,
   groups: [{ id: groupId, policies: [{ id, document }], roles: [], permissions: [] }],
 });

@@ -1,4 +1,4 @@
-import { commitAccess, only } from '../../access/commit-access.ts';
+import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { permissionNotFound, selectPermissions } from '../legacy-permissions/service.ts';
@@ -24,7 +24,7 @@ export async function createGroup(
   requireMayGrant(ctx.actor, { companyId, groups: [{ id, policies: [], roles, permissions }] });
   const { inserted } = await commitAccess(
     ctx,
-    only(companyId),
+    onlyPrincipals(companyId),
     {
       inserted: insertGroup(ctx.db, record, { permissionIds: ids, canChangeSlug: input.slug === undefined }),
       listed: ids.length === 0 ? [] : [insertGroupPermissions(ctx.db, companyId, id, ids)],

@@ -1,4 +1,4 @@
-import { commitAccess, everybodyIn, only } from '../../access/commit-access.ts';
+import { commitAccess, everybodyIn, onlyPrincipals } from '../../access/commit-access.ts';
 import { isAdministrator } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
@@ -28,7 +28,7 @@ export async function addMember(ctx: PrincipalContext, groupId: string, member: 
   const { record, statement } = prepareBinding(ctx, { ...member, companyId, groupId });
   const { inserted } = await commitAccess(
     ctx,
-    only(companyId, member.principalId),
+    onlyPrincipals(companyId, member.principalId),
     { inserted: statement },
     { 'group_bindings.group_id': bindingExists },
   );

@@ -1,4 +1,4 @@
-import { commitAccess, only as onlyPrincipals } from '../../access/commit-access.ts';
+import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import type { AccessSources } from '../../access/evaluation.ts';
 import { accessFreedByRemoving, requireMayGrant } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
@@ -81,8 +81,8 @@ function change(
     const current = memberships.map(({ groupId }) => groupId);
     const { enter, leave, fits } = planOf(current);
     const joined = enter.filter((id) => !current.includes(id));
-    requireMayGrant(ctx.actor, only(sources, joined));
-    requireMayGrant(ctx.actor, accessFreedByRemoving(only(sources, leave)));
+    requireMayGrant(ctx.actor, grantsOfGroups(sources, joined));
+    requireMayGrant(ctx.actor, accessFreedByRemoving(grantsOfGroups(sources, leave)));
     // Exactly what was checked is written; what others changed meanwhile shows in what is found afterwards.
     // Leaving comes first: what reaches one principal is bounded at every step.
     const { found: after } = await commitAccess(ctx, onlyPrincipals(companyId, userId), {
@@ -107,7 +107,7 @@ function requireKnown({ groups }: AccessSources, ids: string[]): void {
   if (unknown.length > 0) throw groupNotFound('group_ids', unknown);
 }
 
-const only = (sources: AccessSources, ids: string[]): AccessSources => ({
+const grantsOfGroups = (sources: AccessSources, ids: string[]): AccessSources => ({
   ...sources,
   groups: sources.groups.filter(({ id }) => ids.includes(id)),
 });

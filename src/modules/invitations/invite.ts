@@ -1,4 +1,4 @@
-import { commitAccess, only } from '../../access/commit-access.ts';
+import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { prepareJoining } from '../groups/service.ts';
 import { selectGroupsOfUser, type User } from '../users/service.ts';
@@ -23,7 +23,7 @@ export async function inviteUser(
   const { user, expiresAt, statements, failures, sendMail } = await prepareInvitation(ctx, { email, teams });
   const { memberships } = await commitAccess(
     ctx,
-    only(ctx.actor.companyId, user.id),
+    onlyPrincipals(ctx.actor.companyId, user.id),
     {
       invitation: statements,
       joined: join(user.id),

@@ -1,4 +1,4 @@
-import { commitAccess, only } from '../../access/commit-access.ts';
+import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import type { ConstraintFailures, Statement } from '../../db/client.ts';
 import { defineFailure } from '../../kernel/failure.ts';
@@ -114,7 +114,7 @@ export async function acceptInvitation(
     accepted: [accepted],
   } = await commitAccess(
     ctx,
-    only(found.user.companyId, found.user.id),
+    onlyPrincipals(found.user.companyId, found.user.id),
     acceptStatements(ctx.db, found.user, digest, set, ctx.now()),
   );
   if (!accepted) throw invalidInvitation();

@@ -1,4 +1,4 @@
-import { commitAccess, only } from '../../access/commit-access.ts';
+import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { unknownRoute } from '../../access/failures.ts';
 import type { AuthenticateOperator, Context } from '../../context.ts';
 import { invalid } from '../../kernel/failure.ts';
@@ -57,7 +57,7 @@ export async function createOrganization(
 
   await commitAccess(
     ctx,
-    only(company.id),
+    onlyPrincipals(company.id),
     {
       company: insertCompany(ctx.db, company),
       account: account.statement,

@@ -1,4 +1,4 @@
-import { commitAccess, only } from '../../access/commit-access.ts';
+import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
@@ -71,7 +71,7 @@ export async function confirmReset(ctx: Context, input: { token: string; passwor
   const { use, setPassword, ...consequences } = resetStatements(ctx.db, reset, passwordHash, ctx.now());
   const {
     setPassword: [changed],
-  } = await commitAccess(ctx, only(user.companyId, user.id), {
+  } = await commitAccess(ctx, onlyPrincipals(user.companyId, user.id), {
     use,
     setPassword,
     mail: mail.statement,

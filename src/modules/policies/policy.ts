@@ -3,7 +3,7 @@ import { type PolicyType, policyArn } from '../../kernel/arn.ts';
 import { MANAGED_POLICIES, type ManagedPolicy } from '../../kernel/managed-policies.ts';
 import type { PolicyDocument } from '../../kernel/policy-document.ts';
 
-/** A policy as people see it, whether the system's or a company's own. Moments in milliseconds. */
+/** A policy as people see it, whether the system's or a company's own. Times in milliseconds. */
 export interface Policy {
   id: string;
   arn: string;

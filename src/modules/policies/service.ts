@@ -1,5 +1,5 @@
 import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
-import { requireWritable } from '../../access/grants.ts';
+import { requireMayWritePolicy } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
@@ -63,7 +63,7 @@ export async function createPolicy(
   ctx: PrincipalContext,
   input: { name: string; description: string; document: PolicyDocument },
 ): Promise<Policy> {
-  requireWritable(ctx.actor, input.document);
+  requireMayWritePolicy(ctx.actor, input.document);
   if (!isSmallEnough(input.document)) throw policyTooLarge();
   if (isSystemName(input.name)) throw policyNameTaken();
   const now = ctx.now();
@@ -89,7 +89,7 @@ export async function changePolicy(ctx: PrincipalContext, id: string, changes: P
   if (changes.document && !isSmallEnough(changes.document)) throw policyTooLarge();
   return retryOnConcurrentChange(async () => {
     const { document: before } = await ownRecord(ctx, id);
-    if (changes.document) requireWritable(ctx.actor, changes.document, before);
+    if (changes.document) requireMayWritePolicy(ctx.actor, changes.document, before);
     const set = { ...changes, updatedAt: ctx.now() };
     const { updated } = await commitAccess(
       ctx,

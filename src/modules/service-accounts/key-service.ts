@@ -1,4 +1,4 @@
-import { commitAccess, only } from '../../access/commit-access.ts';
+import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { isAdministrator } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
@@ -78,7 +78,7 @@ export async function revokeKey(ctx: PrincipalContext, serviceAccountId: string,
     owner: [serviceAccount],
     found: [key],
     revoked,
-  } = await commitAccess(ctx, only(companyId, serviceAccountId), {
+  } = await commitAccess(ctx, onlyPrincipals(companyId, serviceAccountId), {
     owner: selectServiceAccount(ctx.db, companyId, serviceAccountId),
     found: selectKey(ctx.db, companyId, serviceAccountId, keyId),
     revoked: deactivateKey(ctx.db, companyId, serviceAccountId, keyId, ctx.now()),

@@ -1,4 +1,4 @@
-import { commitAccess, only } from '../../access/commit-access.ts';
+import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
@@ -79,7 +79,7 @@ export async function changeServiceAccount(
   const { companyId } = ctx.actor;
   const {
     updated: [changed],
-  } = await commitAccess(ctx, only(companyId, id), {
+  } = await commitAccess(ctx, onlyPrincipals(companyId, id), {
     updated: updateServiceAccount(ctx.db, companyId, id, ctx.now(), changes),
   });
   if (!changed) throw serviceAccountNotFound();
@@ -93,7 +93,7 @@ export async function deleteServiceAccount(ctx: PrincipalContext, id: string): P
   const {
     found: [found],
     deleted,
-  } = await commitAccess(ctx, only(companyId, id), {
+  } = await commitAccess(ctx, onlyPrincipals(companyId, id), {
     found: selectServiceAccountEvenDeleted(ctx.db, companyId, id),
     deleted: softDeleteServiceAccount(ctx.db, companyId, id, now),
     ended: endServiceAccount(ctx.db, companyId, id, now),

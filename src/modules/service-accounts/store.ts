@@ -3,7 +3,7 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { accessReads, isBindingOf } from '../../access/sources.ts';
 import { type ControlDb, readTogether } from '../../db/client.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
-import { planned } from '../../db/planned.ts';
+import { prepareReads } from '../../db/prepared-reads.ts';
 import { accounts } from '../../db/schema/accounts.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { groupBindings } from '../../db/schema/groups.ts';
@@ -160,7 +160,7 @@ export async function readKeyAndAccess(db: ControlDb, accessKey: string, now: nu
 
 export type UsableKey = NonNullable<Awaited<ReturnType<typeof readKeyAndAccess>>['key']>;
 
-const keyAndAccess = planned((db, value: (name: 'accessKey' | 'now') => SQL<string>) => {
+const keyAndAccess = prepareReads((db, value: (name: 'accessKey' | 'now') => SQL<string>) => {
   const owner = (column: SQLiteColumn) =>
     sql<string>`(select ${column} from ${apiKeys} where ${eq(apiKeys.accessKey, value('accessKey'))})`;
   const key = db

@@ -1,5 +1,5 @@
 import type { OutsiderActor } from '../../access/actors.ts';
-import { commitAccess, only } from '../../access/commit-access.ts';
+import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { invalidToken } from '../../access/failures.ts';
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -118,7 +118,7 @@ export async function refreshPortalSession(
   } = await commit(ctx.db, { rotation: rotation.rotate, sessions: selectLiveOutsider(ctx.db, key, ctx.now()) });
   if (!live) throw invalidToken();
   if (!rotation.isDone(live)) {
-    await commitAccess(ctx, only(key.companyId, key.outsiderId), { ended: rotation.endCopied });
+    await commitAccess(ctx, onlyPrincipals(key.companyId, key.outsiderId), { ended: rotation.endCopied });
     throw invalidToken();
   }
   return { outsider: live.outsider, tokens: await portalTokens(ctx, live.outsider, rotation.tokenOf(live)) };
@@ -127,7 +127,9 @@ export async function refreshPortalSession(
 /** Ends the caller's session: neither of its tokens works from now on. */
 export async function endPortalSession(ctx: Context<OutsiderActor>): Promise<void> {
   const { companyId, id, sessionId } = ctx.actor;
-  await commitAccess(ctx, only(companyId, id), { ended: endSession(ctx.db, companyId, sessionId, ctx.now()) });
+  await commitAccess(ctx, onlyPrincipals(companyId, id), {
+    ended: endSession(ctx.db, companyId, sessionId, ctx.now()),
+  });
 }
 
 /** Authenticates an outsider by a portal token. */

@@ -1,4 +1,4 @@
-import { commitAccess, only } from '../../access/commit-access.ts';
+import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import type { UserContext } from '../../context.ts';
 import { changes } from '../../db/client.ts';
 import { afterChange } from '../../db/statements.ts';
@@ -19,7 +19,7 @@ export async function changePassword(ctx: UserContext, input: { current: string;
     if (company) requireUnlikePerson(input.next, { ...user, company }, 'new_password');
     const now = ctx.now();
     const mail = prepareSecurityMail(ctx, { companyId, email }, 'password_changed');
-    const results = await commitAccess(ctx, only(companyId, id), {
+    const results = await commitAccess(ctx, onlyPrincipals(companyId, id), {
       password: setPassword(ctx.db, user, await hashPassword(input.next), now),
       mail: mail.statement,
       sessions: endSessionsOf(ctx.db, { companyId, userId: id }, now, { except: sessionId, when: afterChange }),

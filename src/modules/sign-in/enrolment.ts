@@ -1,5 +1,5 @@
 import type { AnonymousActor, UserActor } from '../../access/actors.ts';
-import { commitAccess, only } from '../../access/commit-access.ts';
+import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { invalidToken } from '../../access/failures.ts';
 import type { Context, UserContext } from '../../context.ts';
 import { changes, commit } from '../../db/client.ts';
@@ -71,7 +71,7 @@ export async function enableSecondFactor(
     attempt(ctx, secondFactorOf(factor.companyId, factor.userId), async () => {
       const { codes, stored } = await newBackupCodes(ctx, factor.id);
       const consequences = prepareConsequences(ctx, caller.actor, 'second_factor_enabled', caller.actor.sessionId);
-      const results = await commitAccess(ctx, only(factor.companyId, factor.userId), {
+      const results = await commitAccess(ctx, onlyPrincipals(factor.companyId, factor.userId), {
         proof,
         use: useProofAfterChange(ctx.db, factor, await proofOf(ctx, factor, { totp: code })),
         ...confirmFactor(ctx.db, factor, stored, ctx.now()),
@@ -102,7 +102,7 @@ async function enableAndSignIn(
     const enabled = { ...user, sessionEpoch: user.sessionEpoch + 1 };
     const session = await prepareSession(ctx, enabled, { when: afterChange });
     const consequences = prepareConsequences(ctx, user, 'second_factor_enabled', session.sessionId);
-    const results = await commitAccess(ctx, only(factor.companyId, factor.userId), {
+    const results = await commitAccess(ctx, onlyPrincipals(factor.companyId, factor.userId), {
       count: countTry(ctx.db, digest, now, 'setup'),
       use: useProofAfterChange(ctx.db, factor, proof),
       ...confirmFactor(ctx.db, factor, stored, now),

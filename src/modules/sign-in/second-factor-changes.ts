@@ -1,4 +1,4 @@
-import { commitAccess, only } from '../../access/commit-access.ts';
+import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { isAdministrator } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
@@ -23,7 +23,7 @@ export async function disableSecondFactor(ctx: UserContext, reauthentication: Re
   const factor = await enabledFactor(ctx);
   await withReauthentication(ctx, factor, reauthentication, async (proof) => {
     const consequences = prepareConsequences(ctx, ctx.actor, 'second_factor_disabled', ctx.actor.sessionId);
-    const results = await commitAccess(ctx, only(ctx.actor.companyId, ctx.actor.id), {
+    const results = await commitAccess(ctx, onlyPrincipals(ctx.actor.companyId, ctx.actor.id), {
       proof,
       ...removeFactor(ctx.db, factor, ctx.now(), { afterProof: true }),
       ...consequences.statements,
@@ -41,7 +41,7 @@ export async function replaceBackupCodes(ctx: UserContext, reauthentication: Rea
   return withReauthentication(ctx, factor, reauthentication, async (proof) => {
     const { codes, stored } = await newBackupCodes(ctx, factor.id);
     const consequences = prepareConsequences(ctx, ctx.actor, 'backup_codes_renewed', ctx.actor.sessionId);
-    const results = await commitAccess(ctx, only(ctx.actor.companyId, ctx.actor.id), {
+    const results = await commitAccess(ctx, onlyPrincipals(ctx.actor.companyId, ctx.actor.id), {
       proof,
       ...addBackupCodes(ctx.db, factor, stored),
       ...consequences.statements,
@@ -74,7 +74,7 @@ export async function resetSecondFactor(ctx: PrincipalContext, userId: string): 
   requireMayGrant(ctx.actor, accessSources(companyId, user.isOwner, access));
   if (!factor) throw noSecondFactor();
   const consequences = prepareConsequences(ctx, user, 'second_factor_reset');
-  const results = await commitAccess(ctx, only(companyId, userId), {
+  const results = await commitAccess(ctx, onlyPrincipals(companyId, userId), {
     ...removeFactor(ctx.db, factor, ctx.now(), { afterProof: false }),
     ...consequences.statements,
     remains: deleteRemains(ctx.db, factor),

@@ -1,4 +1,4 @@
-import { commitAccess, only } from '../../access/commit-access.ts';
+import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { invalidToken } from '../../access/failures.ts';
 import type { Context, PrincipalContext, UserContext } from '../../context.ts';
 import { changes, commit, type Statement } from '../../db/client.ts';
@@ -69,7 +69,7 @@ export async function refreshSession(ctx: Context, refreshToken: string): Promis
   } = await commit(ctx.db, { rotation: rotation.rotate, sessions: selectLiveSession(ctx.db, key, ctx.now()) });
   if (!live) throw invalidToken();
   if (!rotation.isDone(live)) {
-    await commitAccess(ctx, only(key.companyId, key.userId), { ended: rotation.endCopied });
+    await commitAccess(ctx, onlyPrincipals(key.companyId, key.userId), { ended: rotation.endCopied });
     throw invalidToken();
   }
   return tokenPair(ctx, live.user, rotation.tokenOf(live));
@@ -78,7 +78,9 @@ export async function refreshSession(ctx: Context, refreshToken: string): Promis
 /** Ends the caller's session: neither of its tokens works from now on. */
 export async function logOut(ctx: UserContext): Promise<void> {
   const { companyId, id, sessionId } = ctx.actor;
-  await commitAccess(ctx, only(companyId, id), { ended: endSession(ctx.db, companyId, sessionId, ctx.now()) });
+  await commitAccess(ctx, onlyPrincipals(companyId, id), {
+    ended: endSession(ctx.db, companyId, sessionId, ctx.now()),
+  });
 }
 
 export async function ownSessions(ctx: UserContext): Promise<Session[]> {
@@ -87,7 +89,7 @@ export async function ownSessions(ctx: UserContext): Promise<Session[]> {
 
 export async function endOwnSession(ctx: UserContext, id: string): Promise<void> {
   const owner = sessionOwner(ctx);
-  const { ended } = await commitAccess(ctx, only(owner.companyId, owner.userId), {
+  const { ended } = await commitAccess(ctx, onlyPrincipals(owner.companyId, owner.userId), {
     ended: endSessionOf(ctx.db, owner, id, ctx.now()),
   });
   if (ended.length === 0) throw sessionNotFound();
@@ -96,7 +98,7 @@ export async function endOwnSession(ctx: UserContext, id: string): Promise<void>
 /** Ends the caller's sessions but this one, and every sign-in under way. */
 export async function endOtherSessions(ctx: UserContext): Promise<void> {
   const owner = sessionOwner(ctx);
-  await commitAccess(ctx, only(owner.companyId, owner.userId), {
+  await commitAccess(ctx, onlyPrincipals(owner.companyId, owner.userId), {
     signIns: endSignInsUnderWay(ctx.db, owner),
     sessions: endSessionsOf(ctx.db, owner, ctx.now(), { except: ctx.actor.sessionId }),
   });
@@ -107,7 +109,7 @@ export async function endSessionsOfUser(ctx: PrincipalContext, userId: string): 
   const owner = { companyId: ctx.actor.companyId, userId };
   const {
     users: [user],
-  } = await commitAccess(ctx, only(owner.companyId, userId), {
+  } = await commitAccess(ctx, onlyPrincipals(owner.companyId, userId), {
     users: selectUser(ctx.db, owner.companyId, userId),
     signIns: endSignInsUnderWay(ctx.db, owner),
     sessions: endSessionsOf(ctx.db, owner, ctx.now()),

@@ -1,4 +1,4 @@
-import { commitAccess, only } from '../../access/commit-access.ts';
+import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
@@ -80,7 +80,7 @@ export async function changeUser(
   const {
     found: [user],
     updated: [changed],
-  } = await commitAccess(ctx, only(companyId, id), {
+  } = await commitAccess(ctx, onlyPrincipals(companyId, id), {
     found: selectUser(ctx.db, companyId, id),
     updated: updateUser(ctx.db, companyId, id, now, changes),
     sessions: endSessionsOfInactive(ctx.db, companyId, id, now),
@@ -109,7 +109,7 @@ export async function deleteUser(ctx: PrincipalContext, id: string): Promise<voi
   const {
     found: [user],
     deleted,
-  } = await commitAccess(ctx, only(companyId, id), {
+  } = await commitAccess(ctx, onlyPrincipals(companyId, id), {
     found: selectUserEvenDeleted(ctx.db, companyId, id),
     deleted: softDeleteUser(ctx.db, companyId, id, now),
     memberships: removeMemberships(ctx.db, companyId, id),

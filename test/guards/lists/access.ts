@@ -36,7 +36,7 @@ export const ACCESS = [
     { text: 'each !== change', without: 'each.deadline !== deadline' },
   ]),
   ...guardsOf('src/db/dependent-session.ts', DEPENDING, [
-    { text: 'unchanged(read)', without: "{ sql: 'select 1', values: [] }" },
+    { text: 'failUnlessUnchanged(read)', without: "{ sql: 'select 1', values: [] }" },
     { text: 'reads: await dependency.renew()', without: 'reads: dependency.reads' },
     { text: 'sameRows(reads, next) ? { reads: next, renew } : null', without: 'null' },
     { text: '{ [name]: refuseAlone }', without: '{}' },

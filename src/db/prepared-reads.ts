@@ -23,7 +23,7 @@ const builder = drizzle({ prepare: () => undefined } as unknown as D1Database) a
  * for a request. `build` is called once, with a stand-in for each value.
  * @returns makes the reads, of a database and with these values
  */
-export function planned<const Name extends string, const Reads extends Unit>(
+export function prepareReads<const Name extends string, const Reads extends Unit>(
   build: (db: ControlDb, value: (name: Name) => SQL<string>) => Reads,
 ): (db: ControlDb, values: Record<Name, string | number>) => Reads {
   let reads: Reads | undefined;
