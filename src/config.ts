@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { STANDARD_RETENTION_DAYS } from './kernel/log.ts';
+import { DEFAULT_RETENTION_DAYS } from './kernel/log.ts';
 import type { AttemptLimiter } from './objects/attempt-limiter.ts';
 import type { CompanyLog } from './objects/company-log.ts';
 import type { IpLimiter } from './objects/ip-limiter.ts';
@@ -123,7 +123,7 @@ const variables = z
     /** Questions of one principal that a model is asked. */
     RATE_LIMIT_QUESTIONS_PER_MINUTE: limit(60),
     /** Days that audit records and share events stay in their company's log; then they move to R2, below `log/`. */
-    AUDIT_RETENTION_DAYS: limit(STANDARD_RETENTION_DAYS),
+    AUDIT_RETENTION_DAYS: limit(DEFAULT_RETENTION_DAYS),
     /** Lets identity providers be on this machine, by plain http too, and under names kept for examples: for development. */
     ALLOW_PRIVATE_ISSUERS: flag,
     /** Key of the provider that suggests domain knowledge; without it the routes that ask for suggestions answer 503. */

@@ -34,7 +34,7 @@ export interface Caller {
 
 const NOBODY: Caller = { country: null, userAgent: null, origin: null, fromOwnPage: true };
 
-/** Whose a request turned out to be that came without a credential, or was refused before its credential was checked to the end. */
+/** Whose a request is that came without a credential, or was refused before its credential was checked to the end. */
 export interface RequestOwner {
   companyId: string;
   principal?: { type: 'user' | 'service_account' | 'outsider'; id: string; credential?: string };

@@ -6,7 +6,7 @@ import { ok } from '../../src/http/endpoint.ts';
 import * as console from '../../src/http/surfaces/console.ts';
 import * as organization from '../../src/http/surfaces/organization.ts';
 import { clock, DAY_MS } from '../../src/kernel/clock.ts';
-import { STANDARD_RETENTION_DAYS } from '../../src/kernel/log.ts';
+import { DEFAULT_RETENTION_DAYS } from '../../src/kernel/log.ts';
 import { forgetPrincipals } from '../../test/support/known-principals.ts';
 import { logs, metered } from './environment.ts';
 import { foundCompany } from './found.ts';
@@ -90,7 +90,7 @@ export default {
 /** Has all logs move all days that are over, as they do when these have been kept for long enough. */
 async function moveLogs({ COMPANY_LOG }: Bindings): Promise<Response> {
   const { now } = clock;
-  clock.now = () => now() + (STANDARD_RETENTION_DAYS + 1) * DAY_MS;
+  clock.now = () => now() + (DEFAULT_RETENTION_DAYS + 1) * DAY_MS;
   for (const name of logs) await (COMPANY_LOG.getByName(name) as unknown as { move(): Promise<void> }).move();
   clock.now = now;
   return Response.json({});

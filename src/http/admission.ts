@@ -79,7 +79,7 @@ interface Passage {
 /** How long a gate may take to answer before a request does without it. */
 const GATE_MS = 3_000;
 
-/** Passes the company's gate. The date of a signed request can have grown too old on the way there. */
+/** Asks the company's gate, which counts the request and checks its nonce, date and key. */
 async function pass(
   ctx: Context,
   claims: Claims,
@@ -126,7 +126,7 @@ const WINDOW_MS = MINUTE_MS;
 /** Counted by this isolate alone, while gates are away. */
 const countedHere = new FixedWindows(WINDOW_MS);
 
-/** A gate is away: nothing is known of access, and limits hold for each isolate. Neither replay nor repetition can be excluded without it. */
+/** Stands in for a gate that does not answer: counts in this isolate alone. @throws for what needs the gate: nonces and keys */
 function passWithoutGate(companyId: string, { principalId, limits, nonce, once }: Admission, error: unknown): Verdict {
   logError('gate_unavailable', error, { company_id: companyId });
   if (nonce) throw replayUnknown().because(error);

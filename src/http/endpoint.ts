@@ -42,8 +42,8 @@ export type RouteAccess =
   | { decidedBy: string; anyOf?: readonly Action[] };
 
 /**
- * The ARN of the resource that the first parameter of the path names. For one that is not there it is the ARN of all of the type, so
- * that only those who may act on all of them are told.
+ * The ARN of the resource that the first parameter of the path names. For one that is not there it is the ARN of all of the
+ * type, so that only those who may act on all of them are told.
  */
 export type LocateResource = (ctx: PrincipalContext, id: string) => Promise<string>;
 
@@ -64,7 +64,7 @@ export const ok = <S extends ZodType>(body: S) => ({ status: 200, body }) as con
 export const created = <S extends ZodType>(body: S) => ({ status: 201, body }) as const;
 export const accepted = <S extends ZodType>(body: S) => ({ status: 202, body }) as const;
 export const noContent = { status: 204 } as const;
-/** JSON of this shape, which the handler may have as bytes already; or, where the caller asks for it, another media type. */
+/** JSON of this shape, which the handler may have as bytes already, or another media type that the caller asks for. */
 export const prepared = <S extends ZodType>(json: S, ...mediaTypes: string[]) =>
   ({ status: 200, json, mediaTypes }) as const;
 /** An answer the handler builds itself: a page, a redirect. `description` says what it is; a redirect has no media type. */
@@ -174,9 +174,9 @@ export interface Contract<Surface extends SurfaceName = never> {
   otherwise?: Readonly<Record<number, ZodType>>;
 }
 
-const STANDARD_BODY_LIMIT = 1024 * 1024;
+const DEFAULT_BODY_LIMIT = 1024 * 1024;
 
-export const bodyLimitOf = ({ bodyLimit }: Contract): number => bodyLimit ?? STANDARD_BODY_LIMIT;
+export const bodyLimitOf = ({ bodyLimit }: Contract): number => bodyLimit ?? DEFAULT_BODY_LIMIT;
 
 /** What a handler is given: validated input and the context of the caller. */
 export interface Call<C extends Contract, P extends Credentialed, V extends ViewerActor> {

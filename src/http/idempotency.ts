@@ -85,7 +85,7 @@ export async function giveUpKey(key: RequestKey): Promise<void> {
   if (key !== null && !(key instanceof Failure) && key.state.state === 'begun') await key.end({ state: 'undone' });
 }
 
-/** Does a request under an idempotency key once: answers a repetition with the first answer, else keeps the answer for it. */
+/** Does a request under an idempotency key once: its answer is kept, and given again to a repetition. */
 export const doOnce: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const key = c.get('key');
   if (key === null) return next();

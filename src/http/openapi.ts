@@ -192,7 +192,7 @@ function permission(access: RouteAccess): { 'x-permission'?: string; 'x-legacy-p
 }
 
 /** The schemes that a credential may be sent by. */
-const WAYS: Record<Credential, (keyof typeof SECURITY_SCHEMES)[]> = {
+const SCHEMES_OF: Record<Credential, (keyof typeof SECURITY_SCHEMES)[]> = {
   signature: ['signature'],
   bearer: ['bearer'],
   external: ['external', 'bearer'],
@@ -203,6 +203,6 @@ const WAYS: Record<Credential, (keyof typeof SECURITY_SCHEMES)[]> = {
 function security(access: RouteAccess, credential: Credential): Record<string, string[]>[] {
   if (access === 'public' || isTokenAccess(access)) return [];
   if (access === 'operator') return [{ operator: [] }];
-  const ways = WAYS[credential].map((way) => ({ [way]: [] }));
+  const ways = SCHEMES_OF[credential].map((way) => ({ [way]: [] }));
   return access === 'optional' || access === 'pending' ? [...ways, {}] : ways;
 }

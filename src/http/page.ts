@@ -1,4 +1,4 @@
-import { acceptedLocale, type Locale, localeOf, STANDARD_LOCALE } from '../kernel/locales.ts';
+import { acceptedLocale, DEFAULT_LOCALE, type Locale, localeOf } from '../kernel/locales.ts';
 import type { FrameAncestors, ViewBranding } from '../kernel/viewing.ts';
 
 /** The pages that `src/web` builds. */
@@ -17,7 +17,7 @@ export interface Served {
  */
 export function pageLocale({ url, headers }: Request, ofToken?: Locale): Locale {
   const asked = localeOf(new URL(url).searchParams.get('locale'));
-  return asked ?? ofToken ?? acceptedLocale(headers.get('Accept-Language')) ?? STANDARD_LOCALE;
+  return asked ?? ofToken ?? acceptedLocale(headers.get('Accept-Language')) ?? DEFAULT_LOCALE;
 }
 
 /**
@@ -58,7 +58,7 @@ const withBranding = (html: string, branding: ViewBranding | undefined): string 
 const ORIGIN = /^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$|^https?:\/\/\[[0-9a-f:]+\](:\d{1,5})?$/i;
 
 /** The policy of a page. `frame-ancestors` names only what is an origin: anything else allows nobody. */
-export function contentSecurityPolicy(name: PageName, frames: FrameAncestors): string {
+function contentSecurityPolicy(name: PageName, frames: FrameAncestors): string {
   const origins = frames === 'anywhere' ? ['*'] : frames.filter((origin) => ORIGIN.test(origin));
   return [
     `default-src 'none'`,

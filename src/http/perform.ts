@@ -4,7 +4,7 @@ import { idsOf, resourceParameters } from './audit.ts';
 import type { Route, RouteInput } from './endpoint.ts';
 import { authorize, type RequestFacts } from './entrance.ts';
 import { invalidBody } from './json-body.ts';
-import { queryOf, refuseProblems } from './query.ts';
+import { queryOf, requireValid } from './query.ts';
 import { wordingOf } from './surface.ts';
 
 /** What is known of the request that another route is performed in. */
@@ -38,7 +38,7 @@ async function performed(
 ): Promise<unknown> {
   await authorize(contract, context as PrincipalContext, (name) => params[name]);
   const parsedQuery = queryOf(contract).safeParse(query);
-  refuseProblems(parsedQuery);
+  requireValid(parsedQuery);
   const parsedBody = await contract.body?.safeParseAsync(body);
   if (parsedBody?.error) throw invalidBody(parsedBody.error);
   return handle({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { STANDARD_LOCALE } from '../kernel/locales.ts';
+import { DEFAULT_LOCALE } from '../kernel/locales.ts';
 import { aboutResponse, aboutView } from './about.ts';
 import { prepared, raw } from './endpoint.ts';
 import { brokenParts } from './health.ts';
@@ -78,6 +78,6 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[]) => [
       returns: raw(200, 'HTML.', 'text/html'),
       fails: [],
     },
-    ({ ctx }) => pageResponse(ctx.bindings.PAGES, 'docs', { frames: [], locale: STANDARD_LOCALE }),
+    ({ ctx }) => pageResponse(ctx.bindings.PAGES, 'docs', { frames: [], locale: DEFAULT_LOCALE }),
   ),
 ];

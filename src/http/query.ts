@@ -20,8 +20,8 @@ interface Issue {
   keys?: string[];
 }
 
-/** @throws what is wrong with a query, where something is */
-export function refuseProblems(result: { success: boolean; error?: { issues: readonly Issue[] } }): void {
+/** @throws invalid naming each wrong parameter */
+export function requireValid(result: { success: boolean; error?: { issues: readonly Issue[] } }): void {
   if (result.success) return;
   throw invalid(result.error?.issues.flatMap(problemsOf) ?? []);
 }

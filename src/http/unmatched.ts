@@ -25,4 +25,4 @@ export function surfaceOf(surfaces: readonly Surface[], path: string): Surface {
 }
 
 /** Whether a path is at a base or below it. The empty base is that of all paths. */
-export const isBeneath = (path: string, base: string): boolean => path === base || path.startsWith(`${base}/`);
+const isBeneath = (path: string, base: string): boolean => path === base || path.startsWith(`${base}/`);

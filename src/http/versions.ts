@@ -24,7 +24,7 @@ const TAG = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 const MARK = '\0';
 
 /** The versions that `If-Match` or `If-None-Match` names; null where it is not in form. */
-export function parseTags(header: string): Tags | null {
+function parseTags(header: string): Tags | null {
   if (header.trim() === '*') return '*';
   const tags = [...header.matchAll(TAG)].map(([, tag]) => tag as string);
   const parts = header.replace(TAG, MARK).split(',');

@@ -16,7 +16,7 @@ const RETRY_SECONDS = 2;
 /** After five of them, longer than a deployment takes, the message is a dead letter. */
 const UNKNOWN_RETRY_SECONDS = 60;
 
-/** Hands each message of the queue to the module that owns its work. A message that fails is tried again, later each time. */
+/** Hands each message of the queue to the module that owns its work. One that fails is tried again, later each time. */
 export async function dispatch(batch: MessageBatch, env: Bindings, execution: ExecutionContext): Promise<void> {
   for (const message of batch.messages) {
     const parsed = queuedJob.safeParse(message.body);

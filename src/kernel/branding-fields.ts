@@ -28,7 +28,7 @@ export const brandingFields = {
   chart_palette: z.array(colour).min(1).max(MAX_COLOURS).meta({ description: 'The colors of chart series, in order.' }),
 };
 
-/** A brand that a token brings along: its fields go before the company's. Colours that are given must be readable together. */
+/** A brand that a token brings along: its fields go before the company's. Its colours must be readable together. */
 export const theme = z
   .object(brandingFields)
   .partial()

@@ -1,7 +1,7 @@
 /** Whether two decimal notations (`-1.50`, `.5`, `1e-7`) mean the same number, digit for digit. */
 export const sameDecimal = (a: string, b: string): boolean => compareDecimals(a, b) === 0;
 
-/** Below zero where the first of two decimal notations is the smaller number, above where it is the larger; digit for digit. */
+/** Compares two decimal notations digit for digit, for sorting. */
 export function compareDecimals(a: string, b: string): number {
   const [left, right] = [normalized(a), normalized(b)];
   if (left.sign !== right.sign) return left.sign - right.sign;

@@ -5,17 +5,17 @@ export const ID_PATTERN = /^[a-f0-9]{24}$/;
 
 /** A new id: 4 bytes of Unix time, then 8 random bytes, so that ids sort by creation. `now` in milliseconds. */
 export function newId(now: number): string {
-  return idsFrom(now) + crypto.getRandomValues(new Uint8Array(8)).toHex();
+  return idPrefixAt(now) + crypto.getRandomValues(new Uint8Array(8)).toHex();
 }
 
 /** What ids made at a timestamp (ms) begin with: all ids before it sort before this. */
-export const idsFrom = (timestamp: number): string =>
+export const idPrefixAt = (timestamp: number): string =>
   Math.floor(timestamp / 1000)
     .toString(16)
     .padStart(8, '0');
 
-/** The moment (ms) that an id was made at, to the second. */
-export const momentOf = (id: string): number => Number.parseInt(id.slice(0, 8), 16) * 1000;
+/** When an id was made (ms), to the second. */
+export const createdAtOf = (id: string): number => Number.parseInt(id.slice(0, 8), 16) * 1000;
 
 /** A token with 256 bits of randomness, base64url. For links and one-time secrets; store only its hash. */
 export function newSecretToken(): string {

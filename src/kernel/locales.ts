@@ -3,7 +3,7 @@ export const LOCALES = ['en', 'pt-BR', 'es'] as const;
 
 export type Locale = (typeof LOCALES)[number];
 
-export const STANDARD_LOCALE: Locale = 'en';
+export const DEFAULT_LOCALE: Locale = 'en';
 
 const BY_LANGUAGE: Readonly<Record<string, Locale>> = { en: 'en', pt: 'pt-BR', es: 'es' };
 

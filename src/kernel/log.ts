@@ -45,15 +45,15 @@ export interface LogRange {
 export const PLATFORM_LOG = 'platform';
 
 /** Days that records stay in their object when the configuration does not say. */
-export const STANDARD_RETENTION_DAYS = 90;
+export const DEFAULT_RETENTION_DAYS = 90;
 
-/** Negative before, positive behind. */
+/** Compares keys, for sorting. */
 export const compareKeys = (a: LogKey, b: LogKey): number => a.at - b.at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 
 export const keyOf = ({ occurredAt, id }: { occurredAt: number; id: string }): LogKey => ({ at: occurredAt, id });
 
-/** The key right behind another: texts that begin with an id come after it. */
-export const behind = ({ at, id }: LogKey): LogKey => ({ at, id: `${id}\u0000` });
+/** The smallest key that is greater than this one. */
+export const keyAfter = ({ at, id }: LogKey): LogKey => ({ at, id: `${id}\u0000` });
 
 /** What two ranges have in common; null where that is nothing. */
 export function overlapOf(one: LogRange, other: LogRange): LogRange | null {

@@ -53,57 +53,57 @@ const RESOURCE = /^[^\s\p{C}]+$/u;
  */
 export function validateDocument(document: unknown, path = 'document'): FieldProblem[] {
   const problems: FieldProblem[] = [];
-  const wrong = (field: string, message: string): void => {
+  const report = (field: string, message: string): void => {
     if (problems.length < POLICY_LIMITS.problems) problems.push({ field, message });
   };
 
   if (!isRecord(document)) return [{ field: path, message: 'must be an object with version and statements' }];
-  refuseOthers(document, ['version', 'statements'], path, wrong);
-  if (document.version !== POLICY_VERSION) wrong(`${path}.version`, `must be "${POLICY_VERSION}"`);
+  refuseOthers(document, ['version', 'statements'], path, report);
+  if (document.version !== POLICY_VERSION) report(`${path}.version`, `must be "${POLICY_VERSION}"`);
 
   const { statements } = document;
   if (!Array.isArray(statements) || statements.length < 1 || statements.length > POLICY_LIMITS.statements) {
-    wrong(`${path}.statements`, `must be a list of 1 to ${POLICY_LIMITS.statements} statements`);
+    report(`${path}.statements`, `must be a list of 1 to ${POLICY_LIMITS.statements} statements`);
     return problems;
   }
   const sids = new Set<string>();
   for (const [index, statement] of statements.entries()) {
-    checkStatement(statement, `${path}.statements.${index}`, sids, wrong);
+    checkStatement(statement, `${path}.statements.${index}`, sids, report);
   }
   return problems;
 }
 
 type Report = (field: string, message: string) => void;
 
-function checkStatement(statement: unknown, path: string, sids: Set<string>, wrong: Report): void {
+function checkStatement(statement: unknown, path: string, sids: Set<string>, report: Report): void {
   if (!isRecord(statement)) {
-    wrong(path, 'must be an object with effect, actions and resources');
+    report(path, 'must be an object with effect, actions and resources');
     return;
   }
-  refuseOthers(statement, ['sid', 'effect', 'actions', 'resources'], path, wrong);
+  refuseOthers(statement, ['sid', 'effect', 'actions', 'resources'], path, report);
   const { sid, effect, actions, resources } = statement;
   if (sid !== undefined) {
     if (typeof sid !== 'string' || !SID.test(sid)) {
-      wrong(`${path}.sid`, 'must be 1 to 128 letters, digits, or "_", ".", "-", " " between them');
+      report(`${path}.sid`, 'must be 1 to 128 letters, digits, or "_", ".", "-", " " between them');
     } else if (sids.has(sid)) {
-      wrong(`${path}.sid`, 'must be unique in the document');
+      report(`${path}.sid`, 'must be unique in the document');
     } else {
       sids.add(sid);
     }
   }
-  if (effect !== 'Allow' && effect !== 'Deny') wrong(`${path}.effect`, 'must be "Allow" or "Deny"');
-  checkPatterns(actions, `${path}.actions`, actionProblem, wrong);
-  checkPatterns(resources, `${path}.resources`, resourceProblem, wrong);
+  if (effect !== 'Allow' && effect !== 'Deny') report(`${path}.effect`, 'must be "Allow" or "Deny"');
+  checkPatterns(actions, `${path}.actions`, actionProblem, report);
+  checkPatterns(resources, `${path}.resources`, resourceProblem, report);
 }
 
 function checkPatterns(
   patterns: unknown,
   path: string,
   problemOf: (pattern: string) => string | null,
-  wrong: Report,
+  report: Report,
 ): void {
   if (!Array.isArray(patterns) || patterns.length < 1 || patterns.length > POLICY_LIMITS.patterns) {
-    wrong(path, `must be a list of 1 to ${POLICY_LIMITS.patterns} patterns`);
+    report(path, `must be a list of 1 to ${POLICY_LIMITS.patterns} patterns`);
     return;
   }
   for (const [index, pattern] of patterns.entries()) {
@@ -111,7 +111,7 @@ function checkPatterns(
       typeof pattern !== 'string' || pattern.length > POLICY_LIMITS.pattern
         ? `must be a text of at most ${POLICY_LIMITS.pattern} characters`
         : problemOf(pattern);
-    if (problem) wrong(`${path}.${index}`, problem);
+    if (problem) report(`${path}.${index}`, problem);
   }
 }
 
@@ -127,9 +127,9 @@ function resourceProblem(pattern: string): string | null {
   return reachesArns && RESOURCE.test(pattern) ? null : 'must be "*" or a resource ARN pattern (arn:svc:…)';
 }
 
-function refuseOthers(value: Record<string, unknown>, known: readonly string[], path: string, wrong: Report): void {
+function refuseOthers(value: Record<string, unknown>, known: readonly string[], path: string, report: Report): void {
   for (const field of Object.keys(value)) {
-    if (!known.includes(field)) wrong(`${path}.${cut(field, 64)}`, 'is not a field of the policy language');
+    if (!known.includes(field)) report(`${path}.${cut(field, 64)}`, 'is not a field of the policy language');
   }
 }
 

@@ -13,7 +13,7 @@ export function shorten(text: string, most: number): string {
   return text.length <= most ? text : `${cut(text, most - 1)}…`;
 }
 
-/** The path, in names and indexes, to the first text of a JSON value that holds half of a surrogate pair; null without one. */
+/** The path, in names and indexes, to the first text of a JSON value that holds half of a surrogate pair, or null. */
 export function illFormedPath(value: unknown): string[] | null {
   if (typeof value === 'string') return value.isWellFormed() ? null : [];
   if (typeof value !== 'object' || value === null) return null;
@@ -24,7 +24,7 @@ export function illFormedPath(value: unknown): string[] | null {
   return null;
 }
 
-/** A text for `JSON.parse` and `JSON.stringify` to give on: half of a surrogate pair becomes the sign for what is no character. */
+/** For `JSON.parse` and `JSON.stringify`: replaces half of a surrogate pair in a text by U+FFFD. */
 export const wellFormed = (_key: string, value: unknown): unknown =>
   typeof value === 'string' ? value.toWellFormed() : value;
 

@@ -1,8 +1,8 @@
 import { DAY_MS } from '../kernel/clock.ts';
 import {
-  behind,
   compareKeys,
   dayRange,
+  keyAfter,
   LOG_KINDS,
   type LogKind,
   type LogRange,
@@ -17,7 +17,7 @@ export interface DayTable extends LogRange {
   name: string;
 }
 
-/** The days that have a table of their own, in order, and up to when records stand in the one that the version before had. */
+/** The days that have a table, in order, and the end of what stands in the table of the version before. */
 interface DayTables {
   days: number[];
   formerEnd: number;
@@ -70,10 +70,10 @@ function tablesOf(sql: SqlStorage, kind: LogKind): DayTable[] {
   return [former, ...days.map((day) => ({ name: nameOf(kind, day), ...dayRange(day * DAY_MS) }))];
 }
 
-/** The tables that have records of a range, the oldest first, each with what of the range is its own. What was moved is none of it. */
+/** The tables that have records of a range, the oldest first, each with its part of the range; not what was moved. */
 export function tablesIn(sql: SqlStorage, kind: LogKind, range: LogRange): DayTable[] {
   const moved = lastMoved(sql, kind);
-  const kept = moved ? { lower: behind(moved), upper: rangeOf({}).upper } : rangeOf({});
+  const kept = moved ? { lower: keyAfter(moved), upper: rangeOf({}).upper } : rangeOf({});
   const asked = overlapOf(range, kept);
   return tablesOf(sql, kind).flatMap(({ name, ...own }) => {
     const common = asked && overlapOf(own, asked);

@@ -1,10 +1,10 @@
 import { clock, HOUR_MS } from '../kernel/clock.ts';
-import { behind, compareKeys, dayOf, dayRange, keyOf, type Logged, type LogKind, rangeOf } from '../kernel/log.ts';
+import { compareKeys, dayOf, dayRange, keyAfter, keyOf, type Logged, type LogKind, rangeOf } from '../kernel/log.ts';
 import { contentsOf } from './contents.ts';
 import { forgetTables, freeMoved } from './day-tables.ts';
 import { encodePart, readPart } from './part-file.ts';
 import { deletePart, insertPart, isNamed, markMoved, type Part, partFor } from './parts.ts';
-import { countIn, endOf, isFull, logSizes, recordsIn } from './rows.ts';
+import { countIn, isFull, logSizes, newestOrOldest, recordsIn } from './rows.ts';
 import { lateTableOf, TABLES } from './tables.ts';
 import { countLate, countViews } from './view-counts.ts';
 
@@ -22,14 +22,14 @@ export interface Mover {
 }
 
 /**
- * Moves the oldest records, of one day at most, into a file. The file is written first; then, in one transaction, it becomes
- * a part and the rows are none of the log's any more: whatever breaks off in between is done again, under the same name.
+ * Moves the oldest records, of one day at most, into a file. The file is written first; then, in one transaction, the part
+ * is registered and the rows are deleted. Work that is interrupted before is repeated under the same file name.
  * @param before moves only days that have ended before (ms)
  * @returns whether anything was moved
  */
 export async function moveOldest(mover: Mover, kind: LogKind, before: number): Promise<boolean> {
   const { sql } = mover.storage;
-  const oldest = endOf(sql, kind, rangeOf({}), 'oldest');
+  const oldest = newestOrOldest(sql, kind, rangeOf({}), 'oldest');
   if (!oldest) return false;
   const day = dayRange(oldest.at);
   if (day.upper.at > before) return false;
@@ -37,7 +37,7 @@ export async function moveOldest(mover: Mover, kind: LogKind, before: number): P
   const part = await writePart(mover, kind, records, 1);
   return inTransaction(mover, () => {
     // What came in between stands among them or before them, and is not in the file: it is written anew.
-    if (countIn(sql, kind, { ...rangeOf({}), upper: behind(part.last) }) !== records.length) return true;
+    if (countIn(sql, kind, { ...rangeOf({}), upper: keyAfter(part.last) }) !== records.length) return true;
     while (kind === 'share' && countViews(sql));
     insertPart(sql, kind, part);
     markMoved(sql, kind, part.last);
@@ -65,12 +65,12 @@ function inTransaction<T>({ storage }: Mover, work: () => T): T {
 export async function mergeLate(mover: Mover, kind: LogKind): Promise<boolean> {
   const { storage, files, changed } = mover;
   const { sql } = storage;
-  const oldest = endOf(sql, kind, rangeOf({}), 'oldest', true);
+  const oldest = newestOrOldest(sql, kind, rangeOf({}), 'oldest', true);
   if (!oldest) return false;
   const day = dayRange(oldest.at);
   const old = partFor(sql, kind, oldest, day);
   const isBeforeEnd = old !== undefined && compareKeys(oldest, old.last) <= 0;
-  const range = isBeforeEnd ? { lower: oldest, upper: behind(old.last) } : { lower: oldest, upper: day.upper };
+  const range = isBeforeEnd ? { lower: oldest, upper: keyAfter(old.last) } : { lower: oldest, upper: day.upper };
   const late = firstOf(recordsIn(sql, kind, range, { late: true }));
   const known = new Map<string, Logged>();
   if (old) for await (const record of readPart(files, old.file)) known.set(record.id, record);

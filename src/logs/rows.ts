@@ -1,8 +1,9 @@
-import { momentOf } from '../kernel/ids.ts';
+import { MINUTE_MS } from '../kernel/clock.ts';
+import { createdAtOf } from '../kernel/ids.ts';
 import {
-  behind,
   compareKeys,
   dayRange,
+  keyAfter,
   keyOf,
   type LogFilter,
   type Logged,
@@ -14,7 +15,7 @@ import {
 import { type DayTable, tableFor, tablesIn } from './day-tables.ts';
 import { columnsOf, lateTableOf, TABLES } from './tables.ts';
 
-/** How much is done at once. One object of all isolates' own, so that tests can make it small. */
+/** Limits of one piece of work; an object, so that tests can lower them. */
 export const logSizes = {
   /** Rows read before others get a turn. */
   slice: 20_000,
@@ -64,18 +65,22 @@ function insertInto(sql: SqlStorage, kind: LogKind, table: string, records: read
   return written;
 }
 
-/** Whether a record of this id is there with another time of the same minute, as what anybody can cause is told once. */
+/**
+ * Whether a record of this id, from the same minute, is stored already. Events that anybody can cause have one id a minute, so
+ * that repeating them adds nothing.
+ */
 export function isKnownInMinute(sql: SqlStorage, kind: LogKind, { occurredAt, id }: Logged): boolean {
-  const madeAt = momentOf(id);
+  const madeAt = createdAtOf(id);
   // Other ids are made when what they stand for happens.
-  if (kind !== 'share' || madeAt % 60_000 !== 0 || occurredAt < madeAt || occurredAt >= madeAt + 60_000) return false;
-  const range = { lower: { at: madeAt, id: '' }, upper: { at: madeAt + 60_000, id: '' } };
+  if (kind !== 'share' || madeAt % MINUTE_MS !== 0 || occurredAt < madeAt || occurredAt >= madeAt + MINUTE_MS)
+    return false;
+  const range = { lower: { at: madeAt, id: '' }, upper: { at: madeAt + MINUTE_MS, id: '' } };
   return hasId(sql, kind, range, id);
 }
 
 /** Whether a record of this key is there. */
 export const isThere = (sql: SqlStorage, kind: LogKind, record: Logged): boolean =>
-  hasId(sql, kind, { lower: keyOf(record), upper: behind(keyOf(record)) }, record.id);
+  hasId(sql, kind, { lower: keyOf(record), upper: keyAfter(keyOf(record)) }, record.id);
 
 const hasId = (sql: SqlStorage, kind: LogKind, range: LogRange, id: string): boolean =>
   tablesIn(sql, kind, range).some(
@@ -84,7 +89,13 @@ const hasId = (sql: SqlStorage, kind: LogKind, range: LogRange, id: string): boo
   );
 
 /** The newest record of a range, or the oldest. */
-export function endOf(sql: SqlStorage, kind: LogKind, range: LogRange, end: 'newest' | 'oldest', late = false) {
+export function newestOrOldest(
+  sql: SqlStorage,
+  kind: LogKind,
+  range: LogRange,
+  end: 'newest' | 'oldest',
+  late = false,
+) {
   const newestFirst = end === 'newest';
   const order = newestFirst ? 'DESC' : 'ASC';
   for (const { name, ...own } of tablesToRead(sql, kind, range, { newestFirst, late })) {
@@ -149,7 +160,7 @@ function* recordsOf(
     if (last === undefined || rows.length < atOnce) return;
     left -= rows.length;
     if (newestFirst) upper = keyOf(last);
-    else lower = behind(keyOf(last));
+    else lower = keyAfter(keyOf(last));
   }
 }
 
@@ -194,7 +205,7 @@ const conditionsOf = (values: LogFilter['values']): string =>
 /** The days of a range that have records, the newest first, each as far as it lies within the range. */
 export function* daysIn(sql: SqlStorage, kind: LogKind, range: LogRange): Generator<LogRange & { day: number }> {
   for (let { upper } = range; ; ) {
-    const newest = endOf(sql, kind, { ...range, upper }, 'newest');
+    const newest = newestOrOldest(sql, kind, { ...range, upper }, 'newest');
     if (!newest) return;
     const day = dayRange(newest.at);
     const piece = overlapOf(day, { ...range, upper }) as LogRange;

@@ -1,7 +1,7 @@
 import { clock, MINUTE_MS } from '../kernel/clock.ts';
-import { behind, compareKeys, keyOf, type Logged, type LogKey, rangeOf } from '../kernel/log.ts';
+import { compareKeys, keyAfter, keyOf, type Logged, type LogKey, rangeOf } from '../kernel/log.ts';
 import { tablesIn } from './day-tables.ts';
-import { endOf, isThere, logSizes, recordsIn } from './rows.ts';
+import { isThere, logSizes, newestOrOldest, recordsIn } from './rows.ts';
 import { addViews } from './views.ts';
 
 /** Events that were old when their log was made have been counted by the version before. */
@@ -29,11 +29,11 @@ const VIEWED = ['share.resolved', 'share.executed'];
  */
 export function countViews(sql: SqlStorage): boolean {
   const { at, id } = markOf(sql);
-  const range = { lower: behind({ at, id }), upper: rangeOf({}).upper };
+  const range = { lower: keyAfter({ at, id }), upper: rangeOf({}).upper };
   const [full] = recordsIn(sql, 'share', range, { limit: 1, offset: logSizes.slice - 1 });
-  const last = full ? keyOf(full) : endOf(sql, 'share', range, 'newest');
+  const last = full ? keyOf(full) : newestOrOldest(sql, 'share', range, 'newest');
   if (!last) return false;
-  for (const { name, lower, upper } of tablesIn(sql, 'share', { ...range, upper: behind(last) })) {
+  for (const { name, lower, upper } of tablesIn(sql, 'share', { ...range, upper: keyAfter(last) })) {
     sql.exec(
       `INSERT INTO share_views (shareId, viewCount, before, lastAccessedAt)
          SELECT shareId, sum(type = 'share.executed'), 0, max(occurredAt) FROM ${name}

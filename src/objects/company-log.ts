@@ -2,6 +2,7 @@ import { DurableObject } from 'cloudflare:workers';
 import { clock, DAY_MS, MINUTE_MS } from '../kernel/clock.ts';
 import {
   compareKeys,
+  DEFAULT_RETENTION_DAYS,
   keyOf,
   LOG_KINDS,
   type LogFilter,
@@ -9,14 +10,13 @@ import {
   type LogKey,
   type LogKind,
   rangeOf,
-  STANDARD_RETENTION_DAYS,
 } from '../kernel/log.ts';
 import { type LogAnalytics, readAnalytics } from '../logs/analytics.ts';
 import { takeOverFormerTables } from '../logs/day-tables.ts';
 import { forgetCounts, type LogPage, listRecords } from '../logs/listing.ts';
 import { deleteLeftovers, type Mover, mergeLate, moveOldest } from '../logs/mover.ts';
 import { type ListedPart, lastMoved, listParts } from '../logs/parts.ts';
-import { endOf, insertRecords, isFull, isKnownInMinute, recordsIn } from '../logs/rows.ts';
+import { insertRecords, isFull, isKnownInMinute, newestOrOldest, recordsIn } from '../logs/rows.ts';
 import { createTables } from '../logs/tables.ts';
 import { countLate, countViews, createViewsMark, lateViews } from '../logs/view-counts.ts';
 import { addViews, putViewsBefore, readViews, type ShareViews } from '../logs/views.ts';
@@ -161,7 +161,7 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
   /** The kind that the oldest record is of. */
   #kindOfOldest(): LogKind | undefined {
     const oldest = LOG_KINDS.flatMap((kind) => {
-      const found = endOf(this.#sql, kind, rangeOf({}), 'oldest');
+      const found = newestOrOldest(this.#sql, kind, rangeOf({}), 'oldest');
       return found ? [{ kind, ...found }] : [];
     });
     return oldest.sort(compareKeys)[0]?.kind;
@@ -170,14 +170,14 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
   /** When the oldest day has been kept long enough; within a day, since the configuration may change. */
   #nextDay(): number {
     const now = clock.now();
-    const ends = LOG_KINDS.flatMap((kind) => endOf(this.#sql, kind, rangeOf({}), 'oldest') ?? []).map(
+    const ends = LOG_KINDS.flatMap((kind) => newestOrOldest(this.#sql, kind, rangeOf({}), 'oldest') ?? []).map(
       ({ at }) => (Math.floor(at / DAY_MS) + 1) * DAY_MS + this.#retention(),
     );
     return Math.max(now + RETRY_MS, Math.min(now + DAY_MS, ...ends));
   }
 
   #retention(): number {
-    return Number(this.env.AUDIT_RETENTION_DAYS || STANDARD_RETENTION_DAYS) * DAY_MS;
+    return Number(this.env.AUDIT_RETENTION_DAYS || DEFAULT_RETENTION_DAYS) * DAY_MS;
   }
 
   async #wakeBy(at: number): Promise<void> {

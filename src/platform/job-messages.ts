@@ -53,8 +53,8 @@ export interface JobQueue {
 const MOST_AT_ONCE = 100;
 
 /**
- * Messages that wait for a model, results that are written for minutes, checks of which a company's changes make many, and mails of
- * schedules have queues of their own: they delay no others.
+ * Messages that wait for a model, results that are written for minutes, checks of which a company's changes make many, and
+ * mails of schedules have queues of their own: they delay no others.
  */
 const QUEUE_OF = {
   'upload.analyse': 'JOBS',

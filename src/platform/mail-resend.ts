@@ -60,9 +60,11 @@ function bodyOf(mail: object, attachments: readonly Attached[]): BodyInit {
   const [head, end, tail] = [`${JSON.stringify(mail).slice(0, -1)},"attachments":[`, '"}', ']}'].map((text) =>
     encoder.encode(text),
   ) as [Uint8Array, Uint8Array, Uint8Array];
-  const inParts = parts.map(({ before, content }) => before.length + Math.ceil(content.length / 3) * 4 + end.length);
+  const partLengths = parts.map(
+    ({ before, content }) => before.length + Math.ceil(content.length / 3) * 4 + end.length,
+  );
   const { readable, writable } = new FixedLengthStream(
-    head.length + inParts.reduce((sum, length) => sum + length, 0) + tail.length,
+    head.length + partLengths.reduce((sum, length) => sum + length, 0) + tail.length,
   );
   const write = async () => {
     const writer = writable.getWriter();

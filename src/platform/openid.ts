@@ -15,7 +15,7 @@ const MAX_ISSUERS = 200;
 
 const discovered = new RecentlyUsed<string, { server: AuthorizationServer; readAt: number }>(MAX_ISSUERS);
 
-export const discoveryFailed = defineFailure('openid.discovery_failed', {
+const discoveryFailed = defineFailure('openid.discovery_failed', {
   kind: 'unavailable',
   detail: { message: 'The identity provider’s discovery document is not valid.' },
   says: { console: 'SERVICE_UNAVAILABLE' },

@@ -22,7 +22,7 @@ const SALT_LENGTH = 16;
 /** Verified where there is no hash, so that it costs the same time. No password has its all-zero tag. */
 const dummyHash = () => phc(hashing.cost, new Uint8Array(SALT_LENGTH), new Uint8Array(TAG_LENGTH));
 
-/** Pages of 64 KiB that a hash of {@link COST} needs: its blocks, and 10 KiB of the library's. It grows for one that costs more. */
+/** Pages of 64 KiB: what a hash of {@link COST} needs, with 10 KiB of the library, and up to what a costlier one may. */
 const PAGES = { initial: 305, maximum: 65_536 };
 
 /** Held weakly: between sign-ins the next collection frees its memory of 20 MB, a sixth of what an isolate may use. */

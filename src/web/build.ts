@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { build, type Metafile } from 'esbuild';
-import { LOCALES, type Locale, STANDARD_LOCALE } from '../kernel/locales.ts';
+import { DEFAULT_LOCALE, LOCALES, type Locale } from '../kernel/locales.ts';
 import { PAGE_TEXTS, type PageTexts } from '../texts/pages/languages.ts';
 
 const SOURCE = import.meta.dirname;
@@ -66,7 +66,7 @@ export async function buildPages(): Promise<void> {
   const template = await readFile(join(SOURCE, 'page.html'), 'utf8');
   for (const page of Object.keys(PAGES) as (keyof typeof PAGES)[]) {
     const { titleIn, translated } = PAGES[page];
-    for (const locale of translated ? LOCALES : [STANDARD_LOCALE]) {
+    for (const locale of translated ? LOCALES : [DEFAULT_LOCALE]) {
       const html = template
         .replace('lang="en"', `lang="${locale}"`)
         .replace('{{title}}', titleIn(PAGE_TEXTS[locale]))

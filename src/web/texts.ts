@@ -1,4 +1,4 @@
-import { type Locale, localeOf, STANDARD_LOCALE } from '../kernel/locales.ts';
+import { DEFAULT_LOCALE, type Locale, localeOf } from '../kernel/locales.ts';
 import type { PageTexts } from '../texts/pages/en.ts';
 
 /** Only one of them is loaded. */
@@ -12,7 +12,7 @@ const LANGUAGES: Record<Locale, () => Promise<{ texts: PageTexts }>> = {
 const { document: PAGE } = globalThis as { document?: { documentElement: { lang: string } } };
 
 /** The language of the page, as the server chose it. */
-export const LOCALE: Locale = localeOf(PAGE?.documentElement.lang) ?? STANDARD_LOCALE;
+export const LOCALE: Locale = localeOf(PAGE?.documentElement.lang) ?? DEFAULT_LOCALE;
 
 /** The texts of the page. */
 export const TEXTS: PageTexts = (await LANGUAGES[LOCALE]()).texts;

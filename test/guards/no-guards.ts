@@ -115,7 +115,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     'chooses a value, and refuses nothing',
     ['src/objects/ip-limiter.ts', 'limiterOf', 'ip === null'],
     ['src/objects/ip-limiter.ts', 'IpLimiter', 'networkOf'],
-    ['src/objects/company-log.ts', 'CompanyLog', 'STANDARD_RETENTION_DAYS'],
+    ['src/objects/company-log.ts', 'CompanyLog', 'DEFAULT_RETENTION_DAYS'],
     ['src/objects/company-log.ts', 'CompanyLog', 'fullest'],
   ),
   ...all(

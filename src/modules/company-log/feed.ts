@@ -10,7 +10,7 @@ import { callObject } from '../../platform/objects.ts';
 const BATCH_SIZE = 100;
 
 /** How long a log may take to answer, and a request waits for the call of another one. */
-const PATIENCE_MS = 8_000;
+const TIMEOUT_MS = 8_000;
 
 /** A queue takes no more at once. */
 const MESSAGES_AT_ONCE = 100;
@@ -34,9 +34,8 @@ const underWay = new Map<string | null, Promise<void>>();
 const countOf = (records: Records): number => LOG_KINDS.reduce((sum, kind) => sum + records[kind].length, 0);
 
 /**
- * Keeps a record in the log of its company. Records that come at once, such as the event of a request and
- * its audit record, or while a call of that log is under way, are handed over together. When this resolves, the record is stored: in the log, or,
- * while that is away, in a queue, or, while that is away too, in a file that the scheduled run delivers.
+ * Stores a record in its company's log. Records that arrive together, or while a call of that log is under way, share one
+ * call. Resolves when the record is stored: in the log, else in a queue, else in a file that the scheduled run delivers.
  * @throws if none of the three stores it
  */
 export async function keepInLog<K extends LogKind>(env: Bindings, kind: K, record: LogRecords[K]): Promise<void> {
@@ -46,7 +45,7 @@ export async function keepInLog<K extends LogKind>(env: Bindings, kind: K, recor
   batch.records[kind].push(record);
   if (countOf(batch.records) < BATCH_SIZE) {
     const before = underWay.get(companyId);
-    await (before ? endOf(before, PATIENCE_MS) : new Promise((resolve) => setTimeout(resolve, GATHER_MS[kind])));
+    await (before ? settled(before, TIMEOUT_MS) : new Promise((resolve) => setTimeout(resolve, GATHER_MS[kind])));
   }
   if (!batch.handedOver) {
     if (gathered.get(companyId) === batch) gathered.delete(companyId);
@@ -57,19 +56,19 @@ export async function keepInLog<K extends LogKind>(env: Bindings, kind: K, recor
     underWay.set(companyId, handedOver);
   }
   // The request that hands them over may be cut off: then each request hands over its own record.
-  if (!(await endOf(batch.handedOver, 2 * PATIENCE_MS))) {
+  if (!(await settled(batch.handedOver, 2 * TIMEOUT_MS))) {
     return handOver(env, { audit: [], share: [], [kind]: [record] });
   }
   await batch.handedOver;
 }
 
 /** Waits until something has ended, well or not. @returns false where that takes too long */
-async function endOf(work: Promise<void>, patience: number): Promise<boolean> {
+async function settled(work: Promise<void>, timeoutMs: number): Promise<boolean> {
   const ended = work.then(
     () => true,
     () => true,
   );
-  return withinTime(patience, ended).catch(() => false);
+  return withinTime(timeoutMs, ended).catch(() => false);
 }
 
 async function handOver(env: Bindings, records: Records): Promise<void> {
@@ -102,7 +101,7 @@ export async function appendToLog(env: Bindings, records: Partial<Records>): Pro
   const logged = { audit: audit.map(withoutCompany), share: share.map(withoutCompany) };
   const { COMPANY_LOG } = withinJurisdiction(env, configOf(env).DATA_JURISDICTION);
   await withinTime(
-    PATIENCE_MS,
+    TIMEOUT_MS,
     callObject(COMPANY_LOG, name, async (log) => await log.appendAll(name, logged)),
   );
 }

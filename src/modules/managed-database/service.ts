@@ -85,7 +85,7 @@ export async function connectionIdOf(ctx: CompanyContext): Promise<string | null
  * The version of what the company's tables hold, as the context has read it: before anything it reads of them. Null while
  * that is being changed.
  */
-export async function dataVersionOf(ctx: CompanyContext): Promise<number | null> {
+async function dataVersionOf(ctx: CompanyContext): Promise<number | null> {
   return (await connectionOf(ctx))?.dataVersion ?? null;
 }
 

@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
-import { ID_PATTERN, momentOf } from '../../kernel/ids.ts';
+import { createdAtOf, ID_PATTERN } from '../../kernel/ids.ts';
 import { logError } from '../../platform/log.ts';
 import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
 import { databaseUnavailable, resultUnknown } from '../../tenant-sql/failures.ts';
@@ -41,7 +41,7 @@ const viewOf = ({ id, columns, unique }: store.StoredIndex): TableIndex => ({
   id,
   columns,
   unique,
-  createdAt: new Date(momentOf(id)).toISOString(),
+  createdAt: new Date(createdAtOf(id)).toISOString(),
 });
 
 /** The indexes of a table, the first made first. */

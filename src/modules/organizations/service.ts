@@ -2,7 +2,7 @@ import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { unknownRoute } from '../../access/failures.ts';
 import type { AuthenticateOperator, Context } from '../../context.ts';
 import { invalid } from '../../kernel/failure.ts';
-import { STANDARD_LOCALE } from '../../kernel/locales.ts';
+import { DEFAULT_LOCALE } from '../../kernel/locales.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { sameSecret } from '../../platform/secrets.ts';
 import { prepareAccount } from '../accounts/service.ts';
@@ -34,7 +34,7 @@ export async function createOrganization(
     name: input.name,
     require2fa: false,
     ssoOnly: false,
-    locale: STANDARD_LOCALE,
+    locale: DEFAULT_LOCALE,
     branding: {},
     logo: null,
     createdAt: now,

@@ -40,7 +40,10 @@ export interface StoredMessage {
   withdraw(): void;
 }
 
-/** Stores a message about a change that is being made. @param longestMs when the scheduled run sends it, if nobody says more */
+/**
+ * Stores a message about a change that is being made.
+ * @param longestMs when the scheduled run sends it, if nobody says more
+ */
 export function storeMessage(ctx: CompanyContext, message: JobMessage, longestMs: number): StoredMessage {
   const row = rowOf(ctx, message, longestMs);
   const stored = store.insertRow(ctx.db, row).run();

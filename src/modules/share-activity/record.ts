@@ -1,7 +1,7 @@
 import type { Actor } from '../../access/actors.ts';
 import type { Context } from '../../context.ts';
 import { Failure } from '../../kernel/failure.ts';
-import { idsFrom } from '../../kernel/ids.ts';
+import { idPrefixAt } from '../../kernel/ids.ts';
 import { RecentlyUsed } from '../../kernel/recently-used.ts';
 import type { ShareActorKind, ShareEvent, ShareEventType, TargetType } from '../../kernel/share-event.ts';
 import { keyedDigest } from '../../platform/keyed-digest.ts';
@@ -82,7 +82,7 @@ const MINUTE_MS = 60_000;
 async function idOfMinute({ companyId, type, occurredAt }: Omit<ShareEvent, 'viewer'>, what: string): Promise<string> {
   const minute = Math.floor(occurredAt / MINUTE_MS) * MINUTE_MS;
   const digest = await sha256Hex([companyId, type, what, minute].join('\n'));
-  return idsFrom(minute) + digest.slice(0, 16);
+  return idPrefixAt(minute) + digest.slice(0, 16);
 }
 
 /**

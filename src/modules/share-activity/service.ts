@@ -3,7 +3,7 @@ import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { Page } from '../../db/page.ts';
 import { invalid } from '../../kernel/failure.ts';
-import { ID_PATTERN, momentOf } from '../../kernel/ids.ts';
+import { createdAtOf, ID_PATTERN } from '../../kernel/ids.ts';
 import type { LogFilter } from '../../kernel/log.ts';
 import { type ShareEvent, type ShareEventType, TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
 import type { Counts, LogAnalytics } from '../../logs/analytics.ts';
@@ -62,7 +62,7 @@ const ID_RANGE = { beforeMs: 2_000, behindMs: 62_000 };
 
 async function findEvent(ctx: PrincipalContext, id: string): Promise<ShareEvent | undefined> {
   if (!ID_PATTERN.test(id)) return undefined;
-  const at = momentOf(id);
+  const at = createdAtOf(id);
   const range = { from: at - ID_RANGE.beforeMs, to: at + ID_RANGE.behindMs, values: {} };
   for await (const event of exportLog(ctx, 'share', range)) if (event.id === id) return event;
   return undefined;

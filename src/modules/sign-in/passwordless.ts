@@ -8,7 +8,7 @@ import { completeSignIn, requireOtherThanSso, type SignInResult } from './comple
 import { CODE_MINUTES, prepareCode, prepareCodeCheck } from './emailed-codes.ts';
 import { wrongEmailedCode } from './failures.ts';
 
-/** Requests a code by mail. The user is read after the answer, so that neither it nor its time tells whether there is one. */
+/** Requests a code by mail. The user is read after the answer, which therefore does not tell whether there is one. */
 export async function requestCode(ctx: Context, input: { companySlug: string; email: string }): Promise<void> {
   const company = await companyBySlug(ctx, input.companySlug);
   await requireOtherThanSso(ctx, company, input.email);

@@ -4,7 +4,7 @@ import { hmacSha256, sha256Hex, toHex } from '../../platform/secrets.ts';
 import { endSession, rotateSession, type Session } from '../sessions/queries.ts';
 
 /** How long a refresh token works. */
-export const REFRESH_MS = 7 * DAY_MS;
+const REFRESH_MS = 7 * DAY_MS;
 /** How long a session lasts, however often it is refreshed. */
 const SESSION_MS = 30 * DAY_MS;
 /** How long a refresh token is answered again after its first use, unless its successor was used. */

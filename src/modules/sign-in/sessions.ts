@@ -58,7 +58,7 @@ export async function beginSession(ctx: Context, user: User, alongside: Statemen
   return session.tokens();
 }
 
-/** Exchanges a refresh token for a new pair. One that was used before, and is not a retry, ends the session: it was copied. */
+/** Exchanges a refresh token for a new pair. One that is used again, and not as a retry, was copied: the session ends. */
 export async function refreshSession(ctx: Context, refreshToken: string): Promise<TokenPair> {
   const claims = await verifyRefreshToken(ctx, refreshToken);
   ctx.belongsTo(claims.company_id, { type: 'user', id: claims.sub });

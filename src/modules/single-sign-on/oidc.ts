@@ -27,7 +27,7 @@ interface Expectation {
   codeVerifier: string;
 }
 
-/** OpenID Connect: the authorization code flow with PKCE, state and nonce. `callbackUrl` is our redirect_uri at the provider. */
+/** OpenID Connect by authorization code with PKCE, state and nonce. `callbackUrl` is our redirect_uri at the provider. */
 export function oidcProtocol(provider: {
   issuer: string;
   clientId: string;

@@ -49,12 +49,12 @@ export const OBJECTS = [
   ]),
   ...guardsOf('src/logs/mover.ts', LOG, [
     {
-      text: 'countIn(sql, kind, { ...rangeOf({}), upper: behind(part.last) }) !== records.length',
+      text: 'countIn(sql, kind, { ...rangeOf({}), upper: keyAfter(part.last) }) !== records.length',
       without: 'false',
     },
     {
-      text: '{ ...rangeOf({}), upper: behind(part.last) }',
-      without: '{ lower: part.first, upper: behind(part.last) }',
+      text: '{ ...rangeOf({}), upper: keyAfter(part.last) }',
+      without: '{ lower: part.first, upper: keyAfter(part.last) }',
       title: 'before all others',
     },
     { text: 'day.upper.at > before', without: 'false' },
@@ -64,7 +64,7 @@ export const OBJECTS = [
     { text: 'late.filter(({ id }) => !known.has(id))', without: 'late' },
   ]),
   ...guardsOf('src/logs/day-tables.ts', LOG, [
-    { text: 'moved ? { lower: behind(moved)', without: 'false as boolean && moved ? { lower: behind(moved)' },
+    { text: 'moved ? { lower: keyAfter(moved)', without: 'false as boolean && moved ? { lower: keyAfter(moved)' },
     { text: 'if (!left) {', without: 'if (true as boolean) {', title: 'only a part of a day' },
     { text: '(isUrgent && upper.at > now)', without: 'false', title: 'full of today' },
   ]),
@@ -80,7 +80,7 @@ export const OBJECTS = [
     { text: "!isThere(sql, 'share', event)", without: 'true' },
     { text: ' || occurredAt < since', without: '' },
     { text: ' WHERE NOT EXISTS (SELECT 1 FROM views_counted)', without: '' },
-    { text: 'lower: behind({ at, id })', without: 'lower: rangeOf({}).lower' },
+    { text: 'lower: keyAfter({ at, id })', without: 'lower: rangeOf({}).lower' },
   ]),
   ...guardsOf('src/logs/listing.ts', LOG, [
     { text: 'isMoved = state() !== before;', without: 'isMoved = state() < before;' },
@@ -96,10 +96,10 @@ export const OBJECTS = [
     ['test/company-log/feed.test.ts'],
     [
       {
-        text: 'if (!(await endOf(batch.handedOver, 2 * PATIENCE_MS))) {',
+        text: 'if (!(await settled(batch.handedOver, 2 * TIMEOUT_MS))) {',
         without: 'if (false as boolean) {',
       },
-      { text: 'endOf(before, PATIENCE_MS)', without: 'before' },
+      { text: 'settled(before, TIMEOUT_MS)', without: 'before' },
       { text: 'if (countOf(batch.records) < BATCH_SIZE) {', without: 'if (false as boolean) {' },
     ],
   ),
