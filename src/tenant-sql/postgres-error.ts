@@ -24,6 +24,9 @@ export function isPostgresError(error: unknown): error is PostgresError {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && typeof severity === 'string';
 }
 
+/** Whether a statement ran longer than its limit, or was cancelled. */
+export const isTimeout = (error: unknown): boolean => isPostgresError(error) && error.code === '57014';
+
 /** Connection exceptions. On all other connection problems PostgreSQL ends the session, hence FATAL. */
 const CONNECTION_EXCEPTION = /^08/;
 

@@ -6,7 +6,11 @@ import { storeMessage } from '../outbox/service.ts';
 import { tableBusy } from './failures.ts';
 
 /** Lock not available, deadlock detected, serialization failure, statement timeout. */
-export const BUSY: ReadonlySet<string> = new Set(['55P03', '40P01', '40001', '57014']);
+const BUSY: ReadonlySet<string> = new Set(['55P03', '40P01', '40001', '57014']);
+
+/** Turns a database's answer that others are in the way into `tableBusy`; any other error stays. */
+export const busyOr = (error: unknown): unknown =>
+  isPostgresError(error) && BUSY.has(error.code) ? tableBusy().because(error) : error;
 
 /** Longer than any change of a table takes. */
 const LONGEST_CHANGE_MS = 60 * 60_000;
@@ -20,7 +24,7 @@ export async function inTransaction<T>(
   try {
     return await database.transaction(work, options);
   } catch (error) {
-    throw isPostgresError(error) && BUSY.has(error.code) ? tableBusy() : error;
+    throw busyOr(error);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { CompanyContext } from '../../context.ts';
 import { logError } from '../../platform/log.ts';
-import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
+import { isTimeout, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
 import { isSelective } from '../../tenant-sql/row-filters.ts';
 import { countRows } from '../../tenant-sql/row-pages.ts';
 import { openLastingDatabase } from '../managed-database/service.ts';
@@ -35,7 +35,6 @@ export interface Export {
 export const MAX_EXPORT_MS = 15 * 60_000;
 /** How long the next rows may be looked for. Milliseconds. */
 const STATEMENT_MS = 30_000;
-const TIMED_OUT = '57014';
 
 /** Whoever took the export takes no more. */
 class TakenNoMore extends Error {}
@@ -125,9 +124,7 @@ function readAll(database: TenantSql, key: TableKey, request: ExportRequest, out
         }
       } catch (error) {
         if (hasBegun) throw new BrokenOff('the export broke off', { cause: error });
-        throw (isSelective(rows) || SURVEYED.has(format)) && isPostgresError(error) && error.code === TIMED_OUT
-          ? selectionTooSlow()
-          : error;
+        throw (isSelective(rows) || SURVEYED.has(format)) && isTimeout(error) ? selectionTooSlow() : error;
       }
     };
     // The pause between two statements is as long as somebody takes for what the first one read.

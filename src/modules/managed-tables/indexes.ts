@@ -1,11 +1,12 @@
 import type { CompanyContext } from '../../context.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
 import { createdAtOf, ID_PATTERN } from '../../kernel/ids.ts';
 import { logError } from '../../platform/log.ts';
-import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
+import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import { databaseUnavailable, resultUnknown } from '../../tenant-sql/failures.ts';
 import * as sql from '../../tenant-sql/indexes.ts';
 import { databaseOf, scheduleSweep } from '../managed-database/service.ts';
-import { BUSY, changeShape } from './changes.ts';
+import { busyOr, changeShape } from './changes.ts';
 import { StaleTable, withCurrentTable } from './current-table.ts';
 import {
   duplicatesForIndex,
@@ -34,20 +35,20 @@ export interface TableIndex {
 
 /** Building waits for what others have begun, such as a load, and then reads the table twice. */
 const BUILD_TIMEOUT_MS = 15 * 60_000;
-/** How long a caller waits until others have changed the table's indexes, and how often it looks. */
-const TURN = { waitMs: 5_000, everyMs: 100 };
+/** How long a caller waits until others have changed the table's indexes, and how often it tries. */
+const INDEX_LOCK = { waitMs: 5_000, everyMs: 100 };
 
-const viewOf = ({ id, columns, unique }: store.StoredIndex): TableIndex => ({
+const toIndex = ({ id, columns, unique }: store.StoredIndex): TableIndex => ({
   id,
   columns,
   unique,
-  createdAt: new Date(createdAtOf(id)).toISOString(),
+  createdAt: isoTimestamp(createdAtOf(id)),
 });
 
 /** The indexes of a table, the first made first. */
 export async function listIndexes(ctx: CompanyContext, tableId: string): Promise<TableIndex[]> {
   const { indexes } = await read(await tablesToRead(ctx), keyOf(ctx, tableId));
-  return indexes.filter(({ valid }) => valid).map(viewOf);
+  return indexes.filter(({ valid }) => valid).map(toIndex);
 }
 
 /**
@@ -63,10 +64,10 @@ export async function createIndex(
   const database = await databaseOfTables(ctx);
   // Should all that follows break off, rows are held against an index that nobody sees.
   await scheduleSweep(ctx, ctx.now() + BUILD_TIMEOUT_MS);
-  return inTurn(database, tableId, () =>
-    withCurrentTable(database, key, async (_, saw) => {
+  return withIndexLock(database, tableId, () =>
+    withCurrentTable(database, key, async (_, onTable) => {
       const { table, indexes } = await read(database, key);
-      saw(table);
+      onTable(table);
       const unknown = wanted.columns.filter((name) => !table.columns.some((column) => column.name === name));
       if (unknown.length > 0) throw unknownColumns(unknown);
       await dropBroken(database, key);
@@ -104,7 +105,7 @@ export async function deleteIndex(ctx: CompanyContext, tableId: string, indexId:
   const database = await databaseOfTables(ctx);
   await read(database, key);
   if (!ID_PATTERN.test(indexId)) throw indexNotFound();
-  await inTurn(database, tableId, async () => {
+  await withIndexLock(database, tableId, async () => {
     const { indexes } = await read(database, key);
     const index = indexes.find(({ id, valid }) => valid && id === indexId);
     if (!index) throw indexNotFound();
@@ -134,7 +135,7 @@ export async function sweepIndexes(ctx: CompanyContext): Promise<number> {
   let due = Number.POSITIVE_INFINITY;
   for (const tableId of await store.tablesOfInvalid(database, ctx.actor.companyId)) {
     try {
-      await inTurn(database, tableId, () => dropBroken(database, keyOf(ctx, tableId)), 0);
+      await withIndexLock(database, tableId, () => dropBroken(database, keyOf(ctx, tableId)), 0);
     } catch (error) {
       if (!tableBusy.matches(error)) throw error;
       due = ctx.now() + BUILD_TIMEOUT_MS;
@@ -143,7 +144,7 @@ export async function sweepIndexes(ctx: CompanyContext): Promise<number> {
   return due;
 }
 
-/** Who changes the table's indexes in turn finds none being built: what is not valid is left over. */
+/** Under the lock of the table's indexes none is being built: one that is not valid is left over. */
 async function dropBroken(database: TenantSql, key: TableKey): Promise<void> {
   const found = await store.readIndexes(database, key);
   for (const { id, valid } of found?.indexes ?? []) if (!valid) await drop(database, id);
@@ -176,7 +177,7 @@ async function build(
     await drop(database, id);
     throw new StaleTable();
   }
-  return viewOf(built);
+  return toIndex(built);
 }
 
 async function explained(
@@ -193,28 +194,28 @@ async function explained(
     const longest = refusal.place && (await store.readLongest(database, table.displayName, columns, refusal.place));
     return tooLongForIndex({ field: 'columns', column: columns.join('", "'), ...longest });
   }
-  return isPostgresError(error) && BUSY.has(error.code) ? tableBusy().because(error) : error;
+  return busyOr(error);
 }
 
 async function drop(database: TenantSql, id: string): Promise<void> {
   try {
     await database.executeAlone(sql.dropIndex(id), BUILD_TIMEOUT_MS);
   } catch (error) {
-    throw isPostgresError(error) && BUSY.has(error.code) ? tableBusy().because(error) : error;
+    throw busyOr(error);
   }
 }
 
 /** Runs work while nobody else changes the table's indexes. */
-async function inTurn<T>(
+async function withIndexLock<T>(
   database: TenantSql,
   tableId: string,
   work: () => Promise<T>,
-  waitMs = TURN.waitMs,
+  waitMs = INDEX_LOCK.waitMs,
 ): Promise<T> {
   const until = Date.now() + waitMs;
   while (!(await store.tryLock(database, tableId))) {
     if (Date.now() >= until) throw tableBusy();
-    await new Promise((resolve) => setTimeout(resolve, TURN.everyMs));
+    await new Promise((resolve) => setTimeout(resolve, INDEX_LOCK.everyMs));
   }
   try {
     return await work();

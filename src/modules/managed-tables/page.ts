@@ -1,5 +1,6 @@
 import { Failure } from '../../kernel/failure.ts';
-import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
+import { RecentlyUsed } from '../../kernel/recently-used.ts';
+import { isTimeout, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { isSelective } from '../../tenant-sql/row-filters.ts';
 import * as sql from '../../tenant-sql/row-pages.ts';
@@ -45,50 +46,41 @@ export interface FoundPage {
 
 /** How many tables an isolate remembers. */
 const MAX_KNOWN = 500;
-/** Tables as this isolate saw them last, the longest unseen first. */
-const known = new Map<string, ManagedTable>();
+/** Tables as this isolate has read them last. */
+const known = new RecentlyUsed<string, ManagedTable>(MAX_KNOWN);
 
 const nameOf = ({ companyId, id }: store.TableKey): string => `${companyId} ${id}`;
 
-function remember(key: store.TableKey, table: ManagedTable): void {
-  known.delete(nameOf(key));
-  known.set(nameOf(key), table);
-  for (const oldest of known.keys()) {
-    if (known.size <= MAX_KNOWN) break;
-    known.delete(oldest);
-  }
-}
-
 /**
- * A table and a page of its rows, undefined when there is no such table. Where this isolate has seen the table, both are
+ * A table and a page of its rows, undefined when there is no such table. Where this isolate has read the table before, both are
  * asked for in one round trip, and the page holds when it is what the table, read along with it, asks for.
- * @param saw is told which table the page is asked of
- * @throws PostgresError where the table is not any more what this isolate had seen; to be tried again
+ * @param onTable is told which table the page is asked of
+ * @throws PostgresError where the table has changed since this isolate read it; to be tried again
  */
 export async function readPage(
   database: TenantSql,
   key: store.TableKey,
   request: PageRequest,
-  saw: (table: ManagedTable) => void,
+  onTable: (table: ManagedTable) => void,
 ): Promise<FoundPage | undefined> {
   const before = known.get(nameOf(key));
   const guess = guessOf(before, request);
   if (before && guess) {
-    saw(before);
+    onTable(before);
     known.delete(nameOf(key));
     const [[row], ...answers] = await inReading(database, request, (tx) =>
       tx.finish<[store.CatalogueRow, ...Answers]>([store.selectTable(key), ...guess.statements]),
     );
     if (!row) return undefined;
     const table = store.tableOf(row);
-    saw(table);
+    onTable(table);
     const asked = ask(table, request);
     if (isSame(guess, asked)) return found(key, asked, answers);
   }
   return inReading(database, request, async (tx) => {
     const table = await store.readTable(tx, key);
     if (!table) return undefined;
-    saw(table);
+    onTable(table);
     const asked = ask(table, request);
     return found(key, asked, await tx.finish<Answers>(asked.statements));
   });
@@ -157,7 +149,7 @@ const isSame = (one: Asked, other: Asked): boolean =>
 
 /** What was found, and remembers the table, since the page that was asked of it came. */
 function found(key: store.TableKey, { table, shown, order, counted }: Asked, [page, count]: AnswersOf): FoundPage {
-  remember(key, table);
+  known.set(nameOf(key), table);
   const [first] = page;
   const bytes = Number(first?.bytes ?? 0);
   if (bytes > MAX_PAGE_BYTES) throw pageTooLarge(bytes, MAX_PAGE_BYTES);
@@ -181,7 +173,6 @@ function positionOf({ id, key, key_bytes: bytes }: sql.PageRow, order: sql.RowOr
 
 /** As long as rows may be read; where they are looked for, as long as people's own SQL may run. Milliseconds. */
 const TIMEOUTS = { all: 20_000, selected: 10_000 };
-const TIMED_OUT = '57014';
 
 async function inReading<T>(
   database: TenantSql,
@@ -194,7 +185,7 @@ async function inReading<T>(
     try {
       return await read(tx);
     } catch (error) {
-      throw selects && isPostgresError(error) && error.code === TIMED_OUT ? selectionTooSlow() : error;
+      throw selects && isTimeout(error) ? selectionTooSlow() : error;
     }
   };
   return inTransaction(database, reading, { readOnly: true, isolation: 'repeatable read', statementTimeoutMs });

@@ -1,6 +1,5 @@
 import type { ParquetType, ParquetValue } from '../../formats/parquet/write.ts';
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from '../../kernel/clock.ts';
 
 /** A value as a file has it, of Postgres's text in a session in UTC. */
 export function parquetValue(type: ParquetType, raw: string | boolean | null): ParquetValue {

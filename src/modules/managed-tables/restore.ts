@@ -1,4 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { moveFromTrash } from '../../tenant-sql/ddl.ts';
 import { databaseToRead } from '../managed-database/service.ts';
@@ -24,7 +25,7 @@ export async function listDeletedTables(
 export async function restoreTable(ctx: CompanyContext, id: string): Promise<ManagedTable> {
   const work = async (tx: TenantTx): Promise<ManagedTable> => {
     try {
-      const table = await store.restoreDeleted(tx, keyOf(ctx, id), keptSince(ctx), new Date(ctx.now()).toISOString());
+      const table = await store.restoreDeleted(tx, keyOf(ctx, id), keptSince(ctx), isoTimestamp(ctx.now()));
       if (!table) throw tableNotFound();
       for (const statement of moveFromTrash({ name: table.displayName, id })) await tx.execute(statement);
       return table;

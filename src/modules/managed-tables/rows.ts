@@ -1,4 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
 import type { UnreadObject } from '../../kernel/unread-json.ts';
 import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
@@ -90,7 +91,7 @@ export async function insertRows(
     const table = await readTable(database);
     const encoded = encodeRows(table.columns, rows);
     const insert = async (tx: TenantTx) => {
-      const current = await store.addToRowCount(tx, key, rows.length, new Date(ctx.now()).toISOString());
+      const current = await store.addToRowCount(tx, key, rows.length, isoTimestamp(ctx.now()));
       if (!current) throw tableNotFound();
       if (current.schemaVersion !== table.schemaVersion) throw new StaleTable();
       const { columns, count, texts } = encoded;

@@ -1,4 +1,5 @@
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
@@ -14,7 +15,7 @@ import { markDeleted } from './trash-store.ts';
 import { endUndo } from './undo-store.ts';
 import { requireTableVersion } from './views.ts';
 
-export { BUSY, inChange, inShapeChange, inTransaction } from './changes.ts';
+export { inChange, inShapeChange, inTransaction } from './changes.ts';
 export { tableNameTaken } from './failures.ts';
 export { createIndex, listIndexes, requireUniqueIndex, sweepIndexes } from './indexes.ts';
 export { isNameTaken } from './store.ts';
@@ -32,8 +33,6 @@ export function keyOf(ctx: CompanyContext, id: string): store.TableKey {
   if (!ID_PATTERN.test(id)) throw tableNotFound();
   return { id, companyId: ctx.actor.companyId };
 }
-
-const nowOf = (ctx: CompanyContext): string => new Date(ctx.now()).toISOString();
 
 /** The company's Postgres, for work on an existing table; before provisioning no table exists. */
 export async function databaseOfTables(ctx: CompanyContext): Promise<TenantSql> {
@@ -126,7 +125,7 @@ export async function registerTable(
     createdByUserId: string;
   },
 ): Promise<ManagedTable> {
-  const at = nowOf(ctx);
+  const at = isoTimestamp(ctx.now());
   return store.insertTable(tx, { ...table, companyId: ctx.actor.companyId, createdAt: at, updatedAt: at });
 }
 
@@ -150,7 +149,7 @@ export async function lockTable(
 
 /** Sets a locked table's exact number of rows, in the transaction that changed them. */
 export async function setRowCount(tx: TenantTx, ctx: CompanyContext, id: string, rowCount: number): Promise<void> {
-  await store.setRowCount(tx, keyOf(ctx, id), rowCount, nowOf(ctx));
+  await store.setRowCount(tx, keyOf(ctx, id), rowCount, isoTimestamp(ctx.now()));
 }
 
 /** Deletes a table; its rows are kept in schema `trash` for 30 days. */
@@ -169,7 +168,7 @@ export async function deleteTable(ctx: CompanyContext, id: string): Promise<void
 export async function deleteLockedTable(tx: TenantTx, ctx: CompanyContext, table: ManagedTable): Promise<void> {
   const { id, displayName: name } = table;
   if (await store.hasActiveUpload(tx, id)) throw tableLocked();
-  await markDeleted(tx, keyOf(ctx, id), nowOf(ctx));
+  await markDeleted(tx, keyOf(ctx, id), isoTimestamp(ctx.now()));
   for (const statement of moveToTrash({ name, id })) await tx.execute(statement);
 }
 

@@ -1,4 +1,6 @@
 import type { CompanyContext } from '../../context.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
 import { logError } from '../../platform/log.ts';
 import { isPostgresError } from '../../tenant-sql/client.ts';
 import { dropFromTrash } from '../../tenant-sql/ddl.ts';
@@ -6,11 +8,11 @@ import { databaseOf } from '../managed-database/service.ts';
 import * as store from './trash-store.ts';
 
 /** How long a deleted table is kept: until then it can be restored. Milliseconds. */
-export const KEPT_IN_TRASH_MS = 30 * 24 * 60 * 60 * 1000;
+export const KEPT_IN_TRASH_MS = 30 * DAY_MS;
 const TABLES_PER_SWEEP = 100;
 
-/** The moment (ISO 8601) after which a table must have been deleted to be kept still. */
-export const keptSince = (ctx: CompanyContext): string => new Date(ctx.now() - KEPT_IN_TRASH_MS).toISOString();
+/** The time (ISO 8601) after which a table must have been deleted to be kept still. */
+export const keptSince = (ctx: CompanyContext): string => isoTimestamp(ctx.now() - KEPT_IN_TRASH_MS);
 
 /**
  * Drops the company's tables that were deleted longer ago than {@link KEPT_IN_TRASH_MS}.
@@ -26,7 +28,7 @@ export async function purgeTrash(ctx: CompanyContext): Promise<number> {
     await database
       .transaction(async (tx) => {
         // The catalogue first, as in a restore: of the two, one finds nothing left to do.
-        if (await store.removeDeleted(tx, { id, companyId }, new Date(until).toISOString())) {
+        if (await store.removeDeleted(tx, { id, companyId }, isoTimestamp(until))) {
           await tx.execute(dropFromTrash(id));
         }
       })

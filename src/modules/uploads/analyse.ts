@@ -1,4 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import { getTable } from '../managed-tables/service.ts';
 import { blockBytes, readBlock } from './blocks.ts';
@@ -8,7 +9,7 @@ import { JobProblem, Superseded, tableGone } from './problems.ts';
 import { bytesOf, type StoredFile } from './receive.ts';
 import { type Item, itemsOf, nextUnprepared, prepareItem, textsOf } from './sources.ts';
 
-import { isoNow, saveProgress, type Work, workOnJob } from './work.ts';
+import { saveProgress, type Work, workOnJob } from './work.ts';
 import { finishAnalysis } from './work-store.ts';
 
 /**
@@ -93,9 +94,8 @@ async function saveSchema(work: Work<AnalysisState>, state: AnalysisState): Prom
     rows_processed: schema.total_row_count_estimate,
     rows_total: schema.total_row_count_estimate,
   };
-  const key = { id: job.id, companyId: job.companyId };
   const outcome = { schema, reading: { sources: texts, files, found }, progress };
-  if (!(await finishAnalysis(database, key, job.step, outcome, isoNow(ctx)))) throw new Superseded();
+  if (!(await finishAnalysis(database, job, job.step, outcome, isoTimestamp(ctx.now())))) throw new Superseded();
 }
 
 /** The columns of the existing table that the rows go into. They do not change while the job is active. */

@@ -1,4 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import { qualified } from '../../tenant-sql/identifiers.ts';
 import type { JobError } from './job.ts';
@@ -17,7 +18,7 @@ export async function failLockedJob(
   error: JobError,
 ): Promise<void> {
   const key = { id: jobId, companyId: ctx.actor.companyId };
-  await store.failJob(tx, key, error, new Date(ctx.now()).toISOString());
+  await store.failJob(tx, key, error, isoTimestamp(ctx.now()));
   const tableId = (state as { table_id?: string } | null)?.table_id;
   if (tableId) await tx.execute(`DROP TABLE IF EXISTS ${stagingTable(tableId)}`);
 }

@@ -1,4 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
 import { isPostgresError, type PostgresError } from '../../tenant-sql/client.ts';
 import { copyIn } from '../../tenant-sql/copy.ts';
 import { countRowIds, createTable, drawRowIds } from '../../tenant-sql/ddl.ts';
@@ -20,9 +21,8 @@ import type { JobProgress, WorkedJob } from './job.ts';
 import { JobProblem, rowsDiffer, Superseded } from './problems.ts';
 import { publish } from './publish.ts';
 import { bytesOf } from './receive.ts';
-import type { JobKey } from './store.ts';
 import { zoneEdges } from './time-zones.ts';
-import { isoNow, saveProgress, type Work, workOnJob } from './work.ts';
+import { saveProgress, type Work, workOnJob } from './work.ts';
 import { GUARD_REFUSED, guardedAdvance } from './work-store.ts';
 
 const CHUNK_TIMEOUT_MS = 60_000;
@@ -88,7 +88,7 @@ async function createStagingTable(work: Work<LoadState>): Promise<LoadState> {
 async function copyChunk(work: Work<LoadState>, chunk: Chunk, onSent: () => void): Promise<LoadState> {
   const { ctx, database, job } = work;
   const { after: state } = chunk;
-  const step = guardedAdvance(keyOf(work), job.step, { state, progress: progressOf(job, state) }, isoNow(ctx));
+  const step = guardedAdvance(job, job.step, { state, progress: progressOf(job, state) }, isoTimestamp(ctx.now()));
   const text = [
     `SET LOCAL statement_timeout = ${CHUNK_TIMEOUT_MS}; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`,
     'SET LOCAL synchronous_commit = off',
@@ -135,8 +135,6 @@ async function findRefusedRow({ database, job }: Work<LoadState>, chunk: Chunk):
 
 /** Thrown to roll back a trial in which Postgres took every row. */
 const ROLLBACK = new Error('no row was refused');
-
-const keyOf = ({ job }: Work<LoadState>): JobKey => ({ id: job.id, companyId: job.companyId });
 
 function progressOf(job: WorkedJob<LoadState>, { file, position, rows }: LoadState): JobProgress {
   const { sources } = requireReading(job);

@@ -1,4 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
 import { logError } from '../../platform/log.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import { addPrimaryKey, moveIntoPlace } from '../../tenant-sql/ddl.ts';
@@ -29,9 +30,9 @@ import {
   tooLongForIndex,
 } from './problems.ts';
 import { RowRefused, wordRefusedRow } from './refused-row.ts';
-import { type JobKey, lockJob } from './store.ts';
+import { lockJob } from './store.ts';
 import { upsertRows } from './upsert.ts';
-import { isoNow, type Work } from './work.ts';
+import type { Work } from './work.ts';
 import { finishLoad, type Placed } from './work-store.ts';
 
 /** Indexing the largest table that an upload makes, or moving its rows into another, takes seconds. */
@@ -48,10 +49,10 @@ export async function publish(work: Work<LoadState>, state: LoadState, progress:
   const expected = job.inferredSchema?.total_row_count_estimate ?? 0;
   if (state.rows !== expected) throw new JobProblem(rowsDiffer(state.rows, expected));
   const move = async (tx: TenantTx) => {
-    const locked = await lockJob(tx, keyOf(work));
+    const locked = await lockJob(tx, job);
     if (locked?.step !== job.step) throw new Superseded();
     const placed = job.mode === 'create' ? await createTable(tx, work, state) : await moveRows(tx, work, state);
-    await finishLoad(tx, keyOf(work), { ...placed, progress }, isoNow(ctx));
+    await finishLoad(tx, job, { ...placed, progress }, isoTimestamp(ctx.now()));
   };
   const tables = [job.userTableId ?? state.table_id, requireConfirmed(job).display_name];
   const changed = () => (job.mode === 'append' ? [] : tables);
@@ -79,8 +80,6 @@ function refusedByIndex(error: unknown): JobProblem | undefined {
     refusal.why === 'duplicate' ? duplicateValue(refusal.columns.join(', '), refusal.value) : tooLongForIndex,
   );
 }
-
-const keyOf = ({ job }: Work<LoadState>): JobKey => ({ id: job.id, companyId: job.companyId });
 
 /** The staging table becomes the table. */
 async function createTable(tx: TenantTx, { ctx, job }: Work<LoadState>, state: LoadState): Promise<Placed> {

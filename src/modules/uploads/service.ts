@@ -1,6 +1,7 @@
 import { isAllowed, requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { invalid } from '../../kernel/failure.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
 import { resultUnknown } from '../../tenant-sql/failures.ts';
@@ -21,7 +22,6 @@ import { cancelled } from './problems.ts';
 import { bytesOf, deleteFiles, filesOf, receiveForm, type UploadForm } from './receive.ts';
 import * as store from './store.ts';
 import { knowsTimeZone } from './time-zones.ts';
-import { isoNow } from './work.ts';
 
 /** A job that does not change for so long is queued again by the scheduled run. Milliseconds. */
 export const SILENCE_MS = 60_000;
@@ -93,7 +93,7 @@ async function startJob(
   const { files } = form;
   const progress = { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: bytesOf(files) };
   try {
-    await insert({ id, companyId, createdByUserId, files, progress, createdAt: isoNow(ctx) }, form);
+    await insert({ id, companyId, createdByUserId, files, progress, createdAt: isoTimestamp(ctx.now()) }, form);
   } catch (error) {
     // With an unknown result the job may be there and need its files; otherwise a sweep deletes them.
     if (!resultUnknown.matches(error)) await deleteFiles(ctx.files, files);
@@ -145,7 +145,8 @@ export async function confirmUpload(ctx: PrincipalContext, id: string, confirmat
     bytes_total: job.progress?.bytes_total ?? bytesOf(job.files),
   };
   try {
-    if (!(await store.confirmJob(database, key, { schema, progress }, isoNow(ctx)))) throw notWaitingConfirm();
+    if (!(await store.confirmJob(database, key, { schema, progress }, isoTimestamp(ctx.now()))))
+      throw notWaitingConfirm();
   } catch (error) {
     // Another job is loading a table of that name.
     const taken = isPostgresError(error) && error.constraint === 'upload_jobs_name';

@@ -1,4 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
+import { momentOf } from '../../kernel/ids.ts';
 import { logError } from '../../platform/log.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { databaseUnavailable } from '../../tenant-sql/failures.ts';
@@ -13,7 +16,6 @@ import { SILENCE_MS } from './service.ts';
 import * as store from './sweep-store.ts';
 import { UNDOABLE_MS } from './undo.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** A job that waits for its confirm longer than this expires. */
 const WAITING_MS = DAY_MS;
 /** How long the files of an ended job, and files without a job, are kept. */
@@ -71,7 +73,7 @@ async function logFailure<T>(
 
 async function sweepJobs(ctx: CompanyContext, database: TenantSql): Promise<number> {
   const { companyId } = ctx.actor;
-  const before = (milliseconds: number) => new Date(ctx.now() - milliseconds).toISOString();
+  const before = (milliseconds: number) => isoTimestamp(ctx.now() - milliseconds);
   const since = { waiting: before(WAITING_MS), working: before(SILENCE_MS) };
   for (const job of await store.readSilentJobs(database, companyId, since, JOBS_PER_RUN)) {
     await logFailure(ctx, { job_id: job.id }, () =>
@@ -118,7 +120,7 @@ async function dropKeptTables(ctx: CompanyContext, database: TenantSql): Promise
 }
 
 async function deleteEndedJobs(ctx: CompanyContext, database: TenantSql): Promise<number> {
-  const until = new Date(ctx.now() - JOB_RETENTION_MS).toISOString();
+  const until = isoTimestamp(ctx.now() - JOB_RETENTION_MS);
   const { deleted, oldest } = await store.deleteEndedJobs(database, ctx.actor.companyId, until, JOBS_PER_RUN);
   if (oldest === null) return Number.POSITIVE_INFINITY;
   return deleted === JOBS_PER_RUN ? ctx.now() : oldest + JOB_RETENTION_MS;
@@ -153,6 +155,6 @@ async function sweepFiles(ctx: CompanyContext, database: TenantSql): Promise<num
 
 /** When a job ended, in milliseconds; for an upload that no job came of, when it began, which its id tells. */
 function neededUntil(id: string, job: store.SweptJob | undefined): number {
-  if (!job) return Number.parseInt(id.slice(0, 8), 16) * 1000;
+  if (!job) return momentOf(id);
   return job.status === 'done' || job.status === 'failed' ? job.updatedAt : Number.POSITIVE_INFINITY;
 }

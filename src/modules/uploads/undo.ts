@@ -1,5 +1,7 @@
 import { requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 import { bringBack, dropKept, holdKept, removeAdded } from '../../tenant-sql/kept.ts';
 import type { Statement } from '../../tenant-sql/rows.ts';
@@ -23,10 +25,9 @@ import { jobNotFound, notUndoable, type UndoRefusal } from './failures.ts';
 import { type Load, type LoadRow, lockLoad, markUndone, selectLastLoad, selectLoads, toLoad } from './load-store.ts';
 import { vacuumTable } from './publish.ts';
 import { requireJob, requireJobsDatabase } from './service.ts';
-import { isoNow } from './work.ts';
 
 /** How long after a load it can be undone, and the rows that it replaced are kept. Milliseconds. */
-export const UNDOABLE_MS = 30 * 24 * 60 * 60 * 1000;
+export const UNDOABLE_MS = 30 * DAY_MS;
 /** To remove and bring back the rows of the largest load. */
 const UNDO_TIMEOUT_MS = 120_000;
 
@@ -36,7 +37,7 @@ export interface Undone {
   restored: number;
 }
 
-const since = (ctx: CompanyContext): string => new Date(ctx.now() - UNDOABLE_MS).toISOString();
+const since = (ctx: CompanyContext): string => isoTimestamp(ctx.now() - UNDOABLE_MS);
 
 /** Why a load cannot be undone; undefined when it can, unless a unique index forbids it. */
 function refusalOf(
@@ -64,9 +65,8 @@ export async function listLoads(
   const from = since(ctx);
   const window = { limit: perPage, offset: (page - 1) * perPage };
   const loads = selectLoads(ctx.actor.companyId, tableId, from, window);
-  const of = undoState(ctx, tableId);
   const [limits, lasts, [count], rows] = await database.queryAll<[UndoLimitRow, Named, { total: string }, LoadRow]>([
-    ...of,
+    ...undoReads(ctx, tableId),
     loads.count,
     loads.page,
   ]);
@@ -83,7 +83,7 @@ interface Named {
 }
 
 /** What decides besides a load itself whether it can be undone. */
-const undoState = (ctx: CompanyContext, tableId: string): [limit: Statement, last: Statement] => {
+const undoReads = (ctx: CompanyContext, tableId: string): [limit: Statement, last: Statement] => {
   const key = keyOf(ctx, tableId);
   return [selectUndoLimit(key), selectLastLoad(key.companyId, tableId)];
 };
@@ -112,11 +112,11 @@ export async function undoUpload(ctx: PrincipalContext, id: string): Promise<Und
       const load = await lockLoad(tx, key);
       if (!load) throw jobNotFound();
       const table = await lockLoadedTable(tx, ctx, load, tableId);
-      const { limit, last } = undoStateOf(...(await tx.queryAll<[UndoLimitRow, Named]>(undoState(ctx, tableId))));
+      const { limit, last } = undoStateOf(...(await tx.queryAll<[UndoLimitRow, Named]>(undoReads(ctx, tableId))));
       const refusal = refusalOf(load, last, limit, since(ctx));
       if (refusal) throw notUndoable(refusal);
       const outcome = await (mode === 'create' ? deleteMade(tx, ctx, table) : takeBack(tx, ctx, table, load));
-      await markUndone(tx, key, ctx.actor.id, isoNow(ctx));
+      await markUndone(tx, key, ctx.actor.id, isoTimestamp(ctx.now()));
       return { ...outcome, name: table.displayName };
     },
     (done) => (mode === 'append' ? [] : [tableId, done.name]),
@@ -156,8 +156,8 @@ async function takeBack(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable
   let restored = 0;
   if (isReplace) {
     // A unique index has the value of a row twice, or cannot hold it.
-    const bringing = tx.execute(bringBack(name, load.jobId, columns));
-    restored = await bringing.catch(refuseWhere('23505', 'unique_index')).catch(refuseWhere('54000', 'unique_index'));
+    const restoring = tx.execute(bringBack(name, load.jobId, columns));
+    restored = await restoring.catch(refuseWhere('23505', 'unique_index')).catch(refuseWhere('54000', 'unique_index'));
     await tx.execute(dropKept(load.jobId));
   }
   await setRowCount(tx, ctx, table.id, table.rowCount - removed + restored);

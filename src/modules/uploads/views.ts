@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { resultCell, timestamp } from '../../kernel/fields.ts';
+import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
 import { confirmedColumn, type UploadJob } from './job.ts';
 import type { Load } from './load-store.ts';
 
@@ -11,7 +12,7 @@ const inferredColumn = z
   .object({
     name: z.string(),
     display_name: z.string().meta({ description: 'The header as written, up to 255 characters.' }),
-    type: z.enum(['text', 'integer', 'decimal', 'boolean', 'date', 'datetime']),
+    type: z.enum(COLUMN_TYPES),
     nullable: z.boolean().meta({
       description: 'Always true, because later files may have gaps; `evidence.nulls` counts the nulls of these files.',
     }),

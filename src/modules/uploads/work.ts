@@ -1,4 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
 import type { JobMessage } from '../../platform/job-messages.ts';
 import { logError } from '../../platform/log.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
@@ -43,8 +44,8 @@ export async function workOnJob<State>(
   const database = await databaseOf(ctx);
   if (!database) return;
   const key = { id: jobId, companyId };
-  const turn = { limit: TURNS, until: new Date(ctx.now() + TURN_MS).toISOString() };
-  const claim = await claimJob<State>(database, key, phase, isoNow(ctx), turn);
+  const turn = { limit: TURNS, until: isoTimestamp(ctx.now() + TURN_MS) };
+  const claim = await claimJob<State>(database, key, phase, isoTimestamp(ctx.now()), turn);
   if (!claim) return;
   const { job } = claim;
   // Others of the company are at work: the message goes to the end of the queue, behind those of other companies.
@@ -79,12 +80,8 @@ export async function saveProgress<State>(
   progress: JobProgress,
   tx: TenantTx = database,
 ): Promise<void> {
-  const key = { id: job.id, companyId: job.companyId };
-  if (!(await advance(tx, key, job.step, { state, progress }, isoNow(ctx)))) throw new Superseded();
+  if (!(await advance(tx, job, job.step, { state, progress }, isoTimestamp(ctx.now())))) throw new Superseded();
 }
-
-/** The present time in ISO 8601. */
-export const isoNow = (ctx: CompanyContext): string => new Date(ctx.now()).toISOString();
 
 function problemOf(error: unknown): JobError | undefined {
   if (error instanceof JobProblem) return error.error;

@@ -152,7 +152,7 @@ export const MANAGED_TABLES = [
   ]),
   ...guardsOf('src/modules/managed-tables/indexes.ts', TABLE_INDEXES, [
     {
-      in: 'inTurn',
+      in: 'withIndexLock',
       text: '!(await store.tryLock(database, tableId))',
       without: 'Number.isNaN(until)',
       title: 'is refused as the eleventh',

@@ -1,10 +1,5 @@
 import { cut } from '../../../kernel/text.ts';
-
-/** Names that a column cannot have: the row's id, and the names of Postgres's system columns. */
-const RESERVED = new Set(['id', 'ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid']);
-
-/** The longest identifier of Postgres in bytes; the names here are ASCII. */
-const LONGEST = 63;
+import { MAX_IDENTIFIER_LENGTH, RESERVED_COLUMN_NAMES } from '../../../tenant-sql/identifiers.ts';
 
 /** Letters that Unicode does not decompose into a base letter and an accent. */
 const LIGATURES: Record<string, string> = {
@@ -26,7 +21,7 @@ const LIGATURES: Record<string, string> = {
  * Converts a text to snake case without accents, with `_` before a leading digit; empty if it has no Latin letter or
  * digit.
  */
-export function snakeCase(text: string): string {
+function snakeCase(text: string): string {
   const plain = cut(text, 500)
     .replace(/[ßæÆœŒøØłŁđĐı]/g, (letter) => LIGATURES[letter] ?? letter)
     .normalize('NFKD')
@@ -38,13 +33,13 @@ export function snakeCase(text: string): string {
     .replace(/[^a-z0-9]+/g, '_')
     .replace(/^_+|_+$/g, '');
   const named = /^[0-9]/.test(snake) ? `_${snake}` : snake;
-  return named.slice(0, LONGEST).replace(/_+$/, '');
+  return named.slice(0, MAX_IDENTIFIER_LENGTH).replace(/_+$/, '');
 }
 
 /** The column name for a header cell, before repeated names are numbered; empty for an empty cell. */
 export function columnName(header: string): string {
   const name = snakeCase(header);
-  return RESERVED.has(name) ? `source_${name}` : name;
+  return RESERVED_COLUMN_NAMES.has(name) ? `source_${name}` : name;
 }
 
 /** Column names for header cells, in order: unique, never reserved; `column_N` (from 1) for a cell without a name. */
@@ -55,7 +50,7 @@ export function columnNames(headers: string[]): string[] {
     let name = wanted;
     for (let count = 2; taken.has(name); count++) {
       const suffix = `_${count}`;
-      name = wanted.slice(0, LONGEST - suffix.length) + suffix;
+      name = wanted.slice(0, MAX_IDENTIFIER_LENGTH - suffix.length) + suffix;
     }
     taken.add(name);
     return name;

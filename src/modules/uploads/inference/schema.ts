@@ -1,7 +1,8 @@
 import type { Delimiter, Dialect } from '../../../formats/csv/dialect.ts';
 import type { Encoding } from '../../../formats/text/decode.ts';
+import type { ColumnType } from '../../../tenant-sql/columns.ts';
 
-export type ColumnType = 'text' | 'integer' | 'decimal' | 'boolean' | 'date' | 'datetime';
+export type { ColumnType };
 
 /** A value as a row's JSON holds it (numbers only where a double is exact, else strings). */
 export type RowValue = string | number | boolean | null;
