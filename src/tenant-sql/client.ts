@@ -61,8 +61,8 @@ const WAKING_MS = 300;
  * `resultUnknown` when the connection was lost after a change was sent to be committed; with a `PostgresError` when
  * PostgreSQL refuses the statement.
  *
- * PostgreSQL limits the time of every statement (outside of transactions by the login's setting, see `limits.ts`);
- * the client limits it too, with some grace.
+ * PostgreSQL limits the time of every statement (outside of transactions by the login's setting, see `LIMITS` in
+ * `transaction.ts`); the client limits it too, with some grace.
  */
 export function openTenantSql(connectionString: string, options: TenantSqlOptions = {}): TenantSql {
   return new NeonTenantSql(connectionString, options);

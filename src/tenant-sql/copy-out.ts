@@ -13,7 +13,7 @@ import type { Statement } from './rows.ts';
  * The values of a statement that takes none, as COPY: they are settings of the transaction, which the statement reads.
  * `statement` sets them, and goes before it.
  */
-export function settings(): { bind: Bind; statement(): Statement[] } {
+export function bindAsSettings(): { bind: Bind; statement(): Statement[] } {
   const values: unknown[] = [];
   const name = (number: number) => `'console_value.v${number}'`;
   return {

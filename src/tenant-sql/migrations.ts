@@ -25,7 +25,7 @@ export const TENANT_SCHEMA_VERSION = MIGRATIONS.length;
 /** An arbitrary number: the holder of this lock migrates the database. */
 const LOCK = 728_346_190;
 
-const GROUND = `
+const BASE_SCHEMA = `
   CREATE SCHEMA IF NOT EXISTS console;
   CREATE SCHEMA IF NOT EXISTS trash;
   CREATE TABLE IF NOT EXISTS console.migrations (
@@ -46,7 +46,7 @@ export async function migrate(sql: TenantSql, reader: string): Promise<number> {
   return await sql.transaction(
     async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
-      await tx.query(GROUND);
+      await tx.query(BASE_SCHEMA);
       const [row] = await tx.query<{ version: number }>(
         'SELECT coalesce(max(version), 0) AS version FROM console.migrations',
       );

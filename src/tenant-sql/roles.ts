@@ -39,7 +39,7 @@ const READER_SETTINGS = [
  * one to the same state. The grants are what confines the reader, since a session can change its own settings:
  *
  * - CONNECT and TEMPORARY are revoked from PUBLIC, so that logins of other databases on the server cannot connect;
- * - the reader has USAGE on schema `public` only, so it can name nothing in `console` and `trash`;
+ * - the reader has USAGE on schema `public` only, so it can name nothing in `console`, `trash` and `kept`;
  * - it gets SELECT on every table that the owner creates later, also on one that is loaded in `console` first and then
  *   moved to `public`; `migrate` revokes it on the service's own tables.
  *

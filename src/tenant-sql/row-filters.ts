@@ -121,9 +121,9 @@ export function comparison(
     case 'ne':
       return `${compared} IS DISTINCT FROM ${value()}`;
     case 'contains':
-      return holds(compared, value());
+      return containsText(compared, value());
     case 'starts_with':
-      return `starts_with(${inAnyCase(compared)}, ${inAnyCase(value())})`;
+      return `starts_with(${caseFolded(compared)}, ${caseFolded(value())})`;
     case 'is_null':
       return `${compared} IS ${values[0] === 'true' ? '' : 'NOT '}NULL`;
     default:
@@ -132,12 +132,12 @@ export function comparison(
 }
 
 function searchIn(texts: string[], placeholder: string): string {
-  const found = texts.map((name) => holds(ofSource(name), `${placeholder}::text`));
+  const found = texts.map((name) => containsText(ofSource(name), `${placeholder}::text`));
   // A table without text holds none. Its parameter must have a type all the same.
   return found.length === 0 ? `${placeholder}::text IS NULL` : `(${found.join(' OR ')})`;
 }
 
-const holds = (text: string, part: string): string => `position(${inAnyCase(part)} IN ${inAnyCase(text)}) > 0`;
+const containsText = (text: string, part: string): string => `position(${caseFolded(part)} IN ${caseFolded(text)}) > 0`;
 
 /** By Unicode's rules, whatever the database's own collation: ß is SS, and both small sigmas are one. */
-export const inAnyCase = (text: string): string => `casefold(${text} COLLATE "pg_unicode_fast")`;
+export const caseFolded = (text: string): string => `casefold(${text} COLLATE "pg_unicode_fast")`;

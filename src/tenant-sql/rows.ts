@@ -57,7 +57,7 @@ function nextList(rows: Iterator<RowTexts>): string {
 export type FoundRow = { id: string | null; bytes: string | null } & Record<string, string | boolean | null>;
 
 /** The row that a statement gives, as a `FoundRow`. */
-const upTo = (maxBytes: number, columns: Column[], statement: string): string => `
+const limitedTo = (maxBytes: number, columns: Column[], statement: string): string => `
   WITH found AS (${statement}), size AS (SELECT sum(${rowBytes(columns)}) AS bytes FROM found)
   SELECT size.bytes, found.* FROM size LEFT JOIN found ON size.bytes <= ${maxBytes}`;
 
@@ -73,7 +73,7 @@ export function updateRow(
     ({ column }, index) => `${quoted(column.name)} = $${index + 2}::${POSTGRES_TYPES[column.type]}`,
   );
   const update = `UPDATE ${qualified('public', table)} AS source SET ${sets.join(', ')} WHERE source."id" = $1::uuid RETURNING ${selectedColumns(columns)}`;
-  return { text: upTo(maxBytes, columns, update), values: [rowId, ...changes.map(({ text }) => text)] };
+  return { text: limitedTo(maxBytes, columns, update), values: [rowId, ...changes.map(({ text }) => text)] };
 }
 
 export function deleteRow(table: string, rowId: string): Statement {
@@ -85,7 +85,7 @@ const rowOfId = (table: string, columns: Column[]): string =>
 
 /** Selects one row with the columns of `selectedColumns`. */
 export const selectRow = (table: string, columns: Column[], rowId: string, maxBytes: number): Statement => ({
-  text: upTo(maxBytes, columns, rowOfId(table, columns)),
+  text: limitedTo(maxBytes, columns, rowOfId(table, columns)),
   values: [rowId],
 });
 
@@ -102,7 +102,7 @@ export function lockRow(
   const lock = `LOCK TABLE ${qualified('public', table)} IN ROW EXCLUSIVE MODE`;
   return [
     { text: lock, values: [] },
-    { text: upTo(maxBytes, columns, `${rowOfId(table, columns)} FOR UPDATE`), values: [rowId] },
+    { text: limitedTo(maxBytes, columns, `${rowOfId(table, columns)} FOR UPDATE`), values: [rowId] },
   ];
 }
 

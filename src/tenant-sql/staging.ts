@@ -1,5 +1,8 @@
 import { literal, qualified, quoted } from './identifiers.ts';
 
+/** The table of schema `console` that holds the rows of a load until all are there, named by the id of the table to be. */
+export const stagingTable = (tableId: string): string => qualified('console', tableId);
+
 /** Draws how the ids of rows begin that are added together: the rest of each is its counter (see `countRowIds`). */
 export const DRAW_BEGINNING = 'SELECT left(uuidv7()::text, 24) AS beginning';
 
@@ -14,7 +17,7 @@ export function appendRows(table: string, stagingId: string, columns: string[], 
   const values = columns.map((name) => `staged.${quoted(name)}`).join(', ');
   return `INSERT INTO ${qualified('public', table)} ("id", ${names})
     SELECT (${literal(beginning)} || right(staged."id"::text, 12))::uuid, ${values}
-    FROM ${qualified('console', stagingId)} AS staged ORDER BY staged."id"`;
+    FROM ${stagingTable(stagingId)} AS staged ORDER BY staged."id"`;
 }
 
 /** Frees the space of deleted rows, unless the table is locked. Must not be in a transaction. */

@@ -18,18 +18,18 @@ const sameKey = ({ key }: Upsert): string =>
 const isNew = (upsert: Upsert): string => `NOT EXISTS (SELECT FROM ${target(upsert)} WHERE ${sameKey(upsert)})`;
 
 /** Finds out whether any two staged rows have the same key: a row, or none. */
-export const selectAnyTwice = (upsert: Upsert): string =>
+export const selectAnyDuplicateKey = (upsert: Upsert): string =>
   `SELECT FROM ${staged(upsert)} GROUP BY ${columnsOf('staged', upsert.key)} HAVING count(*) > 1 LIMIT 1`;
 
 /** The first staged row whose key an earlier one has: which row of the load it is, from 1 on, and its key as texts. */
-export const selectFirstTwice = (upsert: Upsert): string => `
+export const selectFirstDuplicateKey = (upsert: Upsert): string => `
   SELECT numbered."$row" AS row, ${textsOf('numbered', upsert.key)} AS key FROM (
     SELECT staged.*, row_number() OVER (ORDER BY staged."id") AS "$row",
       row_number() OVER (PARTITION BY ${columnsOf('staged', upsert.key)} ORDER BY staged."id") AS "$nth"
     FROM ${staged(upsert)}
   ) AS numbered WHERE numbered."$nth" = 2 ORDER BY numbered."$row" LIMIT 1`;
 
-/** The first staged row whose key no row of the table has, as `selectFirstTwice` tells it. */
+/** The first staged row whose key no row of the table has, as `selectFirstDuplicateKey` tells it. */
 export const selectFirstNew = (upsert: Upsert): string => `
   SELECT staged."$row" AS row, ${textsOf('staged', upsert.key)} AS key FROM (
     SELECT staged.*, row_number() OVER (ORDER BY staged."id") AS "$row" FROM ${staged(upsert)}

@@ -1,5 +1,5 @@
 /** A field of RFC 4180. */
-export const csvField = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+const csvField = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 /** A line of RFC 4180. One empty field alone is quoted: an empty line would be none. */
 export const csvLine = (texts: readonly string[]): string =>

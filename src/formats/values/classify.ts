@@ -56,7 +56,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** {@link classify} for a string. */
-export function classifyString(value: string): number {
+function classifyString(value: string): number {
   const bytes = encoder.encode(value);
   return classify(bytes, 0, bytes.length, (piece, start, end) => decoder.decode(piece.subarray(start, end)));
 }

@@ -10,7 +10,7 @@ import { quoted } from '../../tenant-sql/identifiers.ts';
 import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
 import { type ColumnPlan, planColumns } from './column-plan.ts';
 import { columnsRefused, tableLocked, tableNameTaken } from './failures.ts';
-import { databaseOfTables, inShapeChange, keyOf, lockTable } from './service.ts';
+import { inShapeChange, keyOf, lockTable, requireTablesDatabase } from './service.ts';
 import * as store from './store.ts';
 import { column, columnList, type ManagedTable, tableName } from './table.ts';
 import { endUndo } from './undo-store.ts';
@@ -64,7 +64,7 @@ export async function changeTable(ctx: CompanyContext, id: string, changes: Tabl
   };
   const named = ({ displayName }: ManagedTable) => (oldName === undefined ? [] : [id, oldName, displayName]);
   const options = { statementTimeoutMs: CHANGE_TIMEOUT_MS };
-  return inShapeChange(ctx, await databaseOfTables(ctx), work, named, options);
+  return inShapeChange(ctx, await requireTablesDatabase(ctx), work, named, options);
 }
 
 async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): Promise<void> {

@@ -1,7 +1,7 @@
 import { csvLine } from '../../formats/csv/write.ts';
 import { MAX_CELL_TEXT, MAX_SHEET_ROWS, WorkbookWriter } from '../../formats/workbook/write.ts';
 import type { TenantTx } from '../../tenant-sql/client.ts';
-import { copyOut, settings } from '../../tenant-sql/copy-out.ts';
+import { bindAsSettings, copyOut } from '../../tenant-sql/copy-out.ts';
 import { LineBuffers } from '../../tenant-sql/line-buffers.ts';
 import {
   asCsv,
@@ -84,7 +84,7 @@ async function* linesOf(selected: Selected, tx: TenantTx, milliseconds: number):
   for (;;) {
     const next = await steps.next(tx, asked);
     if (next === null) return;
-    const values = settings();
+    const values = bindAsSettings();
     const select = hasLongValues
       ? selectBatch(selected, next, asCsv(shown, safe, 'batch'), values.bind)
       : selectRows(selected, next, asCsv(shown, safe, 'source'), values.bind);

@@ -65,14 +65,14 @@ export const tableLocked = defineFailure('managed_table.locked', {
 });
 
 /** The values of a row are larger than a row of Postgres can be. */
-export const rowTooBig = defineFailure('managed_table.row_too_big', {
+export const rowNotStorable = defineFailure('managed_table.row_too_big', {
   kind: 'invalid',
   detail: { message: 'The row is too large to be stored.' },
   says: { 'managed-tables': { message: 'A linha é grande demais para ser armazenada.' } },
 });
 
 /** The values of a row are larger than an answer may be. */
-export const rowTooLarge = defineFailure('managed_table.row_too_large', {
+export const rowTooLargeToReturn = defineFailure('managed_table.row_too_large', {
   kind: 'too_large',
   describes: 'The values of this row are too large for one answer. List it by its `id`, with some of its `fields`.',
   detail: (bytes: number, limit: number) => ({

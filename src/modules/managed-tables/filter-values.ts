@@ -2,7 +2,7 @@ import type { FilteredColumn, FilterOperator } from '../../tenant-sql/row-filter
 import { EXPECTATIONS, toPostgresText } from '../../tenant-sql/values.ts';
 
 /** The most values of one list. */
-export const MAX_LIST_VALUES = 1000;
+const MAX_LIST_VALUES = 1000;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 

@@ -18,7 +18,7 @@ import {
   unknownColumns,
 } from './failures.ts';
 import * as store from './index-store.ts';
-import { databaseOfTables, keyOf, tablesToRead } from './service.ts';
+import { keyOf, requireTablesDatabase, requireTablesDatabaseToRead } from './service.ts';
 import type { TableKey } from './store.ts';
 import type { ManagedTable } from './table.ts';
 
@@ -47,7 +47,7 @@ const toIndex = ({ id, columns, unique }: store.StoredIndex): TableIndex => ({
 
 /** The indexes of a table, the first made first. */
 export async function listIndexes(ctx: CompanyContext, tableId: string): Promise<TableIndex[]> {
-  const { indexes } = await read(await tablesToRead(ctx), keyOf(ctx, tableId));
+  const { indexes } = await read(await requireTablesDatabaseToRead(ctx), keyOf(ctx, tableId));
   return indexes.filter(({ valid }) => valid).map(toIndex);
 }
 
@@ -61,7 +61,7 @@ export async function createIndex(
   wanted: { columns: string[]; unique: boolean },
 ): Promise<TableIndex> {
   const key = keyOf(ctx, tableId);
-  const database = await databaseOfTables(ctx);
+  const database = await requireTablesDatabase(ctx);
   // Should all that follows break off, rows are held against an index that nobody sees.
   await scheduleSweep(ctx, ctx.now() + BUILD_TIMEOUT_MS);
   return withIndexLock(database, tableId, () =>
@@ -102,7 +102,7 @@ export async function requireUniqueIndex(
 /** Drops an index without stopping writers. */
 export async function deleteIndex(ctx: CompanyContext, tableId: string, indexId: string): Promise<void> {
   const key = keyOf(ctx, tableId);
-  const database = await databaseOfTables(ctx);
+  const database = await requireTablesDatabase(ctx);
   await read(database, key);
   if (!ID_PATTERN.test(indexId)) throw indexNotFound();
   await withIndexLock(database, tableId, async () => {

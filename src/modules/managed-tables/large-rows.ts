@@ -15,7 +15,7 @@ const places = new Places({ places: 1, waiting: 3, waitMs: 20_000, placeMs: 60_0
  * Runs `work`, which writes these rows: where one of them is large, when no other such work of the isolate is under way.
  * @throws tooManyLargeRows where too many others wait, or for too long
  */
-export function besideNoLargeRows<T>(rows: readonly (UnreadObject | null)[], work: () => Promise<T>): Promise<T> {
+export function limitLargeRows<T>(rows: readonly (UnreadObject | null)[], work: () => Promise<T>): Promise<T> {
   const isLarge = rows.some((row) => row && row.bytes > LARGE_BYTES);
   return isLarge ? places.run(work, tooManyLargeRows) : work();
 }

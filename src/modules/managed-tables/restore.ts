@@ -4,7 +4,7 @@ import type { TenantTx } from '../../tenant-sql/client.ts';
 import { moveFromTrash } from '../../tenant-sql/ddl.ts';
 import { databaseToRead } from '../managed-database/service.ts';
 import { restoredNameTaken, tableNotFound } from './failures.ts';
-import { databaseOfTables, inShapeChange, keyOf } from './service.ts';
+import { inShapeChange, keyOf, requireTablesDatabase } from './service.ts';
 import { isNameTaken } from './store.ts';
 import type { DeletedTable, ManagedTable } from './table.ts';
 import { keptSince } from './trash.ts';
@@ -33,5 +33,5 @@ export async function restoreTable(ctx: CompanyContext, id: string): Promise<Man
       throw isNameTaken(error) ? restoredNameTaken() : error;
     }
   };
-  return inShapeChange(ctx, await databaseOfTables(ctx), work, ({ displayName }) => [id, displayName]);
+  return inShapeChange(ctx, await requireTablesDatabase(ctx), work, ({ displayName }) => [id, displayName]);
 }

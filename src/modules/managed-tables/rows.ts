@@ -7,14 +7,29 @@ import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
 import * as sql from '../../tenant-sql/rows.ts';
 import { StaleTable, withCurrentTable } from './current-table.ts';
 import { openCursor, sealCursor } from './cursor.ts';
-import { duplicateValue, rowNotFound, rowTooBig, rowTooLarge, tableNotFound, tooLongForIndex } from './failures.ts';
+import {
+  duplicateValue,
+  rowNotFound,
+  rowNotStorable,
+  rowTooLargeToReturn,
+  tableNotFound,
+  tooLongForIndex,
+} from './failures.ts';
 import { isRowId } from './filter-values.ts';
 import { readIndexes } from './index-store.ts';
-import { besideNoLargeRows } from './large-rows.ts';
+import { limitLargeRows } from './large-rows.ts';
 import { MAX_PAGE_BYTES, type PageRequest, readPage } from './page.ts';
 import { type EncodedRows, encodeChanges, encodeRows } from './row-input.ts';
 import { type Row, rowOf } from './row-view.ts';
-import { databaseOfTables, inChange, inTransaction, keyOf, lockTable, setRowCount, tablesToRead } from './service.ts';
+import {
+  inChange,
+  inTransaction,
+  keyOf,
+  lockTable,
+  requireTablesDatabase,
+  requireTablesDatabaseToRead,
+  setRowCount,
+} from './service.ts';
 import * as store from './store.ts';
 import type { ManagedTable } from './table.ts';
 
@@ -40,7 +55,7 @@ export async function listRows(ctx: CompanyContext, tableId: string, request: Ro
   const key = keyOf(ctx, tableId);
   const place = { tableId, asked, sortBy };
   const at = cursor === undefined ? { page } : { after: cursor === '' ? null : await openCursor(ctx, place, cursor) };
-  const database = await tablesToRead(ctx);
+  const database = await requireTablesDatabaseToRead(ctx);
   return withCurrentTable(database, key, async (_, saw) => {
     const found = await readPage(database, key, { ...request, at }, saw);
     if (!found) throw tableNotFound();
@@ -57,7 +72,7 @@ export async function listRows(ctx: CompanyContext, tableId: string, request: Ro
 /** One row with all columns. */
 export async function getRow(ctx: CompanyContext, tableId: string, rowId: string): Promise<Row> {
   const key = keyOf(ctx, tableId);
-  const database = await tablesToRead(ctx);
+  const database = await requireTablesDatabaseToRead(ctx);
   return withCurrentTable(database, key, (readTable) =>
     inTransaction(
       database,
@@ -86,7 +101,7 @@ export async function insertRows(
   rows: readonly (UnreadObject | null)[],
 ): Promise<number> {
   const key = keyOf(ctx, tableId);
-  const database = await databaseOfTables(ctx);
+  const database = await requireTablesDatabase(ctx);
   const write = async (readTable: (tx: TenantTx) => Promise<ManagedTable>) => {
     const table = await readTable(database);
     const encoded = encodeRows(table.columns, rows);
@@ -101,7 +116,7 @@ export async function insertRows(
     };
     return explainRefusal(database, key, encoded, () => inChange(ctx, database, insert));
   };
-  return besideNoLargeRows(rows, () => withCurrentTable(database, key, write));
+  return limitLargeRows(rows, () => withCurrentTable(database, key, write));
 }
 
 /** Changes the given fields of a row. @returns the whole row */
@@ -111,7 +126,7 @@ export async function updateRow(
   rowId: string,
   changes: Record<string, unknown>,
 ): Promise<Row> {
-  const database = await databaseOfTables(ctx);
+  const database = await requireTablesDatabase(ctx);
   const written: Written = { columns: [], texts: () => [] };
   return explainRefusal(database, keyOf(ctx, tableId), written, () =>
     inChange(ctx, database, async (tx) => {
@@ -130,7 +145,7 @@ export async function updateRow(
 }
 
 export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: string): Promise<void> {
-  await inChange(ctx, await databaseOfTables(ctx), async (tx) => {
+  await inChange(ctx, await requireTablesDatabase(ctx), async (tx) => {
     const table = await lockTable(tx, ctx, tableId);
     if (!isRowId(rowId)) throw rowNotFound();
     await requireRowVersion(tx, ctx, table, rowId);
@@ -152,7 +167,7 @@ async function requireRowVersion(tx: TenantTx, ctx: CompanyContext, table: Manag
 function rowFrom({ columns }: ManagedTable, found: sql.FoundRow | undefined): Row {
   if (!found || found.bytes === null) throw rowNotFound();
   const { id, bytes, ...values } = found;
-  if (id === null) throw rowTooLarge(Number(bytes), MAX_PAGE_BYTES);
+  if (id === null) throw rowTooLargeToReturn(Number(bytes), MAX_PAGE_BYTES);
   return rowOf(columns, { id, ...values });
 }
 
@@ -172,7 +187,7 @@ async function explainRefusal<T>(
     const refusal = indexRefusalOf(error);
     if (refusal?.why === 'duplicate') throw duplicateValue(refusal.columns, refusal.value);
     if (refusal) throw tooLongForIndex(await findLongest(database, key, refusal.id, written));
-    throw isPostgresError(error) && error.code === '54000' ? rowTooBig() : error;
+    throw isPostgresError(error) && error.code === '54000' ? rowNotStorable() : error;
   }
 }
 

@@ -35,14 +35,14 @@ export function keyOf(ctx: CompanyContext, id: string): store.TableKey {
 }
 
 /** The company's Postgres, for work on an existing table; before provisioning no table exists. */
-export async function databaseOfTables(ctx: CompanyContext): Promise<TenantSql> {
+export async function requireTablesDatabase(ctx: CompanyContext): Promise<TenantSql> {
   const database = await databaseOf(ctx);
   if (!database) throw tableNotFound();
   return database;
 }
 
 /** The same for statements that only read. */
-export async function tablesToRead(ctx: CompanyContext): Promise<TenantSql> {
+export async function requireTablesDatabaseToRead(ctx: CompanyContext): Promise<TenantSql> {
   const database = await databaseToRead(ctx);
   if (!database) throw tableNotFound();
   return database;
@@ -85,7 +85,7 @@ export async function findKeyedTables(ctx: CompanyContext, idsOrNames: string[])
 }
 
 export async function getTable(ctx: CompanyContext, id: string): Promise<ManagedTable> {
-  const table = await store.readTable(await tablesToRead(ctx), keyOf(ctx, id));
+  const table = await store.readTable(await requireTablesDatabaseToRead(ctx), keyOf(ctx, id));
   if (!table) throw tableNotFound();
   return table;
 }
@@ -161,7 +161,7 @@ export async function deleteTable(ctx: CompanyContext, id: string): Promise<void
     await deleteLockedTable(tx, ctx, table);
     return table.displayName;
   };
-  await inShapeChange(ctx, await databaseOfTables(ctx), work, (name) => [id, name]);
+  await inShapeChange(ctx, await requireTablesDatabase(ctx), work, (name) => [id, name]);
 }
 
 /** Deletes a table whose `shape` is locked, unless files are loaded into it. */
@@ -177,7 +177,7 @@ export async function deleteLockedTable(tx: TenantTx, ctx: CompanyContext, table
  * @returns the number of rows left
  */
 export async function truncateTable(ctx: CompanyContext, id: string): Promise<0> {
-  return inChange(ctx, await databaseOfTables(ctx), async (tx) => {
+  return inChange(ctx, await requireTablesDatabase(ctx), async (tx) => {
     const table = await lockTable(tx, ctx, id);
     if (await store.hasActiveUpload(tx, id)) throw truncateLocked();
     await tx.execute(truncateSql(table.displayName));

@@ -116,7 +116,7 @@ export function findMisfitValue({ plan, from, block, last }: Chunk): void {
 }
 
 /** The problem that Postgres's error names (`COPY "table", line 12, column price: "abc"`), by the lines of the file. */
-export function wordRefusal({ plan, from }: Chunk, error: PostgresError): JobProblem {
+export function rowProblemOf({ plan, from }: Chunk, error: PostgresError): JobProblem {
   const [, line, column, value] = /, line (\d+)(?:, column ([^:]+): "(.*)")?/s.exec(error.where ?? '') ?? [];
   const where = {
     line: from.line + Number(line ?? 1) - 1,

@@ -1,13 +1,10 @@
 import type { CompanyContext } from '../../context.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
-import { qualified } from '../../tenant-sql/identifiers.ts';
+import { stagingTable } from '../../tenant-sql/staging.ts';
 import type { JobError } from './job.ts';
 import { Superseded } from './problems.ts';
 import * as store from './store.ts';
-
-/** The table of schema `console` that holds the rows of a load until all are there, named by the id of the table to be. */
-export const stagingTable = (tableId: string): string => qualified('console', tableId);
 
 /** Ends a job as failed and drops the rows it has loaded; the transaction has locked it and read its `state`. */
 export async function failLockedJob(

@@ -3,6 +3,7 @@ import { isoTimestamp } from '../../kernel/fields.ts';
 import { isPostgresError, type PostgresError } from '../../tenant-sql/client.ts';
 import { copyIn } from '../../tenant-sql/copy.ts';
 import { countRowIds, createTable, drawRowIds } from '../../tenant-sql/ddl.ts';
+import { stagingTable } from '../../tenant-sql/staging.ts';
 import {
   type Chunk,
   copyStatements,
@@ -13,9 +14,8 @@ import {
   readChunk,
   requireConfirmed,
   requireReading,
-  wordRefusal,
+  rowProblemOf,
 } from './chunks.ts';
-import { stagingTable } from './fail-job.ts';
 import type { ZoneEdges } from './inference/index.ts';
 import type { JobProgress, WorkedJob } from './job.ts';
 import { JobProblem, rowsDiffer, Superseded } from './problems.ts';
@@ -110,7 +110,7 @@ async function explainRefusal(work: Work<LoadState>, chunk: Chunk, error: unknow
   if (error.code === GUARD_REFUSED) throw new Superseded();
   if (!isAboutData(error.code)) throw error;
   findMisfitValue(chunk);
-  throw wordRefusal(chunk, (await findRefusedRow(work, chunk)) ?? error);
+  throw rowProblemOf(chunk, (await findRefusedRow(work, chunk)) ?? error);
 }
 
 /** Postgres's error for the first bad row of a chunk, when it takes row by row; the trial is rolled back. */

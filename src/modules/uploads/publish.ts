@@ -6,7 +6,7 @@ import { addPrimaryKey, moveIntoPlace } from '../../tenant-sql/ddl.ts';
 import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
 import { keepRows } from '../../tenant-sql/kept.ts';
 import { tenantNames } from '../../tenant-sql/roles.ts';
-import { appendRows, DRAW_BEGINNING, vacuum } from '../../tenant-sql/staging.ts';
+import { appendRows, DRAW_BEGINNING, stagingTable, vacuum } from '../../tenant-sql/staging.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import {
   inShapeChange,
@@ -17,7 +17,6 @@ import {
   setRowCount,
 } from '../managed-tables/service.ts';
 import { type LoadState, loadedColumns, requireConfirmed } from './chunks.ts';
-import { stagingTable } from './fail-job.ts';
 import type { JobProgress } from './job.ts';
 import {
   duplicateValue,
@@ -29,7 +28,7 @@ import {
   tableGone,
   tooLongForIndex,
 } from './problems.ts';
-import { RowRefused, wordRefusedRow } from './refused-row.ts';
+import { locateRefusedRow, RowRefused } from './refused-row.ts';
 import { lockJob } from './store.ts';
 import { upsertRows } from './upsert.ts';
 import type { Work } from './work.ts';
@@ -58,7 +57,7 @@ export async function publish(work: Work<LoadState>, state: LoadState, progress:
   const changed = () => (job.mode === 'append' ? [] : tables);
   const options = { statementTimeoutMs: PUBLISH_TIMEOUT_MS };
   await inShapeChange(ctx, database, move, changed, options).catch(async (error: unknown) => {
-    if (error instanceof RowRefused) throw await wordRefusedRow(ctx, job, state, error);
+    if (error instanceof RowRefused) throw await locateRefusedRow(ctx, job, state, error);
     throw refusedByIndex(error) ?? error;
   });
   if (job.mode === 'append' || job.mode === 'create') return;

@@ -14,7 +14,7 @@ import {
 
 /** A file in R2, as an upload job shows it. */
 export interface StoredFile {
-  /** The name that the sender gave it, as {@link fileName} makes it. Never part of a path. */
+  /** The name that the sender gave it, as {@link safeFileName} makes it. Never part of a path. */
   original_name: string;
   /** Its key in R2, or the prefix of its pieces' keys: see {@link segmentsOf}. */
   storage_path: string;
@@ -32,7 +32,7 @@ export interface UploadForm {
   keys: string[];
 }
 
-export const ACCEPTED_TYPES = ['.csv', '.xlsx', '.xls', '.zip'] as const;
+const ACCEPTED_TYPES = ['.csv', '.xlsx', '.xls', '.zip'] as const;
 
 /**
  * A file of this size or more is stored in pieces, each an object, of which one at a time is held in memory. Not as parts
@@ -127,7 +127,7 @@ async function receiveFile(
     if (bytes.length > 0) throw wrongFileType('', ACCEPTED_TYPES);
     return;
   }
-  const name = fileName(part.filename);
+  const name = safeFileName(part.filename);
   if (form.files.length === MAX_FILES) throw tooManyFiles();
   if (!ACCEPTED_TYPES.some((type) => name.toLowerCase().endsWith(type))) throw wrongFileType(name, ACCEPTED_TYPES);
   const file: StoredFile = {
@@ -164,7 +164,7 @@ const MAX_NAME_LENGTH = 255;
  * The name that a sender gave a file, safe to be stored and shown: the base name, in Unicode's form NFC, without control
  * characters and those that change the direction of text, cut to 255 characters before its extension.
  */
-export function fileName(given: string): string {
+export function safeFileName(given: string): string {
   const base = given.slice(Math.max(given.lastIndexOf('/'), given.lastIndexOf('\\')) + 1);
   const visible = base
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '')

@@ -8,23 +8,23 @@ import { JobProblem } from './problems.ts';
 export class RowRefused extends Error {
   readonly row: number;
   readonly key: string[];
-  readonly word: (file: string, line: number, value: string) => JobError;
+  readonly toProblem: (file: string, line: number, value: string) => JobError;
 
-  constructor(row: number, key: string[], word: RowRefused['word']) {
+  constructor(row: number, key: string[], toProblem: RowRefused['toProblem']) {
     super(`row ${row} cannot be brought into the table`);
     this.name = 'RowRefused';
     this.row = row;
     this.key = key;
-    this.word = word;
+    this.toProblem = toProblem;
   }
 }
 
 /** Says of a refused row where it stands in the files, by reading again the chunk that it came in. */
-export async function wordRefusedRow(
+export async function locateRefusedRow(
   ctx: CompanyContext,
   job: WorkedJob<LoadState>,
   state: LoadState,
-  { row, key, word }: RowRefused,
+  { row, key, toProblem }: RowRefused,
 ): Promise<JobProblem> {
   const start = state.starts?.findLast(({ rows }) => rows < row);
   // Edges of the time zone decide about values, not about lines.
@@ -43,5 +43,5 @@ export async function wordRefusedRow(
       line = piece.position.line;
     } else exceeds = length;
   }
-  return new JobProblem(word(plan.file.fileName, line, cutValue(key.join(', '))));
+  return new JobProblem(toProblem(plan.file.fileName, line, cutValue(key.join(', '))));
 }

@@ -17,7 +17,7 @@ import {
   workbookTooLarge,
   workbookUnreadable,
 } from './problems.ts';
-import { fileName, filesOf, type StoredFile, segmentsOf } from './receive.ts';
+import { filesOf, type StoredFile, safeFileName, segmentsOf } from './receive.ts';
 import { withTextPlace } from './text-places.ts';
 import { beginConversion, type ConversionState, continueConversion, convertBiffWorkbook } from './workbook.ts';
 
@@ -130,7 +130,7 @@ async function entriesOf(ctx: CompanyContext, archive: Stored): Promise<Item[]> 
     const entries = await readDirectory(readerOf(ctx, archive), archive.size_bytes);
     return chooseEntries(archive.name, archive.size_bytes, entries).map((entry) => ({
       kind: 'entry',
-      name: fileName(entry.name),
+      name: safeFileName(entry.name),
       archive,
       entry,
     }));

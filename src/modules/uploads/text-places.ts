@@ -1,5 +1,5 @@
 import { type Leave, Places } from '../../platform/places.ts';
-import { TURN_MS } from './work.ts';
+import { LEASE_MS } from './work.ts';
 
 /** Workbooks of which no more is held in memory are converted beside any others. */
 const SMALL_BYTES = 8 * 1024 * 1024;
@@ -8,7 +8,7 @@ const SMALL_BYTES = 8 * 1024 * 1024;
  * Of the others an isolate converts one at a time: texts that cells share are held in memory, up to 48 MiB, of the 128 MB
  * that an isolate has; and so are the cells of an old workbook that are out of order, which take up to 64 MiB.
  */
-const places = new Places({ places: 1, waiting: 100, waitMs: 20_000, placeMs: TURN_MS });
+const places = new Places({ places: 1, waiting: 100, waitMs: 20_000, placeMs: LEASE_MS });
 
 /** Waits until there is room for so many bytes. */
 export type Reserve = (bytes: number) => Promise<void>;

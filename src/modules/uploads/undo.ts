@@ -14,9 +14,9 @@ import {
   keyOf,
   lockTable,
   type ManagedTable,
+  requireTablesDatabaseToRead,
   selectUndoLimit,
   setRowCount,
-  tablesToRead,
   toUndoLimit,
   type UndoLimit,
   type UndoLimitRow,
@@ -61,7 +61,7 @@ export async function listLoads(
   tableId: string,
   { page, perPage }: { page: number; perPage: number },
 ): Promise<{ total: number; records: (Load & { undoable: boolean })[] }> {
-  const database = await tablesToRead(ctx);
+  const database = await requireTablesDatabaseToRead(ctx);
   const from = since(ctx);
   const window = { limit: perPage, offset: (page - 1) * perPage };
   const loads = selectLoads(ctx.actor.companyId, tableId, from, window);

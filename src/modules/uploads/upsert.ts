@@ -29,8 +29,8 @@ export async function upsertRows(
   const upsert: sql.Upsert = { table: table.displayName, stagingId: state.table_id, key, others };
 
   await tx.execute(lockAgainstWrites(table.displayName));
-  if ((await tx.query(sql.selectAnyTwice(upsert))).length > 0) {
-    await refuseFirst(tx, sql.selectFirstTwice(upsert), (file, line, value) => keyTwice(file, line, key, value));
+  if ((await tx.query(sql.selectAnyDuplicateKey(upsert))).length > 0) {
+    await refuseFirst(tx, sql.selectFirstDuplicateKey(upsert), (file, line, value) => keyTwice(file, line, key, value));
   }
   await indexKey(tx, ctx, table.id, key);
   const missing = table.columns.find(({ name, nullable }) => !nullable && !names.includes(name));
@@ -45,9 +45,9 @@ export async function upsertRows(
 }
 
 /** @throws RowRefused for the row that a statement finds, if it finds one */
-async function refuseFirst(tx: TenantTx, select: string, word: RowRefused['word']): Promise<void> {
+async function refuseFirst(tx: TenantTx, select: string, toProblem: RowRefused['toProblem']): Promise<void> {
   const [found] = await tx.query<{ row: string; key: string[] }>(select);
-  if (found) throw new RowRefused(Number(found.row), found.key, word);
+  if (found) throw new RowRefused(Number(found.row), found.key, toProblem);
 }
 
 /** The table's unique index on the key, made if there is none. */

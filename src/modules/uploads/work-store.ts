@@ -11,11 +11,11 @@ interface WorkedRow<State> extends JobRow {
   attempts: number;
 }
 
-/** A job whose turn it is, or how many others of its company have work to do. */
+/** A job that may run, or how many others of its company have work to do. */
 export type Claim<State> = { job: WorkedJob<State> } | { job: null; others: number };
 
 /**
- * Claims a job for the work of a phase until `turn.until`, and counts the attempt, unless `turn.limit` others of the company are
+ * Claims a job for the work of a phase until `lease.until`, and counts the attempt, unless `lease.limit` others of the company are
  * being worked on. A queued job enters the phase `analisando`. Claims at the same time may exceed the limit by one another.
  * @returns undefined when the job is in another phase, or gone: there is nothing to do
  */
@@ -24,32 +24,32 @@ export async function claimJob<State>(
   key: JobKey,
   phase: 'analisando' | 'inserting',
   at: string,
-  turn: { limit: number; until: string },
+  lease: { limit: number; until: string },
 ): Promise<Claim<State> | undefined> {
-  const [row] = await tx.query<WorkedRow<State> & { is_its_turn: boolean; others: number }>(
+  const [row] = await tx.query<WorkedRow<State> & { may_run: boolean; others: number }>(
     `WITH company AS (
-       SELECT count(*) FILTER (WHERE turn_until > $4) < $5 AS is_its_turn, count(*)::int AS others
+       SELECT count(*) FILTER (WHERE turn_until > $4) < $5 AS may_run, count(*)::int AS others
        FROM console.upload_jobs
        WHERE id <> $1 AND company_id = $2 AND status IN ('queued', 'analisando', 'inserting'))
      UPDATE console.upload_jobs SET
-       status = CASE WHEN is_its_turn THEN $3 ELSE status END,
-       attempts = attempts + is_its_turn::int,
-       turn_until = CASE WHEN is_its_turn THEN $6::timestamptz ELSE turn_until END,
+       status = CASE WHEN may_run THEN $3 ELSE status END,
+       attempts = attempts + may_run::int,
+       turn_until = CASE WHEN may_run THEN $6::timestamptz ELSE turn_until END,
        updated_at = $4
      FROM company
      WHERE ${KEY} AND (status = $3 OR (status = 'queued' AND $3 = 'analisando'))
-     RETURNING ${COLUMNS}, reading, step, state, attempts, is_its_turn, others`,
-    [key.id, key.companyId, phase, at, turn.limit, turn.until],
+     RETURNING ${COLUMNS}, reading, step, state, attempts, may_run, others`,
+    [key.id, key.companyId, phase, at, lease.limit, lease.until],
   );
   if (!row) return undefined;
-  if (!row.is_its_turn) return { job: null, others: row.others };
+  if (!row.may_run) return { job: null, others: row.others };
   return {
     job: { ...toJob(row), reading: row.reading, step: row.step, state: row.state, attempts: row.attempts },
   };
 }
 
-/** Ends the turn of a job that was claimed until then; its next delivery may have claimed it anew already. */
-export async function endTurn(tx: TenantTx, key: JobKey, until: string): Promise<void> {
+/** Releases a job that was claimed until then; its next delivery may have claimed it anew already. */
+export async function releaseJob(tx: TenantTx, key: JobKey, until: string): Promise<void> {
   await tx.execute(`UPDATE console.upload_jobs SET turn_until = NULL WHERE ${KEY} AND turn_until = $3`, [
     key.id,
     key.companyId,

@@ -8,17 +8,17 @@ import { failJobAtStep } from './fail-job.ts';
 import { InferenceError } from './inference/index.ts';
 import type { JobError, JobProgress, WorkedJob } from './job.ts';
 import { JobProblem, retriesExhausted, Superseded } from './problems.ts';
-import { advance, claimJob, endTurn } from './work-store.ts';
+import { advance, claimJob, releaseJob } from './work-store.ts';
 
 /** After so many deliveries in a row without any progress a job fails. */
 const MAX_ATTEMPTS = 12;
 
-/** So many jobs of one company are worked on at once: the consumers of the queue are there for all companies. */
-const TURNS = 2;
-/** A turn whose isolate died ends after this time; any other with its message. */
-export const TURN_MS = 120_000;
-/** Shorter than what makes a job silent (`SILENCE_MS`): a sweep queues no job a second time that waits for its turn. */
-const LONGEST_PAUSE_SECONDS = 30;
+/** Jobs of one company that run at once: the consumers of the queue serve other companies too. */
+const MAX_ACTIVE_JOBS = 2;
+/** A delivery has its job until its work is done, or for this time if its isolate died. */
+export const LEASE_MS = 120_000;
+/** Shorter than `SILENCE_MS`, so that the sweep does not queue a waiting job again. */
+const MAX_PAUSE_SECONDS = 30;
 
 /** The work of one delivered message on its job. */
 export interface Work<State> {
@@ -44,8 +44,8 @@ export async function workOnJob<State>(
   const database = await databaseOf(ctx);
   if (!database) return;
   const key = { id: jobId, companyId };
-  const turn = { limit: TURNS, until: isoTimestamp(ctx.now() + TURN_MS) };
-  const claim = await claimJob<State>(database, key, phase, isoTimestamp(ctx.now()), turn);
+  const lease = { limit: MAX_ACTIVE_JOBS, until: isoTimestamp(ctx.now() + LEASE_MS) };
+  const claim = await claimJob<State>(database, key, phase, isoTimestamp(ctx.now()), lease);
   if (!claim) return;
   const { job } = claim;
   // Others of the company are at work: the message goes to the end of the queue, behind those of other companies.
@@ -60,15 +60,15 @@ export async function workOnJob<State>(
     if (!problem) throw error;
     await failJobAtStep(database, ctx, jobId, job.step, problem).catch(unlessSuperseded);
   } finally {
-    // One that is not ended here, as the database went away, ends by itself.
-    await endTurn(database, key, turn.until).catch((error) =>
-      logError('turn_not_ended', error, { company_id: companyId }),
+    // If the database went away, the lease runs out by itself.
+    await releaseJob(database, key, lease.until).catch((error) =>
+      logError('job_not_released', error, { company_id: companyId }),
     );
   }
 }
 
 /** About two of a company's waiting messages come back a second, however many there are. */
-const pauseFor = (others: number): number => Math.min(Math.ceil(others / 2), LONGEST_PAUSE_SECONDS);
+const pauseFor = (others: number): number => Math.min(Math.ceil(others / 2), MAX_PAUSE_SECONDS);
 
 /**
  * Saves how far the work has come, by itself or in the transaction that did it.

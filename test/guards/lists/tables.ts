@@ -213,13 +213,13 @@ export const MANAGED_TABLES = [
     { in: 'claimJob', text: " AND (status = $3 OR (status = 'queued' AND $3 = 'analisando'))", without: '' },
     {
       in: 'claimJob',
-      text: ' < $5 AS is_its_turn',
-      without: ' < $5 + 1000 AS is_its_turn',
+      text: ' < $5 AS may_run',
+      without: ' < $5 + 1000 AS may_run',
       tests: TURNS,
       title: 'leaves another company’s upload its first turn',
     },
     {
-      in: 'endTurn',
+      in: 'releaseJob',
       text: ' AND turn_until = $3',
       without: ' AND $3::timestamptz IS NOT NULL',
       tests: TURNS,

@@ -1,5 +1,5 @@
 import type { CompiledSql } from '../../../kernel/compiled-sql.ts';
-import { type Bind, comparison, inAnyCase, textBindings } from '../../../tenant-sql/row-filters.ts';
+import { type Bind, caseFolded, comparison, textBindings } from '../../../tenant-sql/row-filters.ts';
 import { dimensionValue } from './compile.ts';
 import type { Item } from './definition.ts';
 import { render, type Table, tablesIn } from './expression.ts';
@@ -48,7 +48,7 @@ export const equalValuesSql = (model: Model, item: Item, values: readonly string
     model,
     item,
     (from, bind) =>
-      `SELECT DISTINCT v FROM (${from}) AS rows\nWHERE ${inAnyCase('v')} IN (SELECT ${inAnyCase('w')} FROM unnest(${bind(values)}::text[]) AS w) LIMIT ${count}`,
+      `SELECT DISTINCT v FROM (${from}) AS rows\nWHERE ${caseFolded('v')} IN (SELECT ${caseFolded('w')} FROM unnest(${bind(values)}::text[]) AS w) LIMIT ${count}`,
   );
 
 /** Values that contain this one or begin with it, in any case. */

@@ -72,7 +72,7 @@ export function recordTooLarge(line: number): InferenceError {
 }
 
 /** Turns an error of the scanner into an {@link InferenceError}. */
-export function wordScanError(error: unknown): unknown {
+export function toInferenceError(error: unknown): unknown {
   if (!(error instanceof TooManyFields)) return error;
   const { line } = error;
   return new InferenceError('TOO_MANY_FIELDS', `A linha ${line} tem mais de ${MAX_FIELDS} campos.`, { line });

@@ -19,10 +19,10 @@ import {
   InferenceError,
   nulByte,
   recordTooLarge,
+  toInferenceError,
   tooManyColumns,
   unclosedQuote,
   unreadable,
-  wordScanError,
 } from './errors.ts';
 import { QuotesBroken, RecordFold } from './rows.ts';
 import { linesBefore } from './skipped.ts';
@@ -78,7 +78,7 @@ export function feed(state: InferenceState, block: Uint8Array, isLast: boolean):
   try {
     return take(state, block, isLast);
   } catch (caught) {
-    const error = wordScanError(caught);
+    const error = toInferenceError(caught);
     const quoting = otherQuoting(state, error);
     if (quoting !== null) return startOver(state, quoting);
     if (!(error instanceof InferenceError)) throw error;
