@@ -20,7 +20,7 @@ export const RESERVED_COLUMN_NAMES: ReadonlySet<string> = new Set([
  */
 export type TenantSchema = 'console' | 'public' | 'trash' | 'kept';
 
-/** Quotes an identifier for SQL, whatever its characters or keywords. No other code quotes identifiers. */
+/** Quotes an identifier for SQL, whatever its characters or keywords. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

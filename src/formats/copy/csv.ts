@@ -7,17 +7,16 @@ export const NEVER_QUOTE = 1;
 /**
  * Builds the options, inside of `WITH (…)`, with which COPY reads a CSV file unchanged. Empty values become null in
  * every column.
- * @param columns names of the table's columns, in the order of the fields
+ * @param columns quoted names of the table's columns, in the order of the fields
  */
 export function csvOptions(dialect: Dialect, encoding: Encoding, columns: string[]): string {
   const quote = literal(dialect.quote ?? String.fromCharCode(NEVER_QUOTE));
-  const nulls = columns.map((name) => `"${name.replaceAll('"', '""')}"`).join(', ');
   return [
     'FORMAT csv',
     `DELIMITER ${literal(dialect.delimiter)}`,
     `QUOTE ${quote}`,
     `ESCAPE ${dialect.escape === 'backslash' ? "'\\'" : quote}`,
-    `FORCE_NULL (${nulls})`,
+    `FORCE_NULL (${columns.join(', ')})`,
     `ENCODING '${encoding === 'windows-1252' ? 'WIN1252' : 'UTF8'}'`,
   ].join(', ');
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { concurrentChange } from '../../db/failures.ts';
 import { raw } from '../../http/endpoint.ts';
+import { queryFlag } from '../../http/list-query.ts';
 import { endpoint } from '../../http/surfaces/managed-tables.ts';
 import { fileHeaders, MEDIA_TYPES } from '../../kernel/files.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
@@ -14,7 +15,7 @@ const exportQuery = z
     ...selectionQuery,
     sort_by: sortBy,
     format: z.enum(EXPORT_FORMATS, { error: `must be one of ${EXPORT_FORMATS.join(', ')}` }).default('csv'),
-    safe: z.enum(['true', 'false'], { error: 'must be true or false' }).default('false').meta({
+    safe: queryFlag.meta({
       description:
         "For spreadsheets, in CSV and XLSX: texts that begin with `=`, `+`, `-`, `@`, a tab or a carriage return are prefixed with `'`.",
     }),
@@ -44,7 +45,7 @@ export const managedTableExportEndpoints = [
       ],
     },
     async ({ ctx, params, query: { format, safe, sort_by: sortBy, ...rows } }) => {
-      const { name, body } = await exportRows(ctx, params.id, { rows, sortBy, format, safe: safe === 'true' });
+      const { name, body } = await exportRows(ctx, params.id, { rows, sortBy, format, safe });
       return new Response(body, { headers: fileHeaders(name, format) });
     },
   ),

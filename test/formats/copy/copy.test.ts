@@ -37,10 +37,10 @@ describe('the text format of COPY', () => {
 describe('a CSV that goes to COPY unchanged', () => {
   it('is described to Postgres by its dialect', () => {
     const dialect = { delimiter: ';', quote: '"', escape: 'doubled', spaceBeforeQuote: false } as const;
-    expect(csvOptions(dialect, 'utf-8', ['a"b'])).toBe(
+    expect(csvOptions(dialect, 'utf-8', ['"a""b"'])).toBe(
       `FORMAT csv, DELIMITER ';', QUOTE '"', ESCAPE '"', FORCE_NULL ("a""b"), ENCODING 'UTF8'`,
     );
-    expect(csvOptions({ ...dialect, delimiter: '\t', quote: null }, 'windows-1252', ['a'])).toBe(
+    expect(csvOptions({ ...dialect, delimiter: '\t', quote: null }, 'windows-1252', ['"a"'])).toBe(
       `FORMAT csv, DELIMITER E'\\x09', QUOTE E'\\x01', ESCAPE E'\\x01', FORCE_NULL ("a"), ENCODING 'WIN1252'`,
     );
   });

@@ -4,6 +4,7 @@ import { type Fields, newFields, scan } from '../../../formats/csv/records.ts';
 import { encodedLength, scannableBytes } from '../../../formats/text/decode.ts';
 import type { ZoneEdges } from '../../../formats/values/conversion.ts';
 import { DMY, formOf, MDY, YMD } from '../../../formats/values/forms.ts';
+import { quoted } from '../../../tenant-sql/identifiers.ts';
 import { CopyWriter, type WrittenColumn } from './copy-writer.ts';
 import { unreadable } from './errors.ts';
 import type { ColumnFormats, ColumnType, FileReading, Position } from './schema.ts';
@@ -65,7 +66,7 @@ export function planLoad(file: FileReading, columns: LoadColumn[], zone: ZoneEdg
   return {
     mode: raw ? 'raw' : 'convert',
     copyColumns: names,
-    copyOptions: raw ? csvOptions(file.dialect, file.encoding, names) : TEXT_OPTIONS,
+    copyOptions: raw ? csvOptions(file.dialect, file.encoding, names.map(quoted)) : TEXT_OPTIONS,
     dateStyle: style ?? 'ISO, DMY',
     start: file.start,
     end: file.end,
