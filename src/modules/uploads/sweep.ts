@@ -1,7 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
-import { momentOf } from '../../kernel/ids.ts';
+import { createdAtOf } from '../../kernel/ids.ts';
 import { logError } from '../../platform/log.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { databaseUnavailable } from '../../tenant-sql/failures.ts';
@@ -156,6 +156,6 @@ async function sweepFiles(ctx: CompanyContext, database: TenantSql): Promise<num
 
 /** When a job ended, in milliseconds; for an upload that no job came of, when it began, which its id tells. */
 function neededUntil(id: string, job: store.SweptJob | undefined): number {
-  if (!job) return momentOf(id);
+  if (!job) return createdAtOf(id);
   return job.status === 'done' || job.status === 'failed' ? job.updatedAt : Number.POSITIVE_INFINITY;
 }
