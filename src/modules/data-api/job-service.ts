@@ -2,6 +2,7 @@ import type { PrincipalContext } from '../../context.ts';
 import { commit, readOnce } from '../../db/client.ts';
 import type { DataFormat } from '../../db/schema/data-jobs.ts';
 import { resourceArn } from '../../kernel/arn.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { readPublished, valuesFor } from './execute.ts';
 import { jobNotFound, tooManyJobs } from './failures.ts';
@@ -14,7 +15,7 @@ const MAX_UNFINISHED = 20;
 export const UNBEGUN_MS = 120_000;
 
 /** How long a job and its result are kept. Milliseconds. */
-export const KEPT_MS = 24 * 60 * 60 * 1000;
+export const KEPT_MS = DAY_MS;
 
 /** Has the result of an endpoint written in the background. */
 export async function createJob(

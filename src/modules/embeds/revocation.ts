@@ -1,6 +1,7 @@
 import { requireAction } from '../../access/requirements.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { type ControlDb, commit } from '../../db/client.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
 import { invalid } from '../../kernel/failure.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import { getDashboard } from '../dashboards/service.ts';
@@ -18,8 +19,6 @@ export type Revocation =
 
 /** How many tokens and viewers a company may revoke one by one, of the last year. */
 const MAX_REVOCATIONS = 10_000;
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 const subjects = {
   all: 'all',

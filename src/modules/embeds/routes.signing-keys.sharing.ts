@@ -16,7 +16,7 @@ const keyView = z.object(fields).meta({ id: 'EmbedSigningKey' });
 const createdKeyView = z
   .object({
     ...fields,
-    secret: z.string().meta({ description: 'TokenState in this answer only. Its UTF-8 bytes are the key of HS256.' }),
+    secret: z.string().meta({ description: 'Shown in this answer only. Its UTF-8 bytes are the key of HS256.' }),
   })
   .meta({ id: 'CreatedEmbedSigningKey' });
 

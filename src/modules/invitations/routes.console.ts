@@ -9,8 +9,9 @@ import { emailTaken } from '../users/failures.ts';
 import { newPassword } from '../users/fields.ts';
 import { statusOf } from '../users/service.ts';
 import { invitedUserView, viewConsoleUser } from '../users/views.ts';
+import { invalidInvitation } from './failures.ts';
 import { inviteUser } from './invite.ts';
-import { acceptInvitation, invalidInvitation } from './service.ts';
+import { acceptInvitation } from './service.ts';
 
 const invitation = z
   .object({

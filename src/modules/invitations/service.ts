@@ -1,7 +1,7 @@
 import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import type { ConstraintFailures, Statement } from '../../db/client.ts';
-import { defineFailure } from '../../kernel/failure.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
@@ -15,6 +15,7 @@ import {
 } from '../mails/service.ts';
 import { requireUnlikePerson } from '../users/fields.ts';
 import { emailTaken, prepareInvitedUser, selectUserByEmail, statusOf, type User } from '../users/service.ts';
+import { invalidInvitation } from './failures.ts';
 import {
   acceptStatements,
   deleteExpired,
@@ -25,15 +26,7 @@ import {
   updateInvited,
 } from './store.ts';
 
-/** The same for every token that does not work, so that nobody learns more by guessing. */
-export const invalidInvitation = defineFailure('invitation.invalid_token', {
-  kind: 'invalid',
-  detail: { message: 'The invitation is unknown, used or expired.' },
-  says: { console: { status: 400, code: 'INVALID_INVITATION_TOKEN' } },
-});
-
 const DAYS = 7;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** What inviting somebody takes. Commit `statements` with whatever else belongs to it, then call `sendMail`. */
 export interface PreparedInvitation {

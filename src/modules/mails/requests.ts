@@ -1,6 +1,7 @@
 import type { Context } from '../../context.ts';
 import { changes, commit } from '../../db/client.ts';
 import type { Notice } from '../../db/schema/mails.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import { log, logError } from '../../platform/log.ts';
 import { MailRefused } from '../../platform/mail.ts';
 import {
@@ -32,8 +33,6 @@ export interface MailRequest<Kind extends MailKind = MailKind> {
 /** Composes and sends a mail. It is called again when it throws, so it must be repeatable. */
 export type SendMail<Kind extends MailKind = MailKind> = (ctx: Context, request: MailRequest<Kind>) => Promise<void>;
 
-const HOUR_MS = 60 * 60 * 1000;
-const DAY_MS = 24 * HOUR_MS;
 const REQUESTS_PER_HOUR = 5;
 /** To one address, by all companies together. */
 const INVITATIONS_PER_DAY = 5;

@@ -3,7 +3,7 @@ import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint } from '../../http/surfaces/managed-tables.ts';
-import { resultCell } from '../../kernel/fields.ts';
+import { isRecord, resultCell } from '../../kernel/fields.ts';
 import type { UnreadObject } from '../../kernel/unread-json.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import {
@@ -24,9 +24,6 @@ const MAX_INSERT_ROWS = 10_000;
 /** Characters of a cursor: the longest key that a row can have, sealed. */
 const MAX_CURSOR = 8192;
 const MAX_INSERT_BYTES = 10 * 1024 * 1024;
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const row = z.record(z.string(), resultCell).meta({
   id: 'ManagedTableRow',
@@ -148,7 +145,7 @@ export const managedTableRowsEndpoints = [
       operationId: 'updateManagedTableRow',
       summary: 'Update a row of a managed table',
       description: 'Changes only the columns that are sent.',
-      body: anyRow.refine(isObject, 'must be an object of column names and values'),
+      body: anyRow.refine(isRecord, 'must be an object of column names and values'),
       exactNumbers: true,
       returns: ok(row),
       fails: [

@@ -1,6 +1,5 @@
 import { Cron } from 'croner';
-
-const DAY_MS = 24 * 60 * 60 * 1000;
+import { DAY_MS } from '../../kernel/clock.ts';
 
 /** Between two occurrences, in milliseconds. */
 export const MIN_INTERVAL_MS = 15 * 60 * 1000;

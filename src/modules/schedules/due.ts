@@ -1,5 +1,6 @@
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
 import type { JobMessage } from '../../platform/job-messages.ts';
 import { log, logError } from '../../platform/log.ts';
 import { MIN_INTERVAL_MS, nextOccurrence } from './cron.ts';
@@ -19,7 +20,6 @@ const SIDE_BY_SIDE = 4;
 const LOST_MS = 120_000;
 const COMPANIES_AT_ONCE = 500;
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const KEPT_MS = 7 * DAY_MS;
 const DELETED_AT_ONCE = 1000;
 

@@ -1,10 +1,11 @@
+import { DAY_MS } from '../../kernel/clock.ts';
 import { hmacSha256, newestSecret, sha256Hex, toBase64Url } from '../../platform/secrets.ts';
 
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 const RANDOM_LENGTH = 20;
 
 /** How long a key works when its maker does not say. */
-export const KEY_LIFETIME_MS = 365 * 24 * 60 * 60 * 1000;
+export const KEY_LIFETIME_MS = 365 * DAY_MS;
 
 /** What the database keeps of a key: enough to derive its secret under the master secret, and to check the derivation. */
 export interface KeyMaterial {

@@ -1,5 +1,6 @@
 import type { Actor } from '../../access/actors.ts';
 import type { Context } from '../../context.ts';
+import { MINUTE_MS } from '../../kernel/clock.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { idPrefixAt } from '../../kernel/ids.ts';
 import { RecentlyUsed } from '../../kernel/recently-used.ts';
@@ -76,7 +77,6 @@ async function keep(ctx: Context, event: Omit<ShareEvent, 'viewer'>, onceAMinute
 
 /** The events with a key that this isolate has told. */
 const kept = new RecentlyUsed<string, true>(1000);
-const MINUTE_MS = 60_000;
 
 /** All events of a key in one minute get the same id, in every isolate, so that only the first is kept. */
 async function idOfMinute({ companyId, type, occurredAt }: Omit<ShareEvent, 'viewer'>, what: string): Promise<string> {

@@ -2,6 +2,7 @@ import { requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { Page } from '../../db/page.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { createdAtOf, ID_PATTERN } from '../../kernel/ids.ts';
 import type { LogFilter } from '../../kernel/log.ts';
@@ -74,14 +75,11 @@ const logOf = <T>(
   ask: (log: DurableObjectStub<CompanyLog>) => Promise<T>,
 ): Promise<T> => callObject(bindings.COMPANY_LOG, actor.companyId, ask);
 
-const HOUR = 60 * 60 * 1000;
-const DAY = 24 * HOUR;
-
 /** Lengths of the intervals in milliseconds; weeks begin on Monday, and the epoch was a Thursday. */
 export const INTERVALS = {
-  hour: { ms: HOUR, offset: 0 },
-  day: { ms: DAY, offset: 0 },
-  week: { ms: 7 * DAY, offset: 4 * DAY },
+  hour: { ms: HOUR_MS, offset: 0 },
+  day: { ms: DAY_MS, offset: 0 },
+  week: { ms: 7 * DAY_MS, offset: 4 * DAY_MS },
 } as const;
 
 export type Interval = keyof typeof INTERVALS;
@@ -114,7 +112,7 @@ export async function shareAnalytics(
 ): Promise<Analytics> {
   const narrowed = await visibleFilter(ctx, filter);
   const to = filter.to ?? ctx.now();
-  const from = filter.from ?? to - DEFAULT_DAYS * DAY;
+  const from = filter.from ?? to - DEFAULT_DAYS * DAY_MS;
   if (from > to) throw invalid([{ field: 'from', message: 'must not be after `to`' }]);
   const { ms, offset } = INTERVALS[interval];
   const bucketOf = (time: number) => Math.floor((time - offset) / ms);

@@ -1,6 +1,7 @@
 import type { Context, PrincipalContext } from '../../../context.ts';
 import { commit } from '../../../db/client.ts';
 import type { Outcome } from '../../../db/schema/knowledge-questions.ts';
+import { DAY_MS, MINUTE_MS } from '../../../kernel/clock.ts';
 import { invalid, isInvalid } from '../../../kernel/failure.ts';
 import { type AiUsage, noUsage } from '../../../platform/ai.ts';
 import type { MetricQueryInput } from '../metrics/query.ts';
@@ -21,10 +22,9 @@ import * as store from './store.ts';
 
 export type { AskedRow } from './store.ts';
 
-const MINUTE_MS = 60_000;
 /** How many questions of a company are kept, and how long. */
 const KEPT = 10_000;
-const KEPT_MS = 90 * 24 * 60 * MINUTE_MS;
+const KEPT_MS = 90 * DAY_MS;
 const PURGED_AT_ONCE = 1000;
 /** What a refusal names of what there is. */
 const NAMED_ITEMS = 20;
