@@ -145,6 +145,18 @@ describe('a relation that an operator made, which the catalogue does not know', 
   });
 });
 
+describe('a table of the catalogue whose relation an operator dropped', () => {
+  it('keeps its name from a table that is created', async () => {
+    const table = tableRoutes(company.as, await aTable(company.as, 'without_relation', [column('a')]));
+    await behindTheApi(company.id, (database) => database.execute('DROP TABLE public.without_relation'));
+    expect(await create('without_relation', [column('a')])).toMatchObject({
+      status: 400,
+      body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' },
+    });
+    expect((await table.get()).status).toBe(200);
+  });
+});
+
 describe('the list of tables', () => {
   it('is searched literally, in any case, and answered by pages with an exact total, newest first', async () => {
     const other = await aProvisionedCompany();
