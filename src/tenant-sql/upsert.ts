@@ -4,7 +4,7 @@ import { literal, qualified, quoted } from './identifiers.ts';
 export interface Upsert {
   table: string;
   stagingId: string;
-  /** Columns of which no two staged rows have the same values, none of them null. */
+  /** Columns of which no two staged rows have the same values, none of them null; or `ROW_ID` alone. */
   key: string[];
   /** The other columns that are staged. */
   others: string[];
@@ -12,20 +12,32 @@ export interface Upsert {
 
 const staged = ({ stagingId }: Upsert): string => `${qualified('console', stagingId)} AS staged`;
 const target = ({ table }: Upsert): string => `${qualified('public', table)} AS present`;
+/** The staged column that holds the ids of the table's rows as texts. No column of a table can have this name. */
+export const ROW_ID = '$id';
+
+const UUID = '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
+
+/** SQL of a staged value of the key; null for a text that is no id. */
+function keyValue(of: string, name: string): string {
+  const value = `${of}.${quoted(name)}`;
+  return name === ROW_ID ? `CASE WHEN btrim(${value}) ~ '${UUID}' THEN btrim(${value})::uuid END` : value;
+}
+
+const keyOf = (of: string, key: string[]): string => key.map((name) => keyValue(of, name)).join(', ');
 const columnsOf = (of: string, names: string[]): string => names.map((name) => `${of}.${quoted(name)}`).join(', ');
 const sameKey = ({ key }: Upsert): string =>
-  key.map((name) => `present.${quoted(name)} = staged.${quoted(name)}`).join(' AND ');
+  key.map((name) => `present.${quoted(name === ROW_ID ? 'id' : name)} = ${keyValue('staged', name)}`).join(' AND ');
 const isNew = (upsert: Upsert): string => `NOT EXISTS (SELECT FROM ${target(upsert)} WHERE ${sameKey(upsert)})`;
 
 /** Finds out whether any two staged rows have the same key: a row, or none. */
 export const selectAnyDuplicateKey = (upsert: Upsert): string =>
-  `SELECT FROM ${staged(upsert)} GROUP BY ${columnsOf('staged', upsert.key)} HAVING count(*) > 1 LIMIT 1`;
+  `SELECT FROM ${staged(upsert)} GROUP BY ${keyOf('staged', upsert.key)} HAVING count(*) > 1 LIMIT 1`;
 
 /** The first staged row whose key an earlier one has: which row of the load it is, from 1 on, and its key as texts. */
 export const selectFirstDuplicateKey = (upsert: Upsert): string => `
   SELECT numbered."$row" AS row, ${textsOf('numbered', upsert.key)} AS key FROM (
     SELECT staged.*, row_number() OVER (ORDER BY staged."id") AS "$row",
-      row_number() OVER (PARTITION BY ${columnsOf('staged', upsert.key)} ORDER BY staged."id") AS "$nth"
+      row_number() OVER (PARTITION BY ${keyOf('staged', upsert.key)} ORDER BY staged."id") AS "$nth"
     FROM ${staged(upsert)}
   ) AS numbered WHERE numbered."$nth" = 2 ORDER BY numbered."$row" LIMIT 1`;
 

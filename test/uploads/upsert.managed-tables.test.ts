@@ -95,6 +95,74 @@ describe('an upsert', () => {
     expect(await indexes()).toHaveLength(1);
   });
 
+  it('by id takes an export back: rows are known by their own ids, none is inserted', async () => {
+    const { id, routes, upsert, indexes } = await aFilledTable();
+    const csv = String((await routes.export()).body);
+    const changed = csv
+      .replace('Bia', 'Bea')
+      .toUpperCase()
+      .replace(/^ID/, ' Id ')
+      .replace('CODE,STORE,NAME,PRICE', 'code,store,name,price');
+    expect(await upsert(csv.replace('Bia', 'Bea'), ['id'])).toMatchObject({
+      status: 'done',
+      key: ['id'],
+      result: { inserted: 0, updated: 1, unchanged: 2 },
+    });
+    expect((await valuesOf(id))[1]).toEqual(['b', 1, 'Bea', 2]);
+    expect(await upsert(changed, ['id'])).toMatchObject({ result: { inserted: 0, updated: 3, unchanged: 0 } });
+    expect((await valuesOf(id))[1]).toEqual(['B', 1, 'BEA', 2]);
+    expect(await indexes()).toEqual([]);
+    expect((await routes.get()).body.row_count).toBe(3);
+  });
+
+  it.each([
+    [
+      'an unknown id',
+      (ids: string[]) => `id,name\n${ids[0]},x\n00000000-0000-0000-0000-000000000000,y\n`,
+      'UPSERT_ID_UNKNOWN',
+      3,
+    ],
+    ['what is no id', (ids: string[]) => `id,name\n${ids[0]},x\n\nabc,y\n`, 'UPSERT_ID_UNKNOWN', 4],
+    [
+      'an id twice',
+      (ids: string[]) => `id,name\n${ids[0]},x\n${ids[1]},y\n${ids[0]?.toUpperCase()},z\n`,
+      'UPSERT_KEY_TWICE',
+      4,
+    ],
+    ['an empty id', (ids: string[]) => `id,name\n${ids[0]},x\n,y\n`, 'VALUE_DOES_NOT_FIT', 3],
+  ])('by id fails for %s, naming the line', async (_, csvOf, code, line) => {
+    const { id, upsert } = await aFilledTable();
+    const ids = (await rowsOf(company, id)).map((row) => row.id as string);
+    expect(await upsert(csvOf(ids), ['id'])).toMatchObject({
+      status: 'failed',
+      error: { code, file: 'f.csv', line, column: 'id' },
+    });
+    expect(await valuesOf(id)).toEqual(BEFORE);
+  });
+
+  it('by id fails without a column of ids', async () => {
+    const { upsert } = await aFilledTable();
+    expect(await upsert('code,name\na,x\n', ['id'])).toMatchObject({
+      status: 'failed',
+      error: { code: 'COLUMN_MISSING', column: 'id' },
+    });
+  });
+
+  it('by id leaves a column called source_id alone', async () => {
+    const columns = [column('source_id'), column('name')];
+    const id = await aTable(company.as, `mesclada_${++named}`, columns);
+    await tableRoutes(company.as, id).insert([{ source_id: 's', name: 'n' }]);
+    const [row] = await rowsOf(company, id);
+    const job = await load(
+      company,
+      [aFile('f.csv', `id,name\n${row?.id},m\n`)],
+      {},
+      { into: id, mode: 'upsert', key: ['id'] },
+    );
+    expect(job).toMatchObject({ status: 'done', result: { updated: 1 } });
+    expect(await rowsOf(company, id)).toEqual([{ ...row, name: 'm' }]);
+  });
+
   it('takes its mode and key after the files, too', async () => {
     const { id } = await aFilledTable();
     const form = new FormData();
@@ -226,7 +294,7 @@ describe('an upsert', () => {
     ['upsert', ['code', 'store', 'name', 'price', 'code'], 'must name 1 to 4 columns'],
     ['upsert', ['code', 'code'], 'must name each column once'],
     ['upsert', ['Code'], '"Code" is not a column of the table'],
-    ['upsert', ['id'], '"id" is not a column of the table'],
+    ['upsert', ['id', 'code'], '"id" identifies rows by itself: leave out the other columns'],
     ['append', ['code'], 'is for the mode upsert'],
   ])('is refused at the door: mode %s with the key %j', async (mode, key, message) => {
     const { id } = await aFilledTable();

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { CompanyContext } from '../../context.ts';
+import type { PrincipalContext } from '../../context.ts';
 import type { Failure, FieldProblem } from '../../kernel/failure.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
@@ -10,6 +10,7 @@ import { quoted } from '../../tenant-sql/identifiers.ts';
 import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
 import { type ColumnPlan, planColumns } from './column-plan.ts';
 import { columnsRefused, tableLocked, tableNameTaken } from './failures.ts';
+import { mayReadRows } from './rows.ts';
 import { inShapeChange, keyOf, lockTable, requireTablesDatabase } from './service.ts';
 import * as store from './store.ts';
 import { column, columnList, type ManagedTable, tableName } from './table.ts';
@@ -38,7 +39,7 @@ const CHANGE_TIMEOUT_MS = 120_000;
  * Renames a table and changes its columns to the wanted list, all or nothing. A change that would lose values is
  * refused; the failure names the columns.
  */
-export async function changeTable(ctx: CompanyContext, id: string, changes: TableChanges): Promise<ManagedTable> {
+export async function changeTable(ctx: PrincipalContext, id: string, changes: TableChanges): Promise<ManagedTable> {
   let oldName: string | undefined;
   const work = async (tx: TenantTx): Promise<ManagedTable> => {
     const table = await lockTable(tx, ctx, id, 'shape');
@@ -53,7 +54,7 @@ export async function changeTable(ctx: CompanyContext, id: string, changes: Tabl
       const change = { displayName, columns: plan.columns, at: isoTimestamp(ctx.now()) };
       const changed = await store.changeTable(tx, keyOf(ctx, id), change);
       if (plan.changes) {
-        await applyPlan(tx, table, plan);
+        await applyPlan(tx, table, plan, mayReadRows(ctx, id));
         await endUndo(tx, keyOf(ctx, id), 'columns_changed');
       }
       if (displayName !== table.displayName) await tx.execute(renameTable(table.displayName, displayName));
@@ -67,13 +68,14 @@ export async function changeTable(ctx: CompanyContext, id: string, changes: Tabl
   return inShapeChange(ctx, await requireTablesDatabase(ctx), work, named, options);
 }
 
-async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): Promise<void> {
+/** @param showsValues whether a refusal may tell the value that it is about */
+async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan, showsValues: boolean): Promise<void> {
   const name = table.displayName;
   // Guards against an operator who writes to the table by hand.
   await tx.execute(lockAgainstWrites(name));
   // Datetimes in texts without an offset are in UTC.
   await tx.execute("SET LOCAL TIME ZONE 'UTC'");
-  const problems = await findLosses(tx, table, plan);
+  const problems = await findLosses(tx, table, plan, showsValues);
   if (problems.length > 0) throw columnsRefused(problems);
 
   const actions = [
@@ -85,7 +87,7 @@ async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): P
   ];
   if (actions.length > 0) {
     await tx.execute(alterColumns(name, actions)).catch((error: unknown) => {
-      throw refusedByIndex(plan, error) ?? error;
+      throw refusedByIndex(plan, error, showsValues) ?? error;
     });
   }
 
@@ -109,7 +111,7 @@ async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): P
 }
 
 /** The values that a conversion makes do not go with an index. */
-function refusedByIndex(plan: ColumnPlan, error: unknown): Failure | undefined {
+function refusedByIndex(plan: ColumnPlan, error: unknown, showsValues: boolean): Failure | undefined {
   const refusal = indexRefusalOf(error);
   if (!refusal) return undefined;
   const converted = plan.kept.filter(({ from, to }) => from.type !== to.type);
@@ -119,19 +121,25 @@ function refusedByIndex(plan: ColumnPlan, error: unknown): Failure | undefined {
       field: `columns.${index}.type`,
       message:
         refusal.why === 'duplicate'
-          ? `"${from.name}" has a unique index, and as ${to.type} several rows would have the same value: ${refusal.value}`
+          ? `"${from.name}" has a unique index, and as ${to.type} several rows would have the same value${showsValues ? `: ${refusal.value}` : ''}`
           : `"${from.name}" has an index, and as ${to.type} a value would be too long for it`,
     })),
   );
 }
 
 /** Finds the columns whose values the change would lose or leave null; one problem for each. */
-async function findLosses(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): Promise<FieldProblem[]> {
+async function findLosses(
+  tx: TenantTx,
+  table: ManagedTable,
+  plan: ColumnPlan,
+  showsValues: boolean,
+): Promise<FieldProblem[]> {
   const problems: FieldProblem[] = [];
   for (const { index, from, to } of plan.kept) {
     if (from.type !== to.type) {
       const [misfit] = await tx.query<{ value: string }>(selectMisfit(table.displayName, from, to.type));
-      const message = `"${from.name}" holds ${JSON.stringify(misfit?.value)}, which cannot become ${to.type} without loss`;
+      const held = showsValues ? `${JSON.stringify(misfit?.value)}, which` : 'a value that';
+      const message = `"${from.name}" holds ${held} cannot become ${to.type} without loss`;
       if (misfit) problems.push({ field: `columns.${index}.type`, message });
     }
     if (from.nullable && !to.nullable && (await tx.query(selectNull(table.displayName, from.name))).length > 0) {

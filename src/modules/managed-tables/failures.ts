@@ -201,11 +201,14 @@ export const tooManyIndexes = defineFailure('managed_table.too_many_indexes', {
   },
 });
 
-/** A unique index of the table forbids a row. `value` is Postgres's text of the values, in the order of the columns. */
+/**
+ * A unique index of the table forbids a row. `value` is Postgres's text of the values, in the order of the columns; null for
+ * somebody who may not read rows.
+ */
 export const duplicateValue = defineFailure('managed_table.duplicate_value', {
   kind: 'conflict',
   describes: 'Another row has this value, and an index of the table says that it is unique.',
-  detail: (columns: string[], value: string) => ({ columns, value }),
+  detail: (columns: string[], value: string | null) => ({ columns, value }),
   says: {
     'managed-tables': {
       code: 'MANAGED_TABLE_DUPLICATE_VALUE',
@@ -217,9 +220,14 @@ export const duplicateValue = defineFailure('managed_table.duplicate_value', {
 export const unknownColumns = (names: string[]) =>
   invalid(names.map((name) => ({ field: 'columns', message: `"${name}" is not a column of the table` })));
 
-/** A unique index cannot be built: there are several rows of one value. */
-export const duplicatesForIndex = (columns: string[], value: string) =>
-  invalid([{ field: 'columns', message: `several rows have the same "${columns.join('", "')}": ${value}` }]);
+/** A unique index cannot be built: there are several rows of one value, which is null for somebody who may not read rows. */
+export const duplicatesForIndex = (columns: string[], value: string | null) =>
+  invalid([
+    {
+      field: 'columns',
+      message: `several rows have the same "${columns.join('", "')}"${value === null ? '' : `: ${value}`}`,
+    },
+  ]);
 
 /** A value that no index can hold: of a row that is written, counted from 0, or of one that is there, with its id. */
 export const tooLongForIndex = ({

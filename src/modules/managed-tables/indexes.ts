@@ -1,4 +1,4 @@
-import type { CompanyContext } from '../../context.ts';
+import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import { createdAtOf, ID_PATTERN } from '../../kernel/ids.ts';
 import { logError } from '../../platform/log.ts';
@@ -18,6 +18,7 @@ import {
   unknownColumns,
 } from './failures.ts';
 import * as store from './index-store.ts';
+import { mayReadRows } from './rows.ts';
 import { keyOf, requireTablesDatabase, requireTablesDatabaseToRead } from './service.ts';
 import type { TableKey } from './store.ts';
 import type { ManagedTable } from './table.ts';
@@ -56,7 +57,7 @@ export async function listIndexes(ctx: CompanyContext, tableId: string): Promise
  * @throws tooManyIndexes, duplicatesForIndex, tooLongForIndex; `tableBusy` while another one is built for long
  */
 export async function createIndex(
-  ctx: CompanyContext,
+  ctx: PrincipalContext,
   tableId: string,
   wanted: { columns: string[]; unique: boolean },
 ): Promise<TableIndex> {
@@ -72,7 +73,7 @@ export async function createIndex(
       if (unknown.length > 0) throw unknownColumns(unknown);
       await dropBroken(database, key);
       if (indexes.filter(({ valid }) => valid).length >= MAX_INDEXES) throw tooManyIndexes(MAX_INDEXES);
-      const building = () => build(database, key, table, { id: ctx.newId(), ...wanted });
+      const building = () => build(ctx, database, key, table, { id: ctx.newId(), ...wanted });
       return wanted.unique ? changeKeys(ctx, tableId, building) : building();
     }),
   );
@@ -157,6 +158,7 @@ async function read(database: TenantSql, key: TableKey) {
 }
 
 async function build(
+  ctx: PrincipalContext,
   database: TenantSql,
   key: TableKey,
   table: ManagedTable,
@@ -165,7 +167,7 @@ async function build(
   try {
     await database.executeAlone(sql.createIndex(table.displayName, id, columns, unique), BUILD_TIMEOUT_MS);
   } catch (error) {
-    const failure = await explained(database, table, columns, error);
+    const failure = await explained(ctx, database, table, columns, error);
     // What a lost connection leaves behind is dropped by whoever changes the table's indexes next.
     await drop(database, id).catch((dropped: unknown) => logError('index_not_dropped', dropped, { index_id: id }));
     throw failure;
@@ -181,6 +183,7 @@ async function build(
 }
 
 async function explained(
+  ctx: PrincipalContext,
   database: TenantSql,
   table: ManagedTable,
   columns: string[],
@@ -189,7 +192,9 @@ async function explained(
   // Postgres goes on by itself.
   if (databaseUnavailable.matches(error)) return resultUnknown().because(error.cause);
   const refusal = sql.indexRefusalOf(error);
-  if (refusal?.why === 'duplicate') return duplicatesForIndex(refusal.columns, refusal.value);
+  if (refusal?.why === 'duplicate') {
+    return duplicatesForIndex(refusal.columns, mayReadRows(ctx, table.id) ? refusal.value : null);
+  }
   if (refusal) {
     const longest = refusal.place && (await store.readLongest(database, table.displayName, columns, refusal.place));
     return tooLongForIndex({ field: 'columns', column: columns.join('", "'), ...longest });

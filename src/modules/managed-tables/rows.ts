@@ -1,4 +1,5 @@
-import type { CompanyContext } from '../../context.ts';
+import { isAllowed } from '../../access/requirements.ts';
+import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import type { UnreadObject } from '../../kernel/unread-json.ts';
 import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
@@ -96,7 +97,7 @@ export async function getRow(ctx: CompanyContext, tableId: string, rowId: string
  * @returns the number of rows
  */
 export async function insertRows(
-  ctx: CompanyContext,
+  ctx: PrincipalContext,
   tableId: string,
   rows: readonly (UnreadObject | null)[],
 ): Promise<number> {
@@ -114,21 +115,24 @@ export async function insertRows(
         await tx.execute(text, values);
       return count;
     };
-    return explainRefusal(database, key, encoded, () => inChange(ctx, database, insert));
+    return explainRefusal(ctx, database, key, encoded, () => inChange(ctx, database, insert));
   };
   return limitLargeRows(rows, () => withCurrentTable(database, key, write));
 }
 
-/** Changes the given fields of a row. @returns the whole row */
+/**
+ * Changes the given fields of a row.
+ * @returns the whole row; its id and the given fields for somebody who may not read rows of the table
+ */
 export async function updateRow(
-  ctx: CompanyContext,
+  ctx: PrincipalContext,
   tableId: string,
   rowId: string,
   changes: Record<string, unknown>,
 ): Promise<Row> {
   const database = await requireTablesDatabase(ctx);
   const written: Written = { columns: [], texts: () => [] };
-  return explainRefusal(database, keyOf(ctx, tableId), written, () =>
+  const row = await explainRefusal(ctx, database, keyOf(ctx, tableId), written, () =>
     inChange(ctx, database, async (tx) => {
       // The lock prevents a change of the column's type, after which Postgres might round the value.
       const table = await lockTable(tx, ctx, tableId, 'row');
@@ -142,7 +146,14 @@ export async function updateRow(
       return rowFrom(table, found);
     }),
   );
+  if (mayReadRows(ctx, tableId)) return row;
+  const isShown = ([name]: [string, unknown]) => name === 'id' || Object.hasOwn(changes, name);
+  return Object.assign(Object.create(null), Object.fromEntries(Object.entries(row).filter(isShown)));
 }
+
+/** Whether the caller may be shown values of the table's rows, in whatever answer they stand. */
+export const mayReadRows = (ctx: PrincipalContext, tableId: string): boolean =>
+  isAllowed(ctx.actor, 'managed-tables:data-read', tableId);
 
 export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: string): Promise<void> {
   await inChange(ctx, await requireTablesDatabase(ctx), async (tx) => {
@@ -176,6 +187,7 @@ type Written = Pick<EncodedRows, 'columns' | 'texts'>;
 
 /** Runs work that writes values of these columns, and explains why Postgres refuses them. */
 async function explainRefusal<T>(
+  ctx: PrincipalContext,
   database: TenantSql,
   key: store.TableKey,
   written: Written,
@@ -185,7 +197,9 @@ async function explainRefusal<T>(
     return await work();
   } catch (error) {
     const refusal = indexRefusalOf(error);
-    if (refusal?.why === 'duplicate') throw duplicateValue(refusal.columns, refusal.value);
+    if (refusal?.why === 'duplicate') {
+      throw duplicateValue(refusal.columns, mayReadRows(ctx, key.id) ? refusal.value : null);
+    }
     if (refusal) throw tooLongForIndex(await findLongest(database, key, refusal.id, written));
     throw isPostgresError(error) && error.code === '54000' ? rowNotStorable() : error;
   }

@@ -18,6 +18,7 @@ import { requireTableVersion } from './views.ts';
 export { inChange, inShapeChange, inTransaction } from './changes.ts';
 export { tableNameTaken } from './failures.ts';
 export { createIndex, listIndexes, requireUniqueIndex, sweepIndexes } from './indexes.ts';
+export { mayReadRows } from './rows.ts';
 export { isNameTaken } from './store.ts';
 export { column, columnList, type ManagedTable, type TableSource, tableName } from './table.ts';
 export { KEPT_IN_TRASH_MS, purgeTrash } from './trash.ts';

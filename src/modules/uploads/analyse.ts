@@ -84,7 +84,7 @@ async function readNextBlock(ctx: CompanyContext, before: AnalysisState): Promis
 
 async function saveSchema(work: Work<AnalysisState>, state: AnalysisState): Promise<void> {
   const { ctx, database, job } = work;
-  const { schema, files, found } = finish(state.finished, await columnsOfTable(work), job.mode === 'upsert');
+  const { schema, ...reading } = finish(state.finished, await columnsOfTable(work), job.key);
   const texts = textsOf(state.items);
   const [file] = job.files;
   // Several texts of one file come from an archive, whose name says what they are together.
@@ -94,7 +94,7 @@ async function saveSchema(work: Work<AnalysisState>, state: AnalysisState): Prom
     rows_processed: schema.total_row_count_estimate,
     rows_total: schema.total_row_count_estimate,
   };
-  const outcome = { schema, reading: { sources: texts, files, found }, progress };
+  const outcome = { schema, reading: { sources: texts, ...reading }, progress };
   if (!(await finishAnalysis(database, job, job.step, outcome, isoTimestamp(ctx.now())))) throw new Superseded();
 }
 

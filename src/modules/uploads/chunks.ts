@@ -1,6 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
 import type { PostgresError } from '../../tenant-sql/client.ts';
 import { literal, quoted } from '../../tenant-sql/identifiers.ts';
+import { ROW_ID } from '../../tenant-sql/upsert.ts';
 import { blockBytes, readBlock } from './blocks.ts';
 import { cutValue, type LoadPlan, nextChunk, type Position, planLoad, type ZoneEdges } from './inference/index.ts';
 import type { ConfirmedColumn, ConfirmedSchema, Reading, WorkedJob } from './job.ts';
@@ -46,12 +47,17 @@ export function requireConfirmed({ confirmedSchema }: WorkedJob<unknown>): Confi
   return confirmedSchema;
 }
 
-/** The confirmed columns that are filled from the files. */
-export const loadedColumns = (job: WorkedJob<unknown>): (ConfirmedColumn & { source_index: number })[] =>
-  requireConfirmed(job).columns.flatMap((column) => {
-    const { source_index } = column;
-    return source_index === null ? [] : [{ ...column, source_index }];
-  });
+type LoadedColumn = ConfirmedColumn & { source_index: number };
+
+/** The confirmed columns that are filled from the files, and the ids of rows where an upsert knows rows by these. */
+export function loadedColumns(job: WorkedJob<unknown>): LoadedColumn[] {
+  const columns = requireConfirmed(job).columns.flatMap((column): LoadedColumn[] =>
+    column.source_index === null ? [] : [{ ...column, source_index: column.source_index }],
+  );
+  const ids = job.reading?.ids;
+  if (ids === undefined) return columns;
+  return [{ name: ROW_ID, display_name: 'id', type: 'text', nullable: false, source_index: ids }, ...columns];
+}
 
 /** How each file of a confirmed job is loaded. @param zone the edges of the confirmed time zone, where they matter */
 export function planFiles(job: WorkedJob<LoadState>, zone: ZoneEdges | null): LoadPlan[] {

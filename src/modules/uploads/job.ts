@@ -100,6 +100,8 @@ export interface Reading {
   files: FileReading[];
   /** Their columns. */
   found: FoundColumn[];
+  /** Which of them holds the ids of rows, where an upsert knows rows by these. */
+  ids?: number;
 }
 
 /** How many rows an upsert has inserted, updated, and found as they are in the files. */

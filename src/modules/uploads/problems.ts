@@ -71,6 +71,16 @@ export const keyTwice = (file: string, line: number, key: string[], value: strin
   value,
 });
 
+/** A row of the files has an id that no row of the table has. */
+export const idUnknown = (file: string, line: number, value: string): JobError => ({
+  code: 'UPSERT_ID_UNKNOWN',
+  message: `Nenhuma linha da tabela tem o id "${value}" (linha ${line} de "${file}"). Nada foi carregado.`,
+  file,
+  line,
+  column: 'id',
+  value,
+});
+
 /** Rows of the table have the same key. */
 export const keyNotUnique = (key: string[], value: string): JobError => ({
   code: 'UPSERT_KEY_NOT_UNIQUE',

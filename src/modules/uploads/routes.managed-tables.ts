@@ -65,18 +65,16 @@ export const uploadEndpoints = [
       operationId: 'uploadManagedTableFiles',
       summary: 'Upload files into a managed table',
       description:
-        'Stores the files and queues a job, as for a new table; columns are matched by their headers, and the confirmation cannot change their types. `append` adds the rows; `replace` also deletes all other rows at the same moment; `upsert` updates the rows with the same key, in the columns that the files have, and inserts the others. `upsert` uses a unique index on the key, or creates one, which counts towards the limit of the table. The job fails if the key is not unique in the table, or is empty or repeated in the files. Until the job ends, the table cannot be truncated, deleted, renamed or changed.',
+        'Stores the files and queues a job, as for a new table; columns are matched by their headers, and the confirmation cannot change their types. `append` adds the rows; `replace` also deletes all other rows at the same moment; `upsert` updates the rows with the same key, in the columns that the files have, and inserts the others. `upsert` uses a unique index on the key, or creates one, which counts towards the limit of the table. The job fails if the key is not unique in the table, or is empty or repeated in the files. Until the job ends, the table cannot be truncated, deleted, renamed or changed. `replace` and `upsert` also need `managed-tables:data-write`, here and at the confirmation.',
       form: uploadForm.extend({
         mode: z
           .enum(['append', 'replace', 'upsert'])
           .optional()
           .meta({ description: 'Anywhere in the form; `append` when not sent.' }),
-        key: z
-          .array(z.string())
-          .min(1)
-          .max(4)
-          .optional()
-          .meta({ description: 'For `upsert`: repeat the field for each column of the key. Anywhere in the form.' }),
+        key: z.array(z.string()).min(1).max(4).optional().meta({
+          description:
+            'For `upsert`: repeat the field for each column of the key. `id` means the ids of the rows, as exports have them: a row whose id the table does not have fails the job. Anywhere in the form.',
+        }),
       }),
       madeUnder: '/v1/managed-tables/upload-jobs',
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
@@ -100,7 +98,7 @@ export const uploadEndpoints = [
       returns: ok(z.object({ records: z.array(uploadJobView) })),
       fails: [...tenantSqlFailures],
     },
-    async ({ ctx }) => ({ records: (await activeJobs(ctx)).map(viewUploadJob) }),
+    async ({ ctx }) => ({ records: (await activeJobs(ctx)).map((job) => viewUploadJob(ctx, job)) }),
   ),
 
   endpoint(
@@ -113,7 +111,7 @@ export const uploadEndpoints = [
       returns: ok(uploadJobView),
       fails: [jobNotFound, ...tenantSqlFailures],
     },
-    async ({ ctx, params }) => viewUploadJob(await getJob(ctx, params.jobId)),
+    async ({ ctx, params }) => viewUploadJob(ctx, await getJob(ctx, params.jobId)),
   ),
 
   endpoint(

@@ -17,7 +17,8 @@ import {
 import { matchColumns, matchTableColumns } from './confirm.ts';
 import { failLockedJob } from './fail-job.ts';
 import { jobEnded, jobNotFound, notWaitingConfirm, wrongMode } from './failures.ts';
-import type { Confirmation, ConfirmedSchema, UploadJob } from './job.ts';
+import { isById } from './inference/index.ts';
+import type { Confirmation, ConfirmedSchema, UploadJob, UploadMode } from './job.ts';
 import { cancelled } from './problems.ts';
 import { bytesOf, deleteFiles, filesOf, receiveForm, type UploadForm } from './receive.ts';
 import * as store from './store.ts';
@@ -57,12 +58,18 @@ export async function startTableUpload(ctx: PrincipalContext, tableId: string, r
   return startJob(ctx, request, async (job, { mode: sent, keys }) => {
     const mode = sent ?? 'append';
     if (mode !== 'append' && mode !== 'replace' && mode !== 'upsert') throw wrongMode();
+    requireChanging(ctx, mode, tableId);
     await inTransaction(database, async (tx) => {
       const { columns } = await lockTable(tx, ctx, tableId);
       const key = keyFor(mode, keys, columns);
       await store.insertJob(tx, { ...job, mode, key, userTableId: tableId });
     });
   });
+}
+
+/** A load that changes or removes rows asks what changing them by hand does. */
+function requireChanging(ctx: PrincipalContext, mode: UploadMode, tableId: string | null): void {
+  if (mode === 'replace' || mode === 'upsert') requireAction(ctx.actor, 'managed-tables:data-write', tableId ?? '*');
 }
 
 /** The columns by which an upsert knows rows, which an index has to hold; null for other modes, which take none. */
@@ -74,6 +81,8 @@ function keyFor(mode: string, keys: string[], columns: { name: string }[]): stri
   }
   if (keys.length < 1 || keys.length > MAX_KEY_COLUMNS) throw problem(`must name 1 to ${MAX_KEY_COLUMNS} columns`);
   if (new Set(keys).size < keys.length) throw problem('must name each column once');
+  if (isById(keys)) return keys;
+  if (keys.includes('id')) throw problem('"id" identifies rows by itself: leave out the other columns');
   const unknown = keys.find((key) => !columns.some(({ name }) => name === key));
   if (unknown !== undefined) throw problem(`"${unknown}" is not a column of the table`);
   return keys;
@@ -132,6 +141,7 @@ export async function confirmUpload(ctx: PrincipalContext, id: string, confirmat
   const database = await requireJobsDatabase(ctx);
   const key = keyOf(ctx, id);
   const job = await requireJob(ctx, 'managed-tables:upload', id);
+  requireChanging(ctx, job.mode, job.userTableId);
   if (job.status !== 'waiting_confirm' || !job.inferredSchema) throw notWaitingConfirm();
   const schema = { ...(await confirmedTable(ctx, job, confirmation)), time_zone: confirmation.time_zone ?? null };
   if (schema.time_zone !== null && !(await knowsTimeZone(database, schema.time_zone))) {

@@ -7,8 +7,9 @@ import * as sql from '../../tenant-sql/upsert.ts';
 import { tooManyIndexes } from '../managed-tables/failures.ts';
 import { type ManagedTable, requireUniqueIndex } from '../managed-tables/service.ts';
 import { type LoadState, loadedColumns } from './chunks.ts';
+import { isById } from './inference/index.ts';
 import type { LoadResult } from './job.ts';
-import { columnMissingFor, JobProblem, keyNotUnique, keyTwice, noIndexLeft } from './problems.ts';
+import { columnMissingFor, idUnknown, JobProblem, keyNotUnique, keyTwice, noIndexLeft } from './problems.ts';
 import { RowRefused } from './refused-row.ts';
 import type { Work } from './work.ts';
 
@@ -23,22 +24,28 @@ export async function upsertRows(
   state: LoadState,
   table: ManagedTable,
 ): Promise<LoadResult> {
-  const key = job.key ?? [];
+  const shownKey = job.key ?? [];
+  const byId = isById(job.key);
+  const key = byId ? [sql.ROW_ID] : shownKey;
   const names = loadedColumns(job).map(({ name }) => name);
   const others = names.filter((name) => !key.includes(name));
   const upsert: sql.Upsert = { table: table.displayName, stagingId: state.table_id, key, others };
 
   await tx.execute(lockAgainstWrites(table.displayName));
+  if (byId) await refuseFirst(tx, sql.selectFirstNew(upsert), idUnknown);
   if ((await tx.query(sql.selectAnyDuplicateKey(upsert))).length > 0) {
-    await refuseFirst(tx, sql.selectFirstDuplicateKey(upsert), (file, line, value) => keyTwice(file, line, key, value));
+    await refuseFirst(tx, sql.selectFirstDuplicateKey(upsert), (file, line, value) =>
+      keyTwice(file, line, shownKey, value),
+    );
   }
-  await indexKey(tx, ctx, table.id, key);
+  if (!byId) await indexKey(tx, ctx, table.id, key);
   const missing = table.columns.find(({ name, nullable }) => !nullable && !names.includes(name));
   if (missing) {
     await refuseFirst(tx, sql.selectFirstNew(upsert), (file, line) => columnMissingFor(file, line, missing.name));
   }
 
   const updated = others.length > 0 ? await tx.execute(sql.updateSame(upsert)) : 0;
+  if (byId) return { inserted: 0, updated, unchanged: state.rows - updated };
   const [drawn] = await tx.query<{ beginning: string }>(DRAW_BEGINNING);
   const inserted = await tx.execute(sql.insertNew(upsert, drawn?.beginning as string));
   return { inserted, updated, unchanged: state.rows - inserted - updated };

@@ -1,12 +1,17 @@
 import { z } from 'zod';
+import type { PrincipalContext } from '../../context.ts';
 import { resultCell, timestamp } from '../../kernel/fields.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
-import { confirmedColumn, type UploadJob } from './job.ts';
+import { mayReadRows } from '../managed-tables/service.ts';
+import type { InferredColumn } from './inference/index.ts';
+import { confirmedColumn, type JobError, type UploadJob } from './job.ts';
 import type { Load } from './load-store.ts';
 
 const status = z.enum(['queued', 'analisando', 'waiting_confirm', 'inserting', 'done', 'failed']);
 
 const uploadMode = z.enum(['create', 'append', 'replace', 'upsert']);
+
+const SHOWN_TO_READERS = 'Shown to who has `managed-tables:data-read` on the table.';
 
 const inferredColumn = z
   .object({
@@ -26,11 +31,11 @@ const inferredColumn = z
         examples: ['1.234,56', 'd/m/yyyy'],
       }),
       nulls: z.int(),
-      distinct_sample: z.array(z.string()),
+      distinct_sample: z.array(z.string()).meta({ description: SHOWN_TO_READERS }),
       counter_example: z
         .object({ value: z.string(), line: z.int() })
         .nullable()
-        .meta({ description: 'The first value that forced the wider type.' }),
+        .meta({ description: `The first value that forced the wider type. ${SHOWN_TO_READERS}` }),
     }),
   })
   .meta({ id: 'InferredColumn' });
@@ -52,7 +57,7 @@ export const uploadJobView = z
         columns: z.array(inferredColumn),
         sample_rows: z
           .array(z.record(z.string(), resultCell))
-          .meta({ description: 'The first rows, up to 20, typed.' }),
+          .meta({ description: `The first rows, up to 20, typed. ${SHOWN_TO_READERS}` }),
         total_row_count_estimate: z.int().meta({ description: 'Exact: every row was read.' }),
         ignored_columns: z.array(inferredColumn).optional().meta({
           description:
@@ -66,7 +71,7 @@ export const uploadJobView = z
           skipped_lines: z.int().meta({ description: 'Lines of titles and notes, which are not rows.' }),
           skipped: z
             .array(z.object({ line: z.int(), text: z.string() }))
-            .meta({ description: 'The first 20 of them.' }),
+            .meta({ description: `The first 20 of them. ${SHOWN_TO_READERS}` }),
         }),
       })
       .nullable(),
@@ -90,10 +95,13 @@ export const uploadJobView = z
         file: z.string().optional(),
         line: z.int().optional().meta({ description: '1-based, where the record starts.' }),
         column: z.string().optional(),
-        value: z.string().optional(),
+        value: z.string().nullable().optional().meta({ description: SHOWN_TO_READERS }),
       })
       .nullable(),
-    key: z.array(z.string()).nullable().meta({ description: 'The columns of the key of an upsert.' }),
+    key: z
+      .array(z.string())
+      .nullable()
+      .meta({ description: 'The columns of the key of an upsert; `id` for the ids of the rows.' }),
     result: z
       .object({ inserted: z.int(), updated: z.int(), unchanged: z.int() })
       .nullable()
@@ -105,7 +113,11 @@ export const uploadJobView = z
   })
   .meta({ id: 'UploadJob' });
 
-export const viewUploadJob = (job: UploadJob): z.input<typeof uploadJobView> => ({
+/** The job as the caller may see it: values of the files only for who may read rows of the table. */
+export const viewUploadJob = (ctx: PrincipalContext, job: UploadJob): z.input<typeof uploadJobView> =>
+  mayReadRows(ctx, job.userTableId ?? '*') ? viewWithValues(job) : withoutValues(viewWithValues(job));
+
+const viewWithValues = (job: UploadJob) => ({
   _id: job.id,
   company_id: job.companyId,
   user_table_id: job.userTableId,
@@ -123,6 +135,31 @@ export const viewUploadJob = (job: UploadJob): z.input<typeof uploadJobView> => 
   created_at: job.createdAt,
   updated_at: job.updatedAt,
 });
+
+type JobView = ReturnType<typeof viewWithValues>;
+
+const withoutValues = ({ inferred_schema: schema, error, ...job }: JobView): z.input<typeof uploadJobView> => ({
+  ...job,
+  inferred_schema: schema && {
+    ...schema,
+    columns: schema.columns.map(withoutEvidence),
+    ...(schema.ignored_columns && { ignored_columns: schema.ignored_columns.map(withoutEvidence) }),
+    sample_rows: [],
+    dialect: { ...schema.dialect, skipped: [] },
+  },
+  error: error && withoutValue(error),
+});
+
+const withoutEvidence = (column: InferredColumn): InferredColumn => ({
+  ...column,
+  evidence: { ...column.evidence, distinct_sample: [], counter_example: null },
+});
+
+/** Where the sentence tells the value, it stands in quotes. */
+const withoutValue = ({ value, message, ...error }: JobError) =>
+  value === undefined
+    ? { ...error, message }
+    : { ...error, message: message.replaceAll(`"${value}"`, '"…"'), value: null };
 
 /** A load of a table as the API shows it. */
 export const loadView = z

@@ -6,6 +6,7 @@ import { isBlank } from '../../../formats/values/classify.ts';
 import { CONVERSION_ROOM, type Conversion, MISFIT, NULL, type ZoneEdges } from '../../../formats/values/conversion.ts';
 import { convert } from '../../../formats/values/convert.ts';
 import { POINT } from '../../../formats/values/forms.ts';
+import { ROW_ID } from '../../../tenant-sql/upsert.ts';
 import { cutValue, InferenceError } from './errors.ts';
 import type { ColumnFormats, ColumnType, FileReading } from './schema.ts';
 import { conversionTo } from './values.ts';
@@ -126,14 +127,15 @@ export class CopyWriter {
 }
 
 function doesNotFit(file: FileReading, column: WrittenColumn, line: number, value: string): InferenceError {
+  const name = column.name === ROW_ID ? 'id' : column.name;
   const message =
     value === ''
-      ? `A coluna ${column.name} não aceita valores vazios, mas a linha ${line} de ${file.fileName} não tem valor.`
-      : `O valor "${cutValue(value)}" da coluna ${column.name}, na linha ${line} de ${file.fileName}, não é do tipo ${column.type}.`;
+      ? `A coluna ${name} não aceita valores vazios, mas a linha ${line} de ${file.fileName} não tem valor.`
+      : `O valor "${cutValue(value)}" da coluna ${name}, na linha ${line} de ${file.fileName}, não é do tipo ${column.type}.`;
   return new InferenceError('VALUE_DOES_NOT_FIT', message, {
     file: file.fileName,
     line,
-    column: column.name,
+    column: name,
     value: cutValue(value),
   });
 }

@@ -18,10 +18,15 @@ const MAX_DISPLAY_NAME = 255;
  * Decides the schema of the table that the files of one job form together, and how to read each file. Every state must
  * be `done`.
  * @param into the columns of the existing table that the files go into; they become the schema's columns
+ * @param key of an upsert into it
  * @throws InferenceError `NO_ROWS` when no file has a row, `HEADERS_DIFFER` naming a file with other columns, and for
  *   an existing table `NO_COLUMN_MATCHES`, `COLUMN_MISSING`
  */
-export function finish(states: InferenceState[], into?: TableColumn[], mayLack = false): Inference {
+export function finish(
+  states: InferenceState[],
+  into?: TableColumn[],
+  key: readonly string[] | null = null,
+): Inference {
   const files = decideFiles(states, into ? namesOf(into) : []);
   const [first] = files as [DecidedFile];
   const places = files.map((file) => fieldsIn(file, first));
@@ -30,7 +35,7 @@ export function finish(states: InferenceState[], into?: TableColumn[], mayLack =
   const formats = files.map((_, file) => decided.map((column) => column.formats[file] as ColumnFormats));
 
   const { dialect, encoding, fileName } = first.state;
-  const matched = into && matchTable(into, columns, fileName, mayLack);
+  const matched = into && matchTable(into, columns, fileName, key);
   const { count, lines } = skippedLines(first);
   return {
     schema: {
@@ -48,6 +53,7 @@ export function finish(states: InferenceState[], into?: TableColumn[], mayLack =
       },
       ...(matched && { ignored_columns: matched.ignored }),
     },
+    ...(matched?.ids && { ids: matched.ids.source_index as number }),
     found: decided.map(({ found }) => found),
     files: files.map((file, number) => readingOf(file, places[number] as number[], formats[number] as ColumnFormats[])),
   };

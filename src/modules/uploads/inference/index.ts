@@ -23,7 +23,7 @@ export type { ZoneEdges } from '../../../formats/values/conversion.ts';
 export { cutValue, type ErrorLocation, InferenceError, type InferenceErrorCode } from './errors.ts';
 export { beginInference, feed } from './feed.ts';
 export { finish } from './finish.ts';
-export type { TableColumn } from './into-table.ts';
+export { isById, type TableColumn } from './into-table.ts';
 export { type LoadChunk, type LoadColumn, type LoadPlan, nextChunk, planLoad } from './load.ts';
 export { columnName, columnNames, tableName } from './names.ts';
 export type {

@@ -14,19 +14,28 @@ export function namesOf(table: TableColumn[]): string[] {
   return table.flatMap(({ name, display_name }) => [name, columnName(display_name)]).filter((name) => name !== '');
 }
 
+/** Whether an upsert knows rows by their own ids. */
+export const isById = (key: readonly string[] | null): boolean => key?.length === 1 && key[0] === 'id';
+
+/** The column of rows' ids, by the header that exports give it. */
+const isOfIds = ({ display_name }: InferredColumn): boolean => display_name.trim().toLowerCase() === 'id';
+
 /**
  * Matches the table's columns with the files' columns, and returns the files' columns that match none. A column's name
  * goes before its friendly name.
- * @param mayLack whether the files may lack columns that may not be null
+ * @param key of an upsert, whose files may lack columns that may not be null; by `id` they must have a column of ids
  * @throws InferenceError `NO_COLUMN_MATCHES`, or `COLUMN_MISSING` for a column that may not be null
  */
 export function matchTable(
   table: TableColumn[],
   inferred: InferredColumn[],
   file: string,
-  mayLack = false,
-): { columns: InferredColumn[]; ignored: InferredColumn[] } {
+  key: readonly string[] | null = null,
+): { columns: InferredColumn[]; ignored: InferredColumn[]; ids: InferredColumn | undefined } {
   const left = new Map(inferred.map((column) => [column.name, column]));
+  const ids = isById(key) ? inferred.find(isOfIds) : undefined;
+  if (isById(key) && !ids) throw columnMissing(file, 'id');
+  if (ids) left.delete(ids.name);
   const sources = new Map<string, InferredColumn>();
   const match = (target: TableColumn, name: string) => {
     const source = left.get(name);
@@ -39,13 +48,13 @@ export function matchTable(
 
   if (sources.size === 0) throw noneMatches(file);
   const missing = table.find(({ name, nullable }) => !nullable && !sources.has(name));
-  if (missing && !mayLack) throw columnMissing(file, missing.name);
+  if (missing && key === null) throw columnMissing(file, missing.name);
   const columns = table.map(({ name, display_name, type, nullable }) => {
     const source = sources.get(name);
     const evidence = source?.evidence ?? { format: type, nulls: 0, distinct_sample: [], counter_example: null };
     return { name, display_name, type, nullable, source_index: source?.source_index ?? null, evidence };
   });
-  return { columns, ignored: inferred.filter(({ name }) => left.has(name)) };
+  return { columns, ignored: inferred.filter(({ name }) => left.has(name)), ids };
 }
 
 const noneMatches = (file: string) =>
@@ -56,6 +65,8 @@ const noneMatches = (file: string) =>
 const columnMissing = (file: string, column: string) =>
   new InferenceError(
     'COLUMN_MISSING',
-    `O arquivo ${file} não tem a coluna ${column}, que não aceita valores vazios na tabela.`,
+    column === 'id'
+      ? `O arquivo ${file} não tem a coluna id, que identifica as linhas da tabela.`
+      : `O arquivo ${file} não tem a coluna ${column}, que não aceita valores vazios na tabela.`,
     { file, column },
   );

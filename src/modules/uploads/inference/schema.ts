@@ -115,6 +115,8 @@ export interface FoundColumn {
 /** The result of inference: the schema for people, and the data for the loader. */
 export interface Inference {
   schema: InferredSchema;
+  /** The 0-based position of the column that holds the ids of rows, where an upsert knows them by these. */
+  ids?: number;
   files: FileReading[];
   found: FoundColumn[];
 }

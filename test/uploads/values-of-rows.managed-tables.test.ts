@@ -1,0 +1,172 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import type { Caller } from '../support/api.ts';
+import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aFile, finished, jobOf, load, postFiles, upload, waiting } from './support.ts';
+
+const JOBS = '/v1/managed-tables/upload-jobs';
+/** Stands in every file and table, and in no answer to somebody who may not read rows. */
+const SECRET = 'salario-9731';
+
+let company: Company;
+/** May do everything with tables but read or change their rows; and but read them. */
+let uploader: Caller;
+let writer: Caller;
+let named = 0;
+
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  uploader = (await aUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:data-*'] })).as;
+  writer = (await aUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:data-read'] })).as;
+});
+
+const seenBy = async (as: Caller, jobId: string) => (await as.get(`${JOBS}/${jobId}`)).body;
+
+async function aFilledTable() {
+  const id = await aTable(company.as, `valores_${++named}`, [column('code'), column('n', 'integer')]);
+  const routes = tableRoutes(company.as, id);
+  const rows = [
+    { code: SECRET, n: 1 },
+    { code: `${SECRET}-2`, n: 2 },
+  ];
+  expect((await routes.insert(rows)).status).toBe(201);
+  return { id, routes, byWriter: tableRoutes(writer, id), byUploader: tableRoutes(uploader, id) };
+}
+
+describe('an upload job', () => {
+  it('shows no value of its files to somebody who may not read rows, and all else', async () => {
+    const csv = `Salarios\nnome;${'n'};x\n${SECRET};1;1\nb;2;${SECRET}\n\nFonte: ${SECRET}\n`;
+    const jobId = await upload(company, [aFile(`f_${++named}.csv`, csv)]);
+    const whole = await waiting(company, jobId);
+    expect(JSON.stringify(whole.inferred_schema)).toContain(SECRET);
+    const seen = await seenBy(uploader, jobId);
+    expect(JSON.stringify(seen)).not.toContain(SECRET);
+    const { columns, dialect, ...schema } = whole.inferred_schema;
+    expect(seen).toEqual({
+      ...whole,
+      inferred_schema: {
+        ...schema,
+        sample_rows: [],
+        dialect: { ...dialect, skipped: [] },
+        columns: columns.map((each: { evidence: object }) => ({
+          ...each,
+          evidence: { ...each.evidence, distinct_sample: [], counter_example: null },
+        })),
+      },
+    });
+    const { records } = (await uploader.get(`${JOBS}/active`)).body;
+    expect(records.map(({ _id }: { _id: string }) => _id)).toContain(jobId);
+    expect(JSON.stringify(records)).not.toContain(SECRET);
+    await company.as.post(`${JOBS}/${jobId}/cancel`);
+  });
+
+  it('shows none of its ignored columns either', async () => {
+    const { id } = await aFilledTable();
+    const jobId = await upload(company, [aFile('f.csv', `code,extra\na,${SECRET}\n`)], { into: id });
+    expect((await waiting(company, jobId)).inferred_schema.ignored_columns[0].evidence.distinct_sample).toEqual([
+      SECRET,
+    ]);
+    const seen = await seenBy(uploader, jobId);
+    expect(seen.inferred_schema.ignored_columns).toMatchObject([{ name: 'extra', evidence: { distinct_sample: [] } }]);
+    await company.as.post(`${JOBS}/${jobId}/cancel`);
+  });
+
+  const FAILING: [string, string, { mode?: string; key?: string[] }, (id: string) => Promise<unknown>][] = [
+    ['VALUE_DOES_NOT_FIT', `code,n\na,${SECRET}\n`, {}, async () => undefined],
+    [
+      'MANAGED_TABLE_DUPLICATE_VALUE',
+      `code,n\n${SECRET},3\n`,
+      {},
+      (id) => tableRoutes(company.as, id).index(['code'], true),
+    ],
+    [
+      'UPSERT_KEY_TWICE',
+      `code,n\n${SECRET},3\n${SECRET},4\n`,
+      { mode: 'upsert', key: ['code'] },
+      async () => undefined,
+    ],
+    [
+      'UPSERT_KEY_NOT_UNIQUE',
+      'code,n\nx,3\n',
+      { mode: 'upsert', key: ['code'] },
+      (id) => tableRoutes(company.as, id).insert([{ code: SECRET }]),
+    ],
+    ['UPSERT_ID_UNKNOWN', `id,n\n${SECRET},3\n`, { mode: 'upsert', key: ['id'] }, async () => undefined],
+  ];
+
+  it.each(FAILING)('that failed by %s does not show the value', async (code, csv, sent, prepare) => {
+    const { id } = await aFilledTable();
+    await prepare(id);
+    const job = await load(company, [aFile('f.csv', csv)], {}, { into: id, ...sent });
+    expect(job.error).toMatchObject({ code, value: expect.stringContaining(SECRET) });
+    expect(job.error.message).toContain(SECRET);
+    const seen = await seenBy(uploader, job._id);
+    expect(seen.error).toMatchObject({ code, value: null, message: expect.stringContaining('"…"') });
+    expect(JSON.stringify(seen)).not.toContain(SECRET);
+  });
+});
+
+describe('a load', () => {
+  it.each(['replace', 'upsert'])('by %s needs data-write, from who begins and from who confirms it', async (mode) => {
+    const { id, routes } = await aFilledTable();
+    await routes.index(['n'], true);
+    const sent = { into: id, mode, ...(mode === 'upsert' && { key: ['n'] }) };
+    const files = () => [aFile('f.csv', 'code,n\na,1\n')];
+    const refused = await postFiles({ ...company, as: uploader }, files(), sent);
+    expect(refused).toMatchObject({ status: 403, body: { details: { action: 'managed-tables:data-write' } } });
+    const jobId = await upload({ ...company, as: writer }, files(), sent);
+    const { columns } = (await waiting(company, jobId)).inferred_schema;
+    const path = `${JOBS}/${jobId}/confirm`;
+    expect((await uploader.post(path, { json: { columns } })).status).toBe(403);
+    expect(await jobOf(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
+    expect((await writer.post(path, { json: { columns } })).status).toBe(200);
+    expect(await finished(company, jobId)).toMatchObject({ status: 'done' });
+  });
+
+  it('that appends needs upload alone', async () => {
+    const { id } = await aFilledTable();
+    const appended = await load({ ...company, as: uploader }, [aFile('f.csv', 'code,n\na,3\n')], {}, { into: id });
+    expect(appended).toMatchObject({ status: 'done' });
+    expect((await uploader.post(`${JOBS}/${appended._id}/undo`)).status).toBe(403);
+    expect((await writer.post(`${JOBS}/${appended._id}/undo`)).status).toBe(200);
+  });
+});
+
+describe('a write by somebody who may not read rows', () => {
+  it('answers the id and the fields that were sent', async () => {
+    const { routes, byWriter } = await aFilledTable();
+    const [row] = (await routes.rows()).body.records;
+    expect(await byWriter.updateRow(row.id, { n: '7' })).toMatchObject({ status: 200, body: { id: row.id, n: 7 } });
+    expect(Object.keys((await byWriter.updateRow(row.id, { n: 8 })).body)).toEqual(['id', 'n']);
+    expect((await routes.updateRow(row.id, { n: 9 })).body).toEqual({ id: row.id, code: SECRET, n: 9 });
+  });
+
+  it('is told of no value that is in its way', async () => {
+    const { routes, byWriter } = await aFilledTable();
+    expect((await routes.index(['n'], true)).status).toBe(201);
+    const [row] = (await routes.rows()).body.records;
+    const refusal = (value: string | null) => ({ status: 409, body: { details: { columns: ['n'], value } } });
+    expect(await byWriter.insert([{ n: 1 }])).toMatchObject(refusal(null));
+    expect(await byWriter.updateRow(row.id, { n: 2 })).toMatchObject(refusal(null));
+    expect(await routes.updateRow(row.id, { n: 2 })).toMatchObject(refusal('2'));
+  });
+
+  it('is told of no value that a change of columns or an index would lose', async () => {
+    const { id, routes, byWriter } = await aFilledTable();
+    await routes.insert([{ code: SECRET }]);
+    const change = (as: typeof routes, type: string) =>
+      as.put({ columns: [column('code', type), column('n', 'integer')] });
+    for (const [whose, isTold] of [
+      [routes, true],
+      [byWriter, false],
+    ] as const) {
+      const answers = [await change(whose, 'integer'), await whose.index(['code'], true)];
+      for (const { status, body } of answers) {
+        expect(status).toBe(422);
+        expect(JSON.stringify(body).includes(SECRET)).toBe(isTold);
+      }
+    }
+    const unique = tableRoutes(company.as, id);
+    expect((await unique.index(['n'], true)).status).toBe(201);
+  });
+});
