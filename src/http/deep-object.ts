@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import { ExactNumber, parseExactJson } from '../kernel/exact-json.ts';
+import { invalid } from '../kernel/failure.ts';
+import { shorten } from '../kernel/text.ts';
 
 /** One parameter `name[a][b]=value` of a deep object. */
 export interface DeepParameter {
@@ -12,30 +15,95 @@ const PART = /^([^[\]]+)\[([^[\]]*)\]\[([^[\]]*)\]$/;
 /**
  * What gathers the parameters of a query that belong to its deep objects, which the schema names by
  * `param: { style: 'deepObject' }`: `filter[a][eq]=1&filter[b][in]=2` become a list under `filter`, one element for each
- * parameter, however often it comes. Parameters of another form stay, for the schema to refuse.
+ * parameter, however often it comes. The same as one parameter is JSON: `filter={"a":{"eq":1},"b":{"in":[2]}}`. Both fit
+ * together. Parameters of another form stay, for the schema to refuse.
  */
 export function gatherDeepObjects(schema: z.ZodType): (query: unknown) => unknown {
   const names = schema instanceof z.ZodObject ? deepObjectsOf(schema.shape) : [];
   if (names.length === 0) return (query) => query;
-  return (query) => gather(names, query as Record<string, string | string[]>);
+  return (query) => gather(names, query as Record<string, Sent | Sent[]>);
 }
 
 const deepObjectsOf = (shape: Record<string, z.ZodType>): string[] =>
   Object.keys(shape).filter((name) => shape[name]?.meta()?.param?.style === 'deepObject');
 
-function gather(names: string[], query: Record<string, string | string[]>): Record<string, unknown> {
+/** A parameter's text; of a tool, which has read it, what it means. */
+type Sent = string | DeepParameter;
+
+function gather(names: string[], query: Record<string, Sent | Sent[]>): Record<string, unknown> {
   const gathered = new Map<string, DeepParameter[]>();
   const rest: [string, unknown][] = [];
   for (const [key, values] of Object.entries(query)) {
-    const [, name = '', column = '', operator = ''] = PART.exec(key) ?? [];
+    const [, named, column = '', operator = ''] = PART.exec(key) ?? [];
+    const name = named ?? key;
     if (!names.includes(name)) {
       rest.push([key, values]);
       continue;
     }
     const parameters = gathered.get(name) ?? [];
-    for (const value of [values].flat()) parameters.push({ column, operator, value });
+    for (const value of [values].flat()) {
+      if (typeof value !== 'string') parameters.push(value);
+      else parameters.push(...(named === undefined ? jsonParameters(name, value) : [{ column, operator, value }]));
+    }
     gathered.set(name, parameters);
   }
-  // What stands under the bare name is refused as no list.
   return Object.fromEntries([...gathered, ...rest]);
 }
+
+/** @throws invalid */
+function jsonParameters(name: string, text: string): DeepParameter[] {
+  let value: unknown;
+  try {
+    value = parseExactJson(text);
+  } catch {
+    value = undefined;
+  }
+  return deepParameters(name, value);
+}
+
+/** Most parameters that are made of one object; every schema takes fewer. */
+const MOST = 1000;
+
+/** Characters of a name that an answer repeats. */
+const SHOWN = 80;
+
+/**
+ * `{ column: { operator: value } }` as the parameters `name[column][operator]=value` of an address. A list of values is
+ * one list for `in` and `nin`, and for every other operator several parameters, all of which must fit.
+ * @throws invalid naming the parameter
+ */
+export function deepParameters(name: string, object: unknown): DeepParameter[] {
+  const written = `must be written as ${name}[column][operator]=value, or as JSON: ${name}={"column":{"operator":value}}`;
+  if (!isObject(object)) throw invalid([{ field: name, message: written }]);
+  const parameters = Object.entries(object).flatMap(([column, operators]) => {
+    const field = `${name}[${shorten(column, SHOWN)}]`;
+    if (!isObject(operators)) throw invalid([{ field, message: 'must be an object of operators' }]);
+    return Object.entries(operators).flatMap(([operator, value]) =>
+      textsOf(`${field}[${shorten(operator, SHOWN)}]`, operator, value).map((text) => ({
+        column,
+        operator,
+        value: text,
+      })),
+    );
+  });
+  return parameters.slice(0, MOST);
+}
+
+function textsOf(field: string, operator: string, value: unknown): string[] {
+  if (!Array.isArray(value)) return [textOf(field, value)];
+  if (value.length === 0) throw invalid([{ field, message: 'must hold at least one value' }]);
+  const texts = value.map((each) => textOf(field, each));
+  return operator === 'in' || operator === 'nin' ? [texts.map(quotedWhereNeeded).join(',')] : texts;
+}
+
+const quotedWhereNeeded = (text: string): string => (/[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
+function textOf(field: string, value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (value instanceof ExactNumber) return value.digits;
+  throw invalid([{ field, message: 'must be a text, a number or a boolean' }]);
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);

@@ -2,14 +2,23 @@ import { z } from 'zod';
 import type { Principal } from '../access/actors.ts';
 import { requireAdministrator } from '../access/requirements.ts';
 
-/** A whole number in a query string: digits only, so that `1e3`, `0x10`, blanks and fractions are refused. */
+/**
+ * A whole number in a query string: digits only, so that `1e3`, `0x10`, blanks and fractions are refused. It is described as the
+ * integer that it is, since programs have it as one.
+ */
 const wholeNumber = (standard: number, minimum: number, maximum: number) =>
   z
     .string()
     .regex(/^-?\d+$/, 'must be a whole number')
     .transform(Number)
     .pipe(z.int().min(minimum).max(maximum))
-    .default(standard);
+    .default(standard)
+    .meta({
+      override: ({ jsonSchema }) => {
+        delete jsonSchema.pattern;
+        Object.assign(jsonSchema, { type: 'integer', minimum, maximum, default: standard });
+      },
+    });
 
 /** Deepest page that can be asked for. */
 const LAST_PAGE = 1_000_000_000;

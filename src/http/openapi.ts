@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
+import {
+  type CreateDocumentOptions,
+  createDocument,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiPathsObject,
+} from 'zod-openapi';
 import { actionEntry } from '../kernel/actions.ts';
 import { invalid } from '../kernel/failure.ts';
 import { actionOf, type Contract, type Endpoint, type RouteAccess } from './endpoint.ts';
@@ -69,13 +74,16 @@ export function describe(surfaces: SurfaceEndpoints[], version: string) {
       };
     }
   }
-  const document = createDocument({
-    openapi: '3.1.0',
-    info: { title: 'Data Console API', version, description: ABOUT },
-    tags: surfaces.map(({ surface: { title: name, description } }) => ({ name, description })),
-    paths,
-    components: { securitySchemes: SECURITY_SCHEMES },
-  });
+  const document = createDocument(
+    {
+      openapi: '3.1.0',
+      info: { title: 'Data Console API', version, description: ABOUT },
+      tags: surfaces.map(({ surface: { title: name, description } }) => ({ name, description })),
+      paths,
+      components: { securitySchemes: SECURITY_SCHEMES },
+    },
+    { override: withoutPatternOfTimes },
+  );
   for (const { contract } of surfaces.flatMap(({ endpoints }) => endpoints)) {
     for (const parameter of document.paths?.[contract.path]?.[contract.method]?.parameters ?? []) {
       if ('name' in parameter) Object.assign(parameter, exampleOf(contract, parameter.in, parameter.name));
@@ -83,6 +91,11 @@ export function describe(surfaces: SurfaceEndpoints[], version: string) {
   }
   return document;
 }
+
+/** The format says what a time is; zod's pattern for it is not read alike by all languages. */
+const withoutPatternOfTimes: CreateDocumentOptions['override'] = ({ jsonSchema }) => {
+  if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
+};
 
 /** What a request said in this place when it was really made. */
 function exampleOf(contract: Contract, place: string, name: string): { example?: unknown } {

@@ -46,7 +46,7 @@ export const slug = z
 export const companySlug = z.string().min(1).max(63);
 
 /** A code of an authenticator app or a mail. */
-export const sixDigits = z.string().regex(/^\d{6}$/, 'must be six digits');
+export const sixDigits = z.string().regex(/^[0-9]{6}$/, 'must be six digits');
 
 /** The address of another system. */
 export const webAddress = z.url().max(2048);
@@ -57,7 +57,7 @@ export const displayName = z
   .trim()
   .min(1)
   .max(200)
-  .regex(/^\P{Cc}*$/u, 'must hold no control characters');
+  .refine((name) => !/\p{Cc}/u.test(name), 'must hold no control characters');
 
 /** What people say about a thing: bounded, may be empty. */
 export const description = z.string().max(2000);

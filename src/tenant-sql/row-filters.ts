@@ -1,6 +1,7 @@
 import { arrayLiteral } from '../kernel/compiled-sql.ts';
 import { type ColumnType, POSTGRES_TYPES } from './columns.ts';
 import { quoted } from './identifiers.ts';
+import { toPostgresText } from './values.ts';
 
 /** How a filter compares. `in` and `nin` take several values, `is_null` takes `true` or `false`. */
 export const FILTER_OPERATORS = [
@@ -26,6 +27,21 @@ const FOR_IDS: ReadonlySet<FilterOperator> = new Set(['eq', 'in']);
 export function takesOperator({ type }: Pick<FilteredColumn, 'type'>, operator: FilterOperator): boolean {
   if (type === 'uuid') return FOR_IDS.has(operator);
   return type === 'text' || !FOR_TEXTS.has(operator);
+}
+
+/** What follows the day in the text of its last moment that a column can hold. */
+export const END_OF_DAY = ' 23:59:59.999999+00';
+
+/**
+ * The text that Postgres reads for a value that a column is compared with, as `toPostgresText` gives it; of a datetime column
+ * a date with `lte` or `gt` means the end of that day.
+ */
+export function toComparedText(type: ColumnType, operator: FilterOperator, value: unknown): string | undefined {
+  const text = toPostgresText(type, value);
+  const meansWholeDay = type === 'datetime' && (operator === 'lte' || operator === 'gt');
+  return text !== undefined && meansWholeDay && /^\d{4}-\d\d-\d\d$/.test(String(value))
+    ? `${value}${END_OF_DAY}`
+    : text;
 }
 
 /** A column that rows are selected by; `id` is a uuid. */

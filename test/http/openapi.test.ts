@@ -2,6 +2,46 @@ import { describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { call } from '../support/api.ts';
 
+interface Parameter {
+  name: string;
+  schema: object;
+}
+
+interface Operation {
+  parameters?: (Parameter | { $ref: string })[];
+}
+
+const resolved = (
+  { components }: { components: { parameters: Record<string, Parameter> } },
+  parameter: Parameter | { $ref: string },
+): Parameter =>
+  '$ref' in parameter ? (components.parameters[parameter.$ref.split('/').at(-1) as string] as Parameter) : parameter;
+
+/** Every `pattern` of a schema that stands anywhere in a document. */
+function patternsIn(document: unknown, found = new Set<string>()): Set<string> {
+  if (typeof document !== 'object' || document === null) return found;
+  if ('pattern' in document && typeof document.pattern === 'string') found.add(document.pattern);
+  for (const part of Object.values(document)) patternsIn(part, found);
+  return found;
+}
+
+const CHARACTER = String.raw`(?:[\w @'":;,<>=!~#%&/\x60+-]|\\x[0-9a-f]{2}|\\\.)`;
+/** A class needs no escape but `\\-`; `[` and `&&` would be more than themselves in Java. */
+const CLASS = String.raw`\[\^?(?:[^\[\]\\&^]|\\x[0-9a-f]{2}|\\-)+\]`;
+const PIECE = String.raw`(?:${CHARACTER}|${CLASS}|\\[*+?.]|\.|\(\?:|\(|\)|\|)`;
+const COUNT = String.raw`(?:[*+?]|\{\d+(?:,\d*)?\})?`;
+const PORTABLE = new RegExp(String.raw`^\^(?:${PIECE}${COUNT})*\$$`);
+
+/** Whether a regular expression is written in what they have in common: no sets of Unicode, lookarounds, flags or names. */
+function isPortable(pattern: string): boolean {
+  try {
+    new RegExp(pattern, 'u');
+    return PORTABLE.test(pattern) && !/\\[dwsbDWSBpP]/.test(pattern);
+  } catch {
+    return false;
+  }
+}
+
 interface Described {
   $ref?: string;
   description?: string;
@@ -39,6 +79,46 @@ describe('/openapi.json', () => {
     expect(lines.length).toBeGreaterThan(100);
     expect(lines.filter((line) => line === '- ' || /^- `\w+`$/.test(line))).toEqual([]);
   });
+
+  it('describes page sizes as integers with their bounds', async () => {
+    const { body } = await call('GET', '/openapi.json');
+    const operations = Object.values<Record<string, Operation>>(body.paths).flatMap((path) => Object.values(path));
+    const parameters = operations.flatMap(({ parameters = [] }) => parameters).map((each) => resolved(body, each));
+    const sizes = parameters.filter(({ name }) => ['page', 'per_page', 'quantity'].includes(name));
+    expect(sizes.length).toBeGreaterThan(50);
+    for (const { schema } of sizes) {
+      expect(schema).toMatchObject({
+        type: 'integer',
+        minimum: 1,
+        maximum: expect.any(Number),
+        default: expect.any(Number),
+      });
+      expect(schema).not.toHaveProperty('pattern');
+    }
+  });
+
+  it('has only patterns that JavaScript, Python, Go and Java read alike', async () => {
+    const { body } = await call('GET', '/openapi.json');
+    const patterns = patternsIn(body);
+    expect(patterns.size).toBeGreaterThan(5);
+    for (const pattern of patterns) expect(isPortable(pattern), pattern).toBe(true);
+  });
+
+  it.each([
+    '^\\P{Cc}*$',
+    '^\\d{6}$',
+    '\\w+',
+    '(?=a)b',
+    '(?<n>a)',
+    '(?i)a',
+    '[^[a]]',
+    '[a&&b]',
+    'a\\-b',
+    '{',
+    '[\\]a]',
+    'a++',
+    'a$|b',
+  ])('has no pattern such as %s, which they do not', (pattern) => expect(isPortable(pattern)).toBe(false));
 
   it('refers only to components it defines', async () => {
     const { body } = await call('GET', '/openapi.json');

@@ -174,6 +174,11 @@ describe('a cursor', () => {
     const reordered = { 'filter[n][gte]': n, 'filter[v][eq]': v, ...rest, per_page: '5', fields: 'n' };
     expect(valuesOf(await table.rows(query({ ...reordered, cursor })), 'n')).toEqual([2, 3]);
 
+    const asJson = { ...rest, sort_by: 'v asc', per_page: '5', filter: '{"v":{"eq":"secret"},"n":{"gte":0}}' };
+    for (const same of [{ ...reordered, sort_by: 'v ASC' }, asJson]) {
+      expect(valuesOf(await table.rows(query({ ...same, cursor })), 'n')).toEqual([2, 3]);
+    }
+
     const others: Record<string, string>[] = [
       { ...asked, sort_by: '-v' },
       { ...asked, sort_by: 'n' },
@@ -187,6 +192,21 @@ describe('a cursor', () => {
     for (const changed of others) expect(await table.rows(query({ ...changed, cursor }))).toMatchObject(REFUSED);
     expect(await twin.rows(query({ ...asked, cursor }))).toMatchObject(REFUSED);
     expect(await foreign.rows(query({ ...asked, cursor }))).toMatchObject(REFUSED);
+  });
+
+  it.each([
+    ['n', 'n ASC', 'n asc'],
+    ['-n', 'n DESC', 'n desc', '-n desc'],
+    [undefined, 'id', 'id asc'],
+  ])('of the order %s is good for each spelling of it', async (...spellings) => {
+    const table = await aFilledTable([{ n: 2 }, { n: 2 }, { n: 2 }], column('n', 'integer'));
+    const page = (order: string | undefined, cursor: string) =>
+      table.rows(query({ per_page: '1', cursor, ...(order && { sort_by: order }) }));
+    for (const first of spellings) {
+      const { next_cursor: cursor } = (await page(first, '')).body;
+      for (const second of spellings) expect((await page(second, cursor)).status).toBe(200);
+      expect(await page('-id', cursor)).toMatchObject(REFUSED);
+    }
   });
 
   it('that was changed by hand, or made up, is refused', async () => {

@@ -75,7 +75,16 @@ describe('a filter', () => {
     ['day lt 2024-01-01', [4]],
     ['day nin 2024-01-31,9999-12-31', [2, 3, 4, 7]],
     ['at eq 2024-01-31T10:00:00Z', [1, 5]],
-    ['at gt 2024-02-29', [2, 4]],
+    // A day that ends a range is meant whole.
+    ['at gt 2024-02-29', [4]],
+    ['at gt 2024-02-29T00:00:00Z', [2, 4]],
+    ['at lte 2024-02-29', [1, 2, 5]],
+    ['at lte 2024-02-29T00:00:00Z', [1, 5]],
+    ['at gte 2024-02-29', [2, 4]],
+    ['at lt 2024-02-29', [1, 5]],
+    ['at lte 9999-12-31', [1, 2, 4, 5]],
+    ['day lte 2024-01-31', [1, 4, 6]],
+    ['t gt 2024-02-29', [1, 2, 4, 7]],
     ['at is_null true', [3, 6, 7]],
     ['at is_null false', [1, 2, 4, 5]],
     ['t is_null true', [6]],
@@ -105,6 +114,62 @@ describe('a filter', () => {
     expect(await found('i gte 0', 'i gte 10', 'i lt 11')).toEqual([1, 6]);
     expect(await found('t contains são', 't contains paulo')).toEqual([1]);
     expect(await found('n eq 1', 'n eq 2')).toEqual([]);
+  });
+
+  it.each([
+    [{ i: { gte: 0 } }, [1, 3, 5, 6]],
+    [{ i: { gte: '0', lt: 11 }, b: { is_null: false } }, [1, 5]],
+    [{ i: { in: [10, 0] } }, [1, 5, 6]],
+    [{ i: { in: '10,0' } }, [1, 5, 6]],
+    [{ t: { in: ['a,b "c"', ''] } }, [4, 5]],
+    [{ t: { contains: ['são', 'paulo'] } }, [1]],
+    [{ b: { eq: true } }, [1, 4, 7]],
+    [{}, [1, 2, 3, 4, 5, 6, 7]],
+  ])('is taken as JSON: %j finds %j', async (filter, expected) => {
+    const answer = await table.rows(query([['filter', JSON.stringify(filter)]]));
+    expect([answer.status, valuesOf(answer, 'n')]).toEqual([200, expected]);
+  });
+
+  it('loses no digit of a number in JSON, and knows a column called __proto__', async () => {
+    const asJson = async (json: string) => valuesOf(await table.rows(query([['filter', json]])), 'n');
+    expect(await asJson('{"i":{"eq":9223372036854775807}}')).toEqual([3]);
+    expect(await asJson('{"i":{"gt":9223372036854775806}}')).toEqual([3]);
+    expect(await asJson('{"__proto__":{"eq":"x"}}')).toEqual([]);
+  });
+
+  it('fits together in both of its forms', async () => {
+    const both = await table.rows(query([['filter', '{"i":{"gte":0}}'], ...filters('i lt 11', 'b is_null false')]));
+    expect(valuesOf(both, 'n')).toEqual([1, 5]);
+  });
+
+  it('is taken as JSON by an export, too', async () => {
+    const { status, body } = await table.export(
+      query([
+        ['filter', '{"n":{"eq":3}}'],
+        ['fields', 'n'],
+      ]),
+    );
+    expect([status, body]).toEqual([200, `id,n\r\n${ids[2]},3\r\n`]);
+  });
+
+  it.each([
+    ['1', 'filter'],
+    ['', 'filter'],
+    ['{"i":{"gte":0}', 'filter'],
+    ['[]', 'filter'],
+    ['null', 'filter'],
+    ['{"i":1}', 'filter[i]'],
+    ['{"i":{"eq":null}}', 'filter[i][eq]'],
+    ['{"i":{"eq":{}}}', 'filter[i][eq]'],
+    ['{"i":{"in":[]}}', 'filter[i][in]'],
+    ['{"i":{"in":[[1]]}}', 'filter[i][in]'],
+    ['{"i":{"eq":"x"}}', 'filter[i][eq]'],
+    ['{"nope":{"eq":1}}', 'filter[nope][eq]'],
+    ['{"i":{"like":1}}', 'filter[i][like]'],
+    ['{"b":{"is_null":"yes"}}', 'filter[b][is_null]'],
+  ])('as JSON such as %s is refused by its name', async (json, field) => {
+    const { status, body } = await table.rows(query([['filter', json]]));
+    expect([status, body.details]).toEqual([422, [{ field, message: expect.stringMatching(/\w{3}/) }]]);
   });
 
   it('finds rows by id', async () => {

@@ -8,7 +8,7 @@ import { endpoint, METADATA_PATH, surface } from '../surfaces/mcp.ts';
 import { INVALID_REQUEST, PROTOCOL_VERSIONS, refusedMessage } from './protocol.ts';
 import { failedResult, resultOf, type ToolResult } from './results.ts';
 import type { ListedTool } from './server.ts';
-import { argumentsSchema, routeInput, TOOLS } from './tools.ts';
+import { type ArgumentsSchema, argumentsSchema, routeInput, TOOLS, type Tool } from './tools.ts';
 
 /** What is not empty is for the protocol to refuse, in its own words. */
 const message = z
@@ -62,7 +62,7 @@ const metadataEndpoint = (path: string, operationId: string, summary: string) =>
  */
 export function mcpEndpoints(surfaces: () => SurfaceEndpoints[]) {
   let routes: Map<string, Route> | undefined;
-  let listed: ListedTool[] | undefined;
+  const schemas = new Map<string, ArgumentsSchema>();
 
   const routeOf = (operation: string): Route => {
     routes ??= new Map(
@@ -77,11 +77,17 @@ export function mcpEndpoints(surfaces: () => SurfaceEndpoints[]) {
     return route;
   };
 
+  const schemaOf = (tool: Tool): ArgumentsSchema => {
+    const schema = schemas.get(tool.name) ?? argumentsSchema(tool, routeOf(tool.operation).endpoint);
+    schemas.set(tool.name, schema);
+    return schema;
+  };
+
   const list = (): ListedTool[] =>
-    (listed ??= TOOLS.map((tool) => {
-      const { name, title, description, operation } = tool;
-      return { name, title, description, inputSchema: argumentsSchema(tool, routeOf(operation).endpoint) };
-    }));
+    TOOLS.map((tool) => {
+      const { name, title, description } = tool;
+      return { name, title, description, inputSchema: schemaOf(tool) };
+    });
 
   const callTool = async (
     name: string,
@@ -92,7 +98,8 @@ export function mcpEndpoints(surfaces: () => SurfaceEndpoints[]) {
     if (!tool) return undefined;
     const route = routeOf(tool.operation);
     try {
-      return resultOf(await perform(route, () => routeInput(tool, route.endpoint.contract, sent)));
+      const input = () => routeInput(tool, route.endpoint.contract, schemaOf(tool), sent);
+      return resultOf(await perform(route, input));
     } catch (error) {
       if (error instanceof Failure) return failedResult(worded(surface, error).body);
       logError('tool_failed', error, { tool: name });

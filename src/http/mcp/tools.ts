@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import { parseExactJson } from '../../kernel/exact-json.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { illFormedPath, shorten } from '../../kernel/text.ts';
+import { deepParameters } from '../deep-object.ts';
 import type { Contract, Route, RouteInput } from '../endpoint.ts';
 import { parametersOf } from '../paths.ts';
-import { deepParameters, filterSchema } from './deep-parameters.ts';
+import { filterSchema } from './filter-schema.ts';
 
 /** A tool: the route that it stands for, and which of what that takes it takes too. */
 export interface Tool {
@@ -169,11 +171,17 @@ const OF_SCHEMA = {
 
 /**
  * What a call of a tool asks its route.
+ * @param schema of the tool's arguments
  * @throws where arguments are missing, unknown, or said twice. Their values are for the route to judge
  */
-export function routeInput(tool: Tool, contract: Contract, sent: Record<string, unknown>): RouteInput {
+export function routeInput(
+  tool: Tool,
+  contract: Contract,
+  { properties }: ArgumentsSchema,
+  sent: Record<string, unknown>,
+): RouteInput {
   const { bodyArgument, defaults, fixed } = tool;
-  const { resource, given, problems } = readArguments(tool, sent);
+  const { resource, given, problems } = readArguments(tool, fromJsonTexts(sent, properties));
   if (problems.length > 0) throw invalid(problems.slice(0, MOST_PROBLEMS));
   const [parameter] = parametersOf(contract.path);
   return {
@@ -181,6 +189,31 @@ export function routeInput(tool: Tool, contract: Contract, sent: Record<string, 
     query: contract.method === 'get' ? queryFrom({ ...defaults, ...given, ...fixed }) : {},
     body: bodyArgument && bodyArgument in given ? given[bodyArgument] : { ...given },
   };
+}
+
+interface JsonSchema {
+  type?: string;
+  anyOf?: JsonSchema[];
+}
+
+const takesText = ({ type, anyOf }: JsonSchema): boolean => type === 'string' || (anyOf?.some(takesText) ?? false);
+
+/** Arguments of which some clients send an object, a list, a number or a boolean as its JSON, where no text is expected. */
+function fromJsonTexts(sent: Record<string, unknown>, properties: Record<string, JsonSchema>): Record<string, unknown> {
+  const read = ([name, value]: [string, unknown]) => {
+    const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    return [name, typeof value === 'string' && schema && !takesText(schema) ? fromJsonText(value) : value];
+  };
+  return Object.fromEntries(Object.entries(sent).map(read));
+}
+
+/** What a text is the JSON of; the text where it is none. */
+function fromJsonText(text: string): unknown {
+  try {
+    return parseExactJson(text);
+  } catch {
+    return text;
+  }
 }
 
 /** The arguments of a call by their own names, the id of what it is about, and what is wrong with them. */
@@ -219,7 +252,7 @@ const queryFrom = (given: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(given)
       .filter(([, value]) => value !== undefined && value !== null)
-      .map(([name, value]) => [name, name === 'filter' ? deepParameters(value) : textOf(value)]),
+      .map(([name, value]) => [name, name === 'filter' ? deepParameters(name, value) : textOf(value)]),
   );
 
 /** Numbers and booleans as an address writes them; what else is not text stays, for the schema to refuse. */

@@ -3,6 +3,7 @@ import { decrypt, encrypt } from '../../platform/cipher.ts';
 import type { Position } from '../../tenant-sql/row-pages.ts';
 import { badCursor } from './failures.ts';
 import type { AskedRows } from './selection.ts';
+import { readSort } from './sort.ts';
 
 /** A position with the type of the column that the rows are ordered by: of another type its value means nothing. */
 export interface CursorPosition extends Position {
@@ -18,7 +19,7 @@ export interface CursorPlace {
 
 /**
  * Seals a position, so that nobody reads values from it or makes one up. It is good for this company, table, selection and
- * order only; whatever order the filters are sent in.
+ * order only; whatever order the filters are sent in, and however the order is spelled.
  */
 export function sealCursor(ctx: CompanyContext, place: CursorPlace, position: CursorPosition): Promise<string> {
   return encrypt(ctx.config.ENCRYPTION_KEYS, JSON.stringify(position), purposeOf(ctx, place));
@@ -35,6 +36,6 @@ export async function openCursor(ctx: CompanyContext, place: CursorPlace, cursor
 
 function purposeOf({ actor }: CompanyContext, { tableId, asked, sortBy }: CursorPlace): string {
   const filters = asked.filter.map(({ column, operator, value }) => JSON.stringify([column, operator, value]));
-  const place = [actor.companyId, tableId, filters.toSorted(), asked.search, sortBy ?? null];
+  const place = [actor.companyId, tableId, filters.toSorted(), asked.search, readSort(sortBy)];
   return `rows-cursor:${JSON.stringify(place)}`;
 }

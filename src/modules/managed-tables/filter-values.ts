@@ -1,5 +1,5 @@
-import type { FilteredColumn, FilterOperator } from '../../tenant-sql/row-filters.ts';
-import { EXPECTATIONS, toPostgresText } from '../../tenant-sql/values.ts';
+import { type FilteredColumn, type FilterOperator, toComparedText } from '../../tenant-sql/row-filters.ts';
+import { EXPECTATIONS } from '../../tenant-sql/values.ts';
 
 /** The most values of one list. */
 const MAX_LIST_VALUES = 1000;
@@ -20,7 +20,7 @@ export function readValues(column: FilteredColumn, operator: FilterOperator, tex
   const parts = operator === 'in' || operator === 'nin' ? listOf(text) : [text];
   if (parts === undefined) return { problem: QUOTING };
   if (parts.length > MAX_LIST_VALUES) return { problem: `must hold at most ${MAX_LIST_VALUES} values` };
-  const values = parts.map((part) => encoded(column, part));
+  const values = parts.map((part) => encoded(column, operator, part));
   const fit = values.filter((value) => value !== undefined);
   return fit.length === values.length ? { values: fit } : { problem: expectationOf(column) };
 }
@@ -28,8 +28,8 @@ export function readValues(column: FilteredColumn, operator: FilterOperator, tex
 const QUOTING =
   'must be values separated by commas; put a value that contains a comma or a quote in "…" and double its quotes';
 
-const encoded = ({ type }: FilteredColumn, text: string): string | undefined =>
-  type === 'uuid' ? (isRowId(text) ? text : undefined) : toPostgresText(type, text);
+const encoded = ({ type }: FilteredColumn, operator: FilterOperator, text: string): string | undefined =>
+  type === 'uuid' ? (isRowId(text) ? text : undefined) : toComparedText(type, operator, text);
 
 const expectationOf = ({ name, type }: FilteredColumn): string =>
   type === 'uuid' ? 'must be ids of rows' : `${EXPECTATIONS[type]}: "${name}" is of type ${type}`;

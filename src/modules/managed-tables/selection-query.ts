@@ -21,40 +21,41 @@ const ABOUT: Record<FilterOperator, string> = {
   is_null: '`true` or `false`.',
 };
 
-const SCALARS = ['string', 'number', 'boolean'] as const;
+const SCALARS = [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }];
 
 /** Sent again, an operator says that both must fit. */
 const schemaOf = (operator: FilterOperator) =>
   operator === 'is_null'
     ? { type: 'boolean' }
     : operator === 'in' || operator === 'nin'
-      ? { type: SCALARS }
-      : { type: [...SCALARS, 'array'], items: { type: SCALARS } };
+      ? { anyOf: SCALARS }
+      : { anyOf: [...SCALARS, { type: 'array', items: { anyOf: SCALARS } }] };
 
 const filter = z
   .array(z.object({ column: z.string(), operator: z.string(), value: z.string() }), {
-    error: 'must be written as filter[column][operator]=value',
+    error: 'must be written as filter[column][operator]=value, or as JSON',
   })
   .max(MAX_FILTERS, `must be at most ${MAX_FILTERS} filters`)
   .default([])
   .meta({
     param: { style: 'deepObject', explode: true },
     description:
-      '`filter[column][operator]=value`; all filters must match. `id` takes `eq` and `in` only; `contains` and `starts_with` are for text columns. Values are read as the type of the column.',
+      '`filter[column][operator]=value`, or the same as one parameter of JSON: `filter={"price":{"gte":10}}`; all filters must match. `id` takes `eq` and `in` only; `contains` and `starts_with` are for text columns. Values are read as the type of the column; of a `datetime` column, a date with `lte` or `gt` means the end of that day, in UTC.',
     override: ({ jsonSchema }) => {
       for (const key of Object.keys(jsonSchema)) delete jsonSchema[key as keyof typeof jsonSchema];
       const operators = FILTER_OPERATORS.map((operator) => [
         operator,
         { ...schemaOf(operator), description: ABOUT[operator] },
       ]);
-      Object.assign(jsonSchema, {
+      const columns = {
         type: 'object',
         additionalProperties: {
           type: 'object',
           properties: Object.fromEntries(operators),
           additionalProperties: false,
         },
-      });
+      };
+      Object.assign(jsonSchema, { anyOf: [columns, { type: 'string', contentMediaType: 'application/json' }] });
     },
   });
 

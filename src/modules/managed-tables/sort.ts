@@ -4,17 +4,29 @@ import { badSort } from './failures.ts';
 
 const GRAMMAR = /^(?:-([a-z_][a-z0-9_]*)(?: desc)?|([a-z_][a-z0-9_]*)(?: (asc|desc))?)$/i;
 
+/** A column and a direction, as `sort_by` names them. */
+interface Sort {
+  column: string;
+  descending: boolean;
+}
+
+/** The order that a `sort_by` means, however it is spelled; insertion order without one. @throws badSort */
+export function readSort(sortBy: string | undefined): Sort {
+  if (sortBy === undefined) return { column: 'id', descending: false };
+  const parts = GRAMMAR.exec(sortBy);
+  if (!parts) throw badSort('must be written as "field", "field ASC", "field DESC", "-field" or "-field DESC"');
+  const [, reversed, plain, direction] = parts;
+  return { column: reversed ?? plain ?? '', descending: reversed !== undefined || direction?.toLowerCase() === 'desc' };
+}
+
 /**
  * Parses `sort_by`: `field`, `field ASC`, `field DESC`, `-field` or `-field DESC`, the direction in any case. Returns
  * null without one, which means insertion order.
  */
 export function parseSort(sortBy: string | undefined, columns: Column[]): RowOrder | null {
   if (sortBy === undefined) return null;
-  const parts = GRAMMAR.exec(sortBy);
-  if (!parts) throw badSort('must be written as "field", "field ASC", "field DESC", "-field" or "-field DESC"');
-  const [, reversed, plain, direction] = parts;
-  const column = reversed ?? plain ?? '';
+  const { column, descending } = readSort(sortBy);
   const type = column === 'id' ? 'uuid' : columns.find(({ name }) => name === column)?.type;
   if (type === undefined) throw badSort('must name a column of the table or "id"');
-  return { column, type, descending: reversed !== undefined || direction?.toLowerCase() === 'desc' };
+  return { column, type, descending };
 }

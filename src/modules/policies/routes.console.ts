@@ -29,7 +29,7 @@ const policyName = z
   .trim()
   .min(1)
   .max(128)
-  .regex(/^[^*\p{C}]*$/u, 'must hold neither "*" nor control characters');
+  .refine((name) => !/[*\p{C}]/u.test(name), 'must hold neither "*" nor control characters');
 
 const policyInput = z.object({ name: policyName, description: description.default(''), document: policyDocumentInput });
 const policyChanges = z.object({ name: policyName, description, document: policyDocumentInput }).partial();

@@ -26,7 +26,7 @@ const verifyInput = z
     code: z
       .string()
       .trim()
-      .regex(/^\d{4}-?\d{4}$/, 'must be eight digits, such as 1234-5678')
+      .regex(/^[0-9]{4}-?[0-9]{4}$/, 'must be eight digits, such as 1234-5678')
       .meta({ examples: ['1234-5678'] }),
   })
   .transform(({ company_slug, code, ...body }) => ({

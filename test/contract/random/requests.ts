@@ -112,7 +112,7 @@ const segmentAfter = (kind: string) =>
 function queryPart(parameter: Parameter, resolve: (ref: string) => JsonSchema): fc.Arbitrary<string> {
   const { name, required, schema, style } = parameter;
   if (style === 'form') return openPart;
-  if (style === 'deepObject') return deepObject(name, Object(schema.additionalProperties), resolve);
+  if (style === 'deepObject') return deepObject(name, Object(schema.anyOf?.[0]?.additionalProperties), resolve);
   const written = valuesOf(schema, resolve, WILDNESS, name).map((value) => {
     const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
     return `${name}=${text.startsWith('@known:') ? text : encodeURIComponent(text.toWellFormed())}`;
@@ -134,19 +134,21 @@ const openPart = fc
   )
   .map(([name, value]) => `${name}=${value}`);
 
-/** Members of the members of a deep object: `filter[city][eq]=…`. */
+/** Members of the members of a deep object: `filter[city][eq]=…`, or the same as JSON. */
 function deepObject(name: string, { properties = {} }: JsonSchema, resolve: (ref: string) => JsonSchema) {
   const member = fc.constantFrom('id', 'day', 'region', 'amount', 'nope', '__proto__', '');
   const inner = fc
     .constantFrom(...Object.keys(properties))
     .chain((key) => fc.tuple(fc.constant(key), fc.oneof(valuesOf(properties[key] ?? {}, resolve, WILDNESS), WRITTEN)));
+  const encoded = (value: unknown) => encodeURIComponent(String(value).toWellFormed());
   return fc
-    .array(fc.tuple(member, inner), { maxLength: 3 })
-    .map((members) =>
-      members
-        .map(([one, [key, value]]) => `${name}[${one}][${key}]=${encodeURIComponent(String(value).toWellFormed())}`)
-        .join('&'),
-    );
+    .tuple(fc.array(fc.tuple(member, inner), { maxLength: 3 }), fc.boolean())
+    .map(([members, asJson]) =>
+      asJson
+        ? members.map(([one, [key, value]]) => `${name}=${encoded(JSON.stringify({ [one]: { [key]: value } }))}`)
+        : members.map(([one, [key, value]]) => `${name}[${one}][${key}]=${encoded(value)}`),
+    )
+    .map((parameters) => parameters.join('&'));
 }
 
 /** Values as a query writes them. */

@@ -209,6 +209,31 @@ describe('arguments', () => {
     expect(details.map((each) => each.field)).toEqual([expect.stringContaining(field)]);
   });
 
+  it.each([
+    [
+      'query_rows',
+      { filter: '{"region":{"eq":"north"}}', per_page: '1' },
+      { filter: { region: { eq: 'north' } }, per_page: 1 },
+    ],
+    ['query_metrics', { metrics: '["Turnover"]', limit: '3' }, { metrics: ['Turnover'], limit: 3 }],
+    ['query_metrics', { query: '{"metrics":["Turnover"]}' }, { query: { metrics: ['Turnover'] } }],
+    ['run_dashboard', { parameters: '{"regions":["east"]}' }, { parameters: { regions: ['east'] } }],
+    ['ask', { question: '["east"]', execute: 'false' }, { question: '["east"]', execute: false }],
+  ])('of %s are taken as JSON in texts, where no text is expected: %j', async (name, sent, meant) => {
+    const about = { query_rows: { table_id: table }, run_dashboard: { dashboard_id: dashboard } }[name];
+    const asText = await owner.tool(name, { ...about, ...sent });
+    const asMeant = await owner.tool(name, { ...about, ...meant });
+    expect(asText.isError).toBe(asMeant.isError);
+    const timeless = ({ data }: typeof asText) => JSON.stringify(data).replaceAll(/"duration_ms":\d+/g, '');
+    if (!asMeant.isError && name !== 'ask') expect(timeless(asText)).toBe(timeless(asMeant));
+  });
+
+  it('are described without lists of types, which some clients cannot read', async () => {
+    const { body } = await owner.ask('tools/list');
+    const lists = JSON.stringify(body.result.tools).match(/"type":\[/g);
+    expect([body.result.tools.length, lists]).toEqual([TOOLS.length, null]);
+  });
+
   it('name what is of this company only', async () => {
     const other = await aProvisionedCompany();
     const stranger = agent(`Bearer ${other.token}`);

@@ -1,4 +1,5 @@
 import { shorten } from '../../../kernel/text.ts';
+import { END_OF_DAY } from '../../../tenant-sql/row-filters.ts';
 import type { PreparedQuery } from '../metrics/service.ts';
 
 type Filter = PreparedQuery['query']['filters'][number];
@@ -32,9 +33,14 @@ const COMPARES_TIMES: Partial<typeof COMPARES> = {
 const listed = (parts: readonly string[]): string =>
   parts.length < 2 ? parts.join() : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 
+const inQuotes = (value: string, isTime: boolean): string =>
+  isTime && value.endsWith(END_OF_DAY)
+    ? `the end of ${JSON.stringify(value.slice(0, -END_OF_DAY.length))}`
+    : JSON.stringify(shorten(value, MAX_VALUE));
+
 function filterInWords({ dimension: { id, name }, operator, values }: Filter, times: ReadonlySet<string>): string {
   if (operator === 'is_null') return `${name} is ${values[0] === 'true' ? '' : 'not '}empty`;
-  const texts = values.slice(0, WRITTEN_VALUES).map((value) => JSON.stringify(shorten(value, MAX_VALUE)));
+  const texts = values.slice(0, WRITTEN_VALUES).map((value) => inQuotes(value, times.has(id)));
   const more = values.length > WRITTEN_VALUES ? [`${values.length - WRITTEN_VALUES} more`] : [];
   const compares = (times.has(id) && COMPARES_TIMES[operator]) || COMPARES[operator];
   return `${name} ${compares} ${listed([...texts, ...more])}`;

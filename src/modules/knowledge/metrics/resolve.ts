@@ -2,7 +2,7 @@ import type { CompanyContext } from '../../../context.ts';
 import { readTogether } from '../../../db/client.ts';
 import { type FieldProblem, invalid } from '../../../kernel/failure.ts';
 import { ID_PATTERN } from '../../../kernel/ids.ts';
-import { takesOperator } from '../../../tenant-sql/row-filters.ts';
+import { takesOperator, toComparedText } from '../../../tenant-sql/row-filters.ts';
 import { normalized, uniqueKeyFrom } from '../resources/service.ts';
 import { dimensionValue, type MetricQuery } from './compile.ts';
 import { type Item, tableNamesOf } from './definition.ts';
@@ -167,7 +167,7 @@ function readValues(type: TableColumn['type'], operator: Filter['operator'], sen
   const takesList = operator === 'in' || operator === 'nin';
   if (!takesList && sent.length !== 1) return { field: 'values', problem: `must be one value for ${operator}` };
   const of = operator === 'is_null' ? 'boolean' : type;
-  const values = sent.map((value) => encoded(of, value));
+  const values = sent.map((value) => (of === 'datetime' ? toComparedText(of, operator, value) : encoded(of, value)));
   const fit = values.filter((value) => value !== undefined);
   return fit.length === values.length ? { values: fit } : { field: 'values', problem: expectationOf(of) };
 }
