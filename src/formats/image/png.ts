@@ -1,4 +1,4 @@
-import { crc32 } from 'node:zlib';
+import { crc32, createInflate } from 'node:zlib';
 import { concatBytes } from '../../kernel/bytes.ts';
 import { BadImage, beginsWith, type Image, requireDrawable } from './picture.ts';
 
@@ -62,18 +62,24 @@ function readHeader(view: DataView, at: number) {
   return { width, height, size };
 }
 
-/** Inflates the pixels, and no further than they should be long. */
+/** Pixels are inflated so many bytes at a time: `DecompressionStream` makes at once all that a few bytes stand for. */
+const AT_A_TIME = 64 * 1024;
+
+/** Inflates the pixels piece by piece, and no further than they should be long. */
 async function requirePixels(parts: readonly Uint8Array[], size: number): Promise<void> {
-  const inflated = new Blob([concatBytes(parts)]).stream().pipeThrough(new DecompressionStream('deflate'));
+  const deflated = concatBytes(parts);
+  const inflating = createInflate({ chunkSize: AT_A_TIME });
   let length = 0;
   try {
-    for await (const chunk of inflated as unknown as AsyncIterable<Uint8Array>) {
-      length += chunk.length;
+    inflating.end(deflated);
+    for await (const { length: more } of inflating as AsyncIterable<Uint8Array>) {
+      length += more;
       if (length > size) break;
     }
   } catch {
     throw new BadImage('is damaged');
   }
+  if (length === size && inflating.bytesWritten < deflated.length) throw new BadImage('is damaged');
   if (length > size) throw new BadImage('holds more than its size says');
   if (length < size) throw new BadImage('is not whole');
 }

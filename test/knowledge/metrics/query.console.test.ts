@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { TextBudget } from '../../../src/modules/knowledge/metrics/expression.ts';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
 import { statusAndCode } from '../../support/console.ts';
 import { rivalBeforeStatement } from '../../support/tunnel.ts';
@@ -424,6 +425,34 @@ describe('an item that cannot be used', () => {
       'SEMANTIC_ITEM_UNKNOWN',
       expect.stringContaining('more than'),
     ]);
+  });
+
+  it('is a metric of a few characters over one of very many, in a query as in an export', async () => {
+    const listed = (first: number) => `orders.total in (${Array.from({ length: 580 }, (_, n) => first + n).join()})`;
+    const wide = {
+      mapped_tables: ['orders'],
+      filters: Array.from({ length: 20 }, (_, n) => listed(100_000 + n * 1000)),
+    };
+    await metric('Wide', { formula: 'count(*) + sum(orders.total)', ...wide });
+    await metric('Wider', { formula: '{{Wide}} + {{Wide}} * {{Wide}}' });
+    const written: number[] = [];
+    const spend = vi.spyOn(TextBudget.prototype, 'spend');
+    for (const name of ['Wide', 'Wider']) {
+      spend.mockClear();
+      const { status, body } = await query(as, { metrics: [name] });
+      expect([status, body.error, body.message]).toEqual([
+        422,
+        'SEMANTIC_ITEM_UNKNOWN',
+        expect.stringContaining('more than 5000 parts'),
+      ]);
+      written.push(spend.mock.calls.reduce((sum, [characters]) => sum + characters, 0));
+    }
+    expect(Math.max(...written)).toBeLessThan(400_000);
+    spend.mockClear();
+    const { status, body } = await as.get(`${PREFIX}/export?format=ossie`);
+    expect([status, String(body).includes('Wider')]).toEqual([200, true]);
+    expect(spend.mock.calls.reduce((sum, [characters]) => sum + characters, 0)).toBeLessThan(1_000_000);
+    spend.mockRestore();
   });
 
   it('is a metric without a table', async () => {

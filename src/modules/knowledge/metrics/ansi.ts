@@ -4,7 +4,9 @@ import {
   aggregateSql,
   type Expression,
   ExpressionError,
+  ownLength,
   type Table,
+  TextBudget,
   tablesIn,
   typeName,
   type ValueType,
@@ -25,7 +27,8 @@ const MAX_SQL = 50_000;
 /** @throws what `Model.dimension` throws; ExpressionError where it would be too long */
 export function dimensionToAnsi(model: Model, item: Item): AnsiSql {
   const value = dimensionValue(model, item);
-  return bounded({ sql: write(value, noAggregate), type: value.type, tables: tablesIn([value]) });
+  const sql = write(value, new TextBudget(MAX_SQL), noAggregate);
+  return { sql, type: value.type, tables: tablesIn([value]) };
 }
 
 /**
@@ -34,6 +37,7 @@ export function dimensionToAnsi(model: Model, item: Item): AnsiSql {
  */
 export function metricToAnsi(model: Model, item: Item): AnsiSql | null {
   const tables: Table[] = [];
+  const budget = new TextBudget(MAX_SQL);
   let visits = 0;
   let isSemiAdditive = false;
   const formulaOf = (of: Item, outer: readonly Expression[]): string => {
@@ -43,21 +47,16 @@ export function metricToAnsi(model: Model, item: Item): AnsiSql | null {
     isSemiAdditive ||= metric.semiAdditive !== null;
     const filters = [...outer, ...metric.filters];
     tables.push(...metric.tables, ...tablesIn([metric.formula, ...metric.filters]));
-    return write(metric.formula, (part) => {
+    return write(metric.formula, budget, (part) => {
       if (part.kind === 'metric') return `(${formulaOf(model.metricNamed(part.name), filters)})`;
       const { argument, filter } = part.call;
-      const conditions = [...(filter ? [filter] : []), ...filters].map((each) => write(each, noAggregate));
-      return aggregateSql(part.call, argument ? write(argument, noAggregate) : '*', conditions);
+      const conditions = [...(filter ? [filter] : []), ...filters].map((each) => write(each, budget, noAggregate));
+      return aggregateSql(part.call, argument ? write(argument, budget, noAggregate) : '*', conditions);
     });
   };
   const sql = formulaOf(item, []);
   if (isSemiAdditive) return null;
-  return bounded({ sql, type: model.metric(item).formula.type, tables: [...new Set(tables)] });
-}
-
-function bounded(written: AnsiSql): AnsiSql {
-  if (written.sql.length > MAX_SQL) throw new ExpressionError(`it is longer than ${MAX_SQL} characters`);
-  return written;
+  return { sql, type: model.metric(item).formula.type, tables: [...new Set(tables)] };
 }
 
 type Aggregating = Extract<Expression, { kind: 'aggregate' | 'metric' }>;
@@ -66,7 +65,8 @@ const noAggregate = (): never => {
   throw new ExpressionError('aggregates cannot be nested');
 };
 
-function write(expression: Expression, aggregate: (part: Aggregating) => string): string {
+function write(expression: Expression, budget: TextBudget, aggregate: (part: Aggregating) => string): string {
+  budget.spend(ownLength(expression), 1);
   switch (expression.kind) {
     case 'column':
       return `${identifier(expression.table.name)}.${identifier(expression.column)}`;
@@ -77,7 +77,9 @@ function write(expression: Expression, aggregate: (part: Aggregating) => string)
     case 'null':
       return `CAST(NULL AS ${typeName(expression.type)})`;
     case 'sql':
-      return expression.parts.map((part) => (typeof part === 'string' ? part : write(part, aggregate))).join('');
+      return expression.parts
+        .map((part) => (typeof part === 'string' ? part : write(part, budget, aggregate)))
+        .join('');
     default:
       return aggregate(expression);
   }

@@ -1,7 +1,7 @@
 import type { CompiledSql } from '../../../kernel/compiled-sql.ts';
 import { type FilterOperator, textBindings } from '../../../tenant-sql/row-filters.ts';
 import type { Item } from './definition.ts';
-import { type Expression, isTime, sql, type Table } from './expression.ts';
+import { type Expression, ExpressionError, isTime, sql, type Table, TextBudget } from './expression.ts';
 import { type Condition, type Fact, factSql, factsOf, type Grouping, groupName } from './fact.ts';
 import { semanticItemUnknown } from './failures.ts';
 import { truncated } from './functions.ts';
@@ -35,8 +35,8 @@ export interface CompiledQuery {
   tables: Table[];
 }
 
-/** Longest statement. It is repeated for nobody, but planned by Postgres. */
-const MAX_SQL = 400_000;
+/** What is written for a statement at most. It is repeated for nobody, but planned by Postgres. */
+export const MAX_SQL = 400_000;
 
 /**
  * Compiles a metric query to one statement, as `docs/metrics.md` explains. What is not a name of ours or of a table is
@@ -44,16 +44,24 @@ const MAX_SQL = 400_000;
  * @throws the failures of `compileFailures`
  */
 export function compileQuery(model: Model, query: MetricQuery): CompiledQuery {
+  try {
+    return compileWithin(new TextBudget(MAX_SQL), model, query);
+  } catch (error) {
+    throw error instanceof ExpressionError ? tooLong(query, error) : error;
+  }
+}
+
+function compileWithin(budget: TextBudget, model: Model, query: MetricQuery): CompiledQuery {
   const { values, bind } = textBindings();
   const groupings = query.dimensions.map((item) => groupingOf(model, item, query.timeGrain));
   const conditions = query.filters.map(({ dimension, operator, values }): Condition => {
     const value = dimensionValue(model, dimension);
     return { item: dimension, value, type: value.type as Condition['type'], operator, values };
   });
-  const measures = new Measures(model);
+  const measures = new Measures(model, budget);
   const formulas = query.metrics.map((item) => measures.formulaOf(item, bind));
   const facts = factsOf(measures.all);
-  const statements = facts.map((fact) => factSql(model, fact, { groupings, conditions }, bind));
+  const statements = facts.map((fact) => factSql(model, fact, { groupings, conditions }, { bind, budget }));
   const groups = groupings.map((_, index) => groupName(index));
   const named = [
     ...statements.map(({ text }, index) => `f${index + 1} AS (\n    ${text})`),
@@ -65,7 +73,6 @@ export function compileQuery(model: Model, query: MetricQuery): CompiledQuery {
     `FROM ${facts.length > 1 ? 'facts' : 'f1'}`,
     `${orderOf(query, groups)}LIMIT ${bind(query.limit + 1)}::bigint`,
   ].join('\n');
-  if (text.length > MAX_SQL) throw tooLong(query);
   const items = [
     ...query.metrics,
     ...measures.items.values(),
@@ -84,8 +91,8 @@ const unique = <T extends { id: string }>(all: readonly T[]): T[] => [
   ...new Map(all.map((each) => [each.id, each])).values(),
 ];
 
-const tooLong = ({ metrics: [item] }: MetricQuery) =>
-  semanticItemUnknown('metric', (item as Item).name, `the statement would be longer than ${MAX_SQL} characters`);
+const tooLong = ({ metrics: [item] }: MetricQuery, { message }: ExpressionError) =>
+  semanticItemUnknown('metric', (item as Item).name, `the statement is too large: ${message}`);
 
 /** The value of a dimension for each row: null where its filters do not hold. */
 export function dimensionValue(model: Model, item: Item): Expression {

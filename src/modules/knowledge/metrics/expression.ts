@@ -52,6 +52,27 @@ export type Expression = { type: ValueType } & (
 /** What is wrong with an expression, as a sentence about it. */
 export class ExpressionError extends Error {}
 
+/** What the text of expressions may come to: all that is written counts, as often as it is, before it is written. */
+export class TextBudget {
+  #characters: number;
+  #parts = 5_000;
+  readonly #most: number;
+
+  /** @param characters the most of the text; its parts are values, columns, calls and metrics, 5,000 at most */
+  constructor(characters: number) {
+    this.#characters = characters;
+    this.#most = characters;
+  }
+
+  /** @throws ExpressionError where more would be written than may be */
+  spend(characters: number, parts = 0): void {
+    this.#characters -= characters;
+    this.#parts -= parts;
+    if (this.#characters < 0) throw new ExpressionError(`it would be longer than ${this.#most} characters`);
+    if (this.#parts < 0) throw new ExpressionError('it would have more than 5000 parts');
+  }
+}
+
 /** The name of a type in Postgres. */
 export const typeName = (type: ValueType): string =>
   type === 'uuid' || type === 'interval' ? type : POSTGRES_TYPES[type];
@@ -103,14 +124,30 @@ export function aggregateSql({ name, isDistinct }: Aggregate, argument: string, 
 
 /** How the parts of an expression that are not text of ours become SQL. */
 export interface Rendering {
+  budget: TextBudget;
   bind(value: string): string;
   column(table: Table, column: string): string;
   aggregate(call: Aggregate, type: ValueType): string;
   metric(name: string, type: ValueType): string;
 }
 
-/** The SQL of an expression. */
+/** The characters of an expression that do not stand in what it is made of. */
+export function ownLength(expression: Expression): number {
+  switch (expression.kind) {
+    case 'column':
+      return expression.table.name.length + expression.column.length;
+    case 'text':
+      return expression.value.length;
+    case 'sql':
+      return expression.parts.reduce((sum, part) => sum + (typeof part === 'string' ? part.length : 0), 0);
+    default:
+      return 0;
+  }
+}
+
+/** The SQL of an expression. @throws ExpressionError where the budget does not suffice */
 export function render(expression: Expression, as: Rendering): string {
+  as.budget.spend(ownLength(expression), 1);
   switch (expression.kind) {
     case 'column':
       return as.column(expression.table, expression.column);

@@ -56,7 +56,7 @@ export function factSql(
   model: Model,
   { root, measures }: Fact,
   { groupings, conditions }: QueryScope,
-  bind: Bind,
+  { bind, budget }: Pick<Rendering, 'budget'> & { bind: Bind },
 ): { text: string; tables: Table[] } {
   const joined = new Joined(model, root);
   for (const { item, call, filters, semiAdditive } of measures) {
@@ -65,6 +65,7 @@ export function factSql(
     for (const { item: dimension, value } of [...groupings, ...conditions]) joined.join([item, dimension], [value]);
   }
   const as: Rendering = {
+    budget,
     bind,
     column: (table, column) => joined.column(table, column),
     aggregate: unexpected,
@@ -97,6 +98,7 @@ interface Parts {
 }
 
 const all = (conditions: readonly string[]): string => conditions.join(' AND ');
+const lengthOf = (texts: readonly string[]): number => texts.reduce((sum, { length }) => sum + length, 0);
 const where = (conditions: readonly string[]): string =>
   conditions.length > 0 ? `\n    WHERE ${all(conditions)}` : '';
 const groupBy = ({ length }: readonly string[]): string =>
@@ -115,6 +117,7 @@ function aggregatesSql({ measures, groups, conditionSql, sets, from, as }: Parts
   const columns = measures.map((measure) => {
     const { argument, filter } = measure.call;
     const own = isShared ? [] : (sets.get(measure.filterKey) as readonly string[]);
+    as.budget.spend(lengthOf(own));
     const conditions = [...(filter ? [render(filter, as)] : []), ...own];
     return `${aggregateSql(measure.call, argument ? render(argument, as) : '*', conditions)} AS ${measure.name}`;
   });

@@ -5,6 +5,7 @@ import {
   type Rendering,
   render,
   type Table,
+  type TextBudget,
   tablesIn,
   typeName,
   type ValueType,
@@ -35,12 +36,13 @@ const MAX_MEASURES = 100;
 const MAX_VISITS = 300;
 
 /** Text that is equal for expressions that mean the same. */
-const CANONICAL: Rendering = {
+const canonical = (budget: TextBudget): Rendering => ({
+  budget,
   bind: (value) => JSON.stringify(value),
   column: (table, column) => `${table.id}.${column}`,
   aggregate: () => '',
   metric: () => '',
-};
+});
 
 /** Collects the aggregates that metrics are computed from, each once. */
 export class Measures {
@@ -49,10 +51,15 @@ export class Measures {
   /** The metrics that were looked at, those that others build on included. */
   readonly items = new Map<string, Item>();
   readonly #model: Model;
+  readonly #budget: TextBudget;
+  /** Of each expression that was compared a number, equal for those that mean the same. */
+  readonly #numbers = new Map<Expression, number>();
+  readonly #numbersByText = new Map<string, number>();
   #visits = 0;
 
-  constructor(model: Model) {
+  constructor(model: Model, budget: TextBudget) {
     this.#model = model;
+    this.#budget = budget;
   }
 
   /** The SQL of a metric over the columns of its aggregates. A count of nothing is 0. */
@@ -63,6 +70,7 @@ export class Measures {
     const metric = this.#model.metric(item);
     const filters = [...outer, ...metric.filters];
     return render(metric.formula, {
+      budget: this.#budget,
       bind,
       column: () => {
         throw new Error('a column outside of an aggregate');
@@ -81,15 +89,15 @@ export class Measures {
     { call, type }: Pick<Measure, 'call' | 'type'>,
     filters: readonly Expression[],
   ): Measure {
-    const keys = filters.map((filter) => render(filter, CANONICAL));
-    const filterKey = [...new Set(keys)].sort().join(' AND ');
+    const keys = filters.map((filter) => this.#numberOf(filter));
+    const filterKey = [...new Set(keys)].sort((one, other) => one - other).join(' AND ');
     const root = rootOf(this.#model, item, metric, call);
-    const parts = [call.argument, call.filter, metric.semiAdditive?.by].map((part) => part && render(part, CANONICAL));
+    const parts = [call.argument, call.filter, metric.semiAdditive?.by].map((part) => part && this.#numberOf(part));
     const key = JSON.stringify([root.id, call.name, call.isDistinct, parts, metric.semiAdditive?.which, filterKey]);
     const known = this.#byKey.get(key);
     if (known) return known;
     if (this.all.length === MAX_MEASURES) throw tooLarge(item, `${MAX_MEASURES} aggregates`);
-    const distinct = filters.filter((_, index) => keys.indexOf(keys[index] as string) === index);
+    const distinct = filters.filter((_, index) => keys.indexOf(keys[index] as number) === index);
     const name = `a${this.all.length + 1}`;
     const measure: Measure = {
       name,
@@ -104,6 +112,16 @@ export class Measures {
     this.all.push(measure);
     this.#byKey.set(key, measure);
     return measure;
+  }
+
+  #numberOf(expression: Expression): number {
+    const known = this.#numbers.get(expression);
+    if (known !== undefined) return known;
+    const text = render(expression, canonical(this.#budget));
+    const number = this.#numbersByText.get(text) ?? this.#numbersByText.size;
+    this.#numbersByText.set(text, number);
+    this.#numbers.set(expression, number);
+    return number;
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Dimension, dimensionOf, type Item, type Metric, metricOf } from './definition.ts';
-import { ExpressionError, type Table, type ValueType } from './expression.ts';
+import { ExpressionError, type Table, TextBudget, type ValueType } from './expression.ts';
 import { semanticItemUnknown } from './failures.ts';
 import { type NoPath, type Path, Relations, relationsOf } from './relations.ts';
 
@@ -13,14 +13,22 @@ export class Model {
   readonly #metricNamed: (name: string) => Item | undefined;
   readonly #metrics = new Map<string, Metric>();
   readonly #dimensions = new Map<string, Dimension>();
+  readonly #budget: TextBudget;
   /** The ids of the metrics that are being read, which build on one another. */
   readonly #reading: string[] = [];
 
   /**
    * @param relations the `mapped_relations` of the company's items
    * @param metricNamed finds a metric that another builds on
+   * @param most characters of items that are parsed; where a whole company is read, what it has stored bounds them
    */
-  constructor(tables: readonly Table[], relations: readonly string[], metricNamed: (name: string) => Item | undefined) {
+  constructor(
+    tables: readonly Table[],
+    relations: readonly string[],
+    metricNamed: (name: string) => Item | undefined,
+    most = Number.POSITIVE_INFINITY,
+  ) {
+    this.#budget = new TextBudget(most);
     this.#tables = tables;
     this.#relations = new Relations(relationsOf(relations, tables));
     this.#metricNamed = metricNamed;
@@ -31,7 +39,8 @@ export class Model {
   }
 
   dimension(item: Item): Dimension {
-    const known = this.#dimensions.get(item.id) ?? namingItem(item, () => dimensionOf(item, this.#tables));
+    const known =
+      this.#dimensions.get(item.id) ?? namingItem(item, () => dimensionOf(this.#toParse(item), this.#tables));
     this.#dimensions.set(item.id, known);
     return known;
   }
@@ -45,13 +54,18 @@ export class Model {
         throw new ExpressionError(`more than ${MAX_DEPTH} metrics build on one another`);
       this.#reading.push(item.id);
       try {
-        const metric = metricOf(item, this.#tables, (name) => this.#typeOf(name));
+        const metric = metricOf(this.#toParse(item), this.#tables, (name) => this.#typeOf(name));
         this.#metrics.set(item.id, metric);
         return metric;
       } finally {
         this.#reading.pop();
       }
     });
+  }
+
+  #toParse(item: Item): Item {
+    this.#budget.spend([item.formula ?? '', ...item.filters].reduce((sum, { length }) => sum + length, 0));
+    return item;
   }
 
   /** A metric that another builds on. */

@@ -4,7 +4,7 @@ import { type FieldProblem, invalid } from '../../../kernel/failure.ts';
 import { ID_PATTERN } from '../../../kernel/ids.ts';
 import { takesOperator, toComparedText } from '../../../tenant-sql/row-filters.ts';
 import { normalized, uniqueKeyFrom } from '../resources/service.ts';
-import { dimensionValue, type MetricQuery } from './compile.ts';
+import { dimensionValue, MAX_SQL, type MetricQuery } from './compile.ts';
 import { type Item, tableNamesOf } from './definition.ts';
 import { isTime, type TableColumn } from './expression.ts';
 import { semanticItemUnknown } from './failures.ts';
@@ -80,7 +80,8 @@ export async function readAll(ctx: CompanyContext, inputs: readonly MetricQueryI
   const { found, relations } = await readItems(ctx, inputs);
   const names = [...found.all.values()].flatMap((item) => tableNamesOf(item).flat());
   const tables = await readTables(ctx, [...names, ...relations.flatMap(tableNamesIn)]);
-  return { model: new Model(tables, relations, (name) => found.named('metric', name)), found };
+  const metricNamed = (name: string) => found.named('metric', name);
+  return { model: new Model(tables, relations, metricNamed, MAX_SQL * inputs.length), found };
 }
 
 async function readItems(

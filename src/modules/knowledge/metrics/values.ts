@@ -1,8 +1,8 @@
 import type { CompiledSql } from '../../../kernel/compiled-sql.ts';
 import { type Bind, caseFolded, comparison, textBindings } from '../../../tenant-sql/row-filters.ts';
-import { dimensionValue } from './compile.ts';
+import { dimensionValue, MAX_SQL } from './compile.ts';
 import type { Item } from './definition.ts';
-import { render, type Table, tablesIn } from './expression.ts';
+import { render, type Table, TextBudget, tablesIn } from './expression.ts';
 import { Joined } from './joined.ts';
 import type { Model } from './model.ts';
 
@@ -28,7 +28,13 @@ function valuesSql(model: Model, item: Item, write: (from: string, bind: Bind) =
   const unexpected = () => {
     throw new Error('an aggregate within a dimension');
   };
-  const as = { bind, column: joined.column.bind(joined), aggregate: unexpected, metric: unexpected };
+  const as = {
+    budget: new TextBudget(MAX_SQL),
+    bind,
+    column: joined.column.bind(joined),
+    aggregate: unexpected,
+    metric: unexpected,
+  };
   const text = write(`SELECT ${render(value, as)}::text AS v\n    ${joined.from}`, bind);
   return { statement: { text, values }, tables: joined.tables };
 }
