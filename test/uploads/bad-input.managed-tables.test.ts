@@ -56,6 +56,45 @@ describe('a file', () => {
     expect(await rowsFrom(content)).toEqual(SEEN);
   });
 
+  it.each<[string, string | Bytes, Record<string, unknown>[]]>([
+    [
+      'times in UTC',
+      'k,d\nx,31/12/2024 10:00:00 UTC\ny,1/2/2024 10:00 UTC\n',
+      [
+        { k: 'x', d: '2024-12-31T10:00:00.000Z' },
+        { k: 'y', d: '2024-02-01T10:00:00.000Z' },
+      ],
+    ],
+    [
+      'control characters in Windows-1252',
+      windows1252('cidade;valor\nS\u0083o\u0001;1\nRio\u0081;2\n\xe9;3\n'),
+      [
+        { cidade: 'Sƒo\u0001', valor: 1 },
+        { cidade: 'Rio\u0081', valor: 2 },
+        { cidade: 'é', valor: 3 },
+      ],
+    ],
+    [
+      'escaped delimiters',
+      'nome,valor\nSilva\\, Ana,12\\,5\nBia,7\n',
+      [
+        { nome: 'Silva, Ana', valor: 12.5 },
+        { nome: 'Bia', valor: 7 },
+      ],
+    ],
+    [
+      'names alone in the last rows',
+      'nome,email,fone\nAna,a@x.com,1\nCarla Maria,,\n',
+      [
+        { nome: 'Ana', email: 'a@x.com', fone: 1 },
+        { nome: 'Carla Maria', email: null, fone: null },
+      ],
+    ],
+    ['decimal commas in its only column', 'preço\n12,50\n8,00\n', [{ preco: 12.5 }, { preco: 8 }]],
+  ])('may have %s', async (_, content, rows) => {
+    expect(await rowsFrom(content)).toEqual(rows);
+  });
+
   it('may have byte order marks in the middle, where files were joined', async () => {
     const rows = await rowsFrom('n,nome\n1,Ana\n\ufeff2,Bia\n3,\ufeffCaio\n');
     expect(rows.map(({ n }) => n)).toEqual([1, 2, 3]);

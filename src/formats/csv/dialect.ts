@@ -9,6 +9,8 @@ export interface Dialect {
   escape: 'doubled' | 'backslash';
   /** Spaces may stand between a delimiter and an opening quote. */
   spaceBeforeQuote: boolean;
+  /** A backslash outside of quotes escapes the delimiter after it. */
+  escapesDelimiters?: true;
   /**
    * The text was converted from a workbook's sheet: each record is a row and counts as one line, whatever its values
    * hold. Values without quotes were numbers, dates or booleans in the sheet, so numbers among them have a decimal

@@ -8,6 +8,8 @@ export const QUOTED = 1;
 export const ESCAPED = 2;
 /** Text goes on after the closing quote. */
 export const LOOSE = 3;
+/** Not quoted, with a backslash before each delimiter inside. */
+export const SLASHED = 4;
 
 export const EOL_LF = 1;
 export const EOL_CRLF = 2;
@@ -21,14 +23,16 @@ export const DELIMITER = 1;
 export const LF = 2;
 export const CR = 3;
 export const QUOTE = 4;
+/** A backslash that may escape a delimiter. */
+export const BACKSLASH = 6;
 /** Stands for the end of the block instead of a byte. */
 export const END = 5;
 /** The block ends before it is clear whether the quote is closed. */
 const UNKNOWN = -2;
 
 /**
- * Reads a field that needs more than a search for the delimiter or LF: one with quotes, or one that CR or the file's
- * end ends.
+ * Reads a field that needs more than a search for the delimiter or LF: one with quotes or escaped delimiters, or one
+ * that CR or the file's end ends.
  */
 export class FieldReader {
   /** The field's content, and where the next field or record starts. */
@@ -129,16 +133,23 @@ export class FieldReader {
     }
   }
 
-  /** Skips bytes outside quotes up to the field's end; quotes on the way belong to the field. */
+  /** Skips bytes outside quotes up to the field's end; quotes and escaped delimiters on the way belong to the field. */
   #bare(from: number): void {
     const bytes = this.#bytes;
     const length = bytes.length;
     let at = from;
     for (;;) {
       while (at < length && this.#meaning[bytes[at] as number] === 0) at++;
-      if (at >= length || this.#meaning[bytes[at] as number] !== QUOTE) break;
-      this.odd = true;
-      this.stray = true;
+      const what = at < length ? this.#meaning[bytes[at] as number] : END;
+      if (what === QUOTE) {
+        this.odd = true;
+        this.stray = true;
+      } else if (what !== BACKSLASH) break;
+      else if (at + 1 < length && this.#meaning[bytes[at + 1] as number] === DELIMITER) {
+        this.odd = true;
+        if (this.kind === BARE) this.kind = SLASHED;
+        at++;
+      }
       at++;
     }
     this.end = at;

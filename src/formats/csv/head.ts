@@ -1,14 +1,18 @@
 import type { Decode } from '../text/decode.ts';
 import { classify } from '../values/classify.ts';
-import { BLANK } from '../values/forms.ts';
+import { BLANK, INTEGER } from '../values/forms.ts';
 import type { Dialect } from './dialect.ts';
-import { ESCAPED, QUOTED } from './field.ts';
+import { ESCAPED, QUOTED, SLASHED } from './field.ts';
 import { needsQuotes, widthOfLines } from './quoting.ts';
-import { type Fields, newFields, scan } from './records.ts';
+import { classifySlashed, type Fields, fieldText, newFields, type OnRecord, scan, TooManyFields } from './records.ts';
+import { nameYears } from './years.ts';
 
 /** How many bytes at a file's beginning decide its dialect and where its body begins. */
 export const HEAD_BYTES = 256 * 1024;
 const HEAD_RECORDS = 400;
+
+const SPACE = 32;
+const HASH = 35;
 
 /** A record of the head, reduced to what the layout depends on. Records without any value are left out. */
 export interface HeadRecord {
@@ -23,6 +27,16 @@ export interface HeadRecord {
   filled: number;
   /** The forms of each field (forms.ts); {@link BLANK} for a field without a value. */
   forms: number[];
+  /** The first field's text, or its beginning. */
+  first: string;
+  /** The record begins with `#`. */
+  hash: boolean;
+  /** A space follows a delimiter: so do commas in texts. */
+  spaced: boolean;
+  /** A field is properly quoted. */
+  quoted: boolean;
+  /** The record's years are names ({@link nameYears}). */
+  years: boolean;
 }
 
 /** The head as read in one dialect. */
@@ -34,6 +48,8 @@ export interface Head {
   odd: number;
   /** An opening quote is never closed. */
   unclosed: boolean;
+  /** A record has more fields than can be read. It and those after it are not among the records. */
+  overflows: boolean;
   quotes: Quotes;
 }
 
@@ -73,44 +89,66 @@ export function readHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, d
   let values = 0;
   let clean = 0;
   let odd = 0;
-  const end = scan(bytes, 0, isLast, dialect, 1, fields, (start, stop, line) => {
-    const forms: number[] = [];
-    let effective = 0;
-    let filled = 0;
-    for (let index = 0; index < fields.count; index++) {
+  const take = (start: number, stop: number, line: number) => {
+    const { count } = fields;
+    const record: HeadRecord = { ...NO_VALUES, line, start, width: count, forms: [], hash: bytes[start] === HASH };
+    for (let index = 0; index < count; index++) {
       const from = fields.starts[index] as number;
       const to = fields.ends[index] as number;
-      const form = from === to ? BLANK : classify(bytes, from, to, decode);
-      forms.push(form);
+      const kind = fields.kinds[index] as number;
+      let form = BLANK;
+      if (kind === SLASHED) form = classifySlashed(bytes, from, to, dialect, decode);
+      else if (from < to) form = classify(bytes, from, to, decode);
+      record.forms.push(form);
       if (form === BLANK) continue;
-      effective = index + 1;
-      filled++;
+      record.effective = index + 1;
+      record.filled++;
       values++;
-      const kind = fields.kinds[index];
-      if (form !== 0 || kind === QUOTED) clean++;
+      if (index > 0 && bytes[from] === SPACE) record.spaced = true;
+      if (form !== 0 || kind === QUOTED || kind === SLASHED) clean++;
       else clean += cleanText(bytes, from, to);
       valued[index] = (valued[index] ?? 0) + 1;
-      const enclosed = dialect.quote === null ? isEnclosed(bytes, from, to) : kind === QUOTED || kind === ESCAPED;
-      if (enclosed) quoted[index] = (quoted[index] ?? 0) + 1;
+      const isQuoted = kind === QUOTED || kind === ESCAPED;
+      record.quoted ||= isQuoted;
+      if (dialect.quote === null ? isEnclosed(bytes, from, to) : isQuoted) quoted[index] = (quoted[index] ?? 0) + 1;
     }
-    if (filled === 0) return;
-    if (fields.odd) odd++;
+    if (record.filled === 0) return;
+    if (fields.odd && !dialect.escapesDelimiters) odd++;
     if (fields.stray) quotes.stray++;
     if (fields.broken) quotes.broken++;
     else if (fields.lines > 1) quotes.folded.push(widthOfLines(bytes, start, stop, dialect.delimiter));
     else quotes.needed ||= needsQuotes(bytes, fields, dialect.delimiter);
-    records.push({ line, start, width: fields.count, effective, filled, forms });
+    const text = (index: number) => fieldText(bytes, fields, index, dialect, decode);
+    record.first = text(0);
+    if (record.forms.some((form) => (form & INTEGER) !== 0 && form !== BLANK)) {
+      record.years = nameYears(record.forms.slice(0, record.effective).map((_, index) => text(index)));
+    }
+    records.push(record);
     return records.length === HEAD_RECORDS;
-  });
+  };
+  const { unclosed, overflows } = scanHead(bytes, isLast, dialect, fields, take);
   quotes.proper = quoted.reduce((sum, count) => sum + (count ?? 0), 0);
   quotes.usual = quoted.some((count, index) => count * 2 >= (valued[index] as number));
   return {
     records,
     clean: values === 0 ? 0 : clean / values,
     odd: records.length === 0 ? 0 : odd / records.length,
-    unclosed: end.unclosed,
+    unclosed,
+    overflows,
     quotes,
   };
+}
+
+const NO_VALUES = { effective: 0, filled: 0, first: '', spaced: false, quoted: false, years: false };
+
+/** Scans up to a record with more fields than can be read, if there is one. */
+function scanHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, fields: Fields, onRecord: OnRecord) {
+  try {
+    return { ...scan(bytes, 0, isLast, dialect, 1, fields, onRecord), overflows: false };
+  } catch (error) {
+    if (error instanceof TooManyFields) return { unclosed: false, overflows: true };
+    throw error;
+  }
 }
 
 /** Whether a field begins and ends with a quote character. */

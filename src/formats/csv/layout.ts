@@ -1,4 +1,5 @@
-import { BLANK } from '../values/forms.ts';
+import { BLANK, DATES, DECIMALS, INTEGER, TELEPHONE, WORDS } from '../values/forms.ts';
+import type { Dialect } from './dialect.ts';
 import type { HeadRecord } from './head.ts';
 
 /** Where a file's body begins. */
@@ -18,47 +19,158 @@ export interface Layout {
 /** The largest number of note records below a table. */
 export const MAX_FOOTNOTES = 50;
 
-/** The largest number of title and note records above a table. */
-const MAX_PREAMBLE = 50;
-
-/**
- * Finds the body's width and first record. Each record that is wider than all before it suggests a width; the records
- * above it would then be the preamble. The best width leaves the fewest records too wide, too short or skipped.
- */
-export function findLayout(records: HeadRecord[]): Layout {
-  let best = { width: 1, start: 0, score: -Infinity, consistency: 0 };
-  let widest = 0;
-  for (const [start, { width, effective }] of records.entries()) {
-    if (start > MAX_PREAMBLE) break;
-    if (width <= widest || (start > 0 && effective <= widest)) continue;
-    widest = width;
-    const { fitting, short, over } = countWidths(records, start, width);
-    const score = fitting - over - start * 0.5;
-    // A single last record that is more than one field wider than those above it is a mistake, not a body.
-    const alone = start > 0 && records.length - start === 1 && (records[start - 1] as HeadRecord).width !== width - 1;
-    if (alone || (score <= best.score && !isTableBelowNotes(records, start, width))) continue;
-    const body = records.length - start;
-    best = { width, start, score, consistency: Math.max(0, fitting + short * 0.5 - over) / body };
-  }
-  const { width, start, consistency } = best;
-  const above = records[start - 1];
-  const rowNames = above !== undefined && above.width === width - 1 && above.filled === above.width;
-  const titles = start === 0 || !rowNames ? sparseTitles(records, start, width) : 0;
-  return { width, preamble: start + titles, rowNames: rowNames && titles === 0, consistency };
-}
+/** The largest number of title records above a table. */
+const MAX_TITLES = 50;
 
 /** This many columns, and records of the same width, cannot come from commas in a text by accident. */
 const MIN_TABLE = 3;
 
 /**
- * Whether a table stands below single-field lines with only single-field lines after it: however short, it is the body.
+ * Finds the body's width and first record. Each record that is wider than all before it suggests a width; the best one
+ * leaves the fewest records too wide, too short or skipped.
  */
-function isTableBelowNotes(records: HeadRecord[], start: number, width: number): boolean {
+export function findLayout(records: HeadRecord[], dialect: Dialect): Layout {
+  const comments = dialect.sheet ? 0 : countComments(records);
+  const titles = countTitles(records, comments);
+  const header = findHeader(records, titles, dialect);
+  let best = { width: 1, preamble: comments, rowNames: false, consistency: 0, score: -Infinity };
+  let widest = 0;
+  for (let start = comments; start < records.length && start <= comments + MAX_TITLES; start++) {
+    const { width, effective } = records[start] as HeadRecord;
+    if (width <= widest || (widest > 0 && effective <= widest)) continue;
+    widest = width;
+    const rowNames = start > 0 && start <= titles + 1 && namesColumnsButFirst(records, start, dialect);
+    const preamble = width === 1 ? comments : rowNames ? start : header;
+    if (preamble > comments && areCommasOfTexts(records, preamble, width, dialect)) continue;
+    const { fitting, short, over } = countWidths(records, preamble, width);
+    const score = fitting - over - (preamble - comments) * 0.5;
+    if (score <= best.score && !isTableBelowTitles(records, titles, width)) continue;
+    const consistency = Math.max(0, fitting + short * 0.5 - over) / (records.length - preamble);
+    best = { width, preamble, rowNames, consistency, score };
+  }
+  const { score: _, ...layout } = best;
+  return layout;
+}
+
+/**
+ * Counts the comments at the top: lines with `#` beside another such line, or above one of another width. The last one
+ * is the header where its texts stand right above as many values, some of them numbers.
+ */
+function countComments(records: HeadRecord[]): number {
+  const end = records.findIndex(({ hash, width }, index) => {
+    const below = records[index + 1];
+    const beside = records[index - 1]?.hash || below?.hash || (below !== undefined && below.width !== width);
+    return !hash || !beside;
+  });
+  const comments = end < 0 ? records.length : end;
+  const [last, below] = [records[comments - 1], records[comments]];
+  if (comments < 2 || last === undefined || below?.width !== last.width || !hasTextsAlone(last)) return comments;
+  const typed = typedColumns(records.slice(comments));
+  return last.width > 1 && last.forms.some((form, column) => form !== BLANK && typed[column]) ? comments - 1 : comments;
+}
+
+/**
+ * Counts the comments, and the titles below them, which have a single value each; none if only such lines follow. The
+ * name of a second column alone is the header of two.
+ */
+function countTitles(records: HeadRecord[], comments: number): number {
+  const isTitle = ({ filled, width, forms }: HeadRecord) => filled === 1 && !(width === 2 && forms[0] === BLANK);
+  const end = records.findIndex((record, index) => index >= comments && !isTitle(record));
+  return end > comments && end <= comments + MAX_TITLES ? end : comments;
+}
+
+/** So many titles with several values may stand above fewer rows. */
+const FEW_TITLES = 5;
+
+/**
+ * Finds the first record of the body: the one below the titles, unless titles with several values follow. These are
+ * titles only above a header; many of them above fewer rows are a table of their own.
+ */
+function findHeader(records: HeadRecord[], titles: number, { sheet }: Dialect): number {
+  let most = 1;
+  for (let index = titles; index < records.length && index <= MAX_TITLES; index++) {
+    const record = records[index] as HeadRecord;
+    const isFew = index - titles <= Math.max(FEW_TITLES, records.length - index);
+    if (index > titles && record.filled > most && isFew && hasTextsAlone(record)) {
+      const typed = typedColumns(records.slice(index + 1));
+      if (record.forms.some((form, column) => form !== BLANK && typed[column])) return index;
+      const lacksOne = (title: HeadRecord) => title.filled === record.filled - 1 && hasTextsAlone(title);
+      if (!sheet && !typed.includes(true) && !records.slice(titles, index).some(lacksOne)) return index;
+    }
+    most = Math.max(most, record.filled);
+  }
+  return titles;
+}
+
+const TYPED = INTEGER | DECIMALS | DATES | WORDS;
+
+/** A record without numbers, dates and booleans: years that are names are texts, too. */
+const hasTextsAlone = ({ forms, years }: HeadRecord): boolean =>
+  forms.every((form) => form === BLANK || (form & TYPED) === 0 || (years && (form & INTEGER) !== 0));
+
+/** For each column, whether all its values are numbers, or dates, or booleans. Lines with a single value are left out. */
+function typedColumns(records: HeadRecord[]): boolean[] {
+  const shared: number[] = [];
+  for (const { forms, filled } of records) {
+    if (filled === 1 && forms.length > 1) continue;
+    for (const [column, form] of forms.entries()) {
+      if (form !== BLANK) shared[column] = (shared[column] ?? -1) & form;
+    }
+  }
+  return Array.from(shared, (forms) => forms !== undefined && (forms & TYPED) !== 0 && (forms & TELEPHONE) === 0);
+}
+
+/**
+ * Whether the record above the body names all its columns but the first (R style): it has exactly one field fewer, and
+ * the body's first fields are names, which are unique and no numbers. A single name above commas needs quotes around
+ * the values, which show that the commas are no decimal ones.
+ */
+function namesColumnsButFirst(records: HeadRecord[], start: number, { delimiter, sheet }: Dialect): boolean {
+  const above = records[start - 1] as HeadRecord;
+  const { width } = records[start] as HeadRecord;
+  if (sheet || above.width !== width - 1 || above.filled !== above.width || !hasTextsAlone(above)) return false;
+  const rows = records.slice(start).filter((record) => record.width >= width);
+  if (delimiter === ',' && width === 2 && !rows.every(({ quoted }) => quoted)) return false;
+  const isName = ({ forms: [form = BLANK] }: HeadRecord) => form !== BLANK && (form & (INTEGER | DECIMALS)) === 0;
+  return rows.every(isName) && new Set(rows.map(({ first }) => first)).size === rows.length;
+}
+
+/**
+ * Whether the commas below a line of one field rather belong to the values of a single column, which that line names:
+ * decimals, or texts with commas. They part columns where a header stands above numbers, where quotes stand around
+ * values, and where no space follows a comma, if most lines have three fields or more, or all have two texts.
+ */
+function areCommasOfTexts(
+  records: HeadRecord[],
+  preamble: number,
+  width: number,
+  { delimiter, sheet }: Dialect,
+): boolean {
+  const above = records[preamble - 1] as HeadRecord;
+  if (sheet || delimiter !== ',' || width === 1 || above.width > 1) return false;
+  const end = records.findLastIndex((record) => record.width > 1) + 1;
+  const body = records.slice(preamble, end);
+  const [first] = body as [HeadRecord];
+  const typed = typedColumns(body.slice(1));
+  const isHeader = hasTextsAlone(first) && first.forms.some((form, column) => form !== BLANK && typed[column]);
+  if (isHeader || body.every(({ quoted }) => quoted)) return false;
+  if (body.some(({ spaced }) => spaced)) return true;
+  if (first.line > above.line + 1) return false;
+  const even = body.filter((record) => record.width === width).length;
+  return width >= MIN_TABLE ? even * 2 < body.length : even < body.length || !body.every(hasTextsAlone);
+}
+
+/**
+ * Whether a table stands below titles of one field with only lines of one field after it: however short, it is the body.
+ */
+function isTableBelowTitles(records: HeadRecord[], titles: number, width: number): boolean {
   const isNote = (record: HeadRecord) => record.width === 1;
   const end = records.findLastIndex((record) => !isNote(record)) + 1;
-  const isEven = records.slice(start, end).every((record) => record.width === width);
-  const isBody = end - start >= MIN_TABLE && records.length - end <= MAX_FOOTNOTES;
-  return width >= MIN_TABLE && isBody && isEven && records.slice(0, start).every(isNote);
+  const table = records.slice(titles, end);
+  const isHeaderAlone = table.length === 1 && end === records.length && table.every(hasTextsAlone);
+  const isEven = table.every((record) => record.width === width && (!isHeaderAlone || !record.spaced));
+  const isBody = (table.length >= MIN_TABLE && records.length - end <= MAX_FOOTNOTES) || isHeaderAlone;
+  return width >= MIN_TABLE && isBody && isEven && records.slice(0, titles).every(isNote);
 }
 
 function countWidths(records: HeadRecord[], start: number, width: number) {
@@ -72,61 +184,4 @@ function countWidths(records: HeadRecord[], start: number, width: number) {
     else short++;
   }
   return { fitting, short, over };
-}
-
-/**
- * Counts the title lines at the top that are as wide as the body because the spreadsheet padded them with delimiters:
- * lines with a value in the first cell alone, or with names of column groups above a header.
- */
-function sparseTitles(records: HeadRecord[], start: number, width: number): number {
-  if (width < 2) return 0;
-  const body = records.slice(start);
-  const columns = usualColumns(body.slice(1));
-  const full = body.slice(0, MAX_PREAMBLE + 1).findIndex((record) => record.filled >= columns);
-  if (full === 0 || columns < 2) return 0;
-  const titles = body.findIndex((record) => !isTitle(record));
-  if (full < 0) {
-    const next = body[titles];
-    const enough = Math.max(3, Math.ceil(columns / 2));
-    return titles > 0 && next !== undefined && next.filled >= enough && next.forms[0] !== BLANK ? titles : 0;
-  }
-  const unlike = unlikeBelow(body, full, columns);
-  const groups = body.slice(0, full).every((record) => record.forms[0] !== BLANK || record.filled < columns - 1);
-  if (unlike === 'all' && groups) return full;
-  return titles === full && unlike !== 'none' ? full : 0;
-}
-
-/**
- * The number of columns that a quarter of the records reach, so that a stray wide record does not make all others
- * sparse.
- */
-function usualColumns(records: HeadRecord[]): number {
-  const sorted = records.map((record) => record.effective).sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length * 0.75)] ?? 1;
-}
-
-function isTitle(record: HeadRecord): boolean {
-  return record.filled === 1 && record.forms[0] !== BLANK;
-}
-
-/**
- * How the record's cells compare with the typed columns below: `all`, `some` or `none` differ; `text` if no column is
- * typed.
- */
-function unlikeBelow(body: HeadRecord[], at: number, columns: number): 'all' | 'some' | 'none' | 'text' {
-  let typed = 0;
-  let unlike = 0;
-  const record = body[at] as HeadRecord;
-  for (let column = 0; column < columns; column++) {
-    let forms = -1;
-    for (let below = at + 1; below < body.length; below++) {
-      const form = (body[below] as HeadRecord).forms[column] ?? BLANK;
-      if (form !== BLANK) forms &= form;
-    }
-    if (forms === -1 || forms === 0) continue;
-    typed++;
-    if (((record.forms[column] ?? BLANK) & forms) === 0) unlike++;
-  }
-  if (typed === 0) return 'text';
-  return unlike === typed ? 'all' : unlike === 0 ? 'none' : 'some';
 }

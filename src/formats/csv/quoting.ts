@@ -1,3 +1,4 @@
+import type { Dialect } from './dialect.ts';
 import { QUOTED } from './field.ts';
 import type { Fields } from './records.ts';
 
@@ -7,6 +8,21 @@ import type { Fields } from './records.ts';
  * without them.
  */
 export type Quoting = 'undecided' | 'unquoted' | 'quoted';
+
+/**
+ * What is known of backslashes before delimiters: `escaped` once a record has too many fields unless they escape,
+ * `plain` once a record shows that they do not.
+ */
+export type Escaping = 'undecided' | 'escaped' | 'plain';
+
+/** Whether a delimiter stands after a backslash between two offsets. */
+export function escapesDelimiter(bytes: Uint8Array, start: number, end: number, { delimiter }: Dialect): boolean {
+  const sign = delimiter.charCodeAt(0);
+  for (let at = bytes.indexOf(92, start); at >= 0 && at < end; at = bytes.indexOf(92, at + 1)) {
+    if (bytes[at + 1] === sign) return true;
+  }
+  return false;
+}
 
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;

@@ -1,6 +1,20 @@
 import type { Decode } from '../text/decode.ts';
+import { classify } from '../values/classify.ts';
 import type { Dialect } from './dialect.ts';
-import { BARE, CR, DELIMITER, END, EOL_LF, FieldReader, LF, LOOSE, QUOTE, QUOTED } from './field.ts';
+import {
+  BACKSLASH,
+  BARE,
+  CR,
+  DELIMITER,
+  END,
+  EOL_LF,
+  FieldReader,
+  LF,
+  LOOSE,
+  QUOTE,
+  QUOTED,
+  SLASHED,
+} from './field.ts';
 
 /**
  * Splits bytes into records and fields without making strings of them. papaparse does not serve: it needs decoded text
@@ -14,7 +28,7 @@ export interface Fields {
   /** Where each field's content starts and ends, without its quotes. */
   starts: Int32Array;
   ends: Int32Array;
-  /** How each field is quoted: {@link BARE}, {@link QUOTED}, {@link ESCAPED} or {@link LOOSE}. */
+  /** How each field is quoted: {@link BARE}, {@link QUOTED}, {@link ESCAPED}, {@link LOOSE} or {@link SLASHED}. */
   kinds: Uint8Array;
   /** Other readers of CSV may read the record differently. */
   odd: boolean;
@@ -139,13 +153,14 @@ const meanings = new Map<string, Uint8Array>();
 
 /** What each byte means outside quotes. */
 function meaningOf(dialect: Dialect): Uint8Array {
-  const key = dialect.delimiter + (dialect.quote ?? '');
+  const key = dialect.delimiter + (dialect.quote ?? '') + (dialect.escapesDelimiters ? '\\' : '');
   let meaning = meanings.get(key);
   if (meaning === undefined) {
     meaning = new Uint8Array(256);
     meaning[10] = LF;
     meaning[13] = CR;
     if (dialect.quote !== null) meaning[dialect.quote.charCodeAt(0)] = QUOTE;
+    if (dialect.escapesDelimiters) meaning[92] = BACKSLASH;
     meaning[dialect.delimiter.charCodeAt(0)] = DELIMITER;
     meanings.set(key, meaning);
   }
@@ -157,8 +172,27 @@ export function fieldText(bytes: Uint8Array, fields: Fields, index: number, dial
   return unescaped(text, fields.kinds[index] as number, dialect);
 }
 
-/** The content of a field of that kind, or the beginning of it, with its quotes unescaped. */
-export function unescaped(text: string, kind: number, { quote, escape: escaping }: Dialect): string {
+/** The bytes of a {@link SLASHED} field between two offsets, without the backslashes that escape delimiters. */
+export function withoutSlashes(bytes: Uint8Array, start: number, end: number, { delimiter }: Dialect): Uint8Array {
+  const sign = delimiter.charCodeAt(0);
+  return bytes.slice(start, end).filter((byte, index) => byte !== 92 || bytes[start + index + 1] !== sign);
+}
+
+/** {@link classify} for a {@link SLASHED} field: `12\,5` is a number. */
+export function classifySlashed(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  dialect: Dialect,
+  decode: Decode,
+): number {
+  const plain = withoutSlashes(bytes, start, end, dialect);
+  return classify(plain, 0, plain.length, decode);
+}
+
+/** The content of a field of that kind, or the beginning of it, with its quotes and delimiters unescaped. */
+export function unescaped(text: string, kind: number, { delimiter, quote, escape: escaping }: Dialect): string {
+  if (kind === SLASHED) return text.replaceAll(`\\${delimiter}`, delimiter);
   if (kind === BARE || kind === QUOTED || quote === null) return text;
   if (kind === LOOSE) return text.replace(quote, '');
   const single = text.replaceAll(quote + quote, quote);

@@ -2,7 +2,7 @@ import type { Decode } from '../text/decode.ts';
 import { type Delimiter, type Dialect, SHEET } from './dialect.ts';
 import { type Head, readHead } from './head.ts';
 import { findLayout, type Layout } from './layout.ts';
-import type { Quoting } from './quoting.ts';
+import { type Escaping, escapesDelimiter, type Quoting } from './quoting.ts';
 
 const DELIMITERS: Delimiter[] = [',', ';', '\t', '|'];
 const QUOTES: ('"' | "'")[] = ['"', "'"];
@@ -18,26 +18,45 @@ export interface Sniffed {
   bodyStart: number;
   /** Whether the head's quotes settle how the rest of the file is quoted. */
   quoting: Quoting;
+  /** The first record has more fields than can be read. */
+  overflows: boolean;
+  /** The number of fields up to the last one with a value, of the record with most. */
+  effective: number;
 }
 
 /**
  * Finds a file's dialect from its head (the approach of CleverCSV and DuckDB's sniffer): reads the head in every
  * dialect whose delimiter or quote occurs in it, and takes the one whose records agree most in width and whose fields
  * look most like values. On a tie the more common dialect wins, which stands first. Where its quotes break the rules,
- * the head is read without quotes, if that yields a table.
+ * the head is read without quotes, if that yields a table. Backslashes escape delimiters only where all records have
+ * the same number of fields then, and not otherwise.
  * @param quoting whether the file may be, or has to be, read without quotes
+ * @param escaping whether backslashes may, or have to, escape delimiters
  */
-export function sniff(head: Uint8Array, isLast: boolean, decode: Decode, quoting: Quoting): Sniffed {
-  const read = (dialect: Dialect) => tryDialect(head, isLast, decode, dialect);
-  if (quoting === 'unquoted') return sniffed(best(withoutQuotes().map(read)), quoting);
-  const quoted = best(candidates(head).map(read));
+export function sniff(
+  head: Uint8Array,
+  isLast: boolean,
+  decode: Decode,
+  quoting: Quoting,
+  escaping: Escaping = 'undecided',
+): Sniffed {
+  const read = (dialect: Dialect): Trial[] => {
+    const plain = tryDialect(head, isLast, decode, dialect);
+    if (escaping === 'plain' || (escaping === 'undecided' && !escapesDelimiter(head, 0, head.length, dialect)))
+      return [plain];
+    const escaped = tryDialect(head, isLast, decode, { ...dialect, escapesDelimiters: true });
+    if (escaping === 'escaped') return [escaped];
+    return isEven(escaped) && !isEven(plain) ? [escaped] : [plain];
+  };
+  if (quoting === 'unquoted') return sniffed(best(withoutQuotes().flatMap(read)), quoting);
+  const quoted = best(candidates(head).flatMap(read));
   const { quotes, unclosed } = quoted.head;
   if (quoting === 'quoted') return sniffed(quoted, quoting);
   const rows = quotes.folded.filter((width) => width > 1 && width === quoted.layout.width).length;
   const doubtful = quotes.broken + rows > 0 || unclosed || (quotes.stray > 0 && quotes.proper === 0);
   const useful = quotes.usual || quotes.needed || quotes.folded.length > 0;
   if (!doubtful) return sniffed(quoted, useful ? 'quoted' : 'undecided');
-  const bare = best(withoutQuotes().map(read));
+  const bare = best(withoutQuotes().flatMap(read));
   const quotesNothing = !bare.head.quotes.usual && makesTable(bare, quoted);
   return quotesNothing ? sniffed(bare, 'undecided') : sniffed(quoted, 'quoted');
 }
@@ -56,20 +75,34 @@ interface Trial {
 
 function tryDialect(bytes: Uint8Array, isLast: boolean, decode: Decode, dialect: Dialect): Trial {
   const head = readHead(bytes, isLast, dialect, decode);
-  const layout = findLayout(head.records);
+  const layout = findLayout(head.records, dialect);
   return { dialect, head, layout, score: plausibility(head, layout) };
 }
 
 const best = (trials: Trial[]): Trial =>
   trials.reduce((first, next) => (next.score > first.score + 1e-9 ? next : first));
 
+/** Whether all records of a table have the same number of fields, but for notes below it. */
+function isEven({ head, layout: { width, preamble, rowNames } }: Trial): boolean {
+  const body = head.records.slice(preamble);
+  const end = body.findLastIndex((record) => record.filled > 1) + 1;
+  return width > 1 && !rowNames && body.slice(0, end).every((record) => record.width === width);
+}
+
 function sniffed({ dialect, layout, head }: Trial, quoting: Quoting): Sniffed {
   const body = head.records[layout.preamble];
   const { length: records } = head.records;
-  return { dialect, layout, records, bodyLine: body?.line ?? 1, bodyStart: body?.start ?? 0, quoting };
+  const overflows = head.overflows && records === 0;
+  const effective = Math.max(1, ...head.records.map((record) => record.effective));
+  const place = { bodyLine: body?.line ?? 1, bodyStart: body?.start ?? 0 };
+  return { dialect, layout, records, ...place, quoting, overflows, effective };
 }
 
+/** More than that of a single column, and less than that of a table with shorter records. */
+const OF_OVERFLOW = 0.45;
+
 function plausibility(head: Head, layout: Layout): number {
+  if (head.overflows && head.records.length === 0) return OF_OVERFLOW;
   const columns = layout.width === 1 ? 0.4 : 1 - 0.3 / layout.width;
   const broken = (1 - 0.5 * head.odd) * (head.unclosed ? 0.2 : 1);
   const skipped = 1 - 0.2 * (layout.preamble / Math.max(1, head.records.length));

@@ -73,18 +73,6 @@ export function isUtf8(bytes: Uint8Array, isLast: boolean): boolean {
   }
 }
 
-/**
- * The offset of the first control character that does not occur in text, or -1. Bytes that have one and are not UTF-8
- * are not text.
- */
-export function indexOfControl(bytes: Uint8Array): number {
-  for (let index = 0; index < bytes.length; index++) {
-    const byte = bytes[index] as number;
-    if (byte < 32 && byte !== 27 && byte !== 26 && (byte < 9 || byte > 13)) return index;
-  }
-  return -1;
-}
-
 const UNDEFINED_1252 = [0x81, 0x8d, 0x8f, 0x90, 0x9d];
 
 /** Whether some bytes are undefined in Windows-1252. */

@@ -1,8 +1,8 @@
 import type { Decode } from '../text/decode.ts';
 import { booleanAt } from './booleans.ts';
 import { dateForms, dateTraits } from './dates.ts';
-import { BLANK, HAS_FALSE, HAS_TRUE, HAS_WIDE_SPACE } from './forms.ts';
-import { numberForms } from './numbers.ts';
+import { BLANK, HAS_FALSE, HAS_TRUE, HAS_WIDE_SPACE, TELEPHONE } from './forms.ts';
+import { isCode, isDigit, isTelephone, numberForms } from './numbers.ts';
 
 /** The traits (`HAS_…`) of the value last given to {@link classify}. */
 export let traits = 0;
@@ -29,12 +29,15 @@ export function classify(bytes: Uint8Array, start: number, end: number, decode: 
   if (first >= 128 || (bytes[to - 1] as number) >= 128) return classifyWide(bytes, from, to, decode);
   if (first >= 48 && first <= 57) {
     const number = numberForms(bytes, from, to);
-    if (number !== 0) return number;
+    if (number !== 0) return isDigit(bytes[to - 1]) && isCode(bytes, from, to) ? 0 : number;
     const date = dateForms(bytes, from, to);
     if (date !== 0) traits = dateTraits;
     return date;
   }
-  if (first >= 43 && first <= 46) return numberForms(bytes, from, to);
+  if (first >= 43 && first <= 46) {
+    const number = numberForms(bytes, from, to);
+    return number !== 0 && isTelephone(bytes, from, to) ? number | TELEPHONE : number;
+  }
   return wordForms(bytes, from, to, decode);
 }
 

@@ -30,6 +30,10 @@ function twoDigits(bytes: Uint8Array, at: number, end: number): number {
 /** Minutes since midnight of the time that {@link timeTraits} read, in UTC if it has an offset. */
 let minutesOfDay = 0;
 
+/** Whether the bytes from `at` to `end` are exactly `UTC`. */
+const isUtc = (bytes: Uint8Array, at: number, end: number): boolean =>
+  at + 3 === end && bytes[at] === 85 && bytes[at + 1] === 84 && bytes[at + 2] === 67;
+
 /** Whether the bytes from `at` to `end` are exactly an offset (`Z`, `±hh`, `±hhmm`, `±hh:mm`). */
 function isOffset(bytes: Uint8Array, at: number, end: number): boolean {
   const sign = bytes[at] as number;
@@ -60,7 +64,7 @@ function fractionEnd(bytes: Uint8Array, at: number, end: number): number {
   return index > at && index - at <= LONGEST_FRACTION ? index : -1;
 }
 
-/** Reads `hh:mm[:ss[.f]][offset]` from `at` to `end` and returns its traits (`HAS_…`), or 0 if it is not a time. */
+/** Reads `hh:mm[:ss[.f]][offset| UTC]` from `at` to `end` and returns its traits (`HAS_…`), or 0 if it is not a time. */
 function timeTraits(bytes: Uint8Array, at: number, end: number): number {
   const hours = twoDigits(bytes, at, end);
   const minutes = bytes[at + 2] === 58 ? twoDigits(bytes, at + 3, end) : -1;
@@ -80,7 +84,10 @@ function timeTraits(bytes: Uint8Array, at: number, end: number): number {
     }
   }
   if (index === end) return traits;
-  if (bytes[index] === 32) index++;
+  if (bytes[index] === 32) {
+    index++;
+    if (isUtc(bytes, index, end)) return traits | HAS_OFFSET;
+  }
   return index < end && isOffset(bytes, index, end) ? traits | HAS_OFFSET : 0;
 }
 

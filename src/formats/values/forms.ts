@@ -47,8 +47,11 @@ export const YMD = 7 << FIRST_DATE;
 export const DMY = (7 << (FIRST_DATE + 3)) | (7 << (FIRST_DATE + 9));
 export const MDY = (7 << (FIRST_DATE + 6)) | (7 << (FIRST_DATE + 12));
 
+/** A plus sign and eight digits or more, as international telephone numbers are written; the value has forms of numbers besides. */
+export const TELEPHONE = 1 << 29;
+
 /** All forms: those of a column before its first value. */
-export const ANY = INTEGER | DECIMALS | BOOLEANS | DATES;
+export const ANY = INTEGER | DECIMALS | BOOLEANS | DATES | TELEPHONE;
 
 /** Not a form: the value consists of spaces. */
 export const BLANK = 1 << 30;

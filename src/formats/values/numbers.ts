@@ -37,6 +37,23 @@ function isExponent(bytes: Uint8Array, at: number, end: number): boolean {
   return index < end && end - index <= 3 && digitsEnd(bytes, index, end) === end;
 }
 
+const CAPITAL_E = 69;
+
+/**
+ * Whether the number between `start` and `end` is written as codes of products are: digits, `E`, digits (`32E4`).
+ */
+export function isCode(bytes: Uint8Array, start: number, end: number): boolean {
+  const letter = digitsEnd(bytes, start, end);
+  return letter > start && letter < end - 1 && bytes[letter] === CAPITAL_E && digitsEnd(bytes, letter + 1, end) === end;
+}
+
+const TELEPHONE_DIGITS = 8;
+
+/** Whether the number between `start` and `end` is a plus sign and as many digits as telephone numbers have. */
+export function isTelephone(bytes: Uint8Array, start: number, end: number): boolean {
+  return bytes[start] === 43 && end - start > TELEPHONE_DIGITS && digitsEnd(bytes, start + 1, end) === end;
+}
+
 /** Reads groups of three digits after the first separator, then optionally the other separator and decimals. */
 function groupedForms(bytes: Uint8Array, at: number, end: number, separator: number): number {
   let index = at;

@@ -3,6 +3,8 @@ import { dateEnd, dateFirst, dateForms, dateSecond, dateThird, dateTraits, fullY
 import { DMY, HAS_EDGE, HAS_OFFSET, MDY, YMD } from './forms.ts';
 
 const SPACE = 32;
+const PLUS = 43;
+const MINUS = 45;
 const COLON = 58;
 const POINT_SIGN = 46;
 
@@ -109,7 +111,8 @@ function writeTime(out: Uint8Array, at: number, bytes: Uint8Array, timeAt: numbe
 
 function writeOffset(out: Uint8Array, at: number, bytes: Uint8Array, from: number, to: number): number {
   let next = at;
-  if (((bytes[from] as number) | 32) === 122) {
+  const sign = bytes[from] as number;
+  if (sign !== PLUS && sign !== MINUS) {
     for (const byte of [43, 48, 48]) out[next++] = byte;
     return next;
   }

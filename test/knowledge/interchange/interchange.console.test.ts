@@ -505,6 +505,13 @@ describe('POST /import of a document', () => {
     ['broken YAML', YAML_TYPE, 'a: [1\nb: {', 422, 'IMPORT_UNREADABLE'],
     ['JSON of a million lists', JSON_TYPE, `{"concepts": [${'[],'.repeat(1_000_000)}0]}`, 422, 'IMPORT_UNREADABLE'],
     ['many in one list', JSON_TYPE, `{"things": [${'0,'.repeat(5_001)}0]}`, 422, 'IMPORT_UNREADABLE'],
+    [
+      'a line of more cells than a CSV may have',
+      'text/csv',
+      `name,description\na${','.repeat(16_384)}\n`,
+      422,
+      'IMPORT_UNREADABLE',
+    ],
     ['many wrong lines', 'text/csv', `name,description\n${'a,b,c\n'.repeat(5_002)}`, 422, 'IMPORT_UNREADABLE'],
     ['much in quotes', YAML_TYPE, `a: "${'x'.repeat(1_000_000)}"`, 422, 'IMPORT_UNREADABLE'],
     ['an alias bomb', YAML_TYPE, bomb(), 422, 'IMPORT_UNREADABLE'],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bytesOf, infer, inferBytes, rowsOf } from './reading.ts';
+import { bytesOf, infer, inferBytes, refusal, rowsOf } from './reading.ts';
 
 describe('the dialect of a file', () => {
   test.each([
@@ -184,6 +184,68 @@ const utf16 = (text: string, little: boolean, mark: boolean): Uint8Array => {
 };
 
 const latin = (text: string): Uint8Array => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+
+describe('a backslash before a delimiter', () => {
+  const many = Array.from({ length: 20_000 }, (_, index) => `${index},texto ${index}\n`).join('');
+
+  test('escapes it where every line has the same number of fields then', () => {
+    const text = 'id,nome,valor\n1,Silva\\, Ana,10\n2,Souza\\, Bia,20\n3,Caio,30\n';
+    expect(rowsOf(bytesOf(text))).toEqual([
+      ['1', 'Silva, Ana', '10'],
+      ['2', 'Souza, Bia', '20'],
+      ['3', 'Caio', '30'],
+    ]);
+    for (const block of [7, 1 << 16]) expect(rowsOf(bytesOf(text), block)).toHaveLength(3);
+  });
+
+  test('leaves a number a number', () => {
+    const { schema } = infer('nome,valor\nana,12\\,5\nbia,7\n');
+    expect(schema.columns[1]).toMatchObject({ type: 'decimal', evidence: { format: '1234,56' } });
+    expect(schema.sample_rows[0]?.valor).toBe(12.5);
+  });
+
+  test('is a character of its value where the lines are even without it', () => {
+    expect(rowsOf(bytesOf('pasta,n\nC:\\,1\nD:\\,2\n'))).toEqual([
+      ['C:\\', '1'],
+      ['D:\\', '2'],
+    ]);
+  });
+
+  test('escapes it also where that shows far down', () => {
+    const bytes = bytesOf(`id,nome\n${many}20000,Silva\\, Ana\n`);
+    expect(rowsOf(bytes, 1 << 16).at(-1)).toEqual(['20000', 'Silva, Ana']);
+  });
+
+  test('escapes none where a line far down has another number of fields then', () => {
+    const bytes = bytesOf(`id,nome,n\n1,Silva\\, Ana,1\n2,Bia,2\n${many.replaceAll('\n', ',1\n')}20000,C:\\,5\n`);
+    expect(refusal(() => inferBytes(bytes, 1 << 16))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 2 });
+  });
+});
+
+describe('control characters', () => {
+  test.each<[string, Uint8Array]>([
+    ['utf-8', bytesOf('a,b\nS\u0083o\u0001\u001b,1\né,2\n')],
+    ['utf-16le', utf16('a,b\nS\u0083o\u0001\u001b,1\nk,2\n', true, true)],
+    ['windows-1252', latin('a,b\nS\x81o\u0001\u001b,1\n\xe9,2\n')],
+  ])('stay in their values in %s', (encoding, bytes) => {
+    const { schema } = inferBytes(bytes);
+    expect([schema.dialect.encoding, schema.total_row_count_estimate]).toEqual([encoding, 2]);
+    expect(rowsOf(bytes)[0]?.[0]).toBe(encoding === 'windows-1252' ? 'S\u0081o\u0001\u001b' : 'S\u0083o\u0001\u001b');
+  });
+});
+
+test('lines may end with more delimiters than a table has columns', () => {
+  const rest = ','.repeat(16_000);
+  expect(rowsOf(bytesOf(`a,b${rest}\n1,2${rest}\n3,4${rest}\n`))).toEqual([
+    ['1', '2'],
+    ['3', '4'],
+  ]);
+});
+
+test('a text may have more commas than a line has fields', () => {
+  const text = 'x,'.repeat(17_000);
+  expect(rowsOf(bytesOf(`nome;nota\nana;${text}\nbia;${text}\n`))).toHaveLength(2);
+});
 
 describe('the encoding of a file', () => {
   const text = 'nome,ok\nJosé 😀,sim\nÉdipo,não\n';

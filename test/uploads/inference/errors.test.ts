@@ -42,7 +42,6 @@ describe('a file that is refused', () => {
   test.each([
     ['a PNG', [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d, 0x49, 0x48, 0x44, 0x52], 'NUL_BYTE'],
     ['a zip', [0x50, 0x4b, 3, 4, 0x14, 0, 0, 0, 8, 0, 0xe9, 0xfe], 'NUL_BYTE'],
-    ['bytes with control characters', [0xe9, 1, 2, 3, 0xff, 0xfe, 10, 0x90, 0x91], 'UNREADABLE_BYTES'],
     ['UTF-16 of odd length', [0xff, 0xfe, 97, 0, 10, 0, 98], 'UNREADABLE_BYTES'],
     ['UTF-16 with half a character', [0xff, 0xfe, 0x3d, 0xd8, 10, 0, 98, 0], 'UNREADABLE_BYTES'],
     ['a byte order mark of UTF-8 before other bytes', [0xef, 0xbb, 0xbf, 97, 10, 0xe9, 10], 'UNREADABLE_BYTES'],
@@ -52,7 +51,7 @@ describe('a file that is refused', () => {
 
   test('has more columns than a table can have', () => {
     const columns = (count: number) => Array.from({ length: count }, (_, index) => `c${index}`).join(',');
-    for (const count of [1001, 1599, 5000]) {
+    for (const count of [1001, 1599, 5000, 17_000]) {
       const problem = refusal(() => infer(`${columns(count)}\n${columns(count)}\n`));
       expect(problem).toMatchObject({ code: 'TOO_MANY_COLUMNS', file: 'arquivo.csv', line: 1 });
     }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bytesOf, infer, rowsOf, shape } from './reading.ts';
+import { bytesOf, infer, refusal, rowsOf, shape } from './reading.ts';
 
 /** A file's text; its columns; how many rows; header and skipped lines. */
 type Case = [what: string, text: string, columns: string, rows: number, header: boolean, skipped: number];
@@ -11,12 +11,32 @@ const CASES: Case[] = [
   ['rows of number and text', '1,ana\n2,bia\n', 'column_1:integer column_2:text', 2, false, 0],
   ['dates alone', '2024-01-01,x\n2024-01-02,y\n', 'column_1:date column_2:text', 2, false, 0],
   ['a header of numbers over text', '2019,2020\nx,y\n', '_2019:text _2020:text', 1, true, 0],
-  ['a repeated cell over text', 'x,x\na,b\nc,d\n', 'column_1:text column_2:text', 3, false, 0],
+  ['a repeated cell over text', 'x,x\na,b\nc,d\n', 'x:text x_2:text', 2, true, 0],
+  ['a repeated cell that stands again below', 'x,x\na,b\nx,d\n', 'column_1:text column_2:text', 3, false, 0],
   ['a repeated cell over numbers', 'x,x\n1,2\n3,4\n', 'x:integer x_2:integer', 2, true, 0],
-  ['an empty cell over text', 'x,,y\na,b,c\nc,d,e\n', 'column_1:text column_2:text column_3:text', 3, false, 0],
+  ['an empty cell over text', 'x,,y\na,b,c\nc,d,e\n', 'x:text column_2:text y:text', 2, true, 0],
+  [
+    'an empty cell beside one that stands again below',
+    'x,,y\na,b,c\nx,d,e\n',
+    'column_1:text column_2:text column_3:text',
+    3,
+    false,
+    0,
+  ],
+  ['one that stands again below, beside all names', 'x,z,y\na,b,c\nx,d,e\n', 'x:text z:text y:text', 2, true, 0],
   ['an empty cell over numbers', 'x,,y\na,1,2\nc,3,4\n', 'x:text column_2:integer y:integer', 2, true, 0],
   ['row names under an empty cell', ',nome\n0,ana\n1,bia\n', 'column_1:integer nome:text', 2, true, 0],
-  ['R style, numbered', 'nome,idade\n1,ana,30\n2,bia,31\n', 'column_1:integer nome:text idade:integer', 2, true, 0],
+  ['R style, numbered', 'nome,idade\n1,ana,30\n2,bia,31\n', 'nome:integer idade:text column_3:integer', 2, true, 0],
+  ['R style', 'nome,idade\nx,ana,30\ny,bia,31\n', 'column_1:text nome:text idade:integer', 2, true, 0],
+  [
+    'R style with a first field twice',
+    'nome,idade\nx,ana,30\nx,bia,31\n',
+    'nome:text idade:text column_3:integer',
+    2,
+    true,
+    0,
+  ],
+  ['R style of one column', 'valor\na;1\nb;2\n', 'column_1:text valor:integer', 2, true, 0],
   ['R style, text', '"x","y"\n"a","b","c"\n"d","e","f"\n', 'column_1:text x:text y:text', 2, true, 0],
   ['R style with equal names', '"x","x"\n"a",1,2\n"d",3,4\n', 'column_1:text x:integer x_2:integer', 2, true, 0],
   ['a title above a header', 'Vendas\nnome,valor\nana,1\nbia,2\n', 'nome:text valor:integer', 2, true, 1],
@@ -58,6 +78,98 @@ const CASES: Case[] = [
   ['an empty column with a name', 'a,b,c\n1,2,\n3,4,\n', 'a:integer b:integer c:text', 2, true, 0],
   ['short rows', 'a,b,c\n1,2\n3,4\n5,6,7\n', 'a:integer b:integer c:integer', 3, true, 0],
   ['rows all shorter than the header', 'a,b,c,d\n1,2,3\n4,5,6\n', 'a:integer b:integer c:integer d:text', 2, true, 0],
+  // years
+  [
+    'years as names',
+    'pais,2019,2020\nBrasil,10,20\nChile,30,40\n',
+    'pais:text _2019:integer _2020:integer',
+    2,
+    true,
+    0,
+  ],
+  [
+    'years as names, one empty',
+    ';1985;1993\na;12;379\nb;14;380\n',
+    'column_1:text _1985:integer _1993:integer',
+    2,
+    true,
+    0,
+  ],
+  ['years that fall', 'ana,2020,2019\nbia,10,20\n', 'column_1:text column_2:integer column_3:integer', 2, false, 0],
+  ['one year', 'ana,2020\nbia,10\n', 'column_1:text column_2:integer', 2, false, 0],
+  ['years alone', '2019,2020\n10,20\n', 'column_1:integer column_2:integer', 2, false, 0],
+  // titles
+  [
+    'titles of several values above a header',
+    'Loja,X\nn,v,w,z\na,1,2,3\nb,2,3,4\n',
+    'n:text v:integer w:integer z:integer',
+    2,
+    true,
+    1,
+  ],
+  [
+    'a title with a number',
+    'Loja,2024\nnome,cidade,uf\nana,natal,rn\nbia,rio,rj\n',
+    'nome:text cidade:text uf:text',
+    2,
+    true,
+    1,
+  ],
+  [
+    'short first rows above no header',
+    '1,2\n3,4,5\n6,7,8\n',
+    'column_1:integer column_2:integer column_3:integer',
+    3,
+    false,
+    0,
+  ],
+  [
+    'a short first row of texts above no header',
+    'ana,x\nbia,1,2\nbia,3,4\n',
+    'ana:text x:integer column_3:integer',
+    2,
+    true,
+    0,
+  ],
+  [
+    'a short header above numbered rows',
+    'a,b,c\n1,2,3,4\n5,6,7,8\n',
+    'a:integer b:integer c:integer column_4:integer',
+    2,
+    true,
+    0,
+  ],
+  // comments
+  ['comments', '# de x\n# por ana, hoje, sim\nn,v\na,1\nb,2\n', 'n:text v:integer', 2, true, 2],
+  ['one comment', '# por ana, hoje, sim\nn,v\na,1\nb,2\n', 'n:text v:integer', 2, true, 1],
+  ['a header that begins with #', '#,nome\n1,ana\n2,bia\n', 'column_1:integer nome:text', 2, true, 0],
+  ['a header that is the last comment', '# de x\n# por ana\n#t,v\n1,2\n3,4\n', 't:integer v:integer', 2, true, 2],
+  ['comments above one column', '# de x\n# por ana\nnome\nana\nbia\n', 'nome:text', 2, true, 2],
+  // one column
+  ['one column of decimal commas', 'preco\r\n12,50\r\n12,75\r\n8,00\r\n', 'preco:decimal', 3, true, 0],
+  ['one column of decimal commas and integers', 'preco\n8\n-12,50\n1.234,75\n', 'preco:decimal', 3, true, 0],
+  ['one column of texts with commas', 'nome\nSilva, Ana\nSouza, Bia\n', 'nome:text', 2, true, 0],
+  ['one column of texts with many commas', 'rua\nRua A, 10, Centro\nRua B, 2, Sul\n', 'rua:text', 2, true, 0],
+  ['one row of text with a comma', 'nome\nSilva, Ana\n', 'nome:text', 1, true, 0],
+  // footnotes
+  [
+    'last rows of a name alone',
+    'n,e,f\nAna,a,1\nBia,b,2\nCarla Maria,,\nRui Pinto,,\n',
+    'n:text e:text f:integer',
+    4,
+    true,
+    0,
+  ],
+  ['a note in a typed column', 'a,b\n1,2\n3,4\nFonte: IBGE,\n5,\n', 'a:integer b:integer', 2, true, 2],
+  ['a note in the last column', 'a,b,c\n1,2,3\n4,5,6\n,,Total\n', 'a:integer b:integer c:integer', 2, true, 1],
+  ['a misfit that is no note', 'a,b\n1,2\nFonte: IBGE,\n3,4\n', 'a:text b:integer', 3, true, 0],
+  ['a fraction that is no note', 'a,b\n1,2\n3,4\n5.5,\n', 'a:decimal b:integer', 3, true, 0],
+  ['a note after sparse rows', 'a,b\n1,2\n3,\n4,5\nFonte,\n', 'a:integer b:integer', 3, true, 1],
+  ['a note below a blank record', 'a,b\nx,2\n ,\nFonte,\n', 'a:text b:integer', 1, true, 1],
+  ['one column with a note', 'nome\nana\nbia\n\nFonte: IBGE\nNota\n', 'nome:text', 2, true, 2],
+  ['one column with a last line that is no note', 'nome\nana\nbia\nFonte: IBGE\n', 'nome:text', 3, true, 0],
+  ['one column of numbers with a gap', 'v\n1\n\n2\n3\n', 'v:integer', 3, true, 0],
+  ['one column with blank lines between rows', 'nome\n\nana\n\nbia\n\n', 'nome:text', 2, true, 0],
   ['no line end at the end', 'a,b\n1,2', 'a:integer b:integer', 1, true, 0],
 ];
 
@@ -97,6 +209,20 @@ describe('the table in a file', () => {
     const { schema } = infer(`a,b\n1,2\n${'3\n'.repeat(60)}`);
     expect(schema.total_row_count_estimate).toBe(61);
     expect(schema.columns[1]?.evidence.nulls).toBe(60);
+  });
+
+  test.each([
+    ['Relatório\nnome;valor;cidade\n', 'titles and one line'],
+    ['Relatório\nde 2024\nnome,valor,cidade\n', 'two titles and one line'],
+    ['nome;valor\n', 'one line'],
+  ])('is missing in %j: %s', (text) => {
+    expect(refusal(() => infer(text))).toMatchObject({ code: 'NO_ROWS' });
+  });
+
+  test('is not dropped below titles that are rows of another table', () => {
+    const rows = Array.from({ length: 20 }, (_, index) => `ana,${index},\n`).join('');
+    const { schema } = infer(`nome,valor,\n${rows}chave,nome,valor\na,b,1\nc,d,2\n`);
+    expect(schema.dialect.skipped_lines).toBe(0);
   });
 
   test('has nulls where a row has fewer fields', () => {

@@ -1,5 +1,14 @@
 import type { Dialect } from '../../../formats/csv/dialect.ts';
-import { fieldText, newFields, scan } from '../../../formats/csv/records.ts';
+import {
+  type Fields,
+  fieldText,
+  MAX_FIELDS,
+  newFields,
+  type OnRecord,
+  type ScanEnd,
+  scan,
+  TooManyFields,
+} from '../../../formats/csv/records.ts';
 import { decoderOf } from '../../../formats/text/decode.ts';
 import { importUnreadable } from './failures.ts';
 import { MAX_ENTRIES, type ReadDocument, tooManyEntries } from './read-knowledge.ts';
@@ -16,7 +25,7 @@ export function readGlossary(text: string): ReadDocument {
   const fields = newFields();
   const document: ReadDocument = { source: 'a glossary', found: [], errors: [] };
   let header: string[] | undefined;
-  const end = scan(bytes, 0, true, dialect, 1, fields, (_start, _end, line) => {
+  const take: OnRecord = (_start, _end, line) => {
     const cells = Array.from({ length: Math.min(fields.count, COLUMNS.length + 1) }, (_, index) =>
       fieldText(bytes, fields, index, dialect, decode).trim(),
     );
@@ -26,10 +35,20 @@ export function readGlossary(text: string): ReadDocument {
     else if (fields.count > header.length) {
       document.errors.push({ line, message: `has ${fields.count} cells, but the header has ${header.length}` });
     } else document.found.push({ list: 'concepts', line, value: conceptOf(header, cells) });
-  });
+  };
+  const end = scanAll(bytes, dialect, fields, take);
   if (end.unclosed) throw importUnreadable('a quote is not closed', end.line);
   if (!header) throw importUnreadable('it is empty');
   return document;
+}
+
+function scanAll(bytes: Uint8Array, dialect: Dialect, fields: Fields, onRecord: OnRecord): ScanEnd {
+  try {
+    return scan(bytes, 0, true, dialect, 1, fields, onRecord);
+  } catch (error) {
+    if (error instanceof TooManyFields) throw importUnreadable(`a line has more than ${MAX_FIELDS} cells`, error.line);
+    throw error;
+  }
 }
 
 /** The delimiter is the one that the header has. */

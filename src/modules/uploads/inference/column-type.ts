@@ -13,6 +13,7 @@ import {
   MDY,
   ONE_ZERO,
   POINT,
+  TELEPHONE,
   WORDS,
 } from '../../../formats/values/forms.ts';
 import type { ColumnState } from './columns.ts';
@@ -24,6 +25,7 @@ export function typeOf(columns: ColumnState[], header: string): ColumnType {
   const filled = columns.filter(({ first }) => first !== null);
   const all = (forms: number) => filled.length > 0 && filled.every((column) => (column.forms & forms) !== 0);
   if (all(WORDS | LETTERS | (asksYesOrNo(header) ? ONE_ZERO : 0))) return areAnswers(filled) ? 'boolean' : 'text';
+  if (all(TELEPHONE)) return 'text';
   if (all(INTEGER)) return 'integer';
   if (all(DECIMALS)) return 'decimal';
   if (!all(DATES)) return 'text';

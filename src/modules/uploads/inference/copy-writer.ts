@@ -1,6 +1,6 @@
 import { CopyText } from '../../../formats/copy/text.ts';
-import { BARE, ESCAPED, QUOTED } from '../../../formats/csv/field.ts';
-import { type Fields, fieldText } from '../../../formats/csv/records.ts';
+import { BARE, ESCAPED, QUOTED, SLASHED } from '../../../formats/csv/field.ts';
+import { type Fields, fieldText, withoutSlashes } from '../../../formats/csv/records.ts';
 import { type Decode, decoderOf } from '../../../formats/text/decode.ts';
 import { isBlank } from '../../../formats/values/classify.ts';
 import { CONVERSION_ROOM, type Conversion, MISFIT, NULL, type ZoneEdges } from '../../../formats/values/conversion.ts';
@@ -84,8 +84,11 @@ export class CopyWriter {
       if (index > 0) this.#out.endValue();
       if (field >= count || start === end) this.#null(column, line);
       else if (conversion === null) this.#text(field, start, end);
-      else if (column.asIs) this.#out.copy(this.#bytes, start, end);
-      else this.#convert(column, conversion, start, end, line);
+      else if (this.#fields.kinds[field] === SLASHED) {
+        const bytes = withoutSlashes(this.#bytes, start, end, this.#file.dialect);
+        this.#convert(column, conversion, bytes, 0, bytes.length, line);
+      } else if (column.asIs) this.#out.copy(this.#bytes, start, end);
+      else this.#convert(column, conversion, this.#bytes, start, end, line);
     }
     this.#out.endRow();
     this.rows++;
@@ -96,11 +99,18 @@ export class CopyWriter {
     this.#out.writeNull();
   }
 
-  #convert(column: WrittenColumn, conversion: Conversion, start: number, end: number, line: number): void {
+  #convert(
+    column: WrittenColumn,
+    conversion: Conversion,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    line: number,
+  ): void {
     const out = this.#out;
     // A letter of Windows-1252 takes up to three bytes in UTF-8.
     out.reserve((end - start) * 3 + CONVERSION_ROOM);
-    const length = convert(out.bytes, out.length, this.#bytes, start, end, conversion, this.#decode);
+    const length = convert(out.bytes, out.length, bytes, start, end, conversion, this.#decode);
     if (length === NULL) this.#null(column, line);
     else if (length !== MISFIT) out.length = length;
     else {

@@ -44,8 +44,8 @@ export function cutValue(value: string): string {
   return shorten(value, 200);
 }
 
-/** The error of a file with more columns than a table may have. */
-export function tooManyColumns(file: string, width: number): InferenceError {
+/** The error of a file with more columns than a table may have; `width` says how many. */
+export function tooManyColumns(file: string, width: number | string): InferenceError {
   const message = `O arquivo ${file} tem ${width} colunas; o máximo é ${MAX_COLUMNS}.`;
   return new InferenceError('TOO_MANY_COLUMNS', message, { file, line: 1 });
 }

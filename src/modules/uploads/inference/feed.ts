@@ -1,8 +1,8 @@
 import { hasEndOfData, NEVER_QUOTE } from '../../../formats/copy/csv.ts';
 import type { Dialect } from '../../../formats/csv/dialect.ts';
 import { HEAD_BYTES } from '../../../formats/csv/head.ts';
-import type { Quoting } from '../../../formats/csv/quoting.ts';
-import { scan } from '../../../formats/csv/records.ts';
+import type { Escaping, Quoting } from '../../../formats/csv/quoting.ts';
+import { MAX_FIELDS, scan } from '../../../formats/csv/records.ts';
 import { sniff, sniffSheet } from '../../../formats/csv/sniff.ts';
 import { type Decode, decoderOf, encodedLength, scannableBytes } from '../../../formats/text/decode.ts';
 import {
@@ -11,9 +11,9 @@ import {
   guessEncoding,
   hasHighBytes,
   hasUndefined1252,
-  indexOfControl,
   isUtf8,
 } from '../../../formats/text/detect.ts';
+import { MAX_COLUMNS } from '../../../tenant-sql/columns.ts';
 import { newColumn } from './columns.ts';
 import {
   InferenceError,
@@ -24,9 +24,10 @@ import {
   unclosedQuote,
   unreadable,
 } from './errors.ts';
-import { QuotesBroken, RecordFold } from './rows.ts';
+import { UnevenEscapes } from './kept-rows.ts';
+import { DelimiterEscaped, QuotesBroken, RecordFold } from './rows.ts';
 import { linesBefore } from './skipped.ts';
-import { type InferenceState, MAX_RECORD_BYTES, MAX_WIDTH } from './state.ts';
+import { type InferenceState, MAX_RECORD_BYTES } from './state.ts';
 
 /** The state before a text's first block. `sheet`: the text was converted from a workbook's sheet. */
 export function beginInference({ fileName, sheet = false }: { fileName: string; sheet?: boolean }): InferenceState {
@@ -43,6 +44,7 @@ export function beginInference({ fileName, sheet = false }: { fileName: string; 
     undefinedBytes: false,
     dialect: null,
     quoting: sheet ? 'quoted' : 'undecided',
+    escaping: sheet ? 'plain' : 'undecided',
     width: 0,
     preambleLeft: 0,
     rowNames: false,
@@ -57,10 +59,11 @@ export function beginInference({ fileName, sheet = false }: { fileName: string; 
     sampleRows: [],
     sampleSize: 0,
     trailing: [],
-    sparseRows: 0,
     manySparse: false,
     blank: false,
     blankBeforeSecond: false,
+    dense: false,
+    recurs: false,
     irregular: false,
     lineEnds: 0,
   };
@@ -69,8 +72,8 @@ export function beginInference({ fileName, sheet = false }: { fileName: string; 
 /**
  * Reads the complete records of the next block, which begins at `state.offset`, and returns the new state. The next
  * block begins at its `offset` and has at least `wants` bytes unless the file ends before. The new state may start over
- * (`offset` 0), at most three times a file: when bytes show that the file is not UTF-8 after all, that its quotes are
- * ordinary characters, or that it cannot be read without quotes.
+ * (`offset` 0), at most five times a file: when bytes show that the file is not UTF-8 after all, that its quotes are
+ * ordinary characters, or that it cannot be read without quotes; that backslashes escape its delimiters, or do not.
  * @param isLast the block reaches the end of the file
  * @throws InferenceError with file and line
  */
@@ -79,8 +82,10 @@ export function feed(state: InferenceState, block: Uint8Array, isLast: boolean):
     return take(state, block, isLast);
   } catch (caught) {
     const error = toInferenceError(caught);
+    const escaping = otherEscaping(state, error);
+    if (escaping !== null) return startOver({ ...state, escaping });
     const quoting = otherQuoting(state, error);
-    if (quoting !== null) return startOver(state, quoting);
+    if (quoting !== null) return startOver({ ...state, quoting });
     if (!(error instanceof InferenceError)) throw error;
     throw new InferenceError(error.code, error.message, { file: state.fileName, ...error.where });
   }
@@ -105,22 +110,25 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
     if (!isLast && block.length < state.wants) return state;
     const head = working.subarray(0, state.wants);
     const whole = isLast && head.length === working.length;
-    const { dialect, layout, records, bodyLine, bodyStart, quoting } = state.sheet
+    const { dialect, layout, records, bodyLine, bodyStart, quoting, overflows, effective } = state.sheet
       ? sniffSheet(head, whole, decode)
-      : sniff(head, whole, decode, state.quoting);
+      : sniff(head, whole, decode, state.quoting, state.escaping);
+    if (overflows) throw tooManyColumns(state.fileName, `mais de ${MAX_FIELDS}`);
     // A header alone does not tell the layout.
     if (records < 2 && !whole && state.wants < MAX_RECORD_BYTES) return atLeast(state, state.wants * 4);
-    if (layout.width > MAX_WIDTH) throw tooManyColumns(state.fileName, layout.width);
+    // Some exports end all lines with as many delimiters as a sheet may have columns.
+    const width = layout.width > MAX_COLUMNS ? effective : layout.width;
+    if (width > MAX_COLUMNS) throw tooManyColumns(state.fileName, width);
     state.dialect = dialect;
     state.quoting = quoting;
-    state.width = layout.width;
+    state.width = width;
     state.preambleLeft = layout.preamble;
     state.rowNames = layout.rowNames;
     if (layout.preamble > 0) {
       state.skippedLines = bodyLine - 1;
       state.skipped = linesBefore(head, bodyStart, decode);
     }
-    state.columns = Array.from({ length: layout.width }, newColumn);
+    state.columns = Array.from({ length: state.width }, newColumn);
   }
   const taken = takeRecords(state, working, isLast, state.dialect, decode);
   state.offset += encodedLength(working, taken, state.encoding);
@@ -145,12 +153,23 @@ function otherQuoting(state: InferenceState, error: unknown): Quoting | null {
   return broken ? 'unquoted' : null;
 }
 
+/**
+ * Decides whether to read the file again because backslashes escape its delimiters, which a record shows that has too
+ * many fields otherwise, or because they do not: then records have different numbers of fields.
+ */
+function otherEscaping({ escaping, dialect }: InferenceState, error: unknown): Escaping | null {
+  if (error instanceof DelimiterEscaped) return 'escaped';
+  const uneven = error instanceof UnevenEscapes || isError(error, 'TOO_MANY_FIELDS');
+  return uneven && dialect?.escapesDelimiters && escaping !== 'plain' ? 'plain' : null;
+}
+
 const isError = (error: unknown, code: InferenceError['code']): boolean =>
   error instanceof InferenceError && error.code === code;
 
-/** The state before the file's first block, with an encoding that is already certain. */
-function startOver(state: InferenceState, quoting: Quoting): InferenceState {
-  const again = { ...beginInference(state), quoting };
+/** The state before the file's first block, with what is already certain. */
+function startOver(state: InferenceState): InferenceState {
+  const { quoting, escaping } = state;
+  const again = { ...beginInference(state), quoting, escaping };
   return state.encoding === 'windows-1252' ? { ...again, encoding: state.encoding, encodingCertain: true } : again;
 }
 
@@ -163,27 +182,16 @@ function atLeast(state: InferenceState, bytes: number): InferenceState {
 function checkBytes(state: InferenceState, bytes: Uint8Array, isLast: boolean): InferenceState | null {
   const nul = bytes.indexOf(0);
   if (nul >= 0) throw nulByte(state.line + countLineEnds(bytes, nul));
-  if (!hasHighBytes(bytes)) {
-    if (state.encoding === 'windows-1252') checkControls(state, bytes);
-    return null;
-  }
+  if (!hasHighBytes(bytes)) return null;
   if (state.encoding === 'utf-8' && !isUtf8(bytes, isLast)) {
     if (state.encodingCertain) throw unreadable(state.line + countUtf8Lines(bytes), 'UTF-8');
-    if (state.beyondAscii) {
-      return startOver({ ...state, encoding: 'windows-1252' }, state.quoting);
-    }
+    if (state.beyondAscii) return startOver({ ...state, encoding: 'windows-1252' });
     state.encoding = 'windows-1252';
     state.encodingCertain = true;
   }
-  if (state.encoding === 'windows-1252') checkControls(state, bytes);
+  if (state.encoding === 'windows-1252') state.undefinedBytes ||= hasUndefined1252(bytes);
   state.beyondAscii = true;
   return null;
-}
-
-function checkControls(state: InferenceState, bytes: Uint8Array): void {
-  const control = indexOfControl(bytes);
-  if (control >= 0) throw unreadable(state.line + countLineEnds(bytes, control), 'UTF-8 ou Windows-1252');
-  state.undefinedBytes ||= hasUndefined1252(bytes);
 }
 
 /** Adds the block's complete records to the state and returns their number of bytes. */

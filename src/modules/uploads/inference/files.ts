@@ -1,8 +1,6 @@
-import { BLANK } from '../../../formats/values/forms.ts';
 import { MAX_COLUMNS } from '../../../tenant-sql/columns.ts';
-import type { ColumnState } from './columns.ts';
 import { InferenceError, tooManyColumns } from './errors.ts';
-import { decideHeader, type HeaderDecision, headerCells, typedForms, usedWidth } from './header.ts';
+import { decideHeader, type HeaderDecision, headerCells, usedWidth } from './header.ts';
 import { takeTrailing } from './kept-rows.ts';
 import { columnNames } from './names.ts';
 import type { InferenceState, KeptRow } from './state.ts';
@@ -30,7 +28,8 @@ export function decideFiles(states: InferenceState[], known: string[]): DecidedF
 
 function decideFile(state: InferenceState, known: string[]): DecidedFile {
   if (state.firstRow === null) throw noRows(state.fileName);
-  settleTrailing(state);
+  // Under a header without other rows, what would be notes are the rows.
+  if (state.rows === 0) takeTrailing(state, state.trailing.length);
   const file = decided(state, decideHeader(state));
   return file.header === null ? (headerOfTable(state, known) ?? file) : file;
 }
@@ -50,32 +49,6 @@ function decided(state: InferenceState, decision: HeaderDecision): DecidedFile {
   const cells = Array.from({ length: width }, (_, index) => header?.[index] ?? '');
   const firstDataRow = header === null || above ? state.firstRow : null;
   return { ...decision, state, width, names: columnNames(cells), firstDataRow };
-}
-
-/**
- * Decides which of the trailing sparse records are footnotes: those below a blank line, or after the last that is a
- * row.
- */
-function settleTrailing(state: InferenceState): void {
-  const { trailing } = state;
-  const apart = trailing.findIndex((row) => row.blankBefore);
-  const lastRow = trailing.findLastIndex((row) => !isFootnote(state, row));
-  const rows = apart < 0 ? lastRow + 1 : Math.min(apart, lastRow + 1);
-  // Under a header without other rows, sparse records are the rows.
-  takeTrailing(state, state.rows === 0 && rows === 0 ? trailing.length : rows);
-}
-
-/**
- * Whether a trailing record with a single value is a note. It is not if it is as wide as a row and its value stands in
- * another column than the first, or fits the first column as a key, or the table has such rows elsewhere.
- */
-function isFootnote(state: InferenceState, row: KeptRow): boolean {
-  if (row.width < state.width) return true;
-  if (state.width === 2 || state.sparseRows > 0) return false;
-  const [field, text, forms] = row.cells.find((cell) => cell[2] !== BLANK) as KeptRow['cells'][number];
-  if (field !== 0) return false;
-  const typed = typedForms(state.columns[0] as ColumnState, '');
-  return typed === 0 ? /\s/.test(text.trim()) : (forms & typed) === 0;
 }
 
 /**

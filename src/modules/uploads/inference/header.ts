@@ -1,3 +1,4 @@
+import { nameYears } from '../../../formats/csv/years.ts';
 import {
   BLANK,
   BOOLEANS,
@@ -8,9 +9,11 @@ import {
   INTEGER,
   LETTERS,
   ONE_ZERO,
+  TELEPHONE,
   WORDS,
 } from '../../../formats/values/forms.ts';
 import type { ColumnState } from './columns.ts';
+import { nameKey } from './kept-rows.ts';
 import { columnName } from './names.ts';
 import type { InferenceState, KeptRow } from './state.ts';
 
@@ -24,23 +27,21 @@ export interface HeaderDecision {
 
 /**
  * Decides whether the first record is a header. It is one, unless all its cells read like the columns below and some
- * column is not text, or unless it has an empty or repeated cell without an explanation. Explanations are: a cell that
- * does not read like its typed column (no row would look like that), a single empty cell at the beginning (row names),
- * and empty cells at the end above empty columns.
+ * column is not text, or unless it has an empty or repeated cell above values and one of its cells stands again further
+ * down. Years that rise are names whatever stands below.
  */
 export function decideHeader(state: InferenceState): HeaderDecision {
   const first = state.firstRow as KeptRow;
   const fit = fitBelow(state, first);
   if (state.above !== null) {
     // A title above a header of two columns looks like the header of an R table with one column.
-    const title = fit === 'unlike' || (state.width === 2 && fit === 'text');
+    const title = (fit === 'unlike' && hasTextsAlone(first)) || (state.width === 2 && fit === 'text');
     if (!title) return { header: ['', ...cellsOf(state.above, state.width - 1)], above: true };
   }
   const header = headerCells(state);
-  const single = state.rows === 0;
-  if (fit === 'unlike' || single) return { header, above: false };
-  if (fit === 'alike' || hasUnexplainedCell(state, header)) return { header: null, above: false };
-  return { header, above: false };
+  const isHeader = state.rows === 0 || nameYears(header.slice(0, usedWidth(state, header)));
+  const isRow = fit === 'alike' || (state.recurs && lacksName(state, header));
+  return { header: isHeader || !isRow ? header : null, above: false };
 }
 
 export function headerCells(state: InferenceState): string[] {
@@ -72,11 +73,16 @@ function fitBelow(state: InferenceState, row: KeptRow): 'unlike' | 'alike' | 'te
   return typed ? 'alike' : 'text';
 }
 
-function hasUnexplainedCell(state: InferenceState, header: string[]): boolean {
-  const used = header.slice(0, usedWidth(state, header));
-  const names = used.map((cell) => cell.toLowerCase());
-  const named = names[0] === '' ? names.slice(1) : names;
-  return named.includes('') || new Set(named).size < named.length;
+const hasTextsAlone = ({ cells }: KeptRow): boolean =>
+  cells.every(([, , forms]) => forms === BLANK || (forms & (INTEGER | DECIMALS | DATES | WORDS)) === 0);
+
+/** Whether a cell above values is empty, or repeats another. */
+function lacksName(state: InferenceState, header: string[]): boolean {
+  const names = header.map(nameKey);
+  return names.some((name, index) => {
+    const isRepeated = name === '' || names.indexOf(name) < index || names.lastIndexOf(name) > index;
+    return isRepeated && state.columns[index]?.first !== null;
+  });
 }
 
 /** Number of columns up to the last with a header cell or a value; further ones come from trailing delimiters. */
@@ -102,6 +108,7 @@ export function typedForms(column: ColumnState, header: string): number {
   const both = (traits & HAS_TRUE) !== 0 && (traits & HAS_FALSE) !== 0;
   if ((forms & LETTERS) !== 0) return both ? forms & LETTERS : 0;
   if ((forms & ONE_ZERO) !== 0 && asksYesOrNo(header)) return ONE_ZERO;
+  if ((forms & TELEPHONE) !== 0) return 0;
   if ((forms & INTEGER) !== 0) return INTEGER;
   if ((forms & DECIMALS) !== 0) return forms & DECIMALS;
   return forms & DATES & ~BOOLEANS;

@@ -1,9 +1,19 @@
+import { BLANK } from '../../../formats/values/forms.ts';
 import { shorten } from '../../../kernel/text.ts';
 import { foldCell } from './columns.ts';
 import { boundsOf, type InferenceState, type KeptRow, SAMPLE_ROWS, SAMPLE_SIZE } from './state.ts';
 
+/** A record shows by its number of fields that backslashes do not escape the file's delimiters. */
+export class UnevenEscapes extends Error {}
+
+/** @throws UnevenEscapes for a record of another width than the table's, where backslashes escape delimiters */
+export function checkEscapes({ dialect, width }: InferenceState, fields: number): void {
+  if (dialect?.escapesDelimiters && fields !== width) throw new UnevenEscapes();
+}
+
 /** Notes where the second row begins, and whether blank lines stand between rows. */
 export function enterRow(state: InferenceState, offset: number, line: number, blankBefore: boolean): void {
+  state.dense ||= !blankBefore;
   if (state.secondRow === null) {
     state.secondRow = { offset, line };
     state.blankBeforeSecond = blankBefore;
@@ -23,9 +33,12 @@ export function addSample(state: InferenceState, textOf: (index: number) => stri
 export function takeTrailing(state: InferenceState, count: number): void {
   const bounds = boundsOf(state.width);
   for (const row of state.trailing.splice(0, count)) {
+    checkEscapes(state, row.width);
     enterRow(state, row.start, row.line, row.blankBefore);
     if (row.width < state.width) state.irregular = true;
-    else state.sparseRows++;
+    if (watchedCells(state).some(([field, text]) => row.cells.some((cell) => cell[0] === field && cell[1] === text))) {
+      state.recurs = true;
+    }
     addSample(state, (index) => row.cells.find(([field]) => field === index)?.[1] ?? '');
     foldKept(state, row, bounds.samples);
     state.rows++;
@@ -41,3 +54,18 @@ function foldKept(state: InferenceState, row: KeptRow, samples: number): void {
   }
   for (const [index, column] of state.columns.entries()) if (!filled.has(index)) column.nulls++;
 }
+
+/**
+ * The cells of the first record that would show, further down in their columns, that it is a row: those of a record that
+ * has an empty or a repeated cell.
+ */
+export function watchedCells({ firstRow, width, recurs }: InferenceState): [field: number, text: string][] {
+  if (firstRow === null || recurs) return [];
+  const cells = firstRow.cells.filter(([field, , forms]) => field < width && forms !== BLANK);
+  const names = cells.map(([, text]) => nameKey(text));
+  const isComplete = cells.length === width && new Set(names).size === width;
+  return isComplete ? [] : cells.map(([field, text]) => [field, text]);
+}
+
+/** Header cells are repeated when their keys are equal. */
+export const nameKey = (cell: string): string => cell.trim().toLowerCase();

@@ -1,15 +1,16 @@
 import type { Dialect } from '../../../formats/csv/dialect.ts';
-import { BARE, ESCAPED } from '../../../formats/csv/field.ts';
+import { BARE, ESCAPED, SLASHED } from '../../../formats/csv/field.ts';
 import { MAX_FOOTNOTES } from '../../../formats/csv/layout.ts';
-import { widthOfLines } from '../../../formats/csv/quoting.ts';
-import { type Fields, fieldText, newFields, unescaped } from '../../../formats/csv/records.ts';
+import { escapesDelimiter, widthOfLines } from '../../../formats/csv/quoting.ts';
+import { classifySlashed, type Fields, fieldText, newFields, unescaped } from '../../../formats/csv/records.ts';
 import { type Decode, encodedLength } from '../../../formats/text/decode.ts';
 import { classify, isBlank, traits } from '../../../formats/values/classify.ts';
 import { BLANK, DECIMALS, INTEGER, POINT } from '../../../formats/values/forms.ts';
 import { shorten } from '../../../kernel/text.ts';
 import { hint, isOpen, type KeptCell, narrow } from './columns.ts';
 import { tooManyValues } from './errors.ts';
-import { addSample, enterRow, takeTrailing } from './kept-rows.ts';
+import { isFootnote } from './footnotes.ts';
+import { addSample, checkEscapes, enterRow, takeTrailing, watchedCells } from './kept-rows.ts';
 import { lineText } from './skipped.ts';
 import { type Bounds, boundsOf, type InferenceState, type KeptRow, SAMPLE_ROWS } from './state.ts';
 
@@ -21,6 +22,16 @@ const SAMPLED_ROWS = 1000;
 
 /** A file that was read with quotes shows that its quotes are ordinary characters. */
 export class QuotesBroken extends Error {}
+
+/** A record has too many fields, unless its backslashes escape delimiters. */
+export class DelimiterEscaped extends Error {}
+
+/** A cell to look for in its column: its text, and the number of bytes that it has in the block. */
+interface Watched {
+  field: number;
+  text: string;
+  length: number;
+}
 
 /**
  * Adds the records of one block to a file's state: whether each is title, header, row or note, and the statistics of
@@ -37,6 +48,7 @@ export class RecordFold {
   readonly #base: number;
   #measured = 0;
   #measuredBytes = 0;
+  #watched: Watched[];
 
   constructor(state: InferenceState, bytes: Uint8Array, dialect: Dialect, decode: Decode) {
     shared ??= newFields();
@@ -48,6 +60,7 @@ export class RecordFold {
     this.#bounds = boundsOf(state.width);
     this.#utf16 = state.encoding === 'utf-16le' || state.encoding === 'utf-16be';
     this.#base = state.offset;
+    this.#watched = this.#watch();
   }
 
   /** Adds the record in `fields`, between `start` and `end` of the block. */
@@ -65,11 +78,14 @@ export class RecordFold {
       state.preambleLeft--;
       if (state.preambleLeft === 0 && state.rowNames) state.above = this.#keep(start, end, line);
     } else {
-      if (fields.count > width) this.#checkSurplus(line);
+      if (fields.count > width) this.#checkSurplus(start, end, line);
       if (fields.odd) state.irregular = true;
       state.lineEnds |= fields.eol;
-      if (state.firstRow === null) state.firstRow = this.#keep(start, end, line);
-      else this.#takeRow(start, end, line, filled);
+      if (state.firstRow === null) {
+        checkEscapes(state, fields.count);
+        state.firstRow = this.#keep(start, end, line);
+        this.#watched = this.#watch();
+      } else this.#takeRow(start, end, line, filled);
     }
     state.blank = false;
   }
@@ -85,21 +101,20 @@ export class RecordFold {
   #takeRow(start: number, end: number, line: number, filled: number): void {
     const state = this.#state;
     const { fields } = this;
-    if (filled === 1 && state.width > 1) {
-      const usual = fields.count >= state.width && !state.blank && state.sparseRows > MAX_FOOTNOTES;
-      if (!usual && !state.manySparse) {
-        state.trailing.push({ ...this.#keep(start, end, line), text: lineText(this.#bytes, start, end, this.#decode) });
+    if (state.width === 1 && state.blank) this.#endNotes();
+    if (filled === 1 && !state.manySparse && this.#mayBeNote()) {
+      const row = { ...this.#keep(start, end, line), text: lineText(this.#bytes, start, end, this.#decode) };
+      if (state.trailing.length > 0 || isFootnote(state, row)) {
+        state.trailing.push(row);
         if (state.trailing.length > MAX_FOOTNOTES) {
           takeTrailing(state, state.trailing.length);
           state.manySparse = true;
         }
         return;
       }
-      state.sparseRows++;
-    } else {
-      if (state.trailing.length > 0) takeTrailing(state, state.trailing.length);
-      state.manySparse = false;
-    }
+    } else if (filled > 1) this.#endNotes();
+    checkEscapes(state, fields.count);
+    if (this.#watched.length > 0) this.#findWatched();
     if (fields.count < state.width) state.irregular = true;
     enterRow(state, this.#offset(start), line, state.blank);
     if (state.sampleRows.length < SAMPLE_ROWS) {
@@ -126,14 +141,16 @@ export class RecordFold {
       }
       const before = column.forms;
       if (before === 0 && !sampling && !isOpen(column)) continue;
-      const plain = (kinds[index] as number) < ESCAPED;
-      let forms = plain ? classify(bytes, start, end, this.#decode) : 0;
+      const kind = kinds[index] as number;
+      let forms = 0;
+      if (kind < ESCAPED) forms = classify(bytes, start, end, this.#decode);
+      else if (kind === SLASHED) forms = classifySlashed(bytes, start, end, this.#dialect, this.#decode);
       if (sheet && kinds[index] === BARE) forms = inSheet(forms);
       if (forms === BLANK) {
         column.blanks++;
         continue;
       }
-      const seen = plain ? traits : 0;
+      const seen = kind < ESCAPED || kind === SLASHED ? traits : 0;
       if (before === 0) hint(column, forms);
       if (sampling) this.#sample(index);
       if ((before & forms) !== before || (seen & ~column.traits) !== 0 || column.first === null) {
@@ -148,6 +165,40 @@ export class RecordFold {
     if (column.sample.length >= samples) return;
     const text = shorten(this.#text(index), sampleLength);
     if (!column.sample.includes(text)) column.sample.push(text);
+  }
+
+  /** What might have been notes are rows, since a row follows; in a file of one column, since a blank line does. */
+  #endNotes(): void {
+    takeTrailing(this.#state, this.#state.trailing.length);
+    this.#state.manySparse = false;
+  }
+
+  /** Whether a record with a single value could be a note, by its place: below a blank line if the file has one column. */
+  #mayBeNote(): boolean {
+    const { width, blank, trailing } = this.#state;
+    return width > 1 || blank || trailing.length > 0;
+  }
+
+  #watch(): Watched[] {
+    const encoder = new TextEncoder();
+    const is1252 = this.#state.encoding === 'windows-1252';
+    return watchedCells(this.#state).map(([field, text]) => ({
+      field,
+      text,
+      length: is1252 ? text.length : encoder.encode(text).length,
+    }));
+  }
+
+  #findWatched(): void {
+    const { starts, ends, kinds, count } = this.fields;
+    const recurs = this.#watched.some(({ field, text, length }) => {
+      if (field >= count) return false;
+      const isPlain = (kinds[field] as number) < ESCAPED;
+      return (!isPlain || (ends[field] as number) - (starts[field] as number) === length) && this.#text(field) === text;
+    });
+    if (!recurs) return;
+    this.#state.recurs = true;
+    this.#watched = [];
   }
 
   /** Number of fields that hold more than spaces. */
@@ -165,11 +216,15 @@ export class RecordFold {
     return isBlank(this.#bytes, starts[index] as number, ends[index] as number, this.#decode);
   }
 
-  #checkSurplus(line: number): void {
-    const { width } = this.#state;
+  #checkSurplus(start: number, end: number, line: number): void {
+    const { width, escaping } = this.#state;
     let last = this.fields.count - 1;
     while (last >= width && this.#isBlank(last)) last--;
-    if (last >= width) throw tooManyValues(line, width, last + 1, this.#text(width));
+    if (last >= width) {
+      const mayEscape = escaping === 'undecided' && !this.#dialect.escapesDelimiters;
+      if (mayEscape && escapesDelimiter(this.#bytes, start, end, this.#dialect)) throw new DelimiterEscaped();
+      throw tooManyValues(line, width, last + 1, this.#text(width));
+    }
     this.#state.irregular = true;
   }
 
@@ -190,10 +245,12 @@ export class RecordFold {
       const from = starts[index] as number;
       const to = ends[index] as number;
       if (from === to) continue;
-      const plain = (kinds[index] as number) < ESCAPED;
-      const read = plain ? classify(this.#bytes, from, to, this.#decode) : 0;
-      const forms = this.#state.sheet && kinds[index] === BARE ? inSheet(read) : read;
-      const seen = plain ? traits : 0;
+      const kind = kinds[index] as number;
+      let forms = 0;
+      if (kind < ESCAPED) forms = classify(this.#bytes, from, to, this.#decode);
+      else if (kind === SLASHED) forms = classifySlashed(this.#bytes, from, to, this.#dialect, this.#decode);
+      if (this.#state.sheet && kind === BARE) forms = inSheet(forms);
+      const seen = kind < ESCAPED || kind === SLASHED ? traits : 0;
       cells.push([index, shorten(this.#text(index), this.#bounds.cellLength), forms, seen]);
     }
     const blankBefore = this.#state.blank;

@@ -1,5 +1,5 @@
 import type { Dialect } from '../../../formats/csv/dialect.ts';
-import type { Quoting } from '../../../formats/csv/quoting.ts';
+import type { Escaping, Quoting } from '../../../formats/csv/quoting.ts';
 import type { Encoding } from '../../../formats/text/decode.ts';
 import type { ColumnState, KeptCell } from './columns.ts';
 import type { Position, SkippedLine } from './schema.ts';
@@ -39,6 +39,7 @@ export interface InferenceState {
   undefinedBytes: boolean;
   dialect: Dialect | null;
   quoting: Quoting;
+  escaping: Escaping;
   /** The text was converted from a workbook's sheet. */
   sheet: boolean;
   /** Number of fields of a full record. */
@@ -66,8 +67,6 @@ export interface InferenceState {
   sampleSize: number;
   /** Records with a single value at the current end: footnotes, unless rows follow. */
   trailing: KeptRow[];
-  /** Number of rows with a single value that turned out not to be footnotes. */
-  sparseRows: number;
   /** There were more consecutive records with a single value than footnotes can be. */
   manySparse: boolean;
 
@@ -75,6 +74,10 @@ export interface InferenceState {
   blank: boolean;
   /** Blank lines stand between the body's first record and the next. */
   blankBeforeSecond: boolean;
+  /** Some row does not stand below a blank line. */
+  dense: boolean;
+  /** A cell of the first record, which has an empty or repeated one, stands again further down in its column. */
+  recurs: boolean;
   /** Postgres's CSV reader would read some record differently. */
   irregular: boolean;
   /** The kinds of line ends so far (EOL_… of records.ts). */
@@ -101,8 +104,3 @@ export const SAMPLE_SIZE = 256 * 1024;
 export const SAMPLE_ROWS = 20;
 /** The longest record. */
 export const MAX_RECORD_BYTES = 16 * 1024 * 1024;
-/**
- * The largest number of fields of a record. It exceeds a table's columns because some exports end all lines with empty
- * fields.
- */
-export const MAX_WIDTH = 2000;

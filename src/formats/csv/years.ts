@@ -1,0 +1,14 @@
+const FIRST_YEAR = 1800;
+const LAST_YEAR = 2199;
+
+/**
+ * Whether a line's cells (empty ones as `''`) are names although there are numbers among them: two years or more that
+ * rise from left to right, beside at least one text or empty cell.
+ */
+export function nameYears(cells: readonly string[]): boolean {
+  const years = cells.map((cell) => cell.trim()).map((cell) => (/^\d{4}$/.test(cell) ? Number(cell) : null));
+  const found = years.filter((year) => year !== null);
+  const rise = found.every((year, index) => year > (found[index - 1] ?? FIRST_YEAR - 1) && year <= LAST_YEAR);
+  const besides = cells.some((cell) => cell.trim() === '' || /[^\d\s.,:/+-]/.test(cell));
+  return found.length > 1 && rise && besides;
+}

@@ -1,0 +1,19 @@
+import { BLANK } from '../../../formats/values/forms.ts';
+import type { ColumnState } from './columns.ts';
+import { typedForms } from './header.ts';
+import type { InferenceState, KeptRow } from './state.ts';
+
+/**
+ * Whether a record with a single value, below all rows so far, is a note: it has fewer fields than a row, or stands
+ * below a blank line, or its value does not fit its typed column. In a file whose rows all stand below blank lines
+ * these mean nothing; in one of a single column a value that fits a type is a row.
+ */
+export function isFootnote(state: InferenceState, row: KeptRow): boolean {
+  if (row.width < state.width) return true;
+  const [field, , forms] = row.cells.find((cell) => cell[2] !== BLANK) as KeptRow['cells'][number];
+  const column = state.columns[field] as ColumnState;
+  const typed = typedForms(column, '') !== 0;
+  const fits = typedForms({ ...column, forms: column.forms & forms }, '') !== 0;
+  if (typed && !fits) return state.width > 1 || row.blankBefore;
+  return row.blankBefore && state.dense && !(state.width === 1 && typed);
+}
