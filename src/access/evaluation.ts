@@ -124,6 +124,12 @@ function compileGroup(companyId: string, group: GroupGrants): CompiledGroup {
   return { source: JSON.stringify([companyId, group]), statements, legacy };
 }
 
+/** What an access is made of, as texts: those of two principals are equal only if they may do the same. */
+export const sourcesOf = ({ isOwner, groups }: Access): readonly unknown[] => [
+  isOwner,
+  ...groups.map(({ source }) => source).toSorted(),
+];
+
 /** The same access for one request: what is looked up on the way is forgotten with it. */
 export const forRequest = (access: Access): Access => ({ ...access, index: null, recent: null });
 

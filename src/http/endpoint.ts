@@ -155,6 +155,13 @@ export interface Contract<Surface extends SurfaceName = never> {
   exactNumbers?: boolean;
   /** Of a body that may be large: the list whose objects the handler reads by itself, one after another. */
   unread?: Unread;
+  /** Of a POST: it asks for something and changes nothing, so that it may be repeated. It ignores an idempotency key. */
+  safe?: true;
+  /**
+   * What an answer is given again under an idempotency key for only while it passes, where more than `access` decides that and
+   * it depends on other data than the caller's access. It is asked about the first parameter of the path. @throws as the service does
+   */
+  stillMay?: (ctx: PrincipalContext, id: string) => Promise<unknown>;
   /** For the audit trail: the field of the body with the id or ids of what is attached to the resource of the path, or to what is made. */
   attaches?: string;
   /** Where what a 201 made can be read, as the path before its id, when that is not beneath the route's own path. */

@@ -145,6 +145,25 @@ export const idempotencyKeyInUse = defineFailure('idempotency.key_in_use', {
   },
 });
 
+export const idempotencyAccessChanged = defineFailure('idempotency.access_changed', {
+  kind: 'conflict',
+  detail: {
+    field: 'Idempotency-Key',
+    message:
+      'This request was already carried out. What you may do has changed since, so its answer is not shown again. Nothing was done.',
+  },
+  says: {
+    organization: 'IdempotencyAccessChanged',
+    console: 'IDEMPOTENCY_ACCESS_CHANGED',
+    sharing: 'IDEMPOTENCY_ACCESS_CHANGED',
+    'managed-tables': {
+      code: 'IDEMPOTENCY_ACCESS_CHANGED',
+      message:
+        'Esta requisição já foi executada. Suas permissões mudaram desde então e a resposta não é mostrada de novo. Nada foi feito.',
+    },
+  },
+});
+
 export const idempotencyAnswerTooLarge = defineFailure('idempotency.answer_too_large', {
   kind: 'conflict',
   detail: {
@@ -184,7 +203,13 @@ export function impliedFailures(contract: Contract, surfaceCredential: Credentia
     ...(isSigned ? [replayUnknown] : []),
     ...(contract.method === 'get' ? [] : [accessNotChanged]),
     ...(takesIdempotencyKey(contract)
-      ? [idempotencyKeyReused, idempotencyKeyInUse, idempotencyAnswerTooLarge, repetitionUnknown]
+      ? [
+          idempotencyKeyReused,
+          idempotencyKeyInUse,
+          idempotencyAccessChanged,
+          idempotencyAnswerTooLarge,
+          repetitionUnknown,
+        ]
       : []),
     ...(body || query || !openQuery || takesIdempotencyKey(contract) ? [invalid] : []),
     ...(needsCredential(access) ? [invalidToken] : []),
@@ -195,8 +220,9 @@ export function impliedFailures(contract: Contract, surfaceCredential: Credentia
 }
 
 /** Whether its callers may say, by an idempotency key, that a request is to be done once. */
-export const takesIdempotencyKey = ({ method, access }: Contract): boolean =>
+export const takesIdempotencyKey = ({ method, access, safe }: Contract): boolean =>
   method === 'post' &&
+  !safe &&
   (needsCredential(access) || access === 'optional' || access === 'pending') &&
   access !== 'operator';
 

@@ -1,13 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { Context as HonoContext, MiddlewareHandler } from 'hono';
-import type { Context } from '../context.ts';
+import type { Actor } from '../access/actors.ts';
+import { sourcesOf } from '../access/evaluation.ts';
+import { type Config, configOf } from '../config.ts';
+import type { Context, PrincipalContext } from '../context.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { type KeyEnd, type KeyedRequest, type KeyState, type KeyUse, LEASE_MS } from '../objects/idempotency-keys.ts';
 import { decrypt, encrypt } from '../platform/cipher.ts';
+import { keyedDigest, keyedDigests } from '../platform/keyed-digest.ts';
 import { logError } from '../platform/log.ts';
+import { sha256Hex } from '../platform/secrets.ts';
 import { boundBody } from './body-limit.ts';
 import { bodyLimitOf, type Contract } from './endpoint.ts';
 import {
+  idempotencyAccessChanged,
   idempotencyAnswerTooLarge,
   idempotencyKeyInUse,
   idempotencyKeyReused,
@@ -71,11 +77,18 @@ export async function keyedRequest(
     const { url } = c.req.raw;
     const request = `${contract.method} ${url.slice(url.indexOf('/', 'https://'.length))}\n`;
     const body = c.req.raw.body === null ? new ArrayBuffer() : await c.req.arrayBuffer();
-    return { key, digest: createHash('sha256').update(request).update(new Uint8Array(body)).digest('hex') };
+    const hash = createHash('sha256').update(request).update(new Uint8Array(body)).digest('hex');
+    return { key, digests: await digestsOf(configOf(c.env), hash) };
   } catch (error) {
     if (error instanceof Failure) return error;
     throw error;
   }
+}
+
+/** A body may hold a password: whoever got hold of a plain hash could try which one fits. */
+async function digestsOf({ KEY_DERIVATION_SECRETS }: Config, hash: string): Promise<string[]> {
+  const [keys, purpose] = [KEY_DERIVATION_SECRETS, 'idempotency key'];
+  return [await keyedDigest(keys, purpose, hash), ...(await keyedDigests(keys, purpose, hash))];
 }
 
 const misused = (message: string): Failure => invalid([{ field: 'Idempotency-Key', message }]);
@@ -106,8 +119,11 @@ async function repeated(c: HonoContext<HttpEnv>, { state, use }: HeldKey): Promi
   if (state.state === 'reused') throw idempotencyKeyReused();
   if (state.state === 'in_use') throw idempotencyKeyInUse(Math.max(1, Math.ceil((state.until - context.now()) / 1000)));
   if (state.state !== 'kept') throw idempotencyAnswerTooLarge();
-  const { status, headers, body, resourceIds } = await unsealed(context, use, state.answer);
-  c.get('facts').resourceIds = resourceIds;
+  const { status, headers, body, resourceIds, access } = await unsealed(context, use, state.answer);
+  if (access === null || access !== (await accessOf(context.actor))) throw idempotencyAccessChanged();
+  const facts = c.get('facts');
+  await facts.contract?.stillMay?.(context as unknown as PrincipalContext, facts.resourceIds[0] ?? '');
+  facts.resourceIds = resourceIds;
   return new Response(body === null ? null : Uint8Array.fromBase64(body), {
     status,
     headers: [...headers, ['Idempotency-Replayed', 'true']],
@@ -120,6 +136,16 @@ interface KeptAnswer {
   headers: [string, string][];
   body: string | null;
   resourceIds: string[];
+  /** What its sender could do, see `accessOf`. */
+  access: string | null;
+}
+
+/**
+ * A digest of what a principal may do. Null for an outsider, whose access is decided by records of contexts and shares: their
+ * answers are not given again.
+ */
+async function accessOf(actor: Actor): Promise<string | null> {
+  return 'access' in actor ? sha256Hex(JSON.stringify(sourcesOf(actor.access))) : null;
 }
 
 /** Before it leaves: whoever got no answer can ask for it again at once. */
@@ -130,8 +156,15 @@ async function keepAnswer(c: HonoContext<HttpEnv>, key: HeldKey): Promise<void> 
   if (beginning !== null) c.res = new Response(beginning, { status, headers });
   if (!whole) return key.end({ state: 'not_kept' });
   const { resourceIds } = c.get('facts');
-  const kept = { status, headers: [...headers], body: beginning && (beginning as Uint8Array).toBase64(), resourceIds };
-  await key.end({ state: 'kept', answer: await sealed(c.var.context, key.use, kept) });
+  const { context } = c.var;
+  const kept = {
+    status,
+    headers: [...headers],
+    body: beginning && (beginning as Uint8Array).toBase64(),
+    resourceIds,
+    access: await accessOf(context.actor),
+  };
+  await key.end({ state: 'kept', answer: await sealed(context, key.use, kept) });
 }
 
 const contextOf = ({ senderId, key }: KeyUse) => `idempotency:${senderId}:${key}`;

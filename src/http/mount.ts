@@ -14,7 +14,7 @@ import { doOnce, keyedRequest, type RequestKey } from './idempotency.ts';
 import { isForm, readJson } from './json-body.ts';
 import { bySpecificity, honoPath } from './paths.ts';
 import { perform } from './perform.ts';
-import { queryOf, refuseBrokenText, requireValid } from './query.ts';
+import { queryOf, refuseBrokenText, refuseNameless, requireValid } from './query.ts';
 import type { Surface } from './surface.ts';
 import { forVersion, isKnown, versionedBy, versionOf } from './versions.ts';
 
@@ -77,6 +77,7 @@ function middlewares(
         : entered;
   const chain: MiddlewareHandler<HttpEnv>[] = [recordRoute(contract), ...credentialAndBody];
   if (contract.query || !contract.openQuery) {
+    if (!contract.openQuery) chain.push(named);
     chain.push(wellEncoded, zValidator('query', queryOf(contract), requireValid) as MiddlewareHandler);
   }
   if (contract.body) chain.push(ofJson(readJson(contract)));
@@ -85,6 +86,11 @@ function middlewares(
 
 const wellEncoded: MiddlewareHandler<HttpEnv> = async (c, next) => {
   refuseBrokenText(c.req.url);
+  await next();
+};
+
+const named: MiddlewareHandler<HttpEnv> = async (c, next) => {
+  refuseNameless(c.req.url);
   await next();
 };
 

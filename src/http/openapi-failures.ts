@@ -76,8 +76,14 @@ const nameOf = ({ name }: Surface, status: number, failures: FailureType[]): str
   [name, status, ...failures.map(({ reason }) => reason.replaceAll(/[._]/g, '-'))].join('-');
 
 /** The body of an error with the codes it can hold. Where a failure has no code, the code may be absent. */
-function bodyOf({ errorBody, codeField, ...surface }: Surface, failures: FailureType[]) {
-  const codes = failures.map((type) => wordingOf(surface, type).code);
+function bodyOf(surface: Surface, failures: FailureType[]) {
+  return bodyWith(
+    surface,
+    failures.map((type) => wordingOf(surface, type).code),
+  );
+}
+
+function bodyWith({ errorBody, codeField }: Pick<Surface, 'errorBody' | 'codeField'>, codes: (string | undefined)[]) {
   const named = [...new Set(codes.flatMap((code) => code ?? []))];
   if (named.length === 0) return errorBody;
   const code = z.enum(named);
@@ -92,5 +98,5 @@ function lineOf(surface: Surface, type: FailureType): string {
 const internalError = (surface: Surface): ZodOpenApiResponseObject =>
   shared(`${surface.name}-500`, () => ({
     description: 'Something went wrong on our side. To report it, send the `x-correlation-id` of the answer.',
-    content: { 'application/json': { schema: surface.errorBody } },
+    content: { 'application/json': { schema: bodyWith(surface, [surface.internalError.code]) } },
   }));

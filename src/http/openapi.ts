@@ -168,7 +168,7 @@ const IDEMPOTENCY_KEY = z.object({
       id: 'idempotencyKey',
       description:
         'Makes the request safe to repeat: for 24 hours, a request with the same key, path, query and body gets the first answer again, with ' +
-        '`Idempotency-Replayed: true`, and does nothing else. Cannot be used with a form.',
+        '`Idempotency-Replayed: true`, and does nothing else; 409 once what the caller may do has changed. Cannot be used with a form.',
     }),
 });
 

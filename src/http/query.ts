@@ -26,6 +26,16 @@ export function requireValid(result: { success: boolean; error?: { issues: reado
   throw invalid(result.error?.issues.flatMap(problemsOf) ?? []);
 }
 
+/** Refuses parameters without a name, which the router leaves out of what it reads. */
+export function refuseNameless(url: string): void {
+  if (new URLSearchParams(textOf(url)).has('')) throw invalid([{ field: '', message: NO_PARAMETER }]);
+}
+
+function textOf(url: string): string {
+  const mark = url.indexOf('?');
+  return mark < 0 ? '' : url.slice(mark + 1);
+}
+
 /** What is percent-encoded in one go. */
 const ENCODED = /(?:%[\da-f]{2})+/gi;
 
@@ -34,8 +44,7 @@ const ENCODED = /(?:%[\da-f]{2})+/gi;
  * they were sent in, `%ED%A0%80`, which nobody means.
  */
 export function refuseBrokenText(url: string): void {
-  const mark = url.indexOf('?');
-  const query = mark < 0 ? '' : url.slice(mark + 1);
+  const query = textOf(url);
   const broken = query.split('&').filter((parameter) => parameter.match(ENCODED)?.some(isBroken));
   if (broken.length === 0) return;
   const names = new Set(broken.flatMap((parameter) => [...new URLSearchParams(parameter).keys()]));
@@ -55,9 +64,9 @@ function isBroken(encoded: string): boolean {
 /** The most parameters that an answer says are unknown, and the most characters of their names. */
 const UNKNOWN = { names: 20, characters: 80 };
 
+const NO_PARAMETER = 'is not a parameter of this route';
+
 const problemsOf = ({ path, message, keys }: Issue): FieldProblem[] =>
   keys
-    ? keys
-        .slice(0, UNKNOWN.names)
-        .map((key) => ({ field: shorten(key, UNKNOWN.characters), message: 'is not a parameter of this route' }))
+    ? keys.slice(0, UNKNOWN.names).map((key) => ({ field: shorten(key, UNKNOWN.characters), message: NO_PARAMETER }))
     : [{ field: path.join('.'), message }];

@@ -2,8 +2,8 @@ import { DAY_MS, MINUTE_MS } from '../kernel/clock.ts';
 /** A request that is to be done once: under a key of its sender's choice. */
 export interface KeyedRequest {
   key: string;
-  /** Digest of its method, path, query and body. */
-  digest: string;
+  /** Digests of its method, path, query and body: the first is stored, each may stand there of an equal request. */
+  digests: readonly string[];
 }
 
 /** Who uses a key: the principal or outsider, and the id of the one request that does. */
@@ -64,11 +64,11 @@ export class IdempotencyKeys {
   }
 
   /** Begins to use a key, unless it is known already. A request that asks again is answered as before. */
-  begin({ senderId, key, digest, requestId }: KeyUse, now: number): KeyState {
+  begin({ senderId, key, digests, requestId }: KeyUse, now: number): KeyState {
     const known = this.#find(senderId, key, now);
     if (known) {
       const { in_use_until: until, answer } = known;
-      if (known.digest !== digest) return { state: 'reused' };
+      if (!digests.includes(known.digest)) return { state: 'reused' };
       if (until === null) return answer === null ? { state: 'not_kept' } : { state: 'kept', answer };
       if (until > now && known.request_id !== requestId) return { state: 'in_use', until };
     }
@@ -76,7 +76,7 @@ export class IdempotencyKeys {
       `INSERT OR REPLACE INTO ${this.#tableOf(dayOf(now))} VALUES (?, ?, ?, ?, ?, ?, NULL)`,
       senderId,
       key,
-      digest,
+      digests[0] as string,
       requestId,
       now + LEASE_MS,
       now + KEPT_MS,

@@ -55,26 +55,38 @@ function instantiate(imports: WebAssembly.Imports): WebAssembly.Instance {
   }
 }
 
-/** Hashes a password with Argon2id. @returns a PHC string */
+/** Hashes a password with Argon2id, in NFC. @returns a PHC string */
 export async function hashPassword(password: string): Promise<string> {
   const salt = crypto.getRandomValues(new Uint8Array(SALT_LENGTH));
   const { cost } = hashing;
-  return phc(cost, salt, compute(password, salt, cost, TAG_LENGTH));
+  return phc(cost, salt, compute(password.normalize('NFC'), salt, cost, TAG_LENGTH));
 }
 
-/** Whether the password is the one that was hashed. Without a hash the answer is false after the same time. */
-export async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
+/** What a tried password is. `isOutdated`: a new hash of it would differ in cost or form, and is to take the place of this one. */
+export type Verdict = { isRight: false } | { isRight: true; isOutdated: boolean };
+
+/**
+ * Whether the password is the one that was hashed, in whichever form of Unicode either was typed. Keyboards differ, and
+ * passwords were hashed as they were typed once. Without a hash the answer is false after the same time.
+ */
+export async function verifyPassword(password: string, hash: string | null): Promise<Verdict> {
   const { cost, salt, tag } = parsePhc(hash ?? dummyHash());
-  // The library fails on some passwords of one character, which nobody has.
-  const isPossible = password.length > 1;
-  const computed = compute(isPossible ? password : 'impossible', salt, cost, tag.length);
-  return crypto.subtle.timingSafeEqual(computed, tag) && hash !== null && isPossible;
+  for (const form of formsOf(password)) {
+    // The library fails on some passwords of one character, which nobody has.
+    const isPossible = form.length > 1;
+    const computed = compute(isPossible ? form : 'impossible', salt, cost, tag.length);
+    if (crypto.subtle.timingSafeEqual(computed, tag) && hash !== null && isPossible)
+      return { isRight: true, isOutdated: form !== password.normalize('NFC') || isOtherCost(cost) };
+  }
+  return { isRight: false };
 }
 
-/** Whether a hash has another cost than new ones, and is to be replaced at the next sign-in. */
-export function needsRehash(hash: string): boolean {
+/** NFC first; one of them where the password has no accents. */
+const formsOf = (password: string): ReadonlySet<string> =>
+  new Set([password.normalize('NFC'), password, password.normalize('NFD')]);
+
+function isOtherCost(cost: Cost): boolean {
   const { memorySize, passes, parallelism } = hashing.cost;
-  const { cost } = parsePhc(hash);
   return cost.memorySize !== memorySize || cost.passes !== passes || cost.parallelism !== parallelism;
 }
 

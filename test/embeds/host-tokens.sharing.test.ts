@@ -222,6 +222,8 @@ describe('a token that a host signs', () => {
     const claims = { aud: 'embed', iat: seconds(), exp: seconds(60), dashboard_id: dashboard };
     const secret = new TextEncoder().encode(key.secret);
     const header = { alg: 'HS256', kid: key.id };
+    // Written as a text, a list of one is what it holds.
+    const lists = [[key.id], [[key.id]]] as unknown as string[];
     const [, payload] = (await signed()).split('.');
     const encode = (value: unknown) =>
       btoa(JSON.stringify(value)).replaceAll('=', '').replaceAll('+', '-').replaceAll('/', '_');
@@ -242,6 +244,9 @@ describe('a token that a host signs', () => {
         .setProtectedHeader({ ...header, kid: key.id.replace(company.id, other.id) })
         .sign(secret),
       await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(secret),
+      ...(await Promise.all(
+        lists.map((kid) => new SignJWT(claims).setProtectedHeader({ ...header, kid }).sign(secret)),
+      )),
       `${(await signed()).slice(0, -4)}AAAA`,
     ]) {
       await expectInvalid(token);

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { SURFACES } from '../../src/app.ts';
 import { type Contract, ok } from '../../src/http/endpoint.ts';
+import { takesIdempotencyKey } from '../../src/http/failures.ts';
 import { endpoint } from '../../src/http/surfaces/organization.ts';
 import { defineFailure } from '../../src/kernel/failure.ts';
 import * as groups from '../../src/modules/groups/failures.ts';
@@ -15,6 +16,25 @@ const VERBS = (
   'Refresh Reject Remove Replace Request Reset Restore Revoke Rotate Run Send Set Show Sign Simulate Suggest Truncate Undo Unsubscribe ' +
   'Update Upload Verify'
 ).split(' ');
+
+/** What those begin with that change nothing. */
+const ASKING = ['Ask', 'Execute', 'Query', 'Simulate'];
+
+/** What tells a secret to its owner, or to who may do something to all of a type: what they may do alone decides that. */
+const DECIDED_BY_ACCESS = [
+  'createServiceToken',
+  'setUpSecondFactor',
+  'enableSecondFactor',
+  'replaceBackupCodes',
+  'createEmbedSigningKey',
+];
+
+/** Whether the answer of a route has a member whose name is that of a secret. */
+function tellsSecret({ returns }: Contract): boolean {
+  if (!('body' in returns)) return false;
+  const schema = JSON.stringify(z.toJSONSchema(returns.body, { unrepresentable: 'any' }));
+  return /"(\w*secret\w*|token|\w+_token|backup_codes)":\{/.test(schema);
+}
 
 type Named = Pick<Contract, 'method' | 'path' | 'summary' | 'operationId'>;
 
@@ -46,6 +66,20 @@ describe('the contract of a route', () => {
     expect(namingProblem({ method: 'get', path: '/groups', summary, operationId })).toEqual([
       expect.stringContaining(says),
     ]);
+  });
+
+  it('says of a POST that asks for something that it is safe, and of no other', () => {
+    // The tools of `/mcp` only read.
+    const asks = ({ method, summary, path }: Contract) =>
+      method === 'post' && (ASKING.includes(summary.split(' ')[0] as string) || path === '/mcp');
+    const named = (those: Contract[]) => those.map(({ operationId }) => operationId);
+    expect(named(contracts.filter(({ safe }) => safe))).toEqual(named(contracts.filter(asks)));
+  });
+
+  it('lets a secret be told again only to who still may have it told anew', () => {
+    const tell = contracts.filter((contract) => takesIdempotencyKey(contract) && tellsSecret(contract));
+    expect(tell.filter(({ stillMay }) => !stillMay).map(({ operationId }) => operationId)).toEqual(DECIDED_BY_ACCESS);
+    expect(tell.length).toBeGreaterThan(DECIDED_BY_ACCESS.length);
   });
 
   it('has an operationId that no other has', () => {

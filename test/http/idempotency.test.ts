@@ -1,9 +1,9 @@
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { IdempotencyKeys } from '../../src/objects/idempotency-keys.ts';
+import { IdempotencyKeys, type KeyedRequest } from '../../src/objects/idempotency-keys.ts';
+import { sha256Hex } from '../../src/platform/secrets.ts';
 import { aTable, column } from '../managed-tables/support.ts';
-import { aContext, anOutsider, dashboardGrant } from '../share-portal/support.ts';
-import { aSalesDashboard, someSales } from '../shares/support.ts';
+import { aContext, anOutsider } from '../share-portal/support.ts';
 import { type Answer, type Caller, call, type Sending } from '../support/api.ts';
 import { later, resetClock, standAt } from '../support/clock.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
@@ -11,7 +11,6 @@ import { failingAt } from '../support/outage.ts';
 import { countOf, overtaken } from '../support/rival.ts';
 import { aGroup, allow, aPolicy, aServiceAccountThat, must, type ServiceAccount, signed } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { aVisualization } from '../visualizations/support.ts';
 
 let company: Company;
 let admin: Caller;
@@ -130,8 +129,8 @@ describe('a request under an idempotency key', () => {
         await aContext(company, [], ['refused@partner.test']);
         return (await anOutsider(company, 'refused@partner.test')).as;
       },
-      `/api/v1/share-portal/dashboards/${'f'.repeat(24)}/execute`,
-      400,
+      '/api/v1/share-auth/logout',
+      200,
     ],
   ])(
     'that does not get past the limit of its address leaves the key free: of %s',
@@ -360,12 +359,30 @@ describe('copies of a request under one key', () => {
   });
 });
 
+const use = (requestId: string) => ({
+  senderId: 'somebody',
+  key: 'key',
+  digests: ['same'],
+  requestId,
+});
+
 /** A place for keys that nobody else uses. */
 function aLedger() {
-  const object = env.TOKEN_LIMITER.getByName(aKey());
-  const use = (requestId: string) => ({ senderId: 'somebody', key: 'key', digest: 'same', requestId });
-  return { object, use, begin: async (requestId: string) => (await object.take(100, use(requestId))).key };
+  const object = env.ORGANIZATION_GATE.getByName(aKey());
+  const limits = { organization: 100, principal: 100 };
+  const begin = async (requestId: string, once: Partial<KeyedRequest> = {}) => {
+    const { senderId: principalId, ...keyed } = use(requestId);
+    const verdict = await object.admit({ principalId, requestId, limits, once: { ...keyed, ...once } });
+    return verdict.refused === null ? verdict.key : null;
+  };
+  return { object, begin };
 }
+
+/** The same of an outsider. */
+const anOutsidersLedger = () => {
+  const object = env.TOKEN_LIMITER.getByName(aKey());
+  return { object, begin: async (requestId: string) => (await object.take(100, use(requestId))).key };
+};
 
 const alarmOf = (object: DurableObjectStub) => runInDurableObject(object, (_, { storage }) => storage.getAlarm());
 
@@ -390,6 +407,8 @@ describe('what is kept of an answer', () => {
     expect(again).toEqual(first);
     const held = JSON.stringify(await stored(gate()));
     expect(held).toContain(key);
+    const ofBody = await sha256Hex(`post ${path}\n{}`);
+    expect(held).not.toContain(ofBody);
     expect([held.includes(first.secret_key), held.includes(first.id)]).toEqual([false, false]);
   });
 
@@ -403,7 +422,7 @@ describe('what is kept of an answer', () => {
   });
 
   it('is gone after 24 hours, and deleted from the disk a day later', async () => {
-    const { object, begin, use } = aLedger();
+    const { object, begin } = aLedger();
     await begin('first');
     await object.endKey(use('first'), { state: 'kept', answer: 'sealed' });
     later(24 * 60 * 60_000 - 1000);
@@ -427,7 +446,7 @@ describe('the place that keeps keys', () => {
         principalId: 'somebody',
         requestId,
         limits: { organization: 10, principal: 10 },
-        once: { key: requestId, digest: 'same' },
+        once: { key: requestId, digests: ['same'] },
       });
     const keys = async () => (await stored(object)).flat().map(({ key }) => key);
     standAt(Date.UTC(2036, 0, 1, 12));
@@ -446,7 +465,7 @@ describe('the place that keeps keys', () => {
   });
 
   it('cleans up an outsider’s at the time of the oldest', async () => {
-    const { object, begin } = aLedger();
+    const { object, begin } = anOutsidersLedger();
     standAt(Date.UTC(2036, 0, 1, 12));
     await begin('first');
     standAt(Date.UTC(2036, 0, 2, 12));
@@ -455,7 +474,7 @@ describe('the place that keeps keys', () => {
   });
 
   it('keeps no more answers when it is full, but still knows what was done', async () => {
-    const { object, use } = aLedger();
+    const { object } = aLedger();
     const states = await runInDurableObject(object, (_, { storage }) => {
       const full = new IdempotencyKeys(storage.sql, 0);
       full.begin(use('first'), 0);
@@ -468,7 +487,7 @@ describe('the place that keeps keys', () => {
 
 describe('a key in use', () => {
   it('is held for as long as its request says that it is at work', async () => {
-    const { object, begin, use } = aLedger();
+    const { object, begin } = aLedger();
     await begin('first');
     later(50_000);
     await object.extendKey(use('first'));
@@ -479,7 +498,7 @@ describe('a key in use', () => {
   });
 
   it('is the next request’s alone once its lease has ended', async () => {
-    const { object, begin, use } = aLedger();
+    const { object, begin } = aLedger();
     await begin('slow');
     later(61_000);
     await begin('next');
@@ -493,19 +512,19 @@ describe('a key in use', () => {
   });
 
   it('is not another request’s, even after its lease', async () => {
-    const { object, begin, use } = aLedger();
+    const { begin } = aLedger();
     await begin('first');
     later(61_000);
-    expect(await object.take(10, { ...use('second'), digest: 'another' })).toMatchObject({ key: { state: 'reused' } });
+    expect(await begin('second', { digests: ['another'] })).toEqual({ state: 'reused' });
   });
 
   it('is not taken by a request that a limit refuses', async () => {
-    const { object, begin, use } = aLedger();
+    const { object, begin } = anOutsidersLedger();
     expect(await object.take(10)).toMatchObject({ limit: { allowed: true }, key: null });
     expect(await object.take(0, use('first'))).toMatchObject({ key: null });
     expect(await begin('second')).toEqual({ state: 'begun' });
     const refused = { principalId: 'somebody', requestId: 'first', limits: { organization: 0, principal: 10 } };
-    const once = { key: aKey(), digest: 'same' };
+    const once = { key: aKey(), digests: ['same'] };
     expect(await gate().admit({ ...refused, once })).toMatchObject({ key: null });
     const admitted = { ...refused, requestId: 'second', limits: { organization: 1e9, principal: 1e9 }, once };
     expect(await gate().admit(admitted)).toMatchObject({ key: { state: 'begun' } });
@@ -528,39 +547,6 @@ describe('rows of a company’s tables', () => {
     const [first, again] = [await insert(key), await insert(key)];
     expect([first.status, again.status, again.body, isReplay(again)]).toEqual([201, 201, first.body, true]);
     expect((await must(owner.as.get(`/v1/managed-tables/${id}/data`))).total).toBe(1);
-  });
-
-  it('are read whole, but not given again where they make an answer over 256 KiB', async () => {
-    const read = async (length: number) => {
-      const { _id } = await aVisualization(owner.as, `select repeat('x', ${length}) as text`);
-      const sending = under(aKey(), {});
-      return [
-        await owner.as.post(`/v1/visualizations/${_id}/execute`, sending),
-        await owner.as.post(`/v1/visualizations/${_id}/execute`, sending),
-      ] as const;
-    };
-    const [small, smallAgain] = await read(200_000);
-    expect([smallAgain.body, isReplay(smallAgain)]).toEqual([small.body, true]);
-    const [large, largeAgain] = await read(300_000);
-    expect([large.status, JSON.stringify(large.body).length > 300_000]).toEqual([200, true]);
-    expect(codeOf(largeAgain)).toEqual([409, 'IDEMPOTENCY_ANSWER_TOO_LARGE']);
-  });
-
-  it('are shown to outsiders, whose keys are kept apart from those of others', async () => {
-    await someSales(owner);
-    const { dashboard } = await aSalesDashboard(owner);
-    const [email, other] = ['one@partner.test', 'other@partner.test'];
-    const context = await aContext(owner, [dashboardGrant(dashboard._id)], [email, other]);
-    const { as } = await anOutsider(owner, email);
-    const path = `/api/v1/share-portal/dashboards/${dashboard._id}/execute`;
-    const key = aKey();
-    const execute = (json: object = {}) => as.post(path, under(key, { context_id: context.id, ...json }));
-    const first = await must(execute());
-    const again = await execute();
-    expect([again.body, isReplay(again)]).toEqual([first, true]);
-    expect(codeOf(await execute({ parameters: {} }))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
-    const theirs = await (await anOutsider(owner, other)).as.post(path, under(key, { context_id: context.id }));
-    expect(isReplay(theirs)).toBe(false);
   });
 });
 

@@ -120,6 +120,24 @@ describe('/openapi.json', () => {
     'a$|b',
   ])('has no pattern such as %s, which they do not', (pattern) => expect(isPortable(pattern)).toBe(false));
 
+  it('lists the code of a 500, where its surface has one', async () => {
+    const { body } = await call('GET', '/openapi.json');
+    const resolved = (described: Described) =>
+      described.$ref ? body.components.responses[described.$ref.split('/').at(-1) as string] : described;
+    const codeless = SURFACES.filter(({ surface }) => surface.internalError.code !== undefined).flatMap(
+      ({ surface, endpoints }) =>
+        endpoints
+          .map(({ contract }) => contract)
+          .filter(({ method, path }) => {
+            const { schema } = resolved(body.paths[path][method].responses['500']).content['application/json'];
+            const code = schema.properties?.[surface.codeField];
+            return !(code?.enum ?? [code?.const]).includes(surface.internalError.code);
+          })
+          .map(({ operationId }) => operationId),
+    );
+    expect(codeless).toEqual([]);
+  });
+
   it('refers only to components it defines', async () => {
     const { body } = await call('GET', '/openapi.json');
     const references = [...JSON.stringify(body).matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name);

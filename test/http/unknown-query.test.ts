@@ -53,6 +53,19 @@ describe('a query parameter that no route knows', () => {
     ]);
   });
 
+  it.each(asked)('is refused without a name by $route', async ({ contract: { method, path, access }, credential }) => {
+    const filled = path.replaceAll(/\{\w+\}/g, 'f'.repeat(24));
+    const operator = { headers: { authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` } };
+    const by: Caller =
+      ['signature', 'machine'].includes(credential) && access !== 'public' ? signed(company.apiKey) : company.as;
+    for (const query of ['?=1', '?%3D=1&=']) {
+      const nameless = `${filled}${query}`;
+      const { status, body } =
+        access === 'operator' ? await call(method.toUpperCase(), nameless, operator) : await by[method](nameless);
+      expect([query, status, JSON.stringify(body)]).toEqual([query, 422, expect.stringMatching('"field":""')]);
+    }
+  });
+
   const byToken = routes.filter(({ contract }) => !contract.openQuery && isTokenAccess(contract.access));
 
   it.each(byToken)('is named by $route, once its token has opened something', ({ contract }) => {

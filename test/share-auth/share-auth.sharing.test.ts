@@ -6,6 +6,7 @@ import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { mailsTo, whileMailIsDown } from '../support/mail.ts';
 import { overtaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
+import { pasted } from '../support/typed-codes.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
 let company: Company;
@@ -60,6 +61,15 @@ describe('a sign-in to the portal', () => {
     expect((await verifyCode(company, email, code.replace('-', ''))).status).toBe(200);
     const again = await verifyCode(company, email, code);
     expect([again.status, again.body.error_code]).toEqual([400, 'INVALID_CODE']);
+  });
+
+  it('accepts a code with spaces, hyphens and line ends around and within', async () => {
+    for (const [index] of pasted('12345678').entries()) {
+      later(index * 61 * 60_000);
+      await requestCode(company, email);
+      const code = pasted(portalCodeOf(email))[index] as string;
+      expect([code, (await verifyCode(company, email, code)).status]).toEqual([code, 200]);
+    }
   });
 
   it('accepts a code once, also when it is used meanwhile', async () => {

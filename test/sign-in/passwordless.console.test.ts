@@ -5,6 +5,7 @@ import { type Answer, BASE_URL, bearer, call } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { codeIn, mailsTo, mailTo, whileMailIsDown } from '../support/mail.ts';
 import { overtaken } from '../support/rival.ts';
+import { pasted } from '../support/typed-codes.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
 const MINUTE = 60_000;
@@ -51,6 +52,16 @@ describe('a mailed code', () => {
       expect(body).toContain(code);
       expect(body).toContain('10 minutes');
       expect(body).toContain('Did you not ask');
+    }
+  });
+
+  it('works with spaces, hyphens and line ends around and within', async () => {
+    const { email } = await aUser(company);
+    for (const [index] of pasted('123456').entries()) {
+      // Five codes are sent to an address within an hour.
+      later(index * 61 * MINUTE);
+      const code = pasted(await aCode(email))[index] as string;
+      expect([code, (await verify(email, code)).status]).toEqual([code, 200]);
     }
   });
 

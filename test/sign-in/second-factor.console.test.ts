@@ -8,8 +8,9 @@ import { codeIn, mailTo } from '../support/mail.ts';
 import { overtaken } from '../support/rival.ts';
 import { nextStep, wrongCode } from '../support/second-factor.ts';
 import { must } from '../support/signed.ts';
+import { pasted } from '../support/typed-codes.ts';
 import { aCompany, type Company, logIn } from '../support/worlds.ts';
-import { anEnrolledUser, finish, pendingOf } from './support.ts';
+import { anEnrolledUser, finish, pendingOf, postFactor } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
@@ -89,6 +90,25 @@ describe('a sign-in with a second factor', () => {
     for (const code of [other.backupCodes[0], 'x'.repeat(2000)]) {
       expect(statusAndCode(await finish(pending, { backup_code: code }))).toEqual(WRONG);
     }
+  });
+
+  it('accepts codes with spaces, hyphens and line ends around and within', async () => {
+    const { email, as, code, backupCodes } = await anEnrolledUser(company);
+    for (const [index] of pasted('123456').entries()) {
+      const totp_token = pasted(code())[index] as string;
+      const { status } = await finish(await pendingOf(company, email), { totp_token });
+      expect([totp_token, status]).toEqual([totp_token, 200]);
+      nextStep();
+    }
+    for (const [index, backup] of backupCodes.entries()) {
+      const backup_code = pasted(backup)[index % pasted('').length]?.toUpperCase() as string;
+      const { status } = await finish(await pendingOf(company, email), { backup_code });
+      expect([backup_code, status]).toEqual([backup_code, 200]);
+    }
+    const { status } = await postFactor(as, 'backup-codes', {
+      totp_token: ` ${code().slice(0, 3)} ${code().slice(3)}`,
+    });
+    expect(status).toBe(200);
   });
 
   it.each([

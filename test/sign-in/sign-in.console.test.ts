@@ -1,12 +1,15 @@
 import { env } from 'cloudflare:test';
 import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, importJWK, jwtVerify, SignJWT } from 'jose';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { hashPassword, verifyPassword } from '../../src/platform/passwords.ts';
 import { bearer, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { rivalBefore } from '../support/rival.ts';
-import { aCompany, type Company, logIn } from '../support/worlds.ts';
+import { aCompany, aUser, type Company, logIn } from '../support/worlds.ts';
 
 const DAY = 24 * 3600_000;
+
+const decomposed = (text: string) => text.normalize('NFD');
 
 let company: Company;
 beforeAll(async () => {
@@ -110,6 +113,48 @@ describe('POST /v1/auth/login', () => {
       expect([refused.status, refused.body.error]).toEqual([429, 'RateLimitExceeded']);
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(800);
       expect(refused.body.message).toContain(refused.headers.get('retry-after') as string);
+    },
+  );
+
+  it('takes a password in whichever form of Unicode it is typed, and counts its characters in one', async () => {
+    const words = `${'Çá'.repeat(60)}Straße`;
+    const { id, email } = await aUser(company);
+    const hash = async (password: string) => {
+      await env.CONTROL_DB.prepare('update users set password_hash = ?1 where id = ?2')
+        .bind(await hashPassword(password), id)
+        .run();
+    };
+    for (const [set, typed] of [
+      ['NFC', 'NFD'],
+      ['NFD', 'NFC'],
+    ] as const) {
+      await hash(words.normalize(set));
+      const { status } = await logIn(company.slug, email, words.normalize(typed));
+      expect([set, typed, status]).toEqual([set, typed, 200]);
+    }
+    const tooLong = await logIn(company.slug, email, 'é'.repeat(129));
+    expect([tooLong.status, tooLong.body.error]).toEqual([422, 'VALIDATION_ERROR']);
+    expect((await logIn(company.slug, email, 'é'.repeat(128).normalize('NFD'))).body.error).toBe('INVALID_CREDENTIALS');
+  });
+
+  it.each(['NFC', 'NFD'] as const)(
+    'takes one that was once hashed decomposed, typed in %s, and hashes it anew',
+    async (typed) => {
+      const password = 'maçã-verde-após-o-almoço';
+      const { id, email } = await aUser(company);
+      const raw = decomposed(password);
+      const asTyped = vi.spyOn(String.prototype, 'normalize').mockImplementation(function (this: string) {
+        return String(this);
+      });
+      const former = await hashPassword(raw).finally(() => asTyped.mockRestore());
+      await env.CONTROL_DB.prepare('update users set password_hash = ?1 where id = ?2').bind(former, id).run();
+      expect((await logIn(company.slug, email, password.normalize(typed))).status).toBe(200);
+      const kept = await env.CONTROL_DB.prepare('select password_hash from users where id = ?')
+        .bind(id)
+        .first('password_hash');
+      expect(kept).not.toBe(former);
+      expect(await verifyPassword(password, kept as string)).toEqual({ isRight: true, isOutdated: false });
+      expect((await logIn(company.slug, email, password.normalize(typed))).status).toBe(200);
     },
   );
 

@@ -43,6 +43,12 @@ const DRAFTS: [name: string, explanation: string, draft: Draft][] = [
   ['body of one newline', 'Not the same as no body.', { method: 'POST', url: USERS, body: '\n' }],
   ['date in whole seconds', 'A fraction is not required.', { date: '2026-01-31T12:00:00Z' }],
   ['date with microseconds', 'Up to nine digits of a fraction are accepted.', { date: '2026-01-31T12:00:00.123456Z' }],
+  ['date with nanoseconds', 'Nine digits of a fraction are the most.', { date: '2026-01-31T12:00:00.123456789Z' }],
+  [
+    'date with the offset of UTC',
+    'As Python writes it: `datetime.now(timezone.utc).isoformat()`.',
+    { date: '2026-01-31T12:00:00.492000+00:00' },
+  ],
   ['300 seconds late', 'The last date that is accepted.', { date: '2026-01-31T11:55:00.000Z' }],
   ['300 seconds early', 'The first date that is accepted.', { date: '2026-01-31T12:05:00.000Z' }],
   ['shortest nonce', 'Eight characters.', { nonce: 'nonce-08' }],

@@ -115,6 +115,7 @@ export function mcpEndpoints(surfaces: () => SurfaceEndpoints[]) {
         access: 'authenticated',
         operationId: 'sendMcpMessage',
         summary: 'Send a Model Context Protocol message',
+        safe: true,
         description: `Streamable HTTP without sessions, protocol ${PROTOCOL_VERSIONS.join(' or ')}. Tools only read; each needs the permission of the route that it calls.`,
         body: message,
         exactNumbers: true,

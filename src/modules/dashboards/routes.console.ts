@@ -135,6 +135,7 @@ export const dashboardEndpoints = [
       access: 'dashboards:get',
       operationId: 'executeDashboard',
       summary: 'Execute a dashboard',
+      safe: true,
       description:
         'Runs its visualizations side by side, within 30 s and 20 MiB altogether. One that fails has `error` and does not fail the others. With `format`, only the visualization `visualization_id` runs and its result is a file; if it fails, the answer is 422.',
       query: widgetQuery,

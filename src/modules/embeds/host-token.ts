@@ -57,13 +57,13 @@ export interface HostToken {
 export async function readHostToken(token: string): Promise<HostToken | undefined> {
   if (token.length > MAX_TOKEN_LENGTH) throw invalidToken();
   const { header, claims } = readOrRefuse(token);
-  const companyId = companyOfKey(String(header.kid));
-  if (companyId === undefined) return undefined;
+  const keyId = header.kid as unknown;
+  const companyId = typeof keyId === 'string' ? companyOfKey(keyId) : undefined;
+  if (typeof keyId !== 'string' || companyId === undefined) return undefined;
   const parsed = hostClaims.safeParse(claims);
   if (!parsed.success) throw invalidToken();
   const { exp, iat, jti, dashboard_id, visualization_id = '', ...terms } = parsed.data;
   const digest = await sha256Hex(token);
-  const keyId = String(header.kid);
   return {
     token,
     keyId,

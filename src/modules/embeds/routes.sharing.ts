@@ -10,7 +10,7 @@ import { visualizationNotFound } from '../visualizations/failures.ts';
 import { MAX_LIFETIME_SECONDS } from './claims.ts';
 import { embedFields, MAX_ID_LENGTH } from './fields.ts';
 import { type Revocation, revokeEmbeds } from './revocation.ts';
-import { type Embed, generateEmbed, type NewEmbed, rotateEmbedKey } from './service.ts';
+import { type Embed, generateEmbed, itemToEmbed, type NewEmbed, rotateEmbedKey } from './service.ts';
 
 const MIN_SECONDS = 60;
 const DEFAULT_SECONDS = 3600;
@@ -86,6 +86,7 @@ export const embedEndpoints = [
       description: 'The token shows the dashboard on another site, to anyone who holds it.',
       body: newEmbed,
       exactNumbers: true,
+      stillMay: (ctx, id) => itemToEmbed(ctx, 'dashboard', id),
       returns: created(embedView),
       fails: [dashboardNotFound, concurrentChange],
     },
@@ -101,6 +102,7 @@ export const embedEndpoints = [
       description: 'The token shows the visualization on another site, to anyone who holds it.',
       body: newEmbed,
       exactNumbers: true,
+      stillMay: (ctx, id) => itemToEmbed(ctx, 'visualization', id),
       returns: created(embedView),
       fails: [visualizationNotFound],
     },

@@ -11,7 +11,7 @@ import { embedProblems } from '../../kernel/sharing-terms.ts';
 import type { Viewer, ViewerAttributes } from '../../kernel/viewer-attributes.ts';
 import { recordEmbedding } from '../dashboards/service.ts';
 import { recordShareEvent } from '../share-activity/service.ts';
-import { inputsOf, loadSharedItem, requireSharingOf } from '../viewing/service.ts';
+import { inputsOf, loadSharedItem, requireSharingOf, type SharedItem } from '../viewing/service.ts';
 import { MAX_TOKEN_LENGTH, type OwnClaims, signEmbed } from './claims.ts';
 import { requireSharingEverything, revokeAllStatements, subjectsOf } from './revocation.ts';
 import { incrementRotations, selectRevokedAt, selectRotations } from './store.ts';
@@ -46,6 +46,13 @@ export function generateEmbed(ctx: PrincipalContext, type: TargetType, id: strin
   return retryOnConcurrentChange(() => tryGenerateEmbed(ctx, type, id, wanted));
 }
 
+/** What a token is to show: all of it is for the caller to share. */
+export async function itemToEmbed(ctx: PrincipalContext, type: TargetType, id: string): Promise<SharedItem> {
+  const item = await loadSharedItem(ctx, type, id);
+  requireSharingOf(ctx, item);
+  return item;
+}
+
 /** Undefined when the dashboard changed since it was read: other visualizations may be on it. */
 async function tryGenerateEmbed(
   ctx: PrincipalContext,
@@ -54,8 +61,7 @@ async function tryGenerateEmbed(
   wanted: NewEmbed,
 ): Promise<Embed | undefined> {
   const { companyId } = ctx.actor;
-  const item = await loadSharedItem(ctx, type, id);
-  requireSharingOf(ctx, item);
+  const item = await itemToEmbed(ctx, type, id);
   const terms = { ...wanted.terms, fixed: asText(wanted.terms.fixed) };
   const viewer = wanted.viewer && {
     id: wanted.viewer.id,

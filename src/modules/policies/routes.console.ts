@@ -186,6 +186,7 @@ export const policyEndpoints = [
       access: 'policies:get',
       operationId: 'simulateAccess',
       summary: "Simulate a principal's access",
+      safe: true,
       description: 'Shows what a user or service account may do and what decides it, evaluated as for a real request.',
       body: simulation,
       returns: ok(z.object({ results: z.array(decisionView) })),

@@ -56,13 +56,19 @@ export async function issueKey(
   input: { description: string; expiresAt?: number },
 ): Promise<{ key: ApiKey; secretKey: string }> {
   const { companyId: id, companySlug: slug } = ctx.actor;
-  const serviceAccount = await getServiceAccount(ctx, serviceAccountId);
+  const serviceAccount = await serviceAccountToSignAs(ctx, serviceAccountId);
   if (input.expiresAt !== undefined && input.expiresAt <= ctx.now()) throw expiryInPast();
-  await requireNoWider(ctx, serviceAccount);
   const { record, secretKey, statement } = await prepareApiKey(ctx, { id, slug }, serviceAccount, input);
   const { inserted } = await commit(ctx.db, { inserted: statement });
   if (inserted.length === 0) throw serviceAccountNotFound();
   return { key: record, secretKey };
+}
+
+/** A service account that the caller may have a key of. */
+export async function serviceAccountToSignAs(ctx: PrincipalContext, id: string): Promise<ServiceAccount> {
+  const serviceAccount = await getServiceAccount(ctx, id);
+  await requireNoWider(ctx, serviceAccount);
+  return serviceAccount;
 }
 
 /** A page of a service account's keys, revoked ones included. */

@@ -5,7 +5,7 @@ import { listQuery, pageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { description } from '../../kernel/fields.ts';
 import { keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
-import { issueKey, listKeys, revokeKey } from './service.ts';
+import { issueKey, listKeys, revokeKey, serviceAccountToSignAs } from './service.ts';
 import { apiKeyView, issuedApiKeyView, viewApiKey } from './views.ts';
 
 const keyInput = z
@@ -30,6 +30,7 @@ export const apiKeyEndpoints = [
       description:
         '`secret_key` is shown in this answer only. Refused if the service account may do more than the caller.',
       body: keyInput,
+      stillMay: serviceAccountToSignAs,
       returns: created(issuedApiKeyView),
       fails: [serviceAccountNotFound, grantExceeds],
     },

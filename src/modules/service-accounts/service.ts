@@ -19,7 +19,7 @@ import {
 } from './store.ts';
 
 export { serviceAccountNotFound } from './failures.ts';
-export { issueKey, listKeys, prepareApiKey, revokeKey } from './key-service.ts';
+export { issueKey, listKeys, prepareApiKey, revokeKey, serviceAccountToSignAs } from './key-service.ts';
 export { type ApiKey, selectServiceAccount } from './store.ts';
 export type { ServiceAccount };
 

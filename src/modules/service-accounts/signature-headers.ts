@@ -6,7 +6,7 @@ import type { Authenticate } from '../../context.ts';
  * header is never well-formed.
  */
 const AUTHORIZATION = /^HMAC ([\w-]{1,128}):([0-9a-f]{64})$/;
-const ISO_UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
+const ISO_UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|\+00:00)$/;
 const NONCE = /^[\x21-\x7e]{8,128}$/;
 const DIGEST = /^[0-9a-f]{64}$/;
 
@@ -38,7 +38,10 @@ export function readSignatureHeaders(request: IncomingRequest): SignatureHeaders
   }
   const sentAt = timestampOf(date);
   if (sentAt === undefined) {
-    throw malformedSignatureHeader('x-date', 'x-date must be ISO 8601 in UTC, such as 2026-01-31T12:00:00Z.');
+    throw malformedSignatureHeader(
+      'x-date',
+      'x-date must be ISO 8601 in UTC, such as 2026-01-31T12:00:00Z or 2026-01-31T12:00:00.123456+00:00.',
+    );
   }
   if (!NONCE.test(nonce)) {
     throw malformedSignatureHeader('x-nonce', 'x-nonce must be 8 to 128 printable ASCII characters without spaces.');

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { invalidToken } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint, portalEndpoint } from '../../http/surfaces/sharing.ts';
-import { email } from '../../kernel/fields.ts';
+import { email, typedCode } from '../../kernel/fields.ts';
 import { wrongEmailedCode } from '../sign-in/service.ts';
 import {
   endPortalSession,
@@ -23,16 +23,14 @@ const verifyInput = z
   .object({
     company_slug: companySlug,
     email,
-    code: z
-      .string()
-      .trim()
-      .regex(/^[0-9]{4}-?[0-9]{4}$/, 'must be eight digits, such as 1234-5678')
+    code: typedCode
+      .pipe(z.string().regex(/^[0-9]{8}$/, 'must be eight digits, such as 1234-5678'))
       .meta({ examples: ['1234-5678'] }),
   })
   .transform(({ company_slug, code, ...body }) => ({
     ...body,
     companySlug: company_slug,
-    code: code.replace(/^(\d{4})-?/, '$1-'),
+    code: code.replace(/^(\d{4})/, '$1-'),
   }));
 
 const tokensView = z

@@ -40,14 +40,20 @@ export async function listMembers(
   return readMembers(ctx.db, await getContext(ctx, contextId), part);
 }
 
-/** Adds a member, to whom the context shows everything that it does: nothing that the caller is denied. */
-export async function addMember(ctx: PrincipalContext, contextId: string, member: NewMember): Promise<ShareMember> {
-  const context = await getContext(ctx, contextId);
+/** A context that shows nothing which the caller is denied, and the dashboards that it shows. */
+export async function contextToJoin(ctx: PrincipalContext, id: string) {
+  const context = await getContext(ctx, id);
   const dashboards = await selectGrantedDashboards(ctx.db, context);
   requireNotDenied(ctx, [
     ...context.grants.flatMap(({ target_type, target_id }) => (target_type === 'visualization' ? [target_id] : [])),
     ...dashboards.flatMap(({ visualizationIds }) => visualizationIds),
   ]);
+  return { context, dashboards };
+}
+
+/** Adds a member, to whom the context shows everything that it does: nothing that the caller is denied. */
+export async function addMember(ctx: PrincipalContext, contextId: string, member: NewMember): Promise<ShareMember> {
+  const { context, dashboards } = await contextToJoin(ctx, contextId);
   const email = await addressOf(ctx, member);
   const record: MemberRow = {
     id: ctx.newId(),

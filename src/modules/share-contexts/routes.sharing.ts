@@ -11,7 +11,7 @@ import { userNotFound } from '../users/failures.ts';
 import { filterPolicies, viewerAttributes } from '../viewing/service.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { memberExists, memberNotFound, shareContextNotFound, shareContextSlugTaken } from './failures.ts';
-import { addMember, listMembers, memberIdOf, removeMember, type ShareMember } from './members.ts';
+import { addMember, contextToJoin, listMembers, memberIdOf, removeMember, type ShareMember } from './members.ts';
 import {
   changeContext,
   createContext,
@@ -211,6 +211,7 @@ export const shareContextEndpoints = [
       description: 'A user or group of the company, or the email address of an outsider.',
       body: newMember,
       attaches: 'id',
+      stillMay: contextToJoin,
       returns: created(memberView),
       fails: [shareContextNotFound, userNotFound, groupNotFound, memberExists, concurrentChange],
     },

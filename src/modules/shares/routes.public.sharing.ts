@@ -87,6 +87,7 @@ export const publicShareEndpoints = [
       access,
       operationId: 'executeSharedDashboard',
       summary: 'Execute a shared dashboard',
+      safe: true,
       description: EXECUTION,
       query: executionQuery,
       body: executeBody,

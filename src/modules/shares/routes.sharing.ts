@@ -9,6 +9,7 @@ import { shareNotFound, shareRevoked } from './failures.ts';
 import {
   changeShare,
   createShare,
+  dashboardToShare,
   embedCandidates,
   filterCandidates,
   getShare,
@@ -49,6 +50,7 @@ export const shareEndpoints = [
       description:
         'A `link` to send to others, or an `embed` for another site. The token is shown in this answer only. With `share_context_id`, only members of that context may see the dashboard.',
       body: newShare,
+      stillMay: dashboardToShare,
       returns: created(shareView),
       madeUnder: '/api/v1/dashboard-shares',
       fails: [dashboardNotFound, shareContextNotFound, concurrentChange],

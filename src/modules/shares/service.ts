@@ -81,10 +81,16 @@ const newShareToken = (companyId: string): string => `${companyId}-${newSecretTo
 
 type NewShare = Omit<ShareTerms, 'name'> & { name?: string };
 
+/** A dashboard, all of which is for the caller to share. */
+export async function dashboardToShare(ctx: PrincipalContext, id: string): Promise<SharedItem & { type: 'dashboard' }> {
+  const item = (await loadSharedItem(ctx, 'dashboard', id)) as SharedItem & { type: 'dashboard' };
+  requireSharingOf(ctx, item);
+  return item;
+}
+
 /** Undefined when the dashboard changed since it was read: other visualizations may be on it. */
 async function tryCreateShare(ctx: PrincipalContext, dashboardId: string, terms: NewShare) {
-  const item = (await loadSharedItem(ctx, 'dashboard', dashboardId)) as SharedItem & { type: 'dashboard' };
-  requireSharingOf(ctx, item);
+  const item = await dashboardToShare(ctx, dashboardId);
   validateTerms(ctx, item, terms);
   const token = newShareToken(ctx.actor.companyId);
   const now = ctx.now();

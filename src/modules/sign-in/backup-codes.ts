@@ -26,8 +26,8 @@ export async function newBackupCodes(
 export const backupDigests = (ctx: Context, factorId: string, code: string): Promise<string[]> =>
   keyedDigests(ctx.config.ENCRYPTION_KEYS, PURPOSE, `${factorId}:${normalize(code)}`);
 
-/** People leave out the hyphen, add spaces, and press shift. */
-const normalize = (code: string): string => code.toLowerCase().replaceAll(/[\s-]/g, '');
+/** People press shift; what the hyphen is typed as, `typedCode` takes away. */
+const normalize = (code: string): string => code.toLowerCase().replaceAll('-', '');
 
 function newCode(): string {
   const letters = Array.from({ length: LENGTH }, () => ALPHABET[randomBelow(ALPHABET.length)]).join('');

@@ -69,7 +69,8 @@ export async function withPassword<T>(
     known: selectKnownHere(ctx, companyId, email),
   });
   return attemptPassword(ctx, { companyId, email, isKnownHere: known.length > 0 }, async () => {
-    if (!(await verifyPassword(password, user?.passwordHash ?? null)) || !user) throw wrongCredentials();
+    const { isRight } = await verifyPassword(password, user?.passwordHash ?? null);
+    if (!isRight || !user) throw wrongCredentials();
     return work(user);
   });
 }

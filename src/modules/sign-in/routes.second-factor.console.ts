@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { grantExceeds, invalidToken } from '../../access/failures.ts';
 import { noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { sixDigits } from '../../kernel/fields.ts';
+import { sixDigits, typedCode } from '../../kernel/fields.ts';
 import { triedPassword } from '../users/fields.ts';
 import { userNotFound } from '../users/service.ts';
 import { type EnabledSecondFactor, enableSecondFactor, setUpSecondFactor } from './enrolment.ts';
@@ -26,13 +26,12 @@ import { disableSecondFactor, replaceBackupCodes, resetSecondFactor } from './se
 import { loginResultView, viewSignedIn } from './views.ts';
 
 const pendingToken = z.string().min(1);
-const backupCode = z.string().min(1);
 
 const loginInput = z
   .object({
     pending_2fa_token: pendingToken,
     totp_token: sixDigits.optional(),
-    backup_code: backupCode.optional(),
+    backup_code: typedCode.optional(),
   })
   .refine((body) => (body.totp_token === undefined) !== (body.backup_code === undefined), {
     path: ['totp_token'],
@@ -53,7 +52,7 @@ const enableInput = z
   .transform((body) => ({ totp: body.totp_token, password: body.password, pendingToken: body.pending_2fa_token }));
 
 const reauthenticationInput = z
-  .object({ password: triedPassword.optional(), totp_token: sixDigits.optional(), backup_code: backupCode.optional() })
+  .object({ password: triedPassword.optional(), totp_token: sixDigits.optional(), backup_code: typedCode.optional() })
   .refine((body) => Object.values(body).filter((value) => value !== undefined).length <= 1, {
     path: ['password'],
     message: 'send one of password, totp_token and backup_code',

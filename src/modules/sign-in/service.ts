@@ -6,7 +6,7 @@ import { type LastUse, recordLastUse } from '../../access/last-uses.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
 import type { Authenticate, Context } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
-import { hashPassword, needsRehash, verifyPassword } from '../../platform/passwords.ts';
+import { hashPassword, verifyPassword } from '../../platform/passwords.ts';
 import { companyBySlug } from '../companies/service.ts';
 import { selectLiveSession } from '../sessions/queries.ts';
 import { selectUserByEmail, upgradePasswordHash } from '../users/service.ts';
@@ -48,11 +48,9 @@ export async function logIn(
   requireSsoOptional(company, user);
   const attempt = { companyId: company.id, email: input.email, isKnownHere: known.length > 0 };
   return attemptPassword(ctx, attempt, async () => {
-    const passed = await verifyPassword(input.password, user?.passwordHash ?? null);
-    if (!passed || !user) throw wrongCredentials();
-    const upgrade = needsRehash(user.passwordHash as string)
-      ? [upgradePasswordHash(ctx.db, user, await hashPassword(input.password))]
-      : [];
+    const verdict = await verifyPassword(input.password, user?.passwordHash ?? null);
+    if (!verdict.isRight || !user) throw wrongCredentials();
+    const upgrade = verdict.isOutdated ? [upgradePasswordHash(ctx.db, user, await hashPassword(input.password))] : [];
     return completeSignIn(ctx, user, upgrade);
   });
 }

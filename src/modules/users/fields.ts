@@ -3,20 +3,32 @@ import { invalid } from '../../kernel/failure.ts';
 import { isCommonPassword, isMadeOf } from '../../kernel/passwords.ts';
 
 const MAXIMUM_LENGTH = 128;
+/** Code units that so many characters can be typed in, each of them decomposed. */
+const LONGEST_TYPED = 8 * MAXIMUM_LENGTH;
+
+/** A password of so many characters, counted in NFC, in which it is hashed. */
+const passwordOf = (minimum: number) =>
+  z
+    .string()
+    .max(LONGEST_TYPED, `must have at most ${MAXIMUM_LENGTH} characters`)
+    .superRefine((password, context) => {
+      const { length } = [...password.normalize('NFC')];
+      const complain = (message: string) => context.addIssue({ code: 'custom', message });
+      if (length < minimum) complain(`must have at least ${minimum} characters`);
+      if (length > MAXIMUM_LENGTH) complain(`must have at most ${MAXIMUM_LENGTH} characters`);
+    })
+    .meta({ minLength: minimum, maxLength: LONGEST_TYPED });
 
 /** A password that someone chooses: `minimum` to 128 characters, not one of the most common. */
 export const newPassword = (minimum: number) =>
-  z
-    .string()
-    .min(minimum)
-    .max(MAXIMUM_LENGTH)
+  passwordOf(minimum)
     .refine((password) => !isCommonPassword(password), 'is one of the most common passwords; choose another')
     .meta({
       description: `${minimum} to ${MAXIMUM_LENGTH} characters; neither a common password nor one made of the name, email or company.`,
     });
 
 /** A password that is tried at sign-in: bounded, otherwise whatever was typed. */
-export const triedPassword = z.string().min(1).max(MAXIMUM_LENGTH);
+export const triedPassword = passwordOf(1);
 
 /** Whose password it is to be, in which company. */
 export interface PasswordOwner {

@@ -127,6 +127,7 @@ export const visualizationEndpoints = [
       access: 'visualizations:execute',
       operationId: 'executeVisualization',
       summary: 'Execute a visualization',
+      safe: true,
       description:
         'Runs with a read-only login, within 10 s, 10,000 rows and 10 MiB. If the query fails, `result.error` says why, with the message of the database for those who may change the visualization. With `format`, the result is a file, and a query that fails is refused with 422.',
       query: fileQuery,

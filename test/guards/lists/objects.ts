@@ -149,7 +149,7 @@ export const OBJECTS = [
     { text: "columns.next().done ? 'NULL'", without: "columns.next().done ? 'request_id'" },
   ]),
   ...guardsOf('src/objects/idempotency-keys.ts', ONCE, [
-    { text: "if (known.digest !== digest) return { state: 'reused' };", without: '' },
+    { text: "if (!digests.includes(known.digest)) return { state: 'reused' };", without: '' },
     {
       text: "if (until === null) return answer === null ? { state: 'not_kept' } : { state: 'kept', answer };",
       without: '',
@@ -169,6 +169,18 @@ export const OBJECTS = [
     { text: 'AND request_id = ? AND', without: 'AND ? IS NOT NULL AND' },
     { text: ' AND in_use_until IS NOT NULL', without: '' },
   ]),
+  ...guardsOf(
+    'src/http/idempotency.ts',
+    ['test/http/idempotency-access.test.ts'],
+    [
+      { text: 'if (access === null || access !== (await accessOf(context.actor)))', without: 'if (false)' },
+      { text: 'access === null || ', without: '' },
+      {
+        text: "await facts.contract?.stillMay?.(context as unknown as PrincipalContext, facts.resourceIds[0] ?? '');",
+        without: '',
+      },
+    ],
+  ),
   ...guardsOf('src/objects/token-limiter.ts', ONCE, [
     {
       text: 'if (!use || !limit.allowed) return { limit, key: null };',

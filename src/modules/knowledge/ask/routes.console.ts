@@ -23,6 +23,7 @@ export const askEndpoints = [
       access: 'semantic:list',
       operationId: 'askQuestion',
       summary: 'Ask a question',
+      safe: true,
       description:
         'Answers a question with a metric query: that of the same verified question, or one that an AI model builds from the active metrics and dimensions and the values in the data. The query is checked and run as if the caller had sent it; one that fails the check is not run. Needs `managed-tables:data-read` on each table that is read.',
       body: z

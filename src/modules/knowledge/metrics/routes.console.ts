@@ -15,6 +15,7 @@ export const metricEndpoints = [
       access: 'semantic:list',
       operationId: 'queryMetrics',
       summary: 'Query metrics',
+      safe: true,
       description:
         'Computes metrics by dimensions. Tables are joined along the `mapped_relations` of active items alone, and each metric is aggregated on its own tables first, so that no row counts twice. Needs `managed-tables:data-read` on each table that is read.',
       body: metricQuery,

@@ -1,0 +1,267 @@
+import { env } from 'cloudflare:test';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { SIGNING_KEYS } from '../embeds/support.ts';
+import { insert, itemsOf } from '../knowledge/metrics/support.ts';
+import { aConcept } from '../knowledge/support.ts';
+import { aTable, column } from '../managed-tables/support.ts';
+import { aContext, anOutsider, CONTEXTS, dashboardGrant } from '../share-portal/support.ts';
+import { aSalesDashboard, someSales } from '../shares/support.ts';
+import { type Answer, bearer, type Caller } from '../support/api.ts';
+import { forgetPrincipals } from '../support/known-principals.ts';
+import { overtaken } from '../support/rival.ts';
+import {
+  aGroup,
+  allow,
+  aPolicy,
+  aServiceAccount,
+  aServiceAccountThat,
+  bind,
+  deny,
+  must,
+  signed,
+  withServiceToken,
+} from '../support/signed.ts';
+import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aVisualization } from '../visualizations/support.ts';
+
+let company: Company;
+let admin: Caller;
+let made = 0;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  admin = signed(company.apiKey);
+  await someSales(company);
+});
+
+const aKey = () => `key-${++made}`;
+const aName = () => `Readers ${++made}`;
+const under = (key: string, json: unknown = {}) => ({ headers: { 'idempotency-key': key }, json });
+const isReplay = ({ headers }: Answer) => headers.get('idempotency-replayed') === 'true';
+const codeOf = ({ status, body }: Answer) => [status, body.error_code ?? body.error];
+const CHANGED = [409, 'IDEMPOTENCY_ACCESS_CHANGED'];
+
+/** Takes actions from a principal, by a group with a Deny. */
+async function denyTo(type: 'user' | 'service_account', id: string, ...actions: string[]): Promise<void> {
+  const group = await aGroup(company, await aPolicy(company, [deny(...(actions as `${string}*`[]))]));
+  const json = { principal_type: type, principal_id: id, account_id: company.accountId };
+  await must(admin.post(`/groups/${group}/bindings`, { json }));
+}
+
+/** A person who may do everything but manage access. */
+const aPerson = () =>
+  aUser(company, {
+    can: [
+      'dashboards:*',
+      'visualizations:*',
+      'semantic:*',
+      'managed-tables:*',
+      'managed_tables:*',
+      'data_api:*',
+      'concepts:*',
+    ],
+  });
+
+describe('a POST that changes nothing', () => {
+  it('shows an outsider who was removed from the context nothing, whatever its idempotency key', async () => {
+    const { dashboard } = await aSalesDashboard(company);
+    const { id, members } = await aContext(company, [dashboardGrant(dashboard._id)], ['left@partner.test']);
+    await aContext(company, [], ['left@partner.test']);
+    const { as } = await anOutsider(company, 'left@partner.test');
+    const sending = under(aKey(), { context_id: id });
+    const path = `/api/v1/share-portal/dashboards/${dashboard._id}/execute`;
+    const first = await must(as.post(path, sending));
+    await must(company.as.delete(`${CONTEXTS}/${id}/members/${members[0]?.id}`));
+    const again = await as.post(path, sending);
+    expect(first.results[0].rows.length).toBeGreaterThan(0);
+    expect([again.status, isReplay(again), 'results' in again.body]).toEqual([400, false, false]);
+  });
+
+  it('shows nothing of a visualization that is denied since a dashboard with it was executed', async () => {
+    const { dashboard } = await aSalesDashboard(company);
+    const { id, as } = await aPerson();
+    const execute = (key: string) => as.post(`/v1/dashboards/${dashboard._id}/execute`, under(key));
+    const key = aKey();
+    const first = await must(execute(key));
+    await denyTo('user', id, 'visualizations:execute');
+    const again = await execute(key);
+    expect(JSON.stringify(first.results)).toContain('"rows"');
+    expect([isReplay(again), JSON.stringify(again.body).includes('"rows":[[')]).toEqual([false, false]);
+  });
+
+  it('shows no metric of a table whose rows are denied since', async () => {
+    const concept = await aConcept(company.as);
+    const table = await aTable(company.as, 'takings', [column('total', 'decimal')]);
+    await insert(company.as, table, [{ total: 5 }]);
+    const { metric } = itemsOf(
+      () => company.as,
+      () => concept,
+    );
+    const takings = await metric('Takings', { formula: 'sum(takings.total)', mapped_tables: ['takings'] });
+    const { id, token } = await aPerson();
+    const robot = await aServiceAccountThat(company, allow('semantic:*', 'managed-tables:*'));
+    const program = await withServiceToken(robot);
+    const [query, mcp] = [aKey(), aKey()];
+    const tool = { jsonrpc: '2.0', id: 1, method: 'tools/call' };
+    const call = { ...tool, params: { name: 'query_metrics', arguments: { metrics: [takings] } } };
+    const accept = { accept: 'application/json, text/event-stream' };
+    const asked = async (as: Caller) => {
+      const message = under(mcp, call);
+      return [
+        await as.post('/api/v1/domain-knowledge/semantic/query', under(query, { metrics: [takings] })),
+        await as.post('/mcp', { ...message, headers: { ...message.headers, ...accept } }),
+      ];
+    };
+    const askedBoth = async () => [...(await asked(bearer(token))), ...(await asked(program))];
+    const shows = (answers: Answer[]) => answers.map(({ body }) => /\brows\\?":\s*\[\[/.test(JSON.stringify(body)));
+    expect(shows(await askedBoth())).toEqual([true, true, true, true]);
+    await denyTo('user', id, 'managed-tables:data-read');
+    await denyTo('service_account', robot.id, 'managed-tables:data-read');
+    const again = await askedBoth();
+    expect([shows(again), again.map(isReplay)]).toEqual([Array(4).fill(false), Array(4).fill(false)]);
+  });
+
+  it('takes no notice of a key out of form', async () => {
+    const sending = under('not a key', { metrics: [] });
+    const { body } = await company.as.post('/api/v1/domain-knowledge/semantic/query', sending);
+    expect(JSON.stringify(body)).not.toContain('Idempotency-Key');
+  });
+});
+
+describe('a kept answer', () => {
+  it.each<[what: string, path: (dashboard: string) => string]>([
+    ['the token of an embed', (id) => `/api/v1/embed/dashboards/${id}`],
+    ['the secret of a signing key', () => SIGNING_KEYS],
+  ])('with %s is not given again to who is denied what is on it since', async (_what, path) => {
+    const { dashboard } = await aSalesDashboard(company);
+    const { id, as } = await aPerson();
+    const key = aKey();
+    const json = path('') === SIGNING_KEYS ? { name: 'Host' } : {};
+    const send = (used = key) => as.post(path(dashboard._id), under(used, json));
+    const first = await send();
+    expect([first.status, isReplay(await send())]).toEqual([201, true]);
+    await denyTo('user', id, 'visualizations:share');
+    const again = await send();
+    expect([codeOf(again), isReplay(again)]).toEqual([CHANGED, false]);
+    expect((await send(aKey())).status).toBe(403);
+  });
+
+  it('with the secret of an API key is not given again once its account may do more than its maker', async () => {
+    const maker = await aServiceAccountThat(company, allow('service-accounts:*', 'groups:*'));
+    const robot = await aServiceAccount(company);
+    const send = (key: string) => maker.as.post(`/service-accounts/${robot.id}/keys`, under(key));
+    const key = aKey();
+    const first = await must(send(key));
+    const replayed = await send(key);
+    expect([replayed.body, isReplay(replayed)]).toEqual([first, true]);
+    const group = await aGroup(company, await aPolicy(company, [allow('*')]));
+    const json = { principal_type: 'service_account', principal_id: robot.id, account_id: company.accountId };
+    await must(admin.post(`/groups/${group}/bindings`, { json }));
+    const again = await send(key);
+    expect([again.status, isReplay(again)]).toEqual([403, false]);
+    expect(JSON.stringify(again.body)).not.toContain(first.secret_key);
+    expect(again.body).toEqual((await send(aKey())).body);
+  });
+
+  it.each<[what: string, path: (dashboard: string, context: string) => string, json: object]>([
+    ['an embed', (dashboard) => `/api/v1/embed/dashboards/${dashboard}`, {}],
+    ['a share', (dashboard) => `/api/v1/dashboards/${dashboard}/shares`, { share_type: 'link' }],
+    [
+      'a membership',
+      (_, context) => `${CONTEXTS}/${context}/members`,
+      { member_type: 'external_email', email: 'new@partner.test' },
+    ],
+  ])('of %s is not given again once more is shown there than its sender may share', async (_what, path, json) => {
+    const { dashboard } = await aSalesDashboard(company);
+    const context = await aContext(company, [dashboardGrant(dashboard._id)]);
+    const secret = await aVisualization(company.as, 'SELECT 1');
+    const { as } = await aUser(company, {
+      can: ['dashboards:*', 'visualizations:*'],
+      denied: ['visualizations:*'],
+      deniedOn: [`arn:svc:visualizations::${company.id}:visualization/${secret._id}`],
+    });
+    const send = (key: string) => as.post(path(dashboard._id, context.id), under(key, json));
+    const key = aKey();
+    expect([(await send(key)).status, isReplay(await send(key))]).toEqual([201, true]);
+    const layout = [{ visualization_id: secret._id, x: 0, y: 0, w: 4, h: 3 }];
+    await must(company.as.put(`/v1/dashboards/${dashboard._id}`, { json: { layout, filters: [] } }));
+    const again = await send(key);
+    expect([again.status, isReplay(again)]).toEqual([403, false]);
+  });
+
+  it('is not given again after any change of what its sender may do, also where it is a refusal', async () => {
+    const { id, as } = await aPerson();
+    const [taken, name] = [aKey(), aName()];
+    const create = () => as.post('/v1/visualizations', under(taken, { name, sql: 'SELECT 1' }));
+    expect((await create()).status).toBe(201);
+    const invalid = aKey();
+    expect((await as.post('/v1/visualizations', under(invalid))).status).toBe(422);
+    // What is given besides leads to nothing that this shows; whether it does is not looked into.
+    await bind(company, await aGroup(company, await aPolicy(company, [allow('groups:ListGroups')])), id);
+    expect(codeOf(await create())).toEqual(CHANGED);
+    expect(codeOf(await as.post('/v1/visualizations', under(invalid)))).toEqual(CHANGED);
+  });
+
+  it('is given again although others’ access has changed', async () => {
+    const { as } = await aPerson();
+    const other = await aPerson();
+    const key = aKey();
+    const name = aName();
+    const create = () => as.post('/v1/visualizations', under(key, { name, sql: 'SELECT 1' }));
+    const first = await must(create());
+    await bind(company, await aGroup(company), other.id);
+    const again = await create();
+    expect([again.body, isReplay(again)]).toEqual([first, true]);
+  });
+
+  it('is given again although its sender’s access was announced to change, and did not', async () => {
+    const { id, as } = await aPerson();
+    const [key, name] = [aKey(), aName()];
+    const create = () => as.post('/v1/visualizations', under(key, { name, sql: 'SELECT 1' }));
+    const first = await must(create());
+    const gate = env.ORGANIZATION_GATE.getByName(company.id);
+    await gate.beginChange({ id: 'under way', affected: [id] });
+    const again = await create();
+    expect([again.body, isReplay(again)]).toEqual([first, true]);
+    await gate.endChange({ id: 'under way', affected: [id] });
+  });
+
+  it('is not given again where somebody else has changed it meanwhile', async () => {
+    const { id, as } = await aPerson();
+    const [key, name] = [aKey(), aName()];
+    const json = { name, sql: 'SELECT 1' };
+    const first = await overtaken(
+      /insert into "visualizations"/,
+      () => denyTo('user', id, 'dashboards:share'),
+      (watched) => as.post('/v1/visualizations', { ...under(key, json), env: watched }),
+    );
+    expect(first.status).toBe(201);
+    expect(codeOf(await as.post('/v1/visualizations', under(key, json)))).toEqual(CHANGED);
+  });
+
+  it('rests on what its sender could do when it was made, also of an access key that nobody knew', async () => {
+    const robot = await aServiceAccountThat(company, allow('groups:*'));
+    const gate = env.ORGANIZATION_GATE.getByName(company.id);
+    // A key that is not known is read before the gate is asked: what was read is older than what the gate knows.
+    const admit = async (admission: Parameters<typeof gate.admit>[0]) => {
+      await denyTo('service_account', robot.id, 'policies:*');
+      return gate.admit(admission);
+    };
+    const endKey = (...given: Parameters<typeof gate.endKey>) => gate.endKey(...given);
+    const late = { ORGANIZATION_GATE: { getByName: () => ({ admit, endKey }) } };
+    const sending = under(aKey(), { name: aName() });
+    forgetPrincipals();
+    const first = await robot.as.post('/groups', { ...sending, env: late as unknown as Record<string, string> });
+    expect(first.status).toBe(201);
+    expect(codeOf(await robot.as.post('/groups', sending))).toEqual([409, 'IdempotencyAccessChanged']);
+  });
+
+  it('is not given to outsiders again: nobody tells when what they may do changes', async () => {
+    await aContext(company, [], ['two@partner.test']);
+    const sessions = [await anOutsider(company, 'two@partner.test'), await anOutsider(company, 'two@partner.test')];
+    const key = aKey();
+    const answers = [];
+    for (const { as } of sessions) answers.push(await as.post('/api/v1/share-auth/logout', under(key)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 409]);
+    expect(codeOf(answers[1] as Answer)).toEqual(CHANGED);
+  });
+});
