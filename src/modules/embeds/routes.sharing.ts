@@ -102,7 +102,7 @@ export const embedEndpoints = [
       body: newEmbed,
       exactNumbers: true,
       returns: created(embedView),
-      fails: [visualizationNotFound],
+      fails: [visualizationNotFound, concurrentChange],
     },
     async ({ ctx, params, body }) => viewEmbed(await generateEmbed(ctx, 'visualization', params.id, body)),
   ),
