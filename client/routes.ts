@@ -544,7 +544,7 @@ export interface Routes {
   /** Get a share event */
   "GET /api/v1/share-events/{id}": { params: { "id": string }; answer: ShareEvent };
   /** Get share analytics */
-  "GET /api/v1/share-analytics": { query?: { "target_type"?: "dashboard" | "visualization"; "share_id"?: string | number; "share_context_id"?: string | number; "from"?: string | number; "to"?: string | number; "interval"?: "hour" | "day" | "week" }; answer: ShareAnalytics };
+  "GET /api/v1/share-analytics": { query?: { "target_type"?: "dashboard" | "visualization"; "share_id"?: string | number; "share_context_id"?: string | number; "from"?: string | number; "to"?: string | number; "interval"?: "hour" | "day" | "week"; "time_zone"?: string | number }; answer: ShareAnalytics };
   /** Get a logo */
   "GET /api/v1/public/logos/{company_id}/{logo_id}": { params: { "company_id": string; "logo_id": string }; answer: string };
   /** Get the script of `<data-console-embed>` */

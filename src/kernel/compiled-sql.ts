@@ -1,5 +1,5 @@
 import type { BoundValue, BoundValues, ParameterKind } from './parameters.ts';
-import { type ParameterPart, type SqlTemplate, TemplateError } from './sql-template.ts';
+import { type ParameterPart, type Place, type SqlTemplate, TemplateError } from './sql-template.ts';
 
 /** SQL with `$1`, `$2`, … and their values: texts, PostgreSQL's array literals, or null. */
 export interface CompiledSql {
@@ -35,9 +35,9 @@ export function compileTemplate(
   let clause: number | null = null;
   for (const piece of template.pieces) {
     // Where a clause begins, ends or is missing, what stands around it must not grow together.
-    if (piece.clause !== clause) text += ' ';
-    clause = piece.clause;
-    if (piece.clause !== null && dropped.has(piece.clause)) continue;
+    if (piece.place.clause !== clause) text += ' ';
+    clause = piece.place.clause;
+    if (!isKept(piece.place, dropped)) continue;
     if (piece.type === 'sql') {
       text += piece.text;
       continue;
@@ -57,14 +57,17 @@ export function compileTemplate(
 /** The slugs that the statement for these values uses: what stands in dropped clauses alone is not among them. */
 export function usedSlugs(template: SqlTemplate, values: BoundValues): ReadonlySet<string> {
   const dropped = droppedClauses(template, values);
-  const kept = template.placeholders.filter(({ clause }) => clause === null || !dropped.has(clause));
+  const kept = template.placeholders.filter(({ place }) => isKept(place, dropped));
   return new Set(kept.map(({ slug }) => slug));
 }
 
 function droppedClauses(template: SqlTemplate, values: BoundValues): ReadonlySet<number> {
   const lacking = template.placeholders.filter(({ slug, part }) => !hasValue(values.get(slug) ?? null, part));
-  return new Set(lacking.flatMap(({ clause }) => clause ?? []));
+  return new Set(lacking.flatMap(({ place }) => place.clause ?? []));
 }
+
+const isKept = ({ clause, unless }: Place, dropped: ReadonlySet<number>): boolean =>
+  (clause === null || !dropped.has(clause)) && unless.every((index) => dropped.has(index));
 
 /** Whether there is something to bind. A list without elements is a value: it means that nothing is allowed. */
 function hasValue(value: BoundValue, part: ParameterPart): boolean {

@@ -1,6 +1,6 @@
 import type { ParameterKind } from './parameters.ts';
 import { RecentlyUsed } from './recently-used.ts';
-import { type SqlToken, sqlTokens } from './sql-lexer.ts';
+import { type SqlToken, sqlTokenAt } from './sql-lexer.ts';
 
 /** Which part of a parameter's value a place takes: a date range gives its two ends. */
 export type ParameterPart = 'value' | 'from' | 'to';
@@ -11,13 +11,20 @@ export interface Placeholder {
   part: ParameterPart;
   /** It stands in `ANY (…)`, `SOME (…)` or `ALL (…)`, and so takes a list. */
   list: boolean;
+  place: Place;
+}
+
+/** Where something stands in a template, which decides whether a statement has it. */
+export interface Place {
   /** Index of the `[[ … ]]` around it; null outside of them. */
   clause: number | null;
+  /** Indexes of the clauses that it is the default of: a statement has it only where these are dropped. */
+  unless: readonly number[];
 }
 
 type Piece =
-  | { type: 'sql'; text: string; clause: number | null }
-  | { type: 'placeholder'; placeholder: Placeholder; clause: number | null };
+  | { type: 'sql'; text: string; place: Place }
+  | { type: 'placeholder'; placeholder: Placeholder; place: Place };
 
 /** A parsed template. */
 export interface SqlTemplate {
@@ -40,8 +47,9 @@ const SLUG_IN_BRACES = /\{\{[ \t\n\r]*([a-z0-9][a-z0-9_]*(?:-[a-z0-9_]+)*)(?:\.(
 
 /**
  * Parses SQL in Metabase's form: `{{slug}}` is a bound parameter, `{{slug.from}}` and `{{slug.to}}` the ends of a date
- * range, and `[[ … ]]` a clause that is dropped when one of its parameters has no value. Literals, comments, quoted names
- * and `ARRAY[[…]]` are left alone.
+ * range, and `[[ … ]]` a clause that is dropped when one of its parameters has no value. What follows a clause that ends in a
+ * comment, `[[ {{slug}} -- ]] 1`, is its default, to the end of the line. Literals, other comments, quoted names and `ARRAY[[…]]`
+ * are left alone.
  * @throws TemplateError
  */
 export function parseTemplate(sql: string): SqlTemplate {
@@ -68,13 +76,16 @@ export function templateOf(sql: string): SqlTemplate {
 
 class TemplateParser {
   readonly #sql: string;
-  readonly #tokens: SqlToken[];
   readonly #pieces: Piece[] = [];
   readonly #placeholders: Placeholder[] = [];
   /** Start of the SQL not yet put into a piece. */
   #from = 0;
   #clauses = 0;
   #clause: { index: number; start: number } | null = null;
+  /** The clauses that the rest of the line is the default of. */
+  #unless: readonly number[] = [];
+  /** End of what means something: `;`, spaces and comments at the end are left out. */
+  #end = 0;
   /** Brackets of an array that are open: inside of it every bracket is SQL's own. */
   #brackets = 0;
   /** The last two tokens that mean something, lower-case. */
@@ -82,19 +93,22 @@ class TemplateParser {
 
   constructor(sql: string) {
     this.#sql = sql;
-    this.#tokens = withoutFinalSemicolon(sql, sqlTokens(sql));
   }
 
   parse(): SqlTemplate {
-    let at = 0;
-    for (const token of this.#tokens) if (token.start >= at) at = this.#take(token);
-    this.#flush(this.#tokens.at(-1)?.end ?? 0);
+    for (let at = 0; at < this.#sql.length; ) at = this.#take(sqlTokenAt(this.#sql, at));
+    // People end their statement with `;`; the statement around it would not bear one.
+    this.#flush(this.#end);
     if (this.#clause) throw new TemplateError('an optional clause "[[" is not closed', this.#clause.start);
     return { pieces: this.#pieces, placeholders: this.#placeholders };
   }
 
   /** @returns where the next token begins */
   #take({ kind, start, end }: SqlToken): number {
+    if (this.#unless.length > 0) this.#endDefault(kind, start, end);
+    if (kind === 'comment') return this.#comment(start, end);
+    if (kind === 'space') return end;
+    if (this.#sql[start] !== ';') this.#end = end;
     if (kind === 'position') throw new TemplateError('write parameters as {{slug}}, not as $1', start);
     if (kind === 'symbol') {
       const pair = this.#sql.slice(start, start + 2);
@@ -104,8 +118,34 @@ class TemplateParser {
       if (this.#sql[start] === '[') this.#brackets++;
       if (this.#sql[start] === ']') this.#brackets = Math.max(0, this.#brackets - 1);
     }
-    if (kind !== 'space' && kind !== 'comment') this.#remember(this.#sql.slice(start, end).toLowerCase());
+    this.#remember(this.#sql.slice(start, end).toLowerCase());
     return end;
+  }
+
+  /** A comment to the end of a line that stands in a clause ends with the clause, and what follows it is the default. */
+  #comment(start: number, end: number): number {
+    const closed = this.#sql.slice(start, end).indexOf(']]');
+    if (!this.#clause || this.#brackets > 0 || closed < 0 || !this.#sql.startsWith('--', start)) return end;
+    this.#flush(start);
+    this.#from = start + closed;
+    const { index } = this.#clause;
+    const next = this.#close(start + closed);
+    this.#unless = [...this.#unless, index];
+    return next;
+  }
+
+  /** A default ends with its line. */
+  #endDefault(kind: SqlToken['kind'], start: number, end: number): void {
+    const line = this.#sql.slice(start, end).search(/[\n\r]/);
+    if (line < 0) return;
+    if (kind !== 'space' || this.#clause)
+      throw new TemplateError('the default of an optional clause ends with its line', start);
+    this.#flush(start + line);
+    this.#unless = [];
+  }
+
+  get #place(): Place {
+    return { clause: this.#clause?.index ?? null, unless: this.#unless };
   }
 
   #remember(token: string): void {
@@ -122,12 +162,12 @@ class TemplateParser {
     }
     this.#flush(start);
     const list = this.#last[1] === '(' && ['any', 'some', 'all'].includes(this.#last[0]);
-    const clause = this.#clause?.index ?? null;
-    const placeholder: Placeholder = { slug, part, list, clause };
+    const placeholder: Placeholder = { slug, part, list, place: this.#place };
     this.#placeholders.push(placeholder);
-    this.#pieces.push({ type: 'placeholder', placeholder, clause });
+    this.#pieces.push({ type: 'placeholder', placeholder, place: this.#place });
     this.#remember('{{}}');
     this.#from = SLUG_IN_BRACES.lastIndex;
+    this.#end = this.#from;
     return this.#from;
   }
 
@@ -142,29 +182,22 @@ class TemplateParser {
   #close(start: number): number {
     const { index, start: opened } = this.#clause as { index: number; start: number };
     this.#flush(start);
-    if (!this.#placeholders.some(({ clause }) => clause === index)) {
+    if (!this.#placeholders.some(({ place }) => place.clause === index)) {
       throw new TemplateError('an optional clause "[[ … ]]" needs a parameter', opened);
     }
     this.#clause = null;
     this.#from = start + 2;
+    this.#end = this.#from;
     return this.#from;
   }
 
   #flush(end: number): void {
     if (end > this.#from) {
       const text = this.#sql.slice(this.#from, end);
-      this.#pieces.push({ type: 'sql', text, clause: this.#clause?.index ?? null });
+      this.#pieces.push({ type: 'sql', text, place: this.#place });
     }
     this.#from = end;
   }
-}
-
-/** People end their statement with `;`; the statement around it would not bear one. */
-function withoutFinalSemicolon(sql: string, tokens: SqlToken[]): SqlToken[] {
-  const meaning = tokens.findLastIndex(
-    ({ kind, start }) => kind !== 'space' && kind !== 'comment' && sql[start] !== ';',
-  );
-  return tokens.slice(0, meaning + 1);
 }
 
 /** A use of a parameter that its kind does not allow, in words for the author; undefined when all are right. */

@@ -1,4 +1,4 @@
-import type { LogFilter, LogRange } from '../kernel/log.ts';
+import { type LogFilter, type LogRange, overlapOf } from '../kernel/log.ts';
 import { type DayTable, tablesIn } from './day-tables.ts';
 import { lateTableOf } from './tables.ts';
 
@@ -17,10 +17,10 @@ export interface TopOf {
   count: number;
 }
 
-/** Totals, the series and the lists of the most frequent, all as of one moment. `bucket` is its number since the epoch. */
+/** Totals, the series and the lists of the most frequent, all as of one moment. Intervals without events are left out. */
 export interface LogAnalytics {
   totals: Counts;
-  series: (Counts & { bucket: number })[];
+  series: (Counts & { start: number })[];
   top: Record<keyof typeof TOPS, TopOf[]>;
 }
 
@@ -51,14 +51,15 @@ const MOST_DAYS = 500;
 /** SQLite as workerd has it takes five selects at once. */
 const UNITED_AT_ONCE = 5;
 
-/** @param interval its length and where the first begins, in milliseconds */
+/** @param starts where the intervals of the series begin, ascending, in milliseconds */
 export function readAnalytics(
   sql: SqlStorage,
   range: LogRange,
   values: LogFilter['values'],
-  interval: { ms: number; offset: number },
+  starts: readonly number[],
 ): LogAnalytics {
-  const { text, given } = eventsIn(tablesIn(sql, 'share', range).slice(-MOST_DAYS), values);
+  const tables = tablesIn(sql, 'share', range).slice(-MOST_DAYS);
+  const { text, given } = eventsIn(tables, values);
   const top = ({ key, label }: { key: string; label: string }) =>
     sql
       .exec<TopOf & Record<string, SqlStorageValue>>(
@@ -67,19 +68,14 @@ export function readAnalytics(
         ...given,
       )
       .toArray();
-  type Row = Counts & Record<string, SqlStorageValue>;
   return {
-    totals: sql.exec<Row>(`SELECT ${COUNTS} FROM ${text} WHERE outcome IS NOT NULL`, ...given).one(),
-    series: sql
-      .exec<Row & { bucket: number }>(
-        // Numbers are bound as doubles: without the cast each time would be an interval of its own.
-        `SELECT cast((occurredAt - ?) / ? AS INTEGER) AS bucket, ${COUNTS} FROM ${text}
-         WHERE outcome IS NOT NULL GROUP BY 1`,
-        interval.offset,
-        interval.ms,
-        ...given,
-      )
-      .toArray(),
+    totals: countIn(sql, tables, values),
+    // Records stand in the order of their times: each is read once for all intervals together.
+    series: starts.flatMap((start, n) => {
+      const end = starts[n + 1] ?? Number.MAX_SAFE_INTEGER;
+      const parts = within(tables, { lower: { at: start, id: '' }, upper: { at: end, id: '' } });
+      return parts.length > 0 ? [{ start, ...countIn(sql, parts, values) }] : [];
+    }),
     top: {
       shares: top(TOPS.shares),
       dashboards: top(TOPS.dashboards),
@@ -88,6 +84,19 @@ export function readAnalytics(
     },
   };
 }
+
+function countIn(sql: SqlStorage, tables: readonly DayTable[], values: LogFilter['values']): Counts {
+  const { text, given } = eventsIn(tables, values);
+  type Row = Counts & Record<string, SqlStorageValue>;
+  return sql.exec<Row>(`SELECT ${COUNTS} FROM ${text} WHERE outcome IS NOT NULL`, ...given).one();
+}
+
+/** What tables have of a range. */
+const within = (tables: readonly DayTable[], range: LogRange): DayTable[] =>
+  tables.flatMap(({ name, ...own }) => {
+    const common = overlapOf(own, range);
+    return common ? [{ name, ...common }] : [];
+  });
 
 /** The events of some tables, with their outcome: SQL, and what is bound in it. */
 function eventsIn(

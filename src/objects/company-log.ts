@@ -101,9 +101,12 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
     return { records, parts: records.length > 0 ? [] : listParts(this.#sql, kind, range, filter) };
   }
 
-  /** How often shares were seen, by interval. Of the records that are still in the object. */
-  analytics(filter: LogFilter, interval: { ms: number; offset: number }): LogAnalytics {
-    return readAnalytics(this.#sql, rangeOf(filter), filter.values, interval);
+  /**
+   * How often shares were seen, by interval. Of the records that are still in the object.
+   * @param starts where the intervals begin, ascending, in milliseconds
+   */
+  analytics(filter: LogFilter, starts: readonly number[]): LogAnalytics {
+    return readAnalytics(this.#sql, rangeOf(filter), filter.values, starts);
   }
 
   /** Adds executions of a share (none when it was only opened) and when it was last opened, of which no event tells. */

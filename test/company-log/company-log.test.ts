@@ -426,8 +426,8 @@ describe('analytics', () => {
     ).flat();
     await logOf(company).append(company, 'share', events);
     expect(await tablesOf(company, 'share_events')).toHaveLength(130);
-    const interval = { ms: DAY_MS, offset: 0 };
-    const all = await logOf(company).analytics({ values: {} }, interval);
+    const starts = Array.from({ length: 131 }, (_, day) => midnight + (day - 130) * DAY_MS);
+    const all = await logOf(company).analytics({ values: {} }, starts);
     expect(all.totals).toEqual({ resolved: 0, executed: 260, denied: 0, unique_viewers: 50 });
     expect(all.series).toHaveLength(130);
     expect(all.top.shares).toMatchObject([
@@ -436,10 +436,10 @@ describe('analytics', () => {
     ]);
     // Both ends are cut within their days.
     const range = { from: midnight - 100 * DAY_MS + 1500, to: midnight - 10 * DAY_MS + 1500 };
-    const cut = await logOf(company).analytics({ ...range, values: { shareId: 's1' } }, interval);
+    const cut = await logOf(company).analytics({ ...range, values: { shareId: 's1' } }, starts);
     expect(cut.totals.executed).toBe(90);
-    const one = await logOf(company).analytics({ from: range.from, to: range.from, values: {} }, interval);
-    const none = await logOf(company).analytics({ from: 0, to: 1, values: {} }, interval);
+    const one = await logOf(company).analytics({ from: range.from, to: range.from, values: {} }, starts);
+    const none = await logOf(company).analytics({ from: 0, to: 1, values: {} }, starts);
     expect([one.totals.executed, none.totals.executed, none.series]).toEqual([0, 0, []]);
   });
 });

@@ -235,7 +235,7 @@ describe('the reader of an endpoint', () => {
     expect([asked > 0, await askedBy(narrow)]).toEqual([true, asked]);
     const { job_id: id } = await must(reader.as.post(`/data/${slug}/jobs`));
     const ofJob = await withServiceToken(
-      await aServiceAccountThat(company, { ...allow('data_api:get_job'), resources }),
+      await aServiceAccountThat(company, { ...allow('data_api:get_job', 'data_api:execute'), resources }),
     );
     await must(ofJob.get(`/data/jobs/${id}`));
     const counted = countedD1();

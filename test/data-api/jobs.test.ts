@@ -6,7 +6,7 @@ import { call } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { inContext } from '../support/context.ts';
 import { overtaken, rowOf } from '../support/rival.ts';
-import { allow, aServiceAccountThat, must, type ServiceAccount, withServiceToken } from '../support/signed.ts';
+import { allow, aServiceAccountThat, deny, must, type ServiceAccount, withServiceToken } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aHeldQueue, deliver } from '../uploads/support.ts';
 import { parameter, someSales } from '../visualizations/support.ts';
@@ -29,10 +29,24 @@ function aQueue() {
 
 /** A job that waits for its message to be delivered. */
 async function aJob(sql: string, json: Record<string, unknown> = {}, parameters: object[] = []) {
-  const { slug } = await aPublished(company, sql, { parameters });
+  const { _id, slug, visualization_id } = await aPublished(company, sql, { parameters });
   const queue = aQueue();
   const { job_id } = await must(reader.as.post(`/data/${slug}/jobs`, { json, env: queue.env }));
-  return { id: job_id as string, message: queue.messages[0] as JobMessage, slug };
+  const message = queue.messages[0] as JobMessage;
+  return {
+    id: job_id as string,
+    message,
+    slug,
+    endpointId: _id as string,
+    visualizationId: visualization_id as string,
+  };
+}
+
+/** A job whose result is written, and a link to it. */
+async function aResult() {
+  const made = await aJob('SELECT 1 AS one');
+  await deliver(made.message);
+  return { ...made, url: (await jobOf(made.id)).url as string };
 }
 
 const jobOf = async (id: string) => must(reader.as.get(`/data/jobs/${id}`));
@@ -182,13 +196,63 @@ describe('a job of the Data API', () => {
     const { _id } = body.records.find((record: { slug: string }) => record.slug === slug);
     const narrow = (endpointId: string) => {
       const resources = [`arn:svc:data_api::${company.id}:endpoint/${endpointId}`];
-      return aServiceAccountThat(company, { ...allow('data_api:get_job'), resources });
+      return aServiceAccountThat(company, { ...allow('data_api:get_job', 'data_api:execute'), resources });
     };
     expect((await (await narrow(_id)).as.get(`/data/jobs/${id}`)).status).toBe(200);
     expect((await (await narrow('f'.repeat(24))).as.get(`/data/jobs/${id}`)).status).toBe(403);
     expect((await (await withServiceToken(reader)).get(`/data/jobs/${id}`)).status).toBe(200);
     expect((await company.as.get(`/data/jobs/${id}`)).status).toBe(401);
     expect((await company.as.post(`/data/${slug}/jobs`)).status).toBe(401);
+  });
+});
+
+describe('the result of a job', () => {
+  const statusesOf = async ({ id, url }: { id: string; url: string }) => [
+    (await reader.as.get(`/data/jobs/${id}`)).status,
+    (await download(url)).status,
+  ];
+
+  it.each([
+    ['visualizations:execute', 'visualizations', 'visualization', 'visualizationId'],
+    ['visualizations:get', 'visualizations', 'visualization', 'visualizationId'],
+    ['data_api:execute', 'data_api', 'endpoint', 'endpointId'],
+    ['data_api:get_job', 'data_api', 'endpoint', 'endpointId'],
+  ] as const)('is not for whom %s is denied', async (action, service, type, of) => {
+    const made = await aResult();
+    const resources = [`arn:svc:${service}::${company.id}:${type}/${made[of]}`];
+    const may = allow('data_api:execute', 'data_api:get_job');
+    const denied = await aServiceAccountThat(company, may, { ...deny(action), resources });
+    const { status, body } = await denied.as.get(`/data/jobs/${made.id}`);
+    expect([status, body.error]).toEqual([403, 'Forbidden']);
+    if (action !== 'data_api:get_job') expect((await denied.as.get(`/data/${made.slug}`)).status).toBe(403);
+    const other = await aResult();
+    expect((await denied.as.get(`/data/jobs/${other.id}`)).status).toBe(200);
+  });
+
+  it('is not for whom nothing allows to execute the endpoint', async () => {
+    const { id } = await aResult();
+    const { as } = await aServiceAccountThat(company, allow('data_api:get_job'));
+    expect((await as.get(`/data/jobs/${id}`)).status).toBe(403);
+    expect((await as.get(`/data/jobs/${'f'.repeat(24)}`)).status).toBe(403);
+  });
+
+  it('is not found while its endpoint is inactive or publishes something else', async () => {
+    const made = await aResult();
+    const change = (json: object) => must(company.as.put(`${ENDPOINTS}/${made.endpointId}`, { json }));
+    await change({ status: 'inactive' });
+    expect(await statusesOf(made)).toEqual([404, 404]);
+    await change({ status: 'active' });
+    expect(await statusesOf(made)).toEqual([200, 200]);
+    const { visualization_id } = await aPublished(company, 'SELECT 2 AS two');
+    await change({ visualization_id });
+    expect(await statusesOf(made)).toEqual([404, 404]);
+  });
+
+  it('is not found once its endpoint is deleted', async () => {
+    const made = await aResult();
+    expect(await statusesOf(made)).toEqual([200, 200]);
+    await must(company.as.delete(`${ENDPOINTS}/${made.endpointId}`));
+    expect(await statusesOf(made)).toEqual([404, 404]);
   });
 });
 

@@ -373,3 +373,13 @@ describe('the list of rows', () => {
     expect((await table.row(id)).body.n).toBe(1);
   });
 });
+
+describe('a page of rows', () => {
+  it('has the first 50 unless it is asked for otherwise', async () => {
+    const table = await freshTable(column('n', 'integer'));
+    await table.insert(Array.from({ length: 51 }, (_, n) => ({ n })));
+    const answer = await table.rows('?sort_by=n ASC');
+    expect([answer.body.total, answer.body.quantity]).toEqual([51, 50]);
+    expect(valuesOf(answer, 'n')).toEqual(Array.from({ length: 50 }, (_, n) => n));
+  });
+});

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { cronProblem, isTimeZone, nextOccurrence } from '../../src/modules/schedules/cron.ts';
+import { isTimeZone } from '../../src/kernel/time-zones.ts';
+import { cronProblem, nextOccurrence } from '../../src/modules/schedules/cron.ts';
 
 const NOW = Date.UTC(2026, 10, 23, 8);
 const DAY = 24 * 60 * 60 * 1000;

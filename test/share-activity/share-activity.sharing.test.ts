@@ -324,7 +324,44 @@ describe('analytics', () => {
     expect((await ask('')).series).toHaveLength(31);
   });
 
+  it('have the days, hours and weeks of a time zone, also where its clock changes', async () => {
+    const { id, as } = await aCompany();
+    const seen = (occurredAt: string, viewer: string) => anEvent(id, { occurredAt: at(occurredAt), viewer });
+    await deliver([
+      seen('2026-10-31T03:59:59.999Z', 'a'),
+      seen('2026-10-31T04:00:00Z', 'a'),
+      seen('2026-11-01T03:59:59.999Z', 'b'),
+      // A day of 25 hours, one o'clock twice.
+      seen('2026-11-01T04:00:00Z', 'a'),
+      seen('2026-11-01T05:30:00Z', 'a'),
+      seen('2026-11-01T06:30:00Z', 'a'),
+      seen('2026-11-02T04:59:59.999Z', 'c'),
+      seen('2026-11-02T05:00:00Z', 'a'),
+    ]);
+    const ask = async (query: string) =>
+      (await as.get(`${ANALYTICS}?${query}&time_zone=America/New_York`)).body.series.map(
+        ({ start, executed, unique_viewers }: Record<string, unknown>) => [start, executed, unique_viewers],
+      );
+    expect(await ask('from=2026-10-31T04:00:00Z&to=2026-11-02T12:00:00Z')).toEqual([
+      ['2026-10-31T04:00:00.000Z', 2, 2],
+      ['2026-11-01T04:00:00.000Z', 4, 2],
+      ['2026-11-02T05:00:00.000Z', 1, 1],
+    ]);
+    expect(await ask('interval=hour&from=2026-11-01T05:00:00Z&to=2026-11-01T07:00:00Z')).toEqual([
+      ['2026-11-01T05:00:00.000Z', 1, 1],
+      ['2026-11-01T06:00:00.000Z', 1, 1],
+      ['2026-11-01T07:00:00.000Z', 0, 0],
+    ]);
+    expect(await ask('interval=week&from=2026-10-31T03:00:00Z&to=2026-11-02T05:00:00Z')).toEqual([
+      ['2026-10-26T04:00:00.000Z', 7, 3],
+      ['2026-11-02T05:00:00.000Z', 1, 1],
+    ]);
+  });
+
   it.each([
+    ['a time zone that is none', 'time_zone=Mars/Olympus'],
+    ['an offset', 'time_zone=%2B03:00'],
+    ['no time zone', 'time_zone='],
     ['more intervals than one answer holds', 'from=2020-01-01T00:00:00Z&to=2024-01-01T00:00:00Z&interval=hour'],
     ['an end before the beginning', 'from=2024-01-02T00:00:00Z&to=2024-01-01T00:00:00Z'],
     ['an unknown interval', 'interval=minute'],

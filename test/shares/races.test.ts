@@ -85,15 +85,6 @@ describe('a dashboard', () => {
     );
     expect(answer.status).toBe(404);
   });
-
-  it('counts as embedded until the last of its tokens expires', async () => {
-    const { _id } = await aDashboard(as, []);
-    const until = () => rowOf<{ embedded_until: number }>('select embedded_until from dashboards where id = ?', _id);
-    await anEmbed(company, 'dashboards', _id, { expires_in: 86_400 });
-    const longest = await until();
-    await anEmbed(company, 'dashboards', _id, { expires_in: 3600 });
-    expect(await until()).toEqual(longest);
-  });
 });
 
 describe.each([
@@ -111,6 +102,22 @@ describe.each([
       200,
       expect.objectContaining({ name: 'By the rival', description: 'Changed.' }),
     ]);
+  });
+
+  it('counts as embedded until the last of its tokens expires, whatever is changed', async () => {
+    const { _id } = await make();
+    const until = () => rowOf<{ embedded_until: number }>(`select embedded_until from ${table} where id = ?`, _id);
+    await anEmbed(company, table as 'dashboards' | 'visualizations', _id, { expires_in: 86_400 });
+    const longest = await until();
+    expect(longest?.embedded_until).toBeGreaterThan(Date.now() + 86_000_000);
+    await anEmbed(company, table as 'dashboards' | 'visualizations', _id, { expires_in: 3600 });
+    expect(await until()).toEqual(longest);
+    await overtaken(
+      new RegExp(`^update "${table}" set "(id|company_id|name)"`),
+      () => anEmbed(company, table as 'dashboards' | 'visualizations', _id, { expires_in: 172_800 }),
+      (env) => as.put(`${path}/${_id}`, { json: { description: 'Changed.' }, env }),
+    );
+    expect((await until())?.embedded_until).toBeGreaterThan(Date.now() + 172_000_000);
   });
 });
 

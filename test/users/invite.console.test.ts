@@ -1,4 +1,5 @@
 import { env } from 'cloudflare:test';
+import { decodeJwt } from 'jose';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
@@ -54,6 +55,14 @@ describe('an invitation', () => {
     const login = await logIn(company.slug, email, PASSWORD);
     const seen = await call('GET', '/v1/users', { headers: { authorization: `Bearer ${login.body.token}` } });
     expect(seen.status).toBe(200);
+  });
+
+  it('makes the first of the teams the claim of whoever accepts it', async () => {
+    const email = anEmail();
+    await must(invite({ email, team_ids: ['t2', 't1'] }));
+    await must(accept(email));
+    const { body } = await logIn(company.slug, email, PASSWORD);
+    expect(decodeJwt(body.token).team_id).toBe('t2');
   });
 
   it('is renewed by another, whose link works while the earlier one stops working', async () => {

@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { anEmbed, embedOf } from '../embeds/support.ts';
-import { aContext, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
+import { aContext, anOutsider, CONTEXTS, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare, linkOf, policy, someSales } from '../shares/support.ts';
 import type { Answer } from '../support/api.ts';
-import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { rowOf } from '../support/rival.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
 
 let company: Company;
@@ -56,9 +57,8 @@ describe('a visualization that a locked filter does not bind', () => {
     const viewers = await viewersOf(_id);
     for (const viewer of Object.values(viewers)) expect(shown(await viewer.execute())).toEqual([NORTH, [[6]]]);
 
-    const { as: editor } = await aUser(company, { can: ['dashboards:*'], denied: ['dashboards:share'] });
     const narrowed = [regions({ applies_to: [total._id] })];
-    expect((await editor.put(`${DASHBOARDS}/${_id}`, { json: { filters: narrowed } })).status).toBe(200);
+    expect((await company.as.put(`${DASHBOARDS}/${_id}`, { json: { filters: narrowed } })).status).toBe(200);
     for (const viewer of Object.values(viewers)) {
       for (let round = 0; round < 2; round++) expect(shown(await viewer.execute())).toEqual([VIOLATION, [[6]]]);
     }
@@ -85,6 +85,19 @@ describe('a visualization that a locked filter does not bind', () => {
     for (const viewer of Object.values(await viewersOf(_id, 'least'))) {
       expect(shown(await viewer.execute())).toEqual([VIOLATION, [[6]]]);
       expect(shown(await viewer.execute({ least: 0 }))).toEqual([NORTH, [[6]]]);
+    }
+  });
+
+  it('is refused when the locked filter stands in a default that is not used', async () => {
+    const sql = 'SELECT region FROM sales WHERE [[ amount >= {{least}} -- ]] region = ANY({{regions}})';
+    const either = await aVisualization(company.as, sql, {
+      parameters: [parameter('regions', 'multi_select'), parameter('least', 'number')],
+    });
+    const filters = [regions(), parameter('least', 'number')];
+    const { _id } = await aDashboard(company.as, [either, total], { filters });
+    for (const viewer of Object.values(await viewersOf(_id, 'least'))) {
+      expect(shown(await viewer.execute({ least: 0 }))).toEqual([VIOLATION, [[6]]]);
+      expect(shown(await viewer.execute())).toEqual([NORTH, [[6]]]);
     }
   });
 
@@ -123,6 +136,47 @@ describe('the options of a filter by SQL', () => {
     }
     const choosing = await aShare(company, _id, { share_filter_policies: [policy('regions', 'selectable', ['east'])] });
     expect(daysOf(await linkOf(choosing.token).options('day'))).toEqual(['2024-01-06']);
+  });
+
+  it('hold none that means no value, wherever they come from', async () => {
+    const sql = "SELECT * FROM (VALUES ('a', 'A'), ('', 'Empty'), (NULL, 'None')) AS option(value, label)";
+    const written = [{ label: 'All', value: 'kept' }];
+    const filters = [days(sql), { ...regions(), options: written }];
+    const { _id } = await aDashboard(company.as, [rows], { filters });
+    // As they could be written down before.
+    await rowOf(`update dashboards set filters = replace(filters, 'kept', '') where id = ?`, _id);
+    const { token, id } = await aShare(company, _id, {
+      share_filter_policies: [policy('regions', 'selectable', ['kept', 'north'])],
+    });
+    await rowOf(`update dashboard_shares set filter_policies = replace(filter_policies, 'kept', '') where id = ?`, id);
+    expect(daysOf(await linkOf(token).options('regions'))).toEqual(['north']);
+    const free = linkOf((await aShare(company, _id)).token);
+    expect([daysOf(await free.options('day')), daysOf(await free.options('regions'))]).toEqual([['a'], []]);
+  });
+
+  it('are refused where they are written down and mean no value', async () => {
+    const { _id } = await aDashboard(company.as, [rows], { filters: [regions()] });
+    for (const value of ['', null]) {
+      const filters = [{ ...regions(), options: [{ label: 'All', value }] }];
+      const share_filter_policies = [{ ...policy('regions', 'selectable', []), allowed_values: ['north', value] }];
+      const grants = [{ ...dashboardGrant(_id), filter_policies: share_filter_policies }];
+      const shares = `/api/v1/dashboards/${_id}/shares`;
+      for (const [answer, field] of [
+        [await company.as.post(DASHBOARDS, { json: { name: 'None', filters } }), 'filters.0.options'],
+        [await company.as.put(`${DASHBOARDS}/${_id}`, { json: { filters } }), 'filters.0.options'],
+        [
+          await company.as.post(shares, { json: { share_type: 'link', share_filter_policies } }),
+          'share_filter_policies.0',
+        ],
+        [await company.as.post(CONTEXTS, { json: { name: 'None', grants } }), 'grants.0.filter_policies.0'],
+      ] as const) {
+        expect([value, answer.status, answer.body.details?.[0]?.field]).toEqual([
+          value,
+          422,
+          expect.stringContaining(field),
+        ]);
+      }
+    }
   });
 
   it('are not available where they would show what a locked filter hides', async () => {

@@ -35,7 +35,10 @@ export const shareGrants = sqliteTable(
     position: integer('position').notNull(),
     filterPolicies: json<FilterPolicy[]>('filter_policies').notNull(),
   },
-  (table) => [primaryKey({ columns: [table.contextId, table.targetType, table.targetId] })],
+  (table) => [
+    primaryKey({ columns: [table.contextId, table.targetType, table.targetId] }),
+    index('share_grants_of_target').on(table.companyId, table.targetType, table.targetId),
+  ],
 );
 
 /** To whom a context shows it. */

@@ -1,6 +1,6 @@
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { Parameter } from '../../kernel/parameters.ts';
-import { companyId, id, json, timestamps } from '../columns.ts';
+import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 
 export const CHART_TYPES = ['table', 'line', 'bar', 'area', 'pie', 'number', 'scatter'] as const;
 
@@ -25,6 +25,8 @@ export const visualizations = sqliteTable(
     sql: text('sql').notNull(),
     chart: json<Chart>('chart').notNull(),
     parameters: json<Parameter[]>('parameters').notNull(),
+    /** When the last embed token that shows it alone expires: until then it is shown to whoever holds one. */
+    embeddedUntil: timestamp('embedded_until'),
     /** Counts changes: part of the key of every cached result, and guards against changes that overlap. */
     version: integer('version').notNull().default(1),
     createdByUserId: text('created_by_user_id').notNull(),

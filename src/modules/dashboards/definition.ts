@@ -38,16 +38,17 @@ const widget = z
   .meta({ id: 'Widget', description: 'Where a visualization is placed, in units of the grid.' });
 
 /** Numbers and booleans are taken as JSON writes them: values are always texts. */
-const optionText = z.preprocess(
-  (input) => (typeof input === 'number' || typeof input === 'boolean' ? String(input) : input),
-  z.string().max(MAX_TEXT_LENGTH),
-);
+const asText = (input: unknown) => (typeof input === 'number' || typeof input === 'boolean' ? String(input) : input);
+const text = z.string().max(MAX_TEXT_LENGTH);
 
-const option = z.object({ label: optionText, value: optionText }).meta({ id: 'FilterOption' });
+/** An empty value is no value: choosing it would choose nothing. */
+const option = z
+  .object({ label: z.preprocess(asText, text), value: z.preprocess(asText, text.min(1)) })
+  .meta({ id: 'FilterOption' });
 
 const options = z.union([z.array(option).max(MAX_STATIC_OPTIONS), z.object({ sql: templateSql })]).meta({
   description:
-    'The first column of `sql` is the value, the second the label. It may use other filters as `{{slug}}`: each has the value that is enforced for the viewer, or no value if the viewer may choose it.',
+    'The first column of `sql` is the value, the second the label; null and empty values are left out. It may use other filters as `{{slug}}`: each has the value that is enforced for the viewer, or no value if the viewer may choose it.',
 });
 
 const filter = z

@@ -37,7 +37,7 @@ export function usedInOptions({ options }: Pick<Filter, 'options'>) {
 }
 
 /**
- * The options of a select or multi_select filter, each value once.
+ * The options of a select or multi_select filter, each value once; none that means no value.
  * @param filters all those of the dashboard
  */
 export async function filterOptions(
@@ -50,7 +50,9 @@ export async function filterOptions(
   const known = sql === null ? ((options ?? []) as FilterOption[]) : await queried(ctx, sql, filters, request);
   const left = request.allowed === null ? known : labelled(request.allowed, known);
   const search = request.search.toLowerCase();
-  const found = left.filter(({ label, value }) => [label, value].some((text) => text.toLowerCase().includes(search)));
+  const found = left.filter(
+    ({ label, value }) => value !== '' && [label, value].some((text) => text.toLowerCase().includes(search)),
+  );
   const byValue = new Map(found.toReversed().map((option) => [option.value, option]));
   return {
     options: [...byValue.values()].reverse().slice(0, MAX_OPTIONS),
@@ -77,9 +79,7 @@ async function queried(
   const sql = await openReadonlyDatabase(ctx);
   try {
     const rows = await rowsOf(sql, compiled, request);
-    return rows.flatMap(([value, label]) =>
-      value === null ? [] : [{ value: String(value), label: String(label ?? value) }],
-    );
+    return rows.map(([value, label]) => ({ value: String(value), label: String(label ?? value) }));
   } finally {
     ctx.defer(sql.close());
   }
@@ -92,7 +92,7 @@ async function rowsOf(sql: TenantSql, compiled: CompiledSql, { allowed, search }
   const [part, among] = [`$${values.length - 1}::text`, `$${values.length}::text[]`];
   const run = async (columns: string, label: string) => {
     const statement = `SELECT value::text, ${label}::text FROM (\n${compiled.text}\n) AS option(${columns})
-      WHERE value IS NOT NULL
+      WHERE value::text <> ''
         AND (${part} IS NULL OR strpos(lower(value::text), lower(${part})) > 0 OR strpos(lower(${label}::text), lower(${part})) > 0)
         AND (${among} IS NULL OR value::text = ANY (${among}))`;
     const { rows } = await runUserSql(sql, { text: statement, values }, { ...STANDARD_LIMITS, rows: MAX_OPTIONS });

@@ -13,10 +13,11 @@ import {
   type Executed,
   type Execution,
   execute,
-  mayShareAll,
   type Refusals,
+  requireNotDenied,
   requireSharingAll,
   selectVisualizations,
+  unseenAt,
   type Visualization,
   visualizationNotFound,
 } from '../visualizations/service.ts';
@@ -31,7 +32,6 @@ import {
   relink,
   selectDashboard,
   selectDashboardVisualizations,
-  selectIsShared,
   unlink,
   updateDashboard,
 } from './store.ts';
@@ -44,7 +44,6 @@ export {
   type DashboardVersions,
   dashboardsUnchanged,
   type Id,
-  recordEmbedding,
   selectDashboard,
   selectDashboardVisualizations,
 } from './store.ts';
@@ -108,16 +107,21 @@ export async function createDashboard(ctx: PrincipalContext, input: NewDashboard
   return made;
 }
 
-/** Changes what is sent. Filters must fit the visualizations after the change. */
+/**
+ * Changes what is sent. Filters must fit the visualizations after the change. Who changes layout or filters where others see
+ * the dashboard must be allowed to share it, and what is newly placed.
+ */
 export function changeDashboard(ctx: PrincipalContext, id: string, changes: DashboardChanges): Promise<Dashboard> {
   const { cache_seconds: cacheSeconds, ...rest } = changes;
   return retryOnConcurrentChange(async () => {
     const present = await getDashboard(ctx, id);
     const next = { ...present, ...rest, ...(cacheSeconds !== undefined && { cacheSeconds }), updatedAt: ctx.now() };
     if (changes.layout || changes.filters) await validateDefinition(ctx, next, present);
-    const unsharedAt = await requireUnsharedAt(ctx, next, present);
-    const update = updateDashboard(ctx.db, next, unsharedAt);
-    const unit = { updated: update, links: relink(ctx.db, next.companyId, id) };
+    const unseen =
+      shownBy(next) === shownBy(present)
+        ? undefined
+        : await unseenAt(ctx, { type: 'dashboard', id }, () => requireSharing(ctx, next, present));
+    const unit = { updated: updateDashboard(ctx.db, next, unseen), links: relink(ctx.db, next.companyId, id) };
     return (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).updated[0];
   });
 }
@@ -238,22 +242,15 @@ async function validateDefinition(
   if (problems.length > 0) throw invalid(problems);
 }
 
-/**
- * Placing a visualization on a shared dashboard shares it. Who may not share it can only place it on one that is not.
- * @returns the time at which the dashboard must not be shared for the change to be made; undefined when it may be
- */
-async function requireUnsharedAt(
-  ctx: PrincipalContext,
-  next: Dashboard,
-  present: Dashboard,
-): Promise<number | undefined> {
-  const placed = newlyPlaced(next, present);
-  if (mayShareAll(ctx, placed)) return undefined;
-  const now = ctx.now();
-  const [found] = await selectIsShared(ctx.db, next.companyId, next.id, now);
-  if (found?.shared) requireSharingAll(ctx, placed);
-  return now;
+/** What sharing a changed dashboard takes. Placing a visualization on a shared dashboard shares it. */
+function requireSharing(ctx: PrincipalContext, next: Dashboard, present: Dashboard): void {
+  requireAction(ctx.actor, 'dashboards:share', next.id);
+  requireNotDenied(ctx, [next.id], ['dashboards:get']);
+  requireSharingAll(ctx, newlyPlaced(next, present));
 }
+
+/** What decides what a dashboard shows, as text. */
+const shownBy = ({ layout, filters }: Definition): string => JSON.stringify([layout, filters]);
 
 type Definition = Pick<Dashboard, 'layout' | 'filters'>;
 

@@ -1,11 +1,10 @@
-import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, eq, inArray, not, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { type ListRequest, readNewest } from '../../db/page.ts';
 import { dashboards, dashboardVisualizations } from '../../db/schema/dashboards.ts';
-import { shareGrants } from '../../db/schema/share-contexts.ts';
-import { dashboardShares, embedSigningKeys } from '../../db/schema/shares.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
 import { byId, idList, insertWhen, slugOrSuffixed } from '../../db/statements.ts';
+import { isSeenByOthers } from '../visualizations/queries.ts';
 import { widgetIds } from './definition.ts';
 
 export type Dashboard = typeof dashboards.$inferSelect;
@@ -25,20 +24,6 @@ export const insertDashboard = (db: ControlDb, record: Dashboard, { canChangeSlu
   return insertWhen(db, dashboards, { ...record, slug }, widgetsExist(record)).returning();
 };
 
-/**
- * Holds while the dashboard is shared: by a share, a context's grant or an embed token, which whoever has a signing key of the
- * company may make of any dashboard at any time.
- */
-const isShared = (companyId: string, id: string, now: number): SQL => sql`(
-  exists (select 1 from ${dashboardShares} where dashboard_id = ${id} and company_id = ${companyId}
-    and revoked_at is null and (expires_at is null or expires_at > ${now}))
-  or exists (select 1 from ${shareGrants} where target_type = 'dashboard' and target_id = ${id} and company_id = ${companyId})
-  or exists (select 1 from ${dashboards} as embedded where embedded.id = ${id} and embedded.company_id = ${companyId} and embedded.embedded_until > ${now})
-  or exists (select 1 from ${embedSigningKeys} where company_id = ${companyId}))`;
-
-export const selectIsShared = (db: ControlDb, companyId: string, id: string, now: number) =>
-  db.all<{ shared: number }>(sql`select ${isShared(companyId, id, now)} as shared`);
-
 /** Dashboards in the versions that somebody read. */
 export type DashboardVersions = readonly Pick<Dashboard, 'id' | 'version'>[];
 
@@ -47,29 +32,18 @@ export const dashboardsUnchanged = (companyId: string, versions: DashboardVersio
   sql`(select count(*) from json_each(${JSON.stringify(versions.map(({ id, version }) => ({ id, version })))}) as seen join ${dashboards}
     on dashboards.id = seen.value ->> 'id' and dashboards.version = seen.value ->> 'version' and dashboards.company_id = ${companyId}) = ${versions.length}`;
 
-/** Records that an embed token shows a dashboard until then, while it is that version. */
-export const recordEmbedding = (
-  db: ControlDb,
-  { companyId, id, version }: Pick<Dashboard, 'companyId' | 'id' | 'version'>,
-  until: number,
-) =>
-  db
-    .update(dashboards)
-    .set({ embeddedUntil: sql`max(coalesce(${dashboards.embeddedUntil}, 0), ${until})` })
-    .where(and(byId(dashboards, companyId, id), eq(dashboards.version, version)))
-    .returning({ id: dashboards.id });
-
 /**
  * Changes the dashboard while it is the version that the change was made for and its widgets exist.
- * @param unsharedAt changes it only if it is not shared at that time
+ * @param unseen only while nobody else sees it at that time
  */
-export const updateDashboard = (db: ControlDb, record: Dashboard, unsharedAt?: number) => {
+export const updateDashboard = (db: ControlDb, record: Dashboard, unseen: number | undefined) => {
   const { id, companyId, version, embeddedUntil: _kept, ...rest } = record;
-  const whileUnshared = unsharedAt === undefined ? undefined : sql`not ${isShared(companyId, id, unsharedAt)}`;
+  const whileUnseen =
+    unseen === undefined ? undefined : not(isSeenByOthers(companyId, { type: 'dashboard', id }, unseen));
   return db
     .update(dashboards)
     .set({ ...rest, version: version + 1 })
-    .where(and(byId(dashboards, companyId, id), eq(dashboards.version, version), widgetsExist(record), whileUnshared))
+    .where(and(byId(dashboards, companyId, id), eq(dashboards.version, version), widgetsExist(record), whileUnseen))
     .returning();
 };
 

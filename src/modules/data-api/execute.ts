@@ -10,7 +10,7 @@ import { userSqlFailures } from '../../tenant-sql/failures.ts';
 import type { UserSqlResult } from '../../tenant-sql/user-sql.ts';
 import { keptResults } from '../managed-database/service.ts';
 import { executionFailed } from '../visualizations/failures.ts';
-import { denials, execute, type Visualization, visualizationInputs } from '../visualizations/service.ts';
+import { execute, requireNotDenied, type Visualization, visualizationInputs } from '../visualizations/service.ts';
 import { endpointNotFound } from './failures.ts';
 import { parametersOf } from './parameters.ts';
 import { publishedReads, type VizApiEndpoint } from './store.ts';
@@ -38,8 +38,7 @@ export async function readPublished(ctx: PrincipalContext, slug: string): Promis
     visualization: [visualization],
   } = await readSlug(ctx, slug);
   if (!endpoint || !visualization) throw endpointNotFound();
-  const [denied] = denials(ctx, [visualization.id]).values();
-  if (denied) throw denied;
+  requireNotDenied(ctx, [visualization.id]);
   return { endpoint, visualization };
 }
 

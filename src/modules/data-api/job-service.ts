@@ -1,9 +1,11 @@
-import type { PrincipalContext } from '../../context.ts';
-import { commit, readOnce } from '../../db/client.ts';
+import { requireAction } from '../../access/requirements.ts';
+import type { CompanyContext, PrincipalContext } from '../../context.ts';
+import { commit, openControlDb, readOnce } from '../../db/client.ts';
 import type { DataFormat } from '../../db/schema/data-jobs.ts';
 import { resourceArn } from '../../kernel/arn.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
+import { requireNotDenied } from '../visualizations/service.ts';
 import { readPublished, valuesFor } from './execute.ts';
 import { jobNotFound, tooManyJobs } from './failures.ts';
 import { type DataJob, insertJob, selectJob } from './job-store.ts';
@@ -58,8 +60,21 @@ export async function jobArn(ctx: PrincipalContext, id: string): Promise<string>
   return resourceArn('data_api:get_job', ctx.actor.companyId, job?.endpointId);
 }
 
+/** A job, for a caller who may execute its endpoint: its result is what executing answered. */
 export async function getJob(ctx: PrincipalContext, id: string): Promise<DataJob> {
   const [job] = ID_PATTERN.test(id) ? await readJob(ctx, id) : [];
-  if (!job || job.createdAt + KEPT_MS <= ctx.now()) throw jobNotFound();
+  requireAction(ctx.actor, 'data_api:execute', job?.endpointId ?? '*');
+  if (job) requireNotDenied(ctx, [job.visualizationId]);
+  if (!job || !isReadable(ctx, job)) throw jobNotFound();
   return job;
 }
+
+/** The job whose result a link opens, whoever made the link: as the primary knows it, for links are opened as soon as they are made. */
+export async function getLinkedJob(ctx: CompanyContext, id: string): Promise<DataJob> {
+  const [job] = await selectJob(openControlDb(ctx.bindings.CONTROL_DB), ctx.actor.companyId, id);
+  if (job?.status !== 'succeeded' || !isReadable(ctx, job)) throw jobNotFound();
+  return job;
+}
+
+const isReadable = ({ now }: CompanyContext, job: DataJob & { isPublished: boolean }): boolean =>
+  job.isPublished && job.createdAt + KEPT_MS > now();

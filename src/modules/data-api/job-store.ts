@@ -1,7 +1,8 @@
-import { and, eq, gte, inArray, lt, lte, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, gte, inArray, lt, lte, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { dataJobs } from '../../db/schema/data-jobs.ts';
-import { byId, insertWhen } from '../../db/statements.ts';
+import { vizApiEndpoints } from '../../db/schema/viz-api-endpoints.ts';
+import { byId, exists, insertWhen } from '../../db/statements.ts';
 
 export type DataJob = typeof dataJobs.$inferSelect;
 
@@ -16,9 +17,16 @@ export const insertJob = (db: ControlDb, record: DataJob, most: number) =>
     sql`(select count(*) from ${dataJobs} where ${and(eq(dataJobs.companyId, record.companyId), inArray(dataJobs.status, [...UNFINISHED]))}) < ${most}`,
   ).returning({ id: dataJobs.id });
 
+/** Whether the endpoint of a job is active and still publishes what the result is of. */
+const isPublished = exists(
+  vizApiEndpoints,
+  sql`viz_api_endpoints.id = data_jobs.endpoint_id and viz_api_endpoints.company_id = data_jobs.company_id`,
+  sql`viz_api_endpoints.visualization_id = data_jobs.visualization_id and viz_api_endpoints.status = 'active'`,
+);
+
 export const selectJob = (db: ControlDb, companyId: string, id: string) =>
   db
-    .select()
+    .select({ ...getTableColumns(dataJobs), isPublished: sql<boolean>`${isPublished}`.mapWith(Boolean) })
     .from(dataJobs)
     .where(byId(dataJobs, companyId, id));
 

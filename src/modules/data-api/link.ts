@@ -1,26 +1,20 @@
 import type { ViewerActor } from '../../access/actors.ts';
 import type { Context, OpenToken } from '../../context.ts';
-import type { DataFormat } from '../../db/schema/data-jobs.ts';
 import { fileHeaders } from '../../kernel/files.ts';
 import { secondsUntil, signToken, validFor, verifyToken } from '../sign-in/service.ts';
-import { KEPT_MS } from './job-service.ts';
+import { jobNotFound } from './failures.ts';
+import { getLinkedJob, KEPT_MS } from './job-service.ts';
 import type { DataJob } from './job-store.ts';
 import { piecesOf } from './pieces.ts';
 
 /** How long a link to a result works, unless the result is deleted before. */
 const LINK_SECONDS = 3600;
 
-/** The claims of a link: where the result is, so that a download reads no database. */
+/** The claims of a link. What is behind it is looked up when it is opened. */
 interface Claims {
   /** The job. */
   sub: string;
   company_id: string;
-  /** The try that wrote the result. */
-  sid: string;
-  slug: string;
-  format: DataFormat;
-  bytes: number;
-  pieces: number;
 }
 
 /** The holder of a link. */
@@ -28,17 +22,9 @@ export type ResultViewer = ViewerActor<Claims>;
 
 /** A link to the result of a job that has succeeded. @returns when it ends, in ms */
 export async function linkTo(ctx: Context, job: DataJob): Promise<{ url: string; expiresAt: number }> {
-  const claims: Claims = {
-    sub: job.id,
-    company_id: job.companyId,
-    sid: String(job.attempt),
-    slug: job.slug,
-    format: job.format,
-    bytes: job.bytes ?? 0,
-    pieces: job.pieces ?? 0,
-  };
   const validity = validFor(ctx, Math.min(LINK_SECONDS, secondsUntil(ctx, job.createdAt + KEPT_MS)));
-  const token = await signToken(ctx, 'data-result', { ...claims, jti: ctx.newId(), token_type: 'access' }, validity);
+  const claims = { sub: job.id, company_id: job.companyId, sid: job.id, jti: ctx.newId(), token_type: 'access' };
+  const token = await signToken(ctx, 'data-result', claims, validity);
   return { url: `${ctx.baseUrl}/data/results/${token}`, expiresAt: Math.floor(validity.expiresAt / 1000) * 1000 };
 }
 
@@ -49,16 +35,16 @@ export const openResultToken: OpenToken = async (ctx, token, count) => {
   return { kind: 'viewer', companyId: claims.company_id, tokenId: claims.sub, allowedOrigins: [], opened: claims };
 };
 
-/** The result behind a link, read from R2 as fast as it is taken; undefined when it is gone. */
-export async function download({ files, actor }: Context<ResultViewer>): Promise<Response | undefined> {
-  const { sub: id, company_id: companyId, sid, slug, format, bytes, pieces } = actor.opened;
-  const keys = piecesOf({ companyId, id, attempt: Number(sid) }, pieces);
-  const headers = fileHeaders(slug, format);
-  const [first, ...rest] = keys;
+/** The result behind a link, read from R2 as fast as it is taken. */
+export async function download(ctx: Context<ResultViewer>): Promise<Response> {
+  const job = await getLinkedJob(ctx, ctx.actor.opened.sub);
+  const { files } = ctx;
+  const [first, ...rest] = piecesOf(job, job.pieces ?? 0);
+  const headers = fileHeaders(job.slug, job.format);
   if (first === undefined) return new Response('', { headers });
   const head = await files.get(first);
-  if (!head) return undefined;
-  const { readable, writable } = new FixedLengthStream(bytes);
+  if (!head) throw jobNotFound();
+  const { readable, writable } = new FixedLengthStream(job.bytes ?? 0);
   const send = async () => {
     await head.body.pipeTo(writable, { preventClose: true });
     for (const key of rest) {

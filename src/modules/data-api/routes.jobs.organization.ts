@@ -58,6 +58,8 @@ export const dataJobEndpoints = [
       credential: 'machine',
       operationId: 'getDataJob',
       summary: 'Get a job of the Data API',
+      description:
+        'For those who may execute its endpoint, while that is active. Otherwise neither the job nor a link to its result is found.',
       returns: ok(jobView),
       fails: [jobNotFound],
     },
@@ -89,10 +91,6 @@ export const dataJobEndpoints = [
       ),
       fails: [jobNotFound, invalidToken],
     },
-    async ({ ctx }) => {
-      const result = await download(ctx);
-      if (!result) throw jobNotFound();
-      return result;
-    },
+    ({ ctx }) => download(ctx),
   ),
 ];

@@ -3,7 +3,7 @@ import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import { getVisualization, namesFormat } from '../visualizations/service.ts';
+import { getVisualization, namesFormat, requireNotDenied } from '../visualizations/service.ts';
 import { endpointNotFound, endpointSlugTaken, formatTaken } from './failures.ts';
 import {
   deleteEndpoint as deleteRow,
@@ -71,5 +71,6 @@ export async function deleteEndpoint(ctx: CompanyContext, id: string): Promise<v
 
 async function requirePublishable(ctx: PrincipalContext, visualizationId: string): Promise<void> {
   requireAction(ctx.actor, 'visualizations:execute', visualizationId);
+  requireNotDenied(ctx, [visualizationId]);
   if (namesFormat(await getVisualization(ctx, visualizationId))) throw formatTaken();
 }

@@ -104,7 +104,7 @@ export const embedEndpoints = [
       exactNumbers: true,
       stillMay: (ctx, id) => itemToEmbed(ctx, 'visualization', id),
       returns: created(embedView),
-      fails: [visualizationNotFound],
+      fails: [visualizationNotFound, concurrentChange],
     },
     async ({ ctx, params, body }) => viewEmbed(await generateEmbed(ctx, 'visualization', params.id, body)),
   ),

@@ -9,9 +9,9 @@ import type { TargetType } from '../../kernel/share-event.ts';
 import type { EmbedTerms } from '../../kernel/sharing-terms.ts';
 import { embedProblems } from '../../kernel/sharing-terms.ts';
 import type { Viewer, ViewerAttributes } from '../../kernel/viewer-attributes.ts';
-import { recordEmbedding } from '../dashboards/service.ts';
 import { recordShareEvent } from '../share-activity/service.ts';
-import { inputsOf, loadSharedItem, requireSharingOf, type SharedItem } from '../viewing/service.ts';
+import { inputsOf, loadSharedItem, recordOf, requireSharingOf, type SharedItem } from '../viewing/service.ts';
+import { recordEmbedding } from '../visualizations/queries.ts';
 import { MAX_TOKEN_LENGTH, type OwnClaims, signEmbed } from './claims.ts';
 import { requireSharingEverything, revokeAllStatements, subjectsOf } from './revocation.ts';
 import { incrementRotations, selectRevokedAt, selectRotations } from './store.ts';
@@ -53,7 +53,7 @@ export async function itemToEmbed(ctx: PrincipalContext, type: TargetType, id: s
   return item;
 }
 
-/** Undefined when the dashboard changed since it was read: other visualizations may be on it. */
+/** Undefined when it changed since it was read: other visualizations may be on it, and other parameters in it. */
 async function tryGenerateEmbed(
   ctx: PrincipalContext,
   type: TargetType,
@@ -99,10 +99,8 @@ async function tryGenerateEmbed(
     const field = longerOf(terms.fixed, viewer?.attributes ?? {});
     throw invalid([{ field, message: 'are too long: the token would not fit into a URL' }]);
   }
-  if (item.type === 'dashboard') {
-    const [recorded] = await recordEmbedding(ctx.db, item.dashboard, claims.expiresAt);
-    if (!recorded) return undefined;
-  }
+  const [recorded] = await recordEmbedding(ctx.db, type, recordOf(item), claims.expiresAt);
+  if (!recorded) return undefined;
   recordShareEvent(ctx, {
     type: 'embed.generated',
     target,

@@ -30,7 +30,13 @@ const KEY_ID = /^(?<companyId>[a-f0-9]{24})-[a-f0-9]{24}$/;
 export const companyOfKey = (keyId: string): string | undefined => KEY_ID.exec(keyId)?.groups?.companyId;
 
 /** What a key allows its holder: to show anybody anything of the company. Whoever is denied a part may not give that away. */
-const GIVEN_AWAY: readonly Action[] = ['dashboards:share', 'visualizations:share', 'visualizations:execute'];
+const GIVEN_AWAY: readonly Action[] = [
+  'dashboards:get',
+  'dashboards:share',
+  'visualizations:get',
+  'visualizations:share',
+  'visualizations:execute',
+];
 
 /** Makes a key that the company's applications sign embed tokens with. The secret is returned only here. */
 export async function createSigningKey(ctx: PrincipalContext): Promise<{ key: SigningKey; secret: string }> {

@@ -18,18 +18,6 @@ export function nextOccurrence({ cron, timeZone }: { cron: string; timeZone: str
   return parseCron(cron, timeZone).nextRun(new Date(after))?.getTime() ?? null;
 }
 
-/** Whether this is a time zone of IANA. */
-export function isTimeZone(name: string): boolean {
-  // JavaScript also takes offsets, which have no summer.
-  if (!/^[A-Za-z]/.test(name)) return false;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** What is wrong with a cron expression; undefined if nothing is. */
 export function cronProblem(cron: string, now: number): string | undefined {
   if (!FIELDS.test(cron)) return 'must have five fields: minute, hour, day of the month, month, day of the week';

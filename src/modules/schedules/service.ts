@@ -7,9 +7,11 @@ import type { RunSubject } from '../../db/schema/schedules.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
+import { isTimeZone } from '../../kernel/time-zones.ts';
+import { selectDashboardVisualizations } from '../dashboards/service.ts';
 import { loadSharedItem, visualizationsOf } from '../viewing/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
-import { cronProblem, isTimeZone, nextOccurrence } from './cron.ts';
+import { cronProblem, nextOccurrence } from './cron.ts';
 import { scheduleNotFound, tooManyRuns, tooManySchedules } from './failures.ts';
 import { ACTION_TO_SEE, recipientProblems } from './recipients.ts';
 import { insertManualRun } from './run-store.ts';
@@ -52,7 +54,18 @@ const requireScheduling = ({ actor }: PrincipalContext, { type, id }: Target): v
 function requireMaySeeCondition(ctx: PrincipalContext, { targetType, targetId, condition }: RunSubject): void {
   if (!condition) return;
   requireAction(ctx.actor, ACTION_TO_SEE[targetType], targetId);
-  requireNotDenied(ctx, [condition.visualization_id], ['visualizations:execute']);
+  requireNotDenied(ctx, [condition.visualization_id]);
+}
+
+/** Nobody has others sent what they are denied themselves. */
+async function requireTargetNotDenied(ctx: PrincipalContext, { type, id }: Target): Promise<void> {
+  if (type === 'visualization') return requireNotDenied(ctx, [id]);
+  requireNotDenied(ctx, [id], ['dashboards:get']);
+  const placed = await selectDashboardVisualizations(ctx.db, ctx.actor.companyId, id);
+  requireNotDenied(
+    ctx,
+    placed.map((visualization) => visualization.id),
+  );
 }
 
 /** A schedule as the caller may read it: without its last run, if that is about what they may not see. */
@@ -109,6 +122,7 @@ export async function getSchedule(ctx: PrincipalContext, id: string): Promise<Sc
 export async function createSchedule(ctx: PrincipalContext, input: ScheduleInput): Promise<Schedule> {
   requireScheduling(ctx, targetOf(input));
   requireMaySeeCondition(ctx, input);
+  await requireTargetNotDenied(ctx, targetOf(input));
   await validate(ctx, input, () => true);
   const { recipients, ...rest } = input;
   const now = ctx.now();
@@ -139,7 +153,7 @@ export async function createSchedule(ctx: PrincipalContext, input: ScheduleInput
 }
 
 /**
- * Changes what is sent. Who may not see what its condition is about can pause it and nothing else. Who has unsubscribed stays
+ * Changes what is sent. Who may not see what its condition is about, or is denied what it sends, can pause it and nothing else. Who has unsubscribed stays
  * so, unless they are taken off and put on again.
  */
 export function changeSchedule(ctx: PrincipalContext, id: string, changes: Partial<ScheduleInput>): Promise<Schedule> {
@@ -147,7 +161,10 @@ export function changeSchedule(ctx: PrincipalContext, id: string, changes: Parti
     const present = await getSchedule(ctx, id);
     const { recipients, ...merged } = { ...present, ...changes };
     requireScheduling(ctx, targetOf(merged));
-    if (!isPause(changes)) for (const each of [present, merged]) requireMaySeeCondition(ctx, each);
+    if (!isPause(changes)) {
+      for (const each of [present, merged]) requireMaySeeCondition(ctx, each);
+      await requireTargetNotDenied(ctx, targetOf(merged));
+    }
     const differs = (...names: Exclude<keyof ScheduleInput, 'recipients'>[]) =>
       names.some((name) => JSON.stringify(merged[name]) !== JSON.stringify(present[name]));
     const isOther = differs('targetType', 'targetId', 'parameters');
@@ -188,6 +205,7 @@ export async function removeSchedule(ctx: PrincipalContext, id: string): Promise
 export async function runSchedule(ctx: PrincipalContext, id: string): Promise<string> {
   const schedule = await getSchedule(ctx, id);
   requireMaySeeCondition(ctx, schedule);
+  await requireTargetNotDenied(ctx, targetOf(schedule));
   const { companyId } = schedule;
   const now = ctx.now();
   const run = { id: ctx.newId(), companyId, scheduleId: id, occurrence: now };

@@ -4,16 +4,9 @@ import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/sharing.ts';
 import { isoMilliseconds, isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { SHARE_ACTOR_KINDS, SHARE_EVENT_TYPES, type ShareEvent, TARGET_TYPES } from '../../kernel/share-event.ts';
+import { INTERVALS, isTimeZone } from '../../kernel/time-zones.ts';
 import { shareEventNotFound } from './failures.ts';
-import {
-  type Analytics,
-  type EventFilter,
-  getShareEvent,
-  INTERVALS,
-  type Interval,
-  listShareEvents,
-  shareAnalytics,
-} from './service.ts';
+import { type Analytics, type EventFilter, getShareEvent, listShareEvents, shareAnalytics } from './service.ts';
 
 const id = z.string().min(1).max(64);
 
@@ -28,7 +21,13 @@ const filters = {
 const eventsQuery = pageQuery('per_page').extend({ ...filters, type: z.enum(SHARE_EVENT_TYPES).optional() });
 const analyticsQuery = z.object({
   ...filters,
-  interval: z.enum(Object.keys(INTERVALS) as [Interval, ...Interval[]]).default('day'),
+  interval: z.enum(INTERVALS).default('day'),
+  time_zone: z
+    .string()
+    .max(64)
+    .refine(isTimeZone, 'must be a time zone of the IANA database, such as America/Sao_Paulo')
+    .default('UTC')
+    .meta({ description: 'The name of an IANA time zone, whose hours, days and weeks are meant.' }),
 });
 
 const filterOf = (query: Partial<Record<keyof typeof filters | 'type', unknown>>) =>
@@ -142,11 +141,14 @@ export const shareActivityEndpoints = [
       operationId: 'getShareAnalytics',
       summary: 'Get share analytics',
       description:
-        'How often shares and embeds were opened, executed and denied. Without `from`, from 30 days before `to`; without `to`, until now. Intervals are in UTC; weeks begin on Monday. `top` counts executions.',
+        'How often shares and embeds were opened, executed and denied. Without `from`, from 30 days before `to`; without `to`, until now. Intervals are those of `time_zone`; weeks begin on Monday. Where its clock changes, a day has 23 or 25 hours. `top` counts executions.',
       query: analyticsQuery,
       returns: ok(analyticsView),
       fails: [],
     },
-    async ({ ctx, query }) => viewAnalytics(await shareAnalytics(ctx, filterOf(query), query.interval)),
+    async ({ ctx, query }) =>
+      viewAnalytics(
+        await shareAnalytics(ctx, filterOf(query), { interval: query.interval, timeZone: query.time_zone }),
+      ),
   ),
 ];

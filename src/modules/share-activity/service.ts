@@ -2,11 +2,12 @@ import { requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { Page } from '../../db/page.ts';
-import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { createdAtOf, ID_PATTERN } from '../../kernel/ids.ts';
 import type { LogFilter } from '../../kernel/log.ts';
 import { type ShareEvent, type ShareEventType, TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
+import { type Interval, intervalsOf } from '../../kernel/time-zones.ts';
 import type { Counts, LogAnalytics } from '../../logs/analytics.ts';
 import type { ShareViews } from '../../logs/views.ts';
 import type { CompanyLog } from '../../objects/company-log.ts';
@@ -75,15 +76,6 @@ const logOf = <T>(
   ask: (log: DurableObjectStub<CompanyLog>) => Promise<T>,
 ): Promise<T> => callObject(bindings.COMPANY_LOG, actor.companyId, ask);
 
-/** Lengths of the intervals in milliseconds; weeks begin on Monday, and the epoch was a Thursday. */
-export const INTERVALS = {
-  hour: { ms: HOUR_MS, offset: 0 },
-  day: { ms: DAY_MS, offset: 0 },
-  week: { ms: 7 * DAY_MS, offset: 4 * DAY_MS },
-} as const;
-
-export type Interval = keyof typeof INTERVALS;
-
 const MAX_INTERVALS = 1000;
 const DEFAULT_DAYS = 30;
 
@@ -104,26 +96,23 @@ export interface Analytics {
 
 const NO_EVENTS: Counts = { resolved: 0, executed: 0, denied: 0, unique_viewers: 0 };
 
-/** Without `from`, the 30 days before `to`; without `to`, until now. */
+/** Without `from`, the 30 days before `to`; without `to`, until now. Intervals are those of the clock of a time zone (IANA). */
 export async function shareAnalytics(
   ctx: PrincipalContext,
   filter: EventFilter,
-  interval: Interval,
+  { interval, timeZone }: { interval: Interval; timeZone: string },
 ): Promise<Analytics> {
   const narrowed = await visibleFilter(ctx, filter);
   const to = filter.to ?? ctx.now();
   const from = filter.from ?? to - DEFAULT_DAYS * DAY_MS;
   if (from > to) throw invalid([{ field: 'from', message: 'must not be after `to`' }]);
-  const { ms, offset } = INTERVALS[interval];
-  const bucketOf = (time: number) => Math.floor((time - offset) / ms);
-  const first = bucketOf(from);
-  const length = bucketOf(to) - first + 1;
-  if (length > MAX_INTERVALS) throw tooManyIntervals(MAX_INTERVALS);
+  const starts = intervalsOf({ from, to }, interval, timeZone, MAX_INTERVALS + 1);
+  if (starts.length > MAX_INTERVALS) throw tooManyIntervals(MAX_INTERVALS);
 
   const { companyId } = ctx.actor;
   const range = logFilter({ ...narrowed, from, to });
-  const found = await logOf(ctx, async (log) => (await log.analytics(range, { ms, offset })) as LogAnalytics);
-  const byBucket = new Map(found.series.map(({ bucket, ...counts }) => [bucket, counts]));
+  const found = await logOf(ctx, async (log) => (await log.analytics(range, starts)) as LogAnalytics);
+  const byStart = new Map(found.series.map((counts) => [counts.start, counts]));
   const { shares, dashboards } = await readTogether(
     ctx.db,
     nameReads(ctx.db, companyId, {
@@ -136,10 +125,7 @@ export async function shareAnalytics(
     list.map(({ key, label, count }) => ({ key, label: label ?? names.get(key) ?? unnamed(key), count }));
   return {
     totals: found.totals,
-    series: Array.from({ length }, (_, index) => ({
-      start: (first + index) * ms + offset,
-      ...(byBucket.get(first + index) ?? NO_EVENTS),
-    })),
+    series: starts.map((start) => ({ ...NO_EVENTS, ...byStart.get(start), start })),
     top: {
       shares: entries(found.top.shares, (key) => key),
       dashboards: entries(found.top.dashboards, (key) => key),

@@ -8,7 +8,7 @@ import { groupNotFound } from '../groups/service.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
 import { memberExists, memberNotFound, tooManyMembers } from './failures.ts';
-import { getContext, recordContextEvent } from './service.ts';
+import { getContext, recordContextEvent, sharableContext } from './service.ts';
 import {
   deleteMember,
   insertMember,
@@ -44,10 +44,14 @@ export async function listMembers(
 export async function contextToJoin(ctx: PrincipalContext, id: string) {
   const context = await getContext(ctx, id);
   const dashboards = await selectGrantedDashboards(ctx.db, context);
-  requireNotDenied(ctx, [
-    ...context.grants.flatMap(({ target_type, target_id }) => (target_type === 'visualization' ? [target_id] : [])),
-    ...dashboards.flatMap(({ visualizationIds }) => visualizationIds),
-  ]);
+  requireNotDenied(
+    ctx,
+    [
+      ...context.grants.flatMap(({ target_type, target_id }) => (target_type === 'visualization' ? [target_id] : [])),
+      ...dashboards.flatMap(({ visualizationIds }) => visualizationIds),
+    ],
+    ['visualizations:share', 'visualizations:get', 'visualizations:execute'],
+  );
   return { context, dashboards };
 }
 
@@ -76,7 +80,7 @@ export async function addMember(ctx: PrincipalContext, contextId: string, member
 
 /** Removes a member, who sees nothing of the context from now on. */
 export async function removeMember(ctx: PrincipalContext, contextId: string, id: string): Promise<void> {
-  const context = await getContext(ctx, contextId);
+  const context = await sharableContext(ctx, contextId);
   const [removed] = await deleteMember(ctx.db, context, id);
   if (!removed) throw memberNotFound();
   const email = removed.memberType === 'external_email' ? removed.subject : null;

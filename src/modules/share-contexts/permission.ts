@@ -1,6 +1,7 @@
 import { isAllowed, requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
+import { requireNotDenied } from '../visualizations/service.ts';
 import type { Grant } from './store.ts';
 
 export function requireSharing(
@@ -9,6 +10,14 @@ export function requireSharing(
 ): void {
   if (grants.length === 0) requireSharingSomeType(ctx);
   for (const { target_type, target_id } of grants) requireAction(ctx.actor, `${target_type}s:share`, target_id);
+}
+
+/** Refuses those who are denied something that a context shows. */
+export function requireSeeing(
+  ctx: PrincipalContext,
+  grants: readonly Pick<Grant, 'target_type' | 'target_id'>[],
+): void {
+  for (const { target_type, target_id } of grants) requireNotDenied(ctx, [target_id], [`${target_type}s:get`]);
 }
 
 /** The types of things that the caller may not share. */

@@ -9,7 +9,7 @@ import type { DashboardVersions } from '../dashboards/service.ts';
 import { type NewShareEvent, recordShareEvent } from '../share-activity/service.ts';
 import { inputsOf, loadSharedItem, requireSharingOf } from '../viewing/service.ts';
 import { shareContextNotFound, shareContextSlugTaken } from './failures.ts';
-import { requireSharing, requireSharingSomeType, typesNotShared } from './permission.ts';
+import { requireSeeing, requireSharing, requireSharingSomeType, typesNotShared } from './permission.ts';
 import {
   contextDeletion,
   type Grant,
@@ -36,7 +36,15 @@ export async function listContexts(
   return readContexts(ctx.db, ctx.actor.companyId, { ...part, hidden: typesNotShared(ctx) });
 }
 
+/** A context all of which the caller may share, and is denied nothing of. */
 export async function getContext(ctx: PrincipalContext, id: string): Promise<ShareContext> {
+  const context = await sharableContext(ctx, id);
+  requireSeeing(ctx, context.grants);
+  return context;
+}
+
+/** A context all of which the caller may share. Who is denied to see something of it can still take it from others. */
+export async function sharableContext(ctx: PrincipalContext, id: string): Promise<ShareContext> {
   const context = await readContext(ctx.db, ctx.actor.companyId, id);
   if (!context) {
     // Who may share nothing at all does not learn which contexts there are.
@@ -107,7 +115,7 @@ export async function replaceContextGrants(ctx: PrincipalContext, id: string, gr
 
 /** Deletes a context and revokes its shares. */
 export async function deleteContext(ctx: PrincipalContext, id: string): Promise<void> {
-  const context = await getContext(ctx, id);
+  const context = await sharableContext(ctx, id);
   const { deleted } = await commit(ctx.db, contextDeletion(ctx.db, context, ctx.now()));
   if (deleted.length === 0) throw concurrentChange();
   recordContextEvent(ctx, 'context.deleted', context);

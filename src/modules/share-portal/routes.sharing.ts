@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { accessDenied } from '../../access/failures.ts';
 import { ok, prepared } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { portalEndpoint as endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing.ts';
@@ -51,8 +52,8 @@ const dashboardView = sharedItemView
   .extend({ context_id: z.string(), allow_downloads: z.boolean() })
   .meta({ id: 'PortalDashboard' });
 
-const viewDashboard = ({ contextId, item, rules }: PortalDashboard): z.input<typeof dashboardView> => ({
-  ...viewSharedItem(item, rules),
+const viewDashboard = ({ contextId, item, rules, denied }: PortalDashboard): z.input<typeof dashboardView> => ({
+  ...viewSharedItem(item, rules, denied),
   context_id: contextId,
   allow_downloads: rules.downloads,
 });
@@ -67,7 +68,7 @@ const credentials = {
   access: { decidedBy: 'membership of the context' },
   credential: 'external',
 } as const;
-const dashboardFailures = [invalidContextId, dashboardNotFound];
+const dashboardFailures = [invalidContextId, dashboardNotFound, accessDenied];
 const own = '/api/v1/share-portal';
 const company = `${own}/{company_slug}` as const;
 const pages = pageQuery('per_page');

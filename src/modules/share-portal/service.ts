@@ -14,6 +14,7 @@ import {
   type SharedItem,
   sharedDashboard,
 } from '../viewing/service.ts';
+import { denials, type Refusals, requireNotDenied } from '../visualizations/service.ts';
 import { invalidContextId } from './failures.ts';
 import { memberRules } from './member-rules.ts';
 import {
@@ -64,6 +65,8 @@ export interface PortalDashboard {
   contextId: string;
   item: SharedItem & { type: 'dashboard' };
   rules: ViewerRules;
+  /** The visualizations on it that the caller is denied. */
+  denied: Refusals;
   /** The shares whose policies also apply. */
   shareIds: string[];
 }
@@ -132,7 +135,17 @@ async function openDashboard(ctx: PortalContext, request: DashboardRequest): Pro
   if (!context) throw invalidContextId();
   if (!grant) throw dashboardNotFound();
   const item = sharedDashboard(dashboard);
-  return { contextId, item, rules: memberRules(item, grant, shares, own), shareIds: shares.map(({ id }) => id) };
+  requireNotDenied(ctx, [item.dashboard.id], ['dashboards:get']);
+  return {
+    contextId,
+    item,
+    rules: memberRules(item, grant, shares, own),
+    denied: denials(
+      ctx,
+      item.visualizations.map(({ id }) => id),
+    ),
+    shareIds: shares.map(({ id }) => id),
+  };
 }
 
 function contextIdOf(given: unknown): string {

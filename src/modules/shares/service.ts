@@ -13,6 +13,7 @@ import { getDashboard } from '../dashboards/service.ts';
 import { recordShareEvent, viewsOf } from '../share-activity/service.ts';
 import { readContext, shareContextNotFound } from '../share-contexts/service.ts';
 import { inputsOf, loadSharedItem, optionsSource, requireSharingOf, type SharedItem } from '../viewing/service.ts';
+import { requireNotDenied } from '../visualizations/service.ts';
 import { shareNotFound, shareRevoked } from './failures.ts';
 import { type DashboardShare, insertShare, readShare, readShares, updateShare, updateToRevoked } from './store.ts';
 
@@ -55,6 +56,7 @@ export async function listDashboardShares(
   dashboardId: string,
   part: { page: number; perPage: number },
 ): Promise<Page<ShareWithViews>> {
+  requireNotDenied(ctx, [dashboardId], ['dashboards:get']);
   await getDashboard(ctx, dashboardId);
   return sharesOf(ctx, { ...part, dashboardId });
 }
@@ -137,7 +139,7 @@ export async function changeShare(
 ): Promise<ShareWithViews> {
   const { name: _name, ...more } = changes;
   const stored = await retryOnConcurrentChange(async () => {
-    const share = await shareFor(ctx, id);
+    const share = await visibleShare(ctx, id);
     if (share.revokedAt !== null) throw shareRevoked();
     const item = (await loadSharedItem(ctx, 'dashboard', share.dashboardId)) as SharedItem & { type: 'dashboard' };
     // A new name shows nobody more.
@@ -166,7 +168,7 @@ export async function changeShare(
 
 /** A share, whatever its state. */
 export async function getShare(ctx: PrincipalContext, id: string): Promise<ShareWithViews> {
-  const [share] = await withViews(ctx, [await shareFor(ctx, id)]);
+  const [share] = await withViews(ctx, [await visibleShare(ctx, id)]);
   return share as ShareWithViews;
 }
 
@@ -182,6 +184,13 @@ async function shareFor(ctx: PrincipalContext, id: string): Promise<DashboardSha
   const share = await readShare(ctx.db, ctx.actor.companyId, id);
   requireAction(ctx.actor, 'dashboards:share', share?.dashboardId ?? '*');
   if (!share) throw shareNotFound();
+  return share;
+}
+
+/** The same, unless the caller is denied the dashboard. Such a share can only be revoked. */
+async function visibleShare(ctx: PrincipalContext, id: string): Promise<DashboardShare> {
+  const share = await shareFor(ctx, id);
+  requireNotDenied(ctx, [share.dashboardId], ['dashboards:get']);
   return share;
 }
 
@@ -227,6 +236,7 @@ export const embedCandidates = (ctx: PrincipalContext, dashboardId: string) =>
   candidates(ctx, dashboardId, ({ viewerAttributes }) => viewerAttributes.length === 0);
 
 async function candidates(ctx: PrincipalContext, dashboardId: string, fits: (input: Input) => boolean) {
+  requireNotDenied(ctx, [dashboardId], ['dashboards:get']);
   const item: SharedItem = await loadSharedItem(ctx, 'dashboard', dashboardId);
   return inputsOf(item)
     .filter(fits)

@@ -16,6 +16,8 @@ import {
 } from '../dashboards/service.ts';
 import { type DataState, selectDataState } from '../managed-database/service.ts';
 import {
+  type Refusals,
+  requireNotDenied,
   requireSharingAll,
   selectVisualization,
   type Visualization,
@@ -77,12 +79,14 @@ export const recordOf = (item: SharedItem): Dashboard | Visualization =>
 export const visualizationsOf = (item: SharedItem): readonly Visualization[] =>
   item.type === 'dashboard' ? item.visualizations : [item.visualization];
 
-/** Sharing a dashboard requires the permission to share its visualizations. */
-export const requireSharingOf = (ctx: PrincipalContext, item: SharedItem): void =>
+/** Sharing a dashboard requires the permission to share its visualizations, and to be denied nothing of it. */
+export function requireSharingOf(ctx: PrincipalContext, item: SharedItem): void {
+  if (item.type === 'dashboard') requireNotDenied(ctx, [item.dashboard.id], ['dashboards:get']);
   requireSharingAll(
     ctx,
     visualizationsOf(item).map(({ id }) => id),
   );
+}
 
 /** The inputs that accept a value. */
 export function inputsOf(item: SharedItem): Input[] {
@@ -95,9 +99,13 @@ export function inputsOf(item: SharedItem): Input[] {
 export const rulesOf = (item: SharedItem, terms: Terms): ViewerRules => viewerRules(inputsOf(item), terms);
 
 const NO_COLUMNS = { x: null, y: [], series: null, options: {} };
+const NONE: ReadonlySet<string> = new Set();
 
-/** The item for its viewer, in the API's format. */
-export function viewSharedItem(item: SharedItem, rules: ViewerRules) {
+/**
+ * The item for its viewer, in the API's format.
+ * @param hidden ids of the visualizations that the viewer is denied
+ */
+export function viewSharedItem(item: SharedItem, rules: ViewerRules, hidden: Pick<Refusals, 'has'> = NONE) {
   const { id, name, slug, description } = recordOf(item);
   const visualizations = visualizationsOf(item);
   const whole = visualizations.map((chart) => ({ visualization_id: chart.id, x: 0, y: 0, w: 12, h: 8 }));
@@ -114,13 +122,17 @@ export function viewSharedItem(item: SharedItem, rules: ViewerRules) {
       default: filter.default,
       required: filter.required,
     })),
-    charts: visualizations.map((chart) => ({
-      visualization_id: chart.id,
-      name: chart.name,
-      description: chart.description,
-      // A refused visualization does not reveal its columns.
-      chart: rules.refused.has(chart.id) ? { ...chart.chart, ...NO_COLUMNS } : chart.chart,
-    })),
+    charts: visualizations.map((chart) =>
+      hidden.has(chart.id)
+        ? { visualization_id: chart.id, name: '', description: '', chart: { type: 'table', ...NO_COLUMNS } }
+        : {
+            visualization_id: chart.id,
+            name: chart.name,
+            description: chart.description,
+            // A refused visualization does not reveal its columns.
+            chart: rules.refused.has(chart.id) ? { ...chart.chart, ...NO_COLUMNS } : chart.chart,
+          },
+    ),
   };
 }
 

@@ -125,7 +125,7 @@ export const filterPolicies = z
           description:
             '`selectable`: the viewer chooses among `allowed_values`, all of them when nothing is chosen. `locked`: always all of them. `hidden`: the filter does not exist for the viewer.',
         }),
-        allowed_values: z.array(z.string().max(MAX_TEXT_LENGTH)).max(MAX_LIST_LENGTH).default([]),
+        allowed_values: z.array(z.string().min(1).max(MAX_TEXT_LENGTH)).max(MAX_LIST_LENGTH).default([]),
       })
       .meta({ id: 'FilterPolicy' }),
   )

@@ -5,9 +5,13 @@ import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import type { Action } from '../../kernel/actions.ts';
 import { resourceArn } from '../../kernel/arn.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import { selectIsSeenByOthers, type Target } from './queries.ts';
 
 /** Why visualizations are not shown, by id. */
 export type Refusals = ReadonlyMap<string, Failure>;
+
+/** What shows a visualization: a Deny of either holds wherever it is shown. */
+const TO_SEE: readonly Action[] = ['visualizations:get', 'visualizations:execute'];
 
 /**
  * The visualizations that the caller is denied. Who may see a dashboard needs no Allow for its visualizations, but a Deny
@@ -16,7 +20,7 @@ export type Refusals = ReadonlyMap<string, Failure>;
 export function denials(
   { actor }: CompanyContext,
   ids: readonly string[],
-  actions: readonly Action[] = ['visualizations:execute'],
+  actions: readonly Action[] = TO_SEE,
 ): Refusals {
   if (actor.kind !== 'user' && actor.kind !== 'service_account') return new Map();
   const isDenied = (action: Action, id: string) =>
@@ -32,16 +36,29 @@ export function requireSharingAll(ctx: PrincipalContext, ids: readonly string[])
   requireNotDenied(ctx, ids);
 }
 
-/** Whether the caller may do so. */
-export const mayShareAll = (ctx: PrincipalContext, ids: readonly string[]): boolean =>
-  isMet(() => requireSharingAll(ctx, ids));
-
-/** @param actions unless others are named, those that sharing with more people takes */
+/** @param actions unless others are named, those that show a visualization */
 export function requireNotDenied(
-  ctx: PrincipalContext,
+  ctx: CompanyContext,
   ids: readonly string[],
-  actions: readonly Action[] = ['visualizations:share', 'visualizations:execute'],
+  actions: readonly Action[] = TO_SEE,
 ): void {
   const [first] = denials(ctx, ids, actions).values();
   if (first) throw first;
+}
+
+/**
+ * What others see is changed by those who may share it; what nobody else sees, by whoever may change it.
+ * @param requireSharing asks for what sharing the change takes
+ * @returns the time at which nobody else must see the target for the change to be made; undefined where the caller may share it
+ */
+export async function unseenAt(
+  ctx: PrincipalContext,
+  target: Target,
+  requireSharing: () => void,
+): Promise<number | undefined> {
+  if (isMet(requireSharing)) return undefined;
+  const now = ctx.now();
+  const [found] = await selectIsSeenByOthers(ctx.db, ctx.actor.companyId, target, now);
+  if (found?.seen) requireSharing();
+  return now;
 }

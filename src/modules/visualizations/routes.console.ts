@@ -74,7 +74,7 @@ export const visualizationEndpoints = [
       operationId: 'createVisualization',
       summary: 'Create a visualization',
       description:
-        '`sql` is one SELECT over the tables of schema `public`. `{{slug}}` is a bound parameter, `{{slug.from}}` and `{{slug.to}}` the ends of a `date_range`, `[[ … ]]` a clause that is dropped when one of its parameters has no value. A `multi_select` is used as `= ANY({{slug}})`.',
+        '`sql` is one SELECT over the tables of schema `public`. `{{slug}}` is a bound parameter, `{{slug.from}}` and `{{slug.to}}` the ends of a `date_range`, `[[ … ]]` a clause that is dropped when one of its parameters has no value; `[[ {{slug}} -- ]] 1` has a default, which ends with its line. A `multi_select` is used as `= ANY({{slug}})`.',
       body: newVisualization,
       returns: created(visualizationRecord),
       fails: [visualizationSlugTaken],

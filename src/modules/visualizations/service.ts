@@ -8,6 +8,7 @@ import { attributesOf, type Input } from '../../kernel/sharing-terms.ts';
 import { boundValues } from '../../kernel/sharing-values.ts';
 import { takesList, templateOf } from '../../kernel/sql-template.ts';
 import { slugFrom } from '../../kernel/text.ts';
+import { requireSharingAll, unseenAt } from './access.ts';
 import {
   definitionProblems,
   lengthOf,
@@ -29,7 +30,7 @@ import {
   type Visualization,
 } from './store.ts';
 
-export { denials, mayShareAll, type Refusals, requireNotDenied, requireSharingAll } from './access.ts';
+export { denials, type Refusals, requireNotDenied, requireSharingAll, unseenAt } from './access.ts';
 export {
   kindsOf,
   lengthOf,
@@ -77,6 +78,7 @@ export async function createVisualization(ctx: PrincipalContext, input: NewVisua
     id: ctx.newId(),
     companyId: ctx.actor.companyId,
     slug: input.slug ?? slugFrom(input.name, 'visualization'),
+    embeddedUntil: null,
     version: 1,
     createdByUserId: ctx.actor.id,
     createdAt: now,
@@ -87,22 +89,33 @@ export async function createVisualization(ctx: PrincipalContext, input: NewVisua
   return visualization as Visualization;
 }
 
-/** Changes what is sent. SQL and parameters must fit each other after the change, whoever else changes them meanwhile. */
+/**
+ * Changes what is sent. SQL and parameters must fit each other after the change, whoever else changes them meanwhile. Who
+ * changes them where others see the result must be allowed to share it.
+ */
 export function changeVisualization(
-  ctx: CompanyContext,
+  ctx: PrincipalContext,
   id: string,
   changes: VisualizationChanges,
 ): Promise<Visualization> {
   return retryOnConcurrentChange(async () => {
-    const next = { ...(await getVisualization(ctx, id)), ...changes, updatedAt: ctx.now() };
+    const present = await getVisualization(ctx, id);
+    const next = { ...present, ...changes, updatedAt: ctx.now() };
     validateDefinition(next);
     if (changes.sql !== undefined || changes.parameters) await requireRoom(ctx, next);
     const unpublished = namesFormat(next);
     if (unpublished) await requireUnpublished(ctx, id);
-    const unit = { updated: updateVisualization(ctx.db, next, { unpublished }) };
+    const unseen =
+      shownBy(next) === shownBy(present)
+        ? undefined
+        : await unseenAt(ctx, { type: 'visualization', id }, () => requireSharingAll(ctx, [id]));
+    const unit = { updated: updateVisualization(ctx.db, next, { unpublished, unseen }) };
     return (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).updated[0];
   });
 }
+
+/** What decides what a visualization shows, as text. */
+const shownBy = ({ sql, parameters }: Visualization): string => JSON.stringify([sql, parameters]);
 
 export async function deleteVisualization(ctx: CompanyContext, id: string): Promise<void> {
   const unit = { deleted: deleteRow(ctx.db, ctx.actor.companyId, id) };

@@ -5,6 +5,7 @@ import { dashboardVisualizations } from '../../db/schema/dashboards.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
 import { vizApiEndpoints } from '../../db/schema/viz-api-endpoints.ts';
 import { byId, exists, idList, insertWhen, slugOrSuffixed } from '../../db/statements.ts';
+import { isSeenByOthers } from './queries.ts';
 
 export type Visualization = typeof visualizations.$inferSelect;
 
@@ -49,11 +50,12 @@ export const readVisualizations = (db: ControlDb, companyId: string, wanted: Lis
 /**
  * Changes the visualization while it is the version that the change was made for.
  * @param unpublished only while no endpoint of the Data API publishes it
+ * @param unseen only while nobody else sees it at that time
  */
 export const updateVisualization = (
   db: ControlDb,
-  { id, companyId, version, ...rest }: Visualization,
-  { unpublished }: { unpublished: boolean },
+  { id, companyId, version, embeddedUntil: _kept, ...rest }: Visualization,
+  { unpublished, unseen }: { unpublished: boolean; unseen: number | undefined },
 ) =>
   db
     .update(visualizations)
@@ -63,6 +65,7 @@ export const updateVisualization = (
         byId(visualizations, companyId, id),
         eq(visualizations.version, version),
         unpublished ? not(exists(vizApiEndpoints, publishes(companyId, id))) : undefined,
+        unseen === undefined ? undefined : not(isSeenByOthers(companyId, { type: 'visualization', id }, unseen)),
       ),
     )
     .returning();

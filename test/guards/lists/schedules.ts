@@ -88,7 +88,7 @@ export const SCHEDULES = [
     },
     {
       in: 'requireMaySeeCondition',
-      text: "  requireNotDenied(ctx, [condition.visualization_id], ['visualizations:execute']);\n",
+      text: '  requireNotDenied(ctx, [condition.visualization_id]);\n',
       without: '',
       title: 'is denied the visualization',
     },

@@ -2,6 +2,8 @@ import { guardsOf } from '../guard.ts';
 
 const RACES = ['test/shares/races.test.ts'];
 const AT_THE_SAME_MOMENT = { tests: ['test/viewing/denied.sharing.test.ts'], title: 'moment' };
+const CHANGING = 'test/viewing/changing.sharing.test.ts';
+const FROM_THAT_MOMENT = { tests: [CHANGING], title: 'that moment on' };
 const REVOCATIONS = ['test/embeds/revocation.sharing.test.ts'];
 const HOSTS = ['test/embeds/host-tokens.sharing.test.ts'];
 const FRESH = ['test/viewing/fresh.sharing.test.ts'];
@@ -17,25 +19,72 @@ export const SHARING = [
       without: '',
       ...AT_THE_SAME_MOMENT,
     },
-    { in: 'recordEmbedding', text: ', eq(dashboards.version, version)', without: '', ...AT_THE_SAME_MOMENT },
-    { in: 'recordEmbedding', text: 'max(coalesce(${dashboards.embeddedUntil}, 0), ${until})', without: '${until}' },
     { in: 'updateDashboard', text: 'eq(dashboards.version, version), ', without: '' },
     { in: 'updateDashboard', text: 'widgetsExist(record), ', without: '' },
-    { in: 'updateDashboard', text: ', whileUnshared', without: '', ...AT_THE_SAME_MOMENT },
-    { in: 'isShared', text: 'and revoked_at is null', without: 'and false', ...AT_THE_SAME_MOMENT },
-    { in: 'isShared', text: "target_type = 'dashboard'", without: 'false', ...AT_THE_SAME_MOMENT },
-    {
-      in: 'isShared',
-      text: 'or exists (select 1 from ${embedSigningKeys} where',
-      without: 'or exists (select 1 from ${embedSigningKeys} where false and',
-      tests: ['test/viewing/denied.sharing.test.ts'],
-      title: 'key to sign',
-    },
-    { in: 'isShared', text: 'embedded.embedded_until >', without: 'false and 0 <', ...AT_THE_SAME_MOMENT },
+    { in: 'updateDashboard', text: ', whileUnseen', without: '', ...FROM_THAT_MOMENT },
   ]),
+  ...guardsOf(
+    'src/modules/visualizations/queries.ts',
+    [CHANGING],
+    [
+      {
+        in: 'isSeenByOthers',
+        text: '${ofCompany} or ${isDashboardSeen',
+        without: 'false or ${isDashboardSeen',
+        title: 'key to sign',
+      },
+      { in: 'isSeenByOthers', text: '${ofCompany} or ${isPublished}', without: '${isPublished}', title: 'key to sign' },
+      { in: 'isSeenByOthers', text: '${isPublished} or ', without: '', ...FROM_THAT_MOMENT },
+      {
+        in: 'isSeenByOthers',
+        text: '${isShownAlone(companyId, type, sql`(${id})`, now)} or ',
+        without: '',
+        title: 'of its own',
+      },
+      {
+        in: 'isSeenByOthers',
+        text: ' or ${isDashboardSeen(companyId, around, now)}',
+        without: '',
+        ...FROM_THAT_MOMENT,
+      },
+      { in: 'isDashboardSeen', text: 'and revoked_at is null', without: 'and false', ...FROM_THAT_MOMENT },
+      {
+        in: 'isDashboardSeen',
+        text: "or ${isShownAlone(companyId, 'dashboard', ids, now)}",
+        without: '',
+        ...FROM_THAT_MOMENT,
+      },
+      {
+        in: 'isShownAlone',
+        text: 'exists (select 1 from ${shareGrants} where',
+        without: 'exists (select 1 from ${shareGrants} where false and',
+        ...FROM_THAT_MOMENT,
+      },
+      {
+        in: 'isShownAlone',
+        text: 'or exists (select 1 from ${schedules} where',
+        without: 'or exists (select 1 from ${schedules} where false and',
+        ...FROM_THAT_MOMENT,
+      },
+      { in: 'isShownAlone', text: 'embedded.embedded_until >', without: 'false and 0 <', ...FROM_THAT_MOMENT },
+      { in: 'recordEmbedding', text: ', eq(table.version, version)', without: '', ...AT_THE_SAME_MOMENT },
+      {
+        in: 'recordEmbedding',
+        text: 'max(coalesce(${table.embeddedUntil}, 0), ${until})',
+        without: '${until}',
+        tests: RACES,
+      },
+    ],
+  ),
   ...guardsOf('src/modules/visualizations/store.ts', RACES, [
     { in: 'insertVisualization', text: 'slugOrSuffixed(visualizations, record)', without: 'record.slug' },
     { in: 'updateVisualization', text: 'eq(visualizations.version, version),', without: '' },
+    {
+      in: 'updateVisualization',
+      text: "unseen === undefined ? undefined : not(isSeenByOthers(companyId, { type: 'visualization', id }, unseen)),",
+      without: '',
+      ...FROM_THAT_MOMENT,
+    },
   ]),
   ...guardsOf('src/modules/share-contexts/store.ts', RACES, [
     { in: 'insertContext', text: 'dashboardsUnchanged(record.companyId, dashboards)', without: 'sql`true`' },

@@ -1,0 +1,59 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { dashboards, dashboardVisualizations } from '../../db/schema/dashboards.ts';
+import { schedules } from '../../db/schema/schedules.ts';
+import { shareGrants } from '../../db/schema/share-contexts.ts';
+import { dashboardShares, embedSigningKeys } from '../../db/schema/shares.ts';
+import { visualizations } from '../../db/schema/visualizations.ts';
+import { vizApiEndpoints } from '../../db/schema/viz-api-endpoints.ts';
+import { byId } from '../../db/statements.ts';
+import type { TargetType } from '../../kernel/share-event.ts';
+
+/** A dashboard, or a visualization by itself. */
+export interface Target {
+  type: TargetType;
+  id: string;
+}
+
+const TABLES = { dashboard: dashboards, visualization: visualizations } as const;
+
+/**
+ * Holds while others see something: by a share, a context's grant, a schedule, the Data API or an embed token, which whoever has
+ * a signing key of the company may make of anything at any time. A visualization is also seen on the dashboards that it is on.
+ */
+export function isSeenByOthers(companyId: string, { type, id }: Target, now: number): SQL {
+  const ofCompany = sql`exists (select 1 from ${embedSigningKeys} where company_id = ${companyId})`;
+  if (type === 'dashboard') return sql`(${ofCompany} or ${isDashboardSeen(companyId, sql`(${id})`, now)})`;
+  const around = sql`(select dashboard_id from ${dashboardVisualizations} where visualization_id = ${id} and company_id = ${companyId})`;
+  const isPublished = sql`exists (select 1 from ${vizApiEndpoints} where visualization_id = ${id} and company_id = ${companyId} and status = 'active')`;
+  return sql`(${ofCompany} or ${isPublished} or ${isShownAlone(companyId, type, sql`(${id})`, now)} or ${isDashboardSeen(companyId, around, now)})`;
+}
+
+const isDashboardSeen = (companyId: string, ids: SQL, now: number): SQL =>
+  sql`exists (select 1 from ${dashboardShares} where dashboard_id in ${ids} and company_id = ${companyId}
+    and revoked_at is null and (expires_at is null or expires_at > ${now}))
+  or ${isShownAlone(companyId, 'dashboard', ids, now)}`;
+
+/** Holds while a context grants one of these, a schedule sends it, or a token shows it. */
+const isShownAlone = (companyId: string, type: TargetType, ids: SQL, now: number): SQL =>
+  sql`exists (select 1 from ${shareGrants} where target_type = ${type} and target_id in ${ids} and company_id = ${companyId})
+  or exists (select 1 from ${schedules} where company_id = ${companyId} and target_type = ${type} and target_id in ${ids})
+  or exists (select 1 from ${TABLES[type]} as embedded where embedded.id in ${ids} and embedded.company_id = ${companyId} and embedded.embedded_until > ${now})`;
+
+export const selectIsSeenByOthers = (db: ControlDb, companyId: string, target: Target, now: number) =>
+  db.all<{ seen: number }>(sql`select ${isSeenByOthers(companyId, target, now)} as seen`);
+
+/** Records that an embed token shows something until then, while it is that version. */
+export const recordEmbedding = (
+  db: ControlDb,
+  type: TargetType,
+  { companyId, id, version }: { companyId: string; id: string; version: number },
+  until: number,
+) => {
+  const table = TABLES[type];
+  return db
+    .update(table)
+    .set({ embeddedUntil: sql`max(coalesce(${table.embeddedUntil}, 0), ${until})` })
+    .where(and(byId(table, companyId, id), eq(table.version, version)))
+    .returning({ id: table.id });
+};
