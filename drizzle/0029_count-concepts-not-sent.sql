@@ -1,0 +1,1 @@
+ALTER TABLE `knowledge_jobs` ADD `concepts_not_sent` integer DEFAULT 0 NOT NULL;
