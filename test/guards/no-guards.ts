@@ -37,7 +37,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [`${MODULES}/users/store.ts`, 'removeMemberships', 'isBindingOf('],
     [PROOFS, 'useProof', 'inArray(backupCodes.digest, proof.backupDigests)'],
     [FACTORS, 'deleteOtherBackupCodes', 'isNew'],
-    [SCHEDULES, 'replaceRecipients', 'notInArray'],
+    [SCHEDULES, 'replaceRecipients', 'takenOff'],
     [SCHEDULES, 'unsubscribe', 'isRecipient(companyId, id, recipient)'],
     [SCHEDULE_RUNS, 'claimRun', 'inArray'],
     [SCHEDULE_RUNS, 'deleteOldRuns', 'inArray'],
