@@ -72,6 +72,7 @@ describe('a generation of concepts', () => {
         total_count: 2,
         suggestion_count: 0,
         rejected_count: 0,
+        concepts_not_sent_count: 0,
         usage: { requests: 0, prompt_tokens: 0, completion_tokens: 0 },
         last_error: null,
         request_id: expect.any(String),
