@@ -41,6 +41,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [SCHEDULES, 'unsubscribe', 'isRecipient(companyId, id, recipient)'],
     [SCHEDULE_RUNS, 'claimRun', 'inArray'],
     [SCHEDULE_RUNS, 'deleteOldRuns', 'inArray'],
+    [`${MODULES}/schedules/consent-store.ts`, 'deleteCounted', 'inArray'],
     [SCHEDULE_RUNS, 'endDelivery', 'deliveryOf(run, recipient)'],
     [SCHEDULE_RUNS, 'undoDelivery', 'deliveryOf(run, recipient)'],
     [SCHEDULE_RUNS, 'recordValue', 'isRecipient(run.companyId, run.scheduleId, recipient)'],

@@ -107,6 +107,12 @@ export const SCHEDULES = [
     { in: 'beginAsking', text: 'isNull(mailConsents.askedAt), ', without: '', title: 'asked once where two' },
     { in: 'beginAsking', text: ', isNull(mailConsents.endedAt)', without: '', title: 'answered meanwhile' },
     { in: 'beginAsking', text: ' isNull(mailConsents.agreedAt),', without: '', title: 'answered meanwhile' },
+    {
+      in: 'deleteCounted',
+      text: 'lt(scheduledMails.sentAt, before)',
+      without: 'sql`true`',
+      title: 'fifty scheduled mails',
+    },
     { in: 'agree', text: ', isNull(mailConsents.endedAt)', without: '', title: 'can refuse for good' },
   ]),
   ...guardsOf('drizzle/0028_consent-to-schedules.sql', CONSENT, [
