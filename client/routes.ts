@@ -554,7 +554,11 @@ export interface Routes {
   /** Show the unsubscribe page */
   "GET /unsubscribe/{token}": { params: { "token": string }; answer: string };
   /** Unsubscribe a recipient with one click */
-  "POST /unsubscribe/{token}": { params: { "token": string }; answer: string };
+  "POST /unsubscribe/{token}": { params: { "token": string }; query?: { "scope"?: "schedule" | "company" }; answer: string };
+  /** Show the page that asks whether scheduled emails are wanted */
+  "GET /mail-consent/{token}": { params: { "token": string }; answer: string };
+  /** Agree to the scheduled emails of a company, or refuse them */
+  "POST /mail-consent/{token}": { params: { "token": string }; query?: { "answer"?: "yes" | "no" }; answer: string };
   /** Show the page of an embedded dashboard */
   "GET /embed/d/{token}": { params: { "token": string }; answer: string };
   /** Show the page of an embedded visualization */
@@ -713,7 +717,7 @@ export type Schedule = { "_id": string; "name": string; "target_type": "dashboar
 
 export type ScheduleRecipient = { "user_id"?: string; "email"?: string };
 
-export type ScheduleRun = { "id": string; "kind": "scheduled" | "manual"; "occurrence": string; "ended_at": string; "status": "done" | "failed"; "sent": number; "skipped": number; "failed": number; "problems": Array<"target_deleted" | "left" | "not_allowed" | "parameters" | "query_failed" | "condition_failed" | "condition_not_met" | "unavailable" | "mail_refused" | "unconfirmed" | "files_too_large"> };
+export type ScheduleRun = { "id": string; "kind": "scheduled" | "manual"; "occurrence": string; "ended_at": string; "status": "done" | "failed"; "sent": number; "skipped": number; "failed": number; "problems": Array<"target_deleted" | "left" | "not_allowed" | "parameters" | "query_failed" | "condition_failed" | "condition_not_met" | "unavailable" | "mail_refused" | "unconfirmed" | "files_too_large" | "not_agreed" | "too_many_mails"> };
 
 export type UserStatus = { "_id": string; "email": string; "status": "invited" | "active" | "inactive" };
 
@@ -767,7 +771,7 @@ export type AcceptedSuggestion = { "suggestion": KnowledgeSuggestion; "resource"
 
 export type ConceptGenerationPrerequisites = { "ready": boolean; "ai_configured": boolean; "business_domains": Array<BusinessDomainOutput>; "accepted_file_types": Array<string>; "missing": Array<string> };
 
-export type KnowledgeJob = { "_id": string; "company_id": string; "type": "enrichment" | "concept_generation" | "ontology_generation"; "target_type": "concept" | "semantic" | "ontology_node" | "ontology_relation"; "target_ids": Array<string>; "status": "queued" | "running" | "succeeded" | "failed" | "cancelled"; "processed_count": number; "total_count": number; "suggestion_count": number; "rejected_count": number; "usage": { "requests": number; "prompt_tokens": number; "completion_tokens": number }; "last_error": string | null; "request_id": string; "business_domains": Array<string>; "connection_id": string | null; "file_name": string | null; "created_by_user_id": string; "created_at": string; "updated_at": string; "ended_at": string | null };
+export type KnowledgeJob = { "_id": string; "company_id": string; "type": "enrichment" | "concept_generation" | "ontology_generation"; "target_type": "concept" | "semantic" | "ontology_node" | "ontology_relation"; "target_ids": Array<string>; "status": "queued" | "running" | "succeeded" | "failed" | "cancelled"; "processed_count": number; "total_count": number; "suggestion_count": number; "rejected_count": number; "concepts_not_sent_count": number; "usage": { "requests": number; "prompt_tokens": number; "completion_tokens": number }; "last_error": string | null; "request_id": string; "business_domains": Array<string>; "connection_id": string | null; "file_name": string | null; "created_by_user_id": string; "created_at": string; "updated_at": string; "ended_at": string | null };
 
 export type OntologyGenerationPrerequisites = { "ready": boolean; "ai_configured": boolean; "connections": Array<{ "connection_id": string; "name": string; "table_count": number }>; "entity_hint_count": number; "missing": Array<string> };
 

@@ -1,8 +1,9 @@
 import { acceptedLocale, DEFAULT_LOCALE, type Locale, localeOf } from '../kernel/locales.ts';
+import { escapeHtml } from '../kernel/text.ts';
 import type { FrameAncestors, ViewBranding } from '../kernel/viewing.ts';
 
 /** The pages that `src/web` builds. */
-export type PageName = 'view' | 'portal' | 'unsubscribe' | 'docs';
+export type PageName = 'view' | 'portal' | 'plain' | 'docs';
 
 /** How a page is served. */
 export interface Served {
@@ -10,6 +11,16 @@ export interface Served {
   locale: Locale;
   /** Where the page wears a brand before it asks for anything. */
   branding?: ViewBranding;
+  /** What stands on a plain page. */
+  plain?: PlainContent;
+}
+
+/** A page of text, and of forms whose buttons post to the page's own path. */
+export interface PlainContent {
+  title: string;
+  text: string;
+  /** The first is the one that most want. `query` goes to the address that is posted to. */
+  forms: { button: string; query?: Record<string, string> }[];
 }
 
 /**
@@ -28,11 +39,12 @@ export function pageLocale({ url, headers }: Request, ofToken?: Locale): Locale 
 export async function pageResponse(
   assets: Fetcher,
   name: PageName,
-  { frames, locale, branding }: Served,
+  { frames, locale, branding, plain }: Served,
 ): Promise<Response> {
   const page = await assets.fetch(`https://assets.invalid/pages/${name}.${locale}.html`);
   if (!page.ok) throw new Error(`The page ${name} in ${locale} is not among the assets (${page.status}).`);
-  return new Response(withBranding(await page.text(), branding), {
+  const html = withBranding(await page.text(), branding);
+  return new Response(plain ? withContent(html, plain, locale) : html, {
     headers: {
       'Content-Type': 'text/html; charset=utf-8',
       'Content-Language': locale,
@@ -54,6 +66,21 @@ const withBranding = (html: string, branding: ViewBranding | undefined): string 
       : '',
   );
 
+/** Puts what it says into a plain page. */
+function withContent(html: string, { title, text, forms }: PlainContent, locale: Locale): string {
+  const buttons = forms.map(({ button, query }, at) => {
+    const action = escapeHtml(`?${new URLSearchParams({ ...query, locale })}`);
+    return `<form method="post" action="${action}"><button class="${at === 0 ? 'primary' : ''}">${escapeHtml(button)}</button></form>`;
+  });
+  const content = [`<h1>${escapeHtml(title)}</h1>`, `<p role="status">${escapeHtml(text)}</p>`, ...buttons].join('\n');
+  return html
+    .replace('<!--title-->', () => escapeHtml(title))
+    .replace(
+      '<div id="page"></div>',
+      () => `<main class="message"><div class="card sign-in">\n${content}\n</div></main>`,
+    );
+}
+
 /** An origin as CSP can name it: no separator that would end the directive, no wildcard. */
 const ORIGIN = /^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$|^https?:\/\/\[[0-9a-f:]+\](:\d{1,5})?$/i;
 
@@ -67,7 +94,7 @@ function contentSecurityPolicy(name: PageName, frames: FrameAncestors): string {
     `img-src 'self' data:`,
     `connect-src 'self'`,
     `base-uri 'none'`,
-    `form-action 'none'`,
+    `form-action ${name === 'plain' ? "'self'" : "'none'"}`,
     `frame-ancestors ${origins.length > 0 ? origins.join(' ') : "'none'"}`,
     // Text never becomes HTML on our own pages. The viewer of the description is not ours.
     ...(name === 'docs' ? [] : [`require-trusted-types-for 'script'`, `trusted-types 'none'`]),

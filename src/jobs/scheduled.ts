@@ -12,7 +12,7 @@ import { mailNotice, sendDueMails } from '../modules/mails/service.ts';
 import { renewConnections } from '../modules/managed-database/service.ts';
 import { sendDueMessages } from '../modules/outbox/service.ts';
 import { mailResets, purgePasswordResets } from '../modules/password-reset/service.ts';
-import { handOutDue, mailPaused, purgeRuns, resumeRuns } from '../modules/schedules/jobs.ts';
+import { handOutDue, mailConsent, mailPaused, purgeRuns, resumeRuns } from '../modules/schedules/jobs.ts';
 import { mailPortalCode } from '../modules/share-auth/service.ts';
 import { mailCode, mailSecurityChange, purgeSignIns, reencryptSecondFactors } from '../modules/sign-in/service.ts';
 import { purgeExpired as purgeSingleSignOn, reencryptClientSecrets } from '../modules/single-sign-on/service.ts';
@@ -56,6 +56,7 @@ async function runParts(origin: Origin): Promise<void> {
           second_factor_reset: mailSecurityChange,
           backup_codes_renewed: mailSecurityChange,
           schedule_paused: mailPaused,
+          schedule_consent: mailConsent,
         }),
       uploads: () => sweepUploads(context, (companyId) => openContext(origin, { kind: 'system', companyId })),
       messages: () => sendDueMessages(context),

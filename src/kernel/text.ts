@@ -41,3 +41,9 @@ export function slugFrom(name: string, fallback: string): string {
     .replaceAll(/^-+|-+$/g, '');
   return slug === '' ? fallback : slug;
 }
+
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+/** The text as it stands in HTML, in attributes too. */
+export const escapeHtml = (text: string): string =>
+  text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] as string);

@@ -11,13 +11,19 @@ const PROJECT = join(SOURCE, '..', '..');
 /** The folder that wrangler.toml names as the pages' assets. */
 const OUTPUT = join(PROJECT, 'dist', 'web');
 
-/** Each page, its title in a language, and the chunks that it always needs. The description of the API is in English. */
+/**
+ * Each page, its title in a language, the chunks that it always needs, and where its texts come from: its script, or the server
+ * for a page that needs none. The description of the API is in English.
+ */
 const PAGES = {
-  view: { titleIn: ({ dashboard }) => dashboard, preload: ['src/web/charts/draw.ts'], translated: true },
-  portal: { titleIn: ({ sharedDashboards }) => sharedDashboards, preload: [], translated: true },
-  unsubscribe: { titleIn: ({ unsubscribe }) => unsubscribe.title, preload: [], translated: true },
-  docs: { titleIn: () => 'Data Console API', preload: [], translated: false },
-} satisfies Record<string, { titleIn: (texts: PageTexts) => string; preload: string[]; translated: boolean }>;
+  view: { titleIn: ({ dashboard }) => dashboard, preload: ['src/web/charts/draw.ts'], texts: 'script' },
+  portal: { titleIn: ({ sharedDashboards }) => sharedDashboards, preload: [], texts: 'script' },
+  plain: { titleIn: () => '<!--title-->', preload: [], texts: 'server' },
+  docs: { titleIn: () => 'Data Console API', preload: [], texts: 'none' },
+} satisfies Record<
+  string,
+  { titleIn: (texts: PageTexts) => string; preload: string[]; texts: 'script' | 'server' | 'none' }
+>;
 
 /**
  * An asset's name changes with its content. It is cached for a day only, because the headers also apply to a 404: an
@@ -27,6 +33,9 @@ const HEADERS = `/assets/*
   Cache-Control: public, max-age=86400
   X-Content-Type-Options: nosniff
 `;
+
+/** What stands in the template for browsers without scripts. */
+const NO_SCRIPT = /<noscript>.*<\/noscript>\n/;
 
 /**
  * Builds the pages for the browser into `dist/web`: scripts and styles with content-hashed names under `assets/`, and
@@ -65,12 +74,14 @@ export async function buildPages(): Promise<void> {
   ]);
   const template = await readFile(join(SOURCE, 'page.html'), 'utf8');
   for (const page of Object.keys(PAGES) as (keyof typeof PAGES)[]) {
-    const { titleIn, translated } = PAGES[page];
-    for (const locale of translated ? LOCALES : [DEFAULT_LOCALE]) {
+    const { titleIn, texts } = PAGES[page];
+    for (const locale of texts === 'none' ? [DEFAULT_LOCALE] : LOCALES) {
       const html = template
         .replace('lang="en"', `lang="${locale}"`)
         .replace('{{title}}', titleIn(PAGE_TEXTS[locale]))
-        .replace('{{noScript}}', PAGE_TEXTS[locale].noScript)
+        .replace(NO_SCRIPT, (whole) =>
+          texts === 'server' ? '' : whole.replace('{{noScript}}', PAGE_TEXTS[locale].noScript),
+        )
         .replace('{{icon}}', `/${iconPath}`)
         .replace('{{head}}', headOf(page, locale, metafile));
       files.set(`pages/${page}.${locale}.html`, html);
@@ -104,8 +115,8 @@ function headOf(page: keyof typeof PAGES, locale: Locale, { outputs }: Metafile)
   const made = (entry: string) => Object.entries(outputs).find(([, output]) => output.entryPoint === entry);
   const [script, output] = made(`src/web/${page}/main.ts`) ?? [];
   if (!script || !output) throw new Error(`The page ${page} was not built.`);
-  const { preload, translated } = PAGES[page];
-  const chunks = translated ? [...preload, `src/texts/pages/${locale}.ts`] : preload;
+  const { preload, texts } = PAGES[page];
+  const chunks = texts === 'script' ? [...preload, `src/texts/pages/${locale}.ts`] : preload;
   const url = (path: string) => `/${relative('dist/web', path)}`;
   const imported = (path: string) =>
     outputs[path]?.imports.flatMap((each) => (each.kind === 'import-statement' ? [each.path] : [])) ?? [];

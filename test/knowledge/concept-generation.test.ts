@@ -72,6 +72,7 @@ describe('a generation of concepts', () => {
         total_count: 2,
         suggestion_count: 0,
         rejected_count: 0,
+        concepts_not_sent_count: 0,
         usage: { requests: 0, prompt_tokens: 0, completion_tokens: 0 },
         last_error: null,
         request_id: expect.any(String),
@@ -235,6 +236,41 @@ describe('a generation of concepts', () => {
     expect(shown.map((content) => content.includes('THE-END'))).toEqual([false, false, true]);
     expect(shown.every((content) => content.includes('Vendas') && content.includes('Pessoas'))).toBe(true);
     expect((await env.FILES.list({ prefix: `knowledge/${company.id}/` })).objects).toEqual([]);
+  });
+
+  it('tells the model of the concepts that its text is about where not all fit, and says how many do not', async () => {
+    const named = await aConcept(as, { name: 'Barn owl' });
+    const related = await aConcept(as, { name: 'Parish register', aliases: ['zebra stripes'] });
+    const about = await aConcept(as, { name: 'Nocturnal animal', description: 'Any that hunts by moonlight.' });
+    const unrelated = await aConcept(as, { name: 'Invoice' });
+    const { results: columns } = await env.CONTROL_DB.prepare(
+      `select name from pragma_table_info('knowledge_resources')`,
+    ).all<{ name: string }>();
+    const changed: Record<string, string> = {
+      id: `printf('%024x', value)`,
+      unique_key: `'filler ' || value`,
+      content: `json_set(content, '$.name', 'filler ' || value || printf('%.100c', 'x'))`,
+      updated_at: 'updated_at + 1000',
+    };
+    // All of them were changed later.
+    await env.CONTROL_DB.prepare(
+      `insert into knowledge_resources (${columns.map(({ name }) => name).join(', ')})
+       select ${columns.map(({ name }) => changed[name] ?? name).join(', ')} from knowledge_resources,
+       (with recursive numbers(value) as (select 1 union all select value + 1 from numbers where value < 3000) select value from numbers)
+       where id = ?`,
+    )
+      .bind(unrelated)
+      .run();
+    const runner = await aJobRunner(as, concepts(newConcept('A')));
+    const text = 'We counted each barn owl that hunts by moonlight, and the stripes of a zebra.';
+    const id = await start(runner, { text });
+    await runner.run();
+    const [asked] = await runner.model.asked();
+    const shown = asked?.messages[1]?.content ?? '';
+    expect([named, related, about, unrelated].map((each) => shown.includes(each))).toEqual([true, true, true, false]);
+    const sent = shown.match(/"id":/g)?.length ?? 0;
+    expect(sent).toBeGreaterThan(300);
+    expect((await runner.job(id)).concepts_not_sent_count).toBe(3004 - sent);
   });
 
   it('accepts text of up to 100,000 characters, and only domains that exist', async () => {

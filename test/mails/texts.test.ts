@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NoticeEvent } from '../../src/db/schema/mails.ts';
 import { LOCALES, type Locale } from '../../src/kernel/locales.ts';
+import { consentMail } from '../../src/modules/mails/schedules.ts';
 import {
   invitationMail,
   noticeMail,
@@ -11,7 +12,7 @@ import {
   signInCodeMail,
 } from '../../src/modules/mails/texts.ts';
 import type { MailTheme } from '../../src/modules/mails/theme.ts';
-import { nameInMail } from '../../src/modules/mails/user-text.ts';
+import { nameInMail, textForOutsiders } from '../../src/modules/mails/user-text.ts';
 import { MAIL_TEXTS } from '../../src/texts/mails/languages.ts';
 import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
 
@@ -74,11 +75,11 @@ describe('every mail', () => {
   });
 });
 
+/** Lines without a word of the language: codes and addresses. */
+const DATA = new Set(['012345', '01234567', url]);
+
 describe('a mail in another language', () => {
   const OTHERS = LOCALES.filter((locale) => locale !== 'en');
-  /** Lines without a word of the language: codes and addresses. */
-  const DATA = new Set(['012345', '01234567', url]);
-
   it.each(OTHERS)('has nothing left of the English one: %s', (locale) => {
     const english = mails();
     for (const [at, { subject, text, html }] of mails({ locale }).entries()) {
@@ -111,6 +112,26 @@ describe('a mail in another language', () => {
     expect(one('en')).toContain('for 1 minute.');
     expect(one('pt-BR')).toContain('por 1 minuto.');
     expect(one('es')).toContain('durante 1 minuto.');
+  });
+});
+
+describe('the question whether scheduled mails are wanted', () => {
+  const question = (locale: Locale, company = 'Acme') =>
+    consentMail({ ...receiver, name: '', company: { name: company, locale }, agreeUrl: url, unsubscribeUrl: url });
+
+  it('is asked in the language of the company, with nothing left of the English one', () => {
+    const english = new Set(question('en').text.split('\n'));
+    for (const locale of LOCALES.filter((each) => each !== 'en')) {
+      const left = question(locale)
+        .text.split('\n')
+        .filter((line) => line !== '' && !DATA.has(line) && english.has(line));
+      expect(left).toEqual([]);
+    }
+  });
+
+  it('names the company without an address of a page', () => {
+    const { subject, text, html } = question('en', 'Prize at evil.example/x');
+    for (const part of [subject, text, html]) expect(part).not.toContain('evil');
   });
 });
 
@@ -182,6 +203,8 @@ describe('the names in a mail', () => {
     ['Visit evil．example or evil。example', 'Visit evil example or evil example'],
     ['write to prize@evil.example', 'write to prize@evil example'],
     ['Booking.com', 'Booking com'],
+    ['q\u0331.example, evil_.example and ❤.example', 'q\u0331 example, evil_ example and ❤ example'],
+    ['at 10.20.30.40 or 1.2.3.4:80 or \\\\x', 'at 10 20 30 40 or or \\\\x'],
     ['J. P. Morgan & Co., Inc.', 'J. P. Morgan & Co., Inc.'],
     ['Nº 5.2 Größe 株式会社', 'No 5.2 Größe 株式会社'],
     ['a\u202Eb\u200Bc', 'a b c'],
@@ -197,5 +220,24 @@ describe('the names in a mail', () => {
     for (const { subject, text, html } of mails({ name: page, company: page, inviter: page })) {
       for (const part of [subject, text, html]) expect(part).not.toContain('evil.example');
     }
+  });
+});
+
+describe('a text of a result in a mail to an outsider', () => {
+  it.each([
+    ['https://evil.example/x?y', '…'],
+    ['see evil.example now', 'see evil example now'],
+    ['evil.example/prize and WWW.evil.example', '… and …'],
+    ['evil\u200b.exam\u00adple', 'evil example'],
+    ['ｅｖｉｌ．ｅｘａｍｐｌｅ', 'evil example'],
+  ])('has no address of a page: %j', (text, shown) => {
+    expect(textForOutsiders(text)).toBe(shown);
+  });
+
+  it.each([
+    ['12.50', '1.234.123.210', '1,234.56 €', '24/7 9.30:45', 'Nº ½ m²', 'J. P. Morgan & Co., Inc.', 'a\u200bb'],
+    ['ana.silva@customer.example', 'josé@customer.example'],
+  ])('is otherwise as it is', (...texts) => {
+    expect(texts.map(textForOutsiders)).toEqual(texts);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LOCALES } from '../../src/kernel/locales.ts';
-import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
+import { MAIL_TEXTS } from '../../src/texts/mails/languages.ts';
 import { axeFindings, installed, useBrowser } from './browser.ts';
 import { aScheduledMail } from './mails.ts';
 import { api, demo } from './world.ts';
@@ -16,11 +16,32 @@ async function aLink(): Promise<{ id: string; path: string }> {
 const unsubscribed = async (id: string) =>
   (await api<{ unsubscribed: unknown[] }>('GET', `/v1/schedules/${id}`)).unsubscribed.length;
 
+/** The page of an address that was asked whether it wants scheduled mails, and of how it unsubscribes. */
+async function aQuestion(): Promise<{ path: string }> {
+  const email = `asked-${Math.random().toString(36).slice(2)}@customer.test`;
+  const { id } = await api<{ id: string }>('POST', '/api/v1/share-contexts', {
+    name: email,
+    grants: [{ target_type: 'dashboard', target_id: demo.dashboard_id, filter_policies: [] }],
+  });
+  await api('POST', `/api/v1/share-contexts/${id}/members`, { member_type: 'external_email', email });
+  await api('POST', '/v1/schedules', {
+    name: 'Daily',
+    target_type: 'dashboard',
+    target_id: demo.dashboard_id,
+    cron: '0 8 * * *',
+    recipients: [{ email }],
+  });
+  const read = async () => (await (await fetch(`${demo.mailbox_url}?to=${email}`)).json()) as { text: string }[];
+  await expect.poll(async () => (await read()).length, { timeout: 20_000 }).toBe(1);
+  const [link = ''] = /http\S+\/mail-consent\/\S+/.exec((await read())[0]?.text ?? '') ?? [];
+  return { path: new URL(link).pathname };
+}
+
 describe.skipIf(!installed)('the page to unsubscribe', () => {
   const open = useBrowser();
 
   it.each(LOCALES)('asks first, and ends the mail with one press: %s', async (locale) => {
-    const { unsubscribe: texts } = PAGE_TEXTS[locale];
+    const { unsubscribe: texts } = MAIL_TEXTS[locale].pages;
     const { id, path } = await aLink();
     const { page, problems } = await open(`${path}?locale=${locale}`, { viewport: { width: 360, height: 640 } });
     await page.getByText(texts.question).waitFor();
@@ -29,6 +50,7 @@ describe.skipIf(!installed)('the page to unsubscribe', () => {
     await page.getByRole('button', { name: texts.button }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('status').filter({ hasText: texts.done }).waitFor();
+    expect(await page.locator('html').getAttribute('lang')).toBe(locale);
     expect([await page.getByRole('button').count(), await axeFindings(page), await unsubscribed(id)]).toEqual([
       0,
       [],
@@ -40,16 +62,36 @@ describe.skipIf(!installed)('the page to unsubscribe', () => {
   it('says that there is nothing to end where the link is incomplete', async () => {
     const { page } = await open('/unsubscribe/nothing');
     await page.getByRole('button', { name: 'Unsubscribe' }).click();
-    await page.getByRole('status').filter({ hasText: PAGE_TEXTS.en.unsubscribe.unknown }).waitFor();
+    await page.getByRole('status').filter({ hasText: MAIL_TEXTS.en.pages.unsubscribe.unknown }).waitFor();
     expect(await page.getByRole('button').count()).toBe(0);
   });
+});
 
-  it('says that it did not work where nobody answers, and can be asked again', async () => {
-    const { page } = await open('/unsubscribe/nothing');
-    await page.getByText(PAGE_TEXTS.en.unsubscribe.question).waitFor();
-    await page.context().setOffline(true);
-    await page.getByRole('button', { name: 'Unsubscribe' }).click();
-    await page.getByRole('status').filter({ hasText: PAGE_TEXTS.en.broken }).waitFor();
-    expect(await page.getByRole('button', { name: 'Unsubscribe' }).isEnabled()).toBe(true);
+describe.skipIf(!installed)('the page that asks whether mails are wanted', () => {
+  const open = useBrowser();
+
+  it.each(LOCALES)('takes a yes by keyboard, and all can then be ended: %s', async (locale) => {
+    const { consent, unsubscribe } = MAIL_TEXTS[locale].pages;
+    const { path } = await aQuestion();
+    const view = { viewport: { width: 360, height: 640 } };
+    const { page, problems } = await open(`${path}?locale=${locale}`, view);
+    await page.getByRole('button', { name: consent.yes }).waitFor();
+    expect([await page.title(), await axeFindings(page)]).toEqual([consent.title, []]);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.getByRole('button').count()).toBe(0);
+    expect([await page.getByRole('status').innerText(), await axeFindings(page)]).toEqual([
+      expect.stringContaining(consent.done('').trim().slice(-20)),
+      [],
+    ]);
+    expect(problems).toEqual([]);
+    const ending = await open(`${path.replace('mail-consent', 'unsubscribe')}?locale=${locale}`, view);
+    await ending.page.getByRole('button').click();
+    await ending.page
+      .getByRole('status')
+      .filter({ hasText: unsubscribe.doneAll('').slice(0, 12) })
+      .waitFor();
+    const again = await open(`${path}?locale=${locale}`, view);
+    await again.page.getByText(consent.unknown).waitFor();
   });
 });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Condition } from '../../src/db/schema/schedules.ts';
-import { judge } from '../../src/modules/schedules/condition.ts';
+import { isOrdered, judge } from '../../src/modules/schedules/condition.ts';
 import type { Cell, UserSqlResult } from '../../src/tenant-sql/user-sql.ts';
 import { aContext, dashboardGrant } from '../share-portal/support.ts';
 import type { Answer, Caller } from '../support/api.ts';
@@ -8,7 +8,7 @@ import { mailsTo } from '../support/mail.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
-import { aSchedule, changeable, countTo, runNow, SCHEDULES } from './support.ts';
+import { aSchedule, changeable, countTo, hasAgreed, runNow, SCHEDULES } from './support.ts';
 
 type Type = UserSqlResult['columns'][number]['type'];
 
@@ -67,6 +67,17 @@ describe('a comparison', () => {
     ['date', ['2026-02-01'], 'gt', '2026-01-31', true],
     ['datetime', ['2026-02-01T10:00:00.000Z'], 'lt', '2026-02-01T08:00:00-03:00', true],
     ['date', ['2026-02-01'], 'gt', 'yesterday', 'undecidable'],
+    ['datetime', ['2026-02-01T10:00:00.000001Z'], 'gt', '2026-02-01T10:00:00.000Z', true],
+    ['datetime', ['2026-02-01T10:00:00.000001Z'], 'eq', '2026-02-01T10:00:00.000002Z', false],
+    ['datetime', ['2026-02-01T10:00:00.000Z'], 'eq', '2026-02-01T10:00', true],
+    ['datetime', ['2026-02-01T00:00:00.000Z'], 'eq', '2026-02-01', true],
+    ['date', ['2026-02-01'], 'lt', '2026-02-01T00:00:01Z', true],
+    ['datetime', ['0099-02-01T00:00:00.000Z'], 'lt', '1999-01-01', true],
+    ['datetime', ['infinity'], 'gt', '2026-02-01', false],
+    ['date', ['2026-02-01'], 'gt', '1', 'undecidable'],
+    ['datetime', ['2026-02-01T10:00:00.000Z'], 'gt', '1', 'undecidable'],
+    ['date', ['2026-02-01'], 'gt', '2026-02-30', 'undecidable'],
+    ['date', ['2026-02-01'], 'gt', 'Feb 1, 2026', 'undecidable'],
   ])('of %s %j: %s %j', async (type, cells, op, value, expected) => {
     expect(await holds(type, cells, op, value)).toBe(expected);
   });
@@ -91,6 +102,31 @@ describe('a change', () => {
     for (const cells of [['a'], ['a', 'c'], ['a', 'b', 'b'], [], ['a', null], ['a,b']]) {
       expect((await look(first.value, ...cells)).holds).toBe(true);
     }
+  });
+});
+
+describe('a change of a result that was cut', () => {
+  const cutResult = { ...result('integer', 1, 2), truncated: true };
+  const change = { column: 'x', op: 'changed', value: null } as const;
+
+  it('cannot be judged where its rows have no order', async () => {
+    expect(await judge(change, cutResult, 'before', isOrdered('SELECT x FROM t'))).toBe('undecidable');
+    expect(await judge(change, cutResult, 'before', isOrdered('SELECT x FROM t ORDER BY x'))).toMatchObject({
+      holds: true,
+    });
+    // A comparison holds in any row of those that there are.
+    expect(await judge({ column: 'x', op: 'gt', value: 1 }, cutResult, null)).toMatchObject({ holds: true });
+  });
+
+  it.each([
+    ['SELECT x FROM t ORDER BY x', true],
+    ['select x from t order -- so\n by x limit 5', true],
+    ['(SELECT x FROM t ORDER BY x)', false],
+    ['SELECT sum(x) OVER (ORDER BY y) FROM t', false],
+    [`SELECT 'order by' AS x, "order by" FROM t -- order by x`, false],
+    ['SELECT x FROM (SELECT x FROM t ORDER BY x) s', false],
+  ])('is of an order of its own: %s', (sql, expected) => {
+    expect(isOrdered(sql)).toBe(expected);
   });
 });
 
@@ -156,6 +192,7 @@ describe('an alert', () => {
     const locked = { filter_slug: 'region', filter_kind: 'multi_select', mode: 'locked', allowed_values: ['north'] };
     const outsider = `north@${company.slug}.test`;
     await aContext(company, [dashboardGrant(target._id, [locked])], [outsider]);
+    await hasAgreed(company, outsider);
     const { id, email } = await aReader();
     const schedule = await aSchedule(company.as, target, {
       recipients: [{ email: outsider }, { user_id: id }],

@@ -63,6 +63,16 @@ describe('the times of a schedule', () => {
     expect(gap).toEqual(['2026-03-08T06:30', '2026-03-08T07:00', '2026-03-08T07:30']);
   });
 
+  it.each([
+    ['0 8 */2 * MON', ['2026-11-09T08:00', '2026-11-23T08:00', '2026-12-07T08:00']],
+    ['0 8 13 * */2', ['2026-12-13T08:00', '2027-02-13T08:00', '2027-03-13T08:00']],
+    ['0 8 *,1 * 1', ['2026-11-02T08:00', '2026-11-09T08:00', '2026-11-16T08:00']],
+    ['0 8 1 * MON', ['2026-11-02T08:00', '2026-11-09T08:00', '2026-11-16T08:00']],
+    ['0 8 1-31/2 * TUE', ['2026-11-03T08:00', '2026-11-05T08:00', '2026-11-07T08:00']],
+  ])('come on days of both fields where one begins with an asterisk, else of either: %s', (cron, expected) => {
+    expect(times(cron, 'UTC', '2026-11-02T00:00Z', expected.length)).toEqual(expected);
+  });
+
   it('are after the moment that is asked for, however near', () => {
     const at = Date.parse('2026-11-23T10:15:00.000Z');
     expect(nextOccurrence({ cron: '*/15 * * * *', timeZone: 'UTC' }, at - 1)).toBe(at);

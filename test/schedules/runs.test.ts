@@ -11,7 +11,17 @@ import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { deliver } from '../uploads/support.ts';
 import { aDashboard, aVisualization, parameter, someSales } from '../visualizations/support.ts';
-import { aHeldQueue, aSchedule, changeable, countTo, deliverHeld, runDue, runNow, SCHEDULES } from './support.ts';
+import {
+  aHeldQueue,
+  aSchedule,
+  changeable,
+  countTo,
+  deliverHeld,
+  hasAgreed,
+  runDue,
+  runNow,
+  SCHEDULES,
+} from './support.ts';
 
 type Made = Answer['body'];
 /** A mail as Cloudflare's binding takes it. */
@@ -57,6 +67,7 @@ async function anAddress(
 ): Promise<{ email: string; contextId: string; memberId: string }> {
   addresses += 1;
   const email = `address-${addresses}@${company.slug}.test`;
+  await hasAgreed(company, email);
   const { id } = await aContext(company, [dashboardGrant(target._id, policies)]);
   const member = await aMember(company.as, id, { member_type: 'external_email', email, attributes });
   return { email, contextId: id, memberId: member.id };

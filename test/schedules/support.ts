@@ -1,9 +1,12 @@
+import { env } from 'cloudflare:test';
+import { newId } from '../../src/kernel/ids.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { Mail } from '../../src/platform/mail.ts';
 import type { Answer, Caller } from '../support/api.ts';
 import { runScheduled } from '../support/clock.ts';
 import { EMAIL, mailsTo } from '../support/mail.ts';
 import { must } from '../support/signed.ts';
+import type { Company } from '../support/worlds.ts';
 import { deliver } from '../uploads/support.ts';
 
 export const SCHEDULES = '/v1/schedules';
@@ -38,6 +41,12 @@ export async function deliverHeld(queue: HeldQueue, changed: Record<string, unkn
 
 /** How many mails an address was sent. */
 export const countTo = (email: string): number => mailsTo(email).length;
+
+/** Makes an address one that has agreed to the scheduled mails of a company, without a mail that asks. */
+export const hasAgreed = ({ id }: Pick<Company, 'id'>, email: string) =>
+  env.CONTROL_DB.prepare('insert into mail_consents (id, company_id, email, agreed_at) values (?, ?, ?, ?)')
+    .bind(newId(Date.now()), id, email, Date.now())
+    .run();
 
 /** Half a day from now, so that no clock of a test comes to it, whatever the hour is. */
 const FAR = `0 ${(new Date().getUTCHours() + 12) % 24} * * *`;

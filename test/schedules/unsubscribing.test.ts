@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aContext } from '../share-portal/support.ts';
+import { aContext, anOutsider } from '../share-portal/support.ts';
 import { type Answer, call } from '../support/api.ts';
 import { EMAIL, mailTo } from '../support/mail.ts';
 import { overtaken } from '../support/rival.ts';
@@ -7,7 +7,7 @@ import { must, signed } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { deliver } from '../uploads/support.ts';
 import { aVisualization } from '../visualizations/support.ts';
-import { aHeldQueue, aSchedule, countTo, runNow, SCHEDULES, unsubscribeLinkIn } from './support.ts';
+import { aHeldQueue, aSchedule, countTo, hasAgreed, runNow, SCHEDULES, unsubscribeLinkIn } from './support.ts';
 
 let company: Company;
 let chart: Answer['body'];
@@ -17,6 +17,7 @@ beforeAll(async () => {
   chart = await aVisualization(company.as, 'SELECT 1 AS one');
   outsider = `outsider@${company.slug}.test`;
   await aContext(company, [{ target_type: 'visualization', target_id: chart._id, filter_policies: [] }], [outsider]);
+  await hasAgreed(company, outsider);
 });
 
 const ONE_CLICK = {
@@ -146,26 +147,94 @@ describe('nobody else', () => {
     expect([(await get(schedule)).unsubscribed, (await get(other)).unsubscribed]).toEqual([[], []]);
   });
 
-  it('brings anybody back by saving the schedule: only who takes them off and puts them on again', async () => {
+  it('brings a user back by saving the schedule: only who takes them off and puts them on again', async () => {
     const schedule = await sent();
     const path = `${SCHEDULES}/${schedule._id}`;
+    const [me, them] = [{ user_id: company.owner.id }, { email: outsider }];
+    await press(linkTo(company.owner.email));
+    const put = (json: object) => must(company.as.put(path, { json }));
+    const { unsubscribed } = await put({ name: 'Renamed', recipients: [them, me], status: 'active' });
+    expect(unsubscribed).toEqual([me]);
+    expect((await put({ recipients: [them] })).unsubscribed).toEqual([]);
+    // The old link names nobody then.
+    expect((await press(linkTo(company.owner.email))).status).toBe(404);
+    expect((await put({ recipients: [me] })).unsubscribed).toEqual([]);
+    const before = countTo(company.owner.email);
+    await runNow(company.as, schedule._id);
+    expect(countTo(company.owner.email)).toBe(before + 1);
+  });
+
+  it('brings an address back: it has ended the schedule for good', async () => {
+    const schedule = await sent();
+    const path = `${SCHEDULES}/${schedule._id}`;
+    const [me, them] = [{ user_id: company.owner.id }, { email: outsider }];
     await press(linkTo(outsider));
     const put = (json: object) => must(company.as.put(path, { json }));
-    const { unsubscribed } = await put({
-      name: 'Renamed',
-      recipients: [{ email: outsider }, { user_id: company.owner.id }],
-      status: 'active',
-    });
-    expect(unsubscribed).toEqual([{ email: outsider }]);
-    expect((await put({ recipients: [{ user_id: company.owner.id }] })).unsubscribed).toEqual([]);
-    // The old link names nobody then.
-    expect((await press(linkTo(outsider))).status).toBe(404);
-    expect((await put({ recipients: [{ email: outsider }] })).unsubscribed).toEqual([]);
+    expect(await put({ recipients: [me] })).toMatchObject({ recipients: [me], unsubscribed: [] });
+    expect(await put({ recipients: [them, me] })).toMatchObject({ recipients: [them, me], unsubscribed: [them] });
     const before = countTo(outsider);
     await runNow(company.as, schedule._id);
-    expect(countTo(outsider)).toBe(before + 1);
-    // Now it names them again.
+    expect(countTo(outsider)).toBe(before);
     expect((await press(linkTo(outsider))).status).toBe(200);
+  });
+});
+
+describe('an address', () => {
+  const everything = (path: string, sending?: Parameters<typeof call>[2]) => press(`${path}?scope=company`, sending);
+  const HTML = { headers: { ...ONE_CLICK.headers, accept: 'text/html,*/*;q=0.8' }, body: '' };
+
+  it('is asked by the page whether it means this mail or all of the company, by forms that need no script', async () => {
+    await sent();
+    const { headers, body } = await call('GET', linkTo(outsider));
+    expect(headers.get('content-security-policy')).toContain("form-action 'self'");
+    expect(body).toMatch(/<form method="post" action="\?locale=en"><button class="primary">Unsubscribe<\/button>/);
+    expect(body).toMatch(
+      /<form method="post" action="\?scope=company&amp;locale=en"><button class="">Stop all reports /,
+    );
+    expect(body).not.toContain('<noscript>');
+    // Users are people of the company, who can only leave a schedule.
+    const users = await call('GET', linkTo(company.owner.email));
+    expect(users.body.match(/<form/g)).toHaveLength(1);
+    expect((await everything(linkTo(company.owner.email))).status).toBe(404);
+  });
+
+  it('is told by a page what was ended, if a browser asks', async () => {
+    const schedule = await sent();
+    const { status, body } = await press(`${linkTo(outsider)}?locale=es`, HTML);
+    expect([status, body]).toEqual([200, expect.stringContaining('Listo: no volverás a recibir este correo.')]);
+    expect((await get(schedule)).unsubscribed).toEqual([{ email: outsider }]);
+    const unknown = await press('/unsubscribe/nothing', HTML);
+    expect(unknown.body).toContain('There is nothing to unsubscribe from');
+  });
+
+  it('can end everything of a company for good, which another company does not notice', async () => {
+    const email = `tired@${company.slug}.test`;
+    const grants = [{ target_type: 'visualization', target_id: chart._id, filter_policies: [] }];
+    await aContext(company, grants, [email]);
+    await hasAgreed(company, email);
+    const [one, two] = [
+      await aSchedule(company.as, chart, { recipients: [{ email }] }),
+      await aSchedule(company.as, chart, { recipients: [{ email }] }),
+    ];
+    await runNow(company.as, one._id);
+    expect((await everything(linkTo(email))).status).toBe(200);
+    for (const schedule of [one, two]) {
+      expect((await get(schedule)).unsubscribed).toEqual([{ email }]);
+      expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ sent: 0, status: 'done' });
+    }
+    // Neither a new schedule nor a sign-in brings it back.
+    const later = await aSchedule(company.as, chart, { recipients: [{ email }] });
+    expect(later.unsubscribed).toEqual([{ email }]);
+    const before = countTo(email);
+    await anOutsider(company, email);
+    await runNow(company.as, later._id);
+    expect(countTo(email)).toBe(before + 1);
+    const other = await aProvisionedCompany();
+    const theirs = await aVisualization(other.as, 'SELECT 1 AS one');
+    await aContext(other, [{ target_type: 'visualization', target_id: theirs._id, filter_policies: [] }], [email]);
+    await hasAgreed(other, email);
+    const { _id } = await aSchedule(other.as, theirs, { recipients: [{ email }] });
+    expect((await runNow(other.as, _id)).last_run.sent).toBe(1);
   });
 });
 
@@ -180,6 +249,23 @@ describe('who unsubscribes while a run is under way', () => {
     await overtaken(
       /^insert into "schedule_deliveries"/,
       async () => expect((await press(path)).status).toBe(200),
+      (env) => deliver(queue.messages[0] as never, { ...queue.env, EMAIL, ...env }),
+    );
+    expect(countTo(email)).toBe(1);
+  });
+
+  it('gets nothing of it either where everything of the company was ended', async () => {
+    const email = `leaves-all@${company.slug}.test`;
+    await aContext(company, [{ target_type: 'visualization', target_id: chart._id, filter_policies: [] }], [email]);
+    await hasAgreed(company, email);
+    const schedule = await aSchedule(company.as, chart, { recipients: [{ email }] });
+    await runNow(company.as, schedule._id);
+    const path = linkTo(email);
+    const queue = aHeldQueue();
+    await must(company.as.post(`${SCHEDULES}/${schedule._id}/run`, { env: queue.env }));
+    await overtaken(
+      /^insert into "schedule_deliveries"/,
+      async () => expect((await press(`${path}?scope=company`)).status).toBe(200),
       (env) => deliver(queue.messages[0] as never, { ...queue.env, EMAIL, ...env }),
     );
     expect(countTo(email)).toBe(1);

@@ -43,6 +43,8 @@ export const jobs = sqliteTable(
     suggestionCount: integer('suggestion_count').notNull(),
     /** The number of candidates of the model that were not valid. */
     rejectedCount: integer('rejected_count').notNull(),
+    /** The number of existing concepts that the model was not told of, the most of any batch. */
+    conceptsNotSent: integer('concepts_not_sent').notNull().default(0),
     usage: json<AiUsage>('usage').notNull(),
     lastError: text('last_error'),
     input: json<JobInput>('input').notNull(),

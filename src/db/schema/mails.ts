@@ -33,6 +33,7 @@ export const mailRequests = sqliteTable(
         'second_factor_reset',
         'backup_codes_renewed',
         'schedule_paused',
+        'schedule_consent',
       ],
     }).notNull(),
     /** Null for a mail about every company that knows the email. */

@@ -31,6 +31,8 @@ export const RUN_PROBLEMS = [
   'mail_refused',
   'unconfirmed',
   'files_too_large',
+  'not_agreed',
+  'too_many_mails',
 ] as const;
 
 export type RunProblem = (typeof RUN_PROBLEMS)[number];
@@ -103,7 +105,7 @@ export const scheduleRecipients = sqliteTable(
     kind: text('kind', { enum: RECIPIENT_KINDS }).notNull(),
     /** Id of the user, or the email address in lower case. */
     subject: text('subject').notNull(),
-    /** Their order. */
+    /** Their order; below zero for an address that unsubscribed and was then taken off: adding it again does not bring it back. */
     position: integer('position').notNull(),
     /** They get nothing from then on. */
     unsubscribedAt: timestamp('unsubscribed_at'),
@@ -152,4 +154,38 @@ export const scheduleDeliveries = sqliteTable(
     problem: text('problem', { enum: RUN_PROBLEMS }),
   },
   (table) => [primaryKey({ columns: [table.runId, table.kind, table.subject] })],
+);
+
+/** Addresses from outside that a company's schedules were to send to, and what they said. None of it is ever taken back. */
+export const mailConsents = sqliteTable(
+  'mail_consents',
+  {
+    id: id(),
+    companyId: companyId(),
+    /** Lower-case. */
+    email: text('email').notNull(),
+    /** When it was mailed the question, which it is once. */
+    askedAt: timestamp('asked_at'),
+    agreedAt: timestamp('agreed_at'),
+    /** From when on it wants nothing of this company, whatever it agreed to. */
+    endedAt: timestamp('ended_at'),
+  },
+  (table) => [uniqueIndex('mail_consents_of_address').on(table.companyId, table.email)],
+);
+
+/** Mails of schedules to addresses, by which these are counted over all companies: deleting a schedule does not reset the count. */
+export const scheduledMails = sqliteTable(
+  'scheduled_mails',
+  {
+    companyId: companyId(),
+    runId: text('run_id').notNull(),
+    /** Lower-case. */
+    email: text('email').notNull(),
+    sentAt: timestamp('sent_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.runId, table.email] }),
+    index('scheduled_mails_counted').on(table.email, table.sentAt),
+    index('scheduled_mails_by_age').on(table.sentAt),
+  ],
 );

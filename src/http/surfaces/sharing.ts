@@ -16,7 +16,7 @@ export const surface: Surface = {
   description:
     'Dashboards shared by link, by context with a portal for outsiders, or embedded. With a session or service token, the token of an outsider (a person from outside the company), or a token in the path.',
   credential: 'bearer',
-  bases: ['/api', '/embed', '/unsubscribe'],
+  bases: ['/api', '/embed', '/unsubscribe', '/mail-consent'],
   wordedAs: 'sharing',
   families: CONSOLE_FAMILIES,
   tryAgainIn,

@@ -1,8 +1,9 @@
 import type { Locale } from '../../kernel/locales.ts';
+import { escapeHtml } from '../../kernel/text.ts';
 import type { Mail } from '../../platform/mail.ts';
 import { type Section, sectionHtml, sectionText } from './sections.ts';
 import { backgroundStyle, buttonStyle, headerOf, type MailTheme, pictureOf, textStyle } from './theme.ts';
-import { escapeHtml, oneLine } from './user-text.ts';
+import { oneLine } from './user-text.ts';
 
 /** A paragraph that ends with a link. */
 interface Linked {

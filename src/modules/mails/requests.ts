@@ -27,15 +27,22 @@ export interface MailRequest<Kind extends MailKind = MailKind> {
   email: string;
   notice?: Kind extends 'notice' ? Notice : null;
   /** The id of the schedule that a mail is about. */
-  about?: Kind extends 'schedule_paused' ? string : null;
+  about?: Kind extends 'schedule_paused' | 'schedule_consent' ? string : null;
 }
 
 /** Composes and sends a mail. It is called again when it throws, so it must be repeatable. */
 export type SendMail<Kind extends MailKind = MailKind> = (ctx: Context, request: MailRequest<Kind>) => Promise<void>;
 
-const REQUESTS_PER_HOUR = 5;
-/** To one address, by all companies together. */
-const INVITATIONS_PER_DAY = 5;
+type LimitedKind = 'sign_in_code' | 'portal_code' | 'password_reset' | 'invitation' | 'schedule_consent';
+
+/** Mails that are counted as the same, and in how long. Further ones are ignored. */
+const LIMITS: Record<LimitedKind, { limit: number; withinMs: number }> = {
+  sign_in_code: { limit: 5, withinMs: HOUR_MS },
+  portal_code: { limit: 5, withinMs: HOUR_MS },
+  password_reset: { limit: 5, withinMs: HOUR_MS },
+  invitation: { limit: 5, withinMs: DAY_MS },
+  schedule_consent: { limit: 5, withinMs: DAY_MS },
+};
 /** After this time the scheduled run sends a mail that the request itself did not. */
 const FIRST_WAIT_MS = 60_000;
 /** How long a mail that cannot be sent is tried again: nobody waits longer for a code. */
@@ -51,26 +58,31 @@ const RETRIED_MS: Record<MailKind, number> = {
   second_factor_reset: DAY_MS,
   backup_codes_renewed: DAY_MS,
   schedule_paused: DAY_MS,
+  schedule_consent: DAY_MS,
 };
 /** Requests that one scheduled run sends. */
 const BATCH = 50;
 /** Kinds that are counted by address alone: naming other companies, or creating many, must not allow more mails. */
-const COUNTED_BY_ADDRESS: MailKind[] = ['password_reset', 'invitation'];
+const COUNTED_BY_ADDRESS: MailKind[] = ['password_reset', 'invitation', 'schedule_consent'];
 
 /**
- * Requests a mail that anonymous callers may request: at most 5 an hour, further ones are ignored. Whatever depends on whether
+ * Requests a mail to somebody who did not necessarily ask for it: those over the limit are ignored. Whatever depends on whether
  * the email is known happens in `send`, after the answer; if that fails, the scheduled run tries again.
  */
-export async function requestMail<Kind extends 'sign_in_code' | 'portal_code' | 'password_reset'>(
+export async function requestMail<Kind extends Exclude<LimitedKind, 'invitation'>>(
   ctx: Context,
   request: MailRequest<Kind>,
   send: SendMail<Kind>,
 ): Promise<void> {
   const record = recordOf(ctx, request);
-  const since = ctx.now() - HOUR_MS;
-  const stored = await insertLimitedRequest(ctx.db, record, { limit: REQUESTS_PER_HOUR, since });
+  const stored = await insertLimitedRequest(ctx.db, record, limitsOf(request.kind, record));
   if (changes(stored) > 0) ctx.defer(sendAndFinish(ctx, record.id, () => send(ctx, request)));
 }
+
+const limitsOf = (kind: LimitedKind, { requestedAt }: MailRequestRecord) => ({
+  limit: LIMITS[kind].limit,
+  since: requestedAt - LIMITS[kind].withinMs,
+});
 
 /**
  * The mail of an invitation: the statement that stores the request, and what sends it once that is committed. More than 5 a
@@ -78,13 +90,12 @@ export async function requestMail<Kind extends 'sign_in_code' | 'portal_code' | 
  */
 export function prepareInvitationMail(ctx: Context, request: MailRequest<'invitation'>, send: SendMail<'invitation'>) {
   const record = recordOf(ctx, request);
-  const limits = { limit: INVITATIONS_PER_DAY, since: record.requestedAt - DAY_MS };
   const sendIfStored = async () => {
     const [found] = await selectRequest(ctx.db, record.id);
     if (found) await send(ctx, request);
   };
   return {
-    statement: insertLimitedRequest(ctx.db, record, limits),
+    statement: insertLimitedRequest(ctx.db, record, limitsOf('invitation', record)),
     isStored: isStored(record.id),
     send: () => ctx.defer(sendAndFinish(ctx, record.id, sendIfStored)),
   };
@@ -123,7 +134,7 @@ export async function sendDueMails(ctx: Context, senders: { [Kind in MailKind]: 
   const kinds = Object.keys(RETRIED_MS) as MailKind[];
   const { due, givenUp } = await commit(ctx.db, {
     due: claimDue(ctx.db, now, BATCH),
-    done: deleteDone(ctx.db, { invitations: now - DAY_MS, others: now - HOUR_MS }),
+    done: deleteDone(ctx.db, { countedADay: now - DAY_MS, others: now - HOUR_MS }),
     givenUp: kinds.map((kind) => giveUp(ctx.db, kind, now - RETRIED_MS[kind])),
   });
   const count = givenUp.reduce((sum: number, result) => sum + changes(result), 0);

@@ -21,7 +21,7 @@ export interface ScheduledMail extends Recipient {
   unsubscribeUrl: string;
 }
 
-/** The mail of a schedule. RFC 8058: mail programs unsubscribe with one click, by a POST. */
+/** The mail of a schedule. */
 export function scheduledMail({
   schedule,
   asOf,
@@ -47,9 +47,34 @@ export function scheduledMail({
   return {
     ...mail,
     ...(files.length > 0 && { files }),
-    headers: { 'List-Unsubscribe': `<${unsubscribeUrl}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
+    headers: unsubscribeHeaders(unsubscribeUrl),
   };
 }
+
+/**
+ * Asks an address from outside whether it wants scheduled mails of a company. It holds nothing that people of the company wrote
+ * but its name.
+ */
+export const consentMail = ({
+  agreeUrl,
+  unsubscribeUrl,
+  ...recipient
+}: Recipient & { agreeUrl: string; unsubscribeUrl: string }): Mail => ({
+  ...mailTo(recipient, ({ scheduleConsent: texts }, company) => ({
+    subject: texts.subject(company),
+    before: texts.before(company),
+    link: { label: texts.label, url: agreeUrl },
+    after: [texts.otherwise(company)],
+    footer: { text: texts.why(company), link: { label: texts.never, url: unsubscribeUrl } },
+  })),
+  headers: unsubscribeHeaders(unsubscribeUrl),
+});
+
+/** RFC 8058: mail programs unsubscribe with one click, by a POST. */
+const unsubscribeHeaders = (url: string) => ({
+  'List-Unsubscribe': `<${url}>`,
+  'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+});
 
 /** A time (ms) by the clock of a time zone, which it names. */
 const formatInZone = (locale: Locale, timeZone: string, time: number): string =>
@@ -63,8 +88,11 @@ const formatInZone = (locale: Locale, timeZone: string, time: number): string =>
     timeZone,
   }).format(time);
 
-/** What the mail says went wrong: not whether a condition held, which its recipient may not be allowed to know. */
-export type ToldProblem = Exclude<RunProblem, 'condition_not_met' | 'files_too_large'>;
+/** What the mail says went wrong: not what is nobody's failure, nor whether a condition held, which its recipient may not be allowed to know. */
+export type ToldProblem = Exclude<
+  RunProblem,
+  'condition_not_met' | 'files_too_large' | 'not_agreed' | 'too_many_mails'
+>;
 
 /** Tells the maker of a schedule that it failed too often. */
 export const schedulePausedMail = ({

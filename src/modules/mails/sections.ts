@@ -1,5 +1,5 @@
-import { shorten } from '../../kernel/text.ts';
-import { escapeHtml, oneLine } from './user-text.ts';
+import { escapeHtml, shorten } from '../../kernel/text.ts';
+import { oneLine, textForOutsiders } from './user-text.ts';
 
 interface Column {
   name: string;
@@ -39,6 +39,21 @@ export function sectionHtml({ title, numbers, table, notes }: Section): string {
     ...notes.map((note) => `<p style="${STYLES.note}">${textOf(note)}</p>`),
   ].join('\n');
 }
+
+/** A section as mails to outsiders show it: nobody inside can put the address of a page into it. */
+export const sectionForOutsiders = ({ title, numbers, table, notes }: Section): Section => ({
+  title: textForOutsiders(title),
+  ...(numbers && {
+    numbers: numbers.map(({ label, text }) => ({ label: textForOutsiders(label), text: textForOutsiders(text) })),
+  }),
+  ...(table && {
+    table: {
+      columns: table.columns.map((column) => ({ ...column, name: textForOutsiders(column.name) })),
+      rows: table.rows.map((row) => row.map(textForOutsiders)),
+    },
+  }),
+  notes,
+});
 
 const rowOf = (cells: string[]): string => `<tr>${cells.join('')}</tr>`;
 

@@ -10,8 +10,9 @@ import { nameInMail } from './user-text.ts';
 
 export * from './requests.ts';
 export * from './schedules.ts';
-export { type Section, sectionBytes } from './sections.ts';
+export { type Section, sectionBytes, sectionForOutsiders } from './sections.ts';
 export * from './texts.ts';
+export { textForOutsiders } from './user-text.ts';
 
 /** The address of a page of the console that takes a one-time token. */
 export function consoleLink(ctx: Context, page: 'accept-invitation' | 'reset-password', token: string): string {

@@ -1,4 +1,4 @@
-import { and, eq, gt, inArray, isNotNull, isNull, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, gt, inArray, isNotNull, isNull, lt, lte, notInArray, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { mailRequests } from '../../db/schema/mails.ts';
 import { afterChange, exists, insertWhen } from '../../db/statements.ts';
@@ -64,14 +64,17 @@ export const giveUp = (db: ControlDb, kind: MailRequestRecord['kind'], before: n
     .set({ dueAt: null })
     .where(and(isNotNull(mailRequests.dueAt), eq(mailRequests.kind, kind), lt(mailRequests.requestedAt, before)));
 
-/** Deletes requests that are done and not counted any more: invitations made before `invitations`, others before `others`. */
-export const deleteDone = (db: ControlDb, before: { invitations: number; others: number }) =>
+/** Kinds that are counted for a day. */
+const COUNTED_A_DAY = ['invitation', 'schedule_consent'] as const;
+
+/** Deletes requests that are done and not counted any more: those counted for a day made before `countedADay`, others before `others`. */
+export const deleteDone = (db: ControlDb, before: { countedADay: number; others: number }) =>
   db
     .delete(mailRequests)
     .where(
       and(
         isNull(mailRequests.dueAt),
         lt(mailRequests.requestedAt, before.others),
-        or(ne(mailRequests.kind, 'invitation'), lt(mailRequests.requestedAt, before.invitations)),
+        or(notInArray(mailRequests.kind, [...COUNTED_A_DAY]), lt(mailRequests.requestedAt, before.countedADay)),
       ),
     );

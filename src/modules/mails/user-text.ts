@@ -1,29 +1,52 @@
 /** In characters. */
 const MAX_NAME_LENGTH = 80;
 
-/** A web address as people type it: with a scheme, with `www.`, or a host with a path. */
-const WEB_ADDRESS = /(?:\p{L}[\p{L}\d+.-]*:\/\/|www[.。．｡])\S*|[\p{L}\d-]+(?:[.。．｡][\p{L}\d-]+)+[/:?#]\S*/giu;
+/** What hosts are written with, the dots of other scripts included. */
+const [LETTER, DOT] = ['[\\p{L}\\p{M}\\p{N}\\p{So}_-]', '[.。．｡]'];
+/** A host as mail programs recognize one: what follows its last dot begins with letters. */
+const HOST = `(?:${LETTER}+${DOT})+[\\p{L}\\p{M}]{2,}${LETTER}*`;
+const IP = '(?:\\d{1,3}\\.){3}\\d{1,3}';
 
-/** The dot in a word that mail programs would make a link of. */
-const DOT_IN_HOST = /(?<=[\p{L}\d])[.。．｡](?=[\p{L}\d-]{2})/gu;
+/** An address of a page as people type it: with a scheme, with `www.`, or a host with a path or a port. */
+const WEB_ADDRESS = new RegExp(
+  `(?:\\p{L}[\\p{L}\\d+.-]*:[/\\\\]{2}|www${DOT})\\S*|(?:${HOST}|${IP})${DOT}?[/\\\\:?#]\\S*`,
+  'giu',
+);
+const BARE_HOST = new RegExp(`${HOST}|${IP}`, 'gu');
+/** Not the numbers of an IP address, which may be a large number. */
+const EMAIL_OR_BARE_HOST = new RegExp(`(?<name>[\\p{L}\\p{M}\\p{N}.%+_-]+@)?${HOST}`, 'gu');
+
+/** Mail programs make no link of a host that fell apart. */
+const apart = (host: string): string => host.replaceAll(/[.。．｡]/gu, ' ');
 
 /**
- * A name as mails show it: on one line, without web addresses. Users choose the names of themselves and their company, and
+ * A name as mails show it: on one line, without addresses of pages. Users choose the names of themselves and their company, and
  * whom an invitation goes to: it must not carry a link of theirs.
  * @param fallback for a name of which nothing is left
  */
 export function nameInMail(name: string, fallback: string): string {
   const plain = name.normalize('NFKC').replaceAll(/[\s\p{C}]+/gu, ' ');
-  const safe = plain.replaceAll(WEB_ADDRESS, ' ').replaceAll(DOT_IN_HOST, ' ').replaceAll(/ +/g, ' ').trim();
+  const safe = plain.replaceAll(WEB_ADDRESS, ' ').replaceAll(BARE_HOST, apart).replaceAll(/ +/g, ' ').trim();
   const characters = [...safe];
   if (characters.length > MAX_NAME_LENGTH) return `${characters.slice(0, MAX_NAME_LENGTH).join('').trimEnd()}…`;
   return safe === '' ? fallback : safe;
 }
 
+/**
+ * A text of a result (a title, the name of a column, a cell) as mails to outsiders show it: without addresses of pages, else
+ * as it is. Email addresses stay. For short texts: it takes the square of the length.
+ */
+export function textForOutsiders(text: string): string {
+  // Invisible characters and forms of letters hide an address from us, not from mail programs.
+  const plain = text
+    .normalize('NFKC')
+    .replaceAll(/\s+/gu, ' ')
+    .replaceAll(/\p{C}+/gu, '');
+  const safe = plain
+    .replaceAll(WEB_ADDRESS, '…')
+    .replaceAll(EMAIL_OR_BARE_HOST, (host, name?: string) => (name === undefined ? apart(host) : host));
+  return safe === plain ? text : safe;
+}
+
 /** Users choose names: they must not add lines, least of all to a header. */
 export const oneLine = (text: string): string => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
-
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-
-export const escapeHtml = (text: string): string =>
-  text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] as string);

@@ -1,7 +1,9 @@
 import type { Condition } from '../../db/schema/schedules.ts';
 import { compareDecimals } from '../../kernel/decimals.ts';
+import { type SqlToken, sqlTokens } from '../../kernel/sql-lexer.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import type { Cell, UserSqlResult } from '../../tenant-sql/user-sql.ts';
+import { toPostgresText } from '../../tenant-sql/values.ts';
 
 /** Whether a condition holds of a result; `value` is to be compared with by the next run. */
 export type Verdict = { holds: boolean; value: string | null } | 'undecidable';
@@ -17,19 +19,23 @@ const HOLDS: Record<Exclude<Condition['op'], 'changed'>, (order: number) => bool
 
 /**
  * A comparison holds if it does in any row; as elsewhere, `ne` means everything else, nulls included. `changed` holds if the
- * values of the column, in whatever order, are others than `before`; the first time there is nothing that they were.
- * @returns `undecidable` where the result has no such column, or the value is not of its type
+ * values of the column, in whatever order, are others than `before`; the first time there is nothing that they were. Rows of a
+ * result that was cut without an order are others each time: nobody can say whether they changed.
+ * @param isOrdered whether the statement orders its rows
+ * @returns `undecidable` also where the result has no such column, or the value is not of its type
  */
 export async function judge(
   { column, op, value }: Pick<Condition, 'column' | 'op' | 'value'>,
-  { columns, rows }: UserSqlResult,
+  { columns, rows, truncated }: UserSqlResult,
   before: string | null,
+  isOrdered = false,
 ): Promise<Verdict> {
   const at = columns.findIndex(({ name }) => name === column);
   const type = columns[at]?.type;
   if (type === undefined) return 'undecidable';
   const cells = rows.map((row) => row[at] ?? null);
   if (op === 'changed') {
+    if (truncated && !isOrdered) return 'undecidable';
     const digest = await sha256Hex(JSON.stringify(cells.map((cell) => JSON.stringify(cell)).sort()));
     return { holds: before !== null && before !== digest, value: digest };
   }
@@ -67,14 +73,33 @@ function comparison(type: string, value: Condition['value'], op: Condition['op']
       return (cell) => (cell === value ? 0 : 1);
     case 'date':
     case 'datetime': {
-      const wanted = typeof value === 'string' ? Date.parse(value) : Number.NaN;
-      if (Number.isNaN(wanted)) return undefined;
+      // As text in UTC with six digits of a fraction, which compares as the times do.
+      const wanted = toPostgresText('datetime', value);
+      if (wanted === undefined) return undefined;
       return (cell) => {
-        const time = Date.parse(String(cell));
-        return Number.isNaN(time) ? undefined : orderOf(time, wanted);
+        const time = toPostgresText('datetime', cell);
+        return time === undefined ? undefined : orderOf(time, wanted);
       };
     }
     default:
       return (cell) => orderOf(String(cell), String(value));
   }
 }
+
+/** Whether a statement orders its rows: an `ORDER BY` of its own, not one within brackets. */
+export function isOrdered(sql: string): boolean {
+  let depth = 0;
+  let last = '';
+  for (const { kind, text } of meaningful(sql)) {
+    if (kind === 'symbol' && text === '(') depth += 1;
+    if (kind === 'symbol' && text === ')') depth -= 1;
+    if (depth === 0 && last === 'order' && text === 'by') return true;
+    last = kind === 'word' ? text : '';
+  }
+  return false;
+}
+
+const meaningful = (sql: string): (Pick<SqlToken, 'kind'> & { text: string })[] =>
+  sqlTokens(sql)
+    .filter(({ kind }) => kind !== 'space' && kind !== 'comment')
+    .map(({ kind, start, end }) => ({ kind, text: sql.slice(start, end).toLowerCase() }));

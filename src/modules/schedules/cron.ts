@@ -7,11 +7,15 @@ export const MIN_INTERVAL_MS = 15 * 60 * 1000;
 const FIELDS = /^[^\s@]+(?: +[^\s@]+){4}$/;
 
 /**
- * As Vixie cron reads it, by the clock of the time zone. A time that the clock leaves out in spring is right after the gap, one
+ * As Vixie cron reads it, by the clock of the time zone. A day comes where either of the two day fields names it, but where one
+ * begins with `*`, such as `*\/2`, only where both do. A time that the clock leaves out in spring is right after the gap, one
  * that comes twice in autumn is the first of both; what recurs by `*` or a step keeps its pace through both.
  */
-const parseCron = (cron: string, timeZone: string): Cron =>
-  new Cron(cron, { timezone: timeZone, mode: '5-part', fixedTimeRule: 'no-wildcard' });
+function parseCron(cron: string, timeZone: string): Cron {
+  const [, , dayOfMonth = '', , dayOfWeek = ''] = cron.split(/ +/);
+  const domAndDow = dayOfMonth.startsWith('*') || dayOfWeek.startsWith('*');
+  return new Cron(cron, { timezone: timeZone, mode: '5-part', fixedTimeRule: 'no-wildcard', domAndDow });
+}
 
 /** The first occurrence after a moment, both in milliseconds; null where there is none any more. */
 export function nextOccurrence({ cron, timeZone }: { cron: string; timeZone: string }, after: number): number | null {

@@ -5,9 +5,16 @@ import { logError } from '../../platform/log.ts';
 import { MailRefused } from '../../platform/mail.ts';
 import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
 import { type Company, selectCompany } from '../companies/service.ts';
-import { type MailedCompany, mailedCompany, scheduledMail } from '../mails/service.ts';
+import {
+  type MailedCompany,
+  mailedCompany,
+  scheduledMail,
+  sectionForOutsiders,
+  textForOutsiders,
+} from '../mails/service.ts';
 import type { SharedItem } from '../viewing/service.ts';
-import { judge, type Verdict } from './condition.ts';
+import { isOrdered, judge, type Verdict } from './condition.ts';
+import { countedSince, refusalOf } from './consent.ts';
 import { filesOf, type MailContent, summaryOf, type Widget, widgetsOf } from './content.ts';
 import { unsubscribeUrl, viewUrl } from './links.ts';
 import type { Reader } from './recipients.ts';
@@ -38,6 +45,23 @@ export const outcomeOf = (problem: RunProblem): Pick<Delivery, 'status' | 'probl
   status: FAILURES.has(problem) ? 'failed' : 'skipped',
   problem,
 });
+
+/**
+ * Whether a recipient gets nothing of a run because they are an address that has not agreed, wants nothing any more, or had its
+ * mails of a day; then this is recorded.
+ */
+export async function recordRefusal(
+  ctx: CompanyContext,
+  run: ScheduleRun,
+  schedule: Schedule,
+  recipient: Recipient,
+): Promise<boolean> {
+  if (recipient.kind !== 'email') return false;
+  const refusal = await refusalOf(ctx, schedule, recipient.subject);
+  if (refusal === undefined) return false;
+  if (refusal !== 'ended') await insertOutcome(ctx.db, run, recipient, outcomeOf(refusal));
+  return true;
+}
 
 interface Sending {
   run: ScheduleRun;
@@ -88,7 +112,7 @@ async function mailingsOf(
   const [{ reader }] = group as [Member];
   const widgets = widgetsOf(item, await reader.view.run());
   const problem = problemOf(widgets, schedule);
-  const contents = new Map<boolean, MailContent>();
+  const contents = new Map<string, MailContent>();
   const mailings: Mailing[] = [];
   for (const member of group) {
     const { recipient } = member;
@@ -99,8 +123,10 @@ async function mailingsOf(
     const met = await recordUnlessMet(ctx, run, recipient, await verdictFor(schedule, widgets, recipient));
     if (!met) continue;
     const { files } = member.reader;
-    const content = contents.get(files) ?? (await contentOf(ctx, sending, widgets, mailed, files));
-    contents.set(files, content);
+    const isOutsider = recipient.kind === 'email';
+    const key = `${files} ${isOutsider}`;
+    const content = contents.get(key) ?? (await contentOf(ctx, sending, widgets, mailed, { files, isOutsider }));
+    contents.set(key, content);
     mailings.push({ ...member, content, value: met.value });
   }
   return mailings;
@@ -115,15 +141,15 @@ function problemOf(widgets: readonly Widget[], { condition }: Schedule): RunProb
     return failures.every(({ kind }) => kind === 'forbidden') ? 'not_allowed' : 'query_failed';
   }
   if (condition === null) return undefined;
-  const execution = executionFor(condition, widgets);
+  const execution = widgetFor(condition, widgets)?.execution;
   if (!execution) return 'condition_failed';
   if (!('failure' in execution)) return undefined;
   return execution.failure.kind === 'forbidden' ? 'not_allowed' : 'condition_failed';
 }
 
 /** What the condition is judged on. */
-const executionFor = (condition: Condition, widgets: readonly Widget[]): Widget['execution'] | undefined =>
-  widgets.find(({ visualization }) => visualization.id === condition.visualization_id)?.execution;
+const widgetFor = (condition: Condition, widgets: readonly Widget[]): Widget | undefined =>
+  widgets.find(({ visualization }) => visualization.id === condition.visualization_id);
 
 /** What the condition says of what a recipient may see. */
 async function verdictFor(
@@ -132,10 +158,11 @@ async function verdictFor(
   { kind, subject }: Recipient,
 ): Promise<Verdict> {
   if (condition === null) return { holds: true, value: null };
-  const execution = executionFor(condition, widgets);
-  if (!execution || 'failure' in execution) return 'undecidable';
+  const widget = widgetFor(condition, widgets);
+  if (!widget || 'failure' in widget.execution) return 'undecidable';
   const known = recipients.find((recipient) => recipient.kind === kind && recipient.subject === subject);
-  return judge(condition, execution.result, known?.lastValue ?? null);
+  const { execution, visualization } = widget;
+  return judge(condition, execution.result, known?.lastValue ?? null, isOrdered(visualization.sql));
 }
 
 /** @returns the value to keep if the condition is met; otherwise records why nothing is sent, and returns undefined */
@@ -155,8 +182,25 @@ async function recordUnlessMet(
   return undefined;
 }
 
-/** The summary, or the files for who may have them. */
+/** What a mail shows: to outsiders without addresses of pages, which people of the company could make up. */
 async function contentOf(
+  ctx: CompanyContext,
+  sending: Sending,
+  widgets: readonly Widget[],
+  mailed: MailedCompany,
+  { files, isOutsider }: { files: boolean; isOutsider: boolean },
+): Promise<MailContent> {
+  if (!isOutsider) return resultsOf(ctx, sending, widgets, mailed, files);
+  const named = widgets.map(({ visualization, execution }) => ({
+    visualization: { ...visualization, name: textForOutsiders(visualization.name) },
+    execution,
+  }));
+  const content = await resultsOf(ctx, sending, named, mailed, files);
+  return { ...content, sections: content.sections.map(sectionForOutsiders) };
+}
+
+/** The summary, or the files for who may have them. */
+async function resultsOf(
   ctx: CompanyContext,
   { schedule: { format }, item }: Sending,
   widgets: readonly Widget[],
@@ -192,15 +236,19 @@ async function send(
     viewUrl: viewUrl(ctx, company, schedule, recipient),
     unsubscribeUrl: await unsubscribeUrl(ctx, schedule, recipient),
   });
-  const { begun } = await commit(ctx.db, { begun: beginDelivery(ctx.db, run, recipient) });
-  if (begun.length === 0) return 'done';
+  const counted = { now: ctx.now(), since: countedSince(ctx) };
+  const { begun } = await commit(ctx.db, beginDelivery(ctx.db, run, recipient, counted));
+  if (begun.length === 0) {
+    await recordRefusal(ctx, run, schedule, recipient);
+    return 'done';
+  }
   try {
     await ctx.mailer.send(mail);
   } catch (error) {
     logError('schedule_mail_failed', error, { schedule_id: schedule.id, company_id: schedule.companyId });
     const refused = error instanceof MailRefused;
     if (refused && !error.permanent && !isLastTry) {
-      await undoDelivery(ctx.db, run, recipient);
+      await commit(ctx.db, undoDelivery(ctx.db, run, recipient));
       return 'later';
     }
     await endDelivery(ctx.db, run, recipient, outcomeOf(refused ? 'mail_refused' : 'unconfirmed'));

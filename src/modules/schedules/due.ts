@@ -3,6 +3,8 @@ import { commit } from '../../db/client.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import type { JobMessage } from '../../platform/job-messages.ts';
 import { log, logError } from '../../platform/log.ts';
+import { countedSince } from './consent.ts';
+import { deleteCounted } from './consent-store.ts';
 import { MIN_INTERVAL_MS, nextOccurrence } from './cron.ts';
 import { type Due, deleteOldRuns, handOut, selectDue, selectLeft } from './run-store.ts';
 
@@ -66,4 +68,9 @@ export async function resumeRuns(ctx: Context): Promise<void> {
   await ctx.jobs.sendAll(left.map(({ companyId }) => ({ type: 'schedules.run', companyId })));
 }
 
-export const purgeRuns = (ctx: Context) => deleteOldRuns(ctx.db, ctx.now() - KEPT_MS, DELETED_AT_ONCE);
+/** Deletes old runs, and mails that are not counted any more. */
+export const purgeRuns = (ctx: Context) =>
+  commit(ctx.db, {
+    runs: deleteOldRuns(ctx.db, ctx.now() - KEPT_MS, DELETED_AT_ONCE),
+    counted: deleteCounted(ctx.db, countedSince(ctx), DELETED_AT_ONCE),
+  });

@@ -29,3 +29,10 @@ export const nothingToEnd = defineFailure('schedule.nothing_to_end', {
   detail: { message: 'The link is not valid, or there is nothing left to unsubscribe from.' },
   says: { sharing: 'NOT_FOUND' },
 });
+
+/** The token is not one of ours, or its address has ended all emails: the answer does not tell which. */
+export const nothingToAgreeTo = defineFailure('schedule.nothing_to_agree_to', {
+  kind: 'missing',
+  detail: { message: 'The link is not valid, or these emails were ended.' },
+  says: { sharing: 'NOT_FOUND' },
+});

@@ -19,7 +19,7 @@ const one = { minProperties: 1, maxProperties: 1 };
 const WHO = {
   user: 'A user, who is sent what they may see.',
   email:
-    'The email address of a member of a share context that grants the target, who is sent what the context lets them see.',
+    'The email address of a member of a share context that grants the target, who is sent what the context lets them see. An address that is no user’s gets its first email only after it has agreed, by the link that it is mailed once or by signing in to the portal, and at most 50 scheduled emails a day from all companies.',
 };
 
 const recipient = z
@@ -65,7 +65,7 @@ const condition = z
   .meta({
     id: 'ScheduleCondition',
     description:
-      'A recipient is sent an email only if the condition holds for the data that they may see: a comparison must hold in at least one row of the result; `changed` holds if the values of the column differ from the previous run, so never on the first run.',
+      'A recipient is sent an email only if the condition holds for the data that they may see: a comparison must hold in at least one row of the result; `changed` holds if the values of the column differ from the previous run, so never on the first run, and cannot be judged where a result without `ORDER BY` was cut. Dates and times are ISO 8601, compared to the microsecond; without an offset they are UTC.',
   });
 
 export const scheduleFields = {
@@ -82,7 +82,7 @@ export const scheduleFields = {
     .max(100)
     .meta({
       description:
-        'Five fields: minute, hour, day of the month, month, day of the week, in `time_zone`. Runs must be at least 15 minutes apart. When the clocks change, a time that is skipped runs right after the gap, and a time that occurs twice runs the first time; schedules with `*` or a step keep their interval.',
+        'Five fields: minute, hour, day of the month, month, day of the week, in `time_zone`. A day that either of the day fields names is meant, but both must name it where one begins with `*` (`*/2`), as in Vixie cron. Runs must be at least 15 minutes apart. When the clocks change, a time that is skipped runs right after the gap, and a time that occurs twice runs the first time; schedules with `*` or a step keep their interval.',
       examples: ['0 8 * * 1-5'],
     }),
   time_zone: z
@@ -127,7 +127,7 @@ export const lastRunView = z
     failed: z.int(),
     problems: z.array(z.enum(RUN_PROBLEMS)).meta({
       description:
-        'The reasons why recipients got no email, or no files because these are too large (`files_too_large`), each once.',
+        'The reasons why recipients got no email, or no files because these are too large (`files_too_large`), each once. `not_agreed`: an address has not agreed yet; `too_many_mails`: an address had its 50 emails of the day.',
     }),
   })
   .meta({ id: 'ScheduleRun' });

@@ -1,67 +1,98 @@
 import type { Context } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
-import type { ViewBranding } from '../../kernel/viewing.ts';
 import { hmacSha256, newestSecret, sameSecret, secretOf, toBase64Url } from '../../platform/secrets.ts';
-import { type Company, selectCompany, viewBranding } from '../companies/service.ts';
+import { type Company, selectCompany } from '../companies/service.ts';
+import { endAll, type MailConsent, selectConsent } from './consent-store.ts';
 import type { Recipient, Schedule } from './store.ts';
 import { selectRecipients, unsubscribe } from './store.ts';
 
 /** The base URL of our pages: `PUBLIC_URL`, else that of the request which wrote the schedule, as a background run has none. */
-const pagesBaseUrl = (ctx: Context, { apiUrl }: Schedule): string =>
+const pagesBaseUrl = (ctx: Context, { apiUrl }: Pick<Schedule, 'apiUrl'>): string =>
   (ctx.config.PUBLIC_URL ?? apiUrl).replace(/\/+$/, '');
 
 /** Where a recipient sees what a schedule sends: outsiders in the portal. */
 export const viewUrl = (ctx: Context, { slug }: Company, schedule: Schedule, { kind }: Recipient): string =>
   kind === 'user' ? ctx.config.CONSOLE_URL : `${pagesBaseUrl(ctx, schedule)}/portal/${slug}`;
 
-/** Version of the secret, company, schedule, and the signature that says which recipient. */
+/** Version of the secret, company, schedule or question, and the signature that says which recipient. */
 const TOKEN = /^(?<version>\d{1,12})-(?<companyId>[a-f0-9]{24})-(?<id>[a-f0-9]{24})-(?<signature>[\w-]{43})$/;
 
-const signatureOf = async (
-  secret: string,
-  { companyId, id }: Pick<Schedule, 'companyId' | 'id'>,
-  { kind, subject }: Recipient,
-): Promise<string> =>
-  toBase64Url(await hmacSha256(secret, `data-console unsubscribe: ${companyId}/${id}/${kind}:${subject}`));
+type Named = Pick<Schedule, 'companyId' | 'id'>;
 
-/** The link by which a recipient unsubscribes from a schedule. It works for whoever has it, until its key is removed. */
-export async function unsubscribeUrl(ctx: Context, schedule: Schedule, recipient: Recipient): Promise<string> {
+/** What is signed for a recipient of a schedule, and for an address that was asked whether it wants mails of a company. */
+const recipientText = ({ companyId, id }: Named, { kind, subject }: Recipient): string =>
+  `data-console unsubscribe: ${companyId}/${id}/${kind}:${subject}`;
+const consentText = ({ companyId, id }: Named): string => `data-console mail consent: ${companyId}/${id}`;
+
+const signatureOf = async (secret: string, text: string): Promise<string> =>
+  toBase64Url(await hmacSha256(secret, text));
+
+async function tokenOf(ctx: Context, { companyId, id }: Named, text: string): Promise<string> {
   const { version, secret } = newestSecret(ctx.config.EMBED_SECRETS);
-  const signature = await signatureOf(secret, schedule, recipient);
-  return `${pagesBaseUrl(ctx, schedule)}/unsubscribe/${version}-${schedule.companyId}-${schedule.id}-${signature}`;
+  return `${version}-${companyId}-${id}-${await signatureOf(secret, text)}`;
 }
 
-/** The recipient that a token names, if there still is one. */
-async function recipientOf(ctx: Context, token: string) {
+/** The link by which a recipient unsubscribes from a schedule. It works for whoever has it, until its key is removed. */
+export const unsubscribeUrl = async (ctx: Context, schedule: Schedule, recipient: Recipient): Promise<string> =>
+  `${pagesBaseUrl(ctx, schedule)}/unsubscribe/${await tokenOf(ctx, schedule, recipientText(schedule, recipient))}`;
+
+/** The links by which an address says yes to the mails of a company, and by which it ends them all. */
+export async function consentUrls(ctx: Context, { apiUrl }: Pick<Schedule, 'apiUrl'>, consent: MailConsent) {
+  const [base, token] = [pagesBaseUrl(ctx, { apiUrl }), await tokenOf(ctx, consent, consentText(consent))];
+  return { agreeUrl: `${base}/mail-consent/${token}`, unsubscribeUrl: `${base}/unsubscribe/${token}` };
+}
+
+/** Whom a token names, and what of: one schedule, or all of the company's where `scheduleId` is null. */
+export interface TokenHolder {
+  company: Company;
+  scheduleId: string | null;
+  recipient: Recipient;
+  /** Of a token of the question. */
+  consent?: MailConsent;
+}
+
+/** Whom a token names, if there still is such a recipient or question. */
+export async function holderOf(ctx: Context, token: string): Promise<TokenHolder | undefined> {
   const { version = '', companyId = '', id = '', signature = '' } = TOKEN.exec(token)?.groups ?? {};
   const secret = version === '' ? undefined : secretOf(ctx.config.EMBED_SECRETS, version);
   if (secret === undefined) return undefined;
+  const named = { companyId, id };
   const {
     recipients,
-    company: [company],
+    consents: [consent],
+    companies: [company],
   } = await readTogether(ctx.db, {
     recipients: selectRecipients(ctx.db, companyId, id),
-    company: selectCompany(ctx.db, companyId),
+    consents: selectConsent(ctx.db, companyId, id),
+    companies: selectCompany(ctx.db, companyId),
   });
+  if (!company) return undefined;
+  const isSigned = async (text: string) => sameSecret(signature, await signatureOf(secret, text));
+  if (consent && (await isSigned(consentText(named)))) {
+    return { company, scheduleId: null, recipient: { kind: 'email', subject: consent.email }, consent };
+  }
   for (const recipient of recipients) {
-    const isMeant = await sameSecret(signature, await signatureOf(secret, { companyId, id }, recipient));
-    if (isMeant && company) return { companyId, id, recipient, company };
+    if (await isSigned(recipientText(named, recipient))) return { company, scheduleId: id, recipient };
   }
   return undefined;
 }
 
-/** The branding of the company whose token this is; none for a token that names nobody. */
-export async function brandingOfToken(ctx: Context, token: string): Promise<ViewBranding> {
-  const found = await recipientOf(ctx, token);
-  return found ? viewBranding(ctx.baseUrl, found.company) : {};
-}
+/** Whether somebody can end all mails of a company: an address; users are the company's own people. */
+export const canEndAll = ({ recipient }: TokenHolder): boolean => recipient.kind === 'email';
 
-/** Unsubscribes the recipient whom a token names. @returns whether it names anybody */
-export async function unsubscribeBy(ctx: Context, token: string): Promise<boolean> {
-  const found = await recipientOf(ctx, token);
-  if (!found) return false;
-  const { companyId, id, recipient } = found;
-  ctx.belongsTo(companyId);
-  await commit(ctx.db, { unsubscribed: unsubscribe(ctx.db, companyId, id, recipient, ctx.now()) });
+/**
+ * Unsubscribes whom a token names: from its schedule, or from all of the company's where the token or `isAll` says so.
+ * @returns whether there is anything to end
+ */
+export async function unsubscribeBy(ctx: Context, token: string, isAll: boolean): Promise<boolean> {
+  const holder = await holderOf(ctx, token);
+  if (!holder) return false;
+  const { company, scheduleId, recipient } = holder;
+  ctx.belongsTo(company.id);
+  if (scheduleId === null || (isAll && canEndAll(holder))) {
+    const to = { id: ctx.newId(), companyId: company.id, email: recipient.subject };
+    await commit(ctx.db, { ended: endAll(ctx.db, to, ctx.now()) });
+  } else if (isAll) return false;
+  else await commit(ctx.db, { unsubscribed: unsubscribe(ctx.db, company.id, scheduleId, recipient, ctx.now()) });
   return true;
 }

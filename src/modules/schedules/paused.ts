@@ -9,8 +9,9 @@ import {
 } from '../mails/service.ts';
 import { readSchedule } from './store.ts';
 
-const isTold = (problem: RunProblem): problem is ToldProblem =>
-  problem !== 'condition_not_met' && problem !== 'files_too_large';
+const UNTOLD: readonly RunProblem[] = ['condition_not_met', 'files_too_large', 'not_agreed', 'too_many_mails'];
+
+const isTold = (problem: RunProblem): problem is ToldProblem => !UNTOLD.includes(problem);
 
 /** Tells the maker of a schedule that it is paused, and why. */
 export async function mailPaused(

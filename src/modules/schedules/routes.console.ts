@@ -32,7 +32,7 @@ const scheduleRecord = z
     ...scheduleFields,
     recipients: z.array(recipientView),
     unsubscribed: z.array(recipientView).meta({
-      description: 'The recipients who have unsubscribed.',
+      description: 'The recipients who have unsubscribed, from this schedule or from all of the company.',
     }),
     next_run_at: timestamp.nullable().meta({ description: 'Null while it is paused.' }),
     last_run: lastRunView.nullable().meta({
@@ -142,7 +142,7 @@ export const scheduleEndpoints = [
       access: decided,
       operationId: 'updateSchedule',
       summary: 'Update a schedule',
-      description: `Changes only the fields that are sent. Recipients who have unsubscribed stay so, unless they are removed and added again. ${SEEING}, except to send only \`status: paused\`. ${WHAT}`,
+      description: `Changes only the fields that are sent. Recipients who have unsubscribed stay so; users can be removed and added again, addresses never come back. ${SEEING}, except to send only \`status: paused\`. ${WHAT}`,
       body: scheduleChanges,
       returns: ok(scheduleRecord),
       fails: [scheduleNotFound, ...targetFailures],

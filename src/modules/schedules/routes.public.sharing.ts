@@ -1,17 +1,63 @@
+import { z } from 'zod';
+import type { Context } from '../../context.ts';
 import { raw } from '../../http/endpoint.ts';
-import { pageLocale, pageResponse } from '../../http/page.ts';
+import { type PlainContent, pageLocale, pageResponse } from '../../http/page.ts';
 import { endpoint } from '../../http/surfaces/sharing.ts';
-import { nothingToEnd } from './failures.ts';
-import { brandingOfToken, unsubscribeBy } from './links.ts';
+import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
+import { viewBranding } from '../companies/service.ts';
+import { answerBy } from './consent.ts';
+import { nothingToAgreeTo, nothingToEnd } from './failures.ts';
+import { canEndAll, holderOf, type TokenHolder, unsubscribeBy } from './links.ts';
 
-const path = '/unsubscribe/{token}';
+const unsubscribePath = '/unsubscribe/{token}';
+const consentPath = '/mail-consent/{token}';
 
-/** What the link of a mail leads to: a page for people, and what mail programs do by themselves (RFC 8058). */
+const scope = z.object({
+  scope: z.enum(['schedule', 'company']).optional().meta({
+    description: '`company`: all scheduled emails of the company, for good. Only addresses that are no user’s.',
+  }),
+});
+
+const answer = z.object({
+  answer: z
+    .enum(['yes', 'no'])
+    .default('yes')
+    .meta({ description: '`no` ends all scheduled emails of the company, for good.' }),
+});
+
+/** What a page says, given its texts, the company's name, and whom the link names, if anybody. */
+type Words = (
+  texts: (typeof MAIL_TEXTS)['en']['pages'],
+  company: string,
+  holder: TokenHolder | undefined,
+) => PlainContent;
+
+/** A page for whoever has the link of a mail, in the brand of its company. */
+async function page(ctx: Context, request: Request, token: string, words: Words): Promise<Response> {
+  const [holder, locale] = [await holderOf(ctx, token), pageLocale(request)];
+  const { pages, aCompany } = MAIL_TEXTS[locale];
+  const company = holder?.company;
+  return pageResponse(ctx.bindings.PAGES, 'plain', {
+    frames: [],
+    locale,
+    branding: company ? viewBranding(ctx.baseUrl, company) : {},
+    plain: words(pages, company ? (company.branding.name ?? company.name) : aCompany, holder),
+  });
+}
+
+/** Whether a person's browser asks, which shows the answer; mail programs and scripts want none. */
+const wantsPage = ({ headers }: Request): boolean => headers.get('Accept')?.includes('text/html') === true;
+
+const emptyAnswer = () => new Response('', { headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
+
+const ANSWERED = 'An empty text, or for browsers a page that says so.';
+
+/** What the links of mails lead to: pages for people, and what mail programs do by themselves (RFC 8058). */
 export const unsubscribeEndpoints = [
   endpoint(
     {
       method: 'get',
-      path,
+      path: unsubscribePath,
       access: 'public',
       operationId: 'showUnsubscribePage',
       summary: 'Show the unsubscribe page',
@@ -21,29 +67,93 @@ export const unsubscribeEndpoints = [
       openQuery: true,
       fails: [],
     },
-    async ({ ctx, params, request }) =>
-      pageResponse(ctx.bindings.PAGES, 'unsubscribe', {
-        frames: [],
-        locale: pageLocale(request),
-        branding: await brandingOfToken(ctx, params.token),
+    ({ ctx, params, request }) =>
+      page(ctx, request, params.token, ({ unsubscribe: texts }, company, holder) => {
+        const all = { button: texts.buttonAll(company), query: { scope: 'company' } };
+        if (holder?.scheduleId === null) return { title: texts.title, text: texts.questionAll(company), forms: [all] };
+        const one = { button: texts.button };
+        return { title: texts.title, text: texts.question, forms: holder && canEndAll(holder) ? [one, all] : [one] };
       }),
   ),
   endpoint(
     {
       method: 'post',
-      path,
+      path: unsubscribePath,
       access: 'public',
       recordedAs: 'schedules:unsubscribe',
       operationId: 'unsubscribeRecipient',
       summary: 'Unsubscribe a recipient with one click',
-      description: 'RFC 8058. The recipient gets no more emails of the schedule. The body is ignored.',
-      returns: raw(200, 'An empty text.', 'text/plain'),
+      description:
+        'RFC 8058. The recipient gets no more emails of the schedule, or of the company with `scope=company` and by the link of the email that asks whether emails are wanted. An address from outside is never sent them again, even if it is removed from the schedule and added again. The body is ignored.',
+      query: scope,
+      returns: raw(200, ANSWERED, 'text/plain', 'text/html'),
       openQuery: true,
       fails: [nothingToEnd],
     },
-    async ({ ctx, params }) => {
-      if (!(await unsubscribeBy(ctx, params.token))) throw nothingToEnd();
-      return new Response('', { headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
+    async ({ ctx, params, query, request }) => {
+      const isAll = query.scope === 'company';
+      const isDone = await unsubscribeBy(ctx, params.token, isAll);
+      if (wantsPage(request)) {
+        return page(ctx, request, params.token, ({ unsubscribe: texts }, company, holder) => {
+          const done = isAll || holder?.scheduleId === null ? texts.doneAll(company) : texts.done;
+          return { title: texts.title, text: isDone ? done : texts.unknown, forms: [] };
+        });
+      }
+      if (!isDone) throw nothingToEnd();
+      return emptyAnswer();
+    },
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: consentPath,
+      access: 'public',
+      operationId: 'showMailConsentPage',
+      summary: 'Show the page that asks whether scheduled emails are wanted',
+      description:
+        'An address that is no user’s is sent the link once by a company, before its first scheduled email. Opening it agrees to nothing: the page asks first.',
+      returns: raw(200, 'HTML.', 'text/html'),
+      openQuery: true,
+      fails: [],
+    },
+    ({ ctx, params, request }) =>
+      page(ctx, request, params.token, ({ consent: texts }, company, holder) =>
+        holder?.consent && holder.consent.endedAt === null
+          ? {
+              title: texts.title,
+              text: texts.question(company),
+              forms: [{ button: texts.yes }, { button: texts.no(company), query: { answer: 'no' } }],
+            }
+          : { title: texts.title, text: texts.unknown, forms: [] },
+      ),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: consentPath,
+      access: 'public',
+      recordedAs: 'schedules:consent',
+      operationId: 'answerMailConsent',
+      summary: 'Agree to the scheduled emails of a company, or refuse them',
+      description:
+        'The address gets what schedules send to it from then on, at most 50 emails a day. Whoever has ended all emails of the company cannot agree any more. The body is ignored.',
+      query: answer,
+      returns: raw(200, ANSWERED, 'text/plain', 'text/html'),
+      openQuery: true,
+      fails: [nothingToAgreeTo],
+    },
+    async ({ ctx, params, query, request }) => {
+      const isYes = query.answer === 'yes';
+      const isDone = await answerBy(ctx, params.token, isYes);
+      if (wantsPage(request)) {
+        return page(ctx, request, params.token, ({ consent: texts, unsubscribe: { doneAll } }, company) => ({
+          title: texts.title,
+          text: isDone ? (isYes ? texts.done : doneAll)(company) : texts.unknown,
+          forms: [],
+        }));
+      }
+      if (!isDone) throw nothingToAgreeTo();
+      return emptyAnswer();
     },
   ),
 ];

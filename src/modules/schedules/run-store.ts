@@ -8,6 +8,7 @@ import {
   schedules,
 } from '../../db/schema/schedules.ts';
 import { afterChange, byId, exists, insertWhen } from '../../db/statements.ts';
+import { countMail, mayBeMailed, uncountMail } from './consent-store.ts';
 import { isRecipient, type Recipient } from './store.ts';
 
 export type ScheduleRun = typeof scheduleRuns.$inferSelect;
@@ -135,24 +136,30 @@ export const selectDeliveries = (db: ControlDb, { companyId, id }: ScheduleRun) 
     .where(and(eq(scheduleDeliveries.companyId, companyId), eq(scheduleDeliveries.runId, id)));
 
 /**
- * Records that a recipient is about to be sent the mail of a run: once, whichever try does, and while they want it. Who is not
- * answered a row sends nothing.
+ * Records that a recipient is about to be sent the mail of a run: once, whichever try does, while they want it, and an address
+ * while it may be mailed. Where `begun` answers no row nothing is to be sent.
+ * @param since from when on mails to an address count
  */
 export const beginDelivery = (
   db: ControlDb,
   { companyId, id: runId, scheduleId }: ScheduleRun,
   recipient: Recipient,
+  { now, since }: { now: number; since: number },
 ) => {
   const { kind, subject } = recipient;
   const isWanted = and(isRecipient(companyId, scheduleId, recipient), isNull(scheduleRecipients.unsubscribedAt)) as SQL;
-  return insertWhen(
-    db,
-    scheduleDeliveries,
-    { companyId, runId, kind, subject, status: 'sending', problem: null },
-    exists(scheduleRecipients, isWanted),
-  )
-    .onConflictDoNothing()
-    .returning({ runId: scheduleDeliveries.runId });
+  const isAllowed = kind === 'email' ? mayBeMailed({ companyId, email: subject }, since) : undefined;
+  return {
+    begun: insertWhen(
+      db,
+      scheduleDeliveries,
+      { companyId, runId, kind, subject, status: 'sending', problem: null },
+      and(exists(scheduleRecipients, isWanted), isAllowed) as SQL,
+    )
+      .onConflictDoNothing()
+      .returning({ runId: scheduleDeliveries.runId }),
+    counted: kind === 'email' ? [countMail(db, { companyId, runId, email: subject, sentAt: now })] : [],
+  };
 };
 
 const deliveryOf = (run: ScheduleRun, { kind, subject }: Recipient): SQL =>
@@ -172,8 +179,10 @@ export const endDelivery = (
 ) => db.update(scheduleDeliveries).set(outcome).where(deliveryOf(run, recipient));
 
 /** Takes back that a delivery was begun: the mail service said that it did not take the mail. */
-export const undoDelivery = (db: ControlDb, run: ScheduleRun, recipient: Recipient) =>
-  db.delete(scheduleDeliveries).where(deliveryOf(run, recipient));
+export const undoDelivery = (db: ControlDb, run: ScheduleRun, recipient: Recipient) => ({
+  delivery: db.delete(scheduleDeliveries).where(deliveryOf(run, recipient)),
+  count: uncountMail(db, { companyId: run.companyId, email: recipient.subject }, run.id),
+});
 
 /** Records that a recipient gets nothing of a run, and why. */
 export const insertOutcome = (

@@ -7,7 +7,7 @@ import { logError } from '../../platform/log.ts';
 import { prepareMailAfterChange } from '../mails/service.ts';
 import { selectUser } from '../users/service.ts';
 import { loadSharedItem } from '../viewing/service.ts';
-import { outcomeOf, sendTo } from './delivery.ts';
+import { outcomeOf, recordRefusal, sendTo } from './delivery.ts';
 import { mailPaused } from './paused.ts';
 import { type Reader, readerOf } from './recipients.ts';
 import {
@@ -81,7 +81,9 @@ async function tryRun(ctx: CompanyContext, run: ScheduleRun, schedule: Schedule)
   for (const recipient of await remainingRecipients(ctx, run, schedule)) {
     const reader = await readerOf(ctx, item, schedule.parameters, recipient);
     if (typeof reader === 'string') await insertOutcome(ctx.db, run, recipient, outcomeOf(reader));
-    else groups.set(reader.view.digest, [...(groups.get(reader.view.digest) ?? []), { recipient, reader }]);
+    else if (!(await recordRefusal(ctx, run, schedule, recipient))) {
+      groups.set(reader.view.digest, [...(groups.get(reader.view.digest) ?? []), { recipient, reader }]);
+    }
   }
   let isLeft = false;
   for (const group of groups.values()) {

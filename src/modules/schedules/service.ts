@@ -11,6 +11,7 @@ import { isTimeZone } from '../../kernel/time-zones.ts';
 import { selectDashboardVisualizations } from '../dashboards/service.ts';
 import { loadSharedItem, visualizationsOf } from '../viewing/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
+import { askRecipients } from './consent.ts';
 import { cronProblem, nextOccurrence } from './cron.ts';
 import { scheduleNotFound, tooManyRuns, tooManySchedules } from './failures.ts';
 import { ACTION_TO_SEE, recipientProblems } from './recipients.ts';
@@ -139,7 +140,7 @@ export async function createSchedule(ctx: PrincipalContext, input: ScheduleInput
     createdAt: now,
     updatedAt: now,
   };
-  return retryOnConcurrentChange(async () => {
+  const schedule = await retryOnConcurrentChange(async () => {
     const { inserted } = await commit(ctx.db, {
       inserted: insertSchedule(ctx.db, record, MAX_SCHEDULES),
       recipients: replaceRecipients(ctx.db, record, recipients, true),
@@ -150,14 +151,20 @@ export async function createSchedule(ctx: PrincipalContext, input: ScheduleInput
     await loadSharedItem(ctx, record.targetType, record.targetId);
     return undefined;
   });
+  ctx.defer(askRecipients(ctx, schedule));
+  return schedule;
 }
 
 /**
- * Changes what is sent. Who may not see what its condition is about, or is denied what it sends, can pause it and nothing else. Who has unsubscribed stays
- * so, unless they are taken off and put on again.
+ * Changes what is sent. Who may not see what its condition is about, or is denied what it sends, can pause it and nothing
+ * else. Who has unsubscribed stays so; users until they are taken off and put on again.
  */
-export function changeSchedule(ctx: PrincipalContext, id: string, changes: Partial<ScheduleInput>): Promise<Schedule> {
-  return retryOnConcurrentChange(async () => {
+export async function changeSchedule(
+  ctx: PrincipalContext,
+  id: string,
+  changes: Partial<ScheduleInput>,
+): Promise<Schedule> {
+  const schedule = await retryOnConcurrentChange(async () => {
     const present = await getSchedule(ctx, id);
     const { recipients, ...merged } = { ...present, ...changes };
     requireScheduling(ctx, targetOf(merged));
@@ -188,6 +195,8 @@ export function changeSchedule(ctx: PrincipalContext, id: string, changes: Parti
     await loadSharedItem(ctx, next.targetType, next.targetId);
     return undefined;
   });
+  ctx.defer(askRecipients(ctx, schedule));
+  return schedule;
 }
 
 const isPause = ({ status, ...others }: Partial<ScheduleInput>): boolean =>

@@ -1,8 +1,8 @@
-import { and, eq, inArray, notInArray, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNotNull, not, notInArray, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { readPage } from '../../db/page.ts';
 import { dashboards } from '../../db/schema/dashboards.ts';
-import { scheduleRecipients, schedules } from '../../db/schema/schedules.ts';
+import { mailConsents, scheduleRecipients, schedules } from '../../db/schema/schedules.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
 import { byId, exists, idList, insertWhen } from '../../db/statements.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
@@ -55,9 +55,13 @@ export const updateSchedule = (db: ControlDb, next: Changed) => {
     .returning();
 };
 
+/** The position of an address that has unsubscribed and is not on the list any more. */
+const OFF_THE_LIST = -1;
+
 /**
  * Statements that replace the recipients, for the batch that writes the schedule: after the insert, before the update, whose
- * conditions they share (a rival's next version has the same number). Recipients who stay keep whether they unsubscribed.
+ * conditions they share (a rival's next version has the same number). Recipients who stay keep whether they unsubscribed;
+ * addresses do for good, also while they are off the list.
  * @param anew the condition is another one: there is nothing to compare with
  */
 export function replaceRecipients(db: ControlDb, next: Changed, recipients: readonly Recipient[], anew: boolean) {
@@ -65,20 +69,19 @@ export function replaceRecipients(db: ControlDb, next: Changed, recipients: read
   const isPresent = exists(schedules, byId(schedules, companyId, id), eq(schedules.version, version));
   const condition = and(isPresent, isThere(next)) as SQL;
   const listed = JSON.stringify(recipients);
-  const own = and(eq(scheduleRecipients.companyId, companyId), eq(scheduleRecipients.scheduleId, id));
+  const takenOff = and(
+    eq(scheduleRecipients.companyId, companyId),
+    eq(scheduleRecipients.scheduleId, id),
+    condition,
+    notInArray(
+      sql`${scheduleRecipients.kind} || ':' || ${scheduleRecipients.subject}`,
+      sql`(select value ->> 'kind' || ':' || (value ->> 'subject') from json_each(${listed}))`,
+    ),
+  );
+  const isEndedForGood = and(eq(scheduleRecipients.kind, 'email'), isNotNull(scheduleRecipients.unsubscribedAt)) as SQL;
   return [
-    db
-      .delete(scheduleRecipients)
-      .where(
-        and(
-          own,
-          condition,
-          notInArray(
-            sql`${scheduleRecipients.kind} || ':' || ${scheduleRecipients.subject}`,
-            sql`(select value ->> 'kind' || ':' || (value ->> 'subject') from json_each(${listed}))`,
-          ),
-        ),
-      ),
+    db.delete(scheduleRecipients).where(and(takenOff, not(isEndedForGood))),
+    db.update(scheduleRecipients).set({ position: OFF_THE_LIST }).where(takenOff),
     db
       .insert(scheduleRecipients)
       .select(
@@ -105,8 +108,9 @@ export const isRecipient = (companyId: string, scheduleId: string, { kind, subje
 
 const EXTRA = {
   recipients: sql<RecipientState[]>`(select json_group_array(json_object('kind', kind, 'subject', subject,
-    'unsubscribedAt', unsubscribed_at, 'lastValue', last_value) order by position) from ${scheduleRecipients}
-    where schedule_recipients.schedule_id = schedules.id)`
+    'unsubscribedAt', coalesce(unsubscribed_at, (select ended_at from ${mailConsents} where kind = 'email' and email = subject
+      and mail_consents.company_id = schedule_recipients.company_id)), 'lastValue', last_value) order by position)
+    from ${scheduleRecipients} where schedule_recipients.schedule_id = schedules.id and position <> ${OFF_THE_LIST})`
     .mapWith((text: string) => JSON.parse(text) as RecipientState[])
     .as('recipients'),
 };

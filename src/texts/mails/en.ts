@@ -111,6 +111,17 @@ export const texts = {
     why: (company: string) => `You get this mail because somebody at ${company} has scheduled it for you.`,
     unsubscribe: 'Unsubscribe',
   },
+  /** Asks an address from outside before it is sent the first scheduled mail. */
+  scheduleConsent: {
+    subject: (company: string) => `Would you like to get mails from ${company}?`,
+    before: (company: string) =>
+      `Somebody at ${company} wants to send you reports by mail. Open this link if you would like to get them:`,
+    label: 'Say yes or no',
+    otherwise: (company: string) =>
+      `If you do nothing, ${company} sends you no reports, and you are not asked again. Do you not know ${company}? Then delete this mail.`,
+    why: (company: string) => `You get this mail once, because somebody at ${company} has entered your address.`,
+    never: 'Never get reports from this company',
+  },
   /** A schedule failed too often. */
   schedulePaused: {
     subject: (name: string, company: string) => `“${name}” is paused: ${company}`,
@@ -128,6 +139,28 @@ export const texts = {
       unconfirmed: 'The mail service did not say whether it took the mail.',
     },
     what: 'Check it in the console, then activate it again.',
+  },
+  /** The pages that the links of scheduled mails lead to. */
+  pages: {
+    unsubscribe: {
+      title: 'Unsubscribe',
+      question: 'Do you want to stop getting this mail?',
+      questionAll: (company: string) => `Do you want to get no reports from ${company} by mail, now and later?`,
+      button: 'Unsubscribe',
+      buttonAll: (company: string) => `Stop all reports from ${company}`,
+      done: 'You are unsubscribed: you will not get this mail again.',
+      doneAll: (company: string) => `Done: you will get no reports from ${company} by mail any more.`,
+      unknown: 'There is nothing to unsubscribe from: this link is incomplete, or you are no longer on the list.',
+    },
+    consent: {
+      title: 'Reports by mail',
+      question: (company: string) =>
+        `${company} would like to send you reports by mail. Do you want to get them? Each can be ended with one click.`,
+      yes: 'Yes, send them to me',
+      no: (company: string) => `No, never from ${company}`,
+      done: (company: string) => `Thank you: from now on ${company} can send you reports. Each has a link to end them.`,
+      unknown: 'There is nothing to answer here: this link is incomplete, or you have ended these mails.',
+    },
   },
 };
 

@@ -108,6 +108,16 @@ export const texts: MailTexts = {
     why: (company) => `Recibes este correo porque alguien de ${company} lo programó para ti.`,
     unsubscribe: 'Dejar de recibirlo',
   },
+  scheduleConsent: {
+    subject: (company) => `¿Quieres recibir correos de ${company}?`,
+    before: (company) =>
+      `Alguien de ${company} quiere enviarte informes por correo. Abre este enlace si quieres recibirlos:`,
+    label: 'Responder sí o no',
+    otherwise: (company) =>
+      `Si no haces nada, ${company} no te enviará informes y no se te volverá a preguntar. ¿No conoces ${company}? Entonces elimina este correo.`,
+    why: (company) => `Recibes este correo una sola vez, porque alguien de ${company} ha escrito tu dirección.`,
+    never: 'No recibir nunca informes de esta empresa',
+  },
   schedulePaused: {
     subject: (name, company) => `«${name}» está en pausa — ${company}`,
     before: (name, company) =>
@@ -124,5 +134,27 @@ export const texts: MailTexts = {
       unconfirmed: 'El servicio de correo no dijo si aceptó el mensaje.',
     },
     what: 'Corrígelo en la consola y vuelve a activarlo.',
+  },
+  pages: {
+    unsubscribe: {
+      title: 'Dejar de recibir',
+      question: '¿Ya no quieres recibir este correo?',
+      questionAll: (company) => `¿Quieres no recibir nunca más informes de ${company} por correo?`,
+      button: 'Dejar de recibirlo',
+      buttonAll: (company) => `Dejar todos los informes de ${company}`,
+      done: 'Listo: no volverás a recibir este correo.',
+      doneAll: (company) => `Listo: ya no recibirás informes de ${company} por correo.`,
+      unknown: 'No hay nada que cancelar: este enlace está incompleto o ya no estás en la lista.',
+    },
+    consent: {
+      title: 'Informes por correo',
+      question: (company) =>
+        `${company} quiere enviarte informes por correo. ¿Quieres recibirlos? Cada uno se puede cancelar con un clic.`,
+      yes: 'Sí, quiero recibirlos',
+      no: (company) => `No, nunca de ${company}`,
+      done: (company) =>
+        `Gracias: a partir de ahora ${company} puede enviarte informes. Cada uno tiene un enlace para cancelarlos.`,
+      unknown: 'No hay nada que responder aquí: este enlace está incompleto o has cancelado estos correos.',
+    },
   },
 };

@@ -106,6 +106,16 @@ export const texts: MailTexts = {
     why: (company) => `Você recebe este e-mail porque alguém de ${company} o agendou para você.`,
     unsubscribe: 'Cancelar o recebimento',
   },
+  scheduleConsent: {
+    subject: (company) => `Você quer receber e-mails de ${company}?`,
+    before: (company) =>
+      `Alguém de ${company} quer enviar relatórios a você por e-mail. Abra este link se quiser recebê-los:`,
+    label: 'Responder sim ou não',
+    otherwise: (company) =>
+      `Se você não fizer nada, ${company} não enviará relatórios e a pergunta não será repetida. Você não conhece ${company}? Então exclua este e-mail.`,
+    why: (company) => `Você recebe este e-mail uma única vez, porque alguém de ${company} informou o seu endereço.`,
+    never: 'Nunca receber relatórios desta empresa',
+  },
   schedulePaused: {
     subject: (name, company) => `“${name}” está em pausa · ${company}`,
     before: (name, company) =>
@@ -122,5 +132,27 @@ export const texts: MailTexts = {
       unconfirmed: 'O serviço de e-mail não disse se aceitou a mensagem.',
     },
     what: 'Corrija-o no console e depois ative-o de novo.',
+  },
+  pages: {
+    unsubscribe: {
+      title: 'Cancelar o recebimento',
+      question: 'Você não quer mais receber este e-mail?',
+      questionAll: (company) => `Você quer não receber mais nenhum relatório de ${company} por e-mail?`,
+      button: 'Cancelar o recebimento',
+      buttonAll: (company) => `Cancelar todos os relatórios de ${company}`,
+      done: 'Pronto: você não receberá mais este e-mail.',
+      doneAll: (company) => `Pronto: você não receberá mais relatórios de ${company} por e-mail.`,
+      unknown: 'Não há nada a cancelar: este link está incompleto ou você não está mais na lista.',
+    },
+    consent: {
+      title: 'Relatórios por e-mail',
+      question: (company) =>
+        `${company} gostaria de enviar relatórios a você por e-mail. Você quer recebê-los? Cada um pode ser cancelado com um clique.`,
+      yes: 'Sim, quero recebê-los',
+      no: (company) => `Não, nunca de ${company}`,
+      done: (company) =>
+        `Agradecemos: a partir de agora, ${company} pode enviar relatórios a você. Cada um tem um link para cancelar.`,
+      unknown: 'Não há nada a responder aqui: este link está incompleto ou você cancelou estes e-mails.',
+    },
   },
 };

@@ -65,14 +65,6 @@ export const texts = {
   busy: 'Too many requests at the moment.',
   notFound: 'This does not exist, or you have no access to it.',
   invalidValues: (labels: string) => `Check the value of: ${labels}.`,
-  /** The page that a mail's link to unsubscribe leads to. */
-  unsubscribe: {
-    title: 'Unsubscribe',
-    question: 'Do you want to stop getting this mail?',
-    button: 'Unsubscribe',
-    done: 'You are unsubscribed: you will not get this mail again.',
-    unknown: 'There is nothing to unsubscribe from: this link is incomplete, or you are no longer on the list.',
-  },
   /** By the code of the failure. */
   failures: {
     TOKEN_INVALID: 'This link is not valid or has expired. Ask the person who sent it for a new one.',

@@ -66,13 +66,6 @@ export const texts: PageTexts = {
   busy: 'Demasiadas solicitudes en este momento.',
   notFound: 'Esto no existe o no tienes acceso.',
   invalidValues: (labels) => `Revisa el valor de: ${labels}.`,
-  unsubscribe: {
-    title: 'Dejar de recibir',
-    question: '¿Ya no quieres recibir este correo?',
-    button: 'Dejar de recibirlo',
-    done: 'Listo: no volverás a recibir este correo.',
-    unknown: 'No hay nada que cancelar: este enlace está incompleto o ya no estás en la lista.',
-  },
   failures: {
     TOKEN_INVALID: 'Este enlace no es válido o ha caducado. Pide uno nuevo a quien te lo envió.',
     ORIGIN_NOT_ALLOWED: 'Esta página no se puede mostrar aquí.',

@@ -66,13 +66,6 @@ export const texts: PageTexts = {
   busy: 'Muitas solicitações no momento.',
   notFound: 'Isto não existe ou você não tem acesso.',
   invalidValues: (labels) => `Verifique o valor de: ${labels}.`,
-  unsubscribe: {
-    title: 'Cancelar o recebimento',
-    question: 'Você não quer mais receber este e-mail?',
-    button: 'Cancelar o recebimento',
-    done: 'Pronto: você não receberá mais este e-mail.',
-    unknown: 'Não há nada a cancelar: este link está incompleto ou você não está mais na lista.',
-  },
   failures: {
     TOKEN_INVALID: 'Este link não é válido ou expirou. Peça um novo a quem o enviou.',
     ORIGIN_NOT_ALLOWED: 'Esta página não pode ser exibida aqui.',

@@ -1,10 +1,10 @@
 import { expect, vi } from 'vitest';
 import { bytesOf, PICTURES } from '../../formats/image/pictures.ts';
 import { aSchedule, runNow, unsubscribeLinkIn } from '../../schedules/support.ts';
-import { anOutsider, dashboardGrant, portalCodeOf } from '../../share-portal/support.ts';
+import { aContext, anOutsider, dashboardGrant, portalCodeOf } from '../../share-portal/support.ts';
 import { aSalesDashboard, policy, someSales } from '../../shares/support.ts';
 import { bearer } from '../../support/api.ts';
-import { mailsTo, mailTo } from '../../support/mail.ts';
+import { linkIn, mailsTo, mailTo } from '../../support/mail.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany } from '../../support/worlds.ts';
 import { type Step, walk } from '../walk.ts';
@@ -186,6 +186,19 @@ const UNSUBSCRIBING: Step[] = [
     unshown: true,
   },
   { route: 'POST /unsubscribe/{token}', params: { token: 'unsubscribing' }, unshown: true },
+  {
+    route: 'GET /mail-consent/{token}',
+    before: async ({ company, kept }) => {
+      const target = await must(company.as.get(`/v1/visualizations/${kept.visualization}`));
+      const asked = 'asked@customer.test';
+      await aContext(company, [{ target_type: 'visualization', target_id: target._id, filter_policies: [] }], [asked]);
+      await aSchedule(company.as, target, { recipients: [{ email: asked }] });
+      kept.asking = linkIn(mailTo(asked)).pathname.split('/').at(-1) as string;
+    },
+    params: { token: 'asking' },
+    unshown: true,
+  },
+  { route: 'POST /mail-consent/{token}', params: { token: 'asking' }, unshown: true },
 ];
 
 const ACTIVITY: Step[] = [

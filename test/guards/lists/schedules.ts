@@ -7,6 +7,7 @@ const FAILURES = ['test/schedules/failures.test.ts'];
 const CONDITIONS = ['test/schedules/conditions.test.ts'];
 const RECORDS = ['test/schedules/schedules.console.test.ts'];
 const UNSUBSCRIBING = ['test/schedules/unsubscribing.test.ts'];
+const CONSENT = ['test/schedules/consent.test.ts'];
 
 export const SCHEDULES = [
   ...guardsOf('src/modules/schedules/store.ts', RACES, [
@@ -14,7 +15,14 @@ export const SCHEDULES = [
     { in: 'insertSchedule', text: ' < ${most}`', without: ' < ${most + 1_000}`', tests: RECORDS, title: 'a thousand' },
     { in: 'updateSchedule', text: ', isThere(next)', without: '', title: 'is not changed' },
     { in: 'updateSchedule', text: ', eq(schedules.version, version)', without: '', title: 'keeps what others' },
-    { in: 'replaceRecipients', text: '          condition,\n', without: '', title: 'keeps its recipients' },
+    { in: 'replaceRecipients', text: '    condition,\n', without: '', title: 'keeps its recipients' },
+    {
+      in: 'replaceRecipients',
+      text: ', not(isEndedForGood)',
+      without: '',
+      tests: UNSUBSCRIBING,
+      title: 'has ended the schedule for good',
+    },
     { in: 'replaceRecipients', text: ' where ${condition}`', without: ' where true`', title: 'keeps its recipients' },
     { in: 'replaceRecipients', text: ', eq(schedules.version, version)', without: '', title: 'keeps its recipients' },
     { in: 'replaceRecipients', text: ', isThere(next)', without: '', title: 'is not changed' },
@@ -76,8 +84,44 @@ export const SCHEDULES = [
       tests: UNSUBSCRIBING,
       title: 'gets nothing of it',
     },
+    {
+      in: 'beginDelivery',
+      text: ', isAllowed) as SQL',
+      without: ') as SQL',
+      tests: CONSENT,
+      title: 'of two companies',
+    },
     { in: 'deleteOldRuns', text: ", eq(scheduleRuns.status, 'ended')", without: '', title: 'within a week' },
     { in: 'deleteOldRuns', text: 'lt(scheduleRuns.createdAt, before), ', without: '', title: 'within a week' },
+  ]),
+  ...guardsOf('src/modules/schedules/consent-store.ts', CONSENT, [
+    {
+      in: 'mayBeMailed',
+      text: 'not(hasEnded(to)), ',
+      without: '',
+      tests: UNSUBSCRIBING,
+      title: 'everything of the company was ended',
+    },
+    { in: 'mayBeMailed', text: ', isBelowLimit(to, since)', without: '', title: 'of two companies' },
+    { in: 'countMail', text: 'afterChange', without: 'sql`true`', title: 'fifty scheduled mails' },
+    { in: 'beginAsking', text: 'isNull(mailConsents.askedAt), ', without: '', title: 'asked once where two' },
+    { in: 'beginAsking', text: ', isNull(mailConsents.endedAt)', without: '', title: 'answered meanwhile' },
+    { in: 'beginAsking', text: ' isNull(mailConsents.agreedAt),', without: '', title: 'answered meanwhile' },
+    {
+      in: 'deleteCounted',
+      text: 'lt(scheduledMails.sentAt, before)',
+      without: 'sql`true`',
+      title: 'fifty scheduled mails',
+    },
+    { in: 'agree', text: ', isNull(mailConsents.endedAt)', without: '', title: 'can refuse for good' },
+  ]),
+  ...guardsOf('drizzle/0028_consent-to-schedules.sql', CONSENT, [
+    {
+      text: 'UNIQUE INDEX `mail_consents_of_address`',
+      without: 'INDEX `mail_consents_of_address`',
+      title: 'asked once where two',
+    },
+    { text: ',\n\tPRIMARY KEY(`run_id`, `email`)', without: '', title: 'fifty scheduled mails' },
   ]),
   ...guardsOf('src/modules/schedules/service.ts', RECORDS, [
     {

@@ -243,6 +243,29 @@ describe('a semantic model of Apache Ossie', () => {
     ]);
   });
 
+  it('has the tables that items map and that are not there, so that nothing is lost on the way back', async () => {
+    const other = await aProvisionedCompany();
+    const concept = await aConcept(other.as, { name: 'No', status: 'active' });
+    const make = itemsOf(
+      () => other.as,
+      () => concept,
+    );
+    await make.metric('on', { formula: 'sum(sales.total)', mapped_tables: ['sales'] });
+    await make.dimension('2024-01-01', { mapped_columns: ['shops.city'] });
+    const text = await exportOf(other.as, 'ossie');
+    const document = parse(text, { version: '1.1' }) as OssieDocument;
+    expect(ossieProblems(document)).toEqual([]);
+    const [model] = document.semantic_model;
+    expect(model?.datasets.map(({ name, fields }) => [name, fields?.map((field) => field.name)])).toEqual([
+      ['sales', []],
+      ['shops', ['2024-01-01']],
+    ]);
+    const again = await aProvisionedCompany();
+    await must(importAs(again.as, YAML_TYPE, text));
+    expect(await acceptAll(again.as)).toEqual([]);
+    expect(await exportOf(again.as, 'ossie')).toBe(text);
+  });
+
   it('has expressions that compute what metric queries do, those that a metric builds on written out', async () => {
     const [model] = (await modelOf()).semantic_model;
     const [average, revenue] = (model?.metrics ?? []).map(({ expression }) => expression.dialects[0]?.expression);

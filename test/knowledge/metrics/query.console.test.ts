@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { TextBudget } from '../../../src/modules/knowledge/metrics/expression.ts';
+import { metricOf } from '../../../src/modules/knowledge/metrics/definition.ts';
+import { type Table, TextBudget } from '../../../src/modules/knowledge/metrics/expression.ts';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
 import { statusAndCode } from '../../support/console.ts';
 import { rivalBeforeStatement } from '../../support/tunnel.ts';
@@ -312,6 +313,29 @@ it('adds up balances over groups, and takes the last or first moment of each', a
   ]);
   await metric('Undated', { aggregation: 'last', mapped_columns: ['stock.pieces'] });
   expect((await query(as, { metrics: ['Undated'] })).body.message).toContain('date or datetime');
+});
+
+it('takes for the time of the last moment the column of its own table alone', () => {
+  const table = (id: string, ...columns: [name: string, type: 'date' | 'integer'][]): Table => ({
+    id,
+    name: id,
+    columns: columns.map(([name, type]) => ({ name, type })),
+    version: 1,
+    unique: new Set(['id']),
+  });
+  const tables = [table('moments', ['day', 'date']), table('stock', ['day', 'integer'])];
+  const item = {
+    kind: 'metric' as const,
+    formula: null,
+    filters: [],
+    aggregation: 'last',
+    mapped_tables: [],
+    mapped_columns: ['moments.day', 'stock.day'],
+    mapped_relations: [],
+  };
+  const { formula, semiAdditive } = metricOf(item, tables, () => 'integer');
+  expect(formula).toMatchObject({ call: { name: 'sum', argument: { table: { name: 'stock' }, column: 'day' } } });
+  expect(semiAdditive?.by).toMatchObject({ table: { name: 'moments' }, column: 'day' });
 });
 
 describe('an item that cannot be used', () => {

@@ -15,6 +15,8 @@ export interface BatchResult {
   suggestions: NewSuggestion[];
   /** How many candidates of the model were not valid. */
   rejected: number;
+  /** How many existing concepts the model was not told of. */
+  conceptsNotSent?: number;
 }
 
 /** Where a suggestion of a job comes from. @param candidateKey unique within the job */

@@ -52,7 +52,7 @@ const candidateFields = z.object({
 export async function conceptBatch(input: BatchInput): Promise<BatchResult> {
   const { ctx, settings, job, usage } = input;
   const sources = await sourceSections(input);
-  const { text, concepts } = await conceptsText(ctx, sources.map((section) => section.text).join('\n'));
+  const { text, concepts, notSent } = await conceptsText(ctx, sources.map((section) => section.text).join('\n'));
   const staged = await stagedNames(ctx, job.id);
   const stagedConcepts = staged
     .filter(({ targetType }) => targetType === 'concept_create')
@@ -84,7 +84,7 @@ export async function conceptBatch(input: BatchInput): Promise<BatchResult> {
     const complete = { ...proposal, model, promptVersion: PROMPT.version };
     return [newSuggestion(ctx, complete, originOf(job, candidateKey))];
   });
-  return { suggestions, rejected: candidates.length - suggestions.length };
+  return { suggestions, rejected: candidates.length - suggestions.length, conceptsNotSent: notSent };
 }
 
 async function sourceSections({ ctx, job }: BatchInput) {

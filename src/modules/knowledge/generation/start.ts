@@ -105,6 +105,7 @@ async function startJob(ctx: PrincipalContext, { batches, ...job }: NewJob): Pro
     processedCount: 0,
     suggestionCount: 0,
     rejectedCount: 0,
+    conceptsNotSent: 0,
     usage: noUsage(),
     lastError: null,
     requestId: ctx.correlationId,

@@ -76,7 +76,12 @@ export const releaseJob = (db: ControlDb, key: JobKey, until: number, usage: AiU
 export const advanceJob = (
   db: ControlDb,
   job: JobRow,
-  { suggestions, rejected, usage }: { suggestions: number; rejected: number; usage: AiUsage },
+  {
+    suggestions,
+    rejected,
+    conceptsNotSent,
+    usage,
+  }: { suggestions: number; rejected: number; conceptsNotSent: number; usage: AiUsage },
   now: number,
 ) => {
   const processedCount = job.processedCount + 1;
@@ -87,6 +92,7 @@ export const advanceJob = (
       processedCount,
       suggestionCount: job.suggestionCount + suggestions,
       rejectedCount: job.rejectedCount + rejected,
+      conceptsNotSent: Math.max(job.conceptsNotSent, conceptsNotSent),
       usage: usageWith(usage),
       status: last ? 'succeeded' : 'running',
       endedAt: last ? now : null,

@@ -20,6 +20,10 @@ export const jobRecord = z
     rejected_count: z
       .int()
       .meta({ description: 'Suggestions of the model that were dropped because they were not valid.' }),
+    concepts_not_sent_count: z.int().meta({
+      description:
+        'Existing concepts that did not fit into a question to the model, the most of any batch: those with the least to do with its text. The model may propose them again.',
+    }),
     usage: usageView,
     last_error: z.string().nullable(),
     request_id: z.string().meta({ description: 'The `x-correlation-id` of the request that started the job.' }),
@@ -46,6 +50,7 @@ export const viewJob = (job: JobRow): z.input<typeof jobRecord> => ({
   total_count: job.totalCount,
   suggestion_count: job.suggestionCount,
   rejected_count: job.rejectedCount,
+  concepts_not_sent_count: job.conceptsNotSent,
   usage: job.usage,
   last_error: job.lastError,
   request_id: job.requestId,

@@ -74,14 +74,19 @@ function finalError(error: unknown): string | undefined {
 async function recordBatch(
   ctx: CompanyContext,
   job: store.JobRow,
-  { suggestions, rejected }: BatchResult,
+  { suggestions, rejected, conceptsNotSent = 0 }: BatchResult,
   usage: AiUsage,
 ): Promise<boolean> {
   const isLast = job.processedCount + 1 === job.totalCount;
   const isStaged = job.type !== 'enrichment';
   const kind = job.type === 'concept_generation' ? 'concepts' : 'ontology';
   const { advanced } = await commit(ctx.db, {
-    advanced: store.advanceJob(ctx.db, job, { suggestions: suggestions.length, rejected, usage }, ctx.now()),
+    advanced: store.advanceJob(
+      ctx.db,
+      job,
+      { suggestions: suggestions.length, rejected, conceptsNotSent, usage },
+      ctx.now(),
+    ),
     inserted: insertStatements(ctx, suggestions, isStaged ? 'staged' : 'pending'),
     published: isLast && isStaged ? publishStatements(ctx, job.id, kind) : [],
   });

@@ -1,11 +1,12 @@
-import { Scalar, stringify } from 'yaml';
 import type { PrincipalContext } from '../../../context.ts';
+import { literal, plainJson, writeYaml } from '../../../formats/yaml/write.ts';
 import { isInvalid } from '../../../kernel/failure.ts';
+import { quoted } from '../../../tenant-sql/identifiers.ts';
 import { type AnsiSql, dimensionToAnsi, metricToAnsi } from '../metrics/ansi.ts';
 import { type Item, tableNamesOf } from '../metrics/definition.ts';
 import { ExpressionError, isTime, type Table, type ValueType } from '../metrics/expression.ts';
 import { Model } from '../metrics/model.ts';
-import { relationsOf } from '../metrics/relations.ts';
+import { columnNamed, relationsOf } from '../metrics/relations.ts';
 import { readTables } from '../metrics/tables.ts';
 import { normalized } from '../resources/service.ts';
 import { byCodePoint, type Exported } from './export.ts';
@@ -27,20 +28,23 @@ const byName = <T extends { name: string }>(all: Iterable<T>): T[] =>
 
 /**
  * The knowledge as a semantic model of Apache Ossie, in YAML: the tables that items map as datasets, dimensions as their
- * fields, and what metrics are computed by, written out. All of ours stands in an extension besides, as JSON, so that
- * nothing is lost on the way back. Without a mapped table there is no model: one has at least a dataset.
+ * fields, and what metrics are computed by, written out. Tables that are not there, or not yet, are datasets too, as far as items
+ * describe them. All of ours stands in an extension besides, as JSON, so that nothing is lost on the way back. Without a mapped
+ * table there is no model: one has at least a dataset.
  */
 export async function semanticModelOf(ctx: PrincipalContext, { document, resources }: Exported): Promise<string> {
-  const items = resources
-    .filter(({ resourceType, validationErrors }) => resourceType === 'semantic' && validationErrors.length === 0)
-    .map(({ id, content }) => ({ ...content, id }) as Item & { description: string });
+  const all = resources.filter(({ resourceType }) => resourceType === 'semantic');
+  const itemOf = ({ id, content }: Exported['resources'][number]) =>
+    ({ ...content, id }) as Item & { description: string };
+  const items = all.filter(({ validationErrors }) => validationErrors.length === 0).map(itemOf);
   const texts = items.flatMap((item) => item.mapped_relations);
-  const tables = await readTables(ctx, [...new Set(items.flatMap((item) => tableNamesOf(item).flat()))]);
+  const described = all.map(itemOf);
+  const tables = await readTables(ctx, [...new Set(described.flatMap((item) => tableNamesOf(item).flat()))]);
   const metrics = new Map(items.filter(({ kind }) => kind === 'metric').map((item) => [normalized(item.name), item]));
   const model = new Model(tables, texts, (name) => metrics.get(normalized(name)));
 
   const named = (all: readonly string[]) => tables.filter(({ id, name }) => all.includes(id) || all.includes(name));
-  const mapped = new Set(items.flatMap((item) => named(tableNamesOf(item).flat())));
+  const mapped = new Set(described.flatMap((item) => named(tableNamesOf(item).flat())));
   const fields = Map.groupBy(
     items
       .filter(({ kind }) => kind === 'dimension')
@@ -50,7 +54,10 @@ export async function semanticModelOf(ctx: PrincipalContext, { document, resourc
   const computed = [...metrics.values()].flatMap((item) => exportable(item, () => metricToAnsi(model, item)));
   const semanticModel = {
     name: 'data_console',
-    datasets: byName(mapped).map((table) => datasetOf(table, fields.get(table) ?? [])),
+    datasets: byName([
+      ...[...mapped].map((table) => datasetOf(table, fields.get(table) ?? [])),
+      ...missingDatasets(described, tables),
+    ]),
     relationships: byName(relationsOf(texts, tables).map(relationshipOf)),
     metrics: byName(computed).map(({ name, description, sql, type }) => ({
       name,
@@ -58,17 +65,10 @@ export async function semanticModelOf(ctx: PrincipalContext, { document, resourc
       description,
       datatype: DATA_TYPES[type],
     })),
-    custom_extensions: [{ vendor_name: VENDOR, data: literal(JSON.stringify(document)) }],
+    custom_extensions: [{ vendor_name: VENDOR, data: literal(plainJson(document)) }],
   };
-  const whole = { version: OSSIE_VERSION, semantic_model: mapped.size > 0 ? [semanticModel] : [] };
-  return stringify(whole, { lineWidth: 0, aliasDuplicateObjects: false });
-}
-
-/** A text as it is, on a line of its own: in quotes it would be longer, and slow to read. */
-function literal(text: string): Scalar {
-  const scalar = new Scalar(text);
-  scalar.type = Scalar.BLOCK_LITERAL;
-  return scalar;
+  const { datasets } = semanticModel;
+  return writeYaml({ version: OSSIE_VERSION, semantic_model: datasets.length > 0 ? [semanticModel] : [] });
 }
 
 type NamedSql = AnsiSql & { name: string; description: string };
@@ -101,6 +101,26 @@ const datasetOf = (table: Table, fields: readonly NamedSql[]) => ({
     datatype: DATA_TYPES[type],
   })),
 });
+
+/** The tables that items map and that are not there, with the columns that dimensions map. */
+function missingDatasets(items: readonly (Item & { description: string })[], tables: readonly Table[]) {
+  const known = new Set(tables.flatMap(({ id, name }) => [id, name]));
+  const names = new Set(items.flatMap((item) => tableNamesOf(item).flat()).filter((name) => !known.has(name)));
+  return [...names].map((name) => ({
+    name,
+    source: `public.${name}`,
+    fields: byName(
+      items.flatMap((item) => {
+        const [text = '', ...others] = item.mapped_columns;
+        const mapped = columnNamed(text);
+        const isField = item.kind === 'dimension' && item.formula === null && others.length === 0;
+        if (!isField || mapped?.table !== name) return [];
+        const expression = ansi(`${quoted(name)}.${quoted(mapped.column)}`);
+        return [{ name: item.name, expression, description: item.description }];
+      }),
+    ),
+  }));
+}
 
 const relationshipOf = ({ many, one }: ReturnType<typeof relationsOf>[number]) => ({
   name: `${many.table.name}.${many.column} = ${one.table.name}.${one.column}`,

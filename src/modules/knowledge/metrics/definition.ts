@@ -158,7 +158,11 @@ function aggregationOf({ aggregation }: Computed): Pick<Aggregate, 'name' | 'isD
 function withoutTime(item: Computed, tables: readonly Table[]): Computed {
   const time = semiAdditiveOf(item, tables)?.by;
   if (time?.kind !== 'column') return item;
-  return { ...item, mapped_columns: item.mapped_columns.filter((text) => !text.endsWith(`.${time.column}`)) };
+  const isTheTime = (text: string): boolean => {
+    const mapped = columnNamed(text);
+    return mapped?.column === time.column && (mapped.table === time.table.id || mapped.table === time.table.name);
+  };
+  return { ...item, mapped_columns: item.mapped_columns.filter((text) => !isTheTime(text)) };
 }
 
 /** The aggregations `last` and `first` make a metric semi-additive: over the one date or time among its mapped columns. */

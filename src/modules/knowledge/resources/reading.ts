@@ -1,6 +1,6 @@
 import type { CompanyContext } from '../../../context.ts';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
-import { type Definition, searchable } from './definition.ts';
+import { type Definition, normalized, searchable } from './definition.ts';
 import * as store from './store.ts';
 
 /** A resource as it is stored, its content of type C. */
@@ -33,15 +33,21 @@ export async function findResources(ctx: CompanyContext, ids: readonly string[])
   return ids.length === 0 ? [] : store.selectResources(ctx.db, ctx.actor.companyId, ids);
 }
 
-/** The resources of a type (and facet) that are not archived, last changed first. */
+/**
+ * The resources of a type (and facet) that are not archived, last changed first.
+ * @param mentionedIn a text: before all others come those whose name stands in it
+ */
 export const unarchivedResources = (
   ctx: CompanyContext,
-  { type, facet, limit }: { type: ResourceType; facet?: string; limit: number },
-): Promise<Resource[]> =>
-  store.selectUnarchived(ctx.db, { companyId: ctx.actor.companyId, resourceType: type, facet }, limit).all();
+  { type, facet, mentionedIn, limit }: { type: ResourceType; facet?: string; mentionedIn?: string; limit: number },
+): Promise<Resource[]> => {
+  const of = { companyId: ctx.actor.companyId, resourceType: type };
+  const options = { facet, ...(mentionedIn !== undefined && { mentionedIn: normalized(mentionedIn) }) };
+  return store.selectUnarchived(ctx.db, { ...of, ...options }, limit).all();
+};
 
-/** The number of resources of a type and facet that are not archived. */
-export async function countResources(ctx: CompanyContext, type: ResourceType, facet: string): Promise<number> {
+/** The number of resources of a type (and facet) that are not archived. */
+export async function countResources(ctx: CompanyContext, type: ResourceType, facet?: string): Promise<number> {
   const [row] = await store.countUnarchived(ctx.db, ctx.actor.companyId, type, facet);
   return row?.count ?? 0;
 }

@@ -36,10 +36,13 @@ export const selectResources = (db: ControlDb, companyId: string, ids: readonly 
     .from(resources)
     .where(and(eq(resources.companyId, companyId), sql`${resources.id} in ${idList(ids)}`));
 
-/** The resources of a type that are not archived, last changed first. */
+/**
+ * The resources of a type that are not archived, last changed first.
+ * @param mentionedIn a `normalized` text: before all others come those whose unique key, such as the name, stands in it
+ */
 export const selectUnarchived = (
   db: ControlDb,
-  of: { companyId: string; resourceType: ResourceType; facet?: string },
+  of: { companyId: string; resourceType: ResourceType; facet?: string; mentionedIn?: string },
   limit: number,
 ) =>
   db
@@ -53,10 +56,13 @@ export const selectUnarchived = (
         of.facet === undefined ? undefined : eq(resources.facet, of.facet),
       ),
     )
-    .orderBy(sql`${resources.updatedAt} desc, ${resources.id} desc`)
+    .orderBy(
+      ...(of.mentionedIn === undefined ? [] : [sql`instr(${of.mentionedIn}, ${resources.uniqueKey}) > 0 desc`]),
+      sql`${resources.updatedAt} desc, ${resources.id} desc`,
+    )
     .limit(limit);
 
-export const countUnarchived = (db: ControlDb, companyId: string, resourceType: ResourceType, facet: string) =>
+export const countUnarchived = (db: ControlDb, companyId: string, resourceType: ResourceType, facet?: string) =>
   db
     .select({ count: sql<number>`count(*)` })
     .from(resources)
@@ -65,7 +71,7 @@ export const countUnarchived = (db: ControlDb, companyId: string, resourceType: 
         eq(resources.companyId, companyId),
         eq(resources.resourceType, resourceType),
         ne(resources.status, 'archived'),
-        eq(resources.facet, facet),
+        facet === undefined ? undefined : eq(resources.facet, facet),
       ),
     );
 

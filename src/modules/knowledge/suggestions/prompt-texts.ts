@@ -3,7 +3,7 @@ import { inParts } from '../../../kernel/parts.ts';
 import { cut } from '../../../kernel/text.ts';
 import { listTables, type ManagedTable } from '../../managed-tables/service.ts';
 import type { Concept } from '../concepts/concept.ts';
-import { findResources, type Resource, searchable, unarchivedResources } from '../resources/service.ts';
+import { countResources, findResources, type Resource, searchable, unarchivedResources } from '../resources/service.ts';
 
 /** Characters of one section of a prompt: all sections together fit the smallest context of today's models. */
 const MAX_SECTION = 60_000;
@@ -74,23 +74,54 @@ const conceptLine = ({ id, content, status }: Resource<Concept>): string =>
     aliases: content.aliases,
   });
 
-/**
- * All concepts, and the text that describes them. Where they do not fit with their descriptions, it holds ids and names
- * only, first of those that occur in `about`.
- */
-export async function conceptsText(
-  ctx: CompanyContext,
-  about: string,
-): Promise<{ text: string; concepts: Resource<Concept>[] }> {
-  const concepts = (await unarchivedResources(ctx, { type: 'concept', limit: MAX_CONCEPTS })) as Resource<Concept>[];
-  const chunks = chunkLines(concepts.map(conceptLine), MAX_SECTION);
-  if (chunks.length <= 1) return { text: chunks.join(), concepts };
-  const text = searchable(about);
-  const occurs = ({ content }: Resource<Concept>) =>
-    [content.name, ...content.aliases].some((name) => text.includes(searchable(name)));
-  const ordered = [...concepts.filter(occurs), ...concepts.filter((concept) => !occurs(concept))];
-  return { text: joinLines(ordered.map(({ id, content }) => JSON.stringify({ id, name: content.name }))), concepts };
+/** What a section holds of many: how much of it, and how many did not fit. */
+interface ConceptsText {
+  text: string;
+  /** Those that were read, which are not all of more than 5,000. */
+  concepts: Resource<Concept>[];
+  notSent: number;
 }
+
+/**
+ * The company's concepts, and the text that describes them. Where they do not fit with their descriptions, it holds ids and
+ * names only; where these do not fit either, of those that have the most to do with `about`.
+ */
+export async function conceptsText(ctx: CompanyContext, about: string): Promise<ConceptsText> {
+  const [total, read] = await Promise.all([
+    countResources(ctx, 'concept'),
+    unarchivedResources(ctx, { type: 'concept', mentionedIn: about, limit: MAX_CONCEPTS }),
+  ]);
+  const concepts = read as Resource<Concept>[];
+  const chunks = chunkLines(concepts.map(conceptLine), MAX_SECTION);
+  if (chunks.length <= 1) return { text: chunks.join(), concepts, notSent: total - concepts.length };
+  const lines = byRelevance(concepts, about).map(({ id, content }) => JSON.stringify({ id, name: content.name }));
+  const text = joinLines(lines);
+  return { text, concepts, notSent: total - text.split('\n').length };
+}
+
+/** What has the most to do with a text first: concepts that it names, then those of which it has the most words. */
+function byRelevance(concepts: readonly Resource<Concept>[], about: string): Resource<Concept>[] {
+  const text = searchable(about);
+  const known = wordsOf(about);
+  const inCommon = (texts: readonly string[]) =>
+    [...new Set(texts.flatMap((each) => [...wordsOf(each)]))].filter((word) => known.has(word)).length;
+  const scored = concepts.map((each) => {
+    const { name, aliases, tags, description } = each.content;
+    const isNamed = [name, ...aliases].some((called) => text.includes(searchable(called)));
+    // A word of a name says more than any number of a description's.
+    const score = inCommon([name, ...aliases, ...tags]) + Math.min(0.9, inCommon([description]) / 100);
+    return { each, score: isNamed ? score + MAX_SECTION : score };
+  });
+  return scored.toSorted((a, b) => b.score - a.score).map(({ each }) => each);
+}
+
+/** The words of a text, but for the shortest, which stand in every text. */
+const wordsOf = (text: string): Set<string> =>
+  new Set(
+    searchable(text)
+      .split(/[^\p{L}\p{M}\p{N}]+/u)
+      .filter((word) => word.length > 2),
+  );
 
 /** All concepts of type `entity_hint`. */
 export const entityHints = async (ctx: CompanyContext): Promise<Resource<Concept>[]> =>

@@ -1,0 +1,128 @@
+import { and, eq, gt, inArray, isNotNull, isNull, lt, not, or, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { mailConsents, scheduledMails } from '../../db/schema/schedules.ts';
+import { outsiders } from '../../db/schema/share-contexts.ts';
+import { users } from '../../db/schema/users.ts';
+import { afterChange, byId, exists, insertWhen } from '../../db/statements.ts';
+
+export type MailConsent = typeof mailConsents.$inferSelect;
+
+/** An address, in lower case, and the company whose schedules are to send to it. */
+export interface Addressed {
+  companyId: string;
+  email: string;
+}
+
+/** Scheduled mails to one address from outside since a moment, by all companies together. */
+const MOST_MAILS = 50;
+
+const consentOf = ({ companyId, email }: Addressed): SQL =>
+  and(eq(mailConsents.companyId, companyId), eq(mailConsents.email, email)) as SQL;
+
+/** Holds where the address wants nothing of the company any more. */
+const hasEnded = (to: Addressed): SQL => exists(mailConsents, consentOf(to), isNotNull(mailConsents.endedAt));
+
+/** Holds where the address is that of a user of the company, who is asked nothing and has no limit. */
+const isUsers = ({ companyId, email }: Addressed): SQL =>
+  exists(
+    users,
+    eq(users.companyId, companyId),
+    eq(users.email, email),
+    eq(users.isActive, true),
+    isNull(users.deletedAt),
+  );
+
+/** Holds where the address has said yes, or has signed in to the portal. */
+const hasAgreed = (to: Addressed): SQL =>
+  or(
+    exists(mailConsents, consentOf(to), isNotNull(mailConsents.agreedAt)),
+    exists(outsiders, eq(outsiders.companyId, to.companyId), eq(outsiders.email, to.email)),
+  ) as SQL;
+
+const isBelowLimit = ({ email }: Addressed, since: number): SQL =>
+  sql`(select count(*) from ${scheduledMails} where ${and(eq(scheduledMails.email, email), gt(scheduledMails.sentAt, since))}) < ${MOST_MAILS}`;
+
+/** The condition of a mail to an address, at the moment of the write that begins it. */
+export const mayBeMailed = (to: Addressed, since: number): SQL =>
+  and(not(hasEnded(to)), or(isUsers(to), and(hasAgreed(to), isBelowLimit(to, since)))) as SQL;
+
+/** Counts a mail, if the statement before it in the batch began one. */
+export const countMail = (db: ControlDb, record: typeof scheduledMails.$inferSelect) =>
+  insertWhen(db, scheduledMails, record, afterChange);
+
+/** Takes a mail out of the count: it was not sent. */
+export const uncountMail = (db: ControlDb, { companyId, email }: Addressed, runId: string) =>
+  db
+    .delete(scheduledMails)
+    .where(
+      and(eq(scheduledMails.companyId, companyId), eq(scheduledMails.runId, runId), eq(scheduledMails.email, email)),
+    );
+
+/** Forgets mails that are not counted any more: sent before a moment. */
+export const deleteCounted = (db: ControlDb, before: number, limit: number) =>
+  db
+    .delete(scheduledMails)
+    .where(
+      inArray(
+        sql`rowid`,
+        db.select({ rowid: sql`rowid` }).from(scheduledMails).where(lt(scheduledMails.sentAt, before)).limit(limit),
+      ),
+    );
+
+/** How an address stands with a company. */
+export interface Standing {
+  hasEnded: boolean;
+  isUsers: boolean;
+  hasAgreed: boolean;
+  isBelowLimit: boolean;
+  wasAsked: boolean;
+}
+
+/** One row, whatever is known of the address. */
+export const selectStanding = (db: ControlDb, to: Addressed, since: number) =>
+  db.all<Record<keyof Standing, 0 | 1>>(sql`select ${hasEnded(to)} as hasEnded, ${isUsers(to)} as isUsers,
+    ${hasAgreed(to)} as hasAgreed, ${isBelowLimit(to, since)} as isBelowLimit,
+    ${exists(mailConsents, consentOf(to), isNotNull(mailConsents.askedAt))} as wasAsked`);
+
+/** Records that an address is about to be mailed the question: once, and not if it has answered. No row, no mail. */
+export const beginAsking = (db: ControlDb, { id, companyId, email }: Addressed & { id: string }, now: number) =>
+  db
+    .insert(mailConsents)
+    .values({ id, companyId, email, askedAt: now, agreedAt: null, endedAt: null })
+    .onConflictDoUpdate({
+      target: [mailConsents.companyId, mailConsents.email],
+      set: { askedAt: now },
+      setWhere: and(isNull(mailConsents.askedAt), isNull(mailConsents.agreedAt), isNull(mailConsents.endedAt)) as SQL,
+    })
+    .returning();
+
+/** Takes back that the question was mailed: the mail service said that it did not take the mail. */
+export const undoAsking = (db: ControlDb, { companyId, id }: Pick<MailConsent, 'companyId' | 'id'>) =>
+  db
+    .update(mailConsents)
+    .set({ askedAt: null })
+    .where(byId(mailConsents, companyId, id));
+
+export const selectConsent = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .select()
+    .from(mailConsents)
+    .where(byId(mailConsents, companyId, id));
+
+/** Records the yes of an address, unless it has ended everything. */
+export const agree = (db: ControlDb, { companyId, id }: Pick<MailConsent, 'companyId' | 'id'>, now: number) =>
+  db
+    .update(mailConsents)
+    .set({ agreedAt: sql`coalesce(${mailConsents.agreedAt}, ${now})` })
+    .where(and(byId(mailConsents, companyId, id), isNull(mailConsents.endedAt)))
+    .returning({ id: mailConsents.id });
+
+/** Records, for good, that an address wants nothing of the company any more. */
+export const endAll = (db: ControlDb, { id, companyId, email }: Addressed & { id: string }, now: number) =>
+  db
+    .insert(mailConsents)
+    .values({ id, companyId, email, askedAt: null, agreedAt: null, endedAt: now })
+    .onConflictDoUpdate({
+      target: [mailConsents.companyId, mailConsents.email],
+      set: { endedAt: sql`coalesce(${mailConsents.endedAt}, ${now})` },
+    });

@@ -1,0 +1,81 @@
+import type { Context } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
+import { MailRefused } from '../../platform/mail.ts';
+import { selectCompany } from '../companies/service.ts';
+import { consentMail, type MailRequest, mailedCompany, requestMail } from '../mails/service.ts';
+import { type Addressed, agree, beginAsking, selectStanding, undoAsking } from './consent-store.ts';
+import { consentUrls, holderOf, unsubscribeBy } from './links.ts';
+import { type Recipient, readSchedule, type Schedule } from './store.ts';
+
+/** From when on scheduled mails to an address are counted. */
+export const countedSince = (ctx: Context): number => ctx.now() - DAY_MS;
+
+/** Why an address gets no scheduled mail at this moment. */
+export type Refusal = 'ended' | 'not_agreed' | 'too_many_mails';
+
+/**
+ * Why an address gets no mail of a company's schedules, if so: users of the company do, others after they said yes, within
+ * the limit of a day. `isAsked` says whether the question was mailed.
+ */
+async function standingOf(ctx: Context, to: Addressed): Promise<{ refusal: Refusal | undefined; isAsked: boolean }> {
+  const [standing] = await selectStanding(ctx.db, to, countedSince(ctx));
+  const isAsked = Boolean(standing?.wasAsked);
+  if (!standing || standing.hasEnded) return { refusal: 'ended', isAsked };
+  if (standing.isUsers) return { refusal: undefined, isAsked };
+  if (!standing.hasAgreed) return { refusal: 'not_agreed', isAsked };
+  return { refusal: standing.isBelowLimit ? undefined : 'too_many_mails', isAsked };
+}
+
+/** Why an address gets nothing of a schedule at this moment, if so. One that has not been asked yet is. */
+export async function refusalOf(ctx: Context, schedule: Schedule, email: string): Promise<Refusal | undefined> {
+  const { companyId, id } = schedule;
+  const { refusal, isAsked } = await standingOf(ctx, { companyId, email });
+  if (refusal === 'not_agreed' && !isAsked) {
+    await requestMail(ctx, { kind: 'schedule_consent', companyId, email, about: id }, mailConsent);
+  }
+  return refusal;
+}
+
+/** Asks the addresses of an active schedule that were not asked yet, so that the first run can reach them. */
+export async function askRecipients(ctx: Context, schedule: Schedule): Promise<void> {
+  if (schedule.status !== 'active') return;
+  for (const { kind, subject } of schedule.recipients) if (kind === 'email') await refusalOf(ctx, schedule, subject);
+}
+
+/** Mails an address the question whether it wants scheduled mails of a company: once, whoever asks at the same time. */
+export async function mailConsent(
+  ctx: Context,
+  { companyId, email, about }: MailRequest<'schedule_consent'>,
+): Promise<void> {
+  const schedule = await readSchedule(ctx.db, companyId, about ?? '');
+  const [company] = await selectCompany(ctx.db, companyId);
+  const isStillMeant = schedule?.recipients.some(
+    ({ kind, subject }: Recipient) => kind === 'email' && subject === email,
+  );
+  if (!schedule || !company || !isStillMeant) return;
+  const mailed = await mailedCompany(ctx, company);
+  const { begun } = await commit(ctx.db, {
+    begun: beginAsking(ctx.db, { id: ctx.newId(), companyId, email }, ctx.now()),
+  });
+  const [consent] = begun;
+  if (!consent) return;
+  try {
+    await ctx.mailer.send(
+      consentMail({ to: email, name: '', company: mailed, ...(await consentUrls(ctx, schedule, consent)) }),
+    );
+  } catch (error) {
+    if (error instanceof MailRefused && !error.permanent) await commit(ctx.db, { undone: undoAsking(ctx.db, consent) });
+    throw error;
+  }
+}
+
+/** Records the answer of the address that a token names. @returns false where it names none, or one that has ended all mails */
+export async function answerBy(ctx: Context, token: string, isYes: boolean): Promise<boolean> {
+  const consent = (await holderOf(ctx, token))?.consent;
+  if (!consent) return false;
+  ctx.belongsTo(consent.companyId);
+  if (!isYes) return unsubscribeBy(ctx, token, true);
+  const { agreed } = await commit(ctx.db, { agreed: agree(ctx.db, consent, ctx.now()) });
+  return agreed.length > 0;
+}

@@ -1,0 +1,11 @@
+import '../styles/main.css';
+import { applyBranding, brandingOfPage, logoOf } from '../branding/apply.ts';
+import { followScheme } from '../theme.ts';
+
+/** A page of text and forms, which the server has written whole: it works without this, which dresses it in the brand. */
+const branding = brandingOfPage();
+applyBranding(branding);
+followScheme(() => {});
+
+const logo = logoOf(branding);
+if (logo) document.querySelector('.card')?.prepend(logo);

@@ -1,0 +1,269 @@
+import { env } from 'cloudflare:test';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../src/kernel/ids.ts';
+import { aContext, anOutsider } from '../share-portal/support.ts';
+import { type Answer, call } from '../support/api.ts';
+import { later, resetClock, runScheduled } from '../support/clock.ts';
+import { EMAIL, linkIn, mailTo, whileMailIsRefused } from '../support/mail.ts';
+import { countOf, overtaken } from '../support/rival.ts';
+import { must } from '../support/signed.ts';
+import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { deliver } from '../uploads/support.ts';
+import { aVisualization } from '../visualizations/support.ts';
+import { aHeldQueue, aSchedule, countTo, deliverHeld, hasAgreed, runNow, SCHEDULES, scheduleOf } from './support.ts';
+
+let company: Company;
+let chart: Answer['body'];
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  chart = await aVisualization(company.as, `SELECT 'see evil.example now' AS "visit evil.example"`, {
+    name: 'Prizes at https://evil.example/win',
+    chart: { type: 'table' },
+  });
+});
+afterEach(resetClock);
+
+const HOUR = 60 * 60 * 1000;
+let addresses = 0;
+/** An address that a context of the company shows the chart, and that was never asked for anything. */
+async function aStranger(of = company, target = chart): Promise<string> {
+  addresses += 1;
+  const email = `stranger-${addresses}@${of.slug}.test`;
+  await aContext(of, [{ target_type: 'visualization', target_id: target._id, filter_policies: [] }], [email]);
+  return email;
+}
+const scheduleTo = (email: string, json: object = {}) =>
+  aSchedule(company.as, chart, { recipients: [{ email }], ...json });
+const press = (path: string) => call('POST', path, { body: '' });
+const run = async ({ _id }: Answer['body']) => (await runNow(company.as, _id)).last_run;
+
+/** Makes what is counted of an address a day older: sessions would not live as long. */
+const aDayPasses = (table: string, column: string, email: string) =>
+  env.CONTROL_DB.prepare(`update ${table} set ${column} = ${column} - ${25 * HOUR} where email = ?`)
+    .bind(email)
+    .run();
+
+describe('an address that never agreed', () => {
+  it('is asked once, however many schedules name it, and sent nothing else', async () => {
+    const email = await aStranger();
+    const [one, two] = [await scheduleTo(email, { name: 'Win at evil.example' }), await scheduleTo(email)];
+    for (const each of [one, two, one]) {
+      expect(await run(each)).toMatchObject({ status: 'done', sent: 0, skipped: 1, problems: ['not_agreed'] });
+    }
+    expect(countTo(email)).toBe(1);
+    const { subject, text, html, headers } = mailTo(email);
+    expect(subject).toMatch(/^Would you like to get mails from Company/);
+    // Nothing that the maker of the schedule has written.
+    for (const part of [subject, text, html]) expect(part).not.toMatch(/evil|Prizes|Win at/);
+    expect(linkIn(mailTo(email)).href).toMatch(/^https:\/\/api\.test\/mail-consent\/[\w-]{90,120}$/);
+    expect(headers?.['List-Unsubscribe']).toMatch(/^<https:\/\/api\.test\/unsubscribe\/[\w-]{90,120}>$/);
+    expect(headers?.['List-Unsubscribe-Post']).toBe('List-Unsubscribe=One-Click');
+  });
+
+  it('is not asked by a paused schedule before it runs', async () => {
+    const email = await aStranger();
+    const schedule = await scheduleTo(email, { status: 'paused' });
+    expect(countTo(email)).toBe(0);
+    await run(schedule);
+    expect(countTo(email)).toBe(1);
+  });
+
+  it('agrees by a plain form, which opening the page does not send', async () => {
+    const email = await aStranger();
+    const schedule = await scheduleTo(email);
+    const { pathname } = linkIn(mailTo(email));
+    const { status, headers, body } = await call('GET', `${pathname}?locale=pt-BR`);
+    expect([status, headers.get('content-language')]).toEqual([200, 'pt-BR']);
+    expect(headers.get('content-security-policy')).toContain("form-action 'self'; frame-ancestors 'none'");
+    expect(body).toMatch(/<form method="post" action="\?locale=pt-BR"><button class="primary">Sim, quero recebê-los</);
+    await call('HEAD', pathname);
+    expect((await run(schedule)).sent).toBe(0);
+    expect((await press(pathname)).status).toBe(200);
+    expect((await run(schedule)).sent).toBe(1);
+    expect(countTo(email)).toBe(2);
+    // Whoever presses twice is told the same.
+    expect((await press(pathname)).status).toBe(200);
+  });
+
+  it('agrees by signing in to the portal', async () => {
+    const email = await aStranger();
+    const schedule = await scheduleTo(email);
+    expect((await run(schedule)).sent).toBe(0);
+    await anOutsider(company, email);
+    expect((await run(schedule)).sent).toBe(1);
+  });
+
+  it.each([
+    ['the page', (path: string) => press(`${path}?answer=no`)],
+    ['its mail program', (path: string) => press(path.replace('/mail-consent/', '/unsubscribe/'))],
+  ])('can refuse for good by %s', async (_what, refuse) => {
+    const email = await aStranger();
+    const schedule = await scheduleTo(email);
+    const { pathname } = linkIn(mailTo(email));
+    expect((await refuse(pathname)).status).toBe(200);
+    expect((await press(pathname)).status).toBe(404);
+    expect(await run(schedule)).toMatchObject({ sent: 0, skipped: 0 });
+    expect((await must(company.as.get(`${SCHEDULES}/${schedule._id}`))).unsubscribed).toEqual([{ email }]);
+    expect(countTo(email)).toBe(1);
+  });
+
+  it('is asked again only where the mail service did not take the mail', async () => {
+    const email = await aStranger();
+    const tried = await whileMailIsRefused('E_RATE_LIMIT_EXCEEDED', () => scheduleTo(email));
+    expect([tried, countTo(email)]).toEqual([1, 0]);
+    later(2 * 60_000);
+    await runScheduled();
+    expect(countTo(email)).toBe(1);
+    later(HOUR);
+    await runScheduled();
+    expect(countTo(email)).toBe(1);
+  });
+
+  it('is asked once where two ask at the same time', async () => {
+    const email = await aStranger();
+    await overtaken(
+      /^insert into "mail_consents"/,
+      () => scheduleTo(email),
+      (changed) =>
+        must(company.as.post(SCHEDULES, { json: scheduleOf(chart, { recipients: [{ email }] }), env: changed })),
+    );
+    expect(countTo(email)).toBe(1);
+  });
+
+  it('is not asked where it has answered meanwhile', async () => {
+    const [signsIn, refuses] = [await aStranger(), await aStranger()];
+    const answer = (email: string, what: string) =>
+      env.CONTROL_DB.prepare(`insert into mail_consents (id, company_id, email, ${what}) values (?, ?, ?, 1)`)
+        .bind(newId(Date.now()), company.id, email)
+        .run();
+    for (const [email, what] of [
+      [signsIn, 'agreed_at'],
+      [refuses, 'ended_at'],
+    ] as const) {
+      await overtaken(
+        /^insert into "mail_consents"/,
+        () => answer(email, what),
+        (changed) =>
+          must(company.as.post(SCHEDULES, { json: scheduleOf(chart, { recipients: [{ email }] }), env: changed })),
+      );
+      expect(countTo(email)).toBe(0);
+    }
+  });
+
+  it('is asked by five companies a day at the most', async () => {
+    const email = await aStranger();
+    for (let count = 0; count < 5; count += 1) {
+      const now = Date.now();
+      await env.CONTROL_DB.prepare(
+        `insert into mail_requests (id, kind, company_id, email, counted_as, requested_at, attempts) values (?, 'schedule_consent', 'x', ?, ?, ?, 0)`,
+      )
+        .bind(newId(now), email, `schedule_consent:${email}`, now)
+        .run();
+    }
+    const schedule = await scheduleTo(email);
+    expect(countTo(email)).toBe(0);
+    await aDayPasses('mail_requests', 'requested_at', email);
+    await run(schedule);
+    expect(countTo(email)).toBe(1);
+  });
+
+  it('opens nothing by a token that is changed, or of another kind', async () => {
+    const email = await aStranger();
+    await scheduleTo(email);
+    const { pathname } = linkIn(mailTo(email));
+    const owners = await aSchedule(company.as, chart, { recipients: [{ user_id: company.owner.id }] });
+    await run(owners);
+    const [, token = ''] = /\/unsubscribe\/([\w-]+)/.exec(mailTo(company.owner.email).text) ?? [];
+    for (const each of [`${pathname}A`, `/mail-consent/${token}`, '/mail-consent/none']) {
+      expect([each, (await press(each)).status]).toEqual([each, 404]);
+      expect((await call('GET', each)).body).not.toContain('<form');
+    }
+  });
+});
+
+it('The address of a user of the company is not asked.', async () => {
+  const { email } = await aUser(company);
+  await aContext(company, [{ target_type: 'visualization', target_id: chart._id, filter_policies: [] }], [email]);
+  const schedule = await scheduleTo(email);
+  expect((await run(schedule)).sent).toBe(1);
+  expect(countTo(email)).toBe(1);
+});
+
+describe('an address from outside', () => {
+  /** Mails of other companies that an address was sent just now. */
+  async function wasSent(email: string, count: number): Promise<void> {
+    await env.CONTROL_DB.prepare(
+      `insert into scheduled_mails (company_id, run_id, email, sent_at) select 'other', value, ?, ? from json_each(?)`,
+    )
+      .bind(email, Date.now(), JSON.stringify(Array.from({ length: count }, (_, at) => `run-${at}`)))
+      .run();
+  }
+
+  it('gets fifty scheduled mails a day from all companies together', async () => {
+    const email = await aStranger();
+    await hasAgreed(company, email);
+    await wasSent(email, 49);
+    const schedule = await scheduleTo(email);
+    expect((await run(schedule)).sent).toBe(1);
+    expect(await run(schedule)).toMatchObject({ status: 'done', sent: 0, skipped: 1, problems: ['too_many_mails'] });
+    // A new schedule does not begin to count anew.
+    await must(company.as.delete(`${SCHEDULES}/${schedule._id}`));
+    expect(await run(await scheduleTo(email))).toMatchObject({ sent: 0, problems: ['too_many_mails'] });
+    await aDayPasses('scheduled_mails', 'sent_at', email);
+    expect((await run(await scheduleTo(email))).sent).toBe(1);
+    // What is not counted any more is forgotten.
+    await runScheduled();
+    expect(await countOf('scheduled_mails where email = ?', email)).toBe(1);
+  });
+
+  it('gets no more where two runs of two companies come at the same time', async () => {
+    const email = await aStranger();
+    const other = await aProvisionedCompany();
+    const theirs = await aVisualization(other.as, 'SELECT 1 AS one');
+    await aContext(other, [{ target_type: 'visualization', target_id: theirs._id, filter_policies: [] }], [email]);
+    for (const each of [company, other]) await hasAgreed(each, email);
+    await wasSent(email, 49);
+    const mine = await scheduleTo(email);
+    const { _id } = await aSchedule(other.as, theirs, { recipients: [{ email }] });
+    const queue = aHeldQueue();
+    await must(company.as.post(`${SCHEDULES}/${mine._id}/run`, { env: queue.env }));
+    await overtaken(
+      /^insert into "schedule_deliveries"/,
+      async () => expect((await runNow(other.as, _id)).last_run.sent).toBe(1),
+      (changed) => deliver(queue.messages[0] as never, { ...queue.env, EMAIL, ...changed }),
+    );
+    expect(countTo(email)).toBe(1);
+    const { last_run } = await must(company.as.get(`${SCHEDULES}/${mine._id}`));
+    expect(last_run).toMatchObject({ sent: 0, skipped: 1, problems: ['too_many_mails'] });
+  });
+
+  it('is not counted a mail that was not taken', async () => {
+    const email = await aStranger();
+    await hasAgreed(company, email);
+    await wasSent(email, 49);
+    const schedule = await scheduleTo(email);
+    const queue = aHeldQueue();
+    await must(company.as.post(`${SCHEDULES}/${schedule._id}/run`, { env: queue.env }));
+    await whileMailIsRefused('E_RATE_LIMIT_EXCEEDED', () => deliverHeld(queue));
+    later(2 * 60_000);
+    await deliverHeld(queue);
+    expect(countTo(email)).toBe(1);
+  });
+
+  it('is shown no address of a page that people of the company wrote', async () => {
+    const email = await aStranger();
+    await hasAgreed(company, email);
+    const { id, email: inside } = await aUser(company, { can: ['visualizations:execute'] });
+    const schedule = await aSchedule(company.as, chart, {
+      name: 'Win at evil.example/win',
+      recipients: [{ email }, { user_id: id }],
+    });
+    expect((await run(schedule)).sent).toBe(2);
+    const { subject, text, html } = mailTo(email);
+    for (const part of [subject, text, html]) expect(part).not.toMatch(/evil\.example/i);
+    expect(text).toContain('PRIZES AT …\n');
+    expect(text).toContain('visit evil example\n');
+    expect(text).toContain('see evil example now\n');
+    expect(mailTo(inside).text).toContain('see evil.example now\n');
+  });
+});
