@@ -147,9 +147,9 @@ export async function lockTable(
   return table;
 }
 
-/** Sets a locked table's exact number of rows, in the transaction that changed them. */
-export async function setRowCount(tx: TenantTx, ctx: CompanyContext, id: string, rowCount: number): Promise<void> {
-  await store.setRowCount(tx, keyOf(ctx, id), rowCount, isoTimestamp(ctx.now()));
+/** Counts rows that were added to a locked table, or with a negative number removed, in the transaction that did so. */
+export async function countRows(tx: TenantTx, ctx: CompanyContext, id: string, change: number): Promise<void> {
+  await tx.queryAll([store.countRows(keyOf(ctx, id), change, isoTimestamp(ctx.now()))]);
 }
 
 /** Deletes a table; its rows are kept in schema `trash` for 30 days. */
@@ -181,7 +181,7 @@ export async function truncateTable(ctx: CompanyContext, id: string): Promise<0>
     const table = await lockTable(tx, ctx, id);
     if (await store.hasActiveUpload(tx, id)) throw truncateLocked();
     await tx.execute(truncateSql(table.displayName));
-    await setRowCount(tx, ctx, id, 0);
+    await store.countNoRows(tx, keyOf(ctx, id), isoTimestamp(ctx.now()));
     await endUndo(tx, keyOf(ctx, id), 'truncated');
     return 0 as const;
   });

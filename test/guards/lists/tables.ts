@@ -7,7 +7,7 @@ const TABLES = [
   'test/managed-tables/tables.test.ts',
   'test/managed-tables/rows.test.ts',
 ];
-const TABLE_RACES = ['test/managed-tables/races.test.ts'];
+const ROW_COUNTS = ['test/managed-tables/row-counts.test.ts'];
 const TABLE_INDEXES = ['test/managed-tables/indexes.test.ts'];
 const EXPORTS = ['test/managed-tables/export-streams.test.ts'];
 const EXPORT_CHANGES = ['test/managed-tables/export-changes.test.ts'];
@@ -133,7 +133,13 @@ export const MANAGED_TABLES = [
       without: 'job.user_table_id = $1 AND false AND',
       tests: UPLOADS,
     },
-    { in: 'addToRowCount', text: 'WHERE ${LIVING}', without: 'WHERE id = $1 AND company_id = $2', tests: TABLE_RACES },
+    {
+      in: 'countNoRows',
+      text: 'WITH beside AS (DELETE FROM console.row_count_changes WHERE table_id = $1)',
+      without: '',
+      tests: ROW_COUNTS,
+      title: 'when the table is emptied',
+    },
   ]),
   ...guardsOf('src/modules/managed-tables/trash-store.ts', UPLOAD_SWEEPS, [
     {
@@ -201,6 +207,14 @@ export const MANAGED_TABLES = [
       text: ' WHERE pg_try_advisory_xact_lock(${LOCK}, place)',
       without: '',
       title: 'of the company at once',
+    },
+  ]),
+  ...guardsOf('src/tenant-sql/migrations/0005_row_count_changes.ts', ROW_COUNTS, [
+    { text: ' FOR NO KEY UPDATE SKIP LOCKED', without: '', title: 'side by side' },
+    {
+      text: 'WHEN (NEW.count_version = OLD.count_version)',
+      without: 'WHEN (false)',
+      title: 'whatever was beside the number',
     },
   ]),
   ...guardsOf('src/tenant-sql/migrations/0001_managed_tables.ts', TABLES, [
