@@ -7,7 +7,7 @@ import { isConnectionProblem, isPostgresError, wasNeverSent } from './postgres-e
 import type { Statement } from './rows.ts';
 import { type Beginning, beginningOf, LIMITS, type TenantTx, type TransactionOptions } from './transaction.ts';
 
-export { isPostgresError, isTimeout, type PostgresError } from './postgres-error.ts';
+export { isOutOfTime, isPostgresError, isTimeout, type PostgresError } from './postgres-error.ts';
 export type { TenantTx, TransactionOptions } from './transaction.ts';
 
 export interface TenantSqlOptions {

@@ -27,6 +27,9 @@ export function isPostgresError(error: unknown): error is PostgresError {
 /** Whether a statement ran longer than its limit, or was cancelled. */
 export const isTimeout = (error: unknown): boolean => isPostgresError(error) && error.code === '57014';
 
+/** Whether a connection was ended because a transaction took longer than all of it may: nothing of it is committed. */
+export const isOutOfTime = (error: unknown): boolean => isPostgresError(error) && error.code === '25P04';
+
 /** Connection exceptions. On all other connection problems PostgreSQL ends the session, hence FATAL. */
 const CONNECTION_EXCEPTION = /^08/;
 

@@ -8,9 +8,10 @@ import { convertColumn, selectMisfit, selectNull } from '../../tenant-sql/conver
 import { addColumns, alterColumns, lockAgainstWrites, renameColumn, renameTable } from '../../tenant-sql/ddl.ts';
 import { quoted } from '../../tenant-sql/identifiers.ts';
 import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
+import { changeInTime, inShapeChange } from './changes.ts';
 import { type ColumnPlan, planColumns } from './column-plan.ts';
 import { columnsRefused, tableLocked, tableNameTaken } from './failures.ts';
-import { inShapeChange, keyOf, lockTable, requireTablesDatabase } from './service.ts';
+import { keyOf, lockTable, requireTablesDatabase } from './service.ts';
 import * as store from './store.ts';
 import { column, columnList, type ManagedTable, tableName } from './table.ts';
 import { endUndo } from './undo-store.ts';
@@ -30,9 +31,6 @@ export const tableChanges = z.object({
 });
 
 export type TableChanges = z.output<typeof tableChanges>;
-
-/** Converting a column rewrites the table. */
-const CHANGE_TIMEOUT_MS = 120_000;
 
 /**
  * Renames a table and changes its columns to the wanted list, all or nothing. A change that would lose values is
@@ -63,8 +61,8 @@ export async function changeTable(ctx: CompanyContext, id: string, changes: Tabl
     }
   };
   const named = ({ displayName }: ManagedTable) => (oldName === undefined ? [] : [id, oldName, displayName]);
-  const options = { statementTimeoutMs: CHANGE_TIMEOUT_MS };
-  return inShapeChange(ctx, await requireTablesDatabase(ctx), work, named, options);
+  const database = await requireTablesDatabase(ctx);
+  return changeInTime(database, (options) => inShapeChange(ctx, database, work, named, options));
 }
 
 async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): Promise<void> {

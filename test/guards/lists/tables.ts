@@ -8,6 +8,7 @@ const TABLES = [
   'test/managed-tables/rows.test.ts',
 ];
 const ROW_COUNTS = ['test/managed-tables/row-counts.test.ts'];
+const BUSY_TABLES = ['test/managed-tables/busy.test.ts'];
 const TABLE_INDEXES = ['test/managed-tables/indexes.test.ts'];
 const EXPORTS = ['test/managed-tables/export-streams.test.ts'];
 const EXPORT_CHANGES = ['test/managed-tables/export-changes.test.ts'];
@@ -164,6 +165,20 @@ export const MANAGED_TABLES = [
       title: 'is refused as the eleventh',
     },
     { in: 'createIndex', text: '>= MAX_INDEXES', without: '> MAX_INDEXES', title: 'is refused as the eleventh' },
+    {
+      in: 'createIndex',
+      text: 'await untilOthersEnd(database, table.displayName, until, false);',
+      without: '',
+      tests: BUSY_TABLES,
+      title: 'is not begun while others go on',
+    },
+    {
+      in: 'deleteIndex',
+      text: 'await untilOthersEnd(database, table.displayName, until, true);',
+      without: '',
+      tests: BUSY_TABLES,
+      title: 'is not dropped while others read',
+    },
     {
       in: 'build',
       text: 'if (!built) {',
