@@ -221,7 +221,7 @@ export const MANAGED_TABLES = [
       in: 'TAKE_PLACE',
       text: ' WHERE pg_try_advisory_xact_lock(${LOCK}, place)',
       without: '',
-      title: 'of the company at once',
+      title: 'of the company that are read at once',
     },
   ]),
   ...guardsOf('src/tenant-sql/migrations/0005_row_count_changes.ts', ROW_COUNTS, [
