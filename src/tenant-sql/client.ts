@@ -2,12 +2,12 @@ import type { Client } from '@neondatabase/serverless';
 import { withinTime } from '../kernel/time-limit.ts';
 import { runBatch, type StatementResult } from './batch.ts';
 import { newClient, socketOf, watchWaking } from './driver.ts';
-import { databaseUnavailable, resultUnknown } from './failures.ts';
-import { isConnectionProblem, isPostgresError, wasNeverSent } from './postgres-error.ts';
+import { databaseFull, databaseUnavailable, resultUnknown } from './failures.ts';
+import { isConnectionProblem, isFull, isPostgresError, isReadOnly, wasNeverSent } from './postgres-error.ts';
 import type { Statement } from './rows.ts';
 import { type Beginning, beginningOf, LIMITS, type TenantTx, type TransactionOptions } from './transaction.ts';
 
-export { isPostgresError, isTimeout, type PostgresError } from './postgres-error.ts';
+export { isOutOfTime, isPostgresError, isTimeout, type PostgresError } from './postgres-error.ts';
 export type { TenantTx, TransactionOptions } from './transaction.ts';
 
 export interface TenantSqlOptions {
@@ -58,7 +58,8 @@ const WAKING_MS = 300;
 /**
  * Opens the database at `connectionString` for one request; the first statement connects. Statements fail with
  * `databaseUnavailable` when the database cannot be reached, does not answer in time, or the connection is lost; with
- * `resultUnknown` when the connection was lost after a change was sent to be committed; with a `PostgresError` when
+ * `resultUnknown` when the connection was lost after a change was sent to be committed; with `databaseFull` when it has no
+ * room for a change, or takes none; with a `PostgresError` when
  * PostgreSQL refuses the statement.
  *
  * PostgreSQL limits the time of every statement (outside of transactions by the login's setting, see `LIMITS` in
@@ -75,6 +76,8 @@ class NeonTenantSql implements TenantSql {
   #connected: Promise<void> | undefined;
   #closed = false;
   #inTransaction = false;
+  /** Whether what runs may change something, unless the database takes no changes. */
+  #mayWrite = false;
   /** What the next statement begins with. */
   #beginning: Beginning | undefined;
   /** Whether the COMMIT was sent with the last statements. */
@@ -108,13 +111,20 @@ class NeonTenantSql implements TenantSql {
 
   async execute(text: string, values?: unknown[]): Promise<number> {
     const run = () => this.#run(text, values);
-    // Outside of a transaction a statement is its own commit.
-    return (await (this.#inTransaction ? run() : committing(run))).rowCount ?? 0;
+    if (this.#inTransaction) return (await run()).rowCount ?? 0;
+    this.#mayWrite = true;
+    try {
+      // Outside of a transaction a statement is its own commit.
+      return (await committing(run)).rowCount ?? 0;
+    } finally {
+      this.#mayWrite = false;
+    }
   }
 
   async transaction<T>(work: (tx: TenantTx) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     if (this.#inTransaction) throw new Error('transactions of one connection do not nest');
     this.#inTransaction = true;
+    this.#mayWrite = options.readOnly !== true;
     this.#limit = options.statementTimeoutMs ?? LIMITS.statementMs;
     this.#beginning = beginningOf(options);
     try {
@@ -129,6 +139,7 @@ class NeonTenantSql implements TenantSql {
       return result;
     } finally {
       this.#inTransaction = false;
+      this.#mayWrite = false;
       this.#isFinished = false;
       this.#beginning = undefined;
       this.#limit = LIMITS.statementMs;
@@ -139,10 +150,12 @@ class NeonTenantSql implements TenantSql {
     const limit = Math.trunc(milliseconds);
     await this.#run(`SET statement_timeout = ${limit}; SET lock_timeout = ${limit}`);
     this.#limit = milliseconds;
+    this.#mayWrite = true;
     try {
       await this.#run(text);
     } finally {
       this.#limit = LIMITS.statementMs;
+      this.#mayWrite = false;
       // A connection that keeps these limits is not for other statements; nor is one that is lost.
       if (!this.#closed) await this.#run('RESET statement_timeout; RESET lock_timeout').catch(() => this.close());
     }
@@ -156,7 +169,12 @@ class NeonTenantSql implements TenantSql {
 
   async #bounded<T>(work: (client: Client) => Promise<T>, milliseconds: number): Promise<T> {
     const client = await this.connect();
-    return this.#withinTime(milliseconds + (this.#options.graceMs ?? GRACE_MS), work(client));
+    return this.#withinTime(
+      milliseconds + (this.#options.graceMs ?? GRACE_MS),
+      work(client).catch((error: unknown) => {
+        throw isFull(error) || (this.#mayWrite && isReadOnly(error)) ? databaseFull().because(error) : error;
+      }),
+    );
   }
 
   #withinTime<T>(milliseconds: number, work: Promise<T>): Promise<T> {

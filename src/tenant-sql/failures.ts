@@ -34,10 +34,29 @@ export const resultUnknown = defineFailure('tenant_sql.result_unknown', {
   },
 });
 
+/** The company's database has no room left, or takes no changes: it is full, or was made read-only. */
+export const databaseFull = defineFailure('tenant_sql.full', {
+  kind: 'unavailable',
+  detail: {
+    message: "The company's database is full, or takes no changes at the moment. Nothing was changed.",
+    retryAfter: 60,
+  },
+  says: {
+    organization: 'DatabaseFull',
+    console: 'DATABASE_FULL',
+    sharing: 'DATABASE_FULL',
+    'managed-tables': {
+      code: 'MANAGED_DATABASE_FULL',
+      message:
+        'O banco de dados gerenciado está sem espaço ou não aceita alterações no momento. Nada foi alterado. Libere espaço e tente novamente.',
+    },
+  },
+});
+
 /**
  * The failures of every route that uses the company's Postgres: even a route that reads may have to migrate it first.
  */
-export const tenantSqlFailures = [databaseUnavailable, resultUnknown];
+export const tenantSqlFailures = [databaseUnavailable, resultUnknown, databaseFull];
 
 /** Another call is still provisioning the database. */
 export const provisioningPending = defineFailure('tenant_sql.provisioning_pending', {

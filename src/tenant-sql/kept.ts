@@ -7,7 +7,7 @@ const kept = (jobId: string): string => qualified('kept', jobId);
 /**
  * Statements that move all rows of a table of schema `public` to `kept`, for one simple query. The reader's rights to new
  * tables are revoked: without, Postgres's statistics (`pg_stats`) would show it values of tables that it cannot name. Each
- * row is kept as it is when it is deleted, also when it was being changed.
+ * row is kept as it is when it is deleted, also when it was being changed. They affect as many rows as they move.
  */
 export function keepRows(table: string, jobId: string, reader: string): string {
   return [

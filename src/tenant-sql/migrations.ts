@@ -2,6 +2,7 @@ import type { TenantSql } from './client.ts';
 import { MANAGED_TABLES } from './migrations/0001_managed_tables.ts';
 import { UPLOAD_JOBS } from './migrations/0001_upload_jobs.ts';
 import { LOADS } from './migrations/0004_loads.ts';
+import { ROW_COUNT_CHANGES } from './migrations/0005_row_count_changes.ts';
 import { OWN_LIMITS } from './transaction.ts';
 
 /** One step of a company's schema. A released step never changes; changes are further versions. */
@@ -17,6 +18,7 @@ const MIGRATIONS: TenantMigration[] = [
   // Until when a job is being worked on, unless that ends before.
   { version: 3, sql: ['ALTER TABLE console.upload_jobs ADD COLUMN turn_until timestamptz'] },
   { version: 4, sql: [LOADS] },
+  { version: 5, sql: [ROW_COUNT_CHANGES] },
 ];
 
 /** The schema version of this release. */

@@ -27,6 +27,15 @@ export function isPostgresError(error: unknown): error is PostgresError {
 /** Whether a statement ran longer than its limit, or was cancelled. */
 export const isTimeout = (error: unknown): boolean => isPostgresError(error) && error.code === '57014';
 
+/** Whether a connection was ended because a transaction took longer than all of it may: nothing of it is committed. */
+export const isOutOfTime = (error: unknown): boolean => isPostgresError(error) && error.code === '25P04';
+
+/** Whether the disk of the database is full, or what it may use of it. */
+export const isFull = (error: unknown): boolean => isPostgresError(error) && error.code === '53100';
+
+/** Whether a change was refused because only reading is allowed. */
+export const isReadOnly = (error: unknown): boolean => isPostgresError(error) && error.code === '25006';
+
 /** Connection exceptions. On all other connection problems PostgreSQL ends the session, hence FATAL. */
 const CONNECTION_EXCEPTION = /^08/;
 

@@ -76,8 +76,9 @@ export function updateRow(
   return { text: limitedTo(maxBytes, columns, update), values: [rowId, ...changes.map(({ text }) => text)] };
 }
 
+/** Deletes one row and selects its id. */
 export function deleteRow(table: string, rowId: string): Statement {
-  return { text: `DELETE FROM ${qualified('public', table)} WHERE "id" = $1::uuid`, values: [rowId] };
+  return { text: `DELETE FROM ${qualified('public', table)} WHERE "id" = $1::uuid RETURNING "id"`, values: [rowId] };
 }
 
 const rowOfId = (table: string, columns: Column[]): string =>

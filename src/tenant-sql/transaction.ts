@@ -51,6 +51,8 @@ export interface TransactionOptions {
   lockTimeoutMs?: number;
   /** The longest pause between its statements; 60,000 by default. */
   idleTimeoutMs?: number;
+  /** All of it; without it there is no limit. PostgreSQL ends the connection then: see `isOutOfTime`. */
+  timeoutMs?: number;
   readOnly?: boolean;
   /** PostgreSQL's default is read committed. */
   isolation?: 'repeatable read' | 'serializable';
@@ -71,6 +73,7 @@ export function beginningOf(options: TransactionOptions): Beginning {
     statement_timeout: options.statementTimeoutMs ?? LIMITS.statementMs,
     lock_timeout: options.lockTimeoutMs ?? LIMITS.lockMs,
     idle_in_transaction_session_timeout: options.idleTimeoutMs ?? LIMITS.idleMs,
+    ...(options.timeoutMs !== undefined && { transaction_timeout: options.timeoutMs }),
   }).map(([name, milliseconds]) => `SET LOCAL ${name} = ${Math.trunc(milliseconds)}`);
   return {
     text: [begin, ...settings].join('; '),

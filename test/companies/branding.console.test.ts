@@ -55,6 +55,16 @@ describe('a brand', () => {
     expect((await company.as.get(PATH)).body).toEqual(NONE);
   });
 
+  it('keeps its logo where another cannot be stored, and says so', async () => {
+    await must(putLogo(bytesOf(PICTURES.png)));
+    const before = (await company.as.get(PATH)).body;
+    const FILES = { put: () => Promise.reject(new Error('the object store is down')) };
+    const changed = { FILES } as unknown as Record<string, string>;
+    const answer = await company.as.put(LOGO, { body: bytesOf(PICTURES.png), env: changed });
+    expect([answer.status, answer.body.error]).toEqual([503, 'STORAGE_UNAVAILABLE']);
+    expect((await company.as.get(PATH)).body).toEqual(before);
+  });
+
   it("is a company's own, and asks for the permission", async () => {
     await must(put(BRAND));
     expect((await (await aCompany()).as.get(PATH)).body).toEqual(NONE);

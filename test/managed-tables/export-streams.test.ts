@@ -1,11 +1,14 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import worker from '../../src/index.ts';
+import { newId } from '../../src/kernel/ids.ts';
 import { MAX_EXPORT_MS } from '../../src/modules/managed-tables/export.ts';
+import { EXPORT_FORMATS } from '../../src/modules/managed-tables/export-formats.ts';
 import { MAX_EXPORTS } from '../../src/modules/managed-tables/export-store.ts';
 import { BASE_URL } from '../support/api.ts';
 import { disturb, farAway, rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aHeldQueue, sweep } from '../uploads/support.ts';
 import { aTable, behindTheApi, column, tableRoutes } from './support.ts';
 
 /** More than two batches. */
@@ -49,11 +52,11 @@ async function fill(rows: number): Promise<void> {
 const rowsIn = (body: string) => body.split('\r\n').length - 2;
 
 /** An export whose answer is not read yet. */
-async function begin(query = '') {
+async function begin(query = '', changed: Record<string, unknown> = {}) {
   const execution = createExecutionContext();
   const headers = { authorization: `Bearer ${company.token}` };
   const request = new Request(`${BASE_URL}/v1/managed-tables/${tableId}/export${query}`, { headers });
-  const response = await worker.fetch(request, env, execution);
+  const response = await worker.fetch(request, { ...env, ...changed }, execution);
   return { response, ended: () => waitOnExecutionContext(execution) };
 }
 
@@ -172,16 +175,21 @@ describe('an export', () => {
     expect(Math.min(...trips)).toBeLessThanOrEqual(14);
   });
 
-  it.each(['csv', 'ndjson'])(
-    'that takes longer than it may ends as a broken stream, and lets the table go (%s)',
-    async (format) => {
+  it.each([
+    ['csv', LATER_BATCH],
+    ['ndjson', LATER_ROWS],
+  ])(
+    'that is read longer than it may ends as a broken stream, and lets the table go (%s)',
+    async (format, statement) => {
       shortenExports(3000);
+      const cut = Promise.withResolvers<void>();
+      const { outcome } = await rivalBeforeStatement(company.id, statement, () => cut.promise);
       const { response, ended } = await begin(`?format=${format}`);
       expect(response.status).toBe(200);
-      await expect.poll(openTransactions).toHaveLength(1);
-      await expect.poll(openTransactions, { timeout: 10_000 }).toEqual([]);
       await readUntilItBreaks(response.body as ReadableStream);
-      await ended();
+      cut.resolve();
+      await Promise.all([outcome, ended()]);
+      await expect.poll(openTransactions, { timeout: 10_000 }).toEqual([]);
       expect((await table.delete()).status).toBe(204);
     },
   );
@@ -194,16 +202,20 @@ describe('an export', () => {
     expect((await table.delete()).status).toBe(204);
   });
 
-  it(`is one of ${MAX_EXPORTS} of the company at once`, async () => {
-    const running = [];
-    for (let count = 0; count < MAX_EXPORTS; count += 1) running.push(await begin());
+  it(`is one of ${MAX_EXPORTS} of the company that are read at once`, async () => {
+    const held = Promise.withResolvers<void>();
+    const { outcome } = await rivalBeforeStatement(company.id, LATER_BATCH, () => held.promise);
+    const first = await begin();
+    const others = [];
+    for (let count = 1; count < MAX_EXPORTS; count += 1) others.push(await begin());
     const refused = await table.export();
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '30']);
     expect(refused.body).toMatchObject({
       error: 'RateLimitExceeded',
       message: 'Outras exportações da sua empresa estão em andamento. Tente novamente em 30 segundos.',
     });
-    const [first, ...others] = running as [(typeof running)[0], ...typeof running];
+    held.resolve();
+    await outcome;
     expect(rowsIn(await first.response.text())).toBe(ROWS);
     await first.ended();
     expect((await table.export()).status).toBe(200);
@@ -211,5 +223,107 @@ describe('an export', () => {
       await response.body?.cancel();
       await ended();
     }
+  });
+});
+
+/** What waits in R2 of the company's exports. */
+const waitingParts = async (): Promise<string[]> =>
+  (await env.FILES.list({ prefix: `exports/${company.id}/` })).objects.map(({ key }) => key);
+
+/** Resolves when no transaction is open, working or not. */
+const letGo = () => {
+  const open = `SELECT query FROM pg_stat_activity
+    WHERE datname = current_database() AND xact_start IS NOT NULL AND pid <> pg_backend_pid()`;
+  const find = () => behindTheApi(company.id, (database) => database.query(open));
+  return expect.poll(find, { timeout: 30_000 }).toEqual([]);
+};
+
+describe('an export that nobody takes for a while', () => {
+  it.each(EXPORT_FORMATS)('lets the table go once it is read, and is whole when it is taken (%s)', async (format) => {
+    const whole = await (await begin(`?format=${format}`)).response.arrayBuffer();
+    const { response, ended } = await begin(`?format=${format}`);
+    await letGo();
+    const changed = { display_name: `${name}_renamed`, columns: [column('n', 'decimal')] };
+    expect((await table.put(changed)).status).toBe(200);
+    expect((await table.truncate()).status).toBe(200);
+    const taken = await response.arrayBuffer();
+    // The time of its making stands in a workbook.
+    if (format === 'xlsx') expect(taken.byteLength).toBe(whole.byteLength);
+    else expect(await digestOf(taken)).toBe(await digestOf(whole));
+    await ended();
+    expect(await waitingParts()).toEqual([]);
+  });
+
+  const digestOf = async (bytes: ArrayBuffer) => new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex();
+
+  it('goes on where it was taken, in order, by way of as many objects as it needs', async () => {
+    await fill(40_000);
+    const { response, ended } = await begin();
+    await letGo();
+    expect((await waitingParts()).length).toBeGreaterThan(5);
+    const numbers = (await response.text())
+      .split('\r\n')
+      .slice(1, -1)
+      .map((line) => Number(line.split(',')[1]));
+    expect(numbers).toHaveLength(40_000);
+    expect(numbers.findIndex((n, at) => n !== at + 1)).toBe(-1);
+    await ended();
+    expect(await waitingParts()).toEqual([]);
+  });
+
+  it('takes no place of others', async () => {
+    const slow = [];
+    for (let count = 0; count < MAX_EXPORTS; count += 1) slow.push(await begin());
+    await letGo();
+    expect(rowsIn((await table.export()).body)).toBe(ROWS);
+    for (const { response, ended } of slow) {
+      expect(rowsIn(await response.text())).toBe(ROWS);
+      await ended();
+    }
+  });
+
+  it('leaves nothing in R2 when it is not taken to its end', async () => {
+    await fill(40_000);
+    const { response, ended } = await begin();
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    await reader.read();
+    await letGo();
+    expect(await waitingParts()).not.toEqual([]);
+    await reader.cancel();
+    await ended();
+    expect(await waitingParts()).toEqual([]);
+  });
+
+  it.each(['put', 'get'] as const)(
+    'ends as a broken stream where R2 fails to %s, and lets the table go',
+    async (fails) => {
+      await fill(10_000);
+      const FILES = new Proxy(env.FILES, {
+        get: (bucket, method: keyof R2Bucket) =>
+          method === fails
+            ? () => Promise.reject(new Error('the object store is down'))
+            : (bucket[method] as (...given: unknown[]) => unknown).bind(bucket),
+      });
+      const { response, ended } = await begin('', { FILES });
+      await letGo();
+      await readUntilItBreaks(response.body as ReadableStream);
+      await ended();
+      expect(await waitingParts()).toEqual([]);
+    },
+  );
+
+  it('leaves nothing for longer than a day, even where all broke off', async () => {
+    const queue = aHeldQueue();
+    await sweep(queue);
+    const DAY = 86_400_000;
+    const [old, young] = [newId(Date.now() - DAY - 60_000), newId(Date.now() - DAY / 2)];
+    for (const id of [old, young]) await env.FILES.put(`exports/${company.id}/${id}/0`, 'x');
+    // Any export that waits has this looked at.
+    await env.CONTROL_DB.prepare('UPDATE managed_databases SET sweep_at = 0 WHERE company_id = ?')
+      .bind(company.id)
+      .run();
+    await sweep(queue);
+    expect(await waitingParts()).toEqual([`exports/${company.id}/${young}/0`]);
+    await env.FILES.delete(`exports/${company.id}/${young}/0`);
   });
 });

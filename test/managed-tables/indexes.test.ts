@@ -120,7 +120,7 @@ describe('an index', () => {
     const { outcome } = await rivalBeforeStatement(company.id, /CREATE INDEX/, () => table.index(['a']));
     const tenth = await table.index(['b']);
     // The rival waits in vain while the other builds: one at a time.
-    expect([(await outcome).status, tenth.status]).toEqual([503, 201]);
+    expect([(await outcome).body.error_code, tenth.status]).toEqual(['MANAGED_TABLE_BUSY', 201]);
     const eleventh = await table.index(['a']);
     expect([eleventh.status, eleventh.body.error_code]).toEqual([409, 'MANAGED_TABLE_TOO_MANY_INDEXES']);
     expect((await table.indexes()).body.total).toBe(10);
@@ -151,14 +151,20 @@ describe('an index', () => {
     expect(await stored(table.name)).toEqual([]);
   });
 
-  it('does not stop writers, while it waits for what others have begun', async () => {
+  it.each([
+    ['before it begins', 'false', `query LIKE '%begun.since%'`],
+    ['when it has begun', 'true', `query LIKE 'CREATE%INDEX%' AND wait_event_type = 'Lock'`],
+  ])('does not stop writers, while it waits for what others have begun (%s)', async (_when, hasBegun, waitsFor) => {
     const table = await aFilledTable([{ a: 'x' }], column('a'));
     await behindTheApi(company.id, async (database) => {
       const building = await database.transaction(async (tx) => {
-        await tx.execute(`INSERT INTO "public"."${table.name}" ("a") VALUES ('begun')`);
+        const write = () => tx.execute(`INSERT INTO "public"."${table.name}" ("a") VALUES ('begun')`);
+        const isBefore = hasBegun === 'false';
+        const rival = isBefore ? await write() : await rivalBeforeStatement(company.id, /CREATE UNIQUE/, write);
         const index = table.index(['a'], true);
+        if (typeof rival === 'object') await rival.outcome;
         const waiting = `SELECT FROM pg_stat_activity
-          WHERE datname = current_database() AND query LIKE 'CREATE%INDEX%' AND wait_event_type = 'Lock'`;
+          WHERE datname = current_database() AND pid <> pg_backend_pid() AND ${waitsFor}`;
         const waits = () => behindTheApi(company.id, (other) => other.query(waiting));
         await expect.poll(async () => (await waits()).length, { timeout: 20_000 }).toBe(1);
         expect((await table.insert([{ a: 'y' }])).status).toBe(201);

@@ -56,9 +56,7 @@ describe('a row that is changed while its column is converted', () => {
 describe('rows that are inserted while their column is converted', () => {
   it('are validated against the converted column, never rounded', async () => {
     const table = await filledTable('decimal', [1]);
-    const { outcome } = await rivalAt(/SET row_count = row_count/, () =>
-      table.put({ columns: [column('v', 'integer')] }),
-    );
+    const { outcome } = await rivalAt(/FOR KEY SHARE/, () => table.put({ columns: [column('v', 'integer')] }));
     const inserted = await table.insert([{ v: 1.5 }]);
     expect((await outcome).status).toBe(200);
     expect(inserted).toMatchObject({ status: 422, body: { details: [{ row: 0, field: 'v' }] } });
@@ -75,7 +73,7 @@ describe('rows of a table whose columns are changed again and again', () => {
 
   it.each([
     ['listed', /AS MATERIALIZED/, (table: ReturnType<typeof tableRoutes>) => table.rows(), 200],
-    ['inserted', /SET row_count = row_count/, (table: ReturnType<typeof tableRoutes>) => table.insert([{}]), 201],
+    ['inserted', /FOR KEY SHARE/, (table: ReturnType<typeof tableRoutes>) => table.insert([{}]), 201],
   ])('are %s when a fifth change does not come, else it is 409', async (_, statement, request, status) => {
     const four = await filledTable('integer', [1]);
     const met = await rivalsBeforeStatement(company.id, statement, rivals(four, 4));
@@ -105,7 +103,7 @@ describe('rows that are inserted while their table is deleted', () => {
     const table = await filledTable('integer', [1]);
     const { body } = await table.get();
     let successor = '';
-    const { outcome } = await rivalAt(/SET row_count = row_count/, async () => {
+    const { outcome } = await rivalAt(/FOR KEY SHARE/, async () => {
       await table.delete();
       successor = await aTable(company.as, body.display_name, [column('v', 'integer')]);
     });
@@ -116,14 +114,15 @@ describe('rows that are inserted while their table is deleted', () => {
 });
 
 describe('the number of rows', () => {
-  const ADDING = /SET row_count = row_count/;
-  const SETTING = /SET row_count = \$3/;
+  const LOCKING = /FOR KEY SHARE/;
 
   it.each([
-    ['inserted', ADDING],
+    ['inserted', LOCKING],
     ['inserted', /INSERT INTO "public"/],
     ['deleted', /DELETE FROM "public"/],
-    ['deleted', SETTING],
+    ['deleted', LOCKING],
+    ['deleted', /COMMIT/],
+    ['inserted', /COMMIT/],
   ])('is exact when rows are %s and others are written before %s', async (what, statement) => {
     const table = await filledTable('integer', [1, 2, 3]);
     const [one, two] = (await table.rows()).body.records;
@@ -141,8 +140,9 @@ describe('the number of rows', () => {
   });
 
   it.each([
-    ['emptied before rows are inserted', ADDING, [2]],
-    ['emptied while rows are inserted', /INSERT INTO "public"/, []],
+    ['emptied before rows are inserted', LOCKING, [2]],
+    ['emptied before rows are written', /INSERT INTO "public"/, [2]],
+    ['emptied when rows are written', /COMMIT/, []],
   ])('is exact when the table is %s', async (_when, statement, left) => {
     const table = await filledTable('integer', [1]);
     const { outcome } = await rivalAt(statement, () => table.truncate());
@@ -154,7 +154,7 @@ describe('the number of rows', () => {
 });
 
 describe('rows that are inserted while their table is renamed', () => {
-  it.each([/SET row_count = row_count/, /INSERT INTO "public"/])('are in it, when that comes before %s', async (at) => {
+  it.each([/FOR KEY SHARE/, /INSERT INTO "public"/])('are in it, when that comes before %s', async (at) => {
     const table = await filledTable('integer', [1]);
     const { outcome } = await rivalAt(at, () => table.put({ display_name: `renamed_${made}` }));
     expect([(await table.insert([{ v: 2 }])).status, (await outcome).status]).toStrictEqual([201, 200]);

@@ -6,11 +6,16 @@ import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aFileOf } from './staged.ts';
 import { inDatabase, load, rowsOf, undo } from './support.ts';
 
-/** What version 4 of the tenant's schema added, taken away again. */
+/** What versions 4 and 5 of the tenant's schema added, taken away again. */
 const BACK_TO_3 = `
+  DROP TABLE console.row_count_changes;
+  DROP TRIGGER count_all_rows ON console.managed_tables;
+  DROP FUNCTION console.count_rows, console.count_all_rows;
   DROP SCHEMA kept CASCADE;
   DROP INDEX console.upload_jobs_loads;
-  ALTER TABLE console.managed_tables DROP COLUMN undoable_after, DROP COLUMN undo_ended_by;
+  ALTER TABLE console.managed_tables
+    DROP COLUMN undoable_after, DROP COLUMN undo_ended_by, DROP COLUMN count_version,
+    ADD CONSTRAINT managed_tables_row_count_check CHECK (row_count >= 0);
   ALTER TABLE console.upload_jobs
     DROP COLUMN key_columns, DROP COLUMN result, DROP COLUMN load_number, DROP COLUMN loaded_at, DROP COLUMN added_rows,
     DROP COLUMN undone_at, DROP COLUMN undone_by,

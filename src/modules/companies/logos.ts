@@ -4,6 +4,7 @@ import type { Logo } from '../../db/schema/companies.ts';
 import { BadImage, readImage } from '../../formats/image/read.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
+import { storing } from '../../platform/file-storage.ts';
 import { logError } from '../../platform/log.ts';
 import { companyNotFound, logoNotFound } from './failures.ts';
 import { type Company, selectCompany, updateLogo } from './store.ts';
@@ -23,7 +24,7 @@ export async function replaceLogo(ctx: PrincipalContext, file: Uint8Array<ArrayB
     throw error instanceof BadImage ? invalid([{ field: 'logo', message: error.message }]) : error;
   });
   const logo = { id: ctx.newId(), ...picture };
-  await ctx.bindings.FILES.put(keyOf(companyId, logo.id), bytes, { httpMetadata: { contentType: logo.type } });
+  await storing(ctx.bindings.FILES.put(keyOf(companyId, logo.id), bytes, { httpMetadata: { contentType: logo.type } }));
   const { before, after } = await commit(ctx.db, {
     before: selectCompany(ctx.db, companyId),
     after: updateLogo(ctx.db, companyId, logo, ctx.now()),

@@ -4,6 +4,7 @@ import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { brandingFields } from '../../kernel/branding-fields.ts';
 import { invalid } from '../../kernel/failure.ts';
+import { storageUnavailable } from '../../platform/file-storage.ts';
 import { changeBranding, getBranding } from './branding.ts';
 import { companyNotFound, logoTooLarge } from './failures.ts';
 import { logoForm, readLogoFile } from './logo-upload.ts';
@@ -63,7 +64,7 @@ export const brandingEndpoints = [
         'A PNG, JPEG or WebP of at most 256 KiB and 2048 pixels a side, as the body itself or as the one file of a form. Its type is detected from the content, and its metadata is removed.',
       form: logoForm,
       returns: ok(brandView),
-      fails: [companyNotFound, logoTooLarge, invalid],
+      fails: [companyNotFound, logoTooLarge, storageUnavailable, invalid],
     },
     async ({ ctx, request }) => viewBrand(ctx.baseUrl, await replaceLogo(ctx, await readLogoFile(request))),
   ),

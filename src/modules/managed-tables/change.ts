@@ -8,10 +8,11 @@ import { convertColumn, selectMisfit, selectNull } from '../../tenant-sql/conver
 import { addColumns, alterColumns, lockAgainstWrites, renameColumn, renameTable } from '../../tenant-sql/ddl.ts';
 import { quoted } from '../../tenant-sql/identifiers.ts';
 import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
+import { changeInTime, inShapeChange } from './changes.ts';
 import { type ColumnPlan, planColumns } from './column-plan.ts';
 import { columnsRefused, tableLocked, tableNameTaken } from './failures.ts';
 import { mayReadRows } from './rows.ts';
-import { inShapeChange, keyOf, lockTable, requireTablesDatabase } from './service.ts';
+import { keyOf, lockTable, requireTablesDatabase } from './service.ts';
 import * as store from './store.ts';
 import { column, columnList, type ManagedTable, tableName } from './table.ts';
 import { endUndo } from './undo-store.ts';
@@ -31,9 +32,6 @@ export const tableChanges = z.object({
 });
 
 export type TableChanges = z.output<typeof tableChanges>;
-
-/** Converting a column rewrites the table. */
-const CHANGE_TIMEOUT_MS = 120_000;
 
 /**
  * Renames a table and changes its columns to the wanted list, all or nothing. A change that would lose values is
@@ -64,8 +62,8 @@ export async function changeTable(ctx: PrincipalContext, id: string, changes: Ta
     }
   };
   const named = ({ displayName }: ManagedTable) => (oldName === undefined ? [] : [id, oldName, displayName]);
-  const options = { statementTimeoutMs: CHANGE_TIMEOUT_MS };
-  return inShapeChange(ctx, await requireTablesDatabase(ctx), work, named, options);
+  const database = await requireTablesDatabase(ctx);
+  return changeInTime(database, (options) => inShapeChange(ctx, database, work, named, options));
 }
 
 /** @param showsValues whether a refusal may tell the value that it is about */

@@ -1,9 +1,15 @@
 import type { CompanyContext } from '../../context.ts';
-import { isPostgresError, type TenantSql, type TenantTx, type TransactionOptions } from '../../tenant-sql/client.ts';
-import { resultUnknown } from '../../tenant-sql/failures.ts';
+import {
+  isOutOfTime,
+  isPostgresError,
+  type TenantSql,
+  type TenantTx,
+  type TransactionOptions,
+} from '../../tenant-sql/client.ts';
+import { databaseUnavailable, resultUnknown } from '../../tenant-sql/failures.ts';
 import { changeData } from '../managed-database/service.ts';
 import { storeMessage } from '../outbox/service.ts';
-import { tableBusy } from './failures.ts';
+import { tableBusy, tableInUse } from './failures.ts';
 
 /** Lock not available, deadlock detected, serialization failure, statement timeout. */
 const BUSY: ReadonlySet<string> = new Set(['55P03', '40P01', '40001', '57014']);
@@ -11,6 +17,36 @@ const BUSY: ReadonlySet<string> = new Set(['55P03', '40P01', '40001', '57014']);
 /** Turns a database's answer that others are in the way into `tableBusy`; any other error stays. */
 export const busyOr = (error: unknown): unknown =>
   isPostgresError(error) && BUSY.has(error.code) ? tableBusy().because(error) : error;
+
+/** How long a change of a table that somebody waits for may take, in milliseconds; a dead connection costs five seconds more. */
+export const ANSWERED_MS = 24_000;
+/** A statement ends before its transaction does, which costs the connection. */
+const MARGIN_MS = 1_000;
+
+/**
+ * Changes a table, or answers in time that it is in use: then nothing was changed.
+ * @param change one transaction with these options
+ */
+export async function changeInTime<T>(
+  database: TenantSql,
+  change: (options: TransactionOptions) => Promise<T>,
+): Promise<T> {
+  const until = Date.now() + ANSWERED_MS;
+  await database.connect();
+  const timeoutMs = Math.max(2 * MARGIN_MS, until - Date.now());
+  try {
+    return await change({ timeoutMs, statementTimeoutMs: timeoutMs - MARGIN_MS });
+  } catch (error) {
+    throw inUseOr(error);
+  }
+}
+
+/** Turns an answer that others are in the way into that of a change of the table itself; any other error stays. */
+export const inUseOr = (error: unknown): unknown => {
+  if (tableBusy.matches(error)) return tableInUse().because(error.cause);
+  const isEnded = databaseUnavailable.matches(error) && isOutOfTime(error.cause);
+  return isEnded ? tableInUse().because(error.cause) : error;
+};
 
 /** Longer than any change of a table takes. */
 const LONGEST_CHANGE_MS = 60 * 60_000;

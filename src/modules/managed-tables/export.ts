@@ -6,6 +6,7 @@ import { countRows } from '../../tenant-sql/row-pages.ts';
 import { openLastingDatabase } from '../managed-database/service.ts';
 import { StaleTable, withCurrentTable } from './current-table.ts';
 import { type ExportFormat, SURVEYED, WRITERS } from './export-formats.ts';
+import { ExportOutput, TakenNoMore } from './export-output.ts';
 import { enterExport } from './export-store.ts';
 import { selectionTooSlow, tableNotFound, tooManyExports, tooManyRows } from './failures.ts';
 import { type AskedRows, readSelection } from './selection.ts';
@@ -31,48 +32,56 @@ export interface Export {
   body: ReadableStream<Uint8Array>;
 }
 
-/** How long an export may take, and whoever takes it. It keeps the table as it is. Milliseconds. */
+/** How long reading the rows of an export may take. It keeps the table as it is. Milliseconds. */
 export const MAX_EXPORT_MS = 15 * 60_000;
 /** How long the next rows may be looked for. Milliseconds. */
 const STATEMENT_MS = 30_000;
-
-/** Whoever took the export takes no more. */
-class TakenNoMore extends Error {}
+/** How long reading waits at a time, and more. Milliseconds. */
+const MAX_PAUSE_MS = 120_000;
 
 /**
- * Exports the selected rows as they are at one moment. They are read as fast as they are taken: what is read ahead is a few
- * megabytes. Until it ends nobody can change, empty or delete the table, while rows come and go.
+ * Exports the selected rows as they are at one moment. What is read ahead of whoever takes them is a few megabytes; where they
+ * are taken slowly the rest waits in R2. Until all are read nobody can change, empty or delete the table, while rows come and go.
  */
 export async function exportRows(ctx: CompanyContext, tableId: string, request: ExportRequest): Promise<Export> {
   const key = keyOf(ctx, tableId);
   const database = await openLastingDatabase(ctx);
   if (!database) throw tableNotFound();
   const { readable: body, writable } = new IdentityTransformStream();
-  const output = writable.getWriter();
+  const output = new ExportOutput(ctx, writable);
   const begun = Promise.withResolvers<ManagedTable>();
+  let hasBegun = false;
   ctx.defer(write());
   const { displayName: name } = await begun.promise;
   return { name, body };
 
   async function write(): Promise<void> {
-    const isOver = (error: unknown) => output.abort(error).catch(() => {});
-    const deadline = setTimeout(() => {
-      void isOver(new TakenNoMore());
-      database?.drop();
-    }, MAX_EXPORT_MS);
     try {
-      await readAll(database as TenantSql, key, request, {
-        begin: begun.resolve,
-        write: (bytes) =>
-          output.write(bytes).catch((error) => {
-            throw new TakenNoMore('nobody takes the export any more', { cause: error });
-          }),
-      });
-      await output.close();
+      await read();
+      await output.end();
     } catch (error) {
       begun.reject(error);
-      await isOver(error);
-      if (error instanceof BrokenOff && !(error.cause instanceof TakenNoMore)) logError('export_broke_off', error);
+      const cause = error instanceof BrokenOff ? error.cause : error;
+      if (hasBegun && !(cause instanceof TakenNoMore)) logError('export_broke_off', error);
+      await abort(error);
+    }
+  }
+
+  async function abort(error: unknown): Promise<void> {
+    await output.abort(error).catch((left: unknown) => logError('export_not_deleted', left));
+  }
+
+  async function read(): Promise<void> {
+    const deadline = setTimeout(() => {
+      void abort(new Error('read for too long'));
+      database?.drop();
+    }, MAX_EXPORT_MS);
+    const begin = (table: ManagedTable) => {
+      hasBegun = true;
+      begun.resolve(table);
+    };
+    try {
+      await readAll(database as TenantSql, key, request, output, begin);
     } finally {
       clearTimeout(deadline);
       await database?.close();
@@ -80,18 +89,17 @@ export async function exportRows(ctx: CompanyContext, tableId: string, request: 
   }
 }
 
-/** Where an export is written to. */
-interface Output {
-  /** The first rows were read. */
-  begin(table: ManagedTable): void;
-  /** Resolves when the bytes were taken. */
-  write(bytes: Uint8Array): Promise<void>;
-}
-
 /** What ended an export whose first rows were written: it cannot be tried again. */
 class BrokenOff extends Error {}
 
-function readAll(database: TenantSql, key: TableKey, request: ExportRequest, output: Output): Promise<ManagedTable> {
+/** @param begin is called when the first rows were read */
+function readAll(
+  database: TenantSql,
+  key: TableKey,
+  request: ExportRequest,
+  output: ExportOutput,
+  begin: (table: ManagedTable) => void,
+): Promise<ManagedTable> {
   return withCurrentTable(database, key, async (readTable) => {
     const table = await readTable(database);
     const { rows, shown } = readSelection(request.rows, table.columns);
@@ -115,24 +123,24 @@ function readAll(database: TenantSql, key: TableKey, request: ExportRequest, out
         if (count > (writer.maxRows ?? 0)) throw tooManyRows(count, writer.maxRows as number);
         let next = await writer.next(tx, STATEMENT_MS);
         hasBegun = true;
-        output.begin(table);
-        await output.write(writer.header);
+        begin(table);
+        output.write(writer.header);
         while (next !== null) {
-          const taken = output.write(next);
-          const [ahead] = await Promise.all([writer.next(tx, STATEMENT_MS), taken]);
-          next = ahead;
+          await output.ready();
+          output.write(next);
+          next = await writer.next(tx, STATEMENT_MS);
         }
       } catch (error) {
         if (hasBegun) throw new BrokenOff('the export broke off', { cause: error });
         throw (isSelective(rows) || SURVEYED.has(format)) && isTimeout(error) ? selectionTooSlow() : error;
       }
     };
-    // The pause between two statements is as long as somebody takes for what the first one read.
+    // The pause between two statements is as long as somebody takes for what the first one read, and R2 for the rest.
     await inTransaction(database, read, {
       readOnly: true,
       isolation: 'repeatable read',
       statementTimeoutMs: STATEMENT_MS,
-      idleTimeoutMs: MAX_EXPORT_MS,
+      idleTimeoutMs: MAX_PAUSE_MS,
     });
     return table;
   });

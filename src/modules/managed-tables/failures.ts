@@ -149,11 +149,26 @@ export const tooManyRows = defineFailure('managed_table.too_many_rows', {
   },
 });
 
-/** Other transactions lock the table for longer than a request waits, or the work takes too long. */
+/** Other transactions lock the table for longer than a request for its rows waits, or the work takes too long. */
 export const tableBusy = defineFailure('managed_table.busy', {
   kind: 'unavailable',
   detail: { message: 'Others are using the table. Try again in a moment.', retryAfter: 5 },
   says: { 'managed-tables': { message: 'A tabela está em uso por outra operação. Tente novamente em instantes.' } },
+});
+
+/** The same for a change of the table itself, of which nothing was done. */
+export const tableInUse = defineFailure('managed_table.in_use', {
+  kind: 'conflict',
+  detail: {
+    message: 'Others are using the table, or the change takes too long. Nothing was changed.',
+    retryAfter: 5,
+  },
+  says: {
+    'managed-tables': {
+      code: 'MANAGED_TABLE_BUSY',
+      message: 'A tabela está em uso por outra operação, ou a alteração demora demais. Nada foi alterado.',
+    },
+  },
 });
 
 /** The most wrong values of a list of rows that a failure names. */

@@ -95,6 +95,35 @@ export async function readLongest(
   return row && { id: row.id, column: columns[row.longest] as string };
 }
 
+/**
+ * Whether transactions go on that began before `since`, as Postgres writes a time, and that building an index on a table
+ * would wait for: those that write to it, and all that still see what was before. With `all` also those that read it, for
+ * which dropping an index waits. What keeps up others to come does not wait here.
+ * @param since null for now
+ */
+export async function othersSince(
+  tx: TenantTx,
+  table: string,
+  since: string | null,
+  all: boolean,
+): Promise<{ since: string; found: boolean }> {
+  const held = `held.pid = other.pid AND held.relation = to_regclass($2)`;
+  const [row] = await tx.query<{ since: string; found: boolean }>(
+    `SELECT begun.since, EXISTS (
+       SELECT FROM pg_catalog.pg_stat_activity AS other
+       WHERE other.datname = current_database() AND other.backend_type = 'client backend'
+         AND other.pid <> pg_backend_pid() AND other.xact_start < begun.since
+         AND (other.backend_xmin IS NOT NULL OR EXISTS (
+           SELECT FROM pg_catalog.pg_locks AS held
+           WHERE ${held} AND ($3::boolean OR held.mode NOT IN ('AccessShareLock', 'RowShareLock'))
+         ))
+     ) AS found
+     FROM (SELECT coalesce($1::timestamptz, clock_timestamp()) AS since) AS begun`,
+    [since, qualified('public', table), all],
+  );
+  return row as { since: string; found: boolean };
+}
+
 /** The first key of a session's locks on the indexes of a table; the second is the table. Any number that no other use has. */
 const LOCK = 728_346_191;
 

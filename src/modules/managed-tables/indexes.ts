@@ -6,12 +6,13 @@ import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import { databaseUnavailable, resultUnknown } from '../../tenant-sql/failures.ts';
 import * as sql from '../../tenant-sql/indexes.ts';
 import { databaseOf, scheduleSweep } from '../managed-database/service.ts';
-import { busyOr, changeShape } from './changes.ts';
+import { ANSWERED_MS, busyOr, changeShape, inUseOr } from './changes.ts';
 import { StaleTable, withCurrentTable } from './current-table.ts';
 import {
   duplicatesForIndex,
   indexNotFound,
   tableBusy,
+  tableInUse,
   tableNotFound,
   tooLongForIndex,
   tooManyIndexes,
@@ -34,8 +35,12 @@ export interface TableIndex {
   createdAt: string;
 }
 
-/** Building waits for what others have begun, such as a load, and then reads the table twice. */
-const BUILD_TIMEOUT_MS = 15 * 60_000;
+/** How long one waits for what others have begun, such as a load, before an index is begun; how often one looks. */
+const OTHERS = { waitMs: 8_000, everyMs: 100 };
+/** How long it may take to drop an index: of the time of a request whose index is not built in time, the last part. */
+const DROP_TIMEOUT_MS = 5_000;
+/** When an index whose building broke off is looked for. */
+const SWEEP_MS = 60_000;
 /** How long a caller waits until others have changed the table's indexes, and how often it tries. */
 const INDEX_LOCK = { waitMs: 5_000, everyMs: 100 };
 
@@ -54,7 +59,8 @@ export async function listIndexes(ctx: CompanyContext, tableId: string): Promise
 
 /**
  * Builds an index while others write to the table. The caller's connection must be its own: it takes no pooled one.
- * @throws tooManyIndexes, duplicatesForIndex, tooLongForIndex; `tableBusy` while another one is built for long
+ * @throws tooManyIndexes, duplicatesForIndex, tooLongForIndex; `tableInUse` while another one is built for long, or where it
+ *   is not built in time
  */
 export async function createIndex(
   ctx: PrincipalContext,
@@ -64,16 +70,18 @@ export async function createIndex(
   const key = keyOf(ctx, tableId);
   const database = await requireTablesDatabase(ctx);
   // Should all that follows break off, rows are held against an index that nobody sees.
-  await scheduleSweep(ctx, ctx.now() + BUILD_TIMEOUT_MS);
+  await scheduleSweep(ctx, ctx.now() + SWEEP_MS);
+  const until = Date.now() + ANSWERED_MS;
   return withIndexLock(database, tableId, () =>
     withCurrentTable(database, key, async (_, onTable) => {
       const { table, indexes } = await read(database, key);
       onTable(table);
       const unknown = wanted.columns.filter((name) => !table.columns.some((column) => column.name === name));
       if (unknown.length > 0) throw unknownColumns(unknown);
-      await dropBroken(database, key);
+      await dropBroken(database, key, DROP_TIMEOUT_MS);
       if (indexes.filter(({ valid }) => valid).length >= MAX_INDEXES) throw tooManyIndexes(MAX_INDEXES);
-      const building = () => build(ctx, database, key, table, { id: ctx.newId(), ...wanted });
+      await untilOthersEnd(database, table.displayName, until, false);
+      const building = () => build(ctx, database, key, table, { id: ctx.newId(), ...wanted }, until);
       return wanted.unique ? changeKeys(ctx, tableId, building) : building();
     }),
   );
@@ -106,11 +114,14 @@ export async function deleteIndex(ctx: CompanyContext, tableId: string, indexId:
   const database = await requireTablesDatabase(ctx);
   await read(database, key);
   if (!ID_PATTERN.test(indexId)) throw indexNotFound();
+  await scheduleSweep(ctx, ctx.now() + SWEEP_MS);
+  const until = Date.now() + ANSWERED_MS;
   await withIndexLock(database, tableId, async () => {
-    const { indexes } = await read(database, key);
+    const { table, indexes } = await read(database, key);
     const index = indexes.find(({ id, valid }) => valid && id === indexId);
     if (!index) throw indexNotFound();
-    const dropping = () => drop(database, indexId);
+    await untilOthersEnd(database, table.displayName, until, true);
+    const dropping = () => drop(database, indexId, until - Date.now());
     await (index.unique ? changeKeys(ctx, tableId, dropping) : dropping());
   });
 }
@@ -136,19 +147,33 @@ export async function sweepIndexes(ctx: CompanyContext): Promise<number> {
   let due = Number.POSITIVE_INFINITY;
   for (const tableId of await store.tablesOfInvalid(database, ctx.actor.companyId)) {
     try {
-      await withIndexLock(database, tableId, () => dropBroken(database, keyOf(ctx, tableId)), 0);
+      await withIndexLock(database, tableId, () => dropBroken(database, keyOf(ctx, tableId), SWEEP_MS / 2), 0);
     } catch (error) {
-      if (!tableBusy.matches(error)) throw error;
-      due = ctx.now() + BUILD_TIMEOUT_MS;
+      if (!tableInUse.matches(error)) throw error;
+      due = ctx.now() + SWEEP_MS;
     }
   }
   return due;
 }
 
 /** Under the lock of the table's indexes none is being built: one that is not valid is left over. */
-async function dropBroken(database: TenantSql, key: TableKey): Promise<void> {
+async function dropBroken(database: TenantSql, key: TableKey, milliseconds: number): Promise<void> {
   const found = await store.readIndexes(database, key);
-  for (const { id, valid } of found?.indexes ?? []) if (!valid) await drop(database, id);
+  for (const { id, valid } of found?.indexes ?? []) if (!valid) await drop(database, id, milliseconds);
+}
+
+/**
+ * Waits for the transactions that building or dropping an index would wait for: what is begun and cannot be ended stays
+ * behind, broken, as long as they go on.
+ */
+async function untilOthersEnd(database: TenantSql, table: string, until: number, all: boolean): Promise<void> {
+  const latest = Math.min(until, Date.now() + OTHERS.waitMs);
+  let { since, found } = await store.othersSince(database, table, null, all);
+  while (found) {
+    if (Date.now() >= latest) throw tableInUse();
+    await new Promise((resolve) => setTimeout(resolve, OTHERS.everyMs));
+    ({ found } = await store.othersSince(database, table, since, all));
+  }
 }
 
 async function read(database: TenantSql, key: TableKey) {
@@ -163,20 +188,24 @@ async function build(
   key: TableKey,
   table: ManagedTable,
   { id, columns, unique }: Omit<store.StoredIndex, 'valid'>,
+  until: number,
 ): Promise<TableIndex> {
   try {
-    await database.executeAlone(sql.createIndex(table.displayName, id, columns, unique), BUILD_TIMEOUT_MS);
+    const milliseconds = Math.max(1, until - DROP_TIMEOUT_MS - Date.now());
+    await database.executeAlone(sql.createIndex(table.displayName, id, columns, unique), milliseconds);
   } catch (error) {
     const failure = await explained(ctx, database, table, columns, error);
     // What a lost connection leaves behind is dropped by whoever changes the table's indexes next.
-    await drop(database, id).catch((dropped: unknown) => logError('index_not_dropped', dropped, { index_id: id }));
+    await drop(database, id, DROP_TIMEOUT_MS).catch((dropped: unknown) =>
+      logError('index_not_dropped', dropped, { index_id: id }),
+    );
     throw failure;
   }
   const now = await store.readIndexes(database, key);
   const built = now?.indexes.find((index) => index.id === id);
   // Another table had taken the name.
   if (!built) {
-    await drop(database, id);
+    await drop(database, id, DROP_TIMEOUT_MS);
     throw new StaleTable();
   }
   return toIndex(built);
@@ -199,14 +228,14 @@ async function explained(
     const longest = refusal.place && (await store.readLongest(database, table.displayName, columns, refusal.place));
     return tooLongForIndex({ field: 'columns', column: columns.join('", "'), ...longest });
   }
-  return busyOr(error);
+  return inUseOr(busyOr(error));
 }
 
-async function drop(database: TenantSql, id: string): Promise<void> {
+async function drop(database: TenantSql, id: string, milliseconds: number): Promise<void> {
   try {
-    await database.executeAlone(sql.dropIndex(id), BUILD_TIMEOUT_MS);
+    await database.executeAlone(sql.dropIndex(id), Math.max(1, milliseconds));
   } catch (error) {
-    throw busyOr(error);
+    throw inUseOr(busyOr(error));
   }
 }
 
@@ -219,7 +248,7 @@ async function withIndexLock<T>(
 ): Promise<T> {
   const until = Date.now() + waitMs;
   while (!(await store.tryLock(database, tableId))) {
-    if (Date.now() >= until) throw tableBusy();
+    if (Date.now() >= until) throw tableInUse();
     await new Promise((resolve) => setTimeout(resolve, INDEX_LOCK.everyMs));
   }
   try {

@@ -4,7 +4,7 @@ import { created, noContent, ok } from '../../http/endpoint.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/managed-tables.ts';
 import { timestamp } from '../../kernel/fields.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
-import { indexNotFound, tableBusy, tableNotFound, tooManyIndexes } from './failures.ts';
+import { indexNotFound, tableInUse, tableNotFound, tooManyIndexes } from './failures.ts';
 import { createIndex, deleteIndex, listIndexes, MAX_INDEXES, type TableIndex } from './indexes.ts';
 import { tableName } from './table.ts';
 
@@ -42,7 +42,7 @@ export const managedTableIndexesEndpoints = [
       access: 'managed-tables:update',
       operationId: 'createManagedTableIndex',
       summary: 'Create an index on a managed table',
-      description: `Builds the index without blocking writes, one at a time for each table; a table can have up to ${MAX_INDEXES}. The answer comes when the index is built, which can take minutes on a large table, and waits for changes that others have begun. If the connection is lost, list the indexes to see whether it was built. In a unique index nulls are distinct. Duplicate values, and values that are too long for an index, are refused with 422, which names them. Dropping a column drops its indexes.`,
+      description: `Builds the index without blocking writes, one at a time for each table; a table can have up to ${MAX_INDEXES}. The answer comes within 30 seconds: when the index is built, or that the table is in use (409), where others go on that began before or the table is too large; then no index is left. If the connection is lost, list the indexes to see whether it was built. In a unique index nulls are distinct. Duplicate values, and values that are too long for an index, are refused with 422, which names them. Dropping a column drops its indexes.`,
       body: z.object({
         columns: z
           .array(tableName.meta({ examples: ['city'] }))
@@ -52,7 +52,7 @@ export const managedTableIndexesEndpoints = [
         unique: z.boolean().default(false),
       }),
       returns: created(indexRecord),
-      fails: [tableNotFound, tooManyIndexes, tableBusy, concurrentChange, ...tenantSqlFailures],
+      fails: [tableNotFound, tooManyIndexes, tableInUse, concurrentChange, ...tenantSqlFailures],
     },
     async ({ ctx, params, body }) => view(await createIndex(ctx, params.id, body)),
   ),
@@ -64,7 +64,7 @@ export const managedTableIndexesEndpoints = [
       operationId: 'deleteManagedTableIndex',
       summary: 'Delete an index of a managed table',
       returns: noContent,
-      fails: [tableNotFound, indexNotFound, tableBusy, ...tenantSqlFailures],
+      fails: [tableNotFound, indexNotFound, tableInUse, ...tenantSqlFailures],
     },
     ({ ctx, params }) => deleteIndex(ctx, params.id, params.index_id),
   ),

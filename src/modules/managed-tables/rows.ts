@@ -29,7 +29,6 @@ import {
   lockTable,
   requireTablesDatabase,
   requireTablesDatabaseToRead,
-  setRowCount,
 } from './service.ts';
 import * as store from './store.ts';
 import type { ManagedTable } from './table.ts';
@@ -107,12 +106,14 @@ export async function insertRows(
     const table = await readTable(database);
     const encoded = encodeRows(table.columns, rows);
     const insert = async (tx: TenantTx) => {
-      const current = await store.addToRowCount(tx, key, rows.length, isoTimestamp(ctx.now()));
-      if (!current) throw tableNotFound();
+      const current = await lockTable(tx, ctx, tableId, 'row');
       if (current.schemaVersion !== table.schemaVersion) throw new StaleTable();
       const { columns, count, texts } = encoded;
-      for (const { text, values } of sql.insertRows(table.displayName, columns, count, texts()))
-        await tx.execute(text, values);
+      let counting = [store.countRows(key, count, isoTimestamp(ctx.now()))];
+      for (const insert of sql.insertRows(table.displayName, columns, count, texts())) {
+        await tx.queryAll([insert, ...counting]);
+        counting = [];
+      }
       return count;
     };
     return explainRefusal(ctx, database, key, encoded, () => inChange(ctx, database, insert));
@@ -157,12 +158,12 @@ export const mayReadRows = (ctx: PrincipalContext, tableId: string): boolean =>
 
 export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: string): Promise<void> {
   await inChange(ctx, await requireTablesDatabase(ctx), async (tx) => {
-    const table = await lockTable(tx, ctx, tableId);
+    const table = await lockTable(tx, ctx, tableId, 'row');
     if (!isRowId(rowId)) throw rowNotFound();
     await requireRowVersion(tx, ctx, table, rowId);
-    const { text, values } = sql.deleteRow(table.displayName, rowId);
-    if ((await tx.execute(text, values)) === 0) throw rowNotFound();
-    await setRowCount(tx, ctx, tableId, table.rowCount - 1);
+    const counting = store.countRows(keyOf(ctx, tableId), -1, isoTimestamp(ctx.now()));
+    const [deleted] = await tx.queryAll([sql.deleteRow(table.displayName, rowId), counting]);
+    if (deleted.length === 0) throw rowNotFound();
   });
 }
 

@@ -5,7 +5,7 @@ import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { createTable as createTableSql, moveToTrash, truncateTable as truncateSql } from '../../tenant-sql/ddl.ts';
 import { databaseOf, databaseToRead, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
-import { inChange, inShapeChange } from './changes.ts';
+import { changeInTime, inChange, inShapeChange } from './changes.ts';
 import { tableLocked, tableNameTaken, tableNotFound, truncateLocked } from './failures.ts';
 import * as indexes from './index-store.ts';
 import * as store from './store.ts';
@@ -23,6 +23,7 @@ export { isNameTaken } from './store.ts';
 export { column, columnList, type ManagedTable, type TableSource, tableName } from './table.ts';
 export { KEPT_IN_TRASH_MS, purgeTrash } from './trash.ts';
 export { selectUndoLimit, toUndoLimit, type UndoEnd, type UndoLimit, type UndoLimitRow } from './undo-store.ts';
+export { sweepExports } from './waiting-export.ts';
 
 export interface TablePage {
   total: number;
@@ -148,9 +149,9 @@ export async function lockTable(
   return table;
 }
 
-/** Sets a locked table's exact number of rows, in the transaction that changed them. */
-export async function setRowCount(tx: TenantTx, ctx: CompanyContext, id: string, rowCount: number): Promise<void> {
-  await store.setRowCount(tx, keyOf(ctx, id), rowCount, isoTimestamp(ctx.now()));
+/** Counts rows that were added to a locked table, or with a negative number removed, in the transaction that did so. */
+export async function countRows(tx: TenantTx, ctx: CompanyContext, id: string, change: number): Promise<void> {
+  await tx.queryAll([store.countRows(keyOf(ctx, id), change, isoTimestamp(ctx.now()))]);
 }
 
 /** Deletes a table; its rows are kept in schema `trash` for 30 days. */
@@ -162,7 +163,8 @@ export async function deleteTable(ctx: CompanyContext, id: string): Promise<void
     await deleteLockedTable(tx, ctx, table);
     return table.displayName;
   };
-  await inShapeChange(ctx, await requireTablesDatabase(ctx), work, (name) => [id, name]);
+  const database = await requireTablesDatabase(ctx);
+  await changeInTime(database, (options) => inShapeChange(ctx, database, work, (name) => [id, name], options));
 }
 
 /** Deletes a table whose `shape` is locked, unless files are loaded into it. */
@@ -178,12 +180,14 @@ export async function deleteLockedTable(tx: TenantTx, ctx: CompanyContext, table
  * @returns the number of rows left
  */
 export async function truncateTable(ctx: CompanyContext, id: string): Promise<0> {
-  return inChange(ctx, await requireTablesDatabase(ctx), async (tx) => {
+  const database = await requireTablesDatabase(ctx);
+  const work = async (tx: TenantTx) => {
     const table = await lockTable(tx, ctx, id);
     if (await store.hasActiveUpload(tx, id)) throw truncateLocked();
     await tx.execute(truncateSql(table.displayName));
-    await setRowCount(tx, ctx, id, 0);
+    await store.countNoRows(tx, keyOf(ctx, id), isoTimestamp(ctx.now()));
     await endUndo(tx, keyOf(ctx, id), 'truncated');
     return 0 as const;
-  });
+  };
+  return changeInTime(database, (options) => inChange(ctx, database, work, options));
 }

@@ -24,9 +24,15 @@ export interface CatalogueRow {
   updated_at: string;
 }
 
-/** The columns of a {@link CatalogueRow}. */
-export const FIELDS =
-  'id, company_id, display_name, columns, source, status, row_count, schema_version, created_by_user_id, created_at, updated_at';
+/** What transactions have added to the number of a table's rows and to the time of its last change, beside them. */
+const CHANGES = 'FROM console.row_count_changes AS beside WHERE beside.table_id = managed_tables.id';
+
+/** The columns of a {@link CatalogueRow}, of `console.managed_tables` under its own name. */
+export const FIELDS = `
+  id, company_id, display_name, columns, source, status,
+  row_count + coalesce((SELECT sum(beside.change) ${CHANGES}), 0)::bigint AS row_count,
+  schema_version, created_by_user_id, created_at,
+  greatest(updated_at, (SELECT max(beside.changed_at) ${CHANGES})) AS updated_at`;
 
 /** Condition of the living table of a {@link TableKey}, as the first two values. */
 export const LIVING = 'id = $1 AND company_id = $2 AND deleted_at IS NULL';
@@ -65,7 +71,8 @@ export async function readTable(tx: TenantTx, key: TableKey): Promise<ManagedTab
 
 /**
  * The purpose of a lock on a table, the strongest first: `shape` to change its name or columns or to delete it, `rows`
- * to change the number of its rows or its upload jobs, `row` to change single rows, which conflicts with `shape` only.
+ * to load into it, to undo that or to empty it, and to change its upload jobs, `row` to write single rows, which conflicts
+ * with `shape` only.
  */
 export type TableLock = 'shape' | 'rows' | 'row';
 
@@ -74,12 +81,15 @@ const LOCKS: Record<TableLock, string> = { shape: 'FOR UPDATE', rows: 'FOR NO KE
 /**
  * Locks the living table until the transaction ends. Every change of a table takes this lock before any lock on the
  * table itself, so that changes wait for each other instead of deadlocking.
+ * @returns the table as it is under the lock; rows may come and go unless that is `shape`
  */
 export async function lockTable(tx: TenantTx, key: TableKey, lock: TableLock): Promise<ManagedTable | undefined> {
-  const [row] = await tx.query<CatalogueRow>(
-    `SELECT ${FIELDS} FROM console.managed_tables WHERE ${LIVING} ${LOCKS[lock]}`,
-    [key.id, key.companyId],
-  );
+  const values = [key.id, key.companyId];
+  // What the statement that waits for the lock reads besides is as it was before.
+  const [, [row]] = await tx.queryAll<[unknown, CatalogueRow]>([
+    { text: `SELECT FROM console.managed_tables WHERE ${LIVING} ${LOCKS[lock]}`, values },
+    selectTable(key),
+  ]);
   return row && tableOf(row);
 }
 
@@ -176,29 +186,19 @@ export async function changeTable(
 }
 
 /**
- * Adds to the number of rows and locks the table until the transaction ends.
- * @returns the table after that; undefined if it is deleted
+ * Counts rows that the transaction adds, or with a negative number removes, without waiting for others that do so. The table
+ * must be locked, and the rows written: an emptying that comes in between would count them, too.
  */
-export async function addToRowCount(
-  tx: TenantTx,
-  key: TableKey,
-  rows: number,
-  at: string,
-): Promise<ManagedTable | undefined> {
-  const [row] = await tx.query<CatalogueRow>(
-    `UPDATE console.managed_tables SET row_count = row_count + $3::bigint, updated_at = $4
-     WHERE ${LIVING} RETURNING ${FIELDS}`,
-    [key.id, key.companyId, rows, at],
-  );
-  return row && tableOf(row);
-}
+export const countRows = ({ id, companyId }: TableKey, change: number, at: string): Statement => ({
+  text: 'SELECT console.count_rows($1, $2, $3::bigint, $4::timestamptz)',
+  values: [id, companyId, change, at],
+});
 
-/** Sets the number of rows. The table must be locked. */
-export async function setRowCount(tx: TenantTx, key: TableKey, rows: number, at: string): Promise<void> {
-  await tx.execute(`UPDATE console.managed_tables SET row_count = $3::bigint, updated_at = $4 WHERE ${LIVING}`, [
-    key.id,
-    key.companyId,
-    rows,
-    at,
-  ]);
+/** Counts no rows, in a transaction that has emptied the table. */
+export async function countNoRows(tx: TenantTx, { id, companyId }: TableKey, at: string): Promise<void> {
+  await tx.execute(
+    `WITH beside AS (DELETE FROM console.row_count_changes WHERE table_id = $1)
+     UPDATE console.managed_tables SET row_count = 0, count_version = count_version + 1, updated_at = $3 WHERE ${LIVING}`,
+    [id, companyId, at],
+  );
 }

@@ -31,6 +31,12 @@ export const retriesExhausted: JobError = {
   message: 'Não foi possível concluir o processamento após várias tentativas. Envie os arquivos novamente.',
 };
 
+export const noRoom: JobError = {
+  code: 'MANAGED_DATABASE_FULL',
+  message:
+    'O banco de dados gerenciado está sem espaço ou não aceita alterações. Nada foi carregado. Libere espaço e envie os arquivos novamente.',
+};
+
 export const fileMissing = (file: string): JobError => ({
   code: 'FILE_MISSING',
   message: `O arquivo "${file}" não está mais disponível. Envie-o novamente.`,

@@ -9,12 +9,12 @@ import { tenantNames } from '../../tenant-sql/roles.ts';
 import { appendRows, DRAW_BEGINNING, stagingTable, vacuum } from '../../tenant-sql/staging.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import {
+  countRows,
   inShapeChange,
   isNameTaken,
   lockTable,
   type ManagedTable,
   registerTable,
-  setRowCount,
 } from '../managed-tables/service.ts';
 import { type LoadState, loadedColumns, requireConfirmed } from './chunks.ts';
 import type { JobProgress } from './job.ts';
@@ -108,18 +108,17 @@ async function moveRows(tx: TenantTx, work: Work<LoadState>, state: LoadState): 
   if (job.mode === 'upsert') {
     const result = await upsertRows(tx, work, state, table);
     await tx.execute(`DROP TABLE ${stagingTable(state.table_id)}`);
-    await setRowCount(tx, ctx, table.id, table.rowCount + result.inserted);
+    await countRows(tx, ctx, table.id, result.inserted);
     return { userTableId: table.id, addedRows: null, result };
   }
   const names = loadedColumns(job).map(({ name }) => name);
-  const replace = job.mode === 'replace';
   const { reader } = tenantNames(job.companyId);
-  if (replace) await tx.execute(keepRows(table.displayName, job.id, reader));
+  const removed = job.mode === 'replace' ? await tx.execute(keepRows(table.displayName, job.id, reader)) : 0;
   const [drawn] = await tx.query<{ beginning: string }>(DRAW_BEGINNING);
   const addedRows = drawn?.beginning as string;
   await tx.execute(appendRows(table.displayName, state.table_id, names, addedRows));
   await tx.execute(`DROP TABLE ${stagingTable(state.table_id)}`);
-  await setRowCount(tx, ctx, table.id, replace ? state.rows : table.rowCount + state.rows);
+  await countRows(tx, ctx, table.id, state.rows - removed);
   return { userTableId: table.id, addedRows };
 }
 

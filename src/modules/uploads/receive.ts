@@ -1,5 +1,8 @@
 import { boundaryOf, MultipartMalformed, type PartHeaders } from '../../formats/multipart/headers.ts';
 import { MultipartReader } from '../../formats/multipart/reader.ts';
+import { withinTime } from '../../kernel/time-limit.ts';
+import { storageUnavailable, storing } from '../../platform/file-storage.ts';
+import { logError } from '../../platform/log.ts';
 import type { Segment } from '../../platform/segments.ts';
 import {
   MAX_FILES,
@@ -46,12 +49,17 @@ const MAX_FIELD_BYTES = 64;
 const MAX_KEYS = 5;
 /** A refused body is read this far, so that its sender gets the answer. */
 const DRAIN_BYTES = 2 * MAX_UPLOAD_BYTES;
+/** For so long, where the files cannot be stored. Milliseconds. */
+const DRAIN_MS = 5_000;
+/** How long the deletion of refused files may take. Milliseconds. */
+const DISCARD_MS = 5_000;
 /** Browsers send it for a file whose type they do not know. */
 const UNKNOWN_TYPE = 'application/octet-stream';
 
 /**
  * Streams the files of a form into R2 under `prefix`, numbered from 0, in memory that does not depend on their size.
- * Sizes are counted as the bytes arrive, whatever the headers claim. When it throws, nothing is left in R2.
+ * Sizes are counted as the bytes arrive, whatever the headers claim. When it throws, nothing is left in R2, unless that is
+ * away.
  */
 export async function receiveForm(request: Request, bucket: R2Bucket, prefix: string): Promise<UploadForm> {
   const boundary = boundaryOf(request.headers.get('content-type'));
@@ -69,8 +77,10 @@ export async function receiveForm(request: Request, bucket: R2Bucket, prefix: st
     if (form.files.length === 0) throw noFiles();
     return form;
   } catch (error) {
-    await deleteFiles(bucket, form.files);
-    await reader.drain(DRAIN_BYTES);
+    await discardFiles(bucket, form.files);
+    const drained = reader.drain(DRAIN_BYTES);
+    // Whoever waited for the store has waited long enough.
+    await (storageUnavailable.matches(error) ? withinTime(DRAIN_MS, drained).catch(() => {}) : drained);
     throw error instanceof MultipartMalformed ? malformedForm(error.message) : error;
   }
 }
@@ -93,6 +103,11 @@ export async function deleteFiles(bucket: R2Bucket, files: StoredFile[]): Promis
     bucket,
     files.flatMap((file) => segmentsOf(file).map(({ key }) => key)),
   );
+}
+
+/** The same for files of a request that is refused: what cannot be deleted now is left to the sweep. */
+export async function discardFiles(bucket: R2Bucket, files: StoredFile[]): Promise<void> {
+  await withinTime(DISCARD_MS, deleteFiles(bucket, files)).catch((error) => logError('files_not_deleted', error));
 }
 
 /** Deletes up to 1,000 objects from R2. */
@@ -148,7 +163,7 @@ async function store(reader: MultipartReader, bucket: R2Bucket, file: StoredFile
     file.size_bytes += block.bytes.length;
     if (file.size_bytes > maxBytes) throw tooLarge();
     if (block.bytes.length === 0 && piece > 0) return;
-    await bucket.put(file.size_bytes < PIECE_BYTES ? file.storage_path : pieceOf(file, piece), block.bytes);
+    await storing(bucket.put(file.size_bytes < PIECE_BYTES ? file.storage_path : pieceOf(file, piece), block.bytes));
   }
 }
 

@@ -3,6 +3,7 @@ import { created, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/managed-tables.ts';
 import { invalid } from '../../kernel/failure.ts';
+import { storageUnavailable } from '../../platform/file-storage.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
 import { tableBusy, tableLocked, tableNameTaken, tableNotFound } from '../managed-tables/failures.ts';
@@ -37,7 +38,16 @@ const uploadForm = z
   });
 
 /** What a route that receives files can answer. */
-const formFailures = [notProvisioned, notMultipart, malformedForm, noFiles, tooManyFiles, tooLarge, wrongFileType];
+const formFailures = [
+  notProvisioned,
+  notMultipart,
+  malformedForm,
+  noFiles,
+  tooManyFiles,
+  tooLarge,
+  wrongFileType,
+  storageUnavailable,
+];
 
 export const uploadEndpoints = [
   endpoint(

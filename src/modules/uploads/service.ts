@@ -20,7 +20,7 @@ import { jobEnded, jobNotFound, notWaitingConfirm, wrongMode } from './failures.
 import { isById } from './inference/index.ts';
 import type { Confirmation, ConfirmedSchema, UploadJob, UploadMode } from './job.ts';
 import { cancelled } from './problems.ts';
-import { bytesOf, deleteFiles, filesOf, receiveForm, type UploadForm } from './receive.ts';
+import { bytesOf, discardFiles, filesOf, receiveForm, type UploadForm } from './receive.ts';
 import * as store from './store.ts';
 import { knowsTimeZone } from './time-zones.ts';
 
@@ -105,7 +105,7 @@ async function startJob(
     await insert({ id, companyId, createdByUserId, files, progress, createdAt: isoTimestamp(ctx.now()) }, form);
   } catch (error) {
     // With an unknown result the job may be there and need its files; otherwise a sweep deletes them.
-    if (!resultUnknown.matches(error)) await deleteFiles(ctx.files, files);
+    if (!resultUnknown.matches(error)) await discardFiles(ctx.files, files);
     throw error;
   }
   await ctx.jobs.send({ type: 'upload.analyse', companyId, jobId: id });

@@ -8,7 +8,7 @@ import { databaseUnavailable } from '../../tenant-sql/failures.ts';
 import { dropKept } from '../../tenant-sql/kept.ts';
 import { stagingTable } from '../../tenant-sql/staging.ts';
 import { databaseOf } from '../managed-database/service.ts';
-import { purgeTrash, sweepIndexes } from '../managed-tables/service.ts';
+import { purgeTrash, sweepExports, sweepIndexes } from '../managed-tables/service.ts';
 import { failJobAtStep } from './fail-job.ts';
 import { type KeptTable, readKept } from './load-store.ts';
 import { expired, Superseded } from './problems.ts';
@@ -30,7 +30,8 @@ const TABLES_PER_RUN = 100;
 /**
  * Sweeps a company's uploads: queues silent jobs again, expires those that waited too long for their confirm, deletes the
  * files of ended jobs and those without a job, the records of jobs that ended long ago, staging tables that no job uses,
- * rows that loads replaced and no undo can bring back any more, tables in the trash, and indexes whose building broke off.
+ * rows that loads replaced and no undo can bring back any more, tables in the trash, indexes whose building broke off, and
+ * what exports have left in R2.
  * @returns when the next sweep is due, in milliseconds; null when there is nothing to wait for
  */
 export async function sweepCompany(ctx: CompanyContext): Promise<number | null> {
@@ -42,6 +43,7 @@ export async function sweepCompany(ctx: CompanyContext): Promise<number | null> 
     ended: () => deleteEndedJobs(ctx, database),
     trash: () => purgeTrash(ctx),
     indexes: () => sweepIndexes(ctx),
+    exports: () => sweepExports(ctx),
     orphans: () => dropOrphanedTables(ctx, database),
     kept: () => dropKeptTables(ctx, database),
   };

@@ -8,6 +8,7 @@ import type { Statement } from '../../tenant-sql/rows.ts';
 import { scheduleSweep } from '../managed-database/service.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import {
+  countRows,
   deleteLockedTable,
   inShapeChange,
   KEPT_IN_TRASH_MS,
@@ -16,7 +17,6 @@ import {
   type ManagedTable,
   requireTablesDatabaseToRead,
   selectUndoLimit,
-  setRowCount,
   toUndoLimit,
   type UndoLimit,
   type UndoLimitRow,
@@ -160,7 +160,7 @@ async function takeBack(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable
     restored = await restoring.catch(refuseWhere('23505', 'unique_index')).catch(refuseWhere('54000', 'unique_index'));
     await tx.execute(dropKept(load.jobId));
   }
-  await setRowCount(tx, ctx, table.id, table.rowCount - removed + restored);
+  await countRows(tx, ctx, table.id, restored - removed);
   return { removed, restored };
 }
 

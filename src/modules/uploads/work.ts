@@ -3,11 +3,12 @@ import { isoTimestamp } from '../../kernel/fields.ts';
 import type { JobMessage } from '../../platform/job-messages.ts';
 import { logError } from '../../platform/log.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
+import { databaseFull } from '../../tenant-sql/failures.ts';
 import { databaseOf } from '../managed-database/service.ts';
 import { failJobAtStep } from './fail-job.ts';
 import { InferenceError } from './inference/index.ts';
 import type { JobError, JobProgress, WorkedJob } from './job.ts';
-import { JobProblem, retriesExhausted, Superseded } from './problems.ts';
+import { JobProblem, noRoom, retriesExhausted, Superseded } from './problems.ts';
 import { advance, claimJob, releaseJob } from './work-store.ts';
 
 /** After so many deliveries in a row without any progress a job fails. */
@@ -85,6 +86,7 @@ export async function saveProgress<State>(
 
 function problemOf(error: unknown): JobError | undefined {
   if (error instanceof JobProblem) return error.error;
+  if (databaseFull.matches(error)) return noRoom;
   if (error instanceof InferenceError) return { code: error.code, message: error.message, ...error.where };
   return undefined;
 }

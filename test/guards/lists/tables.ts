@@ -7,7 +7,8 @@ const TABLES = [
   'test/managed-tables/tables.test.ts',
   'test/managed-tables/rows.test.ts',
 ];
-const TABLE_RACES = ['test/managed-tables/races.test.ts'];
+const ROW_COUNTS = ['test/managed-tables/row-counts.test.ts'];
+const BUSY_TABLES = ['test/managed-tables/busy.test.ts'];
 const TABLE_INDEXES = ['test/managed-tables/indexes.test.ts'];
 const EXPORTS = ['test/managed-tables/export-streams.test.ts'];
 const EXPORT_CHANGES = ['test/managed-tables/export-changes.test.ts'];
@@ -133,7 +134,13 @@ export const MANAGED_TABLES = [
       without: 'job.user_table_id = $1 AND false AND',
       tests: UPLOADS,
     },
-    { in: 'addToRowCount', text: 'WHERE ${LIVING}', without: 'WHERE id = $1 AND company_id = $2', tests: TABLE_RACES },
+    {
+      in: 'countNoRows',
+      text: 'WITH beside AS (DELETE FROM console.row_count_changes WHERE table_id = $1)',
+      without: '',
+      tests: ROW_COUNTS,
+      title: 'when the table is emptied',
+    },
   ]),
   ...guardsOf('src/modules/managed-tables/trash-store.ts', UPLOAD_SWEEPS, [
     {
@@ -158,6 +165,20 @@ export const MANAGED_TABLES = [
       title: 'is refused as the eleventh',
     },
     { in: 'createIndex', text: '>= MAX_INDEXES', without: '> MAX_INDEXES', title: 'is refused as the eleventh' },
+    {
+      in: 'createIndex',
+      text: 'await untilOthersEnd(database, table.displayName, until, false);',
+      without: '',
+      tests: BUSY_TABLES,
+      title: 'is not begun while others go on',
+    },
+    {
+      in: 'deleteIndex',
+      text: 'await untilOthersEnd(database, table.displayName, until, true);',
+      without: '',
+      tests: BUSY_TABLES,
+      title: 'is not dropped while others read',
+    },
     {
       in: 'build',
       text: 'if (!built) {',
@@ -200,7 +221,15 @@ export const MANAGED_TABLES = [
       in: 'TAKE_PLACE',
       text: ' WHERE pg_try_advisory_xact_lock(${LOCK}, place)',
       without: '',
-      title: 'of the company at once',
+      title: 'of the company that are read at once',
+    },
+  ]),
+  ...guardsOf('src/tenant-sql/migrations/0005_row_count_changes.ts', ROW_COUNTS, [
+    { text: ' FOR NO KEY UPDATE SKIP LOCKED', without: '', title: 'side by side' },
+    {
+      text: 'WHEN (NEW.count_version = OLD.count_version)',
+      without: 'WHEN (false)',
+      title: 'whatever was beside the number',
     },
   ]),
   ...guardsOf('src/tenant-sql/migrations/0001_managed_tables.ts', TABLES, [

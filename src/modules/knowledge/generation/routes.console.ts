@@ -4,6 +4,7 @@ import { RESOURCE_TYPES } from '../../../db/schema/knowledge-resources.ts';
 import { accepted, ok } from '../../../http/endpoint.ts';
 import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
 import { aiNotConfigured } from '../../../platform/ai-failures.ts';
+import { storageUnavailable } from '../../../platform/file-storage.ts';
 import { tenantSqlFailures } from '../../../tenant-sql/failures.ts';
 import { fileTooLarge, jobEnded, jobNotFound, jobRunning, malformedForm, tooManyFiles } from './failures.ts';
 import { conceptGeneration, conceptGenerationForm, generationOf, readConceptForm } from './form.ts';
@@ -53,7 +54,7 @@ export const generationEndpoints = [
       body: conceptGeneration,
       form: conceptGenerationForm,
       returns: accepted(jobRecord),
-      fails: [aiNotConfigured, jobRunning, malformedForm, fileTooLarge, tooManyFiles],
+      fails: [aiNotConfigured, jobRunning, malformedForm, fileTooLarge, tooManyFiles, storageUnavailable],
     },
     async ({ ctx, body, request }) =>
       viewJob(await startConceptGeneration(ctx, body ? generationOf(body) : await readConceptForm(request))),
@@ -94,7 +95,7 @@ export const generationEndpoints = [
         'Starts a job, one at a time, that suggests nodes and relations from the concepts of type `entity_hint` and the tables of a connection.',
       body: z.object({ connection_id: z.string().max(64) }).meta({ id: 'OntologyGeneration' }),
       returns: accepted(jobRecord),
-      fails: [aiNotConfigured, jobRunning, ...tenantSqlFailures],
+      fails: [aiNotConfigured, jobRunning, storageUnavailable, ...tenantSqlFailures],
     },
     async ({ ctx, body }) => viewJob(await startOntologyGeneration(ctx, body.connection_id)),
   ),

@@ -1,5 +1,6 @@
 import type { CompanyContext } from '../../../context.ts';
 import type { JobSource } from '../../../db/schema/knowledge-jobs.ts';
+import { storing } from '../../../platform/file-storage.ts';
 
 /** Characters of one batch: long enough to understand, short enough for the smallest context of today's models. */
 export const BATCH_CHARACTERS = 24_000;
@@ -50,7 +51,7 @@ export async function storeSource(ctx: CompanyContext, { key, offsets }: JobSour
     for (const batch of batches) await writer.write(encoder.encode(batch));
     await writer.close();
   };
-  await Promise.all([ctx.files.put(key, readable), write()]);
+  await storing(Promise.all([ctx.files.put(key, readable), write()]));
 }
 
 /** The text of one batch; undefined when the source is gone. */

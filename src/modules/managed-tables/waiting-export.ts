@@ -1,0 +1,146 @@
+import type { CompanyContext } from '../../context.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
+import { createdAtOf } from '../../kernel/ids.ts';
+import { scheduleSweep } from '../managed-database/service.ts';
+
+/** How long whoever takes an export may take for what waits in R2. Milliseconds. */
+export const MAX_TAKING_MS = 12 * HOUR_MS;
+/** Longer than any export goes on: what is older was left by one that broke off without a word. Milliseconds. */
+const KEPT_MS = DAY_MS;
+/** The size of one object. Three of them are in memory while rows are read. */
+const OBJECT_BYTES = 4 * 1024 * 1024;
+const BUFFERS = 3;
+/** How much is read of an object at a time: whoever is slow has so much in memory, for as long as it takes. */
+const SENT_BYTES = 256 * 1024;
+const KEYS_PER_CALL = 1000;
+
+const prefixOf = (companyId: string): string => `exports/${companyId}/`;
+
+/** What is written of an export faster than it is taken: it waits in R2, in objects that are deleted as they are sent. */
+export class WaitingExport {
+  readonly #ctx: CompanyContext;
+  readonly #id: string;
+  readonly #send: (bytes: Uint8Array) => Promise<void>;
+  readonly #free = Array.from({ length: BUFFERS }, () => new Uint8Array(OBJECT_BYTES));
+  #buffer: Uint8Array<ArrayBuffer> | undefined;
+  #length = 0;
+  /** The objects in their order; each resolves to its size once it is stored. */
+  readonly #objects: Promise<number>[] = [];
+  #isWhole = false;
+  #changed = Promise.withResolvers<void>();
+  readonly #sent: Promise<void>;
+  /** What keeps the rest from being sent. */
+  #failure: { error: unknown } | undefined;
+
+  /**
+   * @param begin resolves when what was written before is sent
+   * @param send resolves when bytes were taken
+   */
+  constructor(ctx: CompanyContext, begin: Promise<void>, send: (bytes: Uint8Array) => Promise<void>) {
+    this.#ctx = ctx;
+    this.#id = ctx.newId();
+    this.#send = send;
+    this.#sent = begin.then(() => this.#sendAll());
+    this.#sent.catch((error: unknown) => {
+      this.#failure = { error };
+    });
+  }
+
+  /** Copies bytes; waits while as much as fits into memory is on its way to R2. @throws what keeps it from being taken */
+  async write(bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length; ) {
+      if (this.#failure) throw this.#failure.error;
+      this.#buffer ??= await this.#nextBuffer();
+      const room = Math.min(OBJECT_BYTES - this.#length, bytes.length - at);
+      this.#buffer.set(bytes.subarray(at, at + room), this.#length);
+      this.#length += room;
+      at += room;
+      if (this.#length === OBJECT_BYTES) this.#store();
+    }
+  }
+
+  /** Resolves when all that was written is taken, and nothing is left of it in R2. */
+  async end(): Promise<void> {
+    if (this.#length > 0) this.#store();
+    this.#isWhole = true;
+    this.#changed.resolve();
+    await this.#sent;
+  }
+
+  /** Deletes what was not sent. */
+  async discard(): Promise<void> {
+    await Promise.allSettled(this.#objects);
+    const keys = this.#objects.map((_, place) => this.#keyOf(place));
+    for (let at = 0; at < keys.length; at += KEYS_PER_CALL) {
+      await this.#ctx.files.delete(keys.slice(at, at + KEYS_PER_CALL));
+    }
+  }
+
+  #keyOf(place: number): string {
+    return `${prefixOf(this.#ctx.actor.companyId)}${this.#id}/${place}`;
+  }
+
+  async #nextBuffer(): Promise<Uint8Array<ArrayBuffer>> {
+    // Should all that follows break off, the objects stay behind.
+    if (this.#objects.length === 0) await scheduleSweep(this.#ctx, this.#ctx.now() + KEPT_MS);
+    let oldest = Math.max(0, this.#objects.length - BUFFERS);
+    while (this.#free.length === 0) await Promise.race([this.#objects[oldest++], this.#sent]);
+    return this.#free.pop() as Uint8Array<ArrayBuffer>;
+  }
+
+  #store(): void {
+    const buffer = this.#buffer as Uint8Array<ArrayBuffer>;
+    const bytes = this.#length;
+    const stored = this.#ctx.files.put(this.#keyOf(this.#objects.length), buffer.subarray(0, bytes)).then(() => {
+      this.#free.push(buffer);
+      return bytes;
+    });
+    stored.catch(() => {});
+    this.#objects.push(stored);
+    this.#buffer = undefined;
+    this.#length = 0;
+    this.#changed.resolve();
+  }
+
+  async #sendAll(): Promise<void> {
+    for (let place = 0; ; place += 1) {
+      while (place === this.#objects.length && !this.#isWhole) {
+        this.#changed = Promise.withResolvers();
+        await this.#changed.promise;
+      }
+      if (place === this.#objects.length) return;
+      const size = (await this.#objects[place]) as number;
+      const key = this.#keyOf(place);
+      for (let offset = 0; offset < size; offset += SENT_BYTES) {
+        const object = await this.#ctx.files.get(key, {
+          range: { offset, length: Math.min(SENT_BYTES, size - offset) },
+        });
+        if (!object) throw new Error('a part of the export is gone');
+        await this.#send(new Uint8Array(await object.arrayBuffer()));
+      }
+      await this.#ctx.files.delete(key);
+    }
+  }
+}
+
+/**
+ * Deletes what exports have left in R2 that broke off without a word.
+ * @returns when the next is due, in milliseconds; infinity if there is none
+ */
+export async function sweepExports(ctx: CompanyContext): Promise<number> {
+  let due = Number.POSITIVE_INFINITY;
+  let cursor: string | undefined;
+  do {
+    const options = { prefix: prefixOf(ctx.actor.companyId), limit: KEYS_PER_CALL };
+    const page = await ctx.files.list({ ...options, ...(cursor !== undefined && { cursor }) });
+    const old: string[] = [];
+    for (const { key } of page.objects) {
+      const deletable = createdAtOf(key.slice(options.prefix.length)) + KEPT_MS;
+      if (deletable <= ctx.now()) old.push(key);
+      else due = Math.min(due, deletable);
+    }
+    if (old.length > 0) await ctx.files.delete(old);
+    cursor = page.truncated ? page.cursor : undefined;
+  } while (cursor !== undefined);
+  return due;
+}

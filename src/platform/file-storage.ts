@@ -1,0 +1,24 @@
+import { defineFailure } from '../kernel/failure.ts';
+import { withinTime } from '../kernel/time-limit.ts';
+
+/** The store of files failed, or did not answer in time. */
+export const storageUnavailable = defineFailure('storage.unavailable', {
+  kind: 'unavailable',
+  detail: { message: 'Files cannot be stored at the moment. Nothing was stored; try again later.', retryAfter: 30 },
+  says: {
+    console: 'STORAGE_UNAVAILABLE',
+    'managed-tables': {
+      code: 'STORAGE_UNAVAILABLE',
+      message: 'Não é possível armazenar arquivos no momento. Nada foi armazenado.',
+    },
+  },
+});
+
+/** How long one call may take while somebody waits for the answer. Milliseconds. */
+const STORING_MS = 15_000;
+
+/** Waits for a call that stores a file of a request. @throws storageUnavailable */
+export const storing = <T>(call: Promise<T>): Promise<T> =>
+  withinTime(STORING_MS, call).catch((error: unknown) => {
+    throw storageUnavailable().because(error);
+  });

@@ -1,0 +1,138 @@
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { TenantTx } from '../../src/tenant-sql/client.ts';
+import type { Answer } from '../support/api.ts';
+import { rivalBeforeStatement } from '../support/tunnel.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aHeldQueue, sweep } from '../uploads/support.ts';
+import { aTable, behindTheApi, column, tableRoutes } from './support.ts';
+
+const ANSWERED_MS = 30_000;
+
+let company: Company;
+let name: string;
+let table: ReturnType<typeof tableRoutes>;
+let made = 0;
+
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+beforeEach(async () => {
+  name = `busy_${++made}`;
+  table = tableRoutes(company.as, await aTable(company.as, name, [column('n', 'integer')]));
+  await table.insert([{ n: 1 }, { n: 2 }]);
+});
+
+const reads = (tx: TenantTx) => tx.query(`SELECT n FROM public.${name}`);
+const writes = (tx: TenantTx) => tx.execute(`INSERT INTO public.${name} (n) VALUES (3)`);
+/** It sees for as long as it goes on what there was when it began, in other tables too. */
+const looksBack = (tx: TenantTx) => tx.query('SELECT count(*) FROM console.managed_tables');
+
+/** Runs `work` while a transaction goes on that has done something. */
+const whileSomebody = <T>(did: (tx: TenantTx) => Promise<unknown>, work: () => Promise<T>): Promise<T> =>
+  behindTheApi(company.id, (database) =>
+    database.transaction(
+      async (tx) => {
+        await did(tx);
+        return work();
+      },
+      { isolation: 'repeatable read', idleTimeoutMs: 120_000 },
+    ),
+  );
+
+/** What a request was answered, which came in time. */
+async function inTime(request: () => Promise<Answer>): Promise<Answer> {
+  const began = Date.now();
+  const answer = await request();
+  expect(Date.now() - began).toBeLessThan(ANSWERED_MS);
+  return answer;
+}
+
+function isRefused({ status, body, headers }: Answer): void {
+  expect([status, body.error_code, headers.get('retry-after')]).toEqual([409, 'MANAGED_TABLE_BUSY', '5']);
+}
+
+/** The indexes that Postgres has of the table but its key, whether they can be used or not. */
+const indexes = () =>
+  behindTheApi(company.id, (database) =>
+    database.query(`SELECT indisvalid FROM pg_index WHERE indrelid = 'public.${name}'::regclass AND NOT indisprimary`),
+  );
+
+describe('a change of a table that others use', () => {
+  it.each<[string, () => Promise<Answer>]>([
+    ['renamed', () => table.put({ display_name: `${name}_renamed` })],
+    ['retyped', () => table.put({ columns: [column('n', 'decimal')] })],
+    ['truncated', () => table.truncate()],
+    ['deleted', () => table.delete()],
+  ])('is answered in time, and nothing was done: %s', async (_what, change) => {
+    const before = (await table.get()).body;
+    isRefused(await whileSomebody(reads, () => inTime(change)));
+    expect((await table.get()).body).toEqual(before);
+    expect((await table.rows()).body.total).toBe(2);
+    expect((await change()).status).toBeLessThan(300);
+  });
+
+  it('is answered in time where it takes too long itself', async () => {
+    // Only a change that is to be answered in time is slow.
+    await behindTheApi(company.id, (database) =>
+      database.query(`
+        CREATE FUNCTION public.slow_${made}(n numeric) RETURNS numeric IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN
+          IF current_setting('transaction_timeout') <> '0' THEN PERFORM pg_sleep(60); END IF;
+          RETURN n;
+        END $$;
+        CREATE INDEX ON public.${name} (public.slow_${made}(n))`),
+    );
+    isRefused(await inTime(() => table.put({ columns: [column('n', 'decimal')] })));
+    expect((await table.get()).body.columns).toEqual([column('n', 'integer')]);
+  });
+});
+
+describe('an index', () => {
+  it.each([
+    ['write to the table', writes],
+    ['see what there was', looksBack],
+  ])('is not begun while others go on that %s', async (_what, do_) => {
+    await whileSomebody(do_, async () => {
+      isRefused(await inTime(() => table.index(['n'])));
+      expect(await indexes()).toEqual([]);
+    });
+    expect((await table.index(['n'])).status).toBe(201);
+  });
+
+  it('is not dropped while others read the table, and stays', async () => {
+    const { body } = await table.index(['n']);
+    isRefused(await whileSomebody(reads, () => inTime(() => table.deleteIndex(body.id))));
+    expect((await table.indexes()).body.records).toEqual([body]);
+    expect((await table.deleteIndex(body.id)).status).toBe(204);
+  });
+
+  it('that others keep from being built once it is begun is dropped', async () => {
+    await behindTheApi(company.id, (database) =>
+      database.transaction(
+        async (tx) => {
+          const { outcome } = await rivalBeforeStatement(company.id, /CREATE INDEX/, () => looksBack(tx));
+          isRefused(await inTime(() => table.index(['n'])));
+          await outcome;
+          expect(await indexes()).toEqual([]);
+        },
+        { isolation: 'repeatable read', idleTimeoutMs: 120_000 },
+      ),
+    );
+  });
+
+  it('that others keep from being dropped, too, is dropped when they have ended', async () => {
+    await behindTheApi(company.id, (database) =>
+      database.transaction(
+        async (tx) => {
+          const { outcome } = await rivalBeforeStatement(company.id, /CREATE INDEX/, () => writes(tx));
+          isRefused(await inTime(() => table.index(['n'])));
+          await outcome;
+          expect((await table.indexes()).body.records).toEqual([]);
+        },
+        { idleTimeoutMs: 120_000 },
+      ),
+    );
+    await sweep(aHeldQueue(), 61_000);
+    expect(await indexes()).toEqual([]);
+  });
+});

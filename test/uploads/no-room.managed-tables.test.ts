@@ -1,0 +1,139 @@
+import { env } from 'cloudflare:test';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import type { Answer } from '../support/api.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aFileOf, aStagedJob } from './staged.ts';
+import { aHeldQueue, inDatabase, jobOf, postFiles, storedFiles, tablesOf } from './support.ts';
+
+const ANSWERED_MS = 30_000;
+
+let company: Company;
+let made = 0;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+/** The lines of errors that the test logs from here on. */
+function logged(): Record<string, unknown>[] {
+  const lines: Record<string, unknown>[] = [];
+  const spy = vi.spyOn(console, 'error').mockImplementation((line: string) => void lines.push(JSON.parse(line)));
+  onTestFinished(() => spy.mockRestore());
+  return lines;
+}
+
+/** R2, one of whose calls does something else. */
+const bucketThat = (changed: Partial<Record<'put' | 'delete', () => Promise<unknown>>>) =>
+  new Proxy(env.FILES, {
+    get: (bucket, method: keyof R2Bucket) =>
+      (changed as Record<string, unknown>)[method] ?? (bucket[method] as () => unknown).bind(bucket),
+  });
+
+const fails = () => Promise.reject(new Error('the object store is down'));
+const hangs = () => new Promise<never>(() => {});
+
+describe('an upload whose files cannot be stored', () => {
+  it.each([
+    ['fails', { put: fails }],
+    ['hangs', { put: hangs }],
+    ['fails, and deletes nothing either', { put: fails, delete: hangs }],
+  ])('is answered in time, and nothing is left of it: R2 %s', async (_what, changed) => {
+    const lines = logged();
+    const began = Date.now();
+    const { status, body, headers } = await postFiles(company, [aFileOf([1, 2])], {
+      env: { FILES: bucketThat(changed) },
+    });
+    expect(Date.now() - began).toBeLessThan(ANSWERED_MS);
+    expect([status, body.error_code, headers.get('retry-after')]).toEqual([503, 'STORAGE_UNAVAILABLE', '30']);
+    expect(body.error).toMatch(/armazenar arquivos/);
+    expect(lines.find(({ event }) => event === 'request_failed')).toMatchObject({
+      status: 503,
+      error: { reason: 'storage.unavailable', cause: expect.anything() },
+    });
+    expect(await storedFiles(company)).toEqual([]);
+    expect((await company.as.get('/v1/managed-tables/upload-jobs/active')).body.records).toEqual([]);
+  });
+});
+
+/** Postgres refuses to write to this table as where its disk is full. */
+const fillDisk = (table: string) =>
+  inDatabase(company, (database) =>
+    database.query(`
+      CREATE OR REPLACE FUNCTION public.no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full';
+      END $$;
+      CREATE TRIGGER no_room BEFORE INSERT ON ${table} EXECUTE FUNCTION public.no_room()`),
+  );
+const freeDisk = (table: string) =>
+  inDatabase(company, (database) => database.query(`DROP TRIGGER no_room ON ${table}`));
+
+/** Lets every new connection read only, as managed databases do that are full. */
+const readOnly = (on: boolean) =>
+  inDatabase(company, async (database) => {
+    await database.query('SET default_transaction_read_only = off');
+    await database.query(`
+      DO $$ BEGIN
+        EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = ${on ? 'on' : 'off'}', current_database());
+      END $$`);
+  });
+
+function isFull({ status, body, headers }: Answer): void {
+  expect([status, body.error_code, headers.get('retry-after')]).toEqual([503, 'MANAGED_DATABASE_FULL', '60']);
+  expect(body.error).toMatch(/sem espaço/);
+}
+
+describe('a database that is full', () => {
+  it('says so of an upload, in time and in the log, and keeps neither job nor files', async () => {
+    await fillDisk('console.upload_jobs');
+    const lines = logged();
+    isFull(await postFiles(company, [aFileOf([1])], aHeldQueue()));
+    expect(lines.find(({ event }) => event === 'request_failed')).toMatchObject({
+      error: { reason: 'tenant_sql.full', cause: { code: '53100' } },
+    });
+    await freeDisk('console.upload_jobs');
+    expect(await storedFiles(company)).toEqual([]);
+  });
+
+  it('says so of rows that are inserted', async () => {
+    const name = `cheia_${++made}`;
+    const table = tableRoutes(company.as, await aTable(company.as, name, [column('n', 'integer')]));
+    await fillDisk(`public.${name}`);
+    isFull(await table.insert([{ n: 1 }]));
+    await freeDisk(`public.${name}`);
+    expect((await table.get()).body.row_count).toBe(0);
+  });
+
+  it('fails a load for that, and nothing of it stays', async () => {
+    const name = `cheia_${++made}`;
+    const id = await aTable(company.as, name, [column('n', 'integer')]);
+    const job = await aStagedJob(company, id, [1, 2], 'append');
+    await fillDisk(`public.${name}`);
+    expect(await job.publish()).toBe('done');
+    await freeDisk(`public.${name}`);
+    expect(await jobOf(company, job.jobId)).toMatchObject({
+      status: 'failed',
+      error: { code: 'MANAGED_DATABASE_FULL', message: expect.stringMatching(/sem espaço/) },
+    });
+    expect(await tablesOf(company)).not.toContainEqual(expect.stringMatching(/^console/));
+    expect((await tableRoutes(company.as, id).get()).body.row_count).toBe(0);
+  });
+
+  it('says so of whatever changes it where it lets nobody write, and is read meanwhile', async () => {
+    const table = tableRoutes(company.as, await aTable(company.as, `cheia_${++made}`, [column('n', 'integer')]));
+    await table.insert([{ n: 1 }]);
+    const { id } = (await table.rows()).body.records[0];
+    await readOnly(true);
+    try {
+      isFull(await table.insert([{ n: 2 }]));
+      isFull(await table.updateRow(id, { n: 2 }));
+      isFull(await table.deleteRow(id));
+      isFull(await table.truncate());
+      isFull(await table.index(['n']));
+      isFull(await postFiles(company, [aFileOf([1])], aHeldQueue()));
+      expect((await table.rows()).body.records).toEqual([{ id, n: 1 }]);
+    } finally {
+      await readOnly(false);
+    }
+    expect((await table.insert([{ n: 2 }])).status).toBe(201);
+  });
+});
