@@ -1,6 +1,7 @@
 import { boundaryOf, MultipartMalformed, type PartHeaders } from '../../formats/multipart/headers.ts';
 import { MultipartReader } from '../../formats/multipart/reader.ts';
 import type { Segment } from '../../platform/segments.ts';
+import { deleteObjects } from '../../platform/stored-files.ts';
 import {
   MAX_FILES,
   MAX_UPLOAD_BYTES,
@@ -89,15 +90,10 @@ const pieceOf = (file: StoredFile, piece: number): string => `${file.storage_pat
 
 /** Deletes stored files from R2. */
 export async function deleteFiles(bucket: R2Bucket, files: StoredFile[]): Promise<void> {
-  await deleteKeys(
+  await deleteObjects(
     bucket,
     files.flatMap((file) => segmentsOf(file).map(({ key }) => key)),
   );
-}
-
-/** Deletes up to 1,000 objects from R2. */
-export async function deleteKeys(bucket: R2Bucket, keys: string[]): Promise<void> {
-  if (keys.length > 0) await bucket.delete(keys);
 }
 
 /** The prefix in R2 of a company's uploads, or of one job's. */
