@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import type { Unstable_RawConfig as WranglerConfig } from 'wrangler';
 
+/** The entries of the two; that of wrangler.toml is both in one. */
+const API_MAIN = 'src/api.ts';
 const BACKGROUND_MAIN = 'src/background.ts';
 
 /** The configurations of the two Workers, each as wrangler takes it. */
@@ -18,7 +20,13 @@ export interface Workers {
 export function workersOf(whole: WranglerConfig, projectDir: string): Workers {
   const { name: apiName = '', queues, triggers, ...rest } = withAbsolutePaths(whole, projectDir);
   // wrangler leaves the schedule of a Worker as it is unless the list is there.
-  const api = { ...rest, name: apiName, queues: { producers: queues?.producers ?? [] }, triggers: { crons: [] } };
+  const api = {
+    ...rest,
+    name: apiName,
+    main: join(projectDir, API_MAIN),
+    queues: { producers: queues?.producers ?? [] },
+    triggers: { crons: [] },
+  };
   const { assets: _pages, build: _build, migrations: _classes, routes: _routes, vars: _vars, ...shared } = rest;
   const background: WranglerConfig = {
     ...shared,

@@ -1,15 +1,12 @@
-import { createApp } from './app.ts';
+import api from './api.ts';
 import type { Bindings } from './config.ts';
+import { consume } from './jobs/queues.ts';
+import { runScheduled } from './jobs/scheduled.ts';
 
-export { AttemptLimiter } from './objects/attempt-limiter.ts';
-export { CompanyLog } from './objects/company-log.ts';
-export { IpLimiter } from './objects/ip-limiter.ts';
-export { OrganizationGate } from './objects/organization-gate.ts';
-export { TokenLimiter } from './objects/token-limiter.ts';
-export { ViewerGate } from './objects/viewer-gate.ts';
-export { Variables } from './platform/variables.ts';
+export * from './api.ts';
 
-const app = createApp();
-
-/** The Worker that answers requests; queues and the schedule are those of `background.ts`. */
-export default { fetch: app.fetch } satisfies ExportedHandler<Bindings>;
+/**
+ * The whole system as one Worker, as `wrangler.toml` describes it: for `npx wrangler deploy` and for tests. `operations/workers.ts`
+ * divides it between `api.ts` and `background.ts`.
+ */
+export default { ...api, queue: consume, scheduled: runScheduled } satisfies ExportedHandler<Bindings>;

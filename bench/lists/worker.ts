@@ -2,7 +2,7 @@
 import { openControlDb } from '../../src/db/client.ts';
 import { readUsers } from '../../src/modules/users/store.ts';
 
-export * from '../../src/index.ts';
+export * from '../../src/api.ts';
 
 /** What to time; page `null` means the bare keyset query. */
 export interface Run {

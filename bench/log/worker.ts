@@ -5,7 +5,7 @@ import { CompanyLog } from '../../src/objects/company-log.ts';
 import { fillDay } from './records.ts';
 
 // What wrangler.toml names has to be there.
-export * from '../../src/index.ts';
+export * from '../../src/api.ts';
 
 const COMPANY = 'bench';
 

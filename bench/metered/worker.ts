@@ -12,7 +12,7 @@ import { logs, metered } from './environment.ts';
 import { foundCompany } from './found.ts';
 import { beginHandler, follow, place, takeUsage, use } from './meter.ts';
 
-export { Variables } from '../../src/index.ts';
+export { Variables } from '../../src/api.ts';
 export * from './objects.ts';
 
 const returns = ok(z.object({ done: z.boolean() }));

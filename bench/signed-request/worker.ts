@@ -8,7 +8,7 @@ import { endpoint, surface } from '../../src/http/surfaces/organization.ts';
 import { consume } from '../../src/jobs/queues.ts';
 import { withoutPlatform } from './without-platform.ts';
 
-export * from '../../src/index.ts';
+export * from '../../src/api.ts';
 
 /** Does nothing after a signed request has passed every check. */
 const nothing = (path: string) =>

@@ -1,7 +1,7 @@
 import type { Bindings } from '../../src/config.ts';
-import worker from '../../src/index.ts';
+import worker from '../../src/api.ts';
 
-export * from '../../src/index.ts';
+export * from '../../src/api.ts';
 
 /**
  * The Worker with more routes: one that only stores the body, one that reads a form by the runtime's `formData()`, and

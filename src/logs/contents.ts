@@ -54,13 +54,12 @@ function countTogether(fields: string[], records: readonly Logged[]): Together |
 }
 
 /**
- * How many records of a file have these values, where its contents tell.
+ * How many records of a file have all of these values, at least one, where its contents tell.
  * @param text as `contentsOf` made it
  * @returns null where the file has to be read
  */
-export function countFrom(text: string, records: number, values: LogFilter['values']): number | null {
+export function countFrom(text: string, values: LogFilter['values']): number | null {
   const asked = Object.entries(values);
-  if (asked.length === 0) return records;
   const contents = JSON.parse(text) as Contents;
   const known = asked.map(([field, value]) => {
     const of = contents[field];

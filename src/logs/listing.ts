@@ -1,6 +1,6 @@
 import { clock, DAY_MS } from '../kernel/clock.ts';
 import { compareKeys, type LogFilter, type Logged, type LogKind, type LogRange, rangeOf } from '../kernel/log.ts';
-import { type ListedPart, listParts } from './parts.ts';
+import { countParts, type ListedPart, partsIn } from './parts.ts';
 import { countIn, daysIn, recordsIn, slicesOf } from './rows.ts';
 
 /** The newer end of a list: what the object still has of it, and the files with the rest, the newest first. */
@@ -53,8 +53,10 @@ export async function listRecords(
       isMoved = state() !== before;
       if (isMoved) break;
     }
+    if (isMoved) continue;
     // The last piece and the parts are read in one turn: no record is in both or in neither.
-    if (!isMoved) return { total, records, parts: listParts(sql, kind, range, filter) };
+    const parts = partsIn(sql, kind, range);
+    return { total, records, parts: await countParts(sql, kind, parts, filter, pause) };
   }
 }
 

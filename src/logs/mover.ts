@@ -1,5 +1,6 @@
 import { clock, HOUR_MS } from '../kernel/clock.ts';
 import { compareKeys, dayOf, dayRange, keyAfter, keyOf, type Logged, type LogKind, rangeOf } from '../kernel/log.ts';
+import { deleteObjects } from '../platform/stored-files.ts';
 import { contentsOf } from './contents.ts';
 import { forgetTables, freeMoved } from './day-tables.ts';
 import { encodePart, readPart } from './part-file.ts';
@@ -106,7 +107,10 @@ export async function deleteLeftovers({ storage: { sql }, files }: Mover): Promi
     .exec<{ file: string }>('SELECT file FROM leftovers WHERE deleteAt <= ? LIMIT 500', clock.now())
     .toArray()
     .map(({ file }) => file);
-  await files.delete(found.filter((file) => !isNamed(sql, file)));
+  await deleteObjects(
+    files,
+    found.filter((file) => !isNamed(sql, file)),
+  );
   for (const file of found) sql.exec('DELETE FROM leftovers WHERE file = ?', file);
 }
 

@@ -1,14 +1,18 @@
 import type { LogFilter, LogKey, LogKind, LogRange } from '../kernel/log.ts';
 import { countFrom } from './contents.ts';
 
-/** A file of R2 with records of one day. */
-export interface Part {
+/** Which records a file has: those of one day from the first to the last. */
+interface PartRange {
   file: string;
-  /** Counts how often its records were written anew, with late ones among them: no name of a file comes twice. */
-  version: number;
   first: LogKey;
   last: LogKey;
   records: number;
+}
+
+/** A file of R2 with records of one day. */
+export interface Part extends PartRange {
+  /** Counts how often its records were written anew, with late ones among them: no name of a file comes twice. */
+  version: number;
   contents: string;
 }
 
@@ -21,18 +25,10 @@ export interface ListedPart {
   matching: number | null;
 }
 
-type Row = {
-  file: string;
-  version: number;
-  firstAt: number;
-  firstId: string;
-  lastAt: number;
-  lastId: string;
-  records: number;
-  contents: string;
-};
+type RangeRow = { file: string; firstAt: number; firstId: string; lastAt: number; lastId: string; records: number };
+type Row = RangeRow & { version: number; contents: string };
 
-const partOf = ({ firstAt, firstId, lastAt, lastId, ...rest }: Row): Part => ({
+const partOf = <R extends RangeRow>({ firstAt, firstId, lastAt, lastId, ...rest }: R) => ({
   ...rest,
   first: { at: firstAt, id: firstId },
   last: { at: lastAt, id: lastId },
@@ -54,25 +50,57 @@ export function deletePart(sql: SqlStorage, kind: LogKind, { last }: Part): void
   sql.exec('DELETE FROM parts WHERE kind = ? AND lastAt = ? AND lastId = ?', kind, last.at, last.id);
 }
 
-/** The parts that reach into a range, the newest first. Those of a kind do not overlap. */
-function* partsIn(sql: SqlStorage, kind: LogKind, { lower, upper }: LogRange): Generator<Part> {
-  const found = sql.exec<Row>(
-    `SELECT * FROM parts WHERE kind = ? AND (lastAt, lastId) >= (?, ?) AND (firstAt, firstId) < (?, ?)
+/** The parts that reach into a range, the newest first, without their contents. Those of a kind do not overlap. */
+export function partsIn(sql: SqlStorage, kind: LogKind, { lower, upper }: LogRange): PartRange[] {
+  const found = sql.exec<RangeRow>(
+    `SELECT file, firstAt, firstId, lastAt, lastId, records FROM parts
+     WHERE kind = ? AND (lastAt, lastId) >= (?, ?) AND (firstAt, firstId) < (?, ?)
      ORDER BY lastAt DESC, lastId DESC`,
     ...[kind, lower.at, lower.id, upper.at, upper.id],
   );
-  for (const row of found) yield partOf(row);
+  return [...found].map(partOf);
 }
 
-/** The same with how many of their records a filter lets through, as far as that is known. */
-export function listParts(sql: SqlStorage, kind: LogKind, range: LogRange, filter: LogFilter): ListedPart[] {
-  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, values } = filter;
-  return [...partsIn(sql, kind, range)].map(({ file, first, last, records, contents }) => {
-    const matching = countFrom(contents, records, values);
+/** Contents that are read before others get a turn: each is of 100 KB, and takes a millisecond. */
+const CONTENTS_AT_ONCE = 20;
+
+/**
+ * Finds out how many records of each part a filter lets through, as far as that is known. Contents are read only where the filter
+ * asks for them, and one at a time: those of all files of an old log are more than an object can hold.
+ * @param pause lets others have a turn
+ */
+export async function countParts(
+  sql: SqlStorage,
+  kind: LogKind,
+  parts: readonly PartRange[],
+  { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, values }: LogFilter,
+  pause: () => Promise<void>,
+): Promise<ListedPart[]> {
+  const counted: ListedPart[] = [];
+  let read = 0;
+  for (const part of parts) {
+    const { file, first, last, records } = part;
+    let matching: number | null = records;
+    if (Object.keys(values).length > 0) {
+      if (read > 0 && read % CONTENTS_AT_ONCE === 0) await pause();
+      read += 1;
+      const contents = contentsOfPart(sql, kind, part);
+      matching = contents === undefined ? null : countFrom(contents, values);
+    }
     const isCut = first.at < from || last.at > to;
-    return { file, first, matching: isCut && matching !== 0 ? null : matching };
-  });
+    counted.push({ file, first, matching: isCut && matching !== 0 ? null : matching });
+  }
+  return counted;
 }
+
+/** Undefined where the file was written anew meanwhile. It is kept long enough to be read. */
+const contentsOfPart = (sql: SqlStorage, kind: LogKind, { file, last }: PartRange): string | undefined =>
+  sql
+    .exec<{ contents: string }>(
+      'SELECT contents FROM parts WHERE kind = ? AND lastAt = ? AND lastId = ? AND file = ?',
+      ...[kind, last.at, last.id, file],
+    )
+    .toArray()[0]?.contents;
 
 /** The part that a late record goes into: of its day the first one that does not end before it, else the day's last. */
 export function partFor(sql: SqlStorage, kind: LogKind, key: LogKey, day: LogRange): Part | undefined {

@@ -15,7 +15,7 @@ import { type LogAnalytics, readAnalytics } from '../logs/analytics.ts';
 import { takeOverFormerTables } from '../logs/day-tables.ts';
 import { forgetCounts, type LogPage, listRecords } from '../logs/listing.ts';
 import { deleteLeftovers, type Mover, mergeLate, moveOldest } from '../logs/mover.ts';
-import { type ListedPart, lastMoved, listParts } from '../logs/parts.ts';
+import { countParts, type ListedPart, lastMoved, partsIn } from '../logs/parts.ts';
 import { insertRecords, isFull, isKnownInMinute, newestOrOldest, recordsIn } from '../logs/rows.ts';
 import { createTables } from '../logs/tables.ts';
 import { countLate, countViews, createViewsMark, lateViews } from '../logs/view-counts.ts';
@@ -29,6 +29,9 @@ const SOON_MS = 5_000;
 const RETRY_MS = 5 * MINUTE_MS;
 
 const NAME = 'name';
+
+/** Lets others have a turn. */
+const pause = (): Promise<void> => scheduler.wait(0);
 
 /**
  * One per company, and one for what belongs to none: its audit records and its share events. Days that are older than is kept
@@ -81,7 +84,7 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
 
   /** The object's part of a page, with the exact number of its records, and the files that the list goes on in. */
   async list(kind: LogKind, filter: LogFilter, skip: number, limit: number): Promise<LogPage> {
-    const reading = { sql: this.#sql, state: () => this.#moves, pause: () => scheduler.wait(0) };
+    const reading = { sql: this.#sql, state: () => this.#moves, pause };
     return listRecords(reading, kind, filter, skip, limit);
   }
 
@@ -89,16 +92,17 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
    * The next records of a filter before one, the newest first. Where the object has no more of them, the files that have the
    * rest.
    */
-  next(
+  async next(
     kind: LogKind,
     filter: LogFilter,
     before: LogKey | null,
     limit: number,
-  ): { records: Logged[]; parts: ListedPart[] } {
+  ): Promise<{ records: Logged[]; parts: ListedPart[] }> {
     const { lower, upper } = rangeOf(filter);
     const range = { lower, upper: before ?? upper };
     const records = [...recordsIn(this.#sql, kind, range, { values: filter.values, newestFirst: true, limit })];
-    return { records, parts: records.length > 0 ? [] : listParts(this.#sql, kind, range, filter) };
+    const parts = records.length > 0 ? [] : partsIn(this.#sql, kind, range);
+    return { records, parts: await countParts(this.#sql, kind, parts, filter, pause) };
   }
 
   /**

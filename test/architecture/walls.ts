@@ -17,7 +17,8 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['modules'],
   ['jobs'],
   ['app.ts'],
-  ['index.ts', 'background.ts'],
+  ['api.ts', 'background.ts'],
+  ['index.ts'],
 ];
 
 /** Packages that only some folders may import. */

@@ -409,6 +409,56 @@ describe('a list', () => {
     const inParts = found.parts.reduce((sum, { matching }) => sum + Number(matching), 0);
     expect([found.total, found.records.length, inParts]).toEqual([20, 20, 40]);
   });
+
+  describe('that goes on in many files', () => {
+    const FILES = 25;
+    const P1 = { values: { principalId: 'p1' } };
+    let records: Logged<'audit'>[];
+    beforeEach(async () => {
+      setSizes({ partRows: 2 });
+      records = recordsOfDay(91, 2 * FILES);
+      await append(company, records);
+      await settle(company);
+      expect(await filesOf(company)).toHaveLength(FILES);
+    });
+
+    it('reads what is in them only where a filter asks for it, and of one at a time', async () => {
+      const held = await runInDurableObject(logOf(company), async (log, { storage }) => {
+        const exec = storage.sql.exec.bind(storage.sql);
+        let most = 0;
+        let read = 0;
+        vi.spyOn(storage.sql, 'exec').mockImplementation((query, ...given) => {
+          const rows = exec(query, ...given).toArray();
+          const contents = rows.filter((row) => 'contents' in row).length;
+          most = Math.max(most, contents);
+          read += contents;
+          return exec(query, ...given) as never;
+        });
+        await log.list('audit', { values: {} }, 0, 10);
+        await log.next('audit', { values: {} }, null, 10);
+        const unfiltered = read;
+        await log.list('audit', P1, 0, 10);
+        return { unfiltered, most, read };
+      });
+      expect(held).toEqual({ unfiltered: 0, most: 1, read: FILES });
+      const other = { values: { principalId: 'p2' } };
+      expect([(await page(company, P1)).total, (await page(company, other)).total]).toEqual([2 * FILES, 0]);
+    });
+
+    it('reads a file itself that the rival writes anew before it is asked what is in it', async () => {
+      const [oldest] = records as [Logged<'audit'>];
+      await append(company, [aRecord(oldest.occurredAt + 500)]);
+      const found = await runInDurableObject(logOf(company), async (log) => {
+        const wait = vi.spyOn(scheduler, 'wait').mockImplementation(async () => {
+          wait.mockRestore();
+          await log.alarm();
+        });
+        return log.list('audit', P1, 0, 100);
+      });
+      expect(found.parts.map(({ matching }) => matching)).toEqual([...Array(FILES - 1).fill(2), null]);
+      expect((await page(company, P1, 1, 100)).total).toBe(2 * FILES + 1);
+    });
+  });
 });
 
 describe('analytics', () => {

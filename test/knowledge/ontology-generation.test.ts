@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { aTable, column } from '../managed-tables/support.ts';
 import type { Step } from '../support/ai-server.ts';
 import { statusAndCode } from '../support/console.ts';
+import { countedD1 } from '../support/counted.ts';
 import { overtaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
@@ -279,6 +280,31 @@ describe('a generation of an ontology', () => {
     const lines = all.split('\n').filter((line) => line.startsWith('wide (0 rows), columns '));
     const found = lines.flatMap((line) => [...line.matchAll(/(wide_\d+) text/g)].map(([, name]) => name));
     expect(new Set(found)).toEqual(new Set(columns.map(({ name }) => name)));
+  });
+
+  it('reads only so much of what is suggested already as an isolate can hold', async () => {
+    await generate(ontology([node('c', 'Customer')]));
+    const runner = await aJobRunner(as, ontology([node('n', 'Node 700'), node('o', 'Order')]));
+    const { body } = await as.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
+    const columns = `company_id, target_type, explanation, evidence, model, prompt_version, request_id, created_at,
+      updated_at, created_by_user_id`;
+    await env.CONTROL_DB.prepare(
+      `insert into knowledge_suggestions (id, target_name, payload, status, job_id, candidate_key, ${columns})
+       with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 800)
+       select printf('%024x', n), 'Node ' || n,
+         json_object('name', 'Node ' || n, 'node_type', 'class', 'description', hex(zeroblob(5000))),
+         'staged', ?, 'node ' || n, ${columns}
+       from numbers, knowledge_suggestions where target_name = 'Customer' and company_id = ?`,
+    )
+      .bind(body._id, company.id)
+      .run();
+    const { env: measured, longest } = countedD1();
+    await runner.deliver(runner.messages.shift() as never, measured);
+    // 800 nodes with 10,000 characters each.
+    expect(longest()).toBeLessThan(400_000);
+    expect(await runner.job(body._id)).toMatchObject({ status: 'succeeded', suggestion_count: 1 });
+    const [asked] = await runner.model.asked();
+    expect(asked?.messages[1]?.content).toContain('Node 800');
   });
 
   it('is refused with the name of what is missing', async () => {

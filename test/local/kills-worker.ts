@@ -1,9 +1,9 @@
 import type { Bindings } from '../../src/config.ts';
-import worker from '../../src/index.ts';
+import worker from '../../src/api.ts';
 import { runScheduled } from '../../src/jobs/scheduled.ts';
 import { clock } from '../../src/kernel/clock.ts';
 
-export * from '../../src/index.ts';
+export * from '../../src/api.ts';
 
 const MINUTE = 60_000;
 const realNow = clock.now;

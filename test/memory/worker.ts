@@ -1,10 +1,10 @@
 import { fillDay } from '../../bench/log/records.ts';
 import type { Bindings } from '../../src/config.ts';
-import worker, { CompanyLog as ProductLog } from '../../src/index.ts';
+import worker, { CompanyLog as ProductLog } from '../../src/api.ts';
 import { collecting } from './collecting.ts';
 import { rememberPrincipals } from './principals.ts';
 
-export * from '../../src/index.ts';
+export * from '../../src/api.ts';
 
 const MEGABYTE = 1_000_000;
 const NUMBERS = 125_000;

@@ -14,6 +14,7 @@ it('every package of the Worker and of the operators’ commands stays with --om
     entryPoints: [
       ...commands.map((name) => `operations/${name}`),
       'src/index.ts',
+      'src/api.ts',
       'src/background.ts',
       'src/web/build.ts',
     ],

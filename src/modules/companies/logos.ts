@@ -6,6 +6,7 @@ import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { storing } from '../../platform/file-storage.ts';
 import { logError } from '../../platform/log.ts';
+import { deleteObjects } from '../../platform/stored-files.ts';
 import { companyNotFound, logoNotFound } from './failures.ts';
 import { type Company, selectCompany, updateLogo } from './store.ts';
 
@@ -37,7 +38,7 @@ export async function replaceLogo(ctx: PrincipalContext, file: Uint8Array<ArrayB
 
 /** Deletes a logo that is none any more, after the answer. */
 export function deleteLogo(ctx: Context, companyId: string, logo: Logo | null | undefined): void {
-  if (logo) ctx.defer(ctx.bindings.FILES.delete(keyOf(companyId, logo.id)));
+  if (logo) ctx.defer(deleteObjects(ctx.bindings.FILES, [keyOf(companyId, logo.id)]));
 }
 
 /** The bytes of a logo that mail programs show; undefined for one that some do not, and while the files are away. */

@@ -3,6 +3,7 @@ import { MINUTE_MS } from '../../kernel/clock.ts';
 import { type LogKind, type LogRecords, PLATFORM_LOG } from '../../kernel/log.ts';
 import { logError } from '../../platform/log.ts';
 import { callObject } from '../../platform/objects.ts';
+import { deleteObjects } from '../../platform/stored-files.ts';
 import { appendToLog } from './feed.ts';
 
 /**
@@ -53,7 +54,7 @@ export async function keepUndelivered(ctx: Context): Promise<number> {
           ctx,
           text.split('\n').filter((line) => line !== ''),
         );
-        await ctx.files.delete(key);
+        await deleteObjects(ctx.files, [key]);
         done += 1;
         left -= 1;
       } catch (error) {

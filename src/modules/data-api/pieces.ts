@@ -1,3 +1,4 @@
+import { deleteObjects } from '../../platform/stored-files.ts';
 import type { Try } from './job-store.ts';
 
 const ROOT = 'data-results';
@@ -23,7 +24,10 @@ export const deleteResult = (files: R2Bucket, job: Pick<Try, 'companyId' | 'id'>
 async function deleteBeneath(files: R2Bucket, prefix: string): Promise<void> {
   for (;;) {
     const { objects, truncated } = await files.list({ prefix });
-    if (objects.length > 0) await files.delete(objects.map(({ key }) => key));
+    await deleteObjects(
+      files,
+      objects.map(({ key }) => key),
+    );
     if (!truncated) return;
   }
 }

@@ -1,6 +1,7 @@
 import type { Context } from '../../context.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { logError } from '../../platform/log.ts';
+import { deleteObjects } from '../../platform/stored-files.ts';
 
 /** Letters that one scheduled run sends again, and pages of as many that it looks through. */
 const SENT_A_RUN = 100;
@@ -64,7 +65,7 @@ async function sendAgain(ctx: Context, key: string, resend: Resend): Promise<boo
     await resend(letter.queue, letter.body);
     const text = JSON.stringify({ ...letter, replayedAt: ctx.now() });
     await ctx.files.put(key.replace(FOLDERS.wanted, FOLDERS.sent), text);
-    await ctx.files.delete([key, key.replace(FOLDERS.wanted, FOLDERS.dead)]);
+    await deleteObjects(ctx.files, [key, key.replace(FOLDERS.wanted, FOLDERS.dead)]);
     return true;
   } catch (error) {
     logError('dead_letter_not_sent', error, { key });
@@ -78,7 +79,10 @@ export async function purgeDeadLetters(ctx: Context): Promise<void> {
   do {
     const page = await ctx.files.list({ prefix: FOLDERS.sent, cursor });
     const old = page.objects.filter(({ uploaded }) => uploaded.getTime() < ctx.now() - SHOWN_MS);
-    await ctx.files.delete(old.map(({ key }) => key));
+    await deleteObjects(
+      ctx.files,
+      old.map(({ key }) => key),
+    );
     cursor = page.truncated ? page.cursor : undefined;
   } while (cursor !== undefined);
 }

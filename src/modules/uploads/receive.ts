@@ -4,6 +4,7 @@ import { withinTime } from '../../kernel/time-limit.ts';
 import { storageUnavailable, storing } from '../../platform/file-storage.ts';
 import { logError } from '../../platform/log.ts';
 import type { Segment } from '../../platform/segments.ts';
+import { deleteObjects } from '../../platform/stored-files.ts';
 import {
   MAX_FILES,
   MAX_UPLOAD_BYTES,
@@ -99,7 +100,7 @@ const pieceOf = (file: StoredFile, piece: number): string => `${file.storage_pat
 
 /** Deletes stored files from R2. */
 export async function deleteFiles(bucket: R2Bucket, files: StoredFile[]): Promise<void> {
-  await deleteKeys(
+  await deleteObjects(
     bucket,
     files.flatMap((file) => segmentsOf(file).map(({ key }) => key)),
   );
@@ -108,11 +109,6 @@ export async function deleteFiles(bucket: R2Bucket, files: StoredFile[]): Promis
 /** The same for files of a request that is refused: what cannot be deleted now is left to the sweep. */
 export async function discardFiles(bucket: R2Bucket, files: StoredFile[]): Promise<void> {
   await withinTime(DISCARD_MS, deleteFiles(bucket, files)).catch((error) => logError('files_not_deleted', error));
-}
-
-/** Deletes up to 1,000 objects from R2. */
-export async function deleteKeys(bucket: R2Bucket, keys: string[]): Promise<void> {
-  if (keys.length > 0) await bucket.delete(keys);
 }
 
 /** The prefix in R2 of a company's uploads, or of one job's. */

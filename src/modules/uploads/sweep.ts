@@ -3,6 +3,7 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import { createdAtOf } from '../../kernel/ids.ts';
 import { logError } from '../../platform/log.ts';
+import { deleteObjects } from '../../platform/stored-files.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { databaseUnavailable } from '../../tenant-sql/failures.ts';
 import { dropKept } from '../../tenant-sql/kept.ts';
@@ -12,7 +13,7 @@ import { purgeTrash, sweepExports, sweepIndexes } from '../managed-tables/servic
 import { failJobAtStep } from './fail-job.ts';
 import { type KeptTable, readKept } from './load-store.ts';
 import { expired, Superseded } from './problems.ts';
-import { deleteKeys, filesOf, jobIdOf } from './receive.ts';
+import { filesOf, jobIdOf } from './receive.ts';
 import { SILENCE_MS } from './service.ts';
 import * as store from './sweep-store.ts';
 import { UNDOABLE_MS } from './undo.ts';
@@ -150,7 +151,7 @@ async function sweepFiles(ctx: CompanyContext, database: TenantSql): Promise<num
       if (deletable <= ctx.now()) overdue.push(key);
       else due = Math.min(due, deletable);
     }
-    await deleteKeys(ctx.files, overdue);
+    await deleteObjects(ctx.files, overdue);
     cursor = page.truncated ? page.cursor : undefined;
   } while (cursor !== undefined);
   return due;

@@ -86,6 +86,9 @@ export const OBJECTS = [
     { text: 'isMoved = state() !== before;', without: 'isMoved = state() < before;' },
     { text: 'isWhole && isOver', without: 'isWhole', title: 'counts' },
   ]),
+  ...guardsOf('src/logs/parts.ts', LOG, [
+    { text: ' AND file = ?', without: ' AND ? IS NOT NULL', title: 'writes anew' },
+  ]),
   ...guardsOf('src/logs/rows.ts', LOG, [{ text: 'INSERT OR IGNORE', without: 'INSERT OR REPLACE' }]),
   ...guardsOf('src/modules/company-log/read.ts', LOG, [
     { text: 'last !== null && compareKeys(keyOf(record), last) >= 0', without: 'false' },

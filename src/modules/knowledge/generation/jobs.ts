@@ -1,4 +1,5 @@
 import type { Context } from '../../../context.ts';
+import { deleteObjects } from '../../../platform/stored-files.ts';
 import { SOURCES } from './sources.ts';
 import * as store from './store.ts';
 
@@ -29,7 +30,7 @@ export async function deleteLeftoverSources(ctx: Context): Promise<void> {
     const ids = old.map(({ key }) => jobIdOf(key));
     const active = new Set((ids.length > 0 ? await store.selectActiveIds(ctx.db, ids) : []).map(({ id }) => id));
     const leftover = old.map(({ key }) => key).filter((key) => !active.has(jobIdOf(key)));
-    if (leftover.length > 0) await ctx.files.delete(leftover);
+    await deleteObjects(ctx.files, leftover);
     cursor = page.truncated ? page.cursor : undefined;
   } while (cursor !== undefined);
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { nodeFields, type OntologyNode, ontologyNode } from '../ontology/node.ts';
 import { relationFields } from '../ontology/relation.ts';
 import { type Resource, uniqueKeyFrom } from '../resources/service.ts';
-import type { SuggestionRow } from '../suggestions/service.ts';
+import type { SuggestedCreation } from '../suggestions/service.ts';
 import { rationaleOf, withoutNulls } from './batch.ts';
 
 /** A node that a relation can name: one that exists, or one that is only suggested. */
@@ -28,7 +28,7 @@ type Ends = Record<
 >;
 
 /** The suggestions of nodes that suggested relations name. */
-export const suggestedNodeIds = (suggested: SuggestionRow[]): string[] =>
+export const suggestedNodeIds = (suggested: SuggestedCreation[]): string[] =>
   suggested
     .flatMap(({ payload }) => [payload.subject_suggestion_id, payload.object_suggestion_id])
     .filter((id) => typeof id === 'string');
@@ -41,7 +41,7 @@ export function knownOntology(of: {
   hints: Resource[];
   nodes: Resource<OntologyNode>[];
   relations: Resource[];
-  suggested: SuggestionRow[];
+  suggested: SuggestedCreation[];
   accepted: Map<string, string>;
 }): KnownOntology {
   const known: KnownOntology = {

@@ -4,6 +4,7 @@ import type { JobType } from '../../../db/schema/knowledge-jobs.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { type AiUsage, maxAskMs, noUsage } from '../../../platform/ai.ts';
 import { logError } from '../../../platform/log.ts';
+import { deleteObjects } from '../../../platform/stored-files.ts';
 import { findResources } from '../resources/service.ts';
 import {
   discardStatement,
@@ -122,7 +123,7 @@ export async function endCancelled(ctx: CompanyContext, id: string): Promise<sto
 async function deleteSource(ctx: CompanyContext, { id, companyId, input }: store.JobRow): Promise<void> {
   if (!input.source) return;
   try {
-    await ctx.files.delete(input.source.key);
+    await deleteObjects(ctx.files, [input.source.key]);
   } catch (error) {
     logError('knowledge_source_not_removed', error, { company_id: companyId, job_id: id });
   }

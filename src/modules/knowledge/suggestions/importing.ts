@@ -8,7 +8,7 @@ import * as store from './store.ts';
 const CREATIONS = TARGET_TYPES.filter((type) => type.endsWith('_create'));
 
 /** The pending suggestions of anything new that no import made. */
-export const pendingCreations = (ctx: CompanyContext): Promise<store.SuggestionRow[]> =>
+export const pendingCreations = (ctx: CompanyContext): Promise<store.SuggestedCreation[]> =>
   store.selectPending(ctx.db, ctx.actor.companyId, { targetTypes: CREATIONS, alsoImported: false }).all();
 
 /** The pending suggestions of imports that have one of these keys. */

@@ -23,7 +23,7 @@ export {
   stagedNames,
   stagedSuggestions,
 } from './staging.ts';
-export type { NewSuggestion, SuggestionRow } from './store.ts';
+export type { NewSuggestion, SuggestedCreation, SuggestionRow } from './store.ts';
 export { DEFINITIONS, suggestedReferences, targetOf } from './suggestion.ts';
 
 /** A page of the company's suggestions, newest first. */

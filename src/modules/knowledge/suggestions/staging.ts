@@ -2,9 +2,9 @@ import type { CompanyContext } from '../../../context.ts';
 import type { Statement } from '../../../db/client.ts';
 import * as store from './store.ts';
 
-/** The suggestions that a job has staged so far. */
-export const stagedSuggestions = (ctx: CompanyContext, jobId: string): Promise<store.SuggestionRow[]> =>
-  store.selectStaged(ctx.db, ctx.actor.companyId, jobId).all();
+/** What a job has staged so far, the oldest first; the newest thousands where there are more. */
+export const stagedSuggestions = async (ctx: CompanyContext, jobId: string): Promise<store.SuggestedCreation[]> =>
+  (await store.selectStaged(ctx.db, ctx.actor.companyId, jobId).all()).toReversed();
 
 /** Only the names of what a job has staged so far: of concepts there may be very many. */
 export const stagedNames = (ctx: CompanyContext, jobId: string) =>
@@ -12,12 +12,12 @@ export const stagedNames = (ctx: CompanyContext, jobId: string) =>
 
 /** The ids of the resources that accepted suggestions made, by the ids of these. */
 export async function acceptedResourceIds(ctx: CompanyContext, ids: string[]): Promise<Map<string, string>> {
-  const rows = ids.length > 0 ? await store.selectSuggestions(ctx.db, ctx.actor.companyId, ids) : [];
-  return new Map(rows.flatMap(({ id, resourceId }) => (resourceId === null ? [] : [[id, resourceId]])));
+  const rows = ids.length > 0 ? await store.selectMade(ctx.db, ctx.actor.companyId, ids) : [];
+  return new Map(rows.map(({ id, resourceId }) => [id, resourceId]));
 }
 
 /** The pending suggestions of new nodes and relations. */
-export const pendingOntologySuggestions = (ctx: CompanyContext): Promise<store.SuggestionRow[]> =>
+export const pendingOntologySuggestions = (ctx: CompanyContext): Promise<store.SuggestedCreation[]> =>
   store
     .selectPending(ctx.db, ctx.actor.companyId, {
       targetTypes: ['ontology_node_create', 'ontology_relation_create'],

@@ -2,6 +2,7 @@ import { and, eq, getTableColumns, inArray, isNotNull, isNull, ne, or, type SQL,
 import type { ControlDb } from '../../../db/client.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
 import { jobs } from '../../../db/schema/knowledge-jobs.ts';
+import type { Content } from '../../../db/schema/knowledge-resources.ts';
 import { type SuggestionStatus, suggestions, type TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 import { afterChange, byId, exists, idList } from '../../../db/statements.ts';
 
@@ -91,11 +92,34 @@ export const insertCandidates = (db: ControlDb, rows: NewSuggestion[], status: '
 export const insertPending = (db: ControlDb, rows: readonly NewSuggestion[]) =>
   db.insert(suggestions).select(sql`select ${candidatesOf(rows, 'pending')}`);
 
+/** What tells a new thing that is suggested from others. */
+export type SuggestedCreation = Pick<SuggestionRow, 'id' | 'targetType' | 'targetName' | 'payload'>;
+
+/** The members of a payload that the keys of resources are made of. */
+const IDENTIFYING = ['name', 'kind', 'node_type', 'predicate'].concat(
+  ['subject', 'object'].flatMap((end) => [`${end}_node_id`, `${end}_suggestion_id`]),
+);
+
+/** Whole payloads of all suggestions that are read are more than an isolate can hold. */
+const identity = {
+  id: suggestions.id,
+  targetType: suggestions.targetType,
+  targetName: suggestions.targetName,
+  payload: sql<Content>`(select json_group_object(key, value) from json_each(${suggestions.payload})
+    where key in (select value from json_each(${JSON.stringify(IDENTIFYING)})))`.mapWith(suggestions.payload),
+};
+
+/** Most suggestions that are read to find out what is suggested already. */
+const MAX_READ = 5000;
+
+const newestFirst = sql`${suggestions.createdAt} desc, ${suggestions.id} desc`;
+
+const ofStaged = (companyId: string, jobId: string) =>
+  and(eq(suggestions.companyId, companyId), eq(suggestions.jobId, jobId), eq(suggestions.status, 'staged'));
+
+/** What a job has staged last, the newest first. */
 export const selectStaged = (db: ControlDb, companyId: string, jobId: string) =>
-  db
-    .select()
-    .from(suggestions)
-    .where(and(eq(suggestions.companyId, companyId), eq(suggestions.jobId, jobId), eq(suggestions.status, 'staged')));
+  db.select(identity).from(suggestions).where(ofStaged(companyId, jobId)).orderBy(newestFirst).limit(MAX_READ);
 
 export const selectStagedNames = (db: ControlDb, companyId: string, jobId: string) =>
   db
@@ -105,10 +129,22 @@ export const selectStagedNames = (db: ControlDb, companyId: string, jobId: strin
       candidateKey: suggestions.candidateKey,
     })
     .from(suggestions)
-    .where(and(eq(suggestions.companyId, companyId), eq(suggestions.jobId, jobId), eq(suggestions.status, 'staged')));
+    .where(ofStaged(companyId, jobId))
+    .orderBy(newestFirst)
+    .limit(MAX_READ);
 
-/** Most pending suggestions that are read to find out what is suggested already. */
-const MAX_PENDING = 5000;
+/** The resources that accepted suggestions of these ids made. */
+export const selectMade = (db: ControlDb, companyId: string, ids: readonly string[]) =>
+  db
+    .select({ id: suggestions.id, resourceId: sql<string>`${suggestions.resourceId}` })
+    .from(suggestions)
+    .where(
+      and(
+        eq(suggestions.companyId, companyId),
+        isNotNull(suggestions.resourceId),
+        sql`${suggestions.id} in ${idList(ids)}`,
+      ),
+    );
 
 /** Pending suggestions of some target types, the newest first; of imports only where `alsoImported`. */
 export const selectPending = (
@@ -117,7 +153,7 @@ export const selectPending = (
   { targetTypes, alsoImported }: { targetTypes: TargetType[]; alsoImported: boolean },
 ) =>
   db
-    .select()
+    .select(identity)
     .from(suggestions)
     .where(
       and(
@@ -127,8 +163,8 @@ export const selectPending = (
         alsoImported ? undefined : or(isNotNull(suggestions.jobId), isNull(suggestions.candidateKey)),
       ),
     )
-    .orderBy(sql`${suggestions.createdAt} desc, ${suggestions.id} desc`)
-    .limit(MAX_PENDING);
+    .orderBy(newestFirst)
+    .limit(MAX_READ);
 
 /** The pending suggestions of imports that have one of these keys. */
 export const selectImported = (db: ControlDb, companyId: string, candidateKeys: readonly string[]) =>

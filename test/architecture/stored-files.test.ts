@@ -1,0 +1,30 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+
+/** A call of `delete` on what a variable or member of such a name holds: a bucket of R2. */
+const DELETES = /\b(?:files|bucket|FILES|r2)\??\.delete\(/gi;
+
+const HELPER = 'src/platform/stored-files.ts';
+
+const deletions = ['src', 'operations', 'local'].flatMap((folder) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .flatMap((file) =>
+      [...readFileSync(`${folder}/${file}`, 'utf8').matchAll(DELETES)].map(([call]) => `${folder}/${file}: ${call}`),
+    ),
+);
+
+describe('objects of R2', () => {
+  it('are deleted by deleteObjects alone, which never asks for none or for more than R2 takes', () => {
+    expect(deletions).toEqual([`${HELPER}: bucket.delete(`]);
+  });
+
+  it('are held by variables whose names the test above knows', () => {
+    const named = readdirSync('src', { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
+      .flatMap((file) => [...readFileSync(`src/${file}`, 'utf8').matchAll(/([#\w]+)\??:\s*R2Bucket\b/g)])
+      .map(([, name = '']) => name);
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((name) => !/^#?(?:files|bucket|FILES)$/.test(name))).toEqual([]);
+  });
+});

@@ -1,0 +1,18 @@
+import { describe, expect, it } from 'vitest';
+import { deleteObjects } from '../../src/platform/stored-files.ts';
+
+describe('deleting objects', () => {
+  it.each([
+    [0, []],
+    [1, [1]],
+    [1_000, [1_000]],
+    [2_001, [1_000, 1_000, 1]],
+  ])('asks R2 for %i of them in lists that it takes', async (count, asked) => {
+    const lists: string[][] = [];
+    const bucket = { delete: async (keys: string | string[]) => void lists.push([keys].flat()) };
+    const keys = Array.from({ length: count }, (_, n) => `key-${n}`);
+    await deleteObjects(bucket, keys);
+    expect(lists.map(({ length }) => length)).toEqual(asked);
+    expect(lists.flat()).toEqual(keys);
+  });
+});
