@@ -1,5 +1,6 @@
-import type { LogFilter, LogRange } from '../kernel/log.ts';
+import type { LogRange, Wanted } from '../kernel/log.ts';
 import { type DayTable, tablesIn } from './day-tables.ts';
+import { conditionsOf } from './rows.ts';
 import { lateTableOf } from './tables.ts';
 
 /** Counts of one part of the analytics. */
@@ -55,10 +56,10 @@ const UNITED_AT_ONCE = 5;
 export function readAnalytics(
   sql: SqlStorage,
   range: LogRange,
-  values: LogFilter['values'],
+  wanted: Wanted,
   interval: { ms: number; offset: number },
 ): LogAnalytics {
-  const { text, given } = eventsIn(tablesIn(sql, 'share', range).slice(-MOST_DAYS), values);
+  const { text, given } = eventsIn(tablesIn(sql, 'share', range).slice(-MOST_DAYS), wanted);
   const top = ({ key, label }: { key: string; label: string }) =>
     sql
       .exec<TopOf & Record<string, SqlStorageValue>>(
@@ -90,10 +91,7 @@ export function readAnalytics(
 }
 
 /** The events of some tables, with their outcome: SQL, and what is bound in it. */
-function eventsIn(
-  tables: readonly DayTable[],
-  values: LogFilter['values'],
-): { text: string; given: SqlStorageValue[] } {
+function eventsIn(tables: readonly DayTable[], wanted: Wanted): { text: string; given: SqlStorageValue[] } {
   const given: SqlStorageValue[] = [];
   const selects = tables.map(({ name, lower, upper }, n) => {
     // What a range cuts is at its ends: of the days between, all events are meant.
@@ -102,10 +100,10 @@ function eventsIn(
     return `SELECT * FROM ${name} WHERE (occurredAt, id) >= (?, ?) AND (occurredAt, id) < (?, ?)`;
   });
   if (tables.length === 0) selects.push(`SELECT * FROM ${lateTableOf('share')} WHERE false`);
-  const conditions = Object.keys(values).map((field) => ` AND ${field} = ?`);
-  given.push(...Object.values(values));
+  const conditions = conditionsOf(wanted);
+  given.push(...conditions.given);
   return {
-    text: `(SELECT *, ${OUTCOME} AS outcome FROM (${united(selects)}) WHERE true${conditions.join('')})`,
+    text: `(SELECT *, ${OUTCOME} AS outcome FROM (${united(selects)}) WHERE true${conditions.text})`,
     given,
   };
 }

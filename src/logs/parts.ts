@@ -69,8 +69,8 @@ export function listParts(sql: SqlStorage, kind: LogKind, range: LogRange, filte
   const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, values } = filter;
   return [...partsIn(sql, kind, range)].map(({ file, first, last, records, contents }) => {
     const matching = countFrom(contents, records, values);
-    const isCut = first.at < from || last.at > to;
-    return { file, first, matching: isCut && matching !== 0 ? null : matching };
+    const isPartly = first.at < from || last.at > to || filter.denied !== undefined;
+    return { file, first, matching: isPartly && matching !== 0 ? null : matching };
   });
 }
 

@@ -97,13 +97,13 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
   ): { records: Logged[]; parts: ListedPart[] } {
     const { lower, upper } = rangeOf(filter);
     const range = { lower, upper: before ?? upper };
-    const records = [...recordsIn(this.#sql, kind, range, { values: filter.values, newestFirst: true, limit })];
+    const records = [...recordsIn(this.#sql, kind, range, { wanted: filter, newestFirst: true, limit })];
     return { records, parts: records.length > 0 ? [] : listParts(this.#sql, kind, range, filter) };
   }
 
   /** How often shares were seen, by interval. Of the records that are still in the object. */
   analytics(filter: LogFilter, interval: { ms: number; offset: number }): LogAnalytics {
-    return readAnalytics(this.#sql, rangeOf(filter), filter.values, interval);
+    return readAnalytics(this.#sql, rangeOf(filter), filter, interval);
   }
 
   /** Adds executions of a share (none when it was only opened) and when it was last opened, of which no event tells. */
