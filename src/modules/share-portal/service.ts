@@ -1,3 +1,4 @@
+import { isDenied } from '../../access/denials.ts';
 import type { Context } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
@@ -132,6 +133,8 @@ async function openDashboard(ctx: PortalContext, request: DashboardRequest): Pro
   if (!context) throw invalidContextId();
   if (!grant) throw dashboardNotFound();
   const item = sharedDashboard(dashboard);
+  // What somebody of the company is denied, membership does not show either.
+  if (isDenied(ctx.actor, 'dashboard', item.dashboard.id)) throw dashboardNotFound();
   return { contextId, item, rules: memberRules(item, grant, shares, own), shareIds: shares.map(({ id }) => id) };
 }
 
