@@ -1,4 +1,5 @@
 import { Scalar, stringify } from 'yaml';
+import { isAllowed } from '../../../access/requirements.ts';
 import type { PrincipalContext } from '../../../context.ts';
 import { isInvalid } from '../../../kernel/failure.ts';
 import { type AnsiSql, dimensionToAnsi, metricToAnsi } from '../metrics/ansi.ts';
@@ -35,7 +36,9 @@ export async function semanticModelOf(ctx: PrincipalContext, { document, resourc
     .filter(({ resourceType, validationErrors }) => resourceType === 'semantic' && validationErrors.length === 0)
     .map(({ id, content }) => ({ ...content, id }) as Item & { description: string });
   const texts = items.flatMap((item) => item.mapped_relations);
-  const tables = await readTables(ctx, [...new Set(items.flatMap((item) => tableNamesOf(item).flat()))]);
+  const found = await readTables(ctx, [...new Set(items.flatMap((item) => tableNamesOf(item).flat()))]);
+  // Who may not see a table is told neither its columns nor what is computed of it.
+  const tables = found.filter(({ id }) => isAllowed(ctx.actor, 'managed-tables:list', id));
   const metrics = new Map(items.filter(({ kind }) => kind === 'metric').map((item) => [normalized(item.name), item]));
   const model = new Model(tables, texts, (name) => metrics.get(normalized(name)));
 
