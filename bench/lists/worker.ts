@@ -1,5 +1,6 @@
 /** Times reads of the list of users inside workerd: a bare keyset query, and the pages of the API. */
 import { openControlDb } from '../../src/db/client.ts';
+import { NOTHING_DENIED } from '../../src/kernel/denials.ts';
 import { readUsers } from '../../src/modules/users/store.ts';
 
 export * from '../../src/api.ts';
@@ -39,6 +40,11 @@ async function keyset(db: D1Database, { companyId, after }: Run) {
 
 async function page(db: ReturnType<typeof openControlDb>, { companyId, by, accountId }: Run, number: number) {
   const part = { by, descending: true, page: number, perPage: 20 };
-  const { records, total } = await readUsers(db, companyId, { accountId, which: 'living' }, part);
+  const { records, total } = await readUsers(
+    db,
+    companyId,
+    { accountId, which: 'living', denied: NOTHING_DENIED },
+    part,
+  );
   return { rows: records.length, total };
 }

@@ -2,7 +2,7 @@ import type { Action, ResourceType } from '../kernel/actions.ts';
 import { resourceArn } from '../kernel/arn.ts';
 import { Failure } from '../kernel/failure.ts';
 import type { Principal } from './actors.ts';
-import { decide, isAdministrator, rulesFor } from './evaluation.ts';
+import { decide, dependsOnResource, isAdministrator, rulesFor } from './evaluation.ts';
 import { accessDenied, administratorsOnly, peopleOnly } from './failures.ts';
 
 export function requireAdministrator(actor: Principal): void {
@@ -33,6 +33,10 @@ export function requireActionOn(actor: Principal, action: Action, resource: stri
 /** Whether an action is allowed on a resource, where a refusal is not the end of the request. */
 export const isAllowed = (actor: Principal, action: Action, resourceId: string): boolean =>
   decide(actor.access, action, resourceArn(action, actor.companyId, resourceId)).allowed;
+
+/** Whether an action is allowed on all resources, and denied on none. */
+export const isAllowedOnAll = (actor: Principal, action: Action): boolean =>
+  isAllowed(actor, action, '*') && !dependsOnResource(actor.access, action);
 
 /** Whether a requirement is met, where a refusal is not the end of the request. */
 export function isMet(requirement: () => void): boolean {

@@ -1,6 +1,8 @@
 import { and, asc, desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
+import type { Denials } from '../kernel/denials.ts';
 import type { ControlDb } from './client.ts';
+import { isNotDenied } from './denials.ts';
 
 /** A table whose rows are listed. */
 type Listed = SQLiteTable & { id: SQLiteColumn };
@@ -71,11 +73,14 @@ export async function readPage<T extends Listed, Extra extends Extras = Record<n
   };
 }
 
-/** Which page of records with names. `search` is a lower-case part of the name; empty for all. */
+/**
+ * Which page of records with names, without those that are denied. `search` is a lower-case part of the name; empty for all.
+ */
 export interface ListRequest {
   page: number;
   perPage: number;
   search: string;
+  denied: Denials;
 }
 
 /** A page of a company's records of a table, newest first. */
@@ -83,10 +88,13 @@ export function readNewest<T extends Listed & Record<'companyId' | 'name' | 'cre
   db: ControlDb,
   table: T,
   companyId: string,
-  { page, perPage, search }: ListRequest,
+  { page, perPage, search, denied }: ListRequest,
 ) {
-  const ofCompany = eq(table.companyId, companyId);
-  const filter = search === '' ? ofCompany : (and(ofCompany, sql`instr(lower(${table.name}), ${search}) > 0`) as SQL);
+  const filter = and(
+    eq(table.companyId, companyId),
+    search === '' ? undefined : sql`instr(lower(${table.name}), ${search}) > 0`,
+    isNotDenied(table.id, denied),
+  ) as SQL;
   return readPage(db, { table, filter }, { by: table.createdAt, descending: true, page, perPage });
 }
 

@@ -1,5 +1,6 @@
 import type { AuditRecord } from './audit-record.ts';
 import { DAY_MS } from './clock.ts';
+import { type Denials, deniedBy } from './denials.ts';
 import type { ShareEvent } from './share-event.ts';
 
 /** What is kept in the log of a company: records of requests, and what happened with what it shares. */
@@ -21,13 +22,24 @@ export interface LogFilterField {
   share: 'type' | 'targetType' | 'shareId' | 'shareContextId';
 }
 
+/** Records that are not meant: those of which a field names something denied, where another field has a value. */
+export interface DeniedRecords {
+  field: string;
+  denied: Denials;
+  where?: { field: string; value: string };
+}
+
 /** Which records of a log are meant. Times in milliseconds, both ends included. */
 export interface LogFilter {
   from?: number;
   to?: number;
   /** What these fields have to be. */
   values: Readonly<Record<string, string>>;
+  denied?: readonly DeniedRecords[];
 }
+
+/** Which records are meant, whenever they are of. */
+export type Wanted = Pick<LogFilter, 'values' | 'denied'>;
 
 /** Where a record stands in its log: those of one time are ordered by id. */
 export interface LogKey {
@@ -77,6 +89,17 @@ export const rangeOf = ({ from, to }: Pick<LogFilter, 'from' | 'to'>): LogRange 
 /** `2026-01-31`, of a time. */
 export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 'YYYY-MM-DD'.length);
 
-/** Whether a record is one that a filter's values ask for. */
-export const hasValues = (record: object, values: LogFilter['values']): boolean =>
-  Object.entries(values).every(([field, value]) => (record as Record<string, unknown>)[field] === value);
+/** Tells of one record after another whether a filter means it, whenever it is of. */
+export function wantedBy({ values, denied = [] }: Wanted): (record: object) => boolean {
+  const has = (record: object, field: string, value: string) => (record as Record<string, unknown>)[field] === value;
+  const refusals = denied.map(({ field, where, denied: ids }) => {
+    const isDenied = deniedBy(ids);
+    return (record: object) => {
+      const id = (record as Record<string, unknown>)[field];
+      return typeof id === 'string' && (!where || has(record, where.field, where.value)) && isDenied(id);
+    };
+  });
+  return (record) =>
+    Object.entries(values).every(([field, value]) => has(record, field, value)) &&
+    !refusals.some((refuses) => refuses(record));
+}

@@ -1,5 +1,6 @@
-import { type LogFilter, type LogRange, overlapOf } from '../kernel/log.ts';
+import { type LogRange, overlapOf, type Wanted } from '../kernel/log.ts';
 import { type DayTable, tablesIn } from './day-tables.ts';
+import { conditionsOf } from './rows.ts';
 import { lateTableOf } from './tables.ts';
 
 /** Counts of one part of the analytics. */
@@ -55,11 +56,11 @@ const UNITED_AT_ONCE = 5;
 export function readAnalytics(
   sql: SqlStorage,
   range: LogRange,
-  values: LogFilter['values'],
+  wanted: Wanted,
   starts: readonly number[],
 ): LogAnalytics {
   const tables = tablesIn(sql, 'share', range).slice(-MOST_DAYS);
-  const { text, given } = eventsIn(tables, values);
+  const { text, given } = eventsIn(tables, wanted);
   const top = ({ key, label }: { key: string; label: string }) =>
     sql
       .exec<TopOf & Record<string, SqlStorageValue>>(
@@ -69,12 +70,12 @@ export function readAnalytics(
       )
       .toArray();
   return {
-    totals: countIn(sql, tables, values),
+    totals: countIn(sql, tables, wanted),
     // Records stand in the order of their times: each is read once for all intervals together.
     series: starts.flatMap((start, n) => {
       const end = starts[n + 1] ?? Number.MAX_SAFE_INTEGER;
       const parts = within(tables, { lower: { at: start, id: '' }, upper: { at: end, id: '' } });
-      return parts.length > 0 ? [{ start, ...countIn(sql, parts, values) }] : [];
+      return parts.length > 0 ? [{ start, ...countIn(sql, parts, wanted) }] : [];
     }),
     top: {
       shares: top(TOPS.shares),
@@ -85,8 +86,8 @@ export function readAnalytics(
   };
 }
 
-function countIn(sql: SqlStorage, tables: readonly DayTable[], values: LogFilter['values']): Counts {
-  const { text, given } = eventsIn(tables, values);
+function countIn(sql: SqlStorage, tables: readonly DayTable[], wanted: Wanted): Counts {
+  const { text, given } = eventsIn(tables, wanted);
   type Row = Counts & Record<string, SqlStorageValue>;
   return sql.exec<Row>(`SELECT ${COUNTS} FROM ${text} WHERE outcome IS NOT NULL`, ...given).one();
 }
@@ -99,10 +100,7 @@ const within = (tables: readonly DayTable[], range: LogRange): DayTable[] =>
   });
 
 /** The events of some tables, with their outcome: SQL, and what is bound in it. */
-function eventsIn(
-  tables: readonly DayTable[],
-  values: LogFilter['values'],
-): { text: string; given: SqlStorageValue[] } {
+function eventsIn(tables: readonly DayTable[], wanted: Wanted): { text: string; given: SqlStorageValue[] } {
   const given: SqlStorageValue[] = [];
   const selects = tables.map(({ name, lower, upper }, n) => {
     // What a range cuts is at its ends: of the days between, all events are meant.
@@ -111,10 +109,10 @@ function eventsIn(
     return `SELECT * FROM ${name} WHERE (occurredAt, id) >= (?, ?) AND (occurredAt, id) < (?, ?)`;
   });
   if (tables.length === 0) selects.push(`SELECT * FROM ${lateTableOf('share')} WHERE false`);
-  const conditions = Object.keys(values).map((field) => ` AND ${field} = ?`);
-  given.push(...Object.values(values));
+  const conditions = conditionsOf(wanted);
+  given.push(...conditions.given);
   return {
-    text: `(SELECT *, ${OUTCOME} AS outcome FROM (${united(selects)}) WHERE true${conditions.join('')})`,
+    text: `(SELECT *, ${OUTCOME} AS outcome FROM (${united(selects)}) WHERE true${conditions.text})`,
     given,
   };
 }

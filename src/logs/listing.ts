@@ -39,12 +39,11 @@ export async function listRecords(
     let total = 0;
     let isMoved = false;
     for (const piece of piecesOf(sql, kind, range, filter)) {
-      const { values } = filter;
-      const count = piece.count ?? countIn(sql, kind, piece, values);
+      const count = piece.count ?? countIn(sql, kind, piece, filter);
       if (records.length < limit && total + count > skip) {
         const offset = Math.max(0, skip - total);
         records.push(
-          ...recordsIn(sql, kind, piece, { values, newestFirst: true, limit: limit - records.length, offset }),
+          ...recordsIn(sql, kind, piece, { wanted: filter, newestFirst: true, limit: limit - records.length, offset }),
         );
       }
       total += count;
@@ -65,9 +64,9 @@ function* piecesOf(
   sql: SqlStorage,
   kind: LogKind,
   range: LogRange,
-  { values }: LogFilter,
+  { values, denied }: LogFilter,
 ): Generator<LogRange & { count?: number }> {
-  const isEverything = Object.keys(values).length === 0;
+  const isEverything = Object.keys(values).length === 0 && denied === undefined;
   for (const piece of daysIn(sql, kind, range)) {
     const isWhole = compareKeys(piece.lower, { at: piece.day, id: '' }) === 0 && piece.upper.at === piece.day + DAY_MS;
     // Days that are over change seldom.

@@ -1,4 +1,4 @@
-import { hasValues, type LogFilter, type Logged } from '../kernel/log.ts';
+import { type LogFilter, type Logged, wantedBy } from '../kernel/log.ts';
 
 /**
  * Writes records as a file of R2: NDJSON, compressed, the newest first, which is the order that lists have.
@@ -34,12 +34,13 @@ export async function* readPart(
   const found = await files.get(file);
   if (!found) throw new MissingPart(`${file} is not there`);
   const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, values } = filter;
+  const isWanted = wantedBy(filter);
   // What a line that is asked for holds: most need not be parsed.
   const needles = Object.entries(values).map(([field, value]) => `${JSON.stringify(field)}:${JSON.stringify(value)}`);
   for await (const line of linesOf(found.body)) {
     if (!needles.every((needle) => line.includes(needle))) continue;
     const record = JSON.parse(line) as Logged;
-    if (record.occurredAt >= from && record.occurredAt <= to && hasValues(record, values)) yield record;
+    if (record.occurredAt >= from && record.occurredAt <= to && isWanted(record)) yield record;
   }
 }
 

@@ -73,7 +73,7 @@ export async function countParts(
   sql: SqlStorage,
   kind: LogKind,
   parts: readonly PartRange[],
-  { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, values }: LogFilter,
+  { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, values, denied }: LogFilter,
   pause: () => Promise<void>,
 ): Promise<ListedPart[]> {
   const counted: ListedPart[] = [];
@@ -87,8 +87,8 @@ export async function countParts(
       const contents = contentsOfPart(sql, kind, part);
       matching = contents === undefined ? null : countFrom(contents, values);
     }
-    const isCut = first.at < from || last.at > to;
-    counted.push({ file, first, matching: isCut && matching !== 0 ? null : matching });
+    const isPartly = first.at < from || last.at > to || denied !== undefined;
+    counted.push({ file, first, matching: isPartly && matching !== 0 ? null : matching });
   }
   return counted;
 }

@@ -5,12 +5,12 @@ import {
   dayRange,
   keyAfter,
   keyOf,
-  type LogFilter,
   type Logged,
   type LogKey,
   type LogKind,
   type LogRange,
   overlapOf,
+  type Wanted,
 } from '../kernel/log.ts';
 import { type DayTable, tableFor, tablesIn } from './day-tables.ts';
 import { columnsOf, lateTableOf, TABLES } from './tables.ts';
@@ -117,18 +117,18 @@ export function* recordsIn(
   range: LogRange,
   selection: Selection = {},
 ): Generator<Logged> {
-  const { values = {}, late = false, newestFirst = false } = selection;
+  const { wanted = EVERYTHING, late = false, newestFirst = false } = selection;
   let { limit = Number.POSITIVE_INFINITY, offset = 0 } = selection;
   for (const table of tablesToRead(sql, kind, range, { newestFirst, late })) {
     let isEmpty = true;
-    for (const record of recordsOf(sql, kind, table, { values, newestFirst, limit, offset })) {
+    for (const record of recordsOf(sql, kind, table, { wanted, newestFirst, limit, offset })) {
       isEmpty = false;
       yield record;
       limit -= 1;
     }
     if (limit <= 0) return;
     // What was passed over may reach into the next table.
-    if (offset > 0) offset = isEmpty ? offset - countOf(sql, table, values) : 0;
+    if (offset > 0) offset = isEmpty ? offset - countOf(sql, table, wanted) : 0;
   }
 }
 
@@ -136,18 +136,19 @@ function* recordsOf(
   sql: SqlStorage,
   kind: LogKind,
   { name, ...range }: DayTable,
-  { values, newestFirst, limit, offset }: Required<Omit<Selection, 'late'>>,
+  { wanted, newestFirst, limit, offset }: Required<Omit<Selection, 'late'>>,
 ): Generator<Logged> {
   const order = newestFirst ? 'DESC' : 'ASC';
   const { json } = TABLES[kind];
+  const { text, given } = conditionsOf(wanted);
   for (let { lower, upper } = range, left = limit, skip = offset; left > 0; skip = 0) {
     const atOnce = Math.min(left, ROWS_AT_ONCE);
     const rows = sql
       .exec<Record<string, string | number | null>>(
-        `SELECT ${columnsOf(kind)} FROM ${name} WHERE ${IN_RANGE}${conditionsOf(values)}
+        `SELECT ${columnsOf(kind)} FROM ${name} WHERE ${IN_RANGE}${text}
          ORDER BY occurredAt ${order}, id ${order} LIMIT ? OFFSET ?`,
         ...bound({ lower, upper }),
-        ...Object.values(values),
+        ...given,
         atOnce,
         skip,
       )
@@ -177,30 +178,36 @@ function tablesToRead(
 
 /** Which records of a range are read, and in which order: the oldest first, unless it is said. */
 export interface Selection {
-  values?: LogFilter['values'];
+  wanted?: Wanted;
   newestFirst?: boolean;
   late?: boolean;
   limit?: number;
   offset?: number;
 }
 
-export const countIn = (sql: SqlStorage, kind: LogKind, range: LogRange, values: LogFilter['values'] = {}): number =>
-  tablesIn(sql, kind, range).reduce((sum, table) => sum + countOf(sql, table, values), 0);
+export const countIn = (sql: SqlStorage, kind: LogKind, range: LogRange, wanted: Wanted = EVERYTHING): number =>
+  tablesIn(sql, kind, range).reduce((sum, table) => sum + countOf(sql, table, wanted), 0);
 
-const countOf = (sql: SqlStorage, { name, ...range }: DayTable, values: LogFilter['values']): number =>
-  sql
-    .exec<{ n: number }>(
-      `SELECT count(*) AS n FROM ${name} WHERE ${IN_RANGE}${conditionsOf(values)}`,
-      ...bound(range),
-      ...Object.values(values),
-    )
-    .one().n;
+function countOf(sql: SqlStorage, { name, ...range }: DayTable, wanted: Wanted): number {
+  const { text, given } = conditionsOf(wanted);
+  const statement = `SELECT count(*) AS n FROM ${name} WHERE ${IN_RANGE}${text}`;
+  return sql.exec<{ n: number }>(statement, ...bound(range), ...given).one().n;
+}
 
 /** The fields are those of `TABLES`: who hands in the filter has made sure. */
-const conditionsOf = (values: LogFilter['values']): string =>
-  Object.keys(values)
-    .map((field) => ` AND ${field} = ?`)
-    .join('');
+export function conditionsOf({ values, denied = [] }: Wanted): { text: string; given: string[] } {
+  const asked = Object.entries(values).map(([field, value]) => ({ text: ` AND ${field} = ?`, given: [value] }));
+  const refused = denied.map(({ field, where, denied: { everything, ids, patterns } }) => ({
+    text: ` AND NOT (${field} IS NOT NULL${where ? ` AND ${where.field} IS ?` : ''} AND (
+      ${field} IN (SELECT value FROM json_each(?))
+      OR EXISTS (SELECT 1 FROM json_each(?) AS denied WHERE ${field} GLOB denied.value)))`,
+    given: [...(where ? [where.value] : []), JSON.stringify(ids), JSON.stringify(everything ? ['*'] : patterns)],
+  }));
+  const all = [...asked, ...refused];
+  return { text: all.map(({ text }) => text).join(''), given: all.flatMap(({ given }) => given) };
+}
+
+const EVERYTHING: Wanted = { values: {} };
 
 /** The days of a range that have records, the newest first, each as far as it lies within the range. */
 export function* daysIn(sql: SqlStorage, kind: LogKind, range: LogRange): Generator<LogRange & { day: number }> {

@@ -100,7 +100,7 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
   ): Promise<{ records: Logged[]; parts: ListedPart[] }> {
     const { lower, upper } = rangeOf(filter);
     const range = { lower, upper: before ?? upper };
-    const records = [...recordsIn(this.#sql, kind, range, { values: filter.values, newestFirst: true, limit })];
+    const records = [...recordsIn(this.#sql, kind, range, { wanted: filter, newestFirst: true, limit })];
     const parts = records.length > 0 ? [] : partsIn(this.#sql, kind, range);
     return { records, parts: await countParts(this.#sql, kind, parts, filter, pause) };
   }
@@ -110,7 +110,7 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
    * @param starts where the intervals begin, ascending, in milliseconds
    */
   analytics(filter: LogFilter, starts: readonly number[]): LogAnalytics {
-    return readAnalytics(this.#sql, rangeOf(filter), filter.values, starts);
+    return readAnalytics(this.#sql, rangeOf(filter), filter, starts);
   }
 
   /** Adds executions of a share (none when it was only opened) and when it was last opened, of which no event tells. */

@@ -1,4 +1,5 @@
 import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
+import { deniedInLists } from '../../access/denials.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
@@ -58,7 +59,7 @@ export function listAccounts(
   which: Which,
   page: { by: AccountOrder; descending: boolean; page: number; perPage: number },
 ) {
-  return readAccounts(ctx.db, ctx.actor.companyId, which, page);
+  return readAccounts(ctx.db, ctx.actor.companyId, { which, denied: deniedInLists(ctx.actor, 'account') }, page);
 }
 
 /** A living account of the company. */

@@ -1,10 +1,12 @@
 import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
+import { isNotDenied } from '../../db/denials.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
 import { accounts } from '../../db/schema/accounts.ts';
 import { serviceAccounts } from '../../db/schema/service-accounts.ts';
 import { accountUserCounts } from '../../db/schema/users.ts';
 import { byId, exists, livingById, type Which, whichOf } from '../../db/statements.ts';
+import type { Denials } from '../../kernel/denials.ts';
 
 export type Account = typeof accounts.$inferSelect;
 
@@ -27,11 +29,25 @@ export const selectAccountEvenDeleted = (db: ControlDb, companyId: string, id: s
 const ORDER = { created_at: accounts.createdAt, updated_at: accounts.updatedAt, name: accounts.name };
 export type AccountOrder = keyof typeof ORDER;
 
+/** What a list of accounts leaves out. */
+export interface AccountFilter {
+  which: Which;
+  denied: Denials;
+}
+
 /** A page of a company's accounts. */
-export const readAccounts = (db: ControlDb, companyId: string, which: Which, page: PageRequest<AccountOrder>) =>
+export const readAccounts = (
+  db: ControlDb,
+  companyId: string,
+  { which, denied }: AccountFilter,
+  page: PageRequest<AccountOrder>,
+) =>
   readPage(
     db,
-    { table: accounts, filter: and(eq(accounts.companyId, companyId), whichOf(accounts, which)) as SQL },
+    {
+      table: accounts,
+      filter: and(eq(accounts.companyId, companyId), whichOf(accounts, which), isNotDenied(accounts.id, denied)) as SQL,
+    },
     { ...page, by: ORDER[page.by] },
   );
 

@@ -1,3 +1,4 @@
+import { deniedInLists } from '../../access/denials.ts';
 import { requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
@@ -59,7 +60,8 @@ export interface LoadedDashboard {
 
 /** A page of the company's dashboards, newest first. */
 export function listDashboards(ctx: CompanyContext, part: { page: number; perPage: number; search: string }) {
-  return readDashboards(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase() });
+  const denied = deniedInLists(ctx.actor, 'dashboard');
+  return readDashboards(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase(), denied });
 }
 
 export async function getDashboard(ctx: CompanyContext, id: string): Promise<Dashboard> {

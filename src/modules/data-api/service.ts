@@ -1,3 +1,4 @@
+import { deniedInLists } from '../../access/denials.ts';
 import { requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -25,8 +26,10 @@ export type EndpointInput = Pick<
 const SLUG_IS_UNIQUE = { 'viz_api_endpoints.slug': endpointSlugTaken };
 
 /** A page of the company's endpoints, newest first. */
-export const listEndpoints = (ctx: CompanyContext, part: { page: number; perPage: number; search: string }) =>
-  readEndpoints(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase() });
+export const listEndpoints = (ctx: CompanyContext, part: { page: number; perPage: number; search: string }) => {
+  const denied = deniedInLists(ctx.actor, 'endpoint');
+  return readEndpoints(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase(), denied });
+};
 
 export async function getEndpoint(ctx: CompanyContext, id: string): Promise<VizApiEndpoint> {
   if (!ID_PATTERN.test(id)) throw endpointNotFound();

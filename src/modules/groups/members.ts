@@ -1,4 +1,5 @@
 import { commitAccess, everybodyIn, onlyPrincipals } from '../../access/commit-access.ts';
+import { deniedEverywhere } from '../../access/denials.ts';
 import { isAdministrator } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
@@ -60,7 +61,7 @@ async function requireBindable(ctx: PrincipalContext, groupId: string, member: M
   if (member.principalType === 'service_account' && serviceAccount?.accountId !== accountId) throw outsideOwnAccount();
 }
 
-/** A page of a group's bindings. */
+/** A page of a group's bindings, without those of principals that the caller may not see. */
 export async function listMembers(
   ctx: PrincipalContext,
   groupId: string,
@@ -70,7 +71,11 @@ export async function listMembers(
   const { companyId } = ctx.actor;
   const [group] = await selectGroup(ctx.db, companyId, groupId);
   if (!group) throw groupNotFound();
-  return readBindings(ctx.db, { companyId, groupId, accountId }, page);
+  const denied = {
+    user: deniedEverywhere(ctx.actor, 'organization_user'),
+    service_account: deniedEverywhere(ctx.actor, 'service_account'),
+  };
+  return readBindings(ctx.db, { companyId, groupId, accountId, denied }, page);
 }
 
 /** Removes a principal from a group. It may thereby not gain what the caller may not do. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { deniedInLists } from '../../access/denials.ts';
 import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
@@ -74,7 +75,7 @@ export const consoleGroupEndpoints = [
       list(
         await listGroups(
           ctx,
-          { which: 'living', withoutGlobal: !query.include_global },
+          { which: 'living', withoutGlobal: !query.include_global, denied: deniedInLists(ctx.actor, 'group') },
           { by: 'created_at', descending: true, page: query.page, perPage: query.per_page },
         ),
         viewConsoleGroup,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { deniedInLists } from '../../access/denials.ts';
 import { administratorsOnly, grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
@@ -34,7 +35,14 @@ export const organizationGroupEndpoints = [
     },
     async ({ ctx, query }) =>
       list(
-        await listGroups(ctx, { which: livingOrAll(ctx.actor, query.include_deleted) }, pageRequest(query)),
+        await listGroups(
+          ctx,
+          {
+            which: livingOrAll(ctx.actor, query.include_deleted),
+            denied: deniedInLists(ctx.actor, 'organization_group'),
+          },
+          pageRequest(query),
+        ),
         viewOrganizationGroup,
       ),
   ),

@@ -1,5 +1,6 @@
 import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
+import { isNotDenied } from '../../db/denials.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
 import { accounts } from '../../db/schema/accounts.ts';
 import { groupBindings, groupPermissions, groupPolicies, groups } from '../../db/schema/groups.ts';
@@ -7,6 +8,7 @@ import { policies } from '../../db/schema/policies.ts';
 import { serviceAccounts } from '../../db/schema/service-accounts.ts';
 import { users } from '../../db/schema/users.ts';
 import { byId, exists, insertWhen, livingById, whichOf } from '../../db/statements.ts';
+import type { Denials } from '../../kernel/denials.ts';
 
 export type Group = typeof groups.$inferSelect;
 export type GroupBinding = typeof groupBindings.$inferSelect;
@@ -66,13 +68,14 @@ export interface GroupFilter {
   which: 'living' | 'all';
   /** Leaves out the groups that every company is born with. */
   withoutGlobal?: boolean;
+  denied: Denials;
 }
 
 /** A page of a company's groups. */
 export const readGroups = (
   db: ControlDb,
   companyId: string,
-  { which, withoutGlobal }: GroupFilter,
+  { which, withoutGlobal, denied }: GroupFilter,
   page: PageRequest<keyof typeof ORDER>,
 ) =>
   readPage(
@@ -83,6 +86,7 @@ export const readGroups = (
         eq(groups.companyId, companyId),
         whichOf(groups, which),
         withoutGlobal ? eq(groups.isGlobal, false) : undefined,
+        isNotDenied(groups.id, denied),
       ) as SQL,
       extra: COUNTS,
     },
@@ -145,10 +149,17 @@ export const insertBinding = (db: ControlDb, record: GroupBinding) =>
     ) as SQL,
   ).returning({ id: groupBindings.id });
 
-/** A page of a group's bindings, of one account or of all. */
+type PrincipalType = GroupBinding['principalType'];
+
+const isOtherOrNotDenied = (type: PrincipalType, denied: Denials): SQL | undefined => {
+  const isNamed = isNotDenied(groupBindings.principalId, denied);
+  return isNamed && sql`(${groupBindings.principalType} <> ${type} or ${isNamed})`;
+};
+
+/** A page of a group's bindings, of one account or of all, without those of principals that are denied. */
 export const readBindings = (
   db: ControlDb,
-  of: { companyId: string; groupId: string; accountId?: string },
+  of: { companyId: string; groupId: string; accountId?: string; denied: Record<PrincipalType, Denials> },
   page: Omit<PageRequest, 'by'>,
 ) =>
   readPage(
@@ -159,6 +170,8 @@ export const readBindings = (
         eq(groupBindings.companyId, of.companyId),
         eq(groupBindings.groupId, of.groupId),
         of.accountId === undefined ? undefined : eq(groupBindings.accountId, of.accountId),
+        isOtherOrNotDenied('user', of.denied.user),
+        isOtherOrNotDenied('service_account', of.denied.service_account),
       ) as SQL,
     },
     { ...page, by: groupBindings.createdAt },

@@ -1,4 +1,5 @@
 import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
+import { deniedInLists } from '../../access/denials.ts';
 import type { Grants } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
@@ -22,7 +23,7 @@ export type { Permission };
 
 /** A page of the company's permissions. */
 export function listPermissions(ctx: PrincipalContext, page: { page: number; perPage: number }) {
-  return readPermissions(ctx.db, ctx.actor.companyId, page);
+  return readPermissions(ctx.db, ctx.actor.companyId, deniedInLists(ctx.actor, 'permission'), page);
 }
 
 /** A permission of the company. */

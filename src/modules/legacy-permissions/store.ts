@@ -1,9 +1,11 @@
-import { and, eq, inArray } from 'drizzle-orm';
+import { and, eq, inArray, type SQL } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
+import { isNotDenied } from '../../db/denials.ts';
 import { readPage } from '../../db/page.ts';
 import { groupPermissions } from '../../db/schema/groups.ts';
 import { permissions } from '../../db/schema/policies.ts';
 import { byId, idList } from '../../db/statements.ts';
+import type { Denials } from '../../kernel/denials.ts';
 
 export type Permission = typeof permissions.$inferSelect;
 
@@ -22,11 +24,19 @@ export const selectPermissions = (db: ControlDb, companyId: string, ids: string[
     .from(permissions)
     .where(and(eq(permissions.companyId, companyId), inArray(permissions.id, idList(ids))));
 
-/** A page of a company's permissions, the newest first. */
-export const readPermissions = (db: ControlDb, companyId: string, page: { page: number; perPage: number }) =>
+/** A page of a company's permissions, the newest first, without those that are denied. */
+export const readPermissions = (
+  db: ControlDb,
+  companyId: string,
+  denied: Denials,
+  page: { page: number; perPage: number },
+) =>
   readPage(
     db,
-    { table: permissions, filter: eq(permissions.companyId, companyId) },
+    {
+      table: permissions,
+      filter: and(eq(permissions.companyId, companyId), isNotDenied(permissions.id, denied)) as SQL,
+    },
     { ...page, by: permissions.createdAt, descending: true },
   );
 

@@ -1,3 +1,4 @@
+import { deniedInLists } from '../../access/denials.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
@@ -19,7 +20,7 @@ export { inChange, inShapeChange, inTransaction } from './changes.ts';
 export { tableNameTaken } from './failures.ts';
 export { createIndex, listIndexes, requireUniqueIndex, sweepIndexes } from './indexes.ts';
 export { mayReadRows } from './rows.ts';
-export { isNameTaken } from './store.ts';
+export { deniedValues, isNameTaken, notDenied } from './store.ts';
 export { column, columnList, type ManagedTable, type TableSource, tableName } from './table.ts';
 export { KEPT_IN_TRASH_MS, purgeTrash } from './trash.ts';
 export { selectUndoLimit, toUndoLimit, type UndoEnd, type UndoLimit, type UndoLimitRow } from './undo-store.ts';
@@ -51,8 +52,8 @@ export async function requireTablesDatabaseToRead(ctx: CompanyContext): Promise<
 }
 
 /**
- * A page of the company's tables, newest first; empty before provisioning. `search` is a literal part of the name, in
- * any case.
+ * A page of the company's tables that the caller is not denied, newest first; empty before provisioning. `search` is a literal
+ * part of the name, in any case.
  */
 export async function listTables(
   ctx: CompanyContext,
@@ -64,6 +65,7 @@ export async function listTables(
     search: search.toLowerCase(),
     limit: perPage,
     offset: (page - 1) * perPage,
+    denied: deniedInLists(ctx.actor, 'table'),
   });
 }
 

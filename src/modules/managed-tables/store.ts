@@ -1,3 +1,4 @@
+import type { Denials } from '../../kernel/denials.ts';
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import type { Statement } from '../../tenant-sql/rows.ts';
@@ -113,13 +114,26 @@ export async function hasActiveUpload(tx: TenantTx, tableId: string): Promise<bo
   return row?.active === true;
 }
 
-/** A page of the living tables whose name contains `search` (lower-case), newest first, with the exact total. */
+/** Condition of the ids that are not denied, as two values from a number on: ids, and patterns for LIKE. */
+export const notDenied = (column: string, first: number): string =>
+  `${column} <> ALL($${first}::text[]) AND ${column} NOT LIKE ALL($${first + 1}::text[])`;
+
+/** The two values of `notDenied`. */
+export const deniedValues = ({ everything, ids, patterns }: Denials): [string[], string[]] => [
+  [...ids],
+  everything ? ['%'] : patterns.map((pattern) => pattern.replaceAll('*', '%')),
+];
+
+/**
+ * A page of the living tables whose name contains `search` (lower-case), newest first, with the exact total, without those that
+ * are denied.
+ */
 export async function readTables(
   tx: TenantTx,
   companyId: string,
-  { search, limit, offset }: { search: string; limit: number; offset: number },
+  { search, limit, offset, denied }: { search: string; limit: number; offset: number; denied: Denials },
 ): Promise<{ total: number; records: ManagedTable[] }> {
-  const found = `company_id = $1 AND deleted_at IS NULL AND position($2 IN display_name) > 0`;
+  const found = `company_id = $1 AND deleted_at IS NULL AND position($2 IN display_name) > 0 AND ${notDenied('id', 5)}`;
   const rows = await tx.query<{ total: string } & Nullable<CatalogueRow>>(
     `SELECT found.total, page.*
      FROM (SELECT count(*) AS total FROM console.managed_tables WHERE ${found}) AS found
@@ -127,7 +141,7 @@ export async function readTables(
        SELECT ${FIELDS} FROM console.managed_tables WHERE ${found} ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4
      ) AS page ON true
      ORDER BY page.created_at DESC, page.id DESC`,
-    [companyId, search, limit, offset],
+    [companyId, search, limit, offset, ...deniedValues(denied)],
   );
   return {
     total: Number(rows[0]?.total ?? 0),

@@ -1,16 +1,30 @@
-import { and, asc, count, eq, not, type SQL } from 'drizzle-orm';
+import { and, asc, count, eq, inArray, not, type SQL } from 'drizzle-orm';
 import { type AccessOf, isBindingOf } from '../../access/sources.ts';
 import { type ControlDb, readTogether } from '../../db/client.ts';
 import { groupBindings, groupPolicies } from '../../db/schema/groups.ts';
 import { policies } from '../../db/schema/policies.ts';
-import { byId, exists } from '../../db/statements.ts';
+import { byId, exists, idList } from '../../db/statements.ts';
 import type { PolicyDocument } from '../../kernel/policy-document.ts';
 
 export type PolicyRecord = typeof policies.$inferSelect;
 
-/** How many policies a company has of its own, and some of them, oldest first. */
-export async function readOwnPolicies(db: ControlDb, companyId: string, offset: number, limit: number) {
-  const ofCompany = eq(policies.companyId, companyId);
+/** The names of a company's own policies. */
+export const selectOwnNames = (db: ControlDb, companyId: string) =>
+  db.select({ name: policies.name }).from(policies).where(eq(policies.companyId, companyId));
+
+/**
+ * How many policies a company has of its own, and some of them, oldest first.
+ * @param names only those with one of these names
+ */
+export async function readOwnPolicies(
+  db: ControlDb,
+  companyId: string,
+  { offset, limit, names }: { offset: number; limit: number; names: readonly string[] | 'all' },
+) {
+  const ofCompany = and(
+    eq(policies.companyId, companyId),
+    names === 'all' ? undefined : inArray(policies.name, idList(names)),
+  );
   const {
     counted: [counted],
     records,

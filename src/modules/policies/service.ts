@@ -1,9 +1,11 @@
 import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
+import { isDeniedOn } from '../../access/denials.ts';
+import { dependsOnResource } from '../../access/evaluation.ts';
 import { requireMayWritePolicy } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
-import { resourceArn } from '../../kernel/arn.ts';
+import { policyArn, resourceArn } from '../../kernel/arn.ts';
 import { isSmallEnough, type PolicyDocument } from '../../kernel/policy-document.ts';
 import { policyInUse, policyNameTaken, policyNotFound, policyNotModifiable, policyTooLarge } from './failures.ts';
 import { isSystemName, ownPolicy, type Policy, SYSTEM_POLICIES, systemPolicy } from './policy.ts';
@@ -14,6 +16,7 @@ import {
   type PolicyChanges,
   type PolicyRecord,
   readOwnPolicies,
+  selectOwnNames,
   selectPolicy,
   updatePolicy,
 } from './policy-store.ts';
@@ -28,15 +31,31 @@ export async function listPolicies(
   ctx: PrincipalContext,
   { page, perPage }: { page: number; perPage: number },
 ): Promise<{ total: number; records: Policy[] }> {
+  const system = SYSTEM_POLICIES.filter(({ arn }) => isListed(ctx, arn));
   const start = (page - 1) * perPage;
-  const managed = SYSTEM_POLICIES.slice(start, start + perPage);
-  const own = await readOwnPolicies(
-    ctx.db,
-    ctx.actor.companyId,
-    Math.max(0, start - SYSTEM_POLICIES.length),
-    perPage - managed.length,
-  );
-  return { total: SYSTEM_POLICIES.length + own.total, records: [...managed, ...own.records.map(ownPolicy)] };
+  const managed = system.slice(start, start + perPage);
+  const own = await readOwnPolicies(ctx.db, ctx.actor.companyId, {
+    offset: Math.max(0, start - system.length),
+    limit: perPage - managed.length,
+    names: await listedNames(ctx),
+  });
+  return { total: system.length + own.total, records: [...managed, ...own.records.map(ownPolicy)] };
+}
+
+const TO_LIST = ['policies:list', 'policies:get'] as const;
+
+const isListed = ({ actor: { access } }: PrincipalContext, arn: string): boolean =>
+  !TO_LIST.some((action) => isDeniedOn(access, action, arn));
+
+/**
+ * The names of the company's own policies that the caller is not denied. A policy's ARN holds its name, of any characters,
+ * which SQL cannot compare with patterns.
+ */
+async function listedNames(ctx: PrincipalContext): Promise<string[] | 'all'> {
+  const { access, companyId } = ctx.actor;
+  if (!TO_LIST.some((action) => dependsOnResource(access, action))) return 'all';
+  const found = await selectOwnNames(ctx.db, companyId);
+  return found.flatMap(({ name }) => (isListed(ctx, policyArn(companyId, 'inline', name)) ? [name] : []));
 }
 
 /** A managed policy, or one of the company. */

@@ -1,3 +1,4 @@
+import { deniedEverywhere } from '../../access/denials.ts';
 import { dependsOnResource } from '../../access/evaluation.ts';
 import { isAllowed, isMet, requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
@@ -82,7 +83,7 @@ const targetOf = ({ targetType, targetId }: Pick<Schedule, 'targetType' | 'targe
   id: targetId,
 });
 
-/** A page of the schedules of what the caller may schedule, the newest first. */
+/** A page of the schedules of what the caller may schedule and see, the newest first. */
 export async function listSchedules(ctx: PrincipalContext, part: { page: number; perPage: number; search: string }) {
   const { companyId } = ctx.actor;
   const targets = { dashboard: allowed(ctx, 'dashboard'), visualization: allowed(ctx, 'visualization') };
@@ -93,8 +94,8 @@ export async function listSchedules(ctx: PrincipalContext, part: { page: number;
   };
   const wanted = { ...part, search: part.search.toLowerCase() };
   const { records, ...rest } = await readSchedules(ctx.db, companyId, wanted, {
-    dashboard: idsOf('dashboard'),
-    visualization: idsOf('visualization'),
+    dashboard: { ids: idsOf('dashboard'), denied: deniedEverywhere(ctx.actor, 'dashboard') },
+    visualization: { ids: idsOf('visualization'), denied: deniedEverywhere(ctx.actor, 'visualization') },
   });
   return { records: records.map((schedule) => withoutHiddenRun(ctx, schedule)), ...rest };
 }

@@ -1,10 +1,12 @@
 import { and, eq, inArray, isNotNull, not, notInArray, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
+import { isNotDenied } from '../../db/denials.ts';
 import { readPage } from '../../db/page.ts';
 import { dashboards } from '../../db/schema/dashboards.ts';
 import { mailConsents, scheduleRecipients, schedules } from '../../db/schema/schedules.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
 import { byId, exists, idList, insertWhen } from '../../db/statements.ts';
+import type { Denials } from '../../kernel/denials.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 
 type Row = typeof schedules.$inferSelect;
@@ -128,17 +130,21 @@ export async function readSchedule(db: ControlDb, companyId: string, id: string)
 
 /**
  * A page of the company's schedules, the newest first. `search` is a lower-case part of the name.
- * @param targets by type what their targets may be: all, or only these
+ * @param targets by type what their targets may be: all, or only these; and which of them are denied
  */
 export const readSchedules = (
   db: ControlDb,
   companyId: string,
   { search, page, perPage }: { search: string; page: number; perPage: number },
-  targets: Record<TargetType, 'all' | readonly string[]>,
+  targets: Record<TargetType, { ids: 'all' | readonly string[]; denied: Denials }>,
 ) => {
   const ofType = (type: TargetType) => {
-    const ids = targets[type];
-    return and(eq(schedules.targetType, type), ids === 'all' ? undefined : inArray(schedules.targetId, idList(ids)));
+    const { ids, denied } = targets[type];
+    return and(
+      eq(schedules.targetType, type),
+      ids === 'all' ? undefined : inArray(schedules.targetId, idList(ids)),
+      isNotDenied(schedules.targetId, denied),
+    );
   };
   const filter = and(
     eq(schedules.companyId, companyId),

@@ -1,4 +1,5 @@
 import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
+import { deniedInLists } from '../../access/denials.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
@@ -46,10 +47,11 @@ export function prepareServiceAccount(
 /** A page of the company's service accounts. */
 export function listServiceAccounts(
   ctx: PrincipalContext,
-  filter: ServiceAccountFilter,
+  filter: Omit<ServiceAccountFilter, 'denied'>,
   page: ServiceAccountPageRequest,
 ) {
-  return readServiceAccounts(ctx.db, ctx.actor.companyId, filter, page);
+  const denied = deniedInLists(ctx.actor, 'service_account');
+  return readServiceAccounts(ctx.db, ctx.actor.companyId, { ...filter, denied }, page);
 }
 
 /** A living service account of the company. */

@@ -2,6 +2,7 @@ import { and, eq, gt, isNull, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { accessReads, isBindingOf } from '../../access/sources.ts';
 import { type ControlDb, readTogether } from '../../db/client.ts';
+import { isNotDenied } from '../../db/denials.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
 import { prepareReads } from '../../db/prepared-reads.ts';
 import { accounts } from '../../db/schema/accounts.ts';
@@ -9,6 +10,7 @@ import { companies } from '../../db/schema/companies.ts';
 import { groupBindings } from '../../db/schema/groups.ts';
 import { apiKeys, serviceAccounts } from '../../db/schema/service-accounts.ts';
 import { byId, exists, insertWhen, livingById, whichOf } from '../../db/statements.ts';
+import type { Denials } from '../../kernel/denials.ts';
 
 export type ServiceAccount = typeof serviceAccounts.$inferSelect;
 export type ApiKey = typeof apiKeys.$inferSelect;
@@ -48,6 +50,7 @@ export interface ServiceAccountFilter {
   accountId?: string;
   includeInactive: boolean;
   which: 'living' | 'all';
+  denied: Denials;
 }
 
 export type ServiceAccountPageRequest = PageRequest<keyof typeof ORDER>;
@@ -56,7 +59,7 @@ export type ServiceAccountPageRequest = PageRequest<keyof typeof ORDER>;
 export const readServiceAccounts = (
   db: ControlDb,
   companyId: string,
-  { accountId, includeInactive, which }: ServiceAccountFilter,
+  { accountId, includeInactive, which, denied }: ServiceAccountFilter,
   page: ServiceAccountPageRequest,
 ) =>
   readPage(
@@ -68,6 +71,7 @@ export const readServiceAccounts = (
         accountId === undefined ? undefined : eq(serviceAccounts.accountId, accountId),
         includeInactive ? undefined : eq(serviceAccounts.isActive, true),
         whichOf(serviceAccounts, which),
+        isNotDenied(serviceAccounts.id, denied),
       ) as SQL,
     },
     { ...page, by: ORDER[page.by] },

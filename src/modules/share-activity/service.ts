@@ -1,11 +1,13 @@
+import { deniedEverywhere } from '../../access/denials.ts';
 import { requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { Page } from '../../db/page.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
+import { isNothingDenied, NOTHING_DENIED } from '../../kernel/denials.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { createdAtOf, ID_PATTERN } from '../../kernel/ids.ts';
-import type { LogFilter } from '../../kernel/log.ts';
+import { type DeniedRecords, type LogFilter, wantedBy } from '../../kernel/log.ts';
 import { type ShareEvent, type ShareEventType, TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
 import { type Interval, intervalsOf } from '../../kernel/time-zones.ts';
 import type { Counts, LogAnalytics } from '../../logs/analytics.ts';
@@ -14,7 +16,7 @@ import type { CompanyLog } from '../../objects/company-log.ts';
 import { callObject } from '../../platform/objects.ts';
 import { exportLog, readLog } from '../company-log/service.ts';
 import { shareEventNotFound, tooManyIntervals } from './failures.ts';
-import { nameReads, selectGrantTypes } from './store.ts';
+import { nameReads, selectDeniedContexts, selectGrantTypes } from './store.ts';
 
 export { countView, type NewShareEvent, recordShareEvent, refusalReason } from './record.ts';
 
@@ -29,9 +31,29 @@ export interface EventFilter {
   to?: number;
 }
 
-/** The filter in the terms of the log. */
-function logFilter({ from, to, ...values }: EventFilter): LogFilter {
-  return { from, to, values: Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) };
+/** The filter in the terms of the log, without the events of what the caller may not see. */
+async function logFilter(ctx: PrincipalContext, { from, to, ...values }: EventFilter): Promise<LogFilter> {
+  const asked = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+  const denied = await deniedEvents(ctx);
+  return { from, to, values: asked, ...(denied.length > 0 && { denied }) };
+}
+
+/** Events about a dashboard or visualization that the caller is denied, or about a context that grants one. */
+async function deniedEvents({ db, actor }: PrincipalContext): Promise<DeniedRecords[]> {
+  const targets = {
+    dashboard: deniedEverywhere(actor, 'shared_dashboard'),
+    visualization: deniedEverywhere(actor, 'shared_visualization'),
+  };
+  if (Object.values(targets).every(isNothingDenied)) return [];
+  const contexts = await selectDeniedContexts(db, actor.companyId, targets);
+  return [
+    ...TARGET_TYPES.map((type) => ({
+      field: 'targetId',
+      denied: targets[type],
+      where: { field: 'targetType', value: type },
+    })),
+    { field: 'shareContextId', denied: { ...NOTHING_DENIED, ids: contexts.map(({ id }) => id) } },
+  ];
 }
 
 /** How often shares were executed, and when they were last opened (ms), by id. Shares never opened are missing. */
@@ -49,13 +71,13 @@ export async function listShareEvents(
   perPage: number,
 ): Promise<Page<ShareEvent>> {
   const narrowed = await visibleFilter(ctx, filter);
-  return readLog(ctx, 'share', logFilter(narrowed), page, perPage);
+  return readLog(ctx, 'share', await logFilter(ctx, narrowed), page, perPage);
 }
 
 export async function getShareEvent(ctx: PrincipalContext, id: string): Promise<ShareEvent> {
   const event = await findEvent(ctx, id);
   requireTypes(ctx, event?.targetType ? [event.targetType] : TARGET_TYPES);
-  if (!event) throw shareEventNotFound();
+  if (!event || !wantedBy({ values: {}, denied: await deniedEvents(ctx) })(event)) throw shareEventNotFound();
   return event;
 }
 
@@ -110,7 +132,7 @@ export async function shareAnalytics(
   if (starts.length > MAX_INTERVALS) throw tooManyIntervals(MAX_INTERVALS);
 
   const { companyId } = ctx.actor;
-  const range = logFilter({ ...narrowed, from, to });
+  const range = await logFilter(ctx, { ...narrowed, from, to });
   const found = await logOf(ctx, async (log) => (await log.analytics(range, starts)) as LogAnalytics);
   const byStart = new Map(found.series.map((counts) => [counts.start, counts]));
   const { shares, dashboards } = await readTogether(

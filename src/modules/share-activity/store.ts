@@ -1,9 +1,12 @@
-import { and, eq, inArray } from 'drizzle-orm';
+import { and, eq, inArray, not, or, type SQL } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
+import { isNotDenied } from '../../db/denials.ts';
 import { dashboards } from '../../db/schema/dashboards.ts';
 import { shareGrants } from '../../db/schema/share-contexts.ts';
 import { dashboardShares } from '../../db/schema/shares.ts';
 import { idList } from '../../db/statements.ts';
+import type { Denials } from '../../kernel/denials.ts';
+import type { TargetType } from '../../kernel/share-event.ts';
 
 /** The types of what the company's contexts grant. */
 export const selectGrantTypes = (db: ControlDb, companyId: string, contextId: string) =>
@@ -11,6 +14,18 @@ export const selectGrantTypes = (db: ControlDb, companyId: string, contextId: st
     .selectDistinct({ type: shareGrants.targetType })
     .from(shareGrants)
     .where(and(eq(shareGrants.companyId, companyId), eq(shareGrants.contextId, contextId)));
+
+/** The contexts of a company that grant something that is denied. */
+export function selectDeniedContexts(db: ControlDb, companyId: string, denied: Record<TargetType, Denials>) {
+  const isDenied = (Object.keys(denied) as TargetType[]).flatMap((type) => {
+    const isGrantable = isNotDenied(shareGrants.targetId, denied[type]);
+    return isGrantable ? [and(eq(shareGrants.targetType, type), not(isGrantable)) as SQL] : [];
+  });
+  return db
+    .selectDistinct({ id: shareGrants.contextId })
+    .from(shareGrants)
+    .where(and(eq(shareGrants.companyId, companyId), or(...isDenied)));
+}
 
 /** Names of shares and dashboards. */
 export const nameReads = (db: ControlDb, companyId: string, ids: { shares: string[]; dashboards: string[] }) => ({

@@ -1,3 +1,4 @@
+import { deniedEverywhere } from '../../access/denials.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { concurrentChange } from '../../db/failures.ts';
@@ -37,7 +38,8 @@ export async function listMembers(
   contextId: string,
   part: { page: number; perPage: number },
 ): Promise<Page<ShareMember>> {
-  return readMembers(ctx.db, await getContext(ctx, contextId), part);
+  const denied = { internal_user: deniedEverywhere(ctx.actor, 'user'), group: deniedEverywhere(ctx.actor, 'group') };
+  return readMembers(ctx.db, await getContext(ctx, contextId), { ...part, denied });
 }
 
 /** A context that shows nothing which the caller is denied, and the dashboards that it shows. */

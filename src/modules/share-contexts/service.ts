@@ -1,3 +1,4 @@
+import { deniedEverywhere } from '../../access/denials.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { concurrentChange } from '../../db/failures.ts';
@@ -28,12 +29,22 @@ export { readContext };
 
 const SLUG_IS_UNIQUE = { 'share_contexts.slug': shareContextSlugTaken };
 
+/** What of dashboards and visualizations the caller may not see, or not share. */
+const deniedTargets = ({ actor }: PrincipalContext) => ({
+  dashboard: deniedEverywhere(actor, 'shared_dashboard'),
+  visualization: deniedEverywhere(actor, 'shared_visualization'),
+});
+
 /** A page of the contexts of which the caller may share everything, the newest first. */
 export async function listContexts(
   ctx: PrincipalContext,
   part: { page: number; perPage: number },
 ): Promise<Page<ShareContext>> {
-  return readContexts(ctx.db, ctx.actor.companyId, { ...part, hidden: typesNotShared(ctx) });
+  return readContexts(ctx.db, ctx.actor.companyId, {
+    ...part,
+    hidden: typesNotShared(ctx),
+    denied: deniedTargets(ctx),
+  });
 }
 
 /** A context all of which the caller may share, and is denied nothing of. */

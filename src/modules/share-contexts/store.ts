@@ -1,5 +1,6 @@
 import { and, eq, isNull, not, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
+import { isNotDenied } from '../../db/denials.ts';
 import { readPage } from '../../db/page.ts';
 import { dashboards, dashboardVisualizations } from '../../db/schema/dashboards.ts';
 import { groups } from '../../db/schema/groups.ts';
@@ -8,6 +9,7 @@ import { dashboardShares } from '../../db/schema/shares.ts';
 import { users } from '../../db/schema/users.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
 import { byId, exists, insertWhen, livingById, slugOrSuffixed } from '../../db/statements.ts';
+import type { Denials } from '../../kernel/denials.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import type { FilterPolicy } from '../../kernel/sharing-terms.ts';
 import { type DashboardVersions, dashboardsUnchanged } from '../dashboards/service.ts';
@@ -41,11 +43,30 @@ const EXTRA = {
     ),
 };
 
-/** A page of a company's contexts, the newest first, without those that show something of a type in `hidden`. */
+/** Holds for contexts that grant nothing that is denied. */
+const grantsNothingDenied = (denied: Record<TargetType, Denials>): (SQL | undefined)[] =>
+  Object.entries(denied).map(([type, ofType]) => {
+    const isGrantable = isNotDenied(shareGrants.targetId, ofType);
+    return (
+      isGrantable &&
+      sql`not exists (select 1 from ${shareGrants} where share_grants.context_id = share_contexts.id
+        and share_grants.target_type = ${type} and not ${isGrantable} and ${LIVING})`
+    );
+  });
+
+/**
+ * A page of a company's contexts, the newest first, without those that show something of a type in `hidden`, or something that
+ * is denied.
+ */
 export const readContexts = (
   db: ControlDb,
   companyId: string,
-  { page, perPage, hidden }: { page: number; perPage: number; hidden: readonly TargetType[] },
+  {
+    page,
+    perPage,
+    hidden,
+    denied,
+  }: { page: number; perPage: number; hidden: readonly TargetType[]; denied: Record<TargetType, Denials> },
 ) => {
   const notHidden = hidden.map(
     (type) =>
@@ -53,7 +74,11 @@ export const readContexts = (
   );
   return readPage(
     db,
-    { table: shareContexts, filter: and(eq(shareContexts.companyId, companyId), ...notHidden) as SQL, extra: EXTRA },
+    {
+      table: shareContexts,
+      filter: and(eq(shareContexts.companyId, companyId), ...notHidden, ...grantsNothingDenied(denied)) as SQL,
+      extra: EXTRA,
+    },
     { by: shareContexts.createdAt, descending: true, page, perPage },
   );
 };
@@ -156,17 +181,24 @@ export const contextDeletion = (db: ControlDb, { companyId, id, version }: Row, 
 const EMAIL = sql<string | null>`case member_type when 'external_email' then subject
   when 'internal_user' then (select email from ${users} where users.id = subject and users.company_id = share_members.company_id) end`;
 
-/** A page of a context's members, in the order they came. */
+/** A page of a context's members, in the order they came, without people and groups that are denied. */
 export const readMembers = (
   db: ControlDb,
   { companyId, id }: Row,
-  { page, perPage }: { page: number; perPage: number },
+  { page, perPage, denied }: { page: number; perPage: number; denied: Record<'internal_user' | 'group', Denials> },
 ) =>
   readPage(
     db,
     {
       table: shareMembers,
-      filter: and(eq(shareMembers.companyId, companyId), eq(shareMembers.contextId, id)) as SQL,
+      filter: and(
+        eq(shareMembers.companyId, companyId),
+        eq(shareMembers.contextId, id),
+        ...Object.entries(denied).map(([type, ofType]) => {
+          const isNamed = isNotDenied(shareMembers.subject, ofType);
+          return isNamed && sql`(${shareMembers.memberType} <> ${type} or ${isNamed})`;
+        }),
+      ) as SQL,
       extra: { email: EMAIL.as('email') },
     },
     { by: shareMembers.createdAt, descending: false, page, perPage },

@@ -1,3 +1,4 @@
+import { isDenied } from '../../access/denials.ts';
 import type { Context } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';

@@ -1,8 +1,10 @@
 import { and, count, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { OutsiderActor, Principal } from '../../access/actors.ts';
+import { deniedInLists } from '../../access/denials.ts';
 import { callersAccess, isBindingOf } from '../../access/sources.ts';
 import type { Context } from '../../context.ts';
 import { type ControlDb, readTogether } from '../../db/client.ts';
+import { isNotDenied } from '../../db/denials.ts';
 import { readPage } from '../../db/page.ts';
 import { dashboards } from '../../db/schema/dashboards.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
@@ -58,7 +60,10 @@ export async function readOwnContexts(
   return { ...found, records: found.records.map((context) => ({ ...context, contextId: context.id })) };
 }
 
-/** A page of the dashboards that the caller's contexts grant, or those of `ofContext`; once for each context. */
+/**
+ * A page of the dashboards that the caller's contexts grant, or those of one; once for each context. Without what somebody of
+ * the company is denied.
+ */
 export async function readOwnDashboards(
   db: ControlDb,
   actor: PortalActor,
@@ -70,6 +75,7 @@ export async function readOwnDashboards(
     eq(shareGrants.targetType, 'dashboard'),
     contextId === undefined ? undefined : eq(shareGrants.contextId, contextId),
     isMember(actor, sql`share_grants.context_id`),
+    isNotDenied(shareGrants.targetId, deniedInLists(actor, 'dashboard')),
   );
   const { id, name, slug, description } = dashboards;
   const { counted, records } = await readTogether(db, {

@@ -1,3 +1,4 @@
+import { deniedEverywhere } from '../../access/denials.ts';
 import { requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -61,8 +62,12 @@ export async function listDashboardShares(
   return sharesOf(ctx, { ...part, dashboardId });
 }
 
-async function sharesOf(ctx: PrincipalContext, part: Parameters<typeof readShares>[2]): Promise<Page<ShareWithViews>> {
-  const page = await readShares(ctx.db, ctx.actor.companyId, part);
+async function sharesOf(
+  ctx: PrincipalContext,
+  part: { page: number; perPage: number; dashboardId?: string },
+): Promise<Page<ShareWithViews>> {
+  const denied = deniedEverywhere(ctx.actor, 'shared_dashboard');
+  const page = await readShares(ctx.db, ctx.actor.companyId, { ...part, denied });
   return { ...page, records: await withViews(ctx, page.records) };
 }
 

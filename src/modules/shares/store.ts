@@ -1,11 +1,13 @@
 import { and, eq, getTableColumns, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
+import { isNotDenied } from '../../db/denials.ts';
 import { readPage } from '../../db/page.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { dashboards } from '../../db/schema/dashboards.ts';
 import { shareContexts } from '../../db/schema/share-contexts.ts';
 import { dashboardShares } from '../../db/schema/shares.ts';
 import { byId, exists, insertWhen } from '../../db/statements.ts';
+import type { Denials } from '../../kernel/denials.ts';
 import { type DashboardVersions, dashboardsUnchanged } from '../dashboards/service.ts';
 
 type Row = typeof dashboardShares.$inferSelect;
@@ -20,14 +22,17 @@ const DASHBOARD_EXISTS =
 
 const EXTRA = { dashboardExists: DASHBOARD_EXISTS };
 
-/** A page of a company's shares, or of those of one dashboard, the newest first. */
+/** A page of a company's shares, or of those of one dashboard, the newest first, without those of dashboards that are denied. */
 export const readShares = (
   db: ControlDb,
   companyId: string,
-  { page, perPage, dashboardId }: { page: number; perPage: number; dashboardId?: string },
+  { page, perPage, dashboardId, denied }: { page: number; perPage: number; dashboardId?: string; denied: Denials },
 ) => {
-  const mine = eq(dashboardShares.companyId, companyId);
-  const filter = dashboardId === undefined ? mine : (and(mine, eq(dashboardShares.dashboardId, dashboardId)) as SQL);
+  const filter = and(
+    eq(dashboardShares.companyId, companyId),
+    dashboardId === undefined ? undefined : eq(dashboardShares.dashboardId, dashboardId),
+    isNotDenied(dashboardShares.dashboardId, denied),
+  ) as SQL;
   return readPage(
     db,
     { table: dashboardShares, filter, extra: EXTRA },

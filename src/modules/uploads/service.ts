@@ -1,4 +1,5 @@
-import { isAllowed, requireAction } from '../../access/requirements.ts';
+import { deniedEverywhere } from '../../access/denials.ts';
+import { requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
@@ -120,10 +121,7 @@ export async function getJob(ctx: PrincipalContext, id: string): Promise<UploadJ
 export async function activeJobs(ctx: PrincipalContext): Promise<UploadJob[]> {
   const database = await databaseToRead(ctx);
   if (!database) return [];
-  const jobs = await store.readActiveJobs(database, ctx.actor.companyId);
-  return jobs.filter(
-    ({ userTableId }) => userTableId === null || isAllowed(ctx.actor, 'managed-tables:list', userTableId),
-  );
+  return store.readActiveJobs(database, ctx.actor.companyId, deniedEverywhere(ctx.actor, 'table'));
 }
 
 /** What is denied on a table is denied on its upload jobs, too. */

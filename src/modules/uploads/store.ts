@@ -1,5 +1,7 @@
+import type { Denials } from '../../kernel/denials.ts';
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { datetimeJson } from '../../tenant-sql/values.ts';
+import { deniedValues, notDenied } from '../managed-tables/service.ts';
 import type { InferredSchema } from './inference/index.ts';
 import type { ConfirmedSchema, JobError, JobProgress, JobStatus, LoadResult, UploadJob, UploadMode } from './job.ts';
 import type { StoredFile } from './receive.ts';
@@ -101,12 +103,13 @@ export async function readJob(tx: TenantTx, key: JobKey): Promise<UploadJob | un
   return row && toJob(row);
 }
 
-/** Jobs that have not ended, newest first. */
-export async function readActiveJobs(tx: TenantTx, companyId: string): Promise<UploadJob[]> {
+/** Jobs that have not ended, newest first, without those of tables that are denied. */
+export async function readActiveJobs(tx: TenantTx, companyId: string, denied: Denials): Promise<UploadJob[]> {
   const rows = await tx.query<JobRow>(
     `SELECT ${COLUMNS} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE}
+       AND (user_table_id IS NULL OR ${notDenied('user_table_id', 3)})
      ORDER BY created_at DESC, id DESC LIMIT $2`,
-    [companyId, MAX_LISTED],
+    [companyId, MAX_LISTED, ...deniedValues(denied)],
   );
   return rows.map(toJob);
 }

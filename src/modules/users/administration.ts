@@ -1,4 +1,5 @@
 import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
+import { deniedEverywhere, deniedInLists } from '../../access/denials.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
@@ -31,13 +32,15 @@ import {
 } from './store.ts';
 
 /** A page of the company's users. */
-export function listUsers(ctx: PrincipalContext, filter: UserFilter, page: UserPageRequest) {
-  return readUsers(ctx.db, ctx.actor.companyId, filter, page);
+export function listUsers(ctx: PrincipalContext, filter: Omit<UserFilter, 'denied'>, page: UserPageRequest) {
+  const denied = deniedInLists(ctx.actor, 'organization_user');
+  return readUsers(ctx.db, ctx.actor.companyId, { ...filter, denied }, page);
 }
 
 /** A page of the company's living users with the groups they are in, the newest first. */
 export function listUsersWithGroups(ctx: PrincipalContext, page: { page: number; perPage: number }) {
-  return readUsersWithGroups(ctx.db, ctx.actor.companyId, page);
+  const denied = { users: deniedInLists(ctx.actor, 'user'), groups: deniedEverywhere(ctx.actor, 'group') };
+  return readUsersWithGroups(ctx.db, ctx.actor.companyId, denied, page);
 }
 
 /** A living user of the company. */

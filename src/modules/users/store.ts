@@ -1,11 +1,13 @@
 import { and, asc, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import { isBindingOf } from '../../access/sources.ts';
 import type { ControlDb } from '../../db/client.ts';
+import { isNotDenied } from '../../db/denials.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { passwordResets } from '../../db/schema/sign-in.ts';
 import { accountUserCounts, accountUsers, userCounts, users } from '../../db/schema/users.ts';
 import { afterChange, byId, exists, livingById, whichOf } from '../../db/statements.ts';
+import { type Denials, isNothingDenied } from '../../kernel/denials.ts';
 
 export type User = typeof users.$inferSelect;
 
@@ -92,15 +94,18 @@ const orderOf = (table: typeof users | typeof accountUsers) => ({
 
 export type UserPageRequest = PageRequest<keyof ReturnType<typeof orderOf>>;
 
-/** What a list of users leaves out: deleted ones, and those not attached to an account. */
+/** What a list of users leaves out: deleted ones, those not attached to an account, and those that are denied. */
 export interface UserFilter {
   accountId?: string;
   which: 'living' | 'all';
+  denied: Denials;
 }
 
-/** A page of a company's users. Its total is a stored one. */
-export function readUsers(db: ControlDb, companyId: string, { accountId, which }: UserFilter, page: UserPageRequest) {
-  const listing = accountId === undefined ? ofCompany(companyId, which) : ofAccount(companyId, accountId, page.by);
+/** A page of a company's users. Its total is a stored one, unless some are denied. */
+export function readUsers(db: ControlDb, companyId: string, filter: UserFilter, page: UserPageRequest) {
+  const { accountId } = filter;
+  const listing =
+    accountId === undefined ? ofCompany(companyId, filter) : ofAccount(companyId, { ...filter, accountId }, page.by);
   return readPage(db, listing, { ...page, by: orderOf(users)[page.by] });
 }
 
@@ -116,38 +121,59 @@ const ofUser = and(
   eq(groupBindings.principalType, 'user'),
   eq(groupBindings.principalId, users.id),
 );
-const GROUPS = sql`(select json_group_array(json_object('id', id, 'name', name, 'slug', slug)) from (
+const groupsWithout = (denied: Denials) =>
+  sql`(select json_group_array(json_object('id', id, 'name', name, 'slug', slug)) from (
   select id, name, slug from ${groups}
-  where ${and(eq(groups.companyId, users.companyId), isNull(groups.deletedAt))}
+  where ${and(eq(groups.companyId, users.companyId), isNull(groups.deletedAt), isNotDenied(groups.id, denied))}
     and id in (select group_id from ${groupBindings} where ${ofUser})
   order by id))`
-  .mapWith((text: string): GroupName[] => JSON.parse(text))
-  .as('groups');
+    .mapWith((text: string): GroupName[] => JSON.parse(text))
+    .as('groups');
 
 export interface UserWithGroups extends User {
   groups: GroupName[];
 }
 
-/** A page of a company's living users with the groups they are in, the newest first. */
-export const readUsersWithGroups = (db: ControlDb, companyId: string, page: { page: number; perPage: number }) =>
+/** A page of a company's living users with the groups they are in, the newest first, without what is denied of both. */
+export const readUsersWithGroups = (
+  db: ControlDb,
+  companyId: string,
+  denied: { users: Denials; groups: Denials },
+  page: { page: number; perPage: number },
+) =>
   readPage(
     db,
-    { ...ofCompany(companyId, 'living'), extra: { groups: GROUPS } },
+    {
+      ...ofCompany(companyId, { which: 'living', denied: denied.users }),
+      extra: { groups: groupsWithout(denied.groups) },
+    },
     { ...page, by: users.createdAt, descending: true },
   );
 
-const ofCompany = (companyId: string, which: UserFilter['which']) => ({
+const ofCompany = (companyId: string, { which, denied }: UserFilter) => ({
   table: users,
-  filter: and(eq(users.companyId, companyId), whichOf(users, which)) as SQL,
-  total: sql`select ${which === 'all' ? userCounts.total : userCounts.living} from ${userCounts} where ${eq(userCounts.companyId, companyId)}`,
+  filter: and(eq(users.companyId, companyId), whichOf(users, which), isNotDenied(users.id, denied)) as SQL,
+  ...(isNothingDenied(denied) && {
+    total: sql`select ${which === 'all' ? userCounts.total : userCounts.living} from ${userCounts} where ${eq(userCounts.companyId, companyId)}`,
+  }),
 });
 
 /** Deleted users are attached to nothing. */
-const ofAccount = (companyId: string, accountId: string, by: UserPageRequest['by']) => ({
+const ofAccount = (
+  companyId: string,
+  { accountId, denied }: UserFilter & { accountId: string },
+  by: UserPageRequest['by'],
+) => ({
   table: users,
   via: { table: accountUsers, id: accountUsers.userId, by: orderOf(accountUsers)[by] },
-  filter: and(eq(accountUsers.companyId, companyId), eq(accountUsers.accountId, accountId)) as SQL,
-  total: sql`select ${accountUserCounts.users} from ${accountUserCounts} where ${and(eq(accountUserCounts.companyId, companyId), eq(accountUserCounts.accountId, accountId))}`,
+  filter: and(
+    eq(accountUsers.companyId, companyId),
+    eq(accountUsers.accountId, accountId),
+    isNotDenied(accountUsers.userId, denied),
+  ) as SQL,
+  ...(isNothingDenied(denied) && {
+    total: sql`select ${accountUserCounts.users} from ${accountUserCounts} where ${and(eq(accountUserCounts.companyId, companyId), eq(accountUserCounts.accountId, accountId))}`,
+  }),
 });
 
 /** Changes a living user, unless the owner would be deactivated, or somebody activated who was only invited. */

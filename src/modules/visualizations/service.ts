@@ -1,3 +1,4 @@
+import { deniedInLists } from '../../access/denials.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
@@ -59,7 +60,8 @@ const SLUG_IS_UNIQUE = { 'visualizations.slug': visualizationSlugTaken };
 
 /** A page of the company's visualizations, newest first. */
 export function listVisualizations(ctx: CompanyContext, part: { page: number; perPage: number; search: string }) {
-  return readVisualizations(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase() });
+  const denied = deniedInLists(ctx.actor, 'visualization');
+  return readVisualizations(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase(), denied });
 }
 
 export async function getVisualization(ctx: CompanyContext, id: string): Promise<Visualization> {

@@ -1,8 +1,9 @@
+import { deniedEverywhere } from '../../../access/denials.ts';
 import type { PrincipalContext } from '../../../context.ts';
 import { readTogether } from '../../../db/client.ts';
-import { sampleValues } from '../metrics/service.ts';
+import { hiddenItems, sampleValues } from '../metrics/service.ts';
 import type { PromptSection } from '../prompts/compose.ts';
-import { questionKey } from '../questions/service.ts';
+import { hiddenQuestions, questionKey } from '../questions/service.ts';
 import { joinLines } from '../suggestions/service.ts';
 import * as store from './store.ts';
 
@@ -48,15 +49,26 @@ const byRelevance = <T>(question: string, all: readonly T[], textsOf: (each: T) 
   return scored.toSorted((a, b) => b.score - a.score).map(({ each }) => each);
 };
 
-/** What the company's knowledge offers, the most relevant for a question first. */
+/** What the company's knowledge offers the caller, the most relevant for a question first. */
 export async function readOffered(ctx: PrincipalContext, question: string): Promise<Offered> {
   const { companyId } = ctx.actor;
+  const hidden = await hiddenItems(ctx);
+  const denied = await hiddenQuestions(ctx, hidden);
   const { items, verified } = await readTogether(ctx.db, {
-    items: store.selectOffered(ctx.db, companyId, { limit: LIMITS.items, description: LIMITS.description }),
-    verified: store.selectVerified(ctx.db, companyId, LIMITS.verified),
+    items: store.selectOffered(ctx.db, companyId, {
+      limit: LIMITS.items,
+      description: LIMITS.description,
+      hidden: hidden.ids,
+    }),
+    verified: store.selectVerified(ctx.db, companyId, denied, LIMITS.verified),
   });
   const concepts = new Map(items.map(({ id, concepts }) => [id, JSON.parse(concepts) as string[]]));
-  const named = await store.selectAliases(ctx.db, companyId, [...new Set([...concepts.values()].flat())]);
+  const named = await store.selectAliases(
+    ctx.db,
+    companyId,
+    [...new Set([...concepts.values()].flat())],
+    deniedEverywhere(ctx.actor, 'concept'),
+  );
   const namesOf = new Map(named.map(({ id, name, aliases }) => [id, [name, ...(JSON.parse(aliases) as string[])]]));
   const offered = items.map(({ concepts: _ids, ...item }): OfferedItem => {
     const synonyms = (concepts.get(item.id) ?? []).flatMap((id) => namesOf.get(id) ?? []);

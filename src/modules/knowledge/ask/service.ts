@@ -5,10 +5,18 @@ import { DAY_MS, MINUTE_MS } from '../../../kernel/clock.ts';
 import { invalid, isInvalid } from '../../../kernel/failure.ts';
 import { type AiUsage, noUsage } from '../../../platform/ai.ts';
 import type { MetricQueryInput } from '../metrics/query.ts';
-import { type MetricResult, mayRead, prepareMetrics, runMetrics } from '../metrics/service.ts';
+import {
+  hiddenItems,
+  type MetricResult,
+  mayRead,
+  namesHidden,
+  prepareMetrics,
+  runMetrics,
+} from '../metrics/service.ts';
 import {
   createQuestion,
   findVerified,
+  hiddenAmong,
   type QuestionRow,
   questionKey,
   storable,
@@ -199,12 +207,16 @@ async function alternativesTo(
   ];
 }
 
-/** A page of the company's asked questions, newest first. */
-export const listAsked = (
+/** A page of the company's asked questions, newest first, without those that were answered by what the caller may not see. */
+export async function listAsked(
   ctx: PrincipalContext,
   { kind }: { kind?: Outcome | undefined },
   page: { page: number; perPage: number },
-) => store.readAsked(ctx.db, ctx.actor.companyId, kind, page);
+) {
+  const { companyId } = ctx.actor;
+  const denied = await hiddenAmong(await hiddenItems(ctx), async () => store.selectAskedQueries(ctx.db, companyId));
+  return store.readAsked(ctx.db, companyId, { kind, denied }, page);
+}
 
 /** Verifies an asked question with the query that answered it. */
 export async function acceptAsked(ctx: PrincipalContext, id: string): Promise<QuestionRow> {
@@ -212,6 +224,7 @@ export async function acceptAsked(ctx: PrincipalContext, id: string): Promise<Qu
   if (!asked) throw askedQuestionNotFound();
   const { question, query } = asked;
   if (query === null) throw nothingToAccept();
+  if (namesHidden(storedQuery({ query }), await hiddenItems(ctx))) throw askedQuestionNotFound();
   return createQuestion(ctx, { question, query: storedQuery({ query }) }, (verifiedId) =>
     store.markAccepted(ctx.db, asked, verifiedId),
   );

@@ -1,9 +1,11 @@
 import { and, desc, eq, gt, inArray, isNotNull, lt, lte, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
+import { isNotDenied } from '../../../db/denials.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
 import { askedQuestions as asked, type Outcome, verifiedQuestions } from '../../../db/schema/knowledge-questions.ts';
 import { resources } from '../../../db/schema/knowledge-resources.ts';
 import { afterChange, byId, idList, insertWhen } from '../../../db/statements.ts';
+import type { Denials } from '../../../kernel/denials.ts';
 import { isQueryable } from '../metrics/store.ts';
 
 export type AskedRow = typeof asked.$inferSelect;
@@ -60,18 +62,29 @@ export const markAccepted = (db: ControlDb, { companyId, id }: AskedRow, accepte
     .set({ acceptedAs })
     .where(and(byId(asked, companyId, id), afterChange));
 
-/** A page of a company's questions, newest first. */
+/** The queries of a company's questions. */
+export const selectAskedQueries = (db: ControlDb, companyId: string) =>
+  db
+    .select({ id: asked.id, query: sql<NonNullable<AskedRow['query']>>`${asked.query}`.mapWith(asked.query) })
+    .from(asked)
+    .where(and(eq(asked.companyId, companyId), isNotNull(asked.query)));
+
+/** A page of a company's questions, newest first, without those that are denied. */
 export const readAsked = (
   db: ControlDb,
   companyId: string,
-  kind: Outcome | undefined,
+  { kind, denied }: { kind: Outcome | undefined; denied: Denials },
   part: Pick<PageRequest, 'page' | 'perPage'>,
 ) =>
   readPage(
     db,
     {
       table: asked,
-      filter: and(eq(asked.companyId, companyId), kind === undefined ? undefined : eq(asked.kind, kind)) as SQL,
+      filter: and(
+        eq(asked.companyId, companyId),
+        kind === undefined ? undefined : eq(asked.kind, kind),
+        isNotDenied(asked.id, denied),
+      ) as SQL,
     },
     { ...part, by: asked.askedAt, descending: true },
   );
@@ -82,7 +95,7 @@ const field = <T>(name: string) => sql<T>`${resources.content} ->> ${`$.${name}`
 export const selectOffered = (
   db: ControlDb,
   companyId: string,
-  { limit, description }: { limit: number; description: number },
+  { limit, description, hidden }: { limit: number; description: number; hidden: ReadonlySet<string> },
 ) =>
   db
     .select({
@@ -93,12 +106,12 @@ export const selectOffered = (
       concepts: sql<string>`${resources.content} -> '$.source_concept_ids'`.as('concepts'),
     })
     .from(resources)
-    .where(and(isQueryable(companyId), inArray(resources.facet, ['metric', 'dimension'])))
+    .where(and(isQueryable(companyId, hidden), inArray(resources.facet, ['metric', 'dimension'])))
     .orderBy(desc(resources.updatedAt), desc(resources.id))
     .limit(limit);
 
-/** Other names of active concepts: a JSON list. */
-export const selectAliases = (db: ControlDb, companyId: string, ids: readonly string[]) =>
+/** Other names of active concepts that are not denied: a JSON list. */
+export const selectAliases = (db: ControlDb, companyId: string, ids: readonly string[], denied: Denials) =>
   db
     .select({
       id: resources.id,
@@ -112,11 +125,12 @@ export const selectAliases = (db: ControlDb, companyId: string, ids: readonly st
         eq(resources.resourceType, 'concept'),
         eq(resources.status, 'active'),
         sql`${resources.id} in ${idList(ids)}`,
+        isNotDenied(resources.id, denied),
       ),
     );
 
-/** The company's verified questions, last verified first. */
-export const selectVerified = (db: ControlDb, companyId: string, limit: number) =>
+/** The company's verified questions that are not denied, last verified first. */
+export const selectVerified = (db: ControlDb, companyId: string, denied: Denials, limit: number) =>
   db
     .select({
       id: verifiedQuestions.id,
@@ -124,6 +138,12 @@ export const selectVerified = (db: ControlDb, companyId: string, limit: number) 
       query: verifiedQuestions.query,
     })
     .from(verifiedQuestions)
-    .where(and(eq(verifiedQuestions.companyId, companyId), eq(verifiedQuestions.status, 'verified')))
+    .where(
+      and(
+        eq(verifiedQuestions.companyId, companyId),
+        eq(verifiedQuestions.status, 'verified'),
+        isNotDenied(verifiedQuestions.id, denied),
+      ),
+    )
     .orderBy(desc(verifiedQuestions.createdAt), desc(verifiedQuestions.id))
     .limit(limit);

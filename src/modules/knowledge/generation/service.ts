@@ -1,6 +1,8 @@
-import type { CompanyContext } from '../../../context.ts';
+import { isDenied } from '../../../access/denials.ts';
+import type { CompanyContext, PrincipalContext } from '../../../context.ts';
 import type { JobStatus, JobType } from '../../../db/schema/knowledge-jobs.ts';
 import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
+import { deniedSuggestions } from '../suggestions/service.ts';
 import { jobEnded, jobNotFound } from './failures.ts';
 import * as store from './store.ts';
 import { endCancelled } from './work.ts';
@@ -10,19 +12,26 @@ export { conceptPrerequisites, ontologyPrerequisites } from './prerequisites.ts'
 export { type ConceptGeneration, startConceptGeneration, startEnrichment, startOntologyGeneration } from './start.ts';
 export type { JobRow } from './store.ts';
 
-/** A job of the company, of one type or any. */
+/** A job of the company, of one type or any. One about something that the caller may not see is as if absent. */
 export async function getJob(ctx: CompanyContext, id: string, type?: JobType): Promise<store.JobRow> {
   const [job] = await store.selectJob(ctx.db, { companyId: ctx.actor.companyId, id });
   if (!job || (type !== undefined && job.type !== type)) throw jobNotFound();
+  if (job.targetIds.some((target) => isDenied(ctx.actor, job.targetType, target))) throw jobNotFound();
   return job;
 }
 
-/** A page of the company's enrichment jobs, newest first. */
+/** A page of the company's enrichment jobs, newest first, without those about something that the caller may not see. */
 export const listEnrichments = (
-  ctx: CompanyContext,
+  ctx: PrincipalContext,
   filter: { targetType?: ResourceType; status?: JobStatus },
   page: { page: number; perPage: number },
-) => store.readJobs(ctx.db, { companyId: ctx.actor.companyId, type: 'enrichment' }, filter, page);
+) =>
+  store.readJobs(
+    ctx.db,
+    { companyId: ctx.actor.companyId, type: 'enrichment' },
+    { ...filter, denied: deniedSuggestions(ctx).targets },
+    page,
+  );
 
 /** Cancels a job. Suggestions that an enrichment has made stay; an answer of the model that is under way is discarded. */
 export async function cancelJob(ctx: CompanyContext, id: string): Promise<store.JobRow> {

@@ -1,9 +1,11 @@
 import { and, asc, eq, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
+import { isNotDenied } from '../../../db/denials.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
 import { type JobStatus, type JobType, jobs } from '../../../db/schema/knowledge-jobs.ts';
 import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { byId, idList } from '../../../db/statements.ts';
+import type { Denials } from '../../../kernel/denials.ts';
 import type { AiUsage } from '../../../platform/ai.ts';
 
 export type JobRow = typeof jobs.$inferSelect;
@@ -28,11 +30,23 @@ export const selectActive = (db: ControlDb, companyId: string, type: JobType) =>
     .from(jobs)
     .where(and(eq(jobs.companyId, companyId), eq(jobs.type, type), isActive));
 
-/** A page of a company's jobs of one type, newest first. */
+/** Holds for jobs none of whose targets are denied. */
+const targetsNothingDenied = (denied: Record<ResourceType, Denials>): (SQL | undefined)[] =>
+  Object.entries(denied).map(([type, ofType]) => {
+    const isTargetable = isNotDenied(sql`target.value`, ofType);
+    const targets = sql`select 1 from json_each(${jobs.targetIds}) as target where not ${isTargetable}`;
+    return isTargetable && sql`(${jobs.targetType} <> ${type} or not exists (${targets}))`;
+  });
+
+/** A page of a company's jobs of one type, newest first, without those about something that is denied. */
 export function readJobs(
   db: ControlDb,
   of: { companyId: string; type: JobType },
-  { targetType, status }: { targetType?: ResourceType; status?: JobStatus },
+  {
+    targetType,
+    status,
+    denied,
+  }: { targetType?: ResourceType; status?: JobStatus; denied: Record<ResourceType, Denials> },
   part: Pick<PageRequest, 'page' | 'perPage'>,
 ) {
   const filter = and(
@@ -40,6 +54,7 @@ export function readJobs(
     eq(jobs.type, of.type),
     targetType === undefined ? undefined : eq(jobs.targetType, targetType),
     status === undefined ? undefined : eq(jobs.status, status),
+    ...targetsNothingDenied(denied),
   ) as SQL;
   return readPage(db, { table: jobs, filter }, { ...part, by: jobs.createdAt, descending: true });
 }

@@ -1,8 +1,9 @@
-import { requireAction } from '../../../access/requirements.ts';
+import { isAllowed, requireAction } from '../../../access/requirements.ts';
 import type { PrincipalContext } from '../../../context.ts';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { findTables } from '../../managed-tables/service.ts';
-import { DEFINITIONS } from '../suggestions/service.ts';
+import { hiddenItems } from '../metrics/service.ts';
+import { DEFINITIONS, deniedSuggestions } from '../suggestions/service.ts';
 import {
   type Entry,
   FORMAT,
@@ -28,7 +29,7 @@ export interface Exported {
   resources: ActiveResource[];
 }
 
-/** The company's active knowledge as a document: equal knowledge makes an equal document. */
+/** The company's active knowledge, as far as the caller may see it, as a document: equal knowledge makes an equal document. */
 export async function exportKnowledge(ctx: PrincipalContext): Promise<Exported> {
   requireAction(ctx.actor, 'concepts:list', '*');
   requireAction(ctx.actor, 'semantic:list', '*');
@@ -41,10 +42,14 @@ export async function exportKnowledge(ctx: PrincipalContext): Promise<Exported> 
 }
 
 async function readActive(ctx: PrincipalContext): Promise<ActiveResource[]> {
+  const { targets } = deniedSuggestions(ctx);
+  const { ids: hidden } = await hiddenItems(ctx);
+  const semantic = { ...targets.semantic, ids: [...targets.semantic.ids, ...hidden] };
+  const denied = { ...targets, semantic };
   const all: ActiveResource[] = [];
   let bytes = 0;
   for (let after = ''; ; ) {
-    const batch = await selectActive(ctx.db, ctx.actor.companyId, after, BATCH);
+    const batch = await selectActive(ctx.db, ctx.actor.companyId, { after, denied }, BATCH);
     all.push(...batch);
     bytes += JSON.stringify(batch).length;
     if (bytes > MAX_DOCUMENT_BYTES) throw exportTooLarge(MAX_DOCUMENT_BYTES);
@@ -63,7 +68,8 @@ async function tableNames(
   );
   const ids = [...new Set(words)];
   const tables = ids.length > 0 ? await findTables(ctx, ids) : [];
-  const names = new Map(tables.map(({ id, displayName }) => [id, displayName]));
+  const shown = tables.filter(({ id }) => isAllowed(ctx.actor, 'managed-tables:list', id));
+  const names = new Map(shown.map(({ id, displayName }) => [id, displayName]));
   return (text) => text.replaceAll(/\b[0-9a-f]{24}\b/g, (id) => names.get(id) ?? id);
 }
 

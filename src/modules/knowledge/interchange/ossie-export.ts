@@ -1,3 +1,4 @@
+import { isAllowed } from '../../../access/requirements.ts';
 import type { PrincipalContext } from '../../../context.ts';
 import { literal, plainJson, writeYaml } from '../../../formats/yaml/write.ts';
 import { isInvalid } from '../../../kernel/failure.ts';
@@ -39,7 +40,9 @@ export async function semanticModelOf(ctx: PrincipalContext, { document, resourc
   const items = all.filter(({ validationErrors }) => validationErrors.length === 0).map(itemOf);
   const texts = items.flatMap((item) => item.mapped_relations);
   const described = all.map(itemOf);
-  const tables = await readTables(ctx, [...new Set(described.flatMap((item) => tableNamesOf(item).flat()))]);
+  const found = await readTables(ctx, [...new Set(described.flatMap((item) => tableNamesOf(item).flat()))]);
+  // Who may not see a table is told neither its columns nor what is computed of it.
+  const tables = found.filter(({ id }) => isAllowed(ctx.actor, 'managed-tables:list', id));
   const metrics = new Map(items.filter(({ kind }) => kind === 'metric').map((item) => [normalized(item.name), item]));
   const model = new Model(tables, texts, (name) => metrics.get(normalized(name)));
 

@@ -1,10 +1,20 @@
-import { and, asc, eq, gt, ne, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, ne, or, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
-import { resources } from '../../../db/schema/knowledge-resources.ts';
+import { isNotDenied } from '../../../db/denials.ts';
+import { type ResourceType, resources } from '../../../db/schema/knowledge-resources.ts';
 import { idList } from '../../../db/statements.ts';
+import type { Denials } from '../../../kernel/denials.ts';
 
-/** The active resources of a company with an id after this one, by their ids. */
-export const selectActive = (db: ControlDb, companyId: string, after: string, limit: number) =>
+/**
+ * The active resources of a company with an id after this one, by their ids, without those that are denied.
+ * @param denied by type
+ */
+export const selectActive = (
+  db: ControlDb,
+  companyId: string,
+  { after, denied }: { after: string; denied: Record<ResourceType, Denials> },
+  limit: number,
+) =>
   db
     .select({
       id: resources.id,
@@ -13,7 +23,17 @@ export const selectActive = (db: ControlDb, companyId: string, after: string, li
       validationErrors: resources.validationErrors,
     })
     .from(resources)
-    .where(and(eq(resources.companyId, companyId), eq(resources.status, 'active'), gt(resources.id, after)))
+    .where(
+      and(
+        eq(resources.companyId, companyId),
+        eq(resources.status, 'active'),
+        gt(resources.id, after),
+        ...(Object.keys(denied) as ResourceType[]).map((type) => {
+          const isNamed = isNotDenied(resources.id, denied[type]);
+          return isNamed && or(ne(resources.resourceType, type), isNamed);
+        }),
+      ),
+    )
     .orderBy(asc(resources.id))
     .limit(limit);
 

@@ -5,7 +5,7 @@ import { type CompiledQuery, compileQuery, dimensionValue, type MetricQuery } fr
 import { isTime, type Table } from './expression.ts';
 import type { Model } from './model.ts';
 import type { MetricQueryInput } from './query.ts';
-import { readAll, resolve, resolveIn } from './resolve.ts';
+import { readAll, resolve, resolveIn, tablesOfItems } from './resolve.ts';
 
 /** A query that is compiled for the tables as they are. */
 export interface PreparedQuery extends CompiledQuery {
@@ -21,6 +21,19 @@ export async function prepareMetrics(ctx: CompanyContext, input: MetricQueryInpu
   const dimensions = [...query.dimensions, ...query.filters.map(({ dimension }) => dimension)];
   const times = dimensions.filter((item) => isTime(dimensionValue(model, item).type)).map(({ id }) => id);
   return { ...compileQuery(model, query), query, model, times: new Set(times) };
+}
+
+/**
+ * The same for somebody who is told what is wrong with a query: only who may read the tables of its items is.
+ * @throws accessDenied for who may not
+ */
+export async function prepareForReader(ctx: PrincipalContext, input: MetricQueryInput): Promise<PreparedQuery> {
+  try {
+    return await prepareMetrics(ctx, input);
+  } catch (error) {
+    if (isInvalid(error)) requireTables(ctx, await tablesOfItems(ctx, input));
+    throw error;
+  }
 }
 
 /** The same query with other values of its filters, which are of the same types. */

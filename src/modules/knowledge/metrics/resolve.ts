@@ -6,8 +6,9 @@ import { takesOperator, toComparedText } from '../../../tenant-sql/row-filters.t
 import { normalized, uniqueKeyFrom } from '../resources/service.ts';
 import { dimensionValue, MAX_SQL, type MetricQuery } from './compile.ts';
 import { type Item, tableNamesOf } from './definition.ts';
-import { isTime, type TableColumn } from './expression.ts';
+import { isTime, type Table, type TableColumn } from './expression.ts';
 import { semanticItemUnknown } from './failures.ts';
+import { hiddenItems } from './hidden.ts';
 import { Model } from './model.ts';
 import type { MetricQueryInput } from './query.ts';
 import { tableNamesIn } from './relations.ts';
@@ -84,6 +85,15 @@ export async function readAll(ctx: CompanyContext, inputs: readonly MetricQueryI
   return { model: new Model(tables, relations, metricNamed, MAX_SQL * inputs.length), found };
 }
 
+/** The tables that the items of a query name, and those that these build on. */
+export async function tablesOfItems(ctx: CompanyContext, input: MetricQueryInput): Promise<Table[]> {
+  const { found } = await readItems(ctx, [input]);
+  return readTables(
+    ctx,
+    [...found.all.values()].flatMap((item) => tableNamesOf(item).flat()),
+  );
+}
+
 async function readItems(
   ctx: CompanyContext,
   inputs: readonly MetricQueryInput[],
@@ -99,9 +109,10 @@ async function readItems(
     ...metrics.map((name) => uniqueKeyFrom('metric', name)),
     ...dimensions.map((name) => uniqueKeyFrom('dimension', name)),
   ];
+  const { ids: hidden } = await hiddenItems(ctx);
   const { items, relations } = await readTogether(ctx.db, {
-    items: selectItems(ctx.db, companyId, ids, keys),
-    relations: selectRelations(ctx.db, companyId, MAX_RELATIONS + 1),
+    items: selectItems(ctx.db, companyId, { ids, keys, hidden }),
+    relations: selectRelations(ctx.db, companyId, hidden, MAX_RELATIONS + 1),
   });
   if (relations.length > MAX_RELATIONS) {
     const message = `cannot be joined: the company's items hold more than ${MAX_RELATIONS} mapped relations`;
@@ -111,7 +122,7 @@ async function readItems(
   for (let added = found.add(items); added.length > 0; ) {
     const missing = added.flatMap(namesMissing(found));
     if (missing.length === 0 || found.all.size > MAX_ITEMS * inputs.length) break;
-    added = found.add(await selectItems(ctx.db, companyId, [], missing));
+    added = found.add(await selectItems(ctx.db, companyId, { ids: [], keys: missing, hidden }));
   }
   return { found, relations: relations.map(({ text }) => text) };
 }

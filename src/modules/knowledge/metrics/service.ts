@@ -5,12 +5,21 @@ import { runUserSql, STANDARD_LIMITS, type UserSqlResult } from '../../../tenant
 import { openReadonlyDatabase } from '../../managed-database/service.ts';
 import type { CompiledQuery } from './compile.ts';
 import type { Table } from './expression.ts';
-import { type PreparedQuery, prepareMetrics, requireTables } from './prepare.ts';
+import { type PreparedQuery, prepareForReader, requireTables } from './prepare.ts';
 import type { MetricQueryInput } from './query.ts';
 import { readTables } from './tables.ts';
 
 export { checkValues, sampleValues } from './dimension-values.ts';
-export { mayRead, type PreparedQuery, prepareMetrics, problemsOfQueries, sentenceOf, withValues } from './prepare.ts';
+export { type HiddenItems, hiddenItems, namesHidden } from './hidden.ts';
+export {
+  mayRead,
+  type PreparedQuery,
+  prepareForReader,
+  prepareMetrics,
+  problemsOfQueries,
+  sentenceOf,
+  withValues,
+} from './prepare.ts';
 
 /** What a metric query was answered, and how. */
 export type MetricResult = UserSqlResult & Pick<CompiledQuery, 'used'> & { sql: string };
@@ -20,7 +29,7 @@ export type MetricResult = UserSqlResult & Pick<CompiledQuery, 'used'> & { sql: 
  * and what was read of other ones, because a table was renamed meanwhile, is never answered.
  */
 export const queryMetrics = async (ctx: PrincipalContext, input: MetricQueryInput): Promise<MetricResult> =>
-  runMetrics(ctx, input, await prepareMetrics(ctx, input));
+  runMetrics(ctx, input, await prepareForReader(ctx, input));
 
 /** The same for a query that was just compiled. */
 export function runMetrics(
@@ -30,7 +39,7 @@ export function runMetrics(
 ): Promise<MetricResult> {
   let present: PreparedQuery | undefined = prepared;
   return retryOnConcurrentChange(async () => {
-    const compiled = present ?? (await prepareMetrics(ctx, input));
+    const compiled = present ?? (await prepareForReader(ctx, input));
     present = undefined;
     requireTables(ctx, compiled.tables);
     const outcome = await run(ctx, compiled, compiled.query.limit).catch((error: unknown) => {

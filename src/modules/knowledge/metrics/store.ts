@@ -1,35 +1,81 @@
 import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
+import { isNotDenied } from '../../../db/denials.ts';
 import { resources } from '../../../db/schema/knowledge-resources.ts';
 import { idList } from '../../../db/statements.ts';
+import type { Denials } from '../../../kernel/denials.ts';
 
-/** Active semantic items without validation errors. */
-export const isQueryable = (companyId: string): SQL =>
+/**
+ * The semantic items that are denied or come from denied concepts alone, and those that build on others: how they name metrics in a formula, and the ids of items
+ * that they depend on, as JSON.
+ */
+export const selectBuilt = (db: ControlDb, companyId: string, denied: { items: Denials; concepts: Denials }) => {
+  const sources = sql`json_each(${resources.content}, '$.source_concept_ids') as source`;
+  const isSourceShown = isNotDenied(sql`source.value`, denied.concepts) ?? sql`true`;
+  const isDenied = sql<number>`(not ${isNotDenied(resources.id, denied.items) ?? sql`true`}
+    or exists (select 1 from ${sources}) and not exists (select 1 from ${sources} where ${isSourceShown}))`;
+  const metrics = sql`${resources.content} -> '$.depends_on_metrics'`;
+  const entities = sql`${resources.content} -> '$.depends_on_entities'`;
+  const formula = sql<string | null>`${resources.content} ->> '$.formula'`;
+  return db
+    .select({
+      id: sql<string>`${resources.id}`.as('id'),
+      uniqueKey: sql<string>`${resources.uniqueKey}`.as('unique_key'),
+      status: sql<string>`${resources.status}`.as('status'),
+      isDenied: isDenied.as('is_denied'),
+      formula: sql<string | null>`iif(instr(${formula}, '{{') > 0, ${formula}, null)`.as('formula'),
+      dependsOn:
+        sql<string>`(select json_group_array(value) from (select value from json_each(${metrics}) union all select value from json_each(${entities})))`.as(
+          'depends_on',
+        ),
+    })
+    .from(resources)
+    .where(
+      and(
+        eq(resources.companyId, companyId),
+        eq(resources.resourceType, 'semantic'),
+        or(
+          isDenied,
+          sql`instr(${formula}, '{{') > 0`,
+          sql`json_array_length(${metrics}) > 0`,
+          sql`json_array_length(${entities}) > 0`,
+        ),
+      ),
+    );
+};
+
+/** Active semantic items without validation errors. @param hidden the ids of those that are as if absent */
+export const isQueryable = (companyId: string, hidden: ReadonlySet<string>): SQL =>
   and(
     eq(resources.companyId, companyId),
     eq(resources.resourceType, 'semantic'),
     eq(resources.status, 'active'),
     eq(resources.validationErrors, []),
+    hidden.size === 0 ? undefined : sql`${resources.id} not in ${idList([...hidden])}`,
   ) as SQL;
 
 /** The queryable metrics and dimensions that have one of the ids, or one of the keys (`uniqueKeyFrom` kind and name). */
-export const selectItems = (db: ControlDb, companyId: string, ids: readonly string[], keys: readonly string[]) =>
+export const selectItems = (
+  db: ControlDb,
+  companyId: string,
+  { ids, keys, hidden }: { ids: readonly string[]; keys: readonly string[]; hidden: ReadonlySet<string> },
+) =>
   db
     .select({ id: resources.id, uniqueKey: resources.uniqueKey, content: resources.content })
     .from(resources)
     .where(
       and(
-        isQueryable(companyId),
+        isQueryable(companyId, hidden),
         inArray(resources.facet, ['metric', 'dimension']),
         or(sql`${resources.id} in ${idList(ids)}`, sql`${resources.uniqueKey} in ${idList(keys)}`),
       ),
     );
 
 /** The `mapped_relations` of the queryable items, each text once. */
-export const selectRelations = (db: ControlDb, companyId: string, limit: number) =>
+export const selectRelations = (db: ControlDb, companyId: string, hidden: ReadonlySet<string>, limit: number) =>
   db
     .selectDistinct({ text: sql<string>`relation.value` })
     .from(resources)
     .innerJoin(sql`json_each(${resources.content}, '$.mapped_relations') as relation`, sql`true`)
-    .where(isQueryable(companyId))
+    .where(isQueryable(companyId, hidden))
     .limit(limit);

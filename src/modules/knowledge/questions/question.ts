@@ -1,5 +1,7 @@
+import { type Denials, NOTHING_DENIED } from '../../../kernel/denials.ts';
 import { ExactNumber } from '../../../kernel/exact-json.ts';
 import { type MetricQueryInput, metricQuery } from '../metrics/query.ts';
+import { type HiddenItems, namesHidden } from '../metrics/service.ts';
 import { textUpTo } from '../resources/fields.ts';
 import type { QuestionRow } from './store.ts';
 
@@ -36,3 +38,13 @@ export const storable = (query: MetricQueryInput): Record<string, unknown> => ({
     values: filter.values.map((value) => (value instanceof ExactNumber ? value.digits : value)),
   })),
 });
+
+/** Those questions whose queries name something hidden, as what is denied of a list of them. @param read reads them all */
+export async function hiddenAmong(
+  hidden: HiddenItems,
+  read: () => Promise<Pick<QuestionRow, 'id' | 'query'>[]>,
+): Promise<Denials> {
+  if (hidden.ids.size === 0) return NOTHING_DENIED;
+  const named = (await read()).filter((row) => namesHidden(storedQuery(row), hidden));
+  return { ...NOTHING_DENIED, ids: named.map(({ id }) => id) };
+}

@@ -2,16 +2,17 @@ import { requireAction } from '../../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../../context.ts';
 import { commit, type Statement } from '../../../db/client.ts';
 import { retryOnConcurrentChange } from '../../../db/failures.ts';
+import type { Denials } from '../../../kernel/denials.ts';
 import { invalid } from '../../../kernel/failure.ts';
 import type { MetricQueryInput } from '../metrics/query.ts';
-import { prepareMetrics } from '../metrics/service.ts';
+import { type HiddenItems, hiddenItems, namesHidden, prepareForReader } from '../metrics/service.ts';
 import { isUnreachable } from '../resources/service.ts';
 import { recordChecks } from './checks.ts';
 import { questionArchived, questionDuplicate, questionNotFound, tooManyQuestions } from './failures.ts';
-import { questionKey, storable, storedQuery } from './question.ts';
+import { hiddenAmong, questionKey, storable, storedQuery } from './question.ts';
 import * as store from './store.ts';
 
-export { questionKey, storable, storedQuery } from './question.ts';
+export { hiddenAmong, questionKey, storable, storedQuery } from './question.ts';
 export { hasQuestions, type QuestionRow } from './store.ts';
 
 /** What people say of a question. */
@@ -20,25 +21,31 @@ export interface QuestionInput {
   query: MetricQueryInput;
 }
 
-/** A question, archived or not. */
+/** A question, archived or not. One that is answered by what the caller may not see is as if absent. */
 export async function getQuestion(ctx: CompanyContext, id: string): Promise<store.QuestionRow> {
   const [row] = await store.selectQuestion(ctx.db, ctx.actor.companyId, id);
-  if (!row) throw questionNotFound();
+  if (!row || namesHidden(storedQuery(row), await hiddenItems(ctx))) throw questionNotFound();
   return row;
 }
 
-/** A page of the company's questions, newest first. */
-export const listQuestions = (
+/** The questions that are answered by what is hidden. */
+export const hiddenQuestions = (ctx: CompanyContext, hidden: HiddenItems): Promise<Denials> =>
+  hiddenAmong(hidden, async () => store.selectQueries(ctx.db, ctx.actor.companyId));
+
+/** A page of the company's questions, newest first, without those that are answered by what the caller may not see. */
+export async function listQuestions(
   ctx: CompanyContext,
   { search, ...filter }: store.QuestionFilter,
   page: { page: number; perPage: number },
-) =>
-  store.readQuestions(
+) {
+  const denied = await hiddenQuestions(ctx, await hiddenItems(ctx));
+  return store.readQuestions(
     ctx.db,
     ctx.actor.companyId,
-    { ...filter, ...(search !== undefined && { search: questionKey(search) }) },
+    { ...filter, denied, ...(search !== undefined && { search: questionKey(search) }) },
     page,
   );
+}
 
 /** The verified question that equals one, case, accents and punctuation aside. */
 export async function findVerified(ctx: CompanyContext, question: string): Promise<store.QuestionRow | undefined> {
@@ -147,7 +154,7 @@ async function writeReplacement(
 async function verifiedColumns(ctx: PrincipalContext, { question, query }: QuestionInput) {
   const key = questionKey(question);
   if (key === '') throw invalid([{ field: 'question', message: 'must hold a letter or a digit' }]);
-  await prepareMetrics(ctx, query);
+  await prepareForReader(ctx, query);
   const now = ctx.now();
   return {
     question,

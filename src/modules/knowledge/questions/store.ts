@@ -1,8 +1,11 @@
 import { and, asc, eq, gt, ne, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
+import { isNotDenied } from '../../../db/denials.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
 import { type QuestionStatus, verifiedQuestions as questions } from '../../../db/schema/knowledge-questions.ts';
 import { byId, exists, insertWhen } from '../../../db/statements.ts';
+
+import type { Denials } from '../../../kernel/denials.ts';
 
 export type QuestionRow = typeof questions.$inferSelect;
 
@@ -71,6 +74,10 @@ export const recordCheck = (db: ControlDb, row: QuestionRow, problem: string | n
     .set({ status: problem === null ? 'verified' : 'stale', staleReason: problem, lastCheckedAt: at })
     .where(and(byId(questions, row.companyId, row.id), eq(questions.version, row.version)));
 
+/** The queries of a company's questions, archived ones included. */
+export const selectQueries = (db: ControlDb, companyId: string) =>
+  db.select({ id: questions.id, query: questions.query }).from(questions).where(eq(questions.companyId, companyId));
+
 /** The filter of a list. Without a status it leaves archived ones out. */
 export interface QuestionFilter {
   status?: QuestionStatus;
@@ -78,17 +85,18 @@ export interface QuestionFilter {
   search?: string;
 }
 
-/** A page of a company's questions, newest first. */
+/** A page of a company's questions, newest first, without those that are denied. */
 export function readQuestions(
   db: ControlDb,
   companyId: string,
-  { status, search }: QuestionFilter,
+  { status, search, denied }: QuestionFilter & { denied: Denials },
   part: Pick<PageRequest, 'page' | 'perPage'>,
 ) {
   const filter = and(
     status === undefined ? living(companyId) : eq(questions.companyId, companyId),
     status === undefined ? undefined : eq(questions.status, status),
     search === undefined ? undefined : sql`instr(${questions.questionKey}, ${search}) > 0`,
+    isNotDenied(questions.id, denied),
   ) as SQL;
   return readPage(db, { table: questions, filter }, { ...part, by: questions.createdAt, descending: true });
 }

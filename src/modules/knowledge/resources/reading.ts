@@ -1,3 +1,4 @@
+import { deniedInLists, isDenied } from '../../../access/denials.ts';
 import type { CompanyContext } from '../../../context.ts';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { type Definition, normalized, searchable } from './definition.ts';
@@ -28,9 +29,21 @@ export async function getResource<C extends Content>(
   return row as Resource<C>;
 }
 
-/** Those of the ids that exist in the company, of any type, archived or not. */
+/** The same for whom no route has asked whether they may see it: one that they are denied is as if absent. */
+export async function getVisibleResource<C extends Content>(
+  ctx: CompanyContext,
+  definition: Definition<C>,
+  id: string,
+): Promise<Resource<C>> {
+  if (isDenied(ctx.actor, definition.type, id)) throw definition.failures.notFound();
+  return getResource(ctx, definition, id);
+}
+
+/** Those of the ids that exist in the company for the caller, of any type, archived or not. */
 export async function findResources(ctx: CompanyContext, ids: readonly string[]): Promise<Resource[]> {
-  return ids.length === 0 ? [] : store.selectResources(ctx.db, ctx.actor.companyId, ids);
+  if (ids.length === 0) return [];
+  const found = await store.selectResources(ctx.db, ctx.actor.companyId, ids);
+  return found.filter(({ resourceType, id }) => !isDenied(ctx.actor, resourceType, id));
 }
 
 /**
@@ -52,7 +65,7 @@ export async function countResources(ctx: CompanyContext, type: ResourceType, fa
   return row?.count ?? 0;
 }
 
-/** A page of the company's resources of one type, newest first. */
+/** A page of the company's resources of one type that the caller is not denied, newest first. */
 export async function listResources<C extends Content>(
   ctx: CompanyContext,
   definition: Definition<C>,
@@ -60,7 +73,11 @@ export async function listResources<C extends Content>(
   page: { page: number; perPage: number },
 ) {
   const search = filter.search === undefined ? undefined : searchable(filter.search);
-  const of = { companyId: ctx.actor.companyId, resourceType: definition.type };
+  const of = {
+    companyId: ctx.actor.companyId,
+    resourceType: definition.type,
+    denied: deniedInLists(ctx.actor, definition.type),
+  };
   const found = await store.readResources(ctx.db, of, { ...filter, search }, page);
   return { ...found, records: found.records as Resource<C>[] };
 }

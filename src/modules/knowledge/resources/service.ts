@@ -6,6 +6,7 @@ export {
   countResources,
   findResources,
   getResource,
+  getVisibleResource,
   listResources,
   listVersions,
   type Resource,

@@ -1,5 +1,6 @@
 import { and, eq, ne, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
+import { isNotDenied } from '../../../db/denials.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
 import {
   type ResourceType,
@@ -9,6 +10,7 @@ import {
   versions,
 } from '../../../db/schema/knowledge-resources.ts';
 import { afterChange, byId, idList, insertWhen } from '../../../db/statements.ts';
+import type { Denials } from '../../../kernel/denials.ts';
 
 export type ResourceRow = typeof resources.$inferSelect;
 export type VersionRow = typeof versions.$inferSelect;
@@ -84,10 +86,10 @@ export interface ResourceFilter {
   objectId?: string;
 }
 
-/** A page of a company's resources of one type, newest first. */
+/** A page of a company's resources of one type, newest first, without those that are denied. */
 export function readResources(
   db: ControlDb,
-  of: { companyId: string; resourceType: ResourceType },
+  of: { companyId: string; resourceType: ResourceType; denied: Denials },
   { status, facet, search, subjectId, objectId }: ResourceFilter,
   part: Pick<PageRequest, 'page' | 'perPage'>,
 ) {
@@ -99,6 +101,7 @@ export function readResources(
     search === undefined ? undefined : sql`instr(${resources.searchText}, ${search}) > 0`,
     subjectId === undefined ? undefined : eq(resources.subjectId, subjectId),
     objectId === undefined ? undefined : eq(resources.objectId, objectId),
+    isNotDenied(resources.id, of.denied),
   ) as SQL;
   return readPage(db, { table: resources, filter }, { ...part, by: resources.createdAt, descending: true });
 }

@@ -1,4 +1,5 @@
-import type { CompanyContext } from '../../../context.ts';
+import { isAllowed, isAllowedOnAll } from '../../../access/requirements.ts';
+import type { CompanyContext, PrincipalContext } from '../../../context.ts';
 import type { ValidationError } from '../../../db/schema/knowledge-resources.ts';
 import type { JobMessage } from '../../../platform/job-messages.ts';
 import { logError } from '../../../platform/log.ts';
@@ -7,7 +8,7 @@ import { storeMessage } from '../../outbox/service.ts';
 import { columnNamed, columnsIn } from '../metrics/relations.ts';
 import { hasQuestions } from '../questions/service.ts';
 import { type Check, isUnreachable, type Recheck } from '../resources/service.ts';
-import { expressionErrors } from './expressions.ts';
+import { expressionErrors, notCompiled } from './expressions.ts';
 import type { SemanticItem } from './item.ts';
 
 /** After how long a check is repeated that could not reach the database. */
@@ -75,6 +76,34 @@ export async function checkItemNow(ctx: CompanyContext, item: SemanticItem): Pro
     errors: [...mappingErrors(item, tables), ...(await expressionErrors(ctx, item, tables))],
     isCurrent: async () => shapeOf(await findTables(ctx, names)) === shapeOf(tables),
   };
+}
+
+/** What in an expression may name a table beside those that are mapped. */
+const NAMES_RELATIONS = /\b(?:select|table|\w*reg\w+)\b/i;
+
+/**
+ * Items with the errors that their reader may be told: a table that the reader may not see is as if absent, and nothing is told
+ * of expressions over it.
+ */
+export async function withVisibleErrors<R extends { content: SemanticItem; validationErrors: ValidationError[] }>(
+  ctx: PrincipalContext,
+  items: readonly R[],
+): Promise<R[]> {
+  if (isAllowedOnAll(ctx.actor, 'managed-tables:list')) return [...items];
+  const names = [...new Set(items.flatMap(({ content }) => [...tablesOf(content)]))];
+  const tables = await findTables(ctx, names).catch((error: unknown) => {
+    if (!isUnreachable(error)) throw error;
+    return [];
+  });
+  const shown = tables.filter(({ id }) => isAllowed(ctx.actor, 'managed-tables:list', id));
+  const isShown = (name: string) => shown.some(({ id, displayName }) => id === name || displayName === name);
+  return items.map((item) => {
+    const { content } = item;
+    const expressions = [content.formula ?? '', ...content.filters];
+    const isTold = [...tablesOf(content)].every(isShown) && !expressions.some((text) => NAMES_RELATIONS.test(text));
+    if (isTold) return item;
+    return { ...item, validationErrors: [...mappingErrors(content, shown), ...notCompiled(content)] };
+  });
 }
 
 /** Everything of the tables that a check depends on. */

@@ -62,8 +62,7 @@ export async function expressionErrors(
   // A metric that builds on others needs no table of its own.
   const buildsOnMetrics = expressions.length === 1 && item.formula !== null && metricNamesIn(item.formula).length > 0;
   if (tables.length === 0 && !buildsOnMetrics) {
-    const message = 'There is no mapped table to compile it on.';
-    return expressions.map(({ field }) => ({ field, code: 'nothing_to_compile_on', message }));
+    return notCompiled(item);
   }
   const planned = tables.length > 0 ? await plan(ctx, expressions, tables) : new Map<Expression, string>();
   return expressions.flatMap((expression): ValidationError[] => {
@@ -71,6 +70,14 @@ export async function expressionErrors(
     return message === undefined ? [] : [{ field: expression.field, code: 'does_not_compile', message }];
   });
 }
+
+/** The errors of an item's expressions where there is no table to compile them on. */
+export const notCompiled = (item: SemanticItem): ValidationError[] =>
+  expressionsOf(item).map(({ field }) => ({
+    field,
+    code: 'nothing_to_compile_on',
+    message: 'There is no mapped table to compile it on.',
+  }));
 
 /** What is wrong with expressions for Postgres. */
 async function plan(

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { PrincipalContext } from '../../../context.ts';
 import { concurrentChange } from '../../../db/failures.ts';
 import { created, noContent, ok, versioned } from '../../../http/endpoint.ts';
 import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
@@ -14,16 +15,23 @@ import {
   type Resource,
 } from '../resources/service.ts';
 import { recordOf, validationErrors, versionRecord, viewResource, viewVersion } from '../resources/views.ts';
+import { withVisibleErrors } from './check.ts';
 import { SEMANTIC_KINDS, type SemanticItem, semanticFields, semanticItem } from './item.ts';
 
 const PATH = '/api/v1/domain-knowledge/semantic';
 
 const record = recordOf({ ...semanticFields, validation_errors: validationErrors }).meta({ id: 'SemanticItem' });
 
-const viewItem = (item: Resource<SemanticItem>) => ({
+const view = (item: Resource<SemanticItem>) => ({
   ...viewResource(item),
   validation_errors: item.validationErrors,
 });
+
+/** As its reader may see it. */
+async function viewItem(ctx: PrincipalContext, item: Resource<SemanticItem>) {
+  const [visible] = await withVisibleErrors(ctx, [item]);
+  return view(visible as Resource<SemanticItem>);
+}
 
 export const semanticEndpoints = [
   endpoint(
@@ -38,8 +46,10 @@ export const semanticEndpoints = [
       returns: ok(listOf(record)),
       fails: [],
     },
-    async ({ ctx, query: { page, per_page: perPage, kind, ...filter } }) =>
-      list(await listResources(ctx, semanticItem, { ...filter, facet: kind }, { page, perPage }), viewItem),
+    async ({ ctx, query: { page, per_page: perPage, kind, ...filter } }) => {
+      const found = await listResources(ctx, semanticItem, { ...filter, facet: kind }, { page, perPage });
+      return list({ ...found, records: await withVisibleErrors(ctx, found.records) }, view);
+    },
   ),
   endpoint(
     {
@@ -52,7 +62,7 @@ export const semanticEndpoints = [
       returns: created(record),
       fails: [semanticItem.failures.duplicate, concurrentChange],
     },
-    async ({ ctx, body }) => viewItem(await createResource(ctx, semanticItem, body)),
+    async ({ ctx, body }) => viewItem(ctx, await createResource(ctx, semanticItem, body)),
   ),
   endpoint(
     {
@@ -66,7 +76,7 @@ export const semanticEndpoints = [
       versioned: versioned(),
       fails: [semanticItem.failures.notFound],
     },
-    async ({ ctx, params }) => viewItem(await getResource(ctx, semanticItem, params.id)),
+    async ({ ctx, params }) => viewItem(ctx, await getResource(ctx, semanticItem, params.id)),
   ),
   endpoint(
     {
@@ -86,7 +96,7 @@ export const semanticEndpoints = [
         concurrentChange,
       ],
     },
-    async ({ ctx, params, body }) => viewItem(await changeResource(ctx, semanticItem, params.id, body)),
+    async ({ ctx, params, body }) => viewItem(ctx, await changeResource(ctx, semanticItem, params.id, body)),
   ),
   endpoint(
     {

@@ -22,7 +22,7 @@ import {
 } from './failures.ts';
 import { acceptedResourceIds } from './staging.ts';
 import * as store from './store.ts';
-import { requireTargetPermission, suggestedReferences, targetOf } from './suggestion.ts';
+import { deniedSuggestions, requireTargetPermission, suggestedReferences, targetOf } from './suggestion.ts';
 
 export interface Accepted {
   suggestion: store.SuggestionRow;
@@ -35,7 +35,7 @@ export interface NotAccepted {
 }
 
 async function getSuggestion(ctx: PrincipalContext, id: string): Promise<store.SuggestionRow> {
-  const [row] = await store.selectSuggestion(ctx.db, ctx.actor.companyId, id);
+  const [row] = await store.selectSuggestion(ctx.db, ctx.actor.companyId, id, deniedSuggestions(ctx));
   if (!row) throw suggestionNotFound();
   return row;
 }

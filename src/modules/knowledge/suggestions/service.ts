@@ -3,10 +3,10 @@ import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import type { SuggestionStatus, TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 import { noUsage } from '../../../platform/ai.ts';
 import { concept } from '../concepts/concept.ts';
-import { getResource } from '../resources/service.ts';
+import { getVisibleResource } from '../resources/service.ts';
 import { type Proposal, proposeChange, proposePromotion, requireAi } from './propose.ts';
 import * as store from './store.ts';
-import { DEFINITIONS } from './suggestion.ts';
+import { DEFINITIONS, deniedSuggestions } from './suggestion.ts';
 
 export { modelFailures, nothingProposed } from './failures.ts';
 export { importSuggestions, pendingCreations, pendingImports } from './importing.ts';
@@ -24,14 +24,14 @@ export {
   stagedSuggestions,
 } from './staging.ts';
 export type { NewSuggestion, SuggestedCreation, SuggestionRow } from './store.ts';
-export { DEFINITIONS, suggestedReferences, targetOf } from './suggestion.ts';
+export { DEFINITIONS, deniedSuggestions, suggestedReferences, targetOf } from './suggestion.ts';
 
-/** A page of the company's suggestions, newest first. */
+/** A page of the company's suggestions, newest first, without those about what the caller may not see. */
 export const listSuggestions = (
   ctx: PrincipalContext,
   filter: { status: SuggestionStatus; targetType?: TargetType; jobId?: string },
   page: { page: number; perPage: number },
-) => store.readSuggestions(ctx.db, ctx.actor.companyId, filter, page);
+) => store.readSuggestions(ctx.db, ctx.actor.companyId, { ...filter, denied: deniedSuggestions(ctx) }, page);
 
 /** Asks the model how to improve a resource, and stores the suggestion. */
 export async function suggestChange(
@@ -41,7 +41,7 @@ export async function suggestChange(
 ): Promise<store.SuggestionRow> {
   const settings = requireAi(ctx);
   const { failures } = DEFINITIONS[type];
-  const target = await getResource(ctx, DEFINITIONS[type], id);
+  const target = await getVisibleResource(ctx, DEFINITIONS[type], id);
   if (target.status === 'archived') throw failures.archived();
   return insertSuggestion(ctx, await proposeChange(ctx, settings, target, noUsage()));
 }
@@ -53,7 +53,7 @@ export async function suggestPromotion(
   to: 'semantic' | 'ontology_node',
 ): Promise<store.SuggestionRow> {
   const settings = requireAi(ctx);
-  const source = await getResource(ctx, concept, conceptId);
+  const source = await getVisibleResource(ctx, concept, conceptId);
   if (source.status === 'archived') throw concept.failures.archived();
   return insertSuggestion(ctx, await proposePromotion(ctx, settings, source, to, noUsage()));
 }

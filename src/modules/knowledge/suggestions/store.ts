@@ -1,10 +1,12 @@
 import { and, eq, getTableColumns, inArray, isNotNull, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
+import { isNotDenied } from '../../../db/denials.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
 import { jobs } from '../../../db/schema/knowledge-jobs.ts';
-import type { Content } from '../../../db/schema/knowledge-resources.ts';
+import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { type SuggestionStatus, suggestions, type TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 import { afterChange, byId, exists, idList } from '../../../db/statements.ts';
+import type { Denials } from '../../../kernel/denials.ts';
 
 export type SuggestionRow = typeof suggestions.$inferSelect;
 
@@ -12,10 +14,30 @@ export type SuggestionRow = typeof suggestions.$inferSelect;
 const byVisibleId = (companyId: string, id: string): SQL =>
   and(byId(suggestions, companyId, id), ne(suggestions.status, 'staged')) as SQL;
 
+/** What somebody is denied of suggestions themselves, and of what they are about. */
+export interface DeniedSuggestions {
+  suggestions: Denials;
+  targets: Record<ResourceType, Denials>;
+}
+
+/** Holds for suggestions that are not denied, about what is not denied, from a concept that is not. */
+const isShown = ({ suggestions: own, targets }: DeniedSuggestions): SQL | undefined =>
+  and(
+    isNotDenied(suggestions.id, own),
+    isNotDenied(suggestions.conceptId, targets.concept),
+    ...Object.entries(targets).map(([type, denied]) => {
+      const isNamed = and(isNotDenied(suggestions.targetId, denied), isNotDenied(suggestions.resourceId, denied));
+      return isNamed && sql`(${suggestions.targetType} not in (${type}, ${`${type}_create`}) or ${isNamed})`;
+    }),
+  );
+
 export const insertSuggestion = (db: ControlDb, row: SuggestionRow) => db.insert(suggestions).values(row);
 
-export const selectSuggestion = (db: ControlDb, companyId: string, id: string) =>
-  db.select().from(suggestions).where(byVisibleId(companyId, id));
+export const selectSuggestion = (db: ControlDb, companyId: string, id: string, denied: DeniedSuggestions) =>
+  db
+    .select()
+    .from(suggestions)
+    .where(and(byVisibleId(companyId, id), isShown(denied)));
 
 export const selectSuggestions = (db: ControlDb, companyId: string, ids: readonly string[]) =>
   db
@@ -29,11 +51,11 @@ export const selectSuggestions = (db: ControlDb, companyId: string, ids: readonl
       ),
     );
 
-/** A page of a company's suggestions, newest first. */
+/** A page of a company's suggestions, newest first, without what is denied. */
 export function readSuggestions(
   db: ControlDb,
   companyId: string,
-  filter: { status: SuggestionStatus; targetType?: TargetType; jobId?: string },
+  filter: { status: SuggestionStatus; targetType?: TargetType; jobId?: string; denied: DeniedSuggestions },
   part: Pick<PageRequest, 'page' | 'perPage'>,
 ) {
   const which = and(
@@ -41,6 +63,7 @@ export function readSuggestions(
     eq(suggestions.status, filter.status),
     filter.targetType === undefined ? undefined : eq(suggestions.targetType, filter.targetType),
     filter.jobId === undefined ? undefined : eq(suggestions.jobId, filter.jobId),
+    isShown(filter.denied),
   ) as SQL;
   return readPage(db, { table: suggestions, filter: which }, { ...part, by: suggestions.createdAt, descending: true });
 }

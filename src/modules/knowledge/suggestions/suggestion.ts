@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { Principal } from '../../../access/actors.ts';
+import { deniedEverywhere } from '../../../access/denials.ts';
+import type { PrincipalContext } from '../../../context.ts';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import type { TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 import { concept } from '../concepts/concept.ts';
@@ -14,6 +16,17 @@ export const DEFINITIONS: Record<ResourceType, Definition> = {
   ontology_node: ontologyNode as Definition<never> as Definition,
   ontology_relation: ontologyRelation as Definition<never> as Definition,
 };
+
+/** What the caller is denied of suggestions, and of what they are about. */
+export const deniedSuggestions = ({ actor }: PrincipalContext) => ({
+  suggestions: deniedEverywhere(actor, 'suggestion'),
+  targets: {
+    concept: deniedEverywhere(actor, 'concept'),
+    semantic: deniedEverywhere(actor, 'semantic'),
+    ontology_node: deniedEverywhere(actor, 'ontology_node'),
+    ontology_relation: deniedEverywhere(actor, 'ontology_relation'),
+  },
+});
 
 /** The type of resource that a suggestion is about, and whether it creates one. */
 export function targetOf(targetType: TargetType): { definition: Definition; creates: boolean } {

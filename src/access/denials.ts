@@ -1,0 +1,122 @@
+import type { Action, ResourceType } from '../kernel/actions.ts';
+import { resourceArn } from '../kernel/arn.ts';
+import { type Denials, NOTHING_DENIED } from '../kernel/denials.ts';
+import type { Actor, Principal } from './actors.ts';
+import { type Access, decide, rulesFor } from './evaluation.ts';
+
+/** A type of record, the actions whose Deny on one keeps it from lists, and those whose Deny keeps it from all else. */
+interface Kind {
+  list: readonly Action[];
+  get: readonly Action[];
+  /** Of an action's service with several resource types. */
+  type?: ResourceType;
+}
+
+const listedAndRead = (list: Action, get: Action): Kind => ({ list: [list, get], get: [get] });
+const listedOnly = (action: Action, type?: ResourceType): Kind => ({
+  list: [action],
+  get: [action],
+  ...(type && { type }),
+});
+const shared = (get: Action, share: Action): Kind => ({ list: [get, share], get: [get, share] });
+
+/** What lists hold, by what a GET of one asks. Users and groups are asked for in the words of each surface. */
+const KINDS = {
+  account: listedAndRead('accounts:ListAccounts', 'accounts:GetAccount'),
+  service_account: listedAndRead('service-accounts:ListServiceAccounts', 'service-accounts:GetServiceAccount'),
+  organization_user: listedAndRead('users:ListUsers', 'users:GetUser'),
+  organization_group: listedAndRead('groups:ListGroups', 'groups:GetGroup'),
+  user: listedAndRead('users:list', 'users:get'),
+  group: listedAndRead('groups:list', 'groups:get'),
+  permission: listedAndRead('permissions:list', 'permissions:get'),
+  table: listedOnly('managed-tables:list'),
+  visualization: listedAndRead('visualizations:list', 'visualizations:get'),
+  dashboard: listedAndRead('dashboards:list', 'dashboards:get'),
+  /** A dashboard or visualization as shares, grants and their events name it. */
+  shared_dashboard: shared('dashboards:get', 'dashboards:share'),
+  shared_visualization: shared('visualizations:get', 'visualizations:share'),
+  endpoint: listedAndRead('viz_api_endpoints:list', 'viz_api_endpoints:get'),
+  concept: listedAndRead('concepts:list', 'concepts:get'),
+  semantic: listedOnly('semantic:list', 'item'),
+  ontology_node: listedOnly('ontology:list', 'node'),
+  ontology_relation: listedOnly('ontology:list', 'relation'),
+  suggestion: listedOnly('knowledge_reviews:list'),
+} as const satisfies Record<string, Kind>;
+
+export type RecordKind = keyof typeof KINDS;
+
+/** What Deny statements keep from the caller in lists. Outsiders, viewers and background work are denied nothing. */
+export const deniedInLists = (actor: Actor, kind: RecordKind): Denials => denialsOf(actor, kind, 'list');
+
+/** What they keep from the caller everywhere: it is as if it were not there. */
+export const deniedEverywhere = (actor: Actor, kind: RecordKind): Denials => denialsOf(actor, kind, 'get');
+
+/** Whether a Deny keeps one record from the caller everywhere. */
+export function isDenied(actor: Actor, kind: RecordKind, id: string): boolean {
+  if (!isPrincipal(actor)) return false;
+  const { get: actions, type } = KINDS[kind] as Kind;
+  return actions.some((action) => isDeniedOn(actor.access, action, resourceArn(action, actor.companyId, id, type)));
+}
+
+/** Whether a Deny keeps an action on a resource, by its ARN, from somebody. */
+export const isDeniedOn = (access: Access, action: Action, resource: string): boolean =>
+  decide(access, action, resource).decided_by.kind === 'deny';
+
+function denialsOf(actor: Actor, kind: RecordKind, where: 'list' | 'get'): Denials {
+  const { [where]: actions, type } = KINDS[kind] as Kind;
+  return isPrincipal(actor) ? deniedIds(actor, actions, type) : NOTHING_DENIED;
+}
+
+const isPrincipal = (actor: Actor): actor is Principal => actor.kind === 'user' || actor.kind === 'service_account';
+
+/** The ids on which one of the actions is denied. */
+export function deniedIds({ access, companyId }: Principal, actions: readonly Action[], type?: ResourceType): Denials {
+  if (access.isOwner) return NOTHING_DENIED;
+  const found = new Set(actions.flatMap((action) => deniedPatterns(access, action, companyId, type)));
+  if (found.has('*')) return { everything: true, ids: [], patterns: [] };
+  const all = [...found];
+  return {
+    everything: false,
+    ids: all.filter((pattern) => !pattern.includes('*')),
+    patterns: all.filter((pattern) => pattern.includes('*')),
+  };
+}
+
+function deniedPatterns(access: Access, action: Action, companyId: string, type?: ResourceType): string[] {
+  const { deny } = rulesFor(access, action);
+  if (deny.length === 0) return [];
+  const prefix = resourceArn(action, companyId, '', type);
+  return deny.flatMap(({ resource }) => patternsAfter(resource, prefix).filter(fitsSomeId));
+}
+
+const ID_LENGTH = 24;
+
+/** Whether a pattern fits any id. It is 49 characters long at the most then, and D1 takes 50. */
+function fitsSomeId(pattern: string): boolean {
+  const literal = pattern.replaceAll('*', '');
+  if (!/^[0-9a-f]*$/.test(literal) || literal.length > ID_LENGTH) return false;
+  return literal.length === ID_LENGTH || pattern.includes('*');
+}
+
+/** The patterns that together fit what may follow `prefix` in the texts that `pattern` fits, each `*` alone. */
+export function patternsAfter(pattern: string, prefix: string): string[] {
+  const text = pattern.replaceAll(/\*+/g, '*');
+  let places = [0];
+  for (const character of prefix) {
+    places = beyondLastStar(
+      text,
+      places.flatMap((place) => {
+        if (text[place] === '*') return text[place + 1] === character ? [place, place + 2] : [place];
+        return text[place] === character ? [place + 1] : [];
+      }),
+    );
+    if (places.length === 0) return [];
+  }
+  return [...new Set(places.map((place) => text.slice(place)))];
+}
+
+/** From the last `*` that was reached, all is possible that is from the places before it. */
+function beyondLastStar(text: string, places: readonly number[]): number[] {
+  const star = Math.max(-1, ...places.filter((place) => text[place] === '*'));
+  return [...new Set(places.filter((place) => place >= star))];
+}

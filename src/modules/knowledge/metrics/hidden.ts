@@ -1,0 +1,55 @@
+import { deniedEverywhere } from '../../../access/denials.ts';
+import type { CompanyContext } from '../../../context.ts';
+import { isNothingDenied } from '../../../kernel/denials.ts';
+import { uniqueKeyFrom } from '../resources/service.ts';
+import { selectBuilt } from './store.ts';
+import { metricNamesIn } from './tokens.ts';
+
+/** The semantic items that are as if absent for somebody, by id and by unique key. */
+export interface HiddenItems {
+  ids: ReadonlySet<string>;
+  keys: ReadonlySet<string>;
+}
+
+const NOTHING: HiddenItems = { ids: new Set(), keys: new Set() };
+
+/**
+ * Those that a Deny keeps from the caller, or all of whose concepts; and what is built on them, by a formula or by what an item
+ * says it depends on.
+ */
+export async function hiddenItems(ctx: CompanyContext): Promise<HiddenItems> {
+  const denied = {
+    items: deniedEverywhere(ctx.actor, 'semantic'),
+    concepts: deniedEverywhere(ctx.actor, 'concept'),
+  };
+  if (isNothingDenied(denied.items) && isNothingDenied(denied.concepts)) return NOTHING;
+  const items = await selectBuilt(ctx.db, ctx.actor.companyId, denied);
+  const builtOn = new Map<string, typeof items>();
+  for (const item of items) {
+    const metrics = metricNamesIn(item.formula ?? '').map((name) => uniqueKeyFrom('metric', name));
+    for (const base of [...(JSON.parse(item.dependsOn) as string[]), ...metrics]) {
+      builtOn.set(base, [...(builtOn.get(base) ?? []), item]);
+    }
+  }
+  const hidden = new Set(items.filter(({ isDenied }) => isDenied));
+  const keysOf = ({ uniqueKey, status }: (typeof items)[number]) => (status === 'archived' ? [] : [uniqueKey]);
+  // A set goes on to what is added to it meanwhile.
+  for (const item of hidden) {
+    for (const base of [item.id, ...keysOf(item)]) for (const each of builtOn.get(base) ?? []) hidden.add(each);
+  }
+  return { ids: new Set([...hidden].map(({ id }) => id)), keys: new Set([...hidden].flatMap(keysOf)) };
+}
+
+/** The names and ids in a query, as it is sent and stored. */
+interface NamedItems {
+  metrics: readonly string[];
+  dimensions: readonly string[];
+  filters: readonly { dimension: string }[];
+}
+
+/** Whether a query names something hidden. */
+export function namesHidden({ metrics, dimensions, filters }: NamedItems, { ids, keys }: HiddenItems): boolean {
+  const isHidden = (kind: string, name: string) => ids.has(name) || keys.has(uniqueKeyFrom(kind, name));
+  const all = [...dimensions, ...filters.map(({ dimension }) => dimension)];
+  return metrics.some((name) => isHidden('metric', name)) || all.some((name) => isHidden('dimension', name));
+}

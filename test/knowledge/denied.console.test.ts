@@ -1,0 +1,160 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aTable, column } from '../managed-tables/support.ts';
+import { must } from '../support/signed.ts';
+import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { nothing } from './ask/support.ts';
+import { itemsOf, query } from './metrics/support.ts';
+import { aModel, NO_MODEL } from './model.ts';
+import { QUESTIONS } from './questions/support.ts';
+import { aConcept, aNode, anItem, aRelation, PREFIX } from './support.ts';
+
+let company: Company;
+let concepts: { hidden: string; open: string };
+let items: { hidden: string; built: string; open: string };
+let nodes: { hidden: string; open: string };
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  const { as } = company;
+  await aTable(as, 'payments', [column('amount', 'integer'), column('city')]);
+  concepts = {
+    hidden: await aConcept(as, { name: 'Salary', status: 'active' }),
+    open: await aConcept(as, { name: 'Turnover', status: 'active' }),
+  };
+  const { metric } = itemsOf(
+    () => as,
+    () => concepts.open,
+  );
+  const on = { mapped_tables: ['payments'] };
+  items = {
+    hidden: await metric('Payroll', { ...on, formula: 'sum(amount)' }),
+    built: await metric('Share of it', { formula: '{{Payroll}} * 2' }),
+    open: await metric('Income', { ...on, formula: 'sum(amount)' }),
+  };
+  await anItem(as, {
+    kind: 'metric',
+    name: 'Of salaries',
+    formula: 'sum(amount)',
+    status: 'active',
+    source_concept_ids: [concepts.hidden],
+    ...on,
+  });
+  nodes = {
+    hidden: await aNode(as, { name: 'Employee', status: 'active' }),
+    open: await aNode(as, { name: 'Customer', status: 'active' }),
+  };
+  const relation = await aRelation(as, nodes.hidden, 'serves', nodes.open);
+  await must(as.patch(`${PREFIX}/ontology/relations/${relation}`, { json: { status: 'active' } }));
+});
+
+const arnsOf = () => [
+  `arn:svc:semantic::${company.id}:item/${items.hidden}`,
+  `arn:svc:concepts::${company.id}:concept/${concepts.hidden}`,
+  `arn:svc:ontology::${company.id}:node/${nodes.hidden}`,
+];
+/** Somebody who may do everything, but is denied a metric, a concept and a node. */
+const somebodyDenied = () =>
+  aUser(company, {
+    can: ['*'],
+    denied: ['semantic:*', 'concepts:get', 'ontology:*', 'knowledge_reviews:list'],
+    deniedOn: arnsOf(),
+  });
+const SECRETS = /Payroll|Share of it|Salary|Of salaries|Employee/;
+
+describe('what somebody is denied', () => {
+  it.each(['Payroll', 'Share of it', 'Of salaries'])(
+    'and what is built on it are as if absent in a metric query: %s',
+    async (name) => {
+      const { as } = await somebodyDenied();
+      const answer = await query(as, { metrics: [name] });
+      const absent = await query(as, { metrics: ['Never defined'] });
+      expect(answer.status).toBe(absent.status);
+      expect(JSON.stringify(answer.body)).toBe(JSON.stringify(absent.body).replaceAll('Never defined', name));
+      expect((await query(company.as, { metrics: [name] })).status).toBe(200);
+      expect((await query(as, { metrics: ['Income'] })).status).toBe(200);
+    },
+  );
+
+  it('is neither offered nor named in an answer to a question', async () => {
+    const { as } = await somebodyDenied();
+    const question = 'How high is the payroll?';
+    await must(company.as.post(QUESTIONS, { json: { question, query: { metrics: ['Payroll'] } } }));
+    // The verified question is not there for who may not see what answers it: the model would be asked.
+    expect((await as.post(`${PREFIX}/ask`, { json: { question }, env: NO_MODEL })).status).toBe(503);
+    const model = await aModel(nothing);
+    const { body } = await as.post(`${PREFIX}/ask`, { json: { question: 'What else?' }, env: model.env });
+    expect([body.kind, JSON.stringify(body.alternatives)]).toEqual(['refusal', expect.stringContaining('Income')]);
+    expect(JSON.stringify([body, await model.asked()])).not.toMatch(SECRETS);
+  });
+
+  it('stands in no export, nor do relations with it and items of it alone', async () => {
+    const { as } = await somebodyDenied();
+    for (const format of ['json', 'ossie']) {
+      const path = `${PREFIX}/export?format=${format}`;
+      const text = JSON.stringify(await must(as.get(path)));
+      expect(text).not.toMatch(SECRETS);
+      expect(text).toMatch(/Income/);
+      expect(JSON.stringify(await must(company.as.get(path)))).toMatch(SECRETS);
+    }
+  });
+
+  it('cannot be referred to', async () => {
+    const { as } = await somebodyDenied();
+    const json = { kind: 'mapping', name: 'M', description: 'D', source_concept_ids: [concepts.hidden] };
+    const { status, body } = await as.post(`${PREFIX}/semantic`, { json });
+    expect([status, body.details[0].field]).toEqual([422, 'source_concept_ids.0']);
+  });
+});
+
+describe('who may read no table', () => {
+  const blind = async () => (await aUser(company, { can: ['semantic:*', 'concepts:*', 'ontology:list'] })).as;
+  const item = (name: string, fields: Record<string, unknown>) => ({
+    kind: 'mapping',
+    name,
+    description: 'A probe.',
+    ...fields,
+  });
+  const errorsOf = async (as: Company['as'], fields: Record<string, unknown>, name: string) =>
+    (await must(as.post(`${PREFIX}/semantic`, { json: item(name, fields) }))).validation_errors;
+
+  it.each([
+    ['a table', { mapped_tables: ['payments'] }, { mapped_tables: ['nowhere'] }],
+    ['a column', { mapped_columns: ['payments.amount'] }, { mapped_columns: ['nowhere.amount'] }],
+    [
+      'a type',
+      { mapped_tables: ['payments'], formula: 'city + 1' },
+      { mapped_tables: ['nowhere'], formula: 'city + 1' },
+    ],
+    [
+      'a column of a formula',
+      { mapped_tables: ['payments'], formula: 'amounts' },
+      { mapped_tables: ['nowhere'], formula: 'amounts' },
+    ],
+  ])('learns of %s no more than of one that is not there', async (what, there, nowhere) => {
+    const as = await blind();
+    const told = JSON.stringify(await errorsOf(as, there, `There ${what}`)).replaceAll('payments', 'nowhere');
+    expect(told).toBe(JSON.stringify(await errorsOf(as, nowhere, `Nowhere ${what}`)));
+    expect(told).toContain('unknown_table');
+    // Neither when it is read, listed or changed.
+    const { records } = await must(as.get(`${PREFIX}/semantic?search=There ${what}`));
+    const read = await must(as.get(`${PREFIX}/semantic/${records[0]._id}`));
+    const json = { description: 'Changed.' };
+    const changed = await must(as.patch(`${PREFIX}/semantic/${records[0]._id}`, { json }));
+    for (const { validation_errors } of [records[0], read, changed])
+      expect(JSON.stringify(validation_errors).replaceAll('payments', 'nowhere')).toBe(told);
+  });
+
+  it('is told nothing of what is wrong with a query, but that the table cannot be read', async () => {
+    const as = await blind();
+    const wrong = { metrics: ['Income'], time_grain: 'day' };
+    expect((await query(company.as, wrong)).status).toBe(422);
+    expect((await query(as, wrong)).status).toBe(403);
+    const json = { question: 'By day?', query: wrong };
+    expect((await as.post(QUESTIONS, { json })).status).toBe(403);
+  });
+
+  it('gets a model without columns in an export', async () => {
+    const as = await blind();
+    expect(JSON.stringify(await must(company.as.get(`${PREFIX}/export?format=ossie`)))).toContain('public.payments');
+    expect(JSON.stringify(await must(as.get(`${PREFIX}/export?format=ossie`)))).not.toContain('public.payments');
+  });
+});

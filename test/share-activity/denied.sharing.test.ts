@@ -1,0 +1,53 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aContext, aMember, dashboardGrant } from '../share-portal/support.ts';
+import { aShare, linkOf, someSales } from '../shares/support.ts';
+import { must } from '../support/signed.ts';
+import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aDashboard, aVisualization } from '../visualizations/support.ts';
+import { EVENTS, expectTypes } from './support.ts';
+
+let company: Company;
+let hidden: { _id: string };
+let shares: { hidden: { id: string; token: string }; open: { id: string; token: string } };
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  await someSales(company);
+  const visualization = await aVisualization(company.as, 'SELECT count(*) FROM sales');
+  hidden = await aDashboard(company.as, [visualization], { name: 'Hidden' });
+  const open = await aDashboard(company.as, [visualization], { name: 'Open' });
+  shares = { hidden: await aShare(company, hidden._id), open: await aShare(company, open._id) };
+  for (const { token } of Object.values(shares)) await linkOf(token).execute();
+  const context = await aContext(company, [dashboardGrant(hidden._id), dashboardGrant(open._id)]);
+  await aMember(company.as, context.id, { member_type: 'external_email', email: 'guest@events.test' });
+  const own = ['share.created', 'share.executed'];
+  await expectTypes(company, '', [...own, ...own, 'context.created', 'member.added']);
+});
+
+const denied = async (action: string) => {
+  const deniedOn = [`arn:svc:dashboards::${company.id}:dashboard/${hidden._id}`];
+  return (await aUser(company, { can: ['*'], denied: [action], deniedOn })).as;
+};
+
+describe.each(['dashboards:get', 'dashboards:share'])('of a dashboard on which %s is denied', (action) => {
+  it('no share event is listed, counted or shown, nor one of a context that grants it', async () => {
+    const as = await denied(action);
+    const all = (await must(company.as.get(`${EVENTS}?per_page=100`))).records;
+    const body = await must(as.get(`${EVENTS}?per_page=100`));
+    expect(body.total).toBe(2);
+    expect(body.records.map(({ share_id }: { share_id: string }) => share_id)).toEqual([
+      shares.open.id,
+      shares.open.id,
+    ]);
+    const first = all.find(({ share_id }: { share_id: string }) => share_id === shares.hidden.id);
+    expect((await as.get(`${EVENTS}/${first.id}`)).status).toBe(404);
+  });
+
+  it('analytics count and name nothing', async () => {
+    const as = await denied(action);
+    const body = await must(as.get('/api/v1/share-analytics'));
+    expect(body.totals.executed).toBe(1);
+    expect(body.top.dashboards.map(({ label }: { label: string }) => label)).toEqual(['Open']);
+    expect(body.top.shares.map(({ key }: { key: string }) => key)).toEqual([shares.open.id]);
+    expect(JSON.stringify(body)).not.toContain(hidden._id);
+  });
+});

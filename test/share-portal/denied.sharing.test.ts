@@ -1,0 +1,55 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { must } from '../support/signed.ts';
+import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aDashboard, aVisualization } from '../visualizations/support.ts';
+import { aContext, aMember, anOutsider, dashboardGrant, inPortal } from './support.ts';
+
+const PORTAL = '/api/v1/share-portal';
+
+let company: Company;
+let hidden: { _id: string };
+let open: { _id: string };
+let contextId: string;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  const visualization = await aVisualization(company.as, 'SELECT 1');
+  hidden = await aDashboard(company.as, [visualization]);
+  open = await aDashboard(company.as, [visualization]);
+  contextId = (await aContext(company, [dashboardGrant(hidden._id), dashboardGrant(open._id)])).id;
+});
+
+const memberDenied = async (action: string) => {
+  const resource = `arn:svc:dashboards::${company.id}:dashboard/${hidden._id}`;
+  const { id, as } = await aUser(company, { denied: [action], deniedOn: [resource] });
+  await aMember(company.as, contextId, { member_type: 'internal_user', member_id: id });
+  return as;
+};
+const idsIn = (body: { records: { id: string }[] }) => body.records.map(({ id }) => id);
+
+describe('the portal', () => {
+  it.each(['dashboards:get', 'dashboards:list'])(
+    'lists no dashboard on which somebody of the company is denied %s',
+    async (action) => {
+      const as = await memberDenied(action);
+      for (const path of [`dashboards?context_id=${contextId}`, `${company.slug}/dashboards`]) {
+        const body = await must(as.get(`${PORTAL}/${path}`));
+        expect([body.total, idsIn(body)]).toEqual([1, [open._id]]);
+      }
+    },
+  );
+
+  it('neither shows nor executes a dashboard that somebody of the company is denied to get', async () => {
+    const as = await memberDenied('dashboards:get');
+    const portal = inPortal(as, contextId, hidden._id);
+    expect((await portal.execute()).status).toBe(404);
+    expect((await as.get(`${PORTAL}/dashboards/${hidden._id}?context_id=${contextId}`)).status).toBe(404);
+    expect((await inPortal(as, contextId, open._id).execute()).status).toBe(200);
+  });
+
+  it('shows outsiders all that their contexts grant', async () => {
+    const email = 'guest@portal-denied.test';
+    await aMember(company.as, contextId, { member_type: 'external_email', email });
+    const { as } = await anOutsider(company, email);
+    expect((await must(as.get(`${PORTAL}/dashboards?context_id=${contextId}`))).total).toBe(2);
+  });
+});
