@@ -51,6 +51,11 @@ export const NO_GUARDS: readonly NoGuard[] = [
     'clearDefault',
     'isNull(accounts.deletedAt)',
   ]),
+  ...all('is how rows are found: a delivery, which is begun once, is counted after it', [
+    'drizzle/0028_consent-to-schedules.sql',
+    undefined,
+    'PRIMARY KEY(`run_id`, `email`)',
+  ]),
   ...all(
     'chooses what the scheduled run takes up or forgets, which whoever comes later takes up or forgets as well',
     [`${MODULES}/invitations/store.ts`, 'deleteExpired', 'lt('],

@@ -233,6 +233,8 @@ describe('an address from outside', () => {
       (changed) => deliver(queue.messages[0] as never, { ...queue.env, EMAIL, ...changed }),
     );
     expect(countTo(email)).toBe(1);
+    // What was not sent does not count.
+    expect(await countOf('scheduled_mails where email = ?', email)).toBe(50);
     const { last_run } = await must(company.as.get(`${SCHEDULES}/${mine._id}`));
     expect(last_run).toMatchObject({ sent: 0, skipped: 1, problems: ['too_many_mails'] });
   });

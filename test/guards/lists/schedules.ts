@@ -103,7 +103,7 @@ export const SCHEDULES = [
       title: 'everything of the company was ended',
     },
     { in: 'mayBeMailed', text: ', isBelowLimit(to, since)', without: '', title: 'of two companies' },
-    { in: 'countMail', text: 'afterChange', without: 'sql`true`', title: 'fifty scheduled mails' },
+    { in: 'countMail', text: 'afterChange', without: 'sql`true`', title: 'of two companies' },
     { in: 'beginAsking', text: 'isNull(mailConsents.askedAt), ', without: '', title: 'asked once where two' },
     { in: 'beginAsking', text: ', isNull(mailConsents.endedAt)', without: '', title: 'answered meanwhile' },
     { in: 'beginAsking', text: ' isNull(mailConsents.agreedAt),', without: '', title: 'answered meanwhile' },
@@ -121,7 +121,6 @@ export const SCHEDULES = [
       without: 'INDEX `mail_consents_of_address`',
       title: 'asked once where two',
     },
-    { text: ',\n\tPRIMARY KEY(`run_id`, `email`)', without: '', title: 'fifty scheduled mails' },
   ]),
   ...guardsOf('src/modules/schedules/service.ts', RECORDS, [
     {
