@@ -1,6 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import { createdAtOf } from '../../kernel/ids.ts';
+import { deleteObjects } from '../../platform/stored-files.ts';
 import { scheduleSweep } from '../managed-database/service.ts';
 
 /** How long whoever takes an export may take for what waits in R2. Milliseconds. */
@@ -12,7 +13,7 @@ const OBJECT_BYTES = 4 * 1024 * 1024;
 const BUFFERS = 3;
 /** How much is read of an object at a time: whoever is slow has so much in memory, for as long as it takes. */
 const SENT_BYTES = 256 * 1024;
-const KEYS_PER_CALL = 1000;
+const KEYS_PER_PAGE = 1000;
 
 const prefixOf = (companyId: string): string => `exports/${companyId}/`;
 
@@ -70,10 +71,10 @@ export class WaitingExport {
   /** Deletes what was not sent. */
   async discard(): Promise<void> {
     await Promise.allSettled(this.#objects);
-    const keys = this.#objects.map((_, place) => this.#keyOf(place));
-    for (let at = 0; at < keys.length; at += KEYS_PER_CALL) {
-      await this.#ctx.files.delete(keys.slice(at, at + KEYS_PER_CALL));
-    }
+    await deleteObjects(
+      this.#ctx.files,
+      this.#objects.map((_, place) => this.#keyOf(place)),
+    );
   }
 
   #keyOf(place: number): string {
@@ -118,7 +119,7 @@ export class WaitingExport {
         if (!object) throw new Error('a part of the export is gone');
         await this.#send(new Uint8Array(await object.arrayBuffer()));
       }
-      await this.#ctx.files.delete(key);
+      await deleteObjects(this.#ctx.files, [key]);
     }
   }
 }
@@ -131,7 +132,7 @@ export async function sweepExports(ctx: CompanyContext): Promise<number> {
   let due = Number.POSITIVE_INFINITY;
   let cursor: string | undefined;
   do {
-    const options = { prefix: prefixOf(ctx.actor.companyId), limit: KEYS_PER_CALL };
+    const options = { prefix: prefixOf(ctx.actor.companyId), limit: KEYS_PER_PAGE };
     const page = await ctx.files.list({ ...options, ...(cursor !== undefined && { cursor }) });
     const old: string[] = [];
     for (const { key } of page.objects) {
@@ -139,7 +140,7 @@ export async function sweepExports(ctx: CompanyContext): Promise<number> {
       if (deletable <= ctx.now()) old.push(key);
       else due = Math.min(due, deletable);
     }
-    if (old.length > 0) await ctx.files.delete(old);
+    await deleteObjects(ctx.files, old);
     cursor = page.truncated ? page.cursor : undefined;
   } while (cursor !== undefined);
   return due;
