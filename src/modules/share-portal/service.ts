@@ -1,4 +1,3 @@
-import { isDenied } from '../../access/denials.ts';
 import type { Context } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
