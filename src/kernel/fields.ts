@@ -63,6 +63,12 @@ export const sixDigits = typedCode
 /** The address of another system. */
 export const webAddress = z.url().max(2048);
 
+/** Of an OpenID Provider. */
+export const trustEmail = z.boolean().default(false).meta({
+  description:
+    'Whether an email address counts as verified of which the provider does not say so, as Entra ID does not. Not for issuers of more than one organization, whose people could claim any address.',
+});
+
 /** A name that people give to a thing: one line, not blank, bounded. It stands in mails, headers of files and lists. */
 export const displayName = z
   .string()

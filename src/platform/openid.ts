@@ -55,5 +55,33 @@ async function readDiscovery(identifier: URL, allowPrivate: boolean): Promise<Au
   }
 }
 
-/** Whether an `email_verified` says so. Some providers write the boolean as a string. */
-export const isEmailVerified = (claim: unknown): boolean => claim === true || claim === 'true';
+/** Whether a claim says yes or no; undefined where it is not sent. Some providers write booleans as texts or numbers. */
+const saidBy = (claim: unknown): boolean | undefined =>
+  claim === undefined || claim === null ? undefined : [true, 'true', 1, '1'].includes(claim as boolean);
+
+/** Whether a provider says that an address is verified; undefined where it says nothing. */
+export const verifiedBy = ({ email_verified }: Record<string, unknown>): boolean | undefined => saidBy(email_verified);
+
+/** The same as Entra ID says it: that the address is of a domain whose owner the organization proved to be. */
+export const domainOwnerVerifiedBy = ({ xms_edov }: Record<string, unknown>): boolean | undefined => saidBy(xms_edov);
+
+/** Issuers that anybody can have an account of, or organizations that do not know each other. */
+const SHARED_HOSTS = [
+  ...['accounts.google.com', 'appleid.apple.com', 'login.live.com', 'login.yahoo.com', 'www.facebook.com'],
+  ...['www.linkedin.com', 'github.com', 'gitlab.com', 'slack.com', 'discord.com', 'id.twitch.tv', 'www.amazon.com'],
+  ...['www.paypal.com', 'login.salesforce.com', 'access.line.me', 'kauth.kakao.com'],
+  'token.actions.githubusercontent.com',
+];
+/** Tenants of Entra ID that are none: of any organization, and of personal accounts. */
+const SHARED_TENANTS = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5b-b112-36a304b66dad'];
+
+/** What is wrong with trusting the addresses of an issuer; null if nothing is. */
+export function trustProblem(issuer: string, isTrusted: boolean): string | null {
+  const { hostname, pathname } = new URL(issuer);
+  const tenants = decodeURIComponent(pathname).toLowerCase().split('/');
+  const isShared =
+    SHARED_HOSTS.includes(hostname) || tenants.some((part) => SHARED_TENANTS.includes(part) || part.includes('{'));
+  return isTrusted && isShared
+    ? 'cannot be true for an issuer of more than one organization: its people could claim any address'
+    : null;
+}

@@ -35,7 +35,7 @@ describe('the configuration of single sign-on', () => {
     expect(put.status).toBe(200);
     const { client_secret: _secret, ...open } = oidc;
     const moments = { created_at: expect.any(String), updated_at: expect.any(String) };
-    expect(put.body).toEqual({ ...open, callback_url: callbackUrl(company), ...moments });
+    expect(put.body).toEqual({ ...open, trust_email: false, callback_url: callbackUrl(company), ...moments });
     expect((await company.as.get(PATH)).body).toEqual(put.body);
     const row = await env.CONTROL_DB.prepare('SELECT * FROM sso_configurations WHERE company_id = ?')
       .bind(company.id)
@@ -143,6 +143,17 @@ describe('the configuration of single sign-on', () => {
     ['a redirect_uri with a fragment', { redirect_uris: [`${CONSOLE}#a`] }, 'redirect_uris.0'],
     ['a redirect_uri with a user name', { redirect_uris: ['https://a@console.test/'] }, 'redirect_uris.0'],
     ['too many redirect_uris', { redirect_uris: Array.from({ length: 21 }, () => CONSOLE) }, 'redirect_uris'],
+    ...[
+      'https://login.microsoftonline.com/common/v2.0',
+      'https://login.microsoftonline.com/Organizations/v2.0',
+      'https://login.microsoftonline.com/{tenantid}/v2.0',
+      'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0',
+      'https://accounts.google.com',
+    ].map((issuer): [string, Record<string, unknown>, string] => [
+      `trust in the addresses of ${issuer}`,
+      { issuer, trust_email: true },
+      'trust_email',
+    ]),
     ['jit_provisioning that is no boolean', { jit_provisioning: 'yes' }, 'jit_provisioning'],
   ])('must not have %s', async (_what, change, field) => {
     const { status, body } = await company.as.put(PATH, { json: { ...oidc, ...change } });

@@ -1,5 +1,5 @@
 import { importJWK, SignJWT } from 'jose';
-import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { Answer } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
@@ -102,6 +102,43 @@ describe('a provider with forged answers', () => {
     ['with a Kelvin sign for a k', { claims: { email: '\u212Aim@console.test' } }, 'email_missing'],
   ])('is refused for an address %s', async (_what, forged, error) => {
     expect(sentOn(await answer(forged)).error).toBe(error);
+  });
+
+  describe('whose ID token does not say that the address is verified', () => {
+    const owner = () => company.owner.email;
+    const info = (claims: Record<string, unknown>) =>
+      `info.${btoa(JSON.stringify({ sub: 'subject', ...claims }))
+        .replaceAll('+', '-')
+        .replaceAll('/', '_')
+        .replaceAll('=', '')}`;
+    afterAll(() => configure(company, configuration('plain')));
+
+    it.each<[what: string, expected: boolean, kind: () => string, trust: boolean, claims: Record<string, unknown>]>([
+      ['nothing else does', false, () => 'plain', false, {}],
+      ['the configuration trusts it', true, () => 'plain', true, {}],
+      ['the token says that it is not', false, () => 'plain', true, { email_verified: 'false' }],
+      ['xms_edov says so', true, () => 'plain', false, { xms_edov: '1' }],
+      ['xms_edov says that it is not', false, () => 'plain', true, { xms_edov: false }],
+      ['UserInfo says so', true, () => info({ email: owner(), email_verified: true }), false, {}],
+      ['UserInfo says that it is not', false, () => info({ email: owner(), email_verified: false }), true, {}],
+      ['UserInfo says so of another', false, () => info({ email: 'x@y.test', email_verified: true }), false, {}],
+      ['UserInfo says nothing', true, () => info({ email: owner() }), true, {}],
+      ['UserInfo is about somebody else', false, () => info({ sub: 'x', email_verified: true }), true, {}],
+    ])('is answered by what else is known: %s', async (_what, expected, kind, trust_email, claims) => {
+      await configure(company, { ...configuration(kind()), trust_email });
+      const { code } = sentOn(
+        await answer({ kind: kind(), claims, without: claims.email_verified ? [] : ['email_verified'] }),
+      );
+      expect(code !== null).toBe(expected);
+    });
+
+    it('is refused with the name of the setting', async () => {
+      await configure(company, configuration('plain'));
+      const { headers } = await answer({ without: ['email_verified'] });
+      const sent = new URL(headers.get('location') as string).searchParams;
+      expect(sent.get('error')).toBe('email_not_verified');
+      expect(sent.get('error_description')).toContain('`trust_email`');
+    });
   });
 
   it('is refused for algorithms without a private key, even if it lists them', async () => {

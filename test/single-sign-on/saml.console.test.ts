@@ -1,3 +1,4 @@
+import { inflateRawSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BASE_URL, bearer, call } from '../support/api.ts';
 import { overtaken } from '../support/rival.ts';
@@ -55,6 +56,68 @@ describe('a valid SAML response', () => {
       attributes: { mail: company.owner.email.toUpperCase(), displayName: 'Olga' },
     };
     expect(await whoIsLetIn(await world.answer(world.honest(company.owner.email, changes)))).toBe(company.owner.email);
+  });
+
+  const PERSISTENT = { nameId: 'S-1-5-21', nameIdFormat: 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent' };
+
+  it.each([
+    'mail',
+    'Email',
+    'EmailAddress',
+    'e-mail',
+    'User.Email',
+    'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress',
+    'http://schemas.xmlsoap.org/claims/EmailAddress',
+    'urn:oid:0.9.2342.19200300.100.1.3',
+    'urn:oid:1.2.840.113549.1.9.1',
+    'urn:mace:dir:attribute-def:mail',
+  ])('may have the address in the attribute %s', async (name) => {
+    const said = { ...PERSISTENT, attributes: { [name]: company.owner.email } };
+    expect(await whoIsLetIn(await world.answer(world.honest(company.owner.email, said)))).toBe(company.owner.email);
+  });
+
+  it.each<[what: string, values: (owner: string) => Record<string, string[]>, isIn: boolean]>([
+    ['after empty values', (owner) => ({ mail: ['', ' ', owner] }), true],
+    ['twice', (owner) => ({ mail: [owner, owner.toUpperCase()], 'User.Email': [owner] }), true],
+    ['beside another, in one attribute', (owner) => ({ mail: [owner, 'x@y.test'] }), false],
+    ['beside another, in two attributes', (owner) => ({ mail: [owner], email: ['x@y.test'] }), false],
+  ])('has one address: %s', async (_what, values, isIn) => {
+    const attributes = Object.entries(values(company.owner.email)).map(
+      ([name, texts]) => [name, texts.join('</saml:AttributeValue><saml:AttributeValue>')] as const,
+    );
+    const said = { ...PERSISTENT, attributes: Object.fromEntries(attributes) };
+    const answered = await world.answer(world.honest(company.owner.email, said));
+    if (isIn) expect(await whoIsLetIn(answered)).toBe(company.owner.email);
+    else expect(sentOn(answered)).toEqual(REFUSED);
+  });
+
+  it('has the address and the name where the configuration says', async () => {
+    const open = await aCompany();
+    const attributes = { email: 'Work-Address', name: 'Nickname' };
+    await configure(open, { ...world.configuration, jit_provisioning: true, attributes });
+    expect((await open.as.get('/v1/auth/sso/config')).body.attributes).toEqual(attributes);
+    const email = `named@${open.slug}.test`;
+    const said = { mail: 'other@y.test', displayName: 'Nora', 'work-address': email, nickname: 'Nono' };
+    const { code } = sentOn(await world.answer(world.honest('x@y.test', { attributes: said }), open));
+    expect((await exchange(code as string)).body.user).toMatchObject({ email, name: 'Nono' });
+    const without = await world.answer(world.honest('x@y.test', { attributes: { mail: email } }), open);
+    expect(sentOn(without).error).toBe('email_missing');
+  });
+
+  it('may have the name in two parts', async () => {
+    const open = await aCompany();
+    await configure(open, { ...world.configuration, jit_provisioning: true });
+    const changes = { attributes: { 'urn:oid:2.5.4.4': 'Newcomer', 'User.FirstName': 'Nora' } };
+    const { code } = sentOn(await world.answer(world.honest(`parts@${open.slug}.test`, changes), open));
+    expect((await exchange(code as string)).body.user.name).toBe('Nora Newcomer');
+  });
+
+  it('is asked for in no format of identifier', async () => {
+    const url = await start(company);
+    const xml = inflateRawSync(Buffer.from(url.searchParams.get('SAMLRequest') ?? '', 'base64')).toString();
+    expect(xml).toContain('AuthnRequest');
+    expect(xml).not.toContain('Format=');
+    expect((await call('GET', `/v1/auth/sso/${company.slug}/metadata`)).body).not.toContain('NameIDFormat');
   });
 
   it('may have the conditions OneTimeUse and ProxyRestriction', async () => {

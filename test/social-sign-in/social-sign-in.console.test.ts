@@ -104,6 +104,23 @@ describe('an ID token', () => {
     expect([status, body.error]).toEqual([401, 'INVALID_SOCIAL_TOKEN']);
   });
 
+  it('of a provider that does not say whether addresses are verified is accepted where the configuration trusts it', async () => {
+    const trusting = await aCompany();
+    const put = (trust_email: boolean) => trusting.as.put(PATH, { json: { providers: [{ ...plain(), trust_email }] } });
+    const tryIt = async (claims: Record<string, unknown> = {}) =>
+      signIn(
+        await idToken({ claims: { email: trusting.owner.email, email_verified: undefined, ...claims } }),
+        trusting.slug,
+      );
+    expect((await put(true)).body.providers).toEqual([{ ...plain(), trust_email: true }]);
+    expect((await tryIt()).status).toBe(200);
+    expect((await tryIt({ email_verified: false })).status).toBe(401);
+    await put(false);
+    const refused = await tryIt();
+    expect([refused.status, JSON.stringify(refused.body)]).toEqual([401, expect.stringContaining('`trust_email`')]);
+    expect((await tryIt({ xms_edov: true })).status).toBe(200);
+  });
+
   it('is refused when signed with anything but the key of the provider', async () => {
     const { n } = inject('forgerKey') as JWK;
     const publicKey = new TextEncoder().encode(n);

@@ -58,7 +58,8 @@ function provider(issuer: string): Provider {
 /**
  * A provider whose token endpoint answers the ID token that it is handed as the code. The first segment of its path says
  * what else is wrong with it: `/plain` nothing, `/impostor` names another issuer, `/moved` redirects its discovery,
- * `/huge` answers a megabyte, `/weak` accepts HS256 and none, `/form` wants the client's secret in the form, `/absent` is not there.
+ * `/huge` answers a megabyte, `/weak` accepts HS256 and none, `/form` wants the client's secret in the form, `/absent` is not there; `/info.…` has a userinfo
+ * endpoint, which answers the JSON that follows in base64url.
  */
 function forger(base: string, key: JWK): RequestListener {
   const { d: _d, p: _p, q: _q, dp: _dp, dq: _dq, qi: _qi, ...publicKey } = key;
@@ -76,8 +77,11 @@ function forger(base: string, key: JWK): RequestListener {
           jwks_uri: `${issuer}/jwks`,
           id_token_signing_alg_values_supported: kind === 'weak' ? ['RS256', 'HS256', 'none'] : ['RS256'],
           ...(kind === 'form' && { token_endpoint_auth_methods_supported: ['client_secret_post'] }),
+          ...(kind.startsWith('info.') && { userinfo_endpoint: `${issuer}/userinfo` }),
           ...(kind === 'huge' && { padding: 'x'.repeat(1024 * 1024) }),
         });
+      case 'userinfo':
+        return answer(response, JSON.parse(Buffer.from(kind.slice('info.'.length), 'base64url').toString()));
       case 'jwks':
         return answer(response, { keys: [publicKey] });
       case 'token':

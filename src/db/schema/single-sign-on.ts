@@ -6,6 +6,8 @@ export interface OidcSettings {
   type: 'oidc';
   issuer: string;
   clientId: string;
+  /** Whether an address counts as verified of which the provider does not say whether it is. */
+  trustEmail?: boolean;
 }
 
 /** What is known of a SAML identity provider. Certificates in PEM form. */
@@ -14,6 +16,8 @@ export interface SamlSettings {
   idpEntityId: string;
   idpSsoUrl: string;
   idpCertificates: string[];
+  /** The names of the attributes that hold the address and the name, where they are not usual ones. */
+  attributes?: { email?: string; name?: string };
 }
 
 /** The identity provider of a company: at most one. */

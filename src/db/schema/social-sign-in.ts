@@ -7,6 +7,8 @@ export interface SocialProvider {
   audience: string;
   /** Where the keys are; found by discovery when null. */
   jwksUri: string | null;
+  /** Whether an address counts as verified of which the provider does not say whether it is. */
+  trustEmail?: boolean;
 }
 
 /** The providers of a company's social sign-in. */

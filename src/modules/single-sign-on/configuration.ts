@@ -4,6 +4,7 @@ import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { addressProblem, isThisMachine } from '../../kernel/public-address.ts';
 import { decrypt, encrypt, newestPrefix, reencrypt } from '../../platform/cipher.ts';
+import { trustProblem } from '../../platform/openid.ts';
 import { type Company, companyBySlug } from '../companies/service.ts';
 import { prepareNoticesToAdministrators } from '../mails/service.ts';
 import { certificateProblem } from './certificate.ts';
@@ -157,7 +158,10 @@ function problemsOf({ provider, redirectUris }: ConfigurationInput, allowPrivate
   const address = (field: string, url: string) => ({ field, message: addressProblem(url, allowPrivate) });
   const ofProvider =
     provider.type === 'oidc'
-      ? [address('issuer', provider.issuer)]
+      ? [
+          address('issuer', provider.issuer),
+          { field: 'trust_email', message: trustProblem(provider.issuer, provider.trustEmail === true) },
+        ]
       : [
           address('idp_sso_url', provider.idpSsoUrl),
           ...provider.idpCertificates.map((pem, index) => ({

@@ -53,6 +53,10 @@ export type RefusalReason =
   | 'user_not_active'
   | 'provider_unavailable';
 
+/** What an administrator can do about a provider that does not say whether addresses are verified. */
+export const EMAIL_NOT_VERIFIED =
+  'The provider does not say that the email address is verified. If it belongs to this organization alone and does not send `email_verified`, set `trust_email` in the single sign-on configuration.';
+
 /** Ends a sign-in that the provider has answered. The redirect to the console has the reason as `error`. */
 export class SignInRefusal extends Error {
   readonly reason: RefusalReason;

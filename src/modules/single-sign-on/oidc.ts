@@ -18,8 +18,8 @@ import {
 } from 'oauth4webapi';
 import { addressProblem } from '../../kernel/public-address.ts';
 import { requireCanonicalJwt } from '../../platform/jwt.ts';
-import { discover, isEmailVerified, providerRequestOptions } from '../../platform/openid.ts';
-import { SignInRefusal } from './failures.ts';
+import { discover, domainOwnerVerifiedBy, providerRequestOptions, verifiedBy } from '../../platform/openid.ts';
+import { EMAIL_NOT_VERIFIED, SignInRefusal } from './failures.ts';
 import type { Identity, Protocol } from './protocol.ts';
 
 interface Expectation {
@@ -33,10 +33,11 @@ export function oidcProtocol(provider: {
   clientId: string;
   clientSecret: string;
   callbackUrl: string;
+  trustEmail?: boolean;
   allowPrivate: boolean;
 }): Protocol {
   const client: Client = { client_id: provider.clientId };
-  const { callbackUrl, allowPrivate } = provider;
+  const { callbackUrl, trustEmail = false, allowPrivate } = provider;
   return {
     async begin(state) {
       const server = await discover(provider.issuer, allowPrivate);
@@ -74,7 +75,7 @@ export function oidcProtocol(provider: {
       });
       requireCanonicalJwt(tokens.id_token ?? '');
       await validateApplicationLevelSignature(server, tokenAnswer, providerRequestOptions(allowPrivate));
-      return identityOf(await claimsOf(server, client, tokens, allowPrivate));
+      return identityOf(await claimsOf(server, client, tokens, allowPrivate), trustEmail);
     },
   };
 }
@@ -101,21 +102,28 @@ function clientAuthentication(server: AuthorizationServer, secret: string) {
   return methods.includes('client_secret_basic') ? ClientSecretBasic(secret) : ClientSecretPost(secret);
 }
 
-/** The claims of the ID token, or of the userinfo endpoint when the token has no email. */
+type Claims = Record<string, unknown>;
+
+/** The claims of the ID token, with those of the userinfo endpoint where the token does not say of an email that it is verified. */
 async function claimsOf(
   server: AuthorizationServer,
   client: Client,
   tokens: TokenEndpointResponse,
   allowPrivate: boolean,
-): Promise<Record<string, unknown>> {
+): Promise<Claims> {
   const claims = getValidatedIdTokenClaims(tokens);
   if (!claims) throw new Error('The token endpoint answered no ID token.');
-  if (claims.email !== undefined || !server.userinfo_endpoint) return claims;
+  const isComplete = claims.email !== undefined && verifiedBy(claims) !== undefined;
+  if (isComplete || !server.userinfo_endpoint) return claims;
   const answer = await userInfoRequest(server, client, tokens.access_token, providerRequestOptions(allowPrivate));
-  return processUserInfoResponse(server, client, claims.sub, answer);
+  const more: Claims = await processUserInfoResponse(server, client, claims.sub, answer);
+  // What it says of another address than the token has is not about this one.
+  return claims.email === undefined || claims.email === more.email ? { ...more, ...claims } : claims;
 }
 
-function identityOf(claims: Record<string, unknown>): Identity {
-  if (!isEmailVerified(claims.email_verified)) throw new SignInRefusal('email_not_verified');
+function identityOf(claims: Claims, trustEmail: boolean): Identity {
+  if (!(verifiedBy(claims) ?? domainOwnerVerifiedBy(claims) ?? trustEmail)) {
+    throw new SignInRefusal('email_not_verified', new Error(EMAIL_NOT_VERIFIED));
+  }
   return { email: claims.email, name: claims.name };
 }

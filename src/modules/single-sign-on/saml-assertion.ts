@@ -24,9 +24,9 @@ export interface VerifiedAssertion {
   id: string;
   /** Until when (ms) it is valid. */
   until: number;
-  nameId: { format: string | null; text: string };
-  /** The first value of each attribute, by name. */
-  attributes: Map<string, string>;
+  nameId: string;
+  /** The values of each attribute that are text, by its names in lower case, in their order. */
+  attributes: Map<string, string[]>;
 }
 
 /**
@@ -53,11 +53,10 @@ export function readAssertion(
   const subject = onlyChild(assertion, ASSERTION, 'Subject');
   const identifiers = childElements(subject).filter(({ localName }) => IDENTIFIERS.includes(localName));
   if (identifiers.length !== 1) throw new Error('The subject has not exactly one identifier.');
-  const nameId = onlyChild(subject, ASSERTION, 'NameID');
   return {
     id,
     until: confirmedUntil(subject, expected),
-    nameId: { format: attribute(nameId, 'Format'), text: textOf(nameId) },
+    nameId: textOf(onlyChild(subject, ASSERTION, 'NameID')),
     attributes: attributesOf(assertion),
   };
 }
@@ -85,15 +84,18 @@ function confirmedUntil(
   throw new Error('No bearer confirmation of the assertion is for this recipient, request and time.');
 }
 
-function attributesOf(assertion: XmlElement): Map<string, string> {
-  const values = new Map<string, string>();
+function attributesOf(assertion: XmlElement): Map<string, string[]> {
+  const attributes = new Map<string, string[]>();
   for (const statement of children(assertion, ASSERTION, 'AttributeStatement')) {
     for (const element of children(statement, ASSERTION, 'Attribute')) {
-      const name = attribute(element, 'Name') ?? '';
-      const [value] = children(element, ASSERTION, 'AttributeValue');
+      const names = ['Name', 'FriendlyName'].map((name) => (attribute(element, name) ?? '').trim().toLowerCase());
       // Values may have any structure; those that we read are text.
-      if (value && !values.has(name) && childElements(value).length === 0) values.set(name, textOf(value));
+      const values = children(element, ASSERTION, 'AttributeValue').filter(
+        (value) => childElements(value).length === 0,
+      );
+      for (const name of new Set(names))
+        attributes.set(name, [...(attributes.get(name) ?? []), ...values.map((value) => textOf(value))]);
     }
   }
-  return values;
+  return attributes;
 }

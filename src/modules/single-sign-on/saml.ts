@@ -1,28 +1,13 @@
 import { generateServiceProviderMetadata, SAML } from '@node-saml/node-saml';
-import type { Identity, Protocol } from './protocol.ts';
-import { readAssertion, type VerifiedAssertion } from './saml-assertion.ts';
+import type { SamlSettings } from '../../db/schema/single-sign-on.ts';
+import type { Protocol } from './protocol.ts';
+import { readAssertion } from './saml-assertion.ts';
+import { identityOf } from './saml-identity.ts';
 import { checkResponse, readSamlResponse } from './saml-response.ts';
 import { parseXml } from './saml-xml.ts';
 
 /** How far the provider's clock may be from ours. */
 const CLOCK_SKEW_MS = 30_000;
-
-const EMAIL_FORMAT = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
-
-/** Attributes in which providers send the address and the name. */
-const EMAIL_ATTRIBUTES = [
-  'email',
-  'mail',
-  'emailAddress',
-  'urn:oid:0.9.2342.19200300.100.1.3',
-  'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress',
-];
-const NAME_ATTRIBUTES = [
-  'displayName',
-  'name',
-  'urn:oid:2.16.840.1.113730.3.1.241',
-  'http://schemas.microsoft.com/identity/claims/displayname',
-];
 
 /** SAML 2.0 Web Browser SSO: redirect to the provider, signed assertion by POST. */
 export function samlProtocol(provider: {
@@ -31,6 +16,7 @@ export function samlProtocol(provider: {
   idpCertificates: string[];
   entityId: string;
   callbackUrl: string;
+  attributes?: SamlSettings['attributes'];
   now: () => number;
 }): Protocol {
   const { entityId, callbackUrl } = provider;
@@ -41,7 +27,8 @@ export function samlProtocol(provider: {
       callbackUrl,
       entryPoint: provider.idpSsoUrl,
       idpCert: provider.idpCertificates,
-      identifierFormat: EMAIL_FORMAT,
+      // Whichever identifier the provider has for a person: the address is mostly in an attribute.
+      identifierFormat: null,
       // The provider decides how it authenticates the user.
       disableRequestedAuthnContext: true,
       wantAssertionsSigned: true,
@@ -66,7 +53,7 @@ export function samlProtocol(provider: {
       // node-saml has verified signature, audience and time; the rest is verified here, from what was signed.
       const expected = { issuer, requestId, recipient: callbackUrl, now: provider.now(), skew: CLOCK_SKEW_MS };
       const assertion = readAssertion(parseXml(signed), expected);
-      return { ...identityOf(assertion), once: { id: assertion.id, until: assertion.until } };
+      return { ...identityOf(assertion, provider.attributes), once: { id: assertion.id, until: assertion.until } };
     },
   };
 }
@@ -75,13 +62,6 @@ export const serviceProviderMetadata = (entityId: string, callbackUrl: string): 
   generateServiceProviderMetadata({
     issuer: entityId,
     callbackUrl,
-    identifierFormat: EMAIL_FORMAT,
+    identifierFormat: null,
     wantAssertionsSigned: true,
   });
-
-/** The address is the NameID in the email format, else an attribute, else the NameID in another format. */
-function identityOf({ nameId, attributes }: VerifiedAssertion): Identity {
-  const first = (names: string[]) => names.map((name) => attributes.get(name)).find(Boolean);
-  const email = nameId.format === EMAIL_FORMAT ? nameId.text : (first(EMAIL_ATTRIBUTES) ?? nameId.text);
-  return { email, name: first(NAME_ATTRIBUTES) };
-}

@@ -21,6 +21,7 @@ import {
 } from '../users/service.ts';
 import { type Configuration, configurationOf, protocolOf, saml, serviceProvider } from './configuration.ts';
 import {
+  EMAIL_NOT_VERIFIED,
   invalidSsoCode,
   providerUnavailable,
   redirectUriNotAllowed,
@@ -95,6 +96,7 @@ export async function finishSignIn(
     if (error.cause === undefined) log('sso_refused', facts);
     else logError('sso_refused', rootOf(error.cause), facts);
     target.searchParams.set('error', error.reason);
+    if (error.reason === 'email_not_verified') target.searchParams.set('error_description', EMAIL_NOT_VERIFIED);
   }
   return target.href;
 }

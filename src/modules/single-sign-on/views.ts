@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoTimestamp, timestamp, webAddress } from '../../kernel/fields.ts';
+import { isoTimestamp, timestamp, trustEmail, webAddress } from '../../kernel/fields.ts';
 import type { Configuration, ConfigurationInput } from './configuration.ts';
 
 const MOST_REDIRECT_URIS = 20;
@@ -22,7 +22,10 @@ const oidc = {
     description: 'https on a public address; its discovery document must name the same issuer.',
   }),
   client_id: z.string().min(1).max(1024),
+  trust_email: trustEmail,
 };
+
+const attributeName = z.string().trim().min(1).max(1024).optional();
 
 const saml = {
   type: z.literal('saml'),
@@ -30,6 +33,10 @@ const saml = {
   idp_sso_url: webAddress.meta({ description: 'For the HTTP-Redirect binding; https on a public address.' }),
   idp_certificates: z.array(z.string().trim().min(1).max(16_384)).min(1).max(MOST_CERTIFICATES).meta({
     description: 'PEM; a signature by any of them is accepted. RSA of at least 2048 bits, with SHA-256 or SHA-512.',
+  }),
+  attributes: z.object({ email: attributeName, name: attributeName }).default({}).meta({
+    description:
+      'The names of the attributes that hold the email address and the name, in any case. Where they are left out, the usual names are tried, and for the address then the NameID.',
   }),
 };
 
@@ -45,7 +52,8 @@ export const configurationInput = z
   .transform((input): ConfigurationInput => {
     const { redirect_uris: redirectUris, jit_provisioning: jitProvisioning } = input;
     if (input.type === 'oidc') {
-      const provider = { type: input.type, issuer: input.issuer, clientId: input.client_id };
+      const { type, issuer, client_id: clientId, trust_email: trustEmail } = input;
+      const provider = { type, issuer, clientId, trustEmail };
       return { provider, clientSecret: input.client_secret, redirectUris, jitProvisioning };
     }
     const provider = {
@@ -53,6 +61,7 @@ export const configurationInput = z
       idpEntityId: input.idp_entity_id,
       idpSsoUrl: input.idp_sso_url,
       idpCertificates: input.idp_certificates,
+      attributes: input.attributes,
     };
     return { provider, redirectUris, jitProvisioning };
   });
@@ -87,13 +96,15 @@ export function viewConfiguration(
     updated_at: isoTimestamp(updatedAt),
   };
   if (provider.type === 'oidc') {
-    return { type: 'oidc', issuer: provider.issuer, client_id: provider.clientId, ...shared };
+    const { issuer, clientId, trustEmail = false } = provider;
+    return { type: 'oidc', issuer, client_id: clientId, trust_email: trustEmail, ...shared };
   }
   return {
     type: 'saml',
     idp_entity_id: provider.idpEntityId,
     idp_sso_url: provider.idpSsoUrl,
     idp_certificates: provider.idpCertificates,
+    attributes: provider.attributes ?? {},
     sp_entity_id: ours.entityId,
     metadata_url: ours.entityId,
     ...shared,

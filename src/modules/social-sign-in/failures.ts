@@ -3,7 +3,10 @@ import { defineFailure } from '../../kernel/failure.ts';
 /** Deliberately vague about what is wrong with the token. */
 export const invalidSocialToken = defineFailure('social.invalid_token', {
   kind: 'unauthenticated',
-  detail: { message: 'The token is not a valid ID token of a provider of this company, or its email is not verified.' },
+  detail: {
+    message:
+      'The token is not a valid ID token of a provider of this company, or its email is not verified: where the provider does not say so, `trust_email` of the configuration decides.',
+  },
   says: { console: 'INVALID_SOCIAL_TOKEN' },
 });
 

@@ -4,7 +4,7 @@ import { Failure } from '../../kernel/failure.ts';
 import { RecentlyUsed } from '../../kernel/recently-used.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
 import { logError } from '../../platform/log.ts';
-import { discover, isEmailVerified } from '../../platform/openid.ts';
+import { discover, domainOwnerVerifiedBy, verifiedBy } from '../../platform/openid.ts';
 import { outboundFetch } from '../../platform/outbound.ts';
 import { invalidSocialToken, providerKeysUnreadable } from './failures.ts';
 import type { SocialProvider } from './store.ts';
@@ -65,9 +65,15 @@ export async function verifyIdToken(ctx: Context, providers: SocialProvider[], t
   }
 }
 
-function claimsOf({ sub, email, email_verified: verified }: JWTPayload, { issuer }: SocialProvider): IdTokenClaims {
+function claimsOf(payload: JWTPayload, { issuer, trustEmail = false }: SocialProvider): IdTokenClaims {
+  const { sub, email } = payload;
   if (typeof sub !== 'string' || sub === '' || sub.length > LONGEST_SUBJECT) throw new errors.JWTInvalid('no subject');
-  return { issuer, subject: sub, email, isEmailVerified: isEmailVerified(verified) };
+  return {
+    issuer,
+    subject: sub,
+    email,
+    isEmailVerified: verifiedBy(payload) ?? domainOwnerVerifiedBy(payload) ?? trustEmail,
+  };
 }
 
 function issuedBy(providers: SocialProvider[], { iss, aud }: JWTPayload): SocialProvider | undefined {

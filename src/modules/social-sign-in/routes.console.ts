@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { companySlug, webAddress } from '../../kernel/fields.ts';
+import { companySlug, trustEmail, webAddress } from '../../kernel/fields.ts';
 import { openIdFailures } from '../../platform/openid.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { signInFailures, ssoRequired } from '../sign-in/service.ts';
@@ -28,6 +28,7 @@ const socialConfiguration = z
           jwks_uri: webAddress
             .optional()
             .meta({ description: 'Where its keys are; found by discovery when left out.' }),
+          trust_email: trustEmail.optional(),
         }),
       )
       .max(MOST_PROVIDERS),
@@ -35,14 +36,20 @@ const socialConfiguration = z
   .meta({ id: 'SocialConfiguration' });
 
 const configurationInput = socialConfiguration.transform(({ providers }) =>
-  providers.map(({ issuer, audience, jwks_uri }) => ({ issuer, audience, jwksUri: jwks_uri ?? null })),
+  providers.map(({ issuer, audience, jwks_uri, trust_email }) => ({
+    issuer,
+    audience,
+    jwksUri: jwks_uri ?? null,
+    trustEmail: trust_email,
+  })),
 );
 
 const viewConfiguration = (providers: SocialProvider[]): z.input<typeof socialConfiguration> => ({
-  providers: providers.map(({ issuer, audience, jwksUri }) => ({
+  providers: providers.map(({ issuer, audience, jwksUri, trustEmail: isTrusted = false }) => ({
     issuer,
     audience,
     ...(jwksUri !== null && { jwks_uri: jwksUri }),
+    ...(isTrusted && { trust_email: true }),
   })),
 });
 

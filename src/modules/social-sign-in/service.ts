@@ -2,6 +2,7 @@ import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { addressProblem } from '../../kernel/public-address.ts';
+import { trustProblem } from '../../platform/openid.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { companyBySlug } from '../companies/service.ts';
 import { prepareNoticesToAdministrators } from '../mails/service.ts';
@@ -120,9 +121,14 @@ async function providersOf(ctx: Context, companyId: string): Promise<SocialProvi
   return configuration?.providers ?? [];
 }
 
-function problemsOf({ issuer, jwksUri }: SocialProvider, index: number, allowPrivate: boolean): FieldProblem[] {
+function problemsOf(
+  { issuer, jwksUri, trustEmail = false }: SocialProvider,
+  index: number,
+  allowPrivate: boolean,
+): FieldProblem[] {
   const addresses = [
     { field: `providers.${index}.issuer`, message: addressProblem(issuer, allowPrivate) },
+    { field: `providers.${index}.trust_email`, message: trustProblem(issuer, trustEmail) },
     { field: `providers.${index}.jwks_uri`, message: jwksUri === null ? null : addressProblem(jwksUri, allowPrivate) },
   ];
   return addresses.filter((problem): problem is FieldProblem => problem.message !== null);
