@@ -10,7 +10,7 @@ import { quoted } from '../../tenant-sql/identifiers.ts';
 import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
 import { type ColumnPlan, planColumns } from './column-plan.ts';
 import { columnsRefused, tableLocked, tableNameTaken } from './failures.ts';
-import { inShapeChange, keyOf, lockTable, requireTablesDatabase } from './service.ts';
+import { type Changing, inShapeChange, keyOf, lockTable, requireTablesDatabase } from './service.ts';
 import * as store from './store.ts';
 import { column, columnList, type ManagedTable, tableName } from './table.ts';
 import { endUndo } from './undo-store.ts';
@@ -40,11 +40,12 @@ const CHANGE_TIMEOUT_MS = 120_000;
  */
 export async function changeTable(ctx: CompanyContext, id: string, changes: TableChanges): Promise<ManagedTable> {
   let oldName: string | undefined;
-  const work = async (tx: TenantTx): Promise<ManagedTable> => {
+  const work = async (tx: TenantTx, changing: Changing): Promise<ManagedTable> => {
     const table = await lockTable(tx, ctx, id, 'shape');
     await requireTableVersion(ctx, table);
     const plan = planColumns(table.columns, changes.columns ?? table.columns);
     const displayName = changes.display_name ?? table.displayName;
+    changing(table.displayName, displayName);
     if (!plan.changes && displayName === table.displayName) return table;
     if (await store.hasActiveUpload(tx, id)) throw tableLocked();
 

@@ -5,7 +5,7 @@ import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { createTable as createTableSql, moveToTrash, truncateTable as truncateSql } from '../../tenant-sql/ddl.ts';
 import { databaseOf, databaseToRead, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
-import { inChange, inShapeChange } from './changes.ts';
+import { type Changing, inChange, inShapeChange } from './changes.ts';
 import { tableLocked, tableNameTaken, tableNotFound, truncateLocked } from './failures.ts';
 import * as indexes from './index-store.ts';
 import * as store from './store.ts';
@@ -15,7 +15,7 @@ import { markDeleted } from './trash-store.ts';
 import { endUndo } from './undo-store.ts';
 import { requireTableVersion } from './views.ts';
 
-export { inChange, inShapeChange, inTransaction } from './changes.ts';
+export { type Changing, inChange, inShapeChange, inTransaction } from './changes.ts';
 export { tableNameTaken } from './failures.ts';
 export { createIndex, listIndexes, requireUniqueIndex, sweepIndexes } from './indexes.ts';
 export { isNameTaken } from './store.ts';
@@ -93,7 +93,8 @@ export async function getTable(ctx: CompanyContext, id: string): Promise<Managed
 export async function createTable(ctx: PrincipalContext, { display_name, columns }: NewTable): Promise<ManagedTable> {
   const database = await requireDatabase(ctx);
   const id = ctx.newId();
-  const work = async (tx: TenantTx): Promise<ManagedTable> => {
+  const work = async (tx: TenantTx, changing: Changing): Promise<ManagedTable> => {
+    changing(display_name);
     try {
       const registered = await registerTable(tx, ctx, {
         id,
@@ -155,8 +156,9 @@ export async function setRowCount(tx: TenantTx, ctx: CompanyContext, id: string,
 /** Deletes a table; its rows are kept in schema `trash` for 30 days. */
 export async function deleteTable(ctx: CompanyContext, id: string): Promise<void> {
   await scheduleSweep(ctx, ctx.now() + KEPT_IN_TRASH_MS);
-  const work = async (tx: TenantTx): Promise<string> => {
+  const work = async (tx: TenantTx, changing: Changing): Promise<string> => {
     const table = await lockTable(tx, ctx, id, 'shape');
+    changing(table.displayName);
     await requireTableVersion(ctx, table);
     await deleteLockedTable(tx, ctx, table);
     return table.displayName;
@@ -177,8 +179,9 @@ export async function deleteLockedTable(tx: TenantTx, ctx: CompanyContext, table
  * @returns the number of rows left
  */
 export async function truncateTable(ctx: CompanyContext, id: string): Promise<0> {
-  return inChange(ctx, await requireTablesDatabase(ctx), async (tx) => {
+  return inChange(ctx, await requireTablesDatabase(ctx), async (tx, changing) => {
     const table = await lockTable(tx, ctx, id);
+    changing(table.displayName);
     if (await store.hasActiveUpload(tx, id)) throw truncateLocked();
     await tx.execute(truncateSql(table.displayName));
     await setRowCount(tx, ctx, id, 0);
