@@ -1,7 +1,7 @@
 import type { CompiledSql } from '../kernel/compiled-sql.ts';
 import { CHECK_NAMES, type NamesToCheck, valuesOf } from './user-sql-guard.ts';
 
-type StatementName = 'begin' | 'check_names' | 'set_limits' | 'declare' | 'check_tables' | 'roll_back';
+type StatementName = 'begin' | 'check_names' | 'set_limits' | 'declare' | 'check_tables' | 'list_tables' | 'roll_back';
 
 export type StepName = StatementName | 'describe' | 'fetch';
 
@@ -29,6 +29,19 @@ const FIRST_OWN_RELATION = 16384;
 const CHECK_TABLES = `SELECT 1 / (count(*) = 0)::int FROM pg_catalog.pg_lock_status() AS held
   WHERE held.locktype = 'relation' AND held.pid = pg_catalog.pg_backend_pid() AND held.relation::int8 < ${FIRST_OWN_RELATION}`;
 
+/** What stands for a relation that is no table of the company's own. */
+export const OTHER_RELATION = '*';
+
+/**
+ * The tables that a statement has read, by the locks that it holds until its transaction ends: also through views, and whatever
+ * they call. Reading them so locks nothing. Views and indexes are of tables that are locked too.
+ */
+const LIST_TABLES = `SELECT CASE
+    WHEN found.type = 'table' AND found.object_names[1] = 'public' THEN found.object_names[2]
+    WHEN found.type NOT IN ('view', 'index', 'toast table') THEN '${OTHER_RELATION}'
+  END FROM pg_catalog.pg_lock_status() AS held, pg_catalog.pg_identify_object_as_address(1259, held.relation, 0) AS found
+  WHERE held.locktype = 'relation' AND held.pid = pg_catalog.pg_backend_pid()`;
+
 export const stepsOf = (
   statement: CompiledSql,
   names: NamesToCheck,
@@ -36,6 +49,7 @@ export const stepsOf = (
 ): Steps => [
   ...openingOf(statement, names, milliseconds),
   ...(rows === 0 ? [DESCRIBE] : fetchOf(rows + 1)),
+  ['list_tables', LIST_TABLES, []],
   ['roll_back', 'ROLLBACK', []],
 ];
 

@@ -7,7 +7,7 @@ import { type ExtendedProtocol, type Socket, socketOf } from './driver.ts';
 import { databaseUnavailable, queryFailed, queryRefused, queryTimedOut, resultTooLarge } from './failures.ts';
 import { isConnectionProblem, isPostgresError } from './postgres-error.ts';
 import { type NamesToCheck, namesOf, refusedBy } from './user-sql-guard.ts';
-import { CURSOR, GRACE_MS, type StepName, type Steps, stepsOf } from './user-sql-steps.ts';
+import { CURSOR, GRACE_MS, OTHER_RELATION, type StepName, type Steps, stepsOf } from './user-sql-steps.ts';
 import { toJsonValue } from './values.ts';
 
 /** A column of a result. Values of types that managed tables do not have are PostgreSQL's text. */
@@ -24,6 +24,8 @@ export interface UserSqlResult {
   rows: Cell[][];
   /** Whether rows were left out because of a limit. */
   truncated: boolean;
+  /** The names of the tables that it was read of, also through views; absent where that is not known. */
+  tables?: string[];
 }
 
 /** A number of bytes that several statements share; each takes the bytes it receives. */
@@ -116,6 +118,7 @@ export class UserSqlRun implements Submittable {
   readonly #columns: ResultColumn[] = [];
   readonly #types: ColumnType[] = [];
   readonly #rows: Cell[][] = [];
+  readonly #tables = new Set<string>();
   #step = 0;
   #bytes = 0;
   #deadline: ReturnType<typeof setTimeout> | undefined;
@@ -174,7 +177,9 @@ export class UserSqlRun implements Submittable {
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
-    if (this.#settled || this.#currentStep !== 'fetch') return;
+    if (this.#settled) return;
+    if (this.#currentStep === 'list_tables' && fields[0] != null) this.#tables.add(fields[0]);
+    if (this.#currentStep !== 'fetch') return;
     this.#rows.push(fields.map((value, column) => cell(this.#types[column] as ColumnType, value)));
   }
 
@@ -188,7 +193,8 @@ export class UserSqlRun implements Submittable {
   }
 
   handleReadyForQuery(): void {
-    this.#settle(() => this.#succeed(this.#resultSoFar(this.#rows.length > this.#limits.rows)));
+    const tables = this.#tables.has(OTHER_RELATION) ? undefined : [...this.#tables];
+    this.#settle(() => this.#succeed(this.#resultSoFar(this.#rows.length > this.#limits.rows, tables)));
   }
 
   handleError(error: unknown): void {
@@ -237,8 +243,9 @@ export class UserSqlRun implements Submittable {
     settle();
   }
 
-  #resultSoFar(truncated: boolean): UserSqlResult {
-    return { columns: this.#columns, rows: this.#rows.slice(0, this.#limits.rows), truncated };
+  #resultSoFar(truncated: boolean, tables?: string[]): UserSqlResult {
+    const rows = this.#rows.slice(0, this.#limits.rows);
+    return { columns: this.#columns, rows, truncated, ...(tables && { tables }) };
   }
 
   #failureOf(error: unknown): unknown {

@@ -52,7 +52,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     'isNull(accounts.deletedAt)',
   ]),
   ...all('is how rows are found: a delivery, which is begun once, is counted after it', [
-    'drizzle/0028_consent-to-schedules.sql',
+    'drizzle/0029_consent-to-schedules.sql',
     undefined,
     'PRIMARY KEY(`run_id`, `email`)',
   ]),

@@ -58,7 +58,8 @@ describe('a result', () => {
       columns: [{ name: 'a' }, { name: 'a' }],
       rows: [[1, 2]],
     });
-    expect(await world.run('SELECT FROM sales')).toEqual({ columns: [], rows: [[], [], []], truncated: false });
+    const tables = ['sales'];
+    expect(await world.run('SELECT FROM sales')).toEqual({ columns: [], rows: [[], [], []], truncated: false, tables });
   });
 
   it('depends on bound values', async () => {
@@ -107,6 +108,7 @@ describe('user SQL under limits', () => {
       columns: [{ name: 'broken', type: 'integer' }],
       rows: [],
       truncated: false,
+      tables: [],
     });
   });
 

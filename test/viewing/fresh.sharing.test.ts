@@ -1,12 +1,16 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { HOUR_MS, MINUTE_MS } from '../../src/kernel/clock.ts';
+import { requireDatabase } from '../../src/modules/managed-database/service.ts';
 import { anEmbed, embedOf } from '../embeds/support.ts';
-import { column, tableRoutes } from '../managed-tables/support.ts';
+import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { aContext, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare, linkOf, someSales } from '../shares/support.ts';
-import type { Answer } from '../support/api.ts';
+import { type Answer, bearer } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { inContext } from '../support/context.ts';
 import { overtaken } from '../support/rival.ts';
 import { connectionsOf, disturb, rivalBeforeStatement, untilSomebodySleeps } from '../support/tunnel.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aProvisionedCompany, type Company, logIn } from '../support/worlds.ts';
 import { aFile, load, undo } from '../uploads/support.ts';
 import { aDashboard, aVisualization } from '../visualizations/support.ts';
 
@@ -38,6 +42,16 @@ async function doorsOf({ company, chartId, dashboardId }: Awaited<ReturnType<typ
   } satisfies Record<string, Door>;
 }
 
+/** A link to a dashboard of another table of the company, whose result is kept. */
+async function anotherDoor(company: Company, sql = 'SELECT count(*) FROM others') {
+  if (sql.includes('others')) await aTable(company.as, 'others', [column('name')]);
+  const chart = await aVisualization(company.as, sql);
+  const { _id } = await aDashboard(company.as, [chart], { cache_seconds: 3_600 });
+  const door = linkOf((await aShare(company, _id)).token);
+  await kept(door);
+  return door;
+}
+
 const resultOf = ({ status, body }: Answer) => {
   expect(status).toBe(200);
   return body.result ?? body.results[0];
@@ -45,16 +59,20 @@ const resultOf = ({ status, body }: Answer) => {
 
 /** What a door shows once that is a kept result. */
 const kept = (door: Door) =>
-  vi.waitUntil(async () => {
-    const result = resultOf(await door.execute());
-    return result.cached && result;
-  });
+  vi.waitUntil(
+    async () => {
+      const result = resultOf(await door.execute());
+      return result.cached && result;
+    },
+    { timeout: 15_000 },
+  );
 
 describe('what may be an hour old', () => {
   it('shows each change of the data at once, through every door', async () => {
     const world = await aWorld();
     const { company, chartId, tableId } = world;
     const doors = await doorsOf(world);
+    const untouched = await anotherDoor(company);
     const table = tableRoutes(company.as, tableId);
     const loaded = (mode: string, csv: string, key: string[] = []) =>
       load(company, [aFile('more.csv', csv)], {}, { into: tableId, mode, key });
@@ -99,6 +117,7 @@ describe('what may be an hour old', () => {
         expect([what, name, now.cached, now.columns, now.rows]).toEqual([what, name, false, columns, rows]);
         expect([what, name, now.columns, now.rows]).not.toEqual([what, name, before[at].columns, before[at].rows]);
       }
+      expect([what, resultOf(await untouched.execute()).cached]).toEqual([what, true]);
     }
   });
 
@@ -133,6 +152,53 @@ describe('what may be an hour old', () => {
     expect((await kept(door)).rows).toHaveLength(7);
     await insert();
     expect(resultOf(await door.execute()).rows).toHaveLength(8);
+  });
+});
+
+describe('a change of a table', () => {
+  afterEach(resetClock);
+  const isCached = async (door: Door) => resultOf(await door.execute()).cached;
+
+  it('whose end got lost is under way for its own hour, whatever is changed meanwhile, and for its own table', async () => {
+    const { company, dashboardId, tableId } = await aWorld();
+    const door = linkOf((await aShare(company, dashboardId)).token);
+    const other = await anotherDoor(company);
+    const insert = async (rows: object[]) => {
+      const { owner, slug } = company;
+      // The token of the beginning has run out.
+      const { body } = await logIn(slug, owner.email, owner.password);
+      return tableRoutes(bearer(body.token), tableId).insert(rows);
+    };
+    await disturb(company.id, { statement: 'COMMIT', effect: 'lose_answer' });
+    expect((await insert([{ region: 'west' }])).status).toBe(503);
+    for (const minutes of [1, 30, 55]) {
+      later(minutes * MINUTE_MS);
+      expect([minutes, await isCached(door), await isCached(door)]).toEqual([minutes, false, false]);
+      expect((await insert([{ region: 'west' }])).status).toBe(201);
+      await kept(other);
+    }
+    later(HOUR_MS + MINUTE_MS);
+    expect((await kept(door)).rows).toHaveLength(10);
+  });
+
+  it('is seen through a view, and ends what is read of something that is no table', async () => {
+    const { company, tableId } = await aWorld();
+    await inContext({ kind: 'system', companyId: company.id }, async (ctx) => {
+      const database = await requireDatabase(ctx);
+      for (const statement of [
+        'CREATE VIEW total AS SELECT sum(amount) FROM sales',
+        'CREATE MATERIALIZED VIEW kept_total AS SELECT sum(amount) FROM sales',
+        'GRANT SELECT ON total, kept_total TO PUBLIC',
+      ])
+        await database.execute(statement);
+    });
+    const other = await anotherDoor(company);
+    const doors = await Promise.all(
+      ['total', 'kept_total'].map((name) => anotherDoor(company, `SELECT * FROM ${name}`)),
+    );
+    const insert = tableRoutes(company.as, tableId).insert;
+    expect((await insert([{ region: 'west', amount: 1 }])).status).toBe(201);
+    expect(await Promise.all([other, ...doors].map(isCached))).toEqual([true, false, false]);
   });
 });
 

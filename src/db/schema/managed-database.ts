@@ -26,7 +26,13 @@ export const managedDatabases = sqliteTable(
     sweepMarks: integer('sweep_marks').notNull().default(0),
     /** Counts changes of what the company's tables hold or are called: results from before one are of another version. */
     dataVersion: integer('data_version').notNull().default(0),
-    /** How many such changes are under way, and until when the last of them is believed to be. */
+    /** The count at which each table was changed last, by its name as JSON; under `*` that of all others. */
+    changedTables: text('changed_tables').notNull().default('{"*":0}'),
+    /** The changes under way, by id as JSON: of which tables, and until when each is believed to be. */
+    openChanges: text('open_changes').notNull().default('{}'),
+    /** The last change that these two tell of: the version before this one counts alone. */
+    notedVersion: integer('noted_version').notNull().default(0),
+    /** For the version before: how many changes are under way, and until when the last of them is believed to be. */
     dataChanges: integer('data_changes').notNull().default(0),
     dataChangesUntil: timestamp('data_changes_until').notNull().default(0),
     ...timestamps(),

@@ -8,7 +8,7 @@ import { boundValues, canonicalValues } from '../../kernel/sharing-values.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { userSqlFailures } from '../../tenant-sql/failures.ts';
 import type { UserSqlResult } from '../../tenant-sql/user-sql.ts';
-import { keptResults } from '../managed-database/service.ts';
+import { keptResults, UNKNOWN_TABLES } from '../managed-database/service.ts';
 import { executionFailed } from '../visualizations/failures.ts';
 import { execute, requireNotDenied, type Visualization, visualizationInputs } from '../visualizations/service.ts';
 import { endpointNotFound } from './failures.ts';
@@ -63,9 +63,9 @@ export async function executeEndpoint(
     const kept = keptResults(ctx, 'data-results', await keyOf(endpoint, visualization, values));
     const known = await kept.find();
     if (known !== undefined) return { ...JSON.parse(known), cached: true };
-    const result = await run(ctx, visualization, values);
+    const { tables = UNKNOWN_TABLES, ...result } = await run(ctx, visualization, values);
     const text = JSON.stringify(result);
-    kept.keep(() => text, text.length, seconds);
+    kept.keep(() => text, { length: text.length, seconds, tables });
     return { ...result, cached: false };
   });
 }

@@ -1,34 +1,42 @@
 import type { CompanyContext } from '../../context.ts';
 import { decrypt, encrypt } from '../../platform/cipher.ts';
 import { logError } from '../../platform/log.ts';
+import type { DataVersions, ReadOf } from './data-versions.ts';
 
 /** The most characters of a result that is kept. */
 const MAX_LENGTH = 2 * 1024 * 1024;
 
+/** About how many characters a result has, how long it is kept, and the tables that it was read of. */
+interface Keeping {
+  length: number;
+  seconds: number;
+  tables: readonly string[];
+}
+
 /**
  * Results of what reads the company's tables, in the cache of the data centre, because a compute sleeps longer than an isolate
- * lives; encrypted for the company. Their address holds the version of the data beside all else that they depend on: after a
- * change nobody finds what was read before it.
+ * lives; encrypted for the company. Their address holds all that they depend on but the data; with each stands what it was read of:
+ * after a change of these tables nobody finds what was read before it.
  */
 export class KeptResults {
   readonly #ctx: CompanyContext;
-  readonly #versionOf: (ctx: CompanyContext) => Promise<number | null>;
+  readonly #versionsOf: (ctx: CompanyContext) => Promise<DataVersions | null>;
   readonly #kind: string;
   readonly #key: string;
 
   /**
-   * @param versionOf tells the version of the company's data
+   * @param versionsOf tells the versions of the company's tables
    * @param kind what they are kept for: each has a cache of its own
    * @param key everything that a result depends on besides the data, digested
    */
   constructor(
     ctx: CompanyContext,
-    versionOf: (ctx: CompanyContext) => Promise<number | null>,
+    versionsOf: (ctx: CompanyContext) => Promise<DataVersions | null>,
     kind: 'last-results' | 'data-results',
     key: string,
   ) {
     this.#ctx = ctx;
-    this.#versionOf = versionOf;
+    this.#versionsOf = versionsOf;
     this.#kind = kind;
     this.#key = key;
   }
@@ -36,37 +44,37 @@ export class KeptResults {
   /** The result of the present data, if one is kept. */
   async find(): Promise<string | undefined> {
     try {
-      const address = await this.#address();
-      if (address === null) return undefined;
-      const found = await (await caches.open(this.#kind)).match(address);
-      return found && (await decrypt(this.#ctx.config.ENCRYPTION_KEYS, await found.text(), address));
+      const versions = await this.#versionsOf(this.#ctx);
+      const found = versions && (await (await caches.open(this.#kind)).match(this.#address));
+      if (!found) return undefined;
+      const text = await decrypt(this.#ctx.config.ENCRYPTION_KEYS, await found.text(), this.#address);
+      const end = text.indexOf('\n');
+      return versions.isCurrent(JSON.parse(text.slice(0, end)) as ReadOf) ? text.slice(end + 1) : undefined;
     } catch (error) {
       logError('kept_result_not_found', error);
       return undefined;
     }
   }
 
-  /** Keeps a result of about so many characters, of data that was read after its version was. Nothing waits for it. */
-  keep(text: () => string, length: number, seconds: number): void {
-    if (length <= MAX_LENGTH) this.#ctx.defer(this.#put(text(), seconds));
+  /** Keeps a result of about so many characters, of tables that were read after their versions were. Nothing waits for it. */
+  keep(text: () => string, { length, seconds, tables }: Keeping): void {
+    if (length <= MAX_LENGTH) this.#ctx.defer(this.#put(text(), seconds, tables));
   }
 
-  async #put(text: string, seconds: number): Promise<void> {
+  async #put(text: string, seconds: number, tables: readonly string[]): Promise<void> {
     try {
-      const address = await this.#address();
-      if (address === null) return;
-      const sealed = await encrypt(this.#ctx.config.ENCRYPTION_KEYS, text, address);
+      const of = (await this.#versionsOf(this.#ctx))?.readOf(tables);
+      if (!of) return;
+      const sealed = await encrypt(this.#ctx.config.ENCRYPTION_KEYS, `${JSON.stringify(of)}\n${text}`, this.#address);
       const headers = { 'Cache-Control': `max-age=${seconds}` };
-      await (await caches.open(this.#kind)).put(address, new Response(sealed, { headers }));
+      await (await caches.open(this.#kind)).put(this.#address, new Response(sealed, { headers }));
     } catch (error) {
       logError('result_not_kept', error);
     }
   }
 
-  /** Null while the data is being changed. */
-  async #address(): Promise<string | null> {
+  get #address(): string {
     const { actor, baseUrl } = this.#ctx;
-    const version = await this.#versionOf(this.#ctx);
-    return version === null ? null : `${baseUrl}/.${this.#kind}/${actor.companyId}/${version}/${this.#key}`;
+    return `${baseUrl}/.${this.#kind}/${actor.companyId}/${this.#key}`;
   }
 }

@@ -6,7 +6,7 @@ import { migrate, TENANT_SCHEMA_VERSION } from '../../tenant-sql/migrations.ts';
 import { neonApi } from '../../tenant-sql/neon.ts';
 import { provision as provisionDatabase } from '../../tenant-sql/provisioning.ts';
 import { tenantNames, throughPooler } from '../../tenant-sql/roles.ts';
-import { settledVersion } from './data-changes.ts';
+import { DataVersions } from './data-versions.ts';
 import { notProvisioned } from './failures.ts';
 import { KeptResults } from './kept-results.ts';
 import { readerPlaces } from './reader-places.ts';
@@ -14,7 +14,8 @@ import { connectionCipher, provisioningRecord } from './record.ts';
 import * as store from './store.ts';
 import { isWaking, noteWaking } from './waking.ts';
 
-export { changeData, type DataState, settledVersion } from './data-changes.ts';
+export { type Changing, changeData } from './data-changes.ts';
+export { type DataState, DataVersions, type ReadOf, UNKNOWN_TABLES } from './data-versions.ts';
 export { renewConnections } from './record.ts';
 export { selectDataState } from './store.ts';
 
@@ -30,8 +31,8 @@ interface Connection {
   id: string;
   owner: string;
   reader: string;
-  /** Of what the tables hold; null while that is being changed. */
-  dataVersion: number | null;
+  /** Of what the tables hold. */
+  versions: DataVersions;
 }
 
 /** The connection strings that a context has read, and the connection it has opened. */
@@ -81,17 +82,14 @@ export async function connectionIdOf(ctx: CompanyContext): Promise<string | null
   return (await connectionOf(ctx))?.id ?? null;
 }
 
-/**
- * The version of what the company's tables hold, as the context has read it: before anything it reads of them. Null while
- * that is being changed.
- */
-async function dataVersionOf(ctx: CompanyContext): Promise<number | null> {
-  return (await connectionOf(ctx))?.dataVersion ?? null;
+/** The versions of the company's tables, as the context has read them: before anything it reads of the tables. */
+async function dataVersionsOf(ctx: CompanyContext): Promise<DataVersions | null> {
+  return (await connectionOf(ctx))?.versions ?? null;
 }
 
 /** Results of the present data, which are kept for `kind`. @param key everything else that they depend on, digested */
 export const keptResults = (ctx: CompanyContext, kind: 'last-results' | 'data-results', key: string): KeptResults =>
-  new KeptResults(ctx, dataVersionOf, kind, key);
+  new KeptResults(ctx, dataVersionsOf, kind, key);
 
 /** Resolves when the database lets a connection of the context wait, as it has slept; otherwise never. */
 export const untilWaking = (ctx: CompanyContext): Promise<void> => openedOf(ctx).waking.promise;
@@ -197,7 +195,7 @@ async function readConnection(ctx: CompanyContext): Promise<Connection | null> {
     cipher.decrypt(row.readonlyConnection),
   ]);
   if (row.migrationsVersion < TENANT_SCHEMA_VERSION) await migrateToRelease(ctx, owner);
-  return { id: row.id, owner, reader, dataVersion: settledVersion(row, ctx.now()) };
+  return { id: row.id, owner, reader, versions: new DataVersions(row, ctx.now()) };
 }
 
 /** Migrates a database that was last used before this release. */

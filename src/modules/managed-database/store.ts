@@ -12,11 +12,11 @@ export async function readDatabase(db: ControlDb, companyId: string): Promise<Da
   return db.select().from(managedDatabases).where(ofCompany(companyId)).get();
 }
 
-/** What tells the version of a company's data, to be read with others. The id may be a subquery. */
+/** What tells the versions of a company's tables, to be read with others. The id may be a subquery. */
 export const selectDataState = (db: ControlDb, companyId: string | SQL) => {
-  const { dataVersion, dataChanges, dataChangesUntil } = managedDatabases;
+  const { dataVersion, notedVersion, changedTables, openChanges, dataChanges, dataChangesUntil } = managedDatabases;
   return db
-    .select({ dataVersion, dataChanges, dataChangesUntil })
+    .select({ dataVersion, notedVersion, changedTables, openChanges, dataChanges, dataChangesUntil })
     .from(managedDatabases)
     .where(eq(managedDatabases.companyId, companyId));
 };
@@ -94,23 +94,66 @@ export async function scheduleSweep(db: ControlDb, companyId: string, dueAt: num
     .where(ofCompany(companyId));
 }
 
-/** Counts a change of the data, which is under way until `endDataChange`, or `until` if that never comes. */
-export async function beginDataChange(db: ControlDb, companyId: string, now: number, until: number): Promise<void> {
-  const { dataVersion, dataChanges, dataChangesUntil } = managedDatabases;
+/** What a change of all tables names, as no table can be called. */
+export const ALL_TABLES = '*';
+
+/** A change that is under way, until `until` (ms) at the latest. */
+export interface OpenChange {
+  tables: string[];
+  until: number;
+}
+
+/** Most tables whose last change is known by itself; of others it is known that they were not changed after it. */
+const TABLES_KNOWN = 100;
+
+/** Counts a change of tables, which is under way until `endDataChange`, or `until` if that never comes. */
+export async function beginDataChange(
+  db: ControlDb,
+  companyId: string,
+  { id, tables, now, until }: { id: string; tables: readonly string[]; now: number; until: number },
+): Promise<void> {
+  const { dataVersion, dataChanges, dataChangesUntil, notedVersion, changedTables, openChanges } = managedDatabases;
+  const names = JSON.stringify(tables);
+  // What the version before has counted since is of any table.
+  const isNoted = sql`${dataVersion} = ${notedVersion}`;
+  const ofFormer = sql`not ${isNoted} and ${dataChanges} > 0 and ${dataChangesUntil} > ${now}`;
+  const former = sql`json_object('former', json_object('tables', json_array(${ALL_TABLES}), 'until', ${dataChangesUntil}))`;
+  const own = sql`json_object(${id}, json_object('tables', json(${names}), 'until', ${until}))`;
+  const live = sql`(select json_group_object(key, json(value)) from json_each(${openChanges})
+    where value ->> 'until' > ${now})`;
+  const changed = sql`json_patch(
+    iif(${isNoted}, ${changedTables}, json_object(${ALL_TABLES}, ${dataVersion})),
+    (select json_group_object(value, ${dataVersion} + 1) from json_each(${names})))`;
   await db
     .update(managedDatabases)
     .set({
       dataVersion: sql`${dataVersion} + 1`,
+      changedTables: newestOf(changed),
+      openChanges: sql`json_patch(json_patch(${live}, iif(${ofFormer}, ${former}, '{}')), ${own})`,
+      notedVersion: sql`${dataVersion} + 1`,
       dataChanges: sql`iif(${dataChangesUntil} > ${now}, ${dataChanges}, 0) + 1`,
       dataChangesUntil: until,
     })
     .where(ofCompany(companyId));
 }
 
-export async function endDataChange(db: ControlDb, companyId: string): Promise<void> {
+/** The tables that were changed last of a list; the others are among all others. */
+const newestOf = (changed: SQL): SQL => sql`(
+  select json_group_object(each.key, iif(each.key = ${ALL_TABLES}, max(each.value, given.least), each.value))
+  from (
+    select list, coalesce((select value from json_each(list) where key <> ${ALL_TABLES}
+      order by value desc limit 1 offset ${TABLES_KNOWN}), 0) as least
+    from (select ${changed} as list)) as given, json_each(given.list) as each
+  where each.key = ${ALL_TABLES} or each.value > given.least)`;
+
+export async function endDataChange(db: ControlDb, companyId: string, id: string): Promise<void> {
+  const { dataChanges, openChanges } = managedDatabases;
   await db
     .update(managedDatabases)
-    .set({ dataChanges: sql`max(${managedDatabases.dataChanges} - 1, 0)` })
+    .set({
+      dataChanges: sql`max(${dataChanges} - 1, 0)`,
+      openChanges: sql`json_remove(${openChanges}, ${`$."${id}"`})`,
+    })
     .where(ofCompany(companyId));
 }
 

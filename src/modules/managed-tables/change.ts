@@ -12,7 +12,7 @@ import { changeInTime, inShapeChange } from './changes.ts';
 import { type ColumnPlan, planColumns } from './column-plan.ts';
 import { columnsRefused, tableLocked, tableNameTaken } from './failures.ts';
 import { mayReadRows } from './rows.ts';
-import { keyOf, lockTable, requireTablesDatabase } from './service.ts';
+import { type Changing, keyOf, lockTable, requireTablesDatabase } from './service.ts';
 import * as store from './store.ts';
 import { column, columnList, type ManagedTable, tableName } from './table.ts';
 import { endUndo } from './undo-store.ts';
@@ -39,11 +39,12 @@ export type TableChanges = z.output<typeof tableChanges>;
  */
 export async function changeTable(ctx: PrincipalContext, id: string, changes: TableChanges): Promise<ManagedTable> {
   let oldName: string | undefined;
-  const work = async (tx: TenantTx): Promise<ManagedTable> => {
+  const work = async (tx: TenantTx, changing: Changing): Promise<ManagedTable> => {
     const table = await lockTable(tx, ctx, id, 'shape');
     await requireTableVersion(ctx, table);
     const plan = planColumns(table.columns, changes.columns ?? table.columns);
     const displayName = changes.display_name ?? table.displayName;
+    changing(table.displayName, displayName);
     if (!plan.changes && displayName === table.displayName) return table;
     if (await store.hasActiveUpload(tx, id)) throw tableLocked();
 

@@ -7,9 +7,11 @@ import {
   type TransactionOptions,
 } from '../../tenant-sql/client.ts';
 import { databaseUnavailable, resultUnknown } from '../../tenant-sql/failures.ts';
-import { changeData } from '../managed-database/service.ts';
+import { type Changing, changeData } from '../managed-database/service.ts';
 import { storeMessage } from '../outbox/service.ts';
 import { tableBusy, tableInUse } from './failures.ts';
+
+export type { Changing };
 
 /** Lock not available, deadlock detected, serialization failure, statement timeout. */
 const BUSY: ReadonlySet<string> = new Set(['55P03', '40P01', '40001', '57014']);
@@ -64,19 +66,22 @@ export async function inTransaction<T>(
   }
 }
 
+/** A transaction that names the tables that it changes: see `changeData`. */
+type Change<T> = (tx: TenantTx, changing: Changing) => Promise<T>;
+
 /** Runs a transaction that changes what the tables hold or are called: see `changeData`. */
 export const inChange = <T>(
   ctx: CompanyContext,
   database: TenantSql,
-  work: (tx: TenantTx) => Promise<T>,
+  work: Change<T>,
   options?: TransactionOptions,
 ): Promise<T> =>
-  changeData(ctx, (announced) =>
+  changeData(ctx, (changing, announced) =>
     inTransaction(
       database,
       async (tx) => {
-        const result = await work(tx);
-        await announced;
+        const result = await work(tx, changing);
+        await announced();
         return result;
       },
       options,
@@ -90,7 +95,7 @@ export const inChange = <T>(
 export const inShapeChange = <T>(
   ctx: CompanyContext,
   database: TenantSql,
-  work: (tx: TenantTx) => Promise<T>,
+  work: Change<T>,
   tablesOf: (result: T) => readonly string[],
   options?: TransactionOptions,
 ): Promise<T> =>
@@ -98,8 +103,8 @@ export const inShapeChange = <T>(
     inChange(
       ctx,
       database,
-      async (tx) => {
-        const result = await work(tx);
+      async (tx, changing) => {
+        const result = await work(tx, changing);
         await announced;
         return result;
       },

@@ -4,7 +4,7 @@ import type { TenantTx } from '../../tenant-sql/client.ts';
 import { moveFromTrash } from '../../tenant-sql/ddl.ts';
 import { databaseToRead } from '../managed-database/service.ts';
 import { restoredNameTaken, tableNotFound } from './failures.ts';
-import { inShapeChange, keyOf, requireTablesDatabase } from './service.ts';
+import { type Changing, inShapeChange, keyOf, requireTablesDatabase } from './service.ts';
 import { isNameTaken } from './store.ts';
 import type { DeletedTable, ManagedTable } from './table.ts';
 import { keptSince } from './trash.ts';
@@ -23,10 +23,11 @@ export async function listDeletedTables(
 
 /** Brings a deleted table back as it was, under its name, unless another table has taken that. */
 export async function restoreTable(ctx: CompanyContext, id: string): Promise<ManagedTable> {
-  const work = async (tx: TenantTx): Promise<ManagedTable> => {
+  const work = async (tx: TenantTx, changing: Changing): Promise<ManagedTable> => {
     try {
       const table = await store.restoreDeleted(tx, keyOf(ctx, id), keptSince(ctx), isoTimestamp(ctx.now()));
       if (!table) throw tableNotFound();
+      changing(table.displayName);
       for (const statement of moveFromTrash({ name: table.displayName, id })) await tx.execute(statement);
       return table;
     } catch (error) {

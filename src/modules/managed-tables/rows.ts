@@ -23,6 +23,7 @@ import { MAX_PAGE_BYTES, type PageRequest, readPage } from './page.ts';
 import { type EncodedRows, encodeChanges, encodeRows } from './row-input.ts';
 import { type Row, rowOf } from './row-view.ts';
 import {
+  type Changing,
   inChange,
   inTransaction,
   keyOf,
@@ -105,7 +106,8 @@ export async function insertRows(
   const write = async (readTable: (tx: TenantTx) => Promise<ManagedTable>) => {
     const table = await readTable(database);
     const encoded = encodeRows(table.columns, rows);
-    const insert = async (tx: TenantTx) => {
+    const insert = async (tx: TenantTx, changing: Changing) => {
+      changing(table.displayName);
       const current = await lockTable(tx, ctx, tableId, 'row');
       if (current.schemaVersion !== table.schemaVersion) throw new StaleTable();
       const { columns, count, texts } = encoded;
@@ -134,9 +136,10 @@ export async function updateRow(
   const database = await requireTablesDatabase(ctx);
   const written: Written = { columns: [], texts: () => [] };
   const row = await explainRefusal(ctx, database, keyOf(ctx, tableId), written, () =>
-    inChange(ctx, database, async (tx) => {
+    inChange(ctx, database, async (tx, changing) => {
       // The lock prevents a change of the column's type, after which Postgres might round the value.
       const table = await lockTable(tx, ctx, tableId, 'row');
+      changing(table.displayName);
       const encoded = encodeChanges(table.columns, changes);
       written.columns = encoded.map(({ column }) => column);
       written.texts = () => [Object.fromEntries(encoded.map(({ text }, index) => [index, text ?? '']))];
@@ -157,8 +160,9 @@ export const mayReadRows = (ctx: PrincipalContext, tableId: string): boolean =>
   isAllowed(ctx.actor, 'managed-tables:data-read', tableId);
 
 export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: string): Promise<void> {
-  await inChange(ctx, await requireTablesDatabase(ctx), async (tx) => {
+  await inChange(ctx, await requireTablesDatabase(ctx), async (tx, changing) => {
     const table = await lockTable(tx, ctx, tableId, 'row');
+    changing(table.displayName);
     if (!isRowId(rowId)) throw rowNotFound();
     await requireRowVersion(tx, ctx, table, rowId);
     const counting = store.countRows(keyOf(ctx, tableId), -1, isoTimestamp(ctx.now()));

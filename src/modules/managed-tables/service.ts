@@ -6,7 +6,7 @@ import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { createTable as createTableSql, moveToTrash, truncateTable as truncateSql } from '../../tenant-sql/ddl.ts';
 import { databaseOf, databaseToRead, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
-import { changeInTime, inChange, inShapeChange } from './changes.ts';
+import { type Changing, changeInTime, inChange, inShapeChange } from './changes.ts';
 import { tableLocked, tableNameTaken, tableNotFound, truncateLocked } from './failures.ts';
 import * as indexes from './index-store.ts';
 import * as store from './store.ts';
@@ -16,7 +16,7 @@ import { markDeleted } from './trash-store.ts';
 import { endUndo } from './undo-store.ts';
 import { requireTableVersion } from './views.ts';
 
-export { inChange, inShapeChange, inTransaction } from './changes.ts';
+export { type Changing, inChange, inShapeChange, inTransaction } from './changes.ts';
 export { tableNameTaken } from './failures.ts';
 export { createIndex, listIndexes, requireUniqueIndex, sweepIndexes } from './indexes.ts';
 export { mayReadRows } from './rows.ts';
@@ -97,7 +97,8 @@ export async function getTable(ctx: CompanyContext, id: string): Promise<Managed
 export async function createTable(ctx: PrincipalContext, { display_name, columns }: NewTable): Promise<ManagedTable> {
   const database = await requireDatabase(ctx);
   const id = ctx.newId();
-  const work = async (tx: TenantTx): Promise<ManagedTable> => {
+  const work = async (tx: TenantTx, changing: Changing): Promise<ManagedTable> => {
+    changing(display_name);
     try {
       const registered = await registerTable(tx, ctx, {
         id,
@@ -159,8 +160,9 @@ export async function countRows(tx: TenantTx, ctx: CompanyContext, id: string, c
 /** Deletes a table; its rows are kept in schema `trash` for 30 days. */
 export async function deleteTable(ctx: CompanyContext, id: string): Promise<void> {
   await scheduleSweep(ctx, ctx.now() + KEPT_IN_TRASH_MS);
-  const work = async (tx: TenantTx): Promise<string> => {
+  const work = async (tx: TenantTx, changing: Changing): Promise<string> => {
     const table = await lockTable(tx, ctx, id, 'shape');
+    changing(table.displayName);
     await requireTableVersion(ctx, table);
     await deleteLockedTable(tx, ctx, table);
     return table.displayName;
@@ -183,8 +185,9 @@ export async function deleteLockedTable(tx: TenantTx, ctx: CompanyContext, table
  */
 export async function truncateTable(ctx: CompanyContext, id: string): Promise<0> {
   const database = await requireTablesDatabase(ctx);
-  const work = async (tx: TenantTx) => {
+  const work = async (tx: TenantTx, changing: Changing) => {
     const table = await lockTable(tx, ctx, id);
+    changing(table.displayName);
     if (await store.hasActiveUpload(tx, id)) throw truncateLocked();
     await tx.execute(truncateSql(table.displayName));
     await store.countNoRows(tx, keyOf(ctx, id), isoTimestamp(ctx.now()));

@@ -9,6 +9,7 @@ import { tenantNames } from '../../tenant-sql/roles.ts';
 import { appendRows, DRAW_BEGINNING, stagingTable, vacuum } from '../../tenant-sql/staging.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import {
+  type Changing,
   countRows,
   inShapeChange,
   isNameTaken,
@@ -47,10 +48,11 @@ export async function publish(work: Work<LoadState>, state: LoadState, progress:
   const { ctx, database, job } = work;
   const expected = job.inferredSchema?.total_row_count_estimate ?? 0;
   if (state.rows !== expected) throw new JobProblem(rowsDiffer(state.rows, expected));
-  const move = async (tx: TenantTx) => {
+  const move = async (tx: TenantTx, changing: Changing) => {
     const locked = await lockJob(tx, job);
     if (locked?.step !== job.step) throw new Superseded();
-    const placed = job.mode === 'create' ? await createTable(tx, work, state) : await moveRows(tx, work, state);
+    const place = job.mode === 'create' ? createTable : moveRows;
+    const placed = await place(tx, work, state, changing);
     await finishLoad(tx, job, { ...placed, progress }, isoTimestamp(ctx.now()));
   };
   const tables = [job.userTableId ?? state.table_id, requireConfirmed(job).display_name];
@@ -81,8 +83,14 @@ function refusedByIndex(error: unknown): JobProblem | undefined {
 }
 
 /** The staging table becomes the table. */
-async function createTable(tx: TenantTx, { ctx, job }: Work<LoadState>, state: LoadState): Promise<Placed> {
+async function createTable(
+  tx: TenantTx,
+  { ctx, job }: Work<LoadState>,
+  state: LoadState,
+  changing: Changing,
+): Promise<Placed> {
   const { display_name: name, columns } = requireConfirmed(job);
+  changing(name);
   const id = state.table_id;
   try {
     await tx.execute(addPrimaryKey({ schema: 'console', name: id, id }));
@@ -102,9 +110,10 @@ async function createTable(tx: TenantTx, { ctx, job }: Work<LoadState>, state: L
 }
 
 /** The rows of the staging table move into the existing table. */
-async function moveRows(tx: TenantTx, work: Work<LoadState>, state: LoadState): Promise<Placed> {
+async function moveRows(tx: TenantTx, work: Work<LoadState>, state: LoadState, changing: Changing): Promise<Placed> {
   const { ctx, job } = work;
   const table = await lockUnchangedTable(tx, work);
+  changing(table.displayName);
   if (job.mode === 'upsert') {
     const result = await upsertRows(tx, work, state, table);
     await tx.execute(`DROP TABLE ${stagingTable(state.table_id)}`);

@@ -108,10 +108,11 @@ export async function undoUpload(ctx: PrincipalContext, id: string): Promise<Und
   const { name, ...undone } = await inShapeChange(
     ctx,
     database,
-    async (tx) => {
+    async (tx, changing) => {
       const load = await lockLoad(tx, key);
       if (!load) throw jobNotFound();
       const table = await lockLoadedTable(tx, ctx, load, tableId);
+      changing(table.displayName);
       const { limit, last } = undoStateOf(...(await tx.queryAll<[UndoLimitRow, Named]>(undoReads(ctx, tableId))));
       const refusal = refusalOf(load, last, limit, since(ctx));
       if (refusal) throw notUndoable(refusal);

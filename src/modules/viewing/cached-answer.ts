@@ -3,7 +3,7 @@ import type { BoundValues } from '../../kernel/parameters.ts';
 import { canonicalValues } from '../../kernel/sharing-values.ts';
 import { logError } from '../../platform/log.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
-import { settledVersion } from '../managed-database/service.ts';
+import { DataVersions, type ReadOf } from '../managed-database/service.ts';
 import type { Refusals, Visualization } from '../visualizations/service.ts';
 import { recordOf, type SharedItem, visualizationsOf } from './shared-item.ts';
 
@@ -17,16 +17,20 @@ export interface Limits {
   only?: Visualization;
 }
 
-/** Where the answer to an execution is cached for equal ones, for so many seconds unless the data changes. */
+/** Where the answer to an execution is cached for equal ones, for so many seconds unless a table changes that it was read of. */
 export interface CachedAnswer {
   digest: string;
+  /** Equal for equal executions of the same data, whichever tables they read. */
   key: string;
-  /** Of the data; null while that is being changed. */
-  version: number | null;
-  isCacheable: boolean;
+  /** Whether the data of that key may be another already, as some table is being changed. */
+  isChanging: boolean;
   lookUp(): Promise<Response | undefined>;
-  store(text: string): Promise<void>;
+  /** Caches an answer of these tables, unless one of them was being changed when the execution began. */
+  store(text: string, tables: readonly string[]): Promise<void>;
 }
+
+/** Says what a cached answer was read of; only the cache has it. */
+const READ_OF = 'X-Read-Of';
 
 /** The place of the answer to this execution. */
 export async function cachedAnswer(
@@ -37,27 +41,31 @@ export async function cachedAnswer(
 ): Promise<CachedAnswer> {
   const seconds = item.type === 'dashboard' ? item.dashboard.cacheSeconds : DEFAULT_CACHE_SECONDS;
   const digest = await digestOf(ctx, item, values, limits);
-  // Read before any of the data: what is found under it, or stored, was read of this version or a later one.
-  const version = item.data ? settledVersion(item.data, ctx.now()) : null;
+  // Read before any of the data: what is found current by it, or stored, was read of this version or a later one.
+  const versions = item.data && new DataVersions(item.data, ctx.now());
   // Under our own host, as Cloudflare caches nothing under others.
-  const key = `${ctx.baseUrl}/.results/${ctx.actor.companyId}/${version ?? 'changing'}/${digest}`;
-  const isCacheable = seconds > 0 && version !== null;
+  const address = `${ctx.baseUrl}/.results/${ctx.actor.companyId}/${digest}`;
+  const isChanging = !versions?.isSettled;
   const cache = await caches.open('results');
   return {
     digest,
-    key,
-    version,
-    isCacheable,
+    key: `${address}/${isChanging ? 'changing' : versions.version}`,
+    isChanging,
     async lookUp() {
-      const known = isCacheable ? await cache.match(key) : undefined;
-      return known && json(known.body);
+      const known = versions && seconds > 0 ? await cache.match(address) : undefined;
+      const of = known?.headers.get(READ_OF);
+      return known && of && versions?.isCurrent(readOfFrom(of)) ? json(known.body) : undefined;
     },
-    async store(text) {
-      const response = new Response(text, { headers: { 'Cache-Control': `max-age=${seconds}` } });
-      await cache.put(key, response).catch((error) => logError('result_not_kept', error));
+    async store(text, tables) {
+      const of = versions?.readOf(tables);
+      if (!of || seconds === 0) return;
+      const headers = { 'Cache-Control': `max-age=${seconds}`, [READ_OF]: encodeURIComponent(JSON.stringify(of)) };
+      await cache.put(address, new Response(text, { headers })).catch((error) => logError('result_not_kept', error));
     },
   };
 }
+
+const readOfFrom = (header: string): ReadOf => JSON.parse(decodeURIComponent(header));
 
 export const json = (body: BodyInit | null): Response =>
   new Response(body, { headers: { 'Content-Type': 'application/json' } });

@@ -8,7 +8,7 @@ import type { ViewerRules } from '../../kernel/sharing-rules.ts';
 import { boundValues } from '../../kernel/sharing-values.ts';
 import type { ViewAnswer } from '../../kernel/viewing.ts';
 import { filterOptions, runDashboard, usedInOptions, widgetOf } from '../dashboards/service.ts';
-import { keptResults, untilWaking } from '../managed-database/service.ts';
+import { keptResults, UNKNOWN_TABLES, untilWaking } from '../managed-database/service.ts';
 import {
   denials,
   type Execution,
@@ -145,7 +145,7 @@ async function answerExecution(
   item: SharedItem,
   values: BoundValues,
   limits: Limits,
-  { digest, key, version, isCacheable, lookUp, store }: CachedAnswer,
+  { digest, key, isChanging, lookUp, store }: CachedAnswer,
 ): Promise<Response> {
   const compute = async (own: CompanyContext, tell: (last: string) => void) => {
     const last = keptResults(own, 'last-results', digest);
@@ -160,8 +160,10 @@ async function answerExecution(
     const isLasting = executions.every((each) => 'result' in each || each.failure.kind === 'forbidden');
     if (text.length <= MAX_CACHED && isLasting) {
       const known = executions.map((execution) => ({ ...execution, cached: true }));
-      if (isCacheable) await store(jsonOf(item, known));
-      last.keep(() => jsonOf(item, known, { as_of: asOf, waking: true }), text.length, LAST_SECONDS);
+      const tables = tablesOf(executions);
+      await store(jsonOf(item, known), tables);
+      const keeping = { length: text.length, seconds: LAST_SECONDS, tables };
+      last.keep(() => jsonOf(item, known, { as_of: asOf, waking: true }), keeping);
     }
     return text;
   };
@@ -170,7 +172,7 @@ async function answerExecution(
       answerEarly<string>(ctx, (own, tell) =>
         withSlot(own, async () => {
           // Of one version of the data all see the same, also those who come while it is read.
-          if (version === null) begin();
+          if (isChanging) begin();
           // A viewer who waited for a slot looks the result up again: others may have computed it meanwhile.
           return (await lookUp())?.text() ?? compute(own, tell);
         }),
@@ -199,6 +201,11 @@ async function run(ctx: CompanyContext, item: SharedItem, values: BoundValues, l
   if (failure) return [{ visualizationId: visualization.id, durationMs: 0, cached: false, failure }];
   return execute(ctx, [{ visualization, values, enforced: limits.enforced }]);
 }
+
+/** The tables that all were read of; what is refused reads none. */
+const tablesOf = (executions: readonly Execution[]): string[] => [
+  ...new Set(executions.flatMap((each) => ('result' in each ? (each.result.tables ?? UNKNOWN_TABLES) : []))),
+];
 
 function jsonOf(item: SharedItem, executions: readonly Execution[], more = {}): string {
   const results = executions.map((execution) => viewExecution(execution));

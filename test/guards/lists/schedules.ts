@@ -115,7 +115,7 @@ export const SCHEDULES = [
     },
     { in: 'agree', text: ', isNull(mailConsents.endedAt)', without: '', title: 'can refuse for good' },
   ]),
-  ...guardsOf('drizzle/0028_consent-to-schedules.sql', CONSENT, [
+  ...guardsOf('drizzle/0029_consent-to-schedules.sql', CONSENT, [
     {
       text: 'UNIQUE INDEX `mail_consents_of_address`',
       without: 'INDEX `mail_consents_of_address`',

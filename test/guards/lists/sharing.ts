@@ -154,11 +154,16 @@ export const SHARING = [
     { in: 'updateToRevoked', text: ', isNull(dashboardShares.revokedAt)', without: '' },
   ]),
   ...guardsOf('src/modules/viewing/cached-answer.ts', FRESH, [
-    { in: 'cachedAnswer', text: "${version ?? 'changing'}/", without: '', title: 'each change' },
-    { in: 'cachedAnswer', text: ' && version !== null', without: '', title: 'while a change is made' },
+    { in: 'cachedAnswer', text: "/${isChanging ? 'changing' : versions.version}", without: '', title: 'in between' },
+    {
+      in: 'cachedAnswer',
+      text: 'versions?.readOf(tables)',
+      without: 'versions && { tables, version: versions.version }',
+      title: 'while a change is made',
+    },
   ]),
   ...guardsOf('src/modules/viewing/execution.ts', FRESH, [
-    { in: 'answerExecution', text: 'if (version === null) begin();', without: '', title: 'under way' },
+    { in: 'answerExecution', text: 'if (isChanging) begin();', without: '', title: 'under way' },
   ]),
   ...guardsOf('src/modules/embeds/signing-key-store.ts', HOSTS, [
     { in: 'insertSigningKey', text: '< ${most}', without: '>= 0' },

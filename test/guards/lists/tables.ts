@@ -110,11 +110,19 @@ export const MANAGED_TABLES = [
     },
   ]),
   ...guardsOf('src/modules/managed-database/data-changes.ts', WAKING, [
-    { in: 'settledVersion', text: 'row.dataChanges > 0 &&', without: 'false &&', title: 'while it was made' },
     { in: 'changeData', text: 'isEnded = !resultUnknown.matches(error);', without: '', title: 'nobody knows' },
   ]),
+  ...guardsOf('src/modules/managed-database/data-versions.ts', WAKING, [
+    { text: 'this.#beingChanged.size === 0', without: 'true', title: 'while it was made' },
+    {
+      text: ' && this.#lastChangeOf(tables) <= version',
+      without: '',
+      tests: ['test/managed-database/data-versions.test.ts'],
+      title: 'exactly until',
+    },
+  ]),
   ...guardsOf('src/modules/managed-tables/changes.ts', WAKING, [
-    { in: 'inChange', text: '        await announced;\n', without: '', title: 'before it is announced' },
+    { in: 'inChange', text: '        await announced();\n', without: '', title: 'before it is announced' },
   ]),
   ...guardsOf('drizzle/0000_identity.sql', PROVISIONING, [
     {

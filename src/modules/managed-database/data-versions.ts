@@ -1,0 +1,66 @@
+import { ALL_TABLES, type DatabaseRow, type OpenChange } from './store.ts';
+
+/** What tells the versions of a company's tables. */
+export type DataState = Pick<
+  DatabaseRow,
+  'dataVersion' | 'notedVersion' | 'changedTables' | 'openChanges' | 'dataChanges' | 'dataChangesUntil'
+>;
+
+/** What a result was read of: the tables, and the version that the company's data had before. */
+export interface ReadOf {
+  tables: readonly string[];
+  version: number;
+}
+
+/** Every table, where it is not known which. */
+export const UNKNOWN_TABLES: readonly string[] = [ALL_TABLES];
+
+/** The versions of a company's tables, as they were when its row was read. */
+export class DataVersions {
+  /** Another after each change of any table. */
+  readonly version: number;
+  readonly #changed: Readonly<Record<string, number>>;
+  readonly #beingChanged: ReadonlySet<string>;
+
+  constructor(row: DataState, now: number) {
+    this.version = row.dataVersion;
+    const open = Object.values(JSON.parse(row.openChanges) as Record<string, OpenChange>);
+    const beingChanged = new Set(open.filter(({ until }) => until > now).flatMap(({ tables }) => tables));
+    this.#changed = JSON.parse(row.changedTables);
+    if (row.dataVersion !== row.notedVersion) {
+      // The version before this one has changed something since, and does not say which table.
+      this.#changed = { [ALL_TABLES]: row.dataVersion };
+      if (row.dataChanges > 0 && row.dataChangesUntil > now) beingChanged.add(ALL_TABLES);
+    }
+    this.#beingChanged = beingChanged;
+  }
+
+  /** Whether no change of any table is under way. */
+  get isSettled(): boolean {
+    return this.#beingChanged.size === 0;
+  }
+
+  /** What is read of these tables from here on is of; null while one of them is being changed. */
+  readOf(tables: readonly string[]): ReadOf | null {
+    return this.#areSettled(tables) ? { tables, version: this.version } : null;
+  }
+
+  /** Whether a result still shows what the tables hold. */
+  isCurrent({ tables, version }: ReadOf): boolean {
+    return this.#areSettled(tables) && this.#lastChangeOf(tables) <= version;
+  }
+
+  #areSettled(tables: readonly string[]): boolean {
+    if (this.isSettled) return true;
+    if (tables.includes(ALL_TABLES) || this.#beingChanged.has(ALL_TABLES)) return false;
+    return !tables.some((table) => this.#beingChanged.has(table));
+  }
+
+  #lastChangeOf(tables: readonly string[]): number {
+    if (tables.includes(ALL_TABLES)) return this.version;
+    const versions = [ALL_TABLES, ...tables].map((table) =>
+      Object.hasOwn(this.#changed, table) ? (this.#changed[table] as number) : 0,
+    );
+    return Math.max(...versions);
+  }
+}
