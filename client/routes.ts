@@ -4,11 +4,11 @@ export interface Routes {
   /** Create an organization */
   "POST /admin/organizations": { body: { "name": string; "slug": string; "owner": { "email": string; "name": string; "password": string } }; answer: { "organization": { "id": string; "name": string; "slug": string; "created_at": string }; "owner": { "id": string; "email": string; "name": string }; "default_account": Account; "service_account": ServiceAccount; "api_key": IssuedApiKey } };
   /** List audit events */
-  "GET /admin/audit-events": { query?: { "page"?: string | number; "quantity"?: string | number; "correlation_id"?: string | number; "principal_id"?: string | number; "action"?: string | number; "from"?: string | number; "to"?: string | number }; answer: { "total": number; "page": number; "results": Array<AuditEvent> } };
+  "GET /admin/audit-events": { query?: { "page"?: number; "quantity"?: number; "correlation_id"?: string | number; "principal_id"?: string | number; "action"?: string | number; "from"?: string | number; "to"?: string | number }; answer: { "total": number; "page": number; "results": Array<AuditEvent> } };
   /** Export audit events */
   "GET /admin/audit-events/export": { query?: { "from"?: string | number; "to"?: string | number; "format"?: "ndjson" | "csv" }; answer: string; files: { "ndjson": string; "csv": string } };
   /** List accounts */
-  "GET /accounts": { query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name"; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<Account> } };
+  "GET /accounts": { query?: { "page"?: number; "quantity"?: number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name"; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<Account> } };
   /** Create an account */
   "POST /accounts": { body: { "name": string; "is_default"?: boolean; "metadata"?: Record<string, unknown> }; answer: Account };
   /** Get an account */
@@ -18,11 +18,11 @@ export interface Routes {
   /** Delete an account */
   "DELETE /accounts/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** List deleted accounts */
-  "GET /admin/deleted/accounts": { query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name" }; answer: { "total": number; "page": number; "results": Array<Account> } };
+  "GET /admin/deleted/accounts": { query?: { "page"?: number; "quantity"?: number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name" }; answer: { "total": number; "page": number; "results": Array<Account> } };
   /** Restore a deleted account */
   "POST /admin/restore/account/{id}": { params: { "id": string }; answer: Account };
   /** List service accounts */
-  "GET /service-accounts": { query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "name" | "last_used_at" | "-created_at" | "-updated_at" | "-name" | "-last_used_at"; "account_id"?: string | number; "include_inactive"?: "true" | "false"; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<ServiceAccount> } };
+  "GET /service-accounts": { query?: { "page"?: number; "quantity"?: number; "order_by"?: "created_at" | "updated_at" | "name" | "last_used_at" | "-created_at" | "-updated_at" | "-name" | "-last_used_at"; "account_id"?: string | number; "include_inactive"?: "true" | "false"; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<ServiceAccount> } };
   /** Create a service account */
   "POST /service-accounts": { body: { "name": string; "description"?: string; "account_id": string; "metadata"?: Record<string, unknown> }; answer: ServiceAccount };
   /** Get a service account */
@@ -34,7 +34,7 @@ export interface Routes {
   /** Create an API key */
   "POST /service-accounts/{id}/keys": { params: { "id": string }; body?: { "description"?: string; "expires_at"?: string }; answer: IssuedApiKey };
   /** List the API keys of a service account */
-  "GET /service-accounts/{id}/keys": { params: { "id": string }; query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "last_used_at" | "-created_at" | "-updated_at" | "-last_used_at" }; answer: { "total": number; "page": number; "results": Array<ApiKey> } };
+  "GET /service-accounts/{id}/keys": { params: { "id": string }; query?: { "page"?: number; "quantity"?: number; "order_by"?: "created_at" | "updated_at" | "last_used_at" | "-created_at" | "-updated_at" | "-last_used_at" }; answer: { "total": number; "page": number; "results": Array<ApiKey> } };
   /** Revoke an API key */
   "DELETE /service-accounts/{id}/keys/{key_id}": { params: { "id": string; "key_id": string }; answer: undefined };
   /** Create a service token */
@@ -48,7 +48,7 @@ export interface Routes {
   /** Download the result of a job of the Data API */
   "GET /data/results/{token}": { params: { "token": string }; answer: unknown };
   /** List groups */
-  "GET /groups": { query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name"; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<OrganizationGroup> } };
+  "GET /groups": { query?: { "page"?: number; "quantity"?: number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name"; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<OrganizationGroup> } };
   /** Create a group */
   "POST /groups": { body: { "name": string; "description"?: string }; answer: OrganizationGroup };
   /** Get a group */
@@ -60,7 +60,7 @@ export interface Routes {
   /** Add a binding to a group */
   "POST /groups/{id}/bindings": { params: { "id": string }; body: { "principal_type": "user" | "service_account"; "principal_id": string; "account_id": string }; answer: GroupBinding };
   /** List a group's bindings */
-  "GET /groups/{id}/bindings": { params: { "id": string }; query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "-created_at"; "account_id"?: string | number }; answer: { "total": number; "page": number; "results": Array<GroupBinding> } };
+  "GET /groups/{id}/bindings": { params: { "id": string }; query?: { "page"?: number; "quantity"?: number; "order_by"?: "created_at" | "-created_at"; "account_id"?: string | number }; answer: { "total": number; "page": number; "results": Array<GroupBinding> } };
   /** Remove a binding from a group */
   "DELETE /groups/{id}/bindings/{binding_id}": { params: { "id": string; "binding_id": string }; answer: undefined };
   /** Attach a policy to a group */
@@ -68,7 +68,7 @@ export interface Routes {
   /** Detach a policy from a group */
   "DELETE /groups/{id}/policies/{policy_id}": { params: { "id": string; "policy_id": string }; answer: undefined };
   /** List users */
-  "GET /users": { query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "email" | "last_login_at" | "-created_at" | "-updated_at" | "-email" | "-last_login_at"; "account_id"?: string | number; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<OrganizationUser> } };
+  "GET /users": { query?: { "page"?: number; "quantity"?: number; "order_by"?: "created_at" | "updated_at" | "email" | "last_login_at" | "-created_at" | "-updated_at" | "-email" | "-last_login_at"; "account_id"?: string | number; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<OrganizationUser> } };
   /** Create a user */
   "POST /users": { body: { "email": string; "password": string; "metadata"?: Record<string, unknown> }; answer: OrganizationUser };
   /** Get a user */
@@ -166,7 +166,7 @@ export interface Routes {
   /** Reset a password with the token of an emailed link */
   "POST /v1/users/reset-password/confirm": { body: { "token": string; "password": string }; answer: { "success": true } };
   /** List visualizations */
-  "GET /v1/visualizations": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Visualization> } };
+  "GET /v1/visualizations": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Visualization> } };
   /** Create a visualization */
   "POST /v1/visualizations": { body: { "name": string; "slug"?: string; "description"?: string; "sql": string; "chart"?: Chart; "parameters"?: Array<Parameter> }; answer: Visualization };
   /** Get a visualization */
@@ -178,7 +178,7 @@ export interface Routes {
   /** Execute a visualization */
   "POST /v1/visualizations/{id}/execute": { params: { "id": string }; query?: { "format"?: "csv" | "ndjson" | "xlsx"; "safe"?: "true" | "false" }; body?: { "parameters"?: Record<string, unknown> }; answer: { "result": ExecuteResult }; files: { "csv": string; "ndjson": string; "xlsx": Blob } };
   /** List dashboards */
-  "GET /v1/dashboards": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Dashboard> } };
+  "GET /v1/dashboards": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Dashboard> } };
   /** Create a dashboard */
   "POST /v1/dashboards": { body: { "name": string; "slug"?: string; "description"?: string; "cache_seconds"?: number; "layout"?: Array<Widget>; "filters"?: Array<Filter> }; answer: Dashboard };
   /** Get a dashboard */
@@ -190,7 +190,7 @@ export interface Routes {
   /** Execute a dashboard */
   "POST /v1/dashboards/{id}/execute": { params: { "id": string }; query?: { "format"?: "csv" | "ndjson" | "xlsx"; "safe"?: "true" | "false"; "visualization_id"?: string | number }; body?: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult> }; files: { "csv": string; "ndjson": string; "xlsx": Blob } };
   /** List endpoints of the Data API */
-  "GET /v1/viz-api-endpoints": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<VizApiEndpoint> } };
+  "GET /v1/viz-api-endpoints": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<VizApiEndpoint> } };
   /** Create an endpoint of the Data API */
   "POST /v1/viz-api-endpoints": { body: { "name": string; "slug": string; "description"?: string; "visualization_id": string; "cache_seconds"?: number; "status"?: "active" | "inactive" }; answer: VizApiEndpoint };
   /** Get an endpoint of the Data API */
@@ -200,7 +200,7 @@ export interface Routes {
   /** Delete an endpoint of the Data API */
   "DELETE /v1/viz-api-endpoints/{id}": { params: { "id": string }; answer: undefined };
   /** List schedules */
-  "GET /v1/schedules": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Schedule> } };
+  "GET /v1/schedules": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Schedule> } };
   /** Create a schedule */
   "POST /v1/schedules": { body: { "name": string; "target_type": "dashboard" | "visualization"; "target_id": string; "parameters"?: Record<string, unknown>; "cron": string; "time_zone"?: string; "recipients": Array<{ "user_id"?: string; "email"?: string }>; "format"?: "summary" | "csv" | "xlsx"; "condition"?: ScheduleCondition | null; "status"?: "active" | "paused" }; answer: Schedule };
   /** Get a schedule */
@@ -212,7 +212,7 @@ export interface Routes {
   /** Run a schedule */
   "POST /v1/schedules/{id}/run": { params: { "id": string }; answer: { "run_id": string } };
   /** List users */
-  "GET /v1/users": { query?: { "page"?: string | number; "per_page"?: string | number; "include"?: "groups" }; answer: { "total": number; "quantity": number; "records": Array<User> } };
+  "GET /v1/users": { query?: { "page"?: number; "per_page"?: number; "include"?: "groups" }; answer: { "total": number; "quantity": number; "records": Array<User> } };
   /** Get a user */
   "GET /v1/users/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: User };
   /** Activate a user */
@@ -226,7 +226,7 @@ export interface Routes {
   /** Remove a user from groups */
   "DELETE /v1/users/{id}/groups": { params: { "id": string }; body: { "group_ids": Array<string> }; answer: User };
   /** List groups */
-  "GET /v1/groups": { query?: { "page"?: string | number; "per_page"?: string | number; "include_global"?: "true" | "false" }; answer: { "total": number; "quantity": number; "records": Array<Group> } };
+  "GET /v1/groups": { query?: { "page"?: number; "per_page"?: number; "include_global"?: "true" | "false" }; answer: { "total": number; "quantity": number; "records": Array<Group> } };
   /** Create a group */
   "POST /v1/groups": { body: { "name": string; "slug": string; "description": string; "roles"?: Array<{ "name": string; "target": string; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }>; "permissionIds"?: Array<string> }; answer: Group };
   /** Get a group */
@@ -246,7 +246,7 @@ export interface Routes {
   /** Detach a policy from a group */
   "DELETE /v1/groups/{id}/policies/{policy_id}": { params: { "id": string; "policy_id": string }; answer: undefined };
   /** List permissions */
-  "GET /v1/permissions": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Permission> } };
+  "GET /v1/permissions": { query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "quantity": number; "records": Array<Permission> } };
   /** Create a permission */
   "POST /v1/permissions": { body: { "name": string; "description": string; "target": PermissionTarget; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }; answer: Permission };
   /** Get a permission */
@@ -256,7 +256,7 @@ export interface Routes {
   /** Delete a permission */
   "DELETE /v1/permissions/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** List policies */
-  "GET /v1/policies": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Policy> } };
+  "GET /v1/policies": { query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "quantity": number; "records": Array<Policy> } };
   /** Create a policy */
   "POST /v1/policies": { body: { "name": string; "description"?: string; "document": PolicyDocument }; answer: Policy };
   /** List actions */
@@ -278,11 +278,11 @@ export interface Routes {
   /** Get the status of the managed database */
   "GET /v1/managed-tables/status": { answer: { "provisioned": boolean; "connection_id": string | null; "waking"?: true } };
   /** List managed tables */
-  "GET /v1/managed-tables": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<ManagedTable> } };
+  "GET /v1/managed-tables": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<ManagedTable> } };
   /** Create a managed table */
   "POST /v1/managed-tables": { body: { "display_name": string; "columns": Array<ManagedTableColumn> }; answer: ManagedTable };
   /** List deleted managed tables */
-  "GET /v1/managed-tables/deleted": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<DeletedManagedTable> } };
+  "GET /v1/managed-tables/deleted": { query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "quantity": number; "records": Array<DeletedManagedTable> } };
   /** Restore a deleted managed table */
   "POST /v1/managed-tables/{id}/restore": { params: { "id": string }; answer: ManagedTable };
   /** Get a managed table */
@@ -294,7 +294,7 @@ export interface Routes {
   /** Truncate a managed table */
   "POST /v1/managed-tables/{id}/truncate": { params: { "id": string }; answer: { "row_count": 0 } };
   /** List the rows of a managed table */
-  "GET /v1/managed-tables/{id}/data": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number; "filter"?: Record<string, { "eq"?: string | number | boolean | Array<string | number | boolean>; "ne"?: string | number | boolean | Array<string | number | boolean>; "gt"?: string | number | boolean | Array<string | number | boolean>; "gte"?: string | number | boolean | Array<string | number | boolean>; "lt"?: string | number | boolean | Array<string | number | boolean>; "lte"?: string | number | boolean | Array<string | number | boolean>; "in"?: string | number | boolean; "nin"?: string | number | boolean; "contains"?: string | number | boolean | Array<string | number | boolean>; "starts_with"?: string | number | boolean | Array<string | number | boolean>; "is_null"?: boolean }>; "search"?: string | number; "fields"?: string | number; "sort_by"?: string | number; "cursor"?: string | number; "count"?: "exact" }; answer: { "total"?: number; "quantity": number; "records": Array<ManagedTableRow>; "next_cursor"?: string | null } };
+  "GET /v1/managed-tables/{id}/data": { params: { "id": string }; query?: { "page"?: number; "per_page"?: number; "filter"?: Record<string, { "eq"?: string | number | boolean | Array<string | number | boolean>; "ne"?: string | number | boolean | Array<string | number | boolean>; "gt"?: string | number | boolean | Array<string | number | boolean>; "gte"?: string | number | boolean | Array<string | number | boolean>; "lt"?: string | number | boolean | Array<string | number | boolean>; "lte"?: string | number | boolean | Array<string | number | boolean>; "in"?: string | number | boolean; "nin"?: string | number | boolean; "contains"?: string | number | boolean | Array<string | number | boolean>; "starts_with"?: string | number | boolean | Array<string | number | boolean>; "is_null"?: boolean }> | string; "search"?: string | number; "fields"?: string | number; "sort_by"?: string | number; "cursor"?: string | number; "count"?: "exact" }; answer: { "total"?: number; "quantity": number; "records": Array<ManagedTableRow>; "next_cursor"?: string | null } };
   /** Insert rows into a managed table */
   "POST /v1/managed-tables/{id}/data": { params: { "id": string }; body: { "rows": Array<Record<string, unknown>> }; answer: { "inserted": number } };
   /** Get a row of a managed table */
@@ -304,7 +304,7 @@ export interface Routes {
   /** Delete a row of a managed table */
   "DELETE /v1/managed-tables/{id}/data/{rowId}": { params: { "id": string; "rowId": string }; ifMatch?: string; answer: undefined };
   /** Export the rows of a managed table */
-  "GET /v1/managed-tables/{id}/export": { params: { "id": string }; query?: { "filter"?: Record<string, { "eq"?: string | number | boolean | Array<string | number | boolean>; "ne"?: string | number | boolean | Array<string | number | boolean>; "gt"?: string | number | boolean | Array<string | number | boolean>; "gte"?: string | number | boolean | Array<string | number | boolean>; "lt"?: string | number | boolean | Array<string | number | boolean>; "lte"?: string | number | boolean | Array<string | number | boolean>; "in"?: string | number | boolean; "nin"?: string | number | boolean; "contains"?: string | number | boolean | Array<string | number | boolean>; "starts_with"?: string | number | boolean | Array<string | number | boolean>; "is_null"?: boolean }>; "search"?: string | number; "fields"?: string | number; "sort_by"?: string | number; "format"?: "csv" | "ndjson" | "xlsx" | "parquet"; "safe"?: "true" | "false" }; answer: string; files: { "csv": string; "ndjson": string; "xlsx": Blob; "parquet": Blob } };
+  "GET /v1/managed-tables/{id}/export": { params: { "id": string }; query?: { "filter"?: Record<string, { "eq"?: string | number | boolean | Array<string | number | boolean>; "ne"?: string | number | boolean | Array<string | number | boolean>; "gt"?: string | number | boolean | Array<string | number | boolean>; "gte"?: string | number | boolean | Array<string | number | boolean>; "lt"?: string | number | boolean | Array<string | number | boolean>; "lte"?: string | number | boolean | Array<string | number | boolean>; "in"?: string | number | boolean; "nin"?: string | number | boolean; "contains"?: string | number | boolean | Array<string | number | boolean>; "starts_with"?: string | number | boolean | Array<string | number | boolean>; "is_null"?: boolean }> | string; "search"?: string | number; "fields"?: string | number; "sort_by"?: string | number; "format"?: "csv" | "ndjson" | "xlsx" | "parquet"; "safe"?: "true" | "false" }; answer: string; files: { "csv": string; "ndjson": string; "xlsx": Blob; "parquet": Blob } };
   /** List the indexes of a managed table */
   "GET /v1/managed-tables/{id}/indexes": { params: { "id": string }; answer: { "total": number; "quantity": number; "records": Array<ManagedTableIndex> } };
   /** Create an index on a managed table */
@@ -326,13 +326,13 @@ export interface Routes {
   /** Undo the load of an upload job */
   "POST /v1/managed-tables/upload-jobs/{jobId}/undo": { params: { "jobId": string }; answer: { "status": "undone"; "removed": number; "restored": number } };
   /** List the loads of a managed table */
-  "GET /v1/managed-tables/{id}/loads": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<ManagedTableLoad> } };
+  "GET /v1/managed-tables/{id}/loads": { params: { "id": string }; query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "quantity": number; "records": Array<ManagedTableLoad> } };
   /** Get the business domains */
   "GET /api/v1/domain-knowledge/business-domains": { answer: BusinessDomainsOutput };
   /** Replace the business domains */
   "PUT /api/v1/domain-knowledge/business-domains": { body: BusinessDomains; answer: BusinessDomainsOutput };
   /** List concepts */
-  "GET /api/v1/domain-knowledge/concepts": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number; "status"?: "draft" | "active" | "archived"; "type"?: "term" | "rule" | "entity_hint" | "metric_hint" | "policy_hint" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<Concept> } };
+  "GET /api/v1/domain-knowledge/concepts": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "status"?: "draft" | "active" | "archived"; "type"?: "term" | "rule" | "entity_hint" | "metric_hint" | "policy_hint" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<Concept> } };
   /** Create a concept */
   "POST /api/v1/domain-knowledge/concepts": { body: NewConcept; answer: Concept };
   /** Get a concept */
@@ -342,9 +342,9 @@ export interface Routes {
   /** Archive a concept */
   "DELETE /api/v1/domain-knowledge/concepts/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** List the versions of a concept */
-  "GET /api/v1/domain-knowledge/concepts/{id}/versions": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
+  "GET /api/v1/domain-knowledge/concepts/{id}/versions": { params: { "id": string }; query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
   /** List semantic items */
-  "GET /api/v1/domain-knowledge/semantic": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number; "status"?: "draft" | "active" | "archived"; "kind"?: "entity" | "metric" | "dimension" | "mapping" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<SemanticItem> } };
+  "GET /api/v1/domain-knowledge/semantic": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "status"?: "draft" | "active" | "archived"; "kind"?: "entity" | "metric" | "dimension" | "mapping" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<SemanticItem> } };
   /** Create a semantic item */
   "POST /api/v1/domain-knowledge/semantic": { body: NewSemanticItem; answer: SemanticItem };
   /** Get a semantic item */
@@ -354,11 +354,11 @@ export interface Routes {
   /** Archive a semantic item */
   "DELETE /api/v1/domain-knowledge/semantic/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** List the versions of a semantic item */
-  "GET /api/v1/domain-knowledge/semantic/{id}/versions": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
+  "GET /api/v1/domain-knowledge/semantic/{id}/versions": { params: { "id": string }; query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
   /** Query metrics */
   "POST /api/v1/domain-knowledge/semantic/query": { body: MetricQuery; answer: MetricResult };
   /** List verified questions */
-  "GET /api/v1/domain-knowledge/verified-questions": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number; "status"?: "verified" | "stale" | "archived" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<VerifiedQuestion> } };
+  "GET /api/v1/domain-knowledge/verified-questions": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "status"?: "verified" | "stale" | "archived" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<VerifiedQuestion> } };
   /** Create a verified question */
   "POST /api/v1/domain-knowledge/verified-questions": { body: NewVerifiedQuestion; answer: VerifiedQuestion };
   /** Get a verified question */
@@ -370,11 +370,11 @@ export interface Routes {
   /** Ask a question */
   "POST /api/v1/domain-knowledge/ask": { body: NewQuestion; answer: Answer };
   /** List asked questions */
-  "GET /api/v1/domain-knowledge/questions": { query?: { "page"?: string | number; "per_page"?: string | number; "kind"?: "answer" | "clarification" | "refusal" | "failed" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<AskedQuestion> } };
+  "GET /api/v1/domain-knowledge/questions": { query?: { "page"?: number; "per_page"?: number; "kind"?: "answer" | "clarification" | "refusal" | "failed" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<AskedQuestion> } };
   /** Accept an asked question */
   "POST /api/v1/domain-knowledge/questions/{id}/accept": { params: { "id": string }; answer: VerifiedQuestion };
   /** List ontology nodes */
-  "GET /api/v1/domain-knowledge/ontology/nodes": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number; "status"?: "draft" | "active" | "archived"; "node_type"?: "class" | "role" | "event" | "object" | "state" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<OntologyNode> } };
+  "GET /api/v1/domain-knowledge/ontology/nodes": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "status"?: "draft" | "active" | "archived"; "node_type"?: "class" | "role" | "event" | "object" | "state" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<OntologyNode> } };
   /** Create an ontology node */
   "POST /api/v1/domain-knowledge/ontology/nodes": { body: NewOntologyNode; answer: OntologyNode };
   /** Get an ontology node */
@@ -384,9 +384,9 @@ export interface Routes {
   /** Archive an ontology node */
   "DELETE /api/v1/domain-knowledge/ontology/nodes/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** List the versions of an ontology node */
-  "GET /api/v1/domain-knowledge/ontology/nodes/{id}/versions": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
+  "GET /api/v1/domain-knowledge/ontology/nodes/{id}/versions": { params: { "id": string }; query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
   /** List ontology relations */
-  "GET /api/v1/domain-knowledge/ontology/relations": { query?: { "page"?: string | number; "per_page"?: string | number; "status"?: "draft" | "active" | "archived"; "predicate"?: string | number; "subject_node_id"?: string | number; "object_node_id"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<OntologyRelation> } };
+  "GET /api/v1/domain-knowledge/ontology/relations": { query?: { "page"?: number; "per_page"?: number; "status"?: "draft" | "active" | "archived"; "predicate"?: string | number; "subject_node_id"?: string | number; "object_node_id"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<OntologyRelation> } };
   /** Create an ontology relation */
   "POST /api/v1/domain-knowledge/ontology/relations": { body: NewOntologyRelation; answer: OntologyRelation };
   /** Get an ontology relation */
@@ -396,9 +396,9 @@ export interface Routes {
   /** Archive an ontology relation */
   "DELETE /api/v1/domain-knowledge/ontology/relations/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** List the versions of an ontology relation */
-  "GET /api/v1/domain-knowledge/ontology/relations/{id}/versions": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
+  "GET /api/v1/domain-knowledge/ontology/relations/{id}/versions": { params: { "id": string }; query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
   /** List suggestions */
-  "GET /api/v1/domain-knowledge/suggestions": { query?: { "page"?: string | number; "per_page"?: string | number; "target_type"?: "concept" | "concept_create" | "semantic" | "semantic_create" | "ontology_node" | "ontology_node_create" | "ontology_relation" | "ontology_relation_create"; "status"?: "pending" | "accepted" | "rejected" | "superseded"; "job_id"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeSuggestion> } };
+  "GET /api/v1/domain-knowledge/suggestions": { query?: { "page"?: number; "per_page"?: number; "target_type"?: "concept" | "concept_create" | "semantic" | "semantic_create" | "ontology_node" | "ontology_node_create" | "ontology_relation" | "ontology_relation_create"; "status"?: "pending" | "accepted" | "rejected" | "superseded"; "job_id"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeSuggestion> } };
   /** Suggest a change to a concept */
   "POST /api/v1/domain-knowledge/suggestions/concepts/{id}/generate": { params: { "id": string }; answer: KnowledgeSuggestion };
   /** Suggest a semantic item for a concept */
@@ -436,7 +436,7 @@ export interface Routes {
   /** Suggest changes to several resources */
   "POST /api/v1/domain-knowledge/jobs/enrich": { body: Enrichment; answer: KnowledgeJob };
   /** List enrichment jobs */
-  "GET /api/v1/domain-knowledge/jobs": { query?: { "page"?: string | number; "per_page"?: string | number; "target_type"?: "concept" | "semantic" | "ontology_node" | "ontology_relation"; "status"?: "queued" | "running" | "succeeded" | "failed" | "cancelled" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeJob> } };
+  "GET /api/v1/domain-knowledge/jobs": { query?: { "page"?: number; "per_page"?: number; "target_type"?: "concept" | "semantic" | "ontology_node" | "ontology_relation"; "status"?: "queued" | "running" | "succeeded" | "failed" | "cancelled" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeJob> } };
   /** Get a knowledge job */
   "GET /api/v1/domain-knowledge/jobs/{id}": { params: { "id": string }; answer: KnowledgeJob };
   /** Cancel a knowledge job */
@@ -448,7 +448,7 @@ export interface Routes {
   /** Get the protected resource metadata of /mcp */
   "GET /.well-known/oauth-protected-resource/mcp": { answer: ProtectedResource };
   /** List share contexts */
-  "GET /api/v1/share-contexts": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareContext> } };
+  "GET /api/v1/share-contexts": { query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareContext> } };
   /** Create a share context */
   "POST /api/v1/share-contexts": { body: { "name": string; "slug"?: string; "description"?: string; "grants"?: Array<ShareGrant> }; answer: ShareContext };
   /** Get a share context */
@@ -460,17 +460,17 @@ export interface Routes {
   /** Replace the grants of a share context */
   "PUT /api/v1/share-contexts/{id}/grants": { params: { "id": string }; ifMatch?: string; body: { "grants": Array<ShareGrant> }; answer: ShareContext };
   /** List the members of a share context */
-  "GET /api/v1/share-contexts/{id}/members": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareMember> } };
+  "GET /api/v1/share-contexts/{id}/members": { params: { "id": string }; query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareMember> } };
   /** Add a member to a share context */
   "POST /api/v1/share-contexts/{id}/members": { params: { "id": string }; body: { "member_type": "external_email"; "email": string; "attributes"?: Record<string, unknown> } | { "member_type": "internal_user"; "member_id": string; "attributes"?: Record<string, unknown> } | { "member_type": "group"; "member_id": string; "attributes"?: Record<string, unknown> }; answer: ShareMember };
   /** Remove a member from a share context */
   "DELETE /api/v1/share-contexts/{id}/members/{memberId}": { params: { "id": string; "memberId": string }; answer: undefined };
   /** List the shares of a dashboard */
-  "GET /api/v1/dashboards/{id}/shares": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<DashboardShare> } };
+  "GET /api/v1/dashboards/{id}/shares": { params: { "id": string }; query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<DashboardShare> } };
   /** Create a share of a dashboard */
   "POST /api/v1/dashboards/{id}/shares": { params: { "id": string }; body: { "name"?: string; "share_type": "link" | "embed"; "share_context_id"?: string | null; "expires_at"?: string | null; "embed_options"?: { "allowed_origins"?: Array<string>; "hide_header"?: boolean; "hide_controls"?: boolean; "allow_downloads"?: boolean }; "share_filter_policies"?: Array<FilterPolicy> }; answer: DashboardShare };
   /** List the shares of the company */
-  "GET /api/v1/dashboard-shares": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<DashboardShare> } };
+  "GET /api/v1/dashboard-shares": { query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<DashboardShare> } };
   /** Get a share */
   "GET /api/v1/dashboard-shares/{shareId}": { params: { "shareId": string }; ifNoneMatch?: string; answer: DashboardShare };
   /** Update a share */
@@ -496,13 +496,13 @@ export interface Routes {
   /** Sign out of the portal */
   "POST /api/v1/share-auth/logout": { answer: { "success": true } };
   /** List the caller's portal contexts */
-  "GET /api/v1/share-portal/contexts": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<PortalEntry> } };
+  "GET /api/v1/share-portal/contexts": { query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<PortalEntry> } };
   /** List the caller's portal contexts by company slug */
-  "GET /api/v1/share-portal/{company_slug}/contexts": { params: { "company_slug": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<PortalEntry> } };
+  "GET /api/v1/share-portal/{company_slug}/contexts": { params: { "company_slug": string }; query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<PortalEntry> } };
   /** List the dashboards of a portal context */
-  "GET /api/v1/share-portal/dashboards": { query?: { "page"?: string | number; "per_page"?: string | number; "context_id"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<PortalEntry> } };
+  "GET /api/v1/share-portal/dashboards": { query?: { "page"?: number; "per_page"?: number; "context_id"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<PortalEntry> } };
   /** List the caller's portal dashboards */
-  "GET /api/v1/share-portal/{company_slug}/dashboards": { params: { "company_slug": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<PortalEntry> } };
+  "GET /api/v1/share-portal/{company_slug}/dashboards": { params: { "company_slug": string }; query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<PortalEntry> } };
   /** Get a portal dashboard */
   "GET /api/v1/share-portal/dashboards/{id}": { params: { "id": string }; query?: { "context_id"?: string | number }; answer: PortalDashboard };
   /** Get a portal dashboard by slug */
@@ -526,7 +526,7 @@ export interface Routes {
   /** Create a signing key for embeds */
   "POST /api/v1/embed/signing-keys": { answer: CreatedEmbedSigningKey };
   /** List the signing keys for embeds */
-  "GET /api/v1/embed/signing-keys": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<EmbedSigningKey> } };
+  "GET /api/v1/embed/signing-keys": { query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<EmbedSigningKey> } };
   /** Delete a signing key for embeds */
   "DELETE /api/v1/embed/signing-keys/{id}": { params: { "id": string }; answer: undefined };
   /** Get an embedded dashboard */
@@ -540,7 +540,7 @@ export interface Routes {
   /** Execute an embedded visualization */
   "POST /api/embed/v/{token}/execute": { params: { "token": string }; query?: { "format"?: "csv" | "xlsx"; "visualization_id"?: string | number }; body?: { "parameters"?: Record<string, unknown> }; answer: { "result": ExecuteResult; "as_of"?: string; "waking"?: true }; files: { "csv": string; "xlsx": Blob } };
   /** List share events */
-  "GET /api/v1/share-events": { query?: { "page"?: string | number; "per_page"?: string | number; "target_type"?: "dashboard" | "visualization"; "share_id"?: string | number; "share_context_id"?: string | number; "from"?: string | number; "to"?: string | number; "type"?: "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.downloaded" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.downloaded" | "embed.denied" | "embed.revoked" | "embed.key_rotated" | "embed.signing_key_created" | "embed.signing_key_deleted" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareEvent> } };
+  "GET /api/v1/share-events": { query?: { "page"?: number; "per_page"?: number; "target_type"?: "dashboard" | "visualization"; "share_id"?: string | number; "share_context_id"?: string | number; "from"?: string | number; "to"?: string | number; "type"?: "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.downloaded" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.downloaded" | "embed.denied" | "embed.revoked" | "embed.key_rotated" | "embed.signing_key_created" | "embed.signing_key_deleted" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareEvent> } };
   /** Get a share event */
   "GET /api/v1/share-events/{id}": { params: { "id": string }; answer: ShareEvent };
   /** Get share analytics */
@@ -573,11 +573,11 @@ export type idempotencyKey = string;
 
 export type CompanyBrandingInput = { "name"?: string | null; "primary_color"?: string | null; "background"?: string | null; "text_color"?: string | null; "font"?: "system" | "serif" | "mono" | null; "radius"?: number | null; "chart_palette"?: Array<string> | null; "logo_url"?: null };
 
-export type OidcConfigurationInput = { "type": "oidc"; "issuer": string; "client_id": string; "client_secret"?: string; "redirect_uris": Array<string>; "jit_provisioning"?: boolean };
+export type OidcConfigurationInput = { "type": "oidc"; "issuer": string; "client_id": string; "trust_email"?: boolean; "client_secret"?: string; "redirect_uris": Array<string>; "jit_provisioning"?: boolean };
 
-export type SamlConfigurationInput = { "type": "saml"; "idp_entity_id": string; "idp_sso_url": string; "idp_certificates": Array<string>; "redirect_uris": Array<string>; "jit_provisioning"?: boolean };
+export type SamlConfigurationInput = { "type": "saml"; "idp_entity_id": string; "idp_sso_url": string; "idp_certificates": Array<string>; "attributes"?: { "email"?: string; "name"?: string }; "redirect_uris": Array<string>; "jit_provisioning"?: boolean };
 
-export type SocialConfiguration = { "providers": Array<{ "issuer": string; "audience": string; "jwks_uri"?: string }> };
+export type SocialConfiguration = { "providers": Array<{ "issuer": string; "audience": string; "jwks_uri"?: string; "trust_email"?: boolean }> };
 
 export type Chart = { "type": "table" | "line" | "bar" | "area" | "pie" | "number" | "scatter"; "x"?: string | null; "y"?: Array<string>; "series"?: string | null; "options"?: Record<string, unknown> };
 
@@ -655,8 +655,6 @@ export type ServiceAccount = { "id": string; "name": string; "description": stri
 
 export type IssuedApiKey = { "id": string; "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null; "secret_key": string };
 
-export type OrganizationError = { "error": string; "message": string; "details": Array<{ "field": string; "message": string }> | Record<string, unknown> };
-
 export type AuditEvent = { "id": string; "correlation_id": string; "occurred_at": string; "organization_id": string; "principal_type": "user" | "service_account" | "outsider" | "operator" | "anonymous"; "principal_id": string | null; "credential": string | null; "method": string; "route": string | null; "action": string | null; "resource_id": string | null; "status": number; "ip": string | null; "duration_ms": number };
 
 export type ApiKey = { "id": string; "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null };
@@ -672,8 +670,6 @@ export type OrganizationGroup = { "id": string; "name": string; "description": s
 export type GroupBinding = { "id": string; "group_id": string; "principal_type": "user" | "service_account"; "principal_id": string; "account_id": string; "created_at": string };
 
 export type OrganizationUser = { "id": string; "email": string; "organization_id": string; "is_active": boolean; "is_verified": boolean; "mfa_enabled": boolean; "metadata": Record<string, unknown>; "created_at": string; "updated_at": string; "last_login_at": string | null; "deleted_at": string | null };
-
-export type ConsoleError = { "error": string; "message": string; "details"?: unknown };
 
 export type SignInResult = LoginResult | SecondFactorNeeded | SecondFactorSetupNeeded;
 
@@ -699,9 +695,9 @@ export type CompanyBranding = { "name": string | null; "primary_color": string |
 
 export type SsoConfiguration = OidcConfiguration | SamlConfiguration;
 
-export type OidcConfiguration = { "type": "oidc"; "issuer": string; "client_id": string; "redirect_uris": Array<string>; "jit_provisioning": boolean; "callback_url": string; "created_at": string; "updated_at": string };
+export type OidcConfiguration = { "type": "oidc"; "issuer": string; "client_id": string; "trust_email": boolean; "redirect_uris": Array<string>; "jit_provisioning": boolean; "callback_url": string; "created_at": string; "updated_at": string };
 
-export type SamlConfiguration = { "type": "saml"; "idp_entity_id": string; "idp_sso_url": string; "idp_certificates": Array<string>; "redirect_uris": Array<string>; "jit_provisioning": boolean; "sp_entity_id": string; "metadata_url": string; "callback_url": string; "created_at": string; "updated_at": string };
+export type SamlConfiguration = { "type": "saml"; "idp_entity_id": string; "idp_sso_url": string; "idp_certificates": Array<string>; "attributes": { "email"?: string; "name"?: string }; "redirect_uris": Array<string>; "jit_provisioning": boolean; "sp_entity_id": string; "metadata_url": string; "callback_url": string; "created_at": string; "updated_at": string };
 
 export type InvitedUser = { "_id": string; "email": string; "name": string; "company_id": string; "status": "invited" | "active" | "inactive"; "teams": Array<string>; "group_ids": Array<string>; "groups"?: Array<{ "_id": string; "name": string; "slug": string }>; "created_at": string; "invitation_expires_at": string };
 
@@ -739,7 +735,7 @@ export type ManagedTableRow = Record<string, string | number | boolean | null>;
 
 export type ManagedTableIndex = { "id": string; "columns": Array<string>; "unique": boolean; "created_at": string };
 
-export type UploadJob = { "_id": string; "company_id": string; "user_table_id": string | null; "files": Array<{ "original_name": string; "storage_path": string; "size_bytes": number; "mime_type": string }>; "mode": "create" | "append" | "replace" | "upsert"; "status": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "inferred_schema": { "suggested_table_name": string; "columns": Array<InferredColumn>; "sample_rows": Array<Record<string, string | number | boolean | null>>; "total_row_count_estimate": number; "ignored_columns"?: Array<InferredColumn>; "dialect": { "encoding": string; "delimiter": string; "quote": string | null; "header": boolean; "skipped_lines": number; "skipped": Array<{ "line": number; "text": string }> } } | null; "confirmed_schema": { "display_name": string; "columns": Array<ConfirmedColumnOutput>; "time_zone": string | null } | null; "progress": { "phase": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "rows_processed": number; "rows_total": number | null; "bytes_processed": number; "bytes_total": number } | null; "error": { "code": string; "message": string; "file"?: string; "line"?: number; "column"?: string; "value"?: string } | null; "key": Array<string> | null; "result": { "inserted": number; "updated": number; "unchanged": number } | null; "undone_at": string | null; "undone_by": string | null; "created_at": string; "updated_at": string };
+export type UploadJob = { "_id": string; "company_id": string; "user_table_id": string | null; "files": Array<{ "original_name": string; "storage_path": string; "size_bytes": number; "mime_type": string }>; "mode": "create" | "append" | "replace" | "upsert"; "status": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "inferred_schema": { "suggested_table_name": string; "columns": Array<InferredColumn>; "sample_rows": Array<Record<string, string | number | boolean | null>>; "total_row_count_estimate": number; "ignored_columns"?: Array<InferredColumn>; "dialect": { "encoding": string; "delimiter": string; "quote": string | null; "header": boolean; "skipped_lines": number; "skipped": Array<{ "line": number; "text": string }> } } | null; "confirmed_schema": { "display_name": string; "columns": Array<ConfirmedColumnOutput>; "time_zone": string | null } | null; "progress": { "phase": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "rows_processed": number; "rows_total": number | null; "bytes_processed": number; "bytes_total": number } | null; "error": { "code": string; "message": string; "file"?: string; "line"?: number; "column"?: string; "value"?: string | null } | null; "key": Array<string> | null; "result": { "inserted": number; "updated": number; "unchanged": number } | null; "undone_at": string | null; "undone_by": string | null; "created_at": string; "updated_at": string };
 
 export type InferredColumn = { "name": string; "display_name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime"; "nullable": boolean; "source_index": number | null; "evidence": { "format": string; "nulls": number; "distinct_sample": Array<string>; "counter_example": { "value": string; "line": number } | null } };
 
@@ -777,11 +773,11 @@ export type OntologyGenerationPrerequisites = { "ready": boolean; "ai_configured
 
 export type McpMessage = { "jsonrpc": "2.0"; "id": string | number | null };
 
+export type ConsoleError = { "error": string; "message": string; "details"?: unknown };
+
 export type ProtectedResource = { "resource": string; "resource_name": string; "resource_documentation": string; "bearer_methods_supported": Array<"header"> };
 
 export type ShareContext = { "id": string; "name": string; "slug": string; "description": string; "grants": Array<ShareGrantOutput>; "member_count": number; "created_at": string; "updated_at": string };
-
-export type SharingError = { "error_code": string; "message": string; "details"?: unknown };
 
 export type ShareMember = { "id": string; "member_type": "internal_user" | "group" | "external_email"; "member_id": string | null; "email": string | null; "attributes"?: Record<string, unknown>; "created_at": string };
 
@@ -811,7 +807,7 @@ export type ShareEvent = { "id": string; "type": "share.created" | "share.update
 
 export type ShareAnalytics = { "totals": { "resolved": number; "executed": number; "denied": number }; "unique_viewers": number; "series": Array<{ "start": string; "resolved": number; "executed": number; "denied": number; "unique_viewers": number }>; "top": { "shares": Array<{ "key": string; "label": string; "count": number }>; "dashboards": Array<{ "key": string; "label": string; "count": number }>; "viewers": Array<{ "key": string; "label": string; "count": number }>; "countries": Array<{ "key": string; "label": string; "count": number }> } };
 
-export type SocialConfigurationOutput = { "providers": Array<{ "issuer": string; "audience": string; "jwks_uri"?: string }> };
+export type SocialConfigurationOutput = { "providers": Array<{ "issuer": string; "audience": string; "jwks_uri"?: string; "trust_email"?: boolean }> };
 
 export type ChartOutput = { "type": "table" | "line" | "bar" | "area" | "pie" | "number" | "scatter"; "x": string | null; "y": Array<string>; "series": string | null; "options": Record<string, unknown> };
 

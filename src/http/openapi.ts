@@ -86,7 +86,7 @@ export function describe(surfaces: SurfaceEndpoints[], version: string) {
   );
   for (const { contract } of surfaces.flatMap(({ endpoints }) => endpoints)) {
     for (const parameter of document.paths?.[contract.path]?.[contract.method]?.parameters ?? []) {
-      if ('name' in parameter) Object.assign(parameter, exampleOf(contract, parameter.in, parameter.name));
+      if ('name' in parameter) Object.assign(parameter, exampleOf(contract, parameter));
     }
   }
   return document;
@@ -97,11 +97,18 @@ const withoutPatternOfTimes: CreateDocumentOptions['override'] = ({ jsonSchema }
   if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
 };
 
-/** What a request said in this place when it was really made. */
-function exampleOf(contract: Contract, place: string, name: string): { example?: unknown } {
+interface Parameter {
+  name: string;
+  in: string;
+  schema?: object;
+}
+
+/** What a request said in this place when it was really made. An address has texts alone, of numbers too. */
+function exampleOf(contract: Contract, { name, in: place, schema }: Parameter): { example?: unknown } {
   const { params, query } = recorded(contract) ?? {};
-  const example = place === 'path' ? params?.[name] : query?.[name];
-  return example === undefined ? {} : { example };
+  const said = place === 'path' ? params?.[name] : query?.[name];
+  if (said === undefined) return {};
+  return { example: schema && 'type' in schema && schema.type === 'integer' ? Number(said) : said };
 }
 
 const recorded = ({ method, path }: Contract): Example | undefined => EXAMPLES[`${method.toUpperCase()} ${path}`];
