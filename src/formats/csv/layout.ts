@@ -19,7 +19,7 @@ export interface Layout {
 export const MAX_FOOTNOTES = 50;
 
 /** The largest number of title and note records above a table. */
-const MAX_PREAMBLE = 50;
+export const MAX_PREAMBLE = 50;
 
 /**
  * Finds the body's width and first record. Each record that is wider than all before it suggests a width; the records

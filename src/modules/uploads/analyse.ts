@@ -16,7 +16,7 @@ import { finishAnalysis } from './work-store.ts';
  * The version of {@link AnalysisState}: count it up whenever a field of the state, or of what it holds, changes. An
  * analysis that an earlier version of the program has begun then starts over.
  */
-const ANALYSIS = 3;
+const ANALYSIS = 4;
 
 /** How far an analysis has come: what there is to read, the texts that are read, and the one being read. */
 interface AnalysisState {

@@ -67,6 +67,7 @@ export const uploadJobView = z
           skipped: z
             .array(z.object({ line: z.int(), text: z.string() }))
             .meta({ description: 'The first 20 of them.' }),
+          sheet: z.string().nullable().meta({ description: "The workbook's sheet that was read; null for a text." }),
         }),
       })
       .nullable(),

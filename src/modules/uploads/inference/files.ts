@@ -31,7 +31,9 @@ export function decideFiles(states: InferenceState[], known: string[]): DecidedF
 function decideFile(state: InferenceState, known: string[]): DecidedFile {
   if (state.firstRow === null) throw noRows(state.fileName);
   settleTrailing(state);
-  const file = decided(state, decideHeader(state));
+  // Names that were joined from merged cells are the header.
+  const isJoined = state.sheet !== null && state.sheet.header !== null;
+  const file = decided(state, isJoined ? { header: headerCells(state), above: false } : decideHeader(state));
   return file.header === null ? (headerOfTable(state, known) ?? file) : file;
 }
 

@@ -45,6 +45,7 @@ export function finish(states: InferenceState[], into?: TableColumn[], mayLack =
         header: first.header !== null,
         skipped_lines: count,
         skipped: lines,
+        sheet: first.state.sheet?.name ?? null,
       },
       ...(matched && { ignored_columns: matched.ignored }),
     },

@@ -86,7 +86,8 @@ export class RecordFold {
     const state = this.#state;
     const { fields } = this;
     if (filled === 1 && state.width > 1) {
-      const usual = fields.count >= state.width && !state.blank && state.sparseRows > MAX_FOOTNOTES;
+      const usual =
+        (state.sheet !== null || fields.count >= state.width) && !state.blank && state.sparseRows > MAX_FOOTNOTES;
       if (!usual && !state.manySparse) {
         state.trailing.push({ ...this.#keep(start, end, line), text: lineText(this.#bytes, start, end, this.#decode) });
         if (state.trailing.length > MAX_FOOTNOTES) {
@@ -197,7 +198,9 @@ export class RecordFold {
       cells.push([index, shorten(this.#text(index), this.#bounds.cellLength), forms, seen]);
     }
     const blankBefore = this.#state.blank;
-    return { line, start: this.#offset(start), end: this.#offset(end), width: count, cells, text: '', blankBefore };
+    // All rows of a sheet have all its columns.
+    const width = this.#state.sheet ? Math.max(count, this.#state.width) : count;
+    return { line, start: this.#offset(start), end: this.#offset(end), width, cells, text: '', blankBefore };
   }
 
   /** The offset in the file of an offset in the block. UTF-16 is measured from the last offset asked for. */
