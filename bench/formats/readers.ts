@@ -100,9 +100,12 @@ async function ownXls(path: string, size: number): Promise<number> {
   await convertBiff({
     size,
     read: zipAt(path).read,
-    async write(text) {
-      for (let at = text.indexOf(10); at >= 0; at = text.indexOf(10, at + 1)) rows++;
-    },
+    begin: () => ({
+      async write(text) {
+        for (let at = text.indexOf(10); at >= 0; at = text.indexOf(10, at + 1)) rows++;
+      },
+      end: async () => undefined,
+    }),
     reserve: async () => undefined,
   });
   return rows;

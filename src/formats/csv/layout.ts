@@ -20,7 +20,7 @@ export interface Layout {
 export const MAX_FOOTNOTES = 50;
 
 /** The largest number of title records above a table. */
-const MAX_TITLES = 50;
+export const MAX_TITLES = 50;
 
 /** This many columns, and records of the same width, cannot come from commas in a text by accident. */
 const MIN_TABLE = 3;

@@ -3,6 +3,7 @@ import { type Delimiter, type Dialect, SHEET } from './dialect.ts';
 import { type Head, readHead } from './head.ts';
 import { findLayout, type Layout } from './layout.ts';
 import { type Escaping, escapesDelimiter, type Quoting } from './quoting.ts';
+import { type SheetShape, sheetLayout } from './sheet-layout.ts';
 
 const DELIMITERS: Delimiter[] = [',', ';', '\t', '|'];
 const QUOTES: ('"' | "'")[] = ['"', "'"];
@@ -62,8 +63,28 @@ export function sniff(
 }
 
 /** Finds where the table is in the head of a sheet's text. */
-export const sniffSheet = (head: Uint8Array, isLast: boolean, decode: Decode): Sniffed =>
-  sniffed(tryDialect(head, isLast, decode, SHEET), 'quoted');
+export function sniffSheet(
+  bytes: Uint8Array,
+  isLast: boolean,
+  decode: Decode,
+  shape: SheetShape,
+): Sniffed & { titles: SheetTitle[] } {
+  const head = readHead(bytes, isLast, SHEET, decode);
+  const layout = sheetLayout(head.records, shape);
+  const titles = head.records.slice(0, layout.preamble).map(({ line, start }, index) => ({
+    line,
+    start,
+    end: head.records[index + 1]?.start ?? start,
+  }));
+  return { ...sniffed({ dialect: SHEET, head, layout, score: 1 }, 'quoted'), titles };
+}
+
+/** A row above a sheet's table, and where it stands in the head. */
+export interface SheetTitle {
+  line: number;
+  start: number;
+  end: number;
+}
 
 /** The head in one dialect. */
 interface Trial {

@@ -1,6 +1,6 @@
 import * as record from './biff-records.ts';
 import { RecordsDamaged } from './biff-records.ts';
-import { BiffTexts, charactersAt, decoderOfPage } from './biff-texts.ts';
+import { BiffTexts, charactersAt, cleaned, decoderOfPage } from './biff-texts.ts';
 import type { ByteStream } from './compound.ts';
 import { builtinFormat, customFormat, NUMBER, type NumberFormat } from './number-format.ts';
 import type { Texts } from './texts.ts';
@@ -20,9 +20,16 @@ export interface BiffBook {
   texts: Texts;
   /** Decodes texts of editions before Excel 97. */
   decoder: TextDecoder;
-  /** The offsets of the worksheets in their order, hidden ones last. */
-  sheets: number[];
+  /** The worksheets in their order, hidden ones last. */
+  sheets: BiffSheet[];
   read: number;
+}
+
+/** A worksheet, and where its records begin. The oldest editions give it no name. */
+export interface BiffSheet {
+  name: string | null;
+  hidden: boolean;
+  offset: number;
 }
 
 const WORKBOOK = 5;
@@ -42,8 +49,8 @@ class BookReader {
   #decoder = decoderOfPage(0);
   readonly #texts = new BiffTexts();
   #before = 0;
-  /** Whether a sheet is hidden, by the sheet's offset. */
-  readonly #sheets = new Map<number, boolean>();
+  /** The sheets by their offsets. */
+  readonly #sheets = new Map<number, BiffSheet>();
   /** Format codes by number, and the format number of each style. */
   readonly #codes = new Map<number, string>();
   readonly #styles: number[] = [];
@@ -108,18 +115,24 @@ class BookReader {
 
   #sheet(content: DataView): void {
     if (content.getUint8(5) !== WORKSHEET) return;
-    this.#sheets.set(content.getUint32(0, true), (content.getUint8(4) & 3) !== 0);
+    const offset = content.getUint32(0, true);
+    this.#sheets.set(offset, { name: this.#sheetName(content), hidden: (content.getUint8(4) & 3) !== 0, offset });
+  }
+
+  #sheetName(content: DataView): string {
+    if (this.#edition < 8) return cleaned(this.#shortText(content, 6));
+    return cleaned(charactersAt(content, 8, content.getUint8(6), (content.getUint8(7) & 1) !== 0));
   }
 
   book(): Omit<BiffBook, 'read'> {
-    const sheets = [...this.#sheets].sort(([, a], [, b]) => Number(a) - Number(b)).map(([offset]) => offset);
+    const sheets = [...this.#sheets.values()].sort((a, b) => Number(a.hidden) - Number(b.hidden));
     return {
       edition: this.#edition,
       epoch1904: this.#epoch1904,
       formats: this.#formats(),
       texts: this.#texts.texts,
       decoder: this.#decoder,
-      sheets: this.#isSheet ? [0] : sheets,
+      sheets: this.#isSheet ? [{ name: null, hidden: false, offset: 0 }] : sheets,
     };
   }
 

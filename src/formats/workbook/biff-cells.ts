@@ -111,9 +111,9 @@ export class BiffCells {
 
   #formatted(place: { row: number; column: number }, value: number, format: NumberFormat = NUMBER): void {
     const text = formatNumber(String(value), format, this.#book.epoch1904);
-    if (text === null) return;
     // A code is text, although it is stored as a number.
-    if (format.kind === 'code' || format.kind === 'span') this.#text(place, text);
+    if (text === null) this.#text(place, String(value));
+    else if (format.kind === 'code' || format.kind === 'span') this.#text(place, text);
     else this.#bare(place, text);
   }
 

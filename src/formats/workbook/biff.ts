@@ -1,15 +1,24 @@
 import type { ReadRange } from '../zip/directory.ts';
-import { type BiffBook, openBiffBook, WorkbookEncrypted } from './biff-book.ts';
+import { type BiffBook, type BiffSheet, openBiffBook, WorkbookEncrypted } from './biff-book.ts';
 import { type BiffCell, BiffCells } from './biff-cells.ts';
 import { BLOCK_BYTES, eachRecord, RecordsDamaged } from './biff-records.ts';
+import {
+  type Choice,
+  type Converted,
+  type Counts,
+  chosen,
+  considered,
+  isTable,
+  NO_CHOICE,
+  type SheetOutput,
+} from './choice.ts';
 import { type ByteStream, CompoundDamaged, openCompound } from './compound.ts';
 import { isContainer } from './content.ts';
-import { withHeaders } from './first-rows.ts';
 import { MAX_COLUMNS, mostText, WorkbookTooLarge } from './limits.ts';
 import { MergedRows } from './merged-rows.ts';
 import { cellKey, usefulMerges } from './merges.ts';
-import { RowWriter } from './row-writer.ts';
-import { TEXT_BYTES } from './sheet.ts';
+import type { RowWriter } from './row-writer.ts';
+import { SheetText } from './sheet-text.ts';
 
 /** Excel writes cells in order. Cells in another order are sorted in memory, in workbooks up to this size. */
 const MAX_UNSORTED_BYTES = 4 * 1024 * 1024;
@@ -23,11 +32,12 @@ const MAX_PASSES = 4;
 /** How many more bytes may be read of small workbooks, where each read is at least a whole block. */
 const FREE_BYTES = 16 * 1024 * 1024;
 
-/** A workbook's file, and the output of its text. */
-export interface BiffFile {
+/** A workbook's file, and where the texts of its sheets go. */
+export interface BiffFile<T> {
   size: number;
   read: ReadRange;
-  write(text: Uint8Array): Promise<void>;
+  /** Begins the text of a sheet. */
+  begin(): SheetOutput<T>;
   /** Called before all cells are held in memory, with the most bytes that they can take there. */
   reserve(bytes: number): Promise<void>;
 }
@@ -36,18 +46,26 @@ export interface BiffFile {
 export class BiffWorkbookDamaged extends Error {}
 
 /**
- * Converts the first sheet with rows of a workbook of Excel 2 to 2003 (BIFF) to text, in the format of {@link
- * RowWriter}.
- * @returns false when no sheet has rows
+ * Converts the sheet of a workbook of Excel 2 to 2003 (BIFF) that is its table (choice.ts) to text, in the format of
+ * {@link RowWriter}.
+ * @returns null when no sheet has rows
  * @throws WorkbookEncrypted, WorkbookTooLarge, {@link BiffWorkbookDamaged}
  */
-export async function convertBiff(file: BiffFile): Promise<boolean> {
+export async function convertBiff<T>(file: BiffFile<T>): Promise<Converted<T> | null> {
   try {
     const stream = await streamOf(file);
     const book = await openBiffBook(stream);
     const conversion = new BiffConversion(file, stream, book);
-    for (const offset of book.sheets) if (await conversion.convert(offset)) return true;
-    return false;
+    let choice: Choice<Converted<T>> = NO_CHOICE;
+    for (const sheet of book.sheets) {
+      if (sheet.hidden && choice.first) break;
+      const converted = await conversion.convert(sheet);
+      if (!converted) continue;
+      const { counts, ...result } = converted;
+      if (isTable(counts)) return result;
+      choice = considered(choice, counts, result);
+    }
+    return chosen(choice);
   } catch (error) {
     // Reading past the end of a record that is too short throws a range error.
     const isDamaged = [CompoundDamaged, RecordsDamaged, RangeError].some((kind) => error instanceof kind);
@@ -56,7 +74,7 @@ export async function convertBiff(file: BiffFile): Promise<boolean> {
 }
 
 /** Since Excel 5 a workbook lies in a container; older ones are plain files. */
-async function streamOf({ read, size }: BiffFile): Promise<ByteStream> {
+async function streamOf({ read, size }: Pick<BiffFile<unknown>, 'read' | 'size'>): Promise<ByteStream> {
   if (!isContainer(await read(0, 8))) return { read, size };
   const streams = await openCompound(read, size);
   if (streams.has('encryptedpackage')) throw new WorkbookEncrypted();
@@ -73,48 +91,45 @@ interface Survey {
   isSorted: boolean;
 }
 
-class BiffConversion {
-  readonly #file: BiffFile;
+class BiffConversion<T> {
+  readonly #file: BiffFile<T>;
   readonly #stream: ByteStream;
   readonly #book: BiffBook;
   #read: number;
   #textBytes = 0;
 
-  constructor(file: BiffFile, stream: ByteStream, book: BiffBook) {
+  constructor(file: BiffFile<T>, stream: ByteStream, book: BiffBook) {
     this.#file = file;
     this.#stream = stream;
     this.#book = book;
     this.#read = book.read;
   }
 
-  /** Converts the sheet at an offset; false when it has no rows. */
-  async convert(offset: number): Promise<boolean> {
+  /** Converts a sheet; null when it has no rows. */
+  async convert({ name, offset }: BiffSheet): Promise<(Converted<T> & { counts: Counts }) | null> {
     const survey = await this.#survey(offset);
-    if (survey.first < 0) return false;
+    if (survey.first < 0) return null;
     const merges = usefulMerges(survey.cells.merges);
-    const writer = new RowWriter({ row: 0, width: 0, filled: 0 });
-    const rows = new BiffRows(this.#book, writer, new MergedRows(writer, merges, survey.first));
-    let isFirst = true;
-    const flush = async () => {
-      const text = isFirst ? withHeaders(writer.take(), merges.headers, survey.first) : writer.take();
-      isFirst = false;
+    const output = this.#file.begin();
+    const sheet = new SheetText((text) => {
       this.#textBytes += text.length;
       if (this.#textBytes > mostText(this.#file.size)) throw new WorkbookTooLarge();
-      await this.#file.write(text);
-    };
+      return output.write(text);
+    });
+    const rows = new BiffRows(this.#book, sheet.writer, new MergedRows(sheet.writer, merges, survey.first));
+    const flush = () => sheet.flush(merges.headers, survey.first);
     if (survey.isSorted) {
       const cells = new BiffCells(this.#book, (cell) => rows.write(cell));
-      for (let at = offset; !cells.ended; await flush())
-        at += await this.#pass(cells, at, () => writer.ended >= TEXT_BYTES);
+      for (let at = offset; !cells.ended; await flush()) at += await this.#pass(cells, at, () => sheet.isFull);
     } else {
       for (const cell of await this.#sorted(offset)) {
         rows.write(cell);
-        if (writer.ended >= TEXT_BYTES) await flush();
+        if (sheet.isFull) await flush();
       }
     }
     rows.end();
     await flush();
-    return true;
+    return { text: await output.end(), sheet: sheet.facts(name), counts: sheet.counts };
   }
 
   async #survey(offset: number): Promise<Survey> {

@@ -67,7 +67,10 @@ export class CellWriter {
       if (this.#rows.goTo(column)) this.#writer.bare(bytes, start, end);
       return;
     }
-    const text = formatNumber(decodeText(bytes, start, end), format, this.#workbook.epoch1904);
+    const value = decodeText(bytes, start, end);
+    const text = formatNumber(value, format, this.#workbook.epoch1904);
+    // What some programs write for infinity, for instance.
+    if (text === null) this.text(column, value.trim());
     if (text === null || !this.#rows.goTo(column)) return;
     // A code is text, although it is stored as a number.
     if (format.kind === 'code' || format.kind === 'span') this.#writer.quotedText(text);

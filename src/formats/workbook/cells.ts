@@ -2,12 +2,16 @@ import type { NumberFormat } from './number-format.ts';
 import { spanText, timestampText, timeText } from './timestamps.ts';
 
 /**
- * Formats a number as Excel displays it: dates, times and codes by their format; null where Excel displays only `####`.
+ * Formats a number as Excel displays it: dates, times and codes by their format. A number that its format cannot show,
+ * where Excel displays only `####`, stays a number; null for a text that is none.
  */
 export function formatNumber(text: string, format: NumberFormat, epoch1904: boolean): string | null {
-  if (format.kind === 'number') return numberText(text);
+  return shownAs(text, format, epoch1904) ?? numberText(text);
+}
+
+function shownAs(text: string, format: NumberFormat, epoch1904: boolean): string | null {
   const value = Number(text);
-  if (!Number.isFinite(value)) return null;
+  if (format.kind === 'number' || !Number.isFinite(value)) return null;
   switch (format.kind) {
     case 'date':
     case 'datetime':
@@ -17,9 +21,7 @@ export function formatNumber(text: string, format: NumberFormat, epoch1904: bool
     case 'span':
       return spanText(value);
     case 'code':
-      return Number.isSafeInteger(Math.round(value))
-        ? codeText(value, format.pattern, format.digits)
-        : numberText(text);
+      return Number.isSafeInteger(Math.round(value)) ? codeText(value, format.pattern, format.digits) : null;
   }
 }
 

@@ -1,4 +1,4 @@
-import { spreadHeaders } from './headers.ts';
+import { joinHeaders } from './headers.ts';
 import type { Merge } from './merges.ts';
 
 const decoder = new TextDecoder();
@@ -6,35 +6,56 @@ const encoder = new TextEncoder();
 /** Number of rows searched for headers. */
 const MAX_ROWS = 100;
 
-/** Spreads merged headers (see `spreadHeaders`) in the first rows of a sheet's text. */
-export function withHeaders(text: Uint8Array, merges: Merge[], first: number): Uint8Array {
-  if (!merges.some(({ left, right }) => right > left)) return text;
-  const { rows, end } = readRows(decoder.decode(text));
-  const before = rows.map((row) => row.join('\0'));
-  if (!spreadHeaders(rows, merges, first)) return text;
+/** A field of a sheet's text. Texts have quotes there; numbers, dates and booleans have none. */
+export interface FirstCell {
+  text: string;
+  isText: boolean;
+}
+
+/** The first rows of a sheet's text, of which those of a header with merged cells are joined. */
+export interface FirstRows {
+  text: Uint8Array;
+  /** The row, from 1, in which the names then stand; null where no header has merged cells. */
+  header: number | null;
+  /** How many rows with values became empty. */
+  joined: number;
+}
+
+/** Joins a header of merged cells (see {@link joinHeaders}) in the first rows of a sheet's text. */
+export function withHeaders(text: Uint8Array, merges: Merge[], first: number): FirstRows {
+  const unchanged = { text, header: null, joined: 0 };
+  if (!merges.some(({ left, right }) => right > left)) return unchanged;
   const whole = decoder.decode(text);
-  const ends = endsOf(whole, rows.length);
-  const lines = rows.map((row, index) =>
-    row.join('\0') === before[index]
-      ? whole.slice(ends[index - 1] ?? 0, ends[index])
-      : `${row.map(quoted).join(',')}\n`,
-  );
-  return encoder.encode(lines.join('') + whole.slice(end));
+  const ends = endsOf(whole, MAX_ROWS);
+  const found = joinHeaders(readCells(whole, ends), merges, first);
+  if (!found) return unchanged;
+  const { names, top, bottom } = found;
+  const begin = ends[top - 2] ?? 0;
+  const end = ends[bottom - 1] as number;
+  const header = `${'\n'.repeat(bottom - top)}${names.map(quoted).join(',')}\n`;
+  return {
+    text: encoder.encode(whole.slice(0, begin) + header + whole.slice(end)),
+    header: bottom,
+    joined: found.filled - 1,
+  };
 }
 
 const quoted = (cell: string): string => (cell === '' ? '' : `"${cell.replaceAll('"', '""')}"`);
 
-/** Splits the first rows into fields without their quotes, and returns where the rows end. */
-export function readRows(text: string, limit = MAX_ROWS): { rows: string[][]; end: number } {
-  const ends = endsOf(text, limit);
-  const rows = ends.map((end, index) => {
+/** The texts of all fields, row by row. */
+export const readRows = (text: string): string[][] =>
+  readCells(text, endsOf(text, Number.POSITIVE_INFINITY)).map((row) => row.map((cell) => cell.text));
+
+/** Splits the rows that end at these offsets into fields without their quotes. */
+function readCells(text: string, ends: number[]): FirstCell[][] {
+  return ends.map((end, index) => {
     const line = text.slice(ends[index - 1] ?? 0, end - 1);
     if (line === '') return [];
-    return [...line.matchAll(/(?:^|,)(?:"([^"]*(?:""[^"]*)*)"|([^,]*))/g)].map(
-      ([, inside, bare]) => inside?.replaceAll('""', '"') ?? bare ?? '',
-    );
+    return [...line.matchAll(/(?:^|,)(?:"([^"]*(?:""[^"]*)*)"|([^,]*))/g)].map(([, inside, bare]) => ({
+      text: inside?.replaceAll('""', '"') ?? bare ?? '',
+      isText: inside !== undefined,
+    }));
   });
-  return { rows, end: ends.at(-1) ?? 0 };
 }
 
 /** The offset after each of the first rows, line feed included. A line feed within quotes does not end a row. */

@@ -1,55 +1,185 @@
+import type { FirstCell } from './first-rows.ts';
 import { MAX_HEADER_ROW, type Merge } from './merges.ts';
 
-/** The largest number of header levels and columns, and the longest name, that are spread. */
+/** The largest number of header levels and columns, and the longest name, that are joined. */
 const MAX_LEVELS = 10;
 const MAX_WIDTH = 1000;
 const MAX_NAME = 255;
 
-/**
- * Gives every column under a merged header a name. A header cell that spans columns above further header cells is
- * repeated, so that each column gets the words of all levels (`2024 Jan`); without further header cells the columns are
- * numbered (`Endereço 2`).
- * @param rows the sheet's first rows, each the texts of its fields; changed in place
- * @param first the sheet's column, from 0, at which the rows begin
- * @returns whether anything was changed
- */
-export function spreadHeaders(rows: string[][], merges: Merge[], first: number): boolean {
-  const used = Math.max(0, ...rows.map((row) => row.length));
-  if (used > MAX_WIDTH) return false;
-  const across = merges
-    .filter(({ top, left, right }) => right > left && top <= Math.min(rows.length, MAX_HEADER_ROW))
-    .map((merge) => ({ ...merge, left: merge.left - first, right: Math.min(merge.right - first, used - 1) }));
-  const tops = [...new Set(across.map(({ top }) => top))].sort((a, b) => a - b);
-  const top = tops.find((row) => (rows[row - 1] as string[]).filter((cell) => cell !== '').length > 1);
-  if (top === undefined) return false;
-  const header = rows[top - 1] as string[];
-  const levels = merges.filter((merge) => merge.top === top && merge.bottom > top && merge.left === merge.right);
-  const bottom = levels.reduce((lowest, merge) => Math.max(lowest, merge.bottom), top);
-  if (bottom > rows.length || bottom - top >= MAX_LEVELS) return false;
-  for (let row = top; row <= bottom; row++)
-    spread(rows[row - 1] as string[], row, across, bottom === top ? rows : null);
-  if (bottom === top) return true;
-  const width = Math.max(...rows.slice(top - 1, bottom).map((row) => row.length));
-  rows[bottom - 1] = Array.from({ length: width }, (_, column) => {
-    const words = rows.slice(top - 1, bottom).map((row) => row[column] ?? '');
-    return words.filter((word, level) => word !== '' && word !== words[level - 1]).join(' ');
-  });
-  for (let row = top; row < bottom; row++) rows[row - 1] = [];
-  return header.length > 0;
+/** A header with merged cells: its first and last row, from 1, and how many of them have values. */
+export interface JoinedHeader {
+  top: number;
+  bottom: number;
+  filled: number;
+  /** A name for each column; empty where the header has none. */
+  names: string[];
 }
 
 /**
- * Writes a merged cell's text into all its columns; with numbers if it is the only header and the rows below use the
- * columns.
+ * Finds the rows of a header in which cells are merged across columns, and joins them to one name a column.
+ *
+ * The header begins in the first row with two values (those above are titles) and goes down to the first in which no two
+ * columns share a cell: each column gets the words of all levels (`2024 Jan`). It is a header only if a column has one
+ * cell of its own in it, and if it looks like names. Else the first row alone may be the header: its columns are then
+ * numbered (`Endereço 2`). Rows that may be data are never joined.
+ * @param rows the sheet's first rows
+ * @param first the sheet's column, from 0, at which the rows begin
  */
-function spread(cells: string[], row: number, across: Merge[], numbered: string[][] | null): void {
-  for (const { left, right } of across.filter((merge) => merge.top === row && merge.left >= 0)) {
-    const text = cells[left] ?? '';
-    if (text === '' || text.length > MAX_NAME) continue;
-    for (let column = left + 1; column <= right; column++) {
-      while (cells.length < column) cells.push('');
-      const usedBelow = numbered?.some((below, index) => index >= row && (below[column] ?? '') !== '') ?? true;
-      if (usedBelow) cells[column] = numbered ? `${text} ${column - left + 1}` : text;
+export function joinHeaders(rows: FirstCell[][], merges: Merge[], first: number): JoinedHeader | null {
+  const width = Math.max(0, ...rows.map((row) => row.length));
+  const top = rows.findIndex((row) => row.filter(isFilled).length > 1) + 1;
+  if (width > MAX_WIDTH || top === 0 || top > MAX_HEADER_ROW) return null;
+  const head = new Head(rows, merges, first, top, width);
+  if (!head.isShared(top)) return null;
+  let bottom = top;
+  while (bottom < Math.min(rows.length, top + MAX_LEVELS) && head.isShared(bottom)) bottom++;
+  if (head.isShared(bottom)) bottom = top;
+  if (bottom > top && head.isHeader(bottom)) return head.joined(bottom);
+  return head.looksLikeNames(top, top) && !head.isTitle() ? head.numbered() : null;
+}
+
+const isFilled = (cell: FirstCell): boolean => cell.text.trim() !== '';
+
+/** The rows at a sheet's beginning, and the merged cells over them. */
+class Head {
+  readonly #rows: FirstCell[][];
+  readonly #merges: Merge[];
+  readonly #top: number;
+  readonly #width: number;
+  /** The columns with a value, from 0. */
+  readonly #columns: number[];
+  /** Whether columns with values share each merged cell. */
+  readonly #shared: boolean[];
+  /** The merged cell at each place of the rows from the top on, as its number among the merges; -1 for none. */
+  readonly #cover: Int32Array[];
+
+  constructor(rows: FirstCell[][], merges: Merge[], first: number, top: number, width: number) {
+    this.#rows = rows;
+    this.#top = top;
+    this.#width = width;
+    this.#columns = Array.from({ length: width }, (_, column) => column).filter((column) =>
+      rows.some((row, index) => index >= top - 1 && isFilledAt(row, column)),
+    );
+    this.#merges = merges.map((merge) => ({ ...merge, left: merge.left - first, right: merge.right - first }));
+    this.#shared = this.#merges.map(
+      ({ left, right }) =>
+        right > left && this.#columns.filter((column) => column >= left && column <= right).length > 1,
+    );
+    const last = Math.min(rows.length, top + MAX_LEVELS, MAX_HEADER_ROW);
+    this.#cover = Array.from({ length: Math.max(0, last - top + 1) }, () => new Int32Array(width).fill(-1));
+    for (const [index, { top: from, bottom, left, right }] of this.#merges.entries()) {
+      for (let row = Math.max(from, top); row <= Math.min(bottom, last); row++) {
+        this.#cover[row - top]?.fill(index, Math.max(0, left), Math.min(right + 1, width));
+      }
     }
   }
+
+  /** Whether columns with values share a cell in the row. */
+  isShared(row: number): boolean {
+    return this.#columns.some((column) => this.#isShared(row, column));
+  }
+
+  #isShared(row: number, column: number): boolean {
+    return this.#shared[this.#cover[row - this.#top]?.[column] ?? -1] === true;
+  }
+
+  #mergeAt(row: number, column: number): Merge | undefined {
+    return this.#merges[this.#cover[row - this.#top]?.[column] ?? -1];
+  }
+
+  /** Whether the rows from the top to this one name the columns: none has two cells of its own, and all look like names. */
+  isHeader(bottom: number): boolean {
+    const levels = this.#levels(bottom);
+    return (
+      levels.every((row) => this.looksLikeNames(row, bottom)) &&
+      this.#columns.every((column) => {
+        const own = levels.filter((row) => !this.#isShared(row, column) && this.#textAt(row, column) !== '');
+        return own.length === 1 || (own.length === 0 && !levels.some((row) => this.#isShared(row, column)));
+      })
+    );
+  }
+
+  #levels(bottom: number): number[] {
+    return Array.from({ length: bottom - this.#top + 1 }, (_, level) => this.#top + level);
+  }
+
+  /**
+   * Whether each cell of the row is a text, a year above names or beside others, or unlike all below the header, and none
+   * stands again there.
+   */
+  looksLikeNames(row: number, bottom: number): boolean {
+    const cells = this.#rows[row - 1] as FirstCell[];
+    const numbers = cells.filter((cell) => kindOf(cell) === 'number');
+    const areYears = numbers.length > 1 && numbers.every(({ text }) => YEAR.test(text)) && rises(numbers);
+    return cells.every((cell, column) => {
+      // What is merged from above is judged there.
+      if (!isFilled(cell) || this.#textAt(row, column) === '') return true;
+      const below = this.#rows.slice(bottom).flatMap((others) => others[column] ?? []);
+      if (below.some(({ text }) => text === cell.text)) return false;
+      const kind = kindOf(cell);
+      const isYear = kind === 'number' && (areYears || (row < bottom && YEAR.test(cell.text)));
+      return kind === 'text' || isYear || !below.some((other) => kindOf(other) === kind);
+    });
+  }
+
+  /** Whether the first row is rather a title: directly below is a line of more texts alone, above values of other kinds. */
+  isTitle(): boolean {
+    const next = this.#rows.findIndex((row, index) => index >= this.#top && row.some(isFilled));
+    const cells = this.#rows[next]?.filter(isFilled) ?? [];
+    const isWider = cells.length > (this.#rows[this.#top - 1] as FirstCell[]).filter(isFilled).length;
+    const areTexts = cells.every(({ text, isText }) => isText && /\p{L}/u.test(text));
+    const isAbove = this.#rows.slice(next + 1).some((row) => row.some((cell) => isFilled(cell) && !cell.isText));
+    return isWider && areTexts && isAbove;
+  }
+
+  /** The text of the cell at a place, which it may share; empty where one from above reaches down. */
+  #textAt(row: number, column: number): string {
+    const merge = this.#mergeAt(row, column);
+    if (merge && merge.top < row) return '';
+    const from = merge && this.#isShared(row, column) ? Math.max(0, merge.left) : column;
+    return this.#rows[row - 1]?.[from]?.text.trim() ?? '';
+  }
+
+  joined(bottom: number): JoinedHeader {
+    const levels = this.#levels(bottom);
+    const names = Array.from({ length: this.#width }, (_, column) => {
+      const words = levels.map((row) => this.#textAt(row, column)).filter((word) => word !== '');
+      return words.filter((word, level) => word !== words[level - 1]).join(' ');
+    });
+    const filled = levels.filter((row) => this.#rows[row - 1]?.some(isFilled)).length;
+    return { top: this.#top, bottom, filled, names };
+  }
+
+  /** The columns of the first row alone: those that share a cell are numbered, if the rows below use them. */
+  numbered(): JoinedHeader {
+    const row = this.#top;
+    const names = Array.from({ length: this.#width }, (_, column) => {
+      const text = this.#textAt(row, column);
+      const merge = this.#mergeAt(row, column);
+      if (!merge || column <= merge.left || text === '' || text.length > MAX_NAME) {
+        return this.#rows[row - 1]?.[column]?.text ?? '';
+      }
+      return this.#columns.includes(column) ? `${text} ${column - Math.max(0, merge.left) + 1}` : '';
+    });
+    return { top: row, bottom: row, filled: 1, names };
+  }
 }
+
+const isFilledAt = (row: FirstCell[], column: number): boolean => {
+  const cell = row[column];
+  return cell !== undefined && isFilled(cell);
+};
+
+const YEAR = /^(?:1[89]|2[01])\d\d$/;
+
+/** What a cell holds. */
+function kindOf({ text, isText }: FirstCell): 'text' | 'number' | 'date' | 'boolean' | null {
+  if (text.trim() === '') return null;
+  if (isText) return 'text';
+  if (/^\d{4}-\d\d-\d\d/.test(text)) return 'date';
+  return text === 'true' || text === 'false' ? 'boolean' : 'number';
+}
+
+/** Whether some number follows a smaller one. */
+const rises = (numbers: FirstCell[]): boolean =>
+  numbers.some(({ text }, index) => index > 0 && Number(text) > Number(numbers[index - 1]?.text));

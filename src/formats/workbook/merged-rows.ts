@@ -2,6 +2,9 @@ import { MAX_COLUMNS, WorkbookTooLarge } from './limits.ts';
 import { cellKey, type Fill, type Merges } from './merges.ts';
 import type { RowWriter } from './row-writer.ts';
 
+const QUOTE = 34;
+const decoder = new TextDecoder();
+
 /** The most text of merged cells that is kept for the rows below. */
 const MAX_FILL_LENGTH = 1024 * 1024;
 
@@ -16,7 +19,8 @@ export class BeginsFurtherLeft extends Error {
 }
 
 /**
- * Writes a sheet's rows cell by cell. A merged cell is repeated in the rows below, if they have values of their own.
+ * Writes a sheet's rows cell by cell. A text merged downwards, which is a category, is repeated in the rows below, if they
+ * have values of their own; every other value stands in its first cell alone, so that no number counts twice.
  */
 export class MergedRows {
   readonly #writer: RowWriter;
@@ -59,14 +63,19 @@ export class MergedRows {
     return there;
   }
 
-  /** Ends a cell. Its value, if any, is kept for the rows below that the cell is merged with. */
+  /** Ends a cell. Its text, if any, is kept for the rows below that the cell is merged with. */
   endCell(column: number): void {
+    if (this.#down.size === 0) this.#cellMark = -1;
+    else this.endCellUntil(column, this.#down.get(cellKey(this.#writer.row + 1, column)) ?? 0);
+  }
+
+  /** Ends a cell that is merged down to a row. @param isCategory whether its value is a text */
+  endCellUntil(column: number, until: number, isCategory?: boolean): void {
     const mark = this.#cellMark;
     this.#cellMark = -1;
-    if (mark < 0 || this.#down.size === 0) return;
-    const until = this.#down.get(cellKey(this.#writer.row + 1, column));
-    if (until === undefined) return;
-    this.#added.push({ column, until, text: new TextDecoder().decode(this.#writer.since(mark)) });
+    if (mark < 0 || until <= this.#writer.row + 1) return;
+    const value = this.#writer.since(mark);
+    if (isCategory ?? value[0] === QUOTE) this.#added.push({ column, until, text: decoder.decode(value) });
   }
 
   /** Ends the row. Merged cells are not repeated in a row that has no value of its own. */

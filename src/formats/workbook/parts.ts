@@ -1,3 +1,4 @@
+import { utf8Xml } from '../xml/encoding.ts';
 import { CUT, EMPTY, OPEN, XmlReader } from '../xml/reader.ts';
 import { XmlUnreadable } from '../xml/text.ts';
 import { readDirectory, ZipDamaged, type ZipEntry } from '../zip/directory.ts';
@@ -21,6 +22,7 @@ export interface Workbook {
 /** A worksheet that is still packed. */
 export interface Sheet {
   name: string;
+  hidden: boolean;
   entry: ZipEntry;
 }
 
@@ -40,31 +42,38 @@ export async function openWorkbook(
   const entries = new Map((await readDirectory(zip.read, size)).map((entry) => [normalized(entry.name), entry]));
   const part = async (path: string) => {
     const entry = entries.get(normalized(path));
-    return entry && { entry, bytes: await unpackWhole(zip, entry, MAX_PART_BYTES) };
+    return entry && utf8Xml(await unpackWhole(zip, entry, MAX_PART_BYTES));
   };
-  const path = mainPart((await part('_rels/.rels'))?.bytes);
+  const path = mainPart(await part('_rels/.rels'));
   const main = await part(path);
   if (!main) throw new ZipDamaged();
   const folder = path.slice(0, path.lastIndexOf('/') + 1);
-  const relations = relationsOf((await part(`${folder}_rels/${path.slice(folder.length)}.rels`))?.bytes, folder);
+  const relations = relationsOf(await part(`${folder}_rels/${path.slice(folder.length)}.rels`), folder);
   const target = (type: string) => [...relations.values()].find((relation) => relation.type === type)?.target ?? '';
 
-  const { epoch1904, sheets } = readWorkbook(main.bytes);
+  const { epoch1904, sheets } = readWorkbook(main);
   const strings = new SharedStrings();
   const shared = entries.get(normalized(target('sharedStrings')));
   if (shared && shared.size > mostXml(size)) throw new WorkbookTooLarge();
   if (shared) {
     await reserve(Math.min(MAX_TEXTS_BYTES, shared.size));
     await unpack(zip, shared, (bytes) => strings.feed(bytes));
+    strings.end();
   }
+  const styles = await part(target('styles'));
+  // Without its formats a date would be read as a number.
+  if (!styles && target('styles') !== '') throw new ZipDamaged();
   return {
     epoch1904,
-    formats: readFormats((await part(target('styles')))?.bytes),
+    formats: readFormats(styles),
     strings: strings.texts,
-    sheets: sheets.flatMap(({ name, relation }) => {
-      const found = relations.get(relation);
-      const entry = found?.type === 'worksheet' ? entries.get(normalized(found.target)) : undefined;
-      return entry ? [{ name, entry }] : [];
+    sheets: sheets.flatMap(({ name, hidden, relation }) => {
+      const found = relations.get(relation ?? '');
+      // A sheet may be a chart.
+      if (found && found.type !== 'worksheet') return [];
+      const entry = found && entries.get(normalized(found.target));
+      if (!entry) throw new ZipDamaged();
+      return [{ name, hidden, entry }];
     }),
   };
 }
@@ -85,7 +94,7 @@ function mainPart(bytes: Uint8Array | undefined): string {
 
 function relationsOf(bytes: Uint8Array | undefined, folder: string): Map<string, Relation> {
   const relations = new Map<string, Relation>();
-  eachTag(bytes, (reader) => {
+  eachTag(bytes, 'Relationships', (reader) => {
     if (!reader.is('Relationship')) return;
     const type = reader.value('Type') ?? '';
     const target = reader.value('Target') ?? '';
@@ -108,21 +117,24 @@ function resolved(path: string): string {
 /** A sheet as the workbook lists it. */
 interface SheetEntry {
   name: string;
-  relation: string;
+  relation: string | undefined;
   hidden: boolean;
 }
 
 function readWorkbook(bytes: Uint8Array): { epoch1904: boolean; sheets: SheetEntry[] } {
   let epoch1904 = false;
   const sheets: SheetEntry[] = [];
-  eachTag(bytes, (reader) => {
+  let isWhole = false;
+  eachTag(bytes, 'workbook', (reader) => {
+    isWhole ||= reader.is('sheets');
     if (reader.is('workbookPr')) epoch1904 = /^(?:1|true|on)$/.test(reader.value('date1904') ?? '');
     if (reader.is('sheet')) {
       const relation = reader.valueOf('/relationships', 'id');
       const hidden = (reader.value('state') ?? 'visible') !== 'visible';
-      if (relation !== undefined) sheets.push({ name: reader.value('name') ?? '', relation, hidden });
+      sheets.push({ name: reader.value('name') ?? '', relation, hidden });
     }
   });
+  if (!isWhole) throw new XmlUnreadable('a workbook without sheets');
   return { epoch1904, sheets: sheets.sort((a, b) => Number(a.hidden) - Number(b.hidden)) };
 }
 
@@ -131,7 +143,7 @@ function readFormats(bytes: Uint8Array | undefined): NumberFormat[] {
   const custom = new Map<number, NumberFormat>();
   const formats: NumberFormat[] = [];
   let inCells = false;
-  eachTag(bytes, (reader, isOpen) => {
+  eachTag(bytes, 'styleSheet', (reader, isOpen) => {
     if (reader.is('numFmt'))
       custom.set(Number(reader.value('numFmtId')), customFormat(reader.value('formatCode') ?? ''));
     else if (reader.is('cellXfs')) inCells = isOpen;
@@ -144,12 +156,21 @@ function readFormats(bytes: Uint8Array | undefined): NumberFormat[] {
   return formats;
 }
 
-/** @throws XmlUnreadable when the part does not end with its last tag */
-function eachTag(bytes: Uint8Array | undefined, onTag: (reader: XmlReader, isOpen: boolean) => void): void {
+/** @throws XmlUnreadable when the part is another than `root`, or does not end with its last tag */
+function eachTag(
+  bytes: Uint8Array | undefined,
+  root: string,
+  onTag: (reader: XmlReader, isOpen: boolean) => void,
+): void {
   if (!bytes) return;
   const reader = new XmlReader(bytes);
+  let isRoot = false;
   for (let token = reader.next(); token !== CUT; token = reader.next()) {
-    if (token === OPEN || token === EMPTY) onTag(reader, token === OPEN);
+    if (token !== OPEN && token !== EMPTY) continue;
+    isRoot ||= reader.is(root);
+    if (!isRoot) break;
+    onTag(reader, token === OPEN);
   }
+  if (!isRoot) throw new XmlUnreadable('a part without its element');
   if (bytes.indexOf(60, reader.at) >= 0) throw new XmlUnreadable('a part that is cut off');
 }

@@ -3,6 +3,7 @@ import { WorkbookTooLarge } from './limits.ts';
 const COMMA = 44;
 const QUOTE = 34;
 const LINE_FEED = 10;
+const SPACE = 32;
 const LAST_ASCII = 127;
 const ROOM = 64;
 /** The longest text of one row. */
@@ -21,17 +22,21 @@ export class RowWriter {
   row: number;
   /** Fields of the widest row so far. */
   width: number;
-  /** Rows with a value. */
+  /** Rows with a value, and how many of them stand above the first with two values; all, where none has. */
   filled: number;
+  narrow: number;
   #out = new Uint8Array(256 * 1024);
   #at = 0;
   #rowStart = 0;
   #field = 0;
+  /** Values of the current row that are more than spaces. */
+  #values = 0;
 
-  constructor(from: { row: number; width: number; filled: number }) {
+  constructor(from = { row: 0, width: 0, filled: 0, narrow: 0 }) {
     this.row = from.row;
     this.width = from.width;
     this.filled = from.filled;
+    this.narrow = from.narrow;
   }
 
   /** Takes the completed rows out of the buffer. The current row stays. */
@@ -54,6 +59,7 @@ export class RowWriter {
     for (this.#reserve(row - this.row); this.row < row - 1; this.row++) this.#out[this.#at++] = LINE_FEED;
     this.#rowStart = this.#at;
     this.#field = 0;
+    this.#values = 0;
   }
 
   /** Removes the current row and resets the row number. */
@@ -82,12 +88,18 @@ export class RowWriter {
 
   /** Writes a value without quotes. */
   bare(bytes: Uint8Array, start: number, end: number): void {
+    this.#values++;
+    this.#copy(bytes, start, end);
+  }
+
+  #copy(bytes: Uint8Array, start: number, end: number): void {
     this.#reserve(end - start + ROOM);
     for (let index = start; index < end; index++) this.#out[this.#at++] = bytes[index] as number;
   }
 
   /** Writes a value without quotes. Almost all are ASCII and short: a call of the encoder would take longer. */
   bareText(text: string): void {
+    this.#values++;
     const mark = this.#at;
     this.#reserve(text.length + ROOM);
     for (let index = 0; index < text.length; index++) {
@@ -95,7 +107,7 @@ export class RowWriter {
       if (code > LAST_ASCII) {
         this.#at = mark;
         const bytes = encoder.encode(text);
-        this.bare(bytes, 0, bytes.length);
+        this.#copy(bytes, 0, bytes.length);
         return;
       }
       this.#out[this.#at++] = code;
@@ -107,6 +119,9 @@ export class RowWriter {
     this.#reserve((end - start) * 2 + ROOM);
     const out = this.#out;
     let at = this.#at;
+    let blank = start;
+    while (blank < end && bytes[blank] === SPACE) blank++;
+    if (blank < end) this.#values++;
     out[at++] = QUOTE;
     for (let index = start; index < end; index++) {
       const byte = bytes[index] as number;
@@ -129,7 +144,8 @@ export class RowWriter {
 
   end(): void {
     if (!this.isEmpty) {
-      this.filled++;
+      if (this.#values > 0) this.filled++;
+      if (this.#values === 1 && this.narrow === this.filled - 1) this.narrow = this.filled;
       if (this.#field + 1 > this.width) this.width = this.#field + 1;
       this.goTo(this.width - 1);
     }

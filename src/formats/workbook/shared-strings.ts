@@ -1,6 +1,7 @@
+import { XmlBytes } from '../xml/encoding.ts';
 import type { Namespaces } from '../xml/namespaces.ts';
 import { CDATA, CLOSE, CUT, EMPTY, OPEN, TEXT, XmlReader } from '../xml/reader.ts';
-import { decodeText, hasReference } from '../xml/text.ts';
+import { decodeText, hasReference, XmlUnreadable } from '../xml/text.ts';
 import { unescapeText } from './cells.ts';
 import { WorkbookTooLarge } from './limits.ts';
 import { Texts } from './texts.ts';
@@ -8,22 +9,34 @@ import { Texts } from './texts.ts';
 /** The longest text, markup included. */
 const MAX_ITEM_BYTES = 4 * 1024 * 1024;
 const UNDERSCORE = 95;
+const LESS = 60;
 
 /** Reads the part `sharedStrings.xml` piece by piece. */
 export class SharedStrings {
   readonly texts = new Texts();
   #names: Namespaces | null = null;
   #rest: Uint8Array = new Uint8Array();
+  readonly #xml = new XmlBytes();
 
   /** Reads the next bytes of the part. @throws WorkbookTooLarge, XmlUnreadable */
   feed(piece: Uint8Array): void {
+    this.#read(this.#xml.feed(piece));
+  }
+
+  /** Ends the part. @throws XmlUnreadable where it is cut off, or has no texts at all */
+  end(): void {
+    this.#read(this.#xml.end());
+    if (!this.#names || this.#rest.includes(LESS)) throw new XmlUnreadable('shared texts that are cut off');
+  }
+
+  #read(piece: Uint8Array): void {
     const bytes = new Uint8Array(this.#rest.length + piece.length);
     bytes.set(this.#rest);
     bytes.set(piece, this.#rest.length);
     const reader = new XmlReader(bytes, { names: this.#names });
     let done = 0;
     for (let token = reader.next(); token !== CUT; token = reader.next()) {
-      if (token === OPEN && reader.is('sst')) this.#names = reader.names;
+      if ((token === OPEN || token === EMPTY) && reader.is('sst')) this.#names = reader.names;
       else if ((token === OPEN || token === EMPTY) && reader.is('si')) {
         if (token === OPEN && !readRuns(reader, 'si', (encoded) => this.#append(reader, encoded))) break;
         this.texts.endText();

@@ -9,6 +9,7 @@ import { MergedRows } from './merged-rows.ts';
 import type { Fill, Merges } from './merges.ts';
 import { RowWriter } from './row-writer.ts';
 import { readRuns } from './shared-strings.ts';
+import { TEXT_BYTES } from './sheet-text.ts';
 
 /** The progress of a sheet's conversion: plain data. */
 export interface SheetState {
@@ -22,16 +23,15 @@ export interface SheetState {
   /** The sheet's first column with a value as far as is known, from 0, and the number of fields of the widest row. */
   first: number;
   width: number;
-  /** Number of rows with a value. */
+  /** Number of rows with a value, and of those above the first with two values. */
   filled: number;
+  narrow: number;
   /** Merged cells to be repeated in the rows below, by column. */
   fills: Fill[];
 }
 
 /** The longest XML of a row. */
 export const MAX_ROW_BYTES = 16 * 1024 * 1024;
-/** About how much text is held in memory before it is passed on. */
-export const TEXT_BYTES = 4 * 1024 * 1024;
 
 /** The state before a sheet's first byte. @param first the sheet's first column, from 0 */
 export const beginSheet = (first: number): SheetState => ({
@@ -42,6 +42,7 @@ export const beginSheet = (first: number): SheetState => ({
   first,
   width: 0,
   filled: 0,
+  narrow: 0,
   fills: [],
 });
 
@@ -109,9 +110,12 @@ class RowConverter {
       if (state.done || isFull) break;
     }
     if (isLast && !state.done && !isFull) throw new XmlUnreadable('a sheet that is cut off');
-    const { row, width, filled } = this.#writer;
+    const { row, width, filled, narrow } = this.#writer;
     const offset = state.offset + taken;
-    return { state: { ...state, offset, row, width, filled, fills: this.#rows.fills }, text: this.#writer.take() };
+    return {
+      state: { ...state, offset, row, width, filled, narrow, fills: this.#rows.fills },
+      text: this.#writer.take(),
+    };
   }
 
   /** Converts the row whose tag was just read; false when the block ends before the row does. */

@@ -1,3 +1,4 @@
+import { utf8Xml } from '../xml/encoding.ts';
 import { unpackWhole, type ZipSource } from '../zip/unpack.ts';
 import { readRows } from './first-rows.ts';
 import { WorkbookTooLarge } from './limits.ts';
@@ -26,7 +27,7 @@ export async function readSmallWorkbook(zip: ZipSource, size: number, limit: num
   const sheets: SmallSheet[] = [];
   for (const { name, entry } of workbook.sheets) {
     count(entry.size);
-    const xml = await unpackWhole(zip, entry, limit);
+    const xml = utf8Xml(await unpackWhole(zip, entry, limit));
     let text = '';
     for (let state = beginSheet(0); !state.done; ) {
       const converted = convertRows(
@@ -40,7 +41,7 @@ export async function readSmallWorkbook(zip: ZipSource, size: number, limit: num
       count(converted.text.length);
       text += decoder.decode(converted.text);
     }
-    sheets.push({ name, rows: readRows(text, Number.POSITIVE_INFINITY).rows });
+    sheets.push({ name, rows: readRows(text) });
   }
   return sheets;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { SheetFacts } from '../../formats/workbook/choice.ts';
 import type { Segment } from '../../platform/segments.ts';
 import { column, columnList } from '../managed-tables/service.ts';
 import type { FileReading, FoundColumn, InferredSchema } from './inference/index.ts';
@@ -88,8 +89,8 @@ export interface Source {
   /** Its pieces in R2, in their order. */
   segments: Segment[];
   size_bytes: number;
-  /** It was made of a workbook's sheet: one line a row, typed values without quotes. */
-  sheet: boolean;
+  /** The workbook's sheet that it was made of, with one line a row and typed values without quotes. */
+  sheet: SheetFacts | null;
 }
 
 /** What inference found out for the load. */

@@ -1,4 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
+import type { Converted, SheetOutput } from '../../formats/workbook/choice.ts';
 import { contentOf } from '../../formats/workbook/content.ts';
 import { MAX_BYTES as MAX_WORKBOOK_BYTES } from '../../formats/workbook/limits.ts';
 import { MAX_TEXTS_BYTES } from '../../formats/workbook/texts.ts';
@@ -114,7 +115,7 @@ const HEAD_BYTES = 4096;
 async function identify(ctx: CompanyContext, jobId: string, item: Item & { kind: 'file' }): Promise<Stage> {
   const { name, segments, size_bytes } = item;
   const stored = { name, segments, size_bytes };
-  const text: Item = { kind: 'text', sheet: false, ...stored };
+  const text: Item = { kind: 'text', sheet: null, ...stored };
   const extension = name.slice(name.lastIndexOf('.')).toLowerCase();
   if (extension === '.csv') return { items: [text], bytes: 0 };
   if (extension === '.zip') return { items: await entriesOf(ctx, stored), bytes: HEAD_BYTES };
@@ -171,8 +172,8 @@ async function convertWorkbook(ctx: CompanyContext, jobId: string, item: Item & 
     continueConversion({ ...environment, reserve }, file, item.conversion),
   );
   if (!conversion) return later(ctx, item);
-  if (!conversion.done) return { items: [{ ...item, conversion }], bytes: budget };
-  return { items: [sheetText(item.name, conversion.text)], bytes: budget };
+  if (!conversion.result) return { items: [{ ...item, conversion }], bytes: budget };
+  return { items: [sheetText(item.name, conversion.result)], bytes: budget };
 }
 
 /** Leaves an item as it is, for the next message. */
@@ -183,21 +184,30 @@ async function convertBiffFile(ctx: CompanyContext, jobId: string, stored: Store
   return withTextPlace(async (reserve) => {
     // In UTF-8 a text has at most twice the bytes that it has in the file.
     await reserve(Math.min(MAX_TEXTS_BYTES, 2 * stored.size_bytes));
-    const writer = new SegmentWriter(ctx.files, () => newKey(ctx, jobId));
-    await convertBiffWorkbook(stored.name, {
+    const converted = await convertBiffWorkbook(stored.name, {
       size: stored.size_bytes,
       read: readerOf(ctx, stored),
-      write: (text) => writer.write(text),
+      begin: () => segmentOutput(ctx, jobId),
       reserve,
     });
-    await writer.flush();
-    return { items: [sheetText(stored.name, writer.segments)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
+    return { items: [sheetText(stored.name, converted)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
   });
 }
 
-const sheetText = (name: string, segments: Segment[]): Item => ({
+function segmentOutput(ctx: CompanyContext, jobId: string): SheetOutput<Segment[]> {
+  const writer = new SegmentWriter(ctx.files, () => newKey(ctx, jobId));
+  return {
+    write: (text) => writer.write(text),
+    end: async () => {
+      await writer.flush();
+      return writer.segments;
+    },
+  };
+}
+
+const sheetText = (name: string, { text: segments, sheet }: Converted<Segment[]>): Item => ({
   kind: 'text',
-  sheet: true,
+  sheet,
   name,
   segments,
   size_bytes: bytesIn(segments),

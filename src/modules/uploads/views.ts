@@ -72,6 +72,7 @@ export const uploadJobView = z
           skipped: z
             .array(z.object({ line: z.int(), text: z.string() }))
             .meta({ description: `The first 20 of them. ${SHOWN_TO_READERS}` }),
+          sheet: z.string().nullable().meta({ description: "The workbook's sheet that was read; null for a text." }),
         }),
       })
       .nullable(),

@@ -1,11 +1,13 @@
 import { type BiffFile, BiffWorkbookDamaged, convertBiff } from '../../formats/workbook/biff.ts';
 import { WorkbookEncrypted } from '../../formats/workbook/biff-book.ts';
+import { type Choice, type Converted, chosen, considered, isTable, NO_CHOICE } from '../../formats/workbook/choice.ts';
 import { withHeaders } from '../../formats/workbook/first-rows.ts';
 import { mostText, mostXml, SHEET_BYTES, WorkbookTooLarge } from '../../formats/workbook/limits.ts';
 import { BeginsFurtherLeft } from '../../formats/workbook/merged-rows.ts';
 import { type Merges, readMerges } from '../../formats/workbook/merges.ts';
-import { openWorkbook, type Workbook } from '../../formats/workbook/parts.ts';
+import { openWorkbook, type Sheet, type Workbook } from '../../formats/workbook/parts.ts';
 import { beginSheet, convertRows, MAX_ROW_BYTES, namesIn, type SheetState } from '../../formats/workbook/sheet.ts';
+import { XmlBytes } from '../../formats/xml/encoding.ts';
 import type { Namespaces } from '../../formats/xml/namespaces.ts';
 import { XmlUnreadable } from '../../formats/xml/text.ts';
 import { ZipDamaged, type ZipEntry, ZipTooLarge } from '../../formats/zip/directory.ts';
@@ -22,27 +24,38 @@ export interface ConversionState {
   rows: SheetState;
   /** How often a row was found to begin left of the sheet's first column. */
   shifts: number;
-  /** The text so far. */
+  /** The text so far, the row of its header if that was joined from merged cells, and how many rows that made empty. */
   text: Segment[];
+  header: number | null;
+  joined: number;
   /** Bytes of XML unpacked and of text written so far, of all sheets and including what was begun again. */
   unpacked: number;
   written: number;
-  /** The first sheet with rows is converted. */
-  done: boolean;
+  /** The sheets before this one that may be the workbook's table, and the one that is. */
+  choice: Choice<Converted<Segment[]>>;
+  result: Converted<Segment[]> | null;
 }
 
 /** A sheet's first column is that of its leftmost value; after so many shifts, column A is taken. */
 const MAX_SHIFTS = 5;
 const FURTHEST_RIGHT = 16_383;
 
-export const beginConversion = (): ConversionState => ({ ...newSheetState(0), unpacked: 0, written: 0, done: false });
+export const beginConversion = (): ConversionState => ({
+  ...newSheetState(0),
+  unpacked: 0,
+  written: 0,
+  choice: NO_CHOICE,
+  result: null,
+});
 
-const newSheetState = (sheet: number): Omit<ConversionState, 'unpacked' | 'written' | 'done'> => ({
+const newSheetState = (sheet: number): Omit<ConversionState, 'unpacked' | 'written' | 'choice' | 'result'> => ({
   sheet,
   xml: null,
   rows: beginSheet(FURTHEST_RIGHT),
   shifts: 0,
   text: [],
+  header: null,
+  joined: 0,
 });
 
 /** What a conversion works with. */
@@ -76,13 +89,19 @@ export async function continueConversion(
   try {
     const workbook = await openWorkbook(environment.zip, file.size, environment.reserve);
     let state = from;
-    for (let left = environment.budget; !state.done && left > 0; ) {
-      const { sheet, xml } = state;
-      const entry = workbook.sheets[sheet]?.entry;
-      if (!entry) throw new problems.JobProblem(problems.workbookEmpty(file.name));
+    for (let left = environment.budget; !state.result && left > 0; ) {
+      const { sheet, xml, choice } = state;
+      const next = workbook.sheets[sheet];
+      // What is hidden counts only where nothing is seen.
+      if (!next || (next.hidden && choice.first)) {
+        const result = chosen(choice);
+        if (!result) throw new problems.JobProblem(problems.workbookEmpty(file.name));
+        return { ...state, result };
+      }
+      const { entry } = next;
       if (xml) state = await convertSheet({ ...environment, budget: left }, file, workbook, state, xml);
       else state = await unpackSheet(environment, file, entry, state);
-      // After a sheet without rows comes the next.
+      // After a sheet that is no table comes the next.
       if (xml && state.sheet === sheet) break;
       left -= xml ? bytesIn(xml) : Math.max(SHEET_BYTES, entry.size);
     }
@@ -101,7 +120,9 @@ async function unpackSheet(
   const unpacked = state.unpacked + Math.max(SHEET_BYTES, entry.size);
   if (unpacked > mostXml(file.size)) throw new WorkbookTooLarge();
   const writer = new SegmentWriter(bucket, newKey);
-  await unpack(zip, entry, (bytes) => writer.write(bytes));
+  const utf8 = new XmlBytes();
+  await unpack(zip, entry, (bytes) => writer.write(utf8.feed(bytes)));
+  await writer.write(utf8.end());
   await writer.flush();
   return { ...state, unpacked, xml: writer.segments };
 }
@@ -117,27 +138,37 @@ async function convertSheet(
   const size = bytesIn(xml);
   const merges = await mergesOf(bucket, xml, size, state.rows.names);
   const writer = new SegmentWriter(bucket, newKey);
-  let { rows, written } = state;
+  let { rows, written, header, joined } = state;
   const until = rows.offset + budget;
   try {
     while (!rows.done && rows.offset < until) {
       const { state: after, text } = await convertBlock(environment, workbook, merges, rows, xml, size);
-      const whole = rows.offset === 0 ? withHeaders(text, merges.headers, rows.first) : text;
-      written += whole.length;
+      const begun = rows.offset === 0 ? withHeaders(text, merges.headers, rows.first) : { text, header, joined };
+      ({ header, joined } = begun);
+      written += begun.text.length;
       if (written > mostText(file.size)) throw new WorkbookTooLarge();
-      await writer.write(whole);
+      await writer.write(begun.text);
       rows = after;
     }
   } catch (error) {
     if (!(error instanceof BeginsFurtherLeft)) throw error;
     const first = state.shifts < MAX_SHIFTS ? error.column : 0;
-    return { ...state, written, rows: beginSheet(first), shifts: state.shifts + 1, text: [] };
+    const again = { rows: beginSheet(first), shifts: state.shifts + 1, text: [], header: null, joined: 0 };
+    return { ...state, ...again, written };
   }
   await writer.flush();
   const text = [...state.text, ...writer.segments];
-  if (!rows.done) return { ...state, written, rows, text };
-  if (rows.filled > 0) return { ...state, written, rows, text, done: true };
-  return { ...state, ...newSheetState(state.sheet + 1), written };
+  if (!rows.done) return { ...state, written, rows, text, header, joined };
+  const { name } = workbook.sheets[state.sheet] as Sheet;
+  const converted = { text, sheet: { name, width: rows.width, header } };
+  const counts = { filled: rows.filled - joined, narrow: rows.narrow };
+  if (isTable(counts)) return { ...state, written, rows, result: converted };
+  return {
+    ...state,
+    ...newSheetState(state.sheet + 1),
+    written,
+    choice: considered(state.choice, counts, converted),
+  };
 }
 
 async function convertBlock(
@@ -184,14 +215,15 @@ function problemOf(error: unknown, file: string): unknown {
  * Converts a workbook of Excel 2 to 2003.
  * @throws JobProblem when it is encrypted, damaged, too large, or has no rows
  */
-export async function convertBiffWorkbook(name: string, file: BiffFile): Promise<void> {
-  let hasRows: boolean;
+export async function convertBiffWorkbook<T>(name: string, file: BiffFile<T>): Promise<Converted<T>> {
+  let converted: Converted<T> | null;
   try {
-    hasRows = await convertBiff(file);
+    converted = await convertBiff(file);
   } catch (error) {
     if (error instanceof WorkbookEncrypted) throw new problems.JobProblem(problems.workbookEncrypted(name));
     if (error instanceof WorkbookTooLarge) throw new problems.JobProblem(problems.oldWorkbookTooLarge(name));
     throw error instanceof BiffWorkbookDamaged ? new problems.JobProblem(problems.workbookUnreadable(name)) : error;
   }
-  if (!hasRows) throw new problems.JobProblem(problems.workbookEmpty(name));
+  if (!converted) throw new problems.JobProblem(problems.workbookEmpty(name));
+  return converted;
 }

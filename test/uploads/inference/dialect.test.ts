@@ -171,6 +171,7 @@ describe('the dialect of a file', () => {
       header: true,
       skipped_lines: 0,
       skipped: [],
+      sheet: null,
     });
   });
 });

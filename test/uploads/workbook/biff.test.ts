@@ -1,7 +1,7 @@
 import { type BookType, CFB, utils, type WorkSheet, write } from '@e965/xlsx';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { oldProblemWith, oldText } from './converting.ts';
+import { convertOld, oldProblemWith, oldText } from './converting.ts';
 import { aBookOfRecords, four, number, numbers, recordOf, two } from './records.ts';
 
 const ROWS = [
@@ -70,6 +70,21 @@ function sharedTexts(texts: string[], room: number): number[][] {
 describe('a BIFF workbook', () => {
   it.each(['biff8', 'biff5', 'biff4', 'biff3', 'biff2'])('of the edition %s has one line a row', async (edition) => {
     expect(await oldText(anOldBook({ Dados: sheetOf(ROWS) }, { edition }))).toBe(TEXT);
+  });
+
+  it.each([
+    ['biff8', 'Ação'],
+    ['biff5', 'Dados'],
+    ['biff4', null],
+  ])('of the edition %s is read from the sheet that is its table, whose name is %s', async (edition, name) => {
+    const cover = sheetOf([['Leia-me'], ['Vendas']]);
+    const table = { [name ?? 'x']: sheetOf(ROWS) };
+    const all = edition === 'biff4' ? table : { Capa: cover, ...table };
+    const { text, sheet } = await convertOld(anOldBook(all, { edition }));
+    expect(text).toBe(TEXT);
+    expect(sheet).toMatchObject({ name, width: 4 });
+    const hidden = await convertOld(anOldBook({ Ação: sheetOf(ROWS), Capa: cover }, { edition, hidden: 'Ação' }));
+    if (name) expect(hidden.sheet.name).toBe('Capa');
   });
 
   it('is read from its first sheet with a value, of which hidden ones come last', async () => {

@@ -1,3 +1,4 @@
+import type { SheetFacts, SheetOutput } from '../../../src/formats/workbook/choice.ts';
 import { zipOf } from '../../../src/formats/zip/unpack.ts';
 import { beginInference, feed, finish, type Inference } from '../../../src/modules/uploads/inference/index.ts';
 import { beginConversion, continueConversion, convertBiffWorkbook } from '../../../src/modules/uploads/workbook.ts';
@@ -19,8 +20,14 @@ function aBucket(onPut: (bytes: number) => void = () => {}): R2Bucket {
   return bucket as unknown as R2Bucket;
 }
 
-/** The text that a workbook becomes, converted in messages of `budget` bytes, its state going through JSON in between. */
-export async function textOf(book: Uint8Array, budget = 1 << 20, onPut?: (bytes: number) => void): Promise<string> {
+/** The text of a sheet, and what its conversion knows of it. */
+interface Text {
+  text: string;
+  sheet: SheetFacts;
+}
+
+/** What a workbook becomes, converted in messages of `budget` bytes, its state going through JSON in between. */
+export async function convert(book: Uint8Array, budget = 1 << 20, onPut?: (bytes: number) => void): Promise<Text> {
   const bucket = aBucket(onPut);
   let keys = 0;
   const around = {
@@ -32,33 +39,45 @@ export async function textOf(book: Uint8Array, budget = 1 << 20, onPut?: (bytes:
     reserve: async () => {},
   };
   let state = beginConversion();
-  while (!state.done) {
+  while (!state.result) {
     state = JSON.parse(
       JSON.stringify(await continueConversion(around, { name: 'livro.xlsx', size: book.length }, state)),
     );
   }
-  const bytes = await readSegments(bucket, state.text, 0, Number.MAX_SAFE_INTEGER);
-  return new TextDecoder().decode(bytes ?? undefined);
+  const bytes = await readSegments(bucket, state.result.text, 0, Number.MAX_SAFE_INTEGER);
+  return { text: new TextDecoder().decode(bytes ?? undefined), sheet: state.result.sheet };
 }
 
-/** The text that a workbook of Excel 2 to 2003 becomes. */
-export async function oldText(
-  book: Uint8Array,
-  onPut: (bytes: number) => void = () => {},
-  reserve = async (_bytes: number) => {},
-): Promise<string> {
+/** The text that a workbook becomes. */
+export const textOf = async (...book: Parameters<typeof convert>): Promise<string> => (await convert(...book)).text;
+
+/** Keeps the text of a sheet in memory. */
+export function inMemory(onPut: (bytes: number) => void = () => {}): SheetOutput<string> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
-  await convertBiffWorkbook('livro.xls', {
-    size: book.length,
-    read: zipOf(book).read,
+  return {
     write: async (text) => {
       pieces.push(text.slice());
       onPut(text.length);
     },
+    end: () => new Blob(pieces).text(),
+  };
+}
+
+/** What a workbook of Excel 2 to 2003 becomes. */
+export const convertOld = (
+  book: Uint8Array,
+  onPut?: (bytes: number) => void,
+  reserve = async (_bytes: number) => {},
+): Promise<Text> =>
+  convertBiffWorkbook('livro.xls', {
+    size: book.length,
+    read: zipOf(book).read,
+    begin: () => inMemory(onPut),
     reserve,
   });
-  return new Blob(pieces).text();
-}
+
+export const oldText = async (...book: Parameters<typeof convertOld>): Promise<string> =>
+  (await convertOld(...book)).text;
 
 /** The code of the problem that a workbook has. */
 export const problemWith = (book: Uint8Array): Promise<string | undefined> => codeOf(textOf(book));
@@ -70,10 +89,10 @@ export const codeOf = (conversion: Promise<string>): Promise<string | undefined>
     (error) => (error as { error?: { code: string } }).error?.code ?? String(error),
   );
 
-/** What inference makes of a sheet's text. */
-export function inferSheet(text: string): Inference {
+/** What inference makes of a sheet. */
+export function inferSheet({ text, sheet }: Text): Inference {
   const bytes = new TextEncoder().encode(text);
-  let state = beginInference({ fileName: 'livro.xlsx', sheet: true });
+  let state = beginInference({ fileName: 'livro.xlsx', sheet });
   while (!state.done) state = feed(state, bytes.subarray(state.offset), true);
   return finish([state]);
 }

@@ -4,17 +4,20 @@ import { planLoad } from '../../../src/modules/uploads/inference/index.ts';
 import { parseCopyText } from '../../formats/copy/parsing.ts';
 import { copyData, loadColumns } from '../inference/reading.ts';
 import { aSheet, type Cell } from '../workbooks.ts';
-import { inferSheet, textOf } from './converting.ts';
+import { convert, inferSheet } from './converting.ts';
 
 /** The values of a sheet's only data column as they are loaded, as what was proposed or as another type. */
 async function loaded(cells: Cell[], type?: 'decimal' | 'text') {
-  const text = await textOf(
+  const converted = await convert(
     aSheet([['n', 'valor'], ...cells.map((cell, n): Cell[] => [n, cell])], { formats: [14, 22] }),
   );
-  const inference = inferSheet(text);
+  const inference = inferSheet(converted);
   const [file] = inference.files as [(typeof inference.files)[number]];
   const types: Record<string, 'decimal' | 'text'> = type ? { valor: type } : {};
-  const { text: rows } = copyData(planLoad(file, loadColumns(inference, types)), new TextEncoder().encode(text));
+  const { text: rows } = copyData(
+    planLoad(file, loadColumns(inference, types)),
+    new TextEncoder().encode(converted.text),
+  );
   const [, column] = inference.schema.columns;
   const separator = rows.includes('\t') ? parseCopyText(rows).map(([, value]) => value) : null;
   return { type: column?.type, format: column?.evidence.format, values: separator };

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { zipSync } from 'fflate';
+import { strFromU8, strToU8, zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
-import { aBook, aSheet, type BookParts, bookFiles } from '../workbooks.ts';
-import { inferSheet, problemWith, shape, textOf } from './converting.ts';
+import { aBook, aSheet, type BookParts, bookFiles, type Cell, type SheetParts } from '../workbooks.ts';
+import { convert, inferSheet, problemWith, shape, textOf } from './converting.ts';
 
 const ROWS = [
   ['nome', 'valor'],
@@ -27,16 +27,87 @@ describe('a sheet', () => {
     expect(await textOf(aBook({ sheets: [{ rows }] }))).toBe('\n,"b","c"\n1,2,\n,5,\n');
   });
 
-  it('is the first with a value, where hidden ones come last', async () => {
-    const sheets = [
-      { rows: [['segredo'], ['x']], state: 'hidden' },
-      { rows: [[{ s: 1 }], [{ t: 'e', v: '#N/A' }]] },
-      { rows: [] },
-      { rows: ROWS },
-      { rows: [['outra']] },
+  const HIDDEN = {
+    name: 'Oculta',
+    rows: [
+      ['segredo', 'y'],
+      ['x', 1],
+    ],
+    state: 'hidden',
+  };
+  const EMPTY = { name: 'Vazia', rows: [[{ s: 1 }], [{ t: 'e', v: '#N/A' }]] };
+  const COVER = { name: 'Capa', rows: [['Vendas de janeiro']] };
+  const LIST = { name: 'Lista', rows: [['cidade'], ['Natal'], ['Recife']] };
+  const NAMES = { name: 'Modelo', rows: [['Preencha abaixo'], ['nome', 'valor']] };
+  const DATA = { name: 'Dados', rows: ROWS };
+
+  it.each([
+    ['the first with a header, a row and two columns', [EMPTY, COVER, DATA, { ...DATA, name: 'Outra' }], 'Dados'],
+    ['that also behind a list of one column', [LIST, DATA], 'Dados'],
+    ['that also behind names alone', [NAMES, DATA], 'Dados'],
+    ['the first list where no sheet has two columns', [COVER, LIST, { ...LIST, name: 'Outra' }], 'Lista'],
+    ['names alone before lists: a template', [NAMES, LIST], 'Modelo'],
+    ['the first with a value where none has a row', [EMPTY, COVER, { ...COVER, name: 'Outra' }], 'Capa'],
+    ['one that is seen before any that is hidden', [HIDDEN, LIST], 'Lista'],
+    ['a hidden one where nothing else has a value', [HIDDEN, EMPTY], 'Oculta'],
+  ] as [string, SheetParts[], string][])('is %s', async (_, sheets, name) => {
+    for (const budget of [64, 1 << 20]) {
+      expect((await convert(aBook({ sheets }), budget)).sheet.name).toBe(name);
+    }
+  });
+
+  it('is named in the dialect', async () => {
+    const { schema } = inferSheet(await convert(aBook({ sheets: [COVER, DATA] })));
+    expect(schema.dialect).toMatchObject({ sheet: 'Dados', skipped_lines: 0 });
+    const { text, sheet } = await convert(aBook({ sheets: [NAMES, LIST] }));
+    expect(() => inferSheet({ text, sheet })).toThrow(expect.objectContaining({ code: 'NO_ROWS' }));
+  });
+
+  it('has the columns of its widest row, of which each without a header cell is called by its place', async () => {
+    const rows: Cell[][] = [
+      ['nome', 'email', 'fone'],
+      ['P1', 'p1@x.com', 1],
+      ['P2', 'p2@x.com', 2, 'obs 2'],
+      ['P3', 'p3@x.com', 3, null, true],
     ];
-    expect(await textOf(aBook({ sheets }))).toBe(TEXT);
-    expect(await textOf(aBook({ sheets: sheets.slice(0, 2) }))).toBe('"segredo"\n"x"\n');
+    const inference = inferSheet(await convert(aSheet(rows)));
+    expect(shape(inference)).toBe('nome:text email:text fone:integer column_4:text column_5:boolean');
+    expect(inference.schema.sample_rows).toEqual([
+      { nome: 'P1', email: 'p1@x.com', fone: 1, column_4: null, column_5: null },
+      { nome: 'P2', email: 'p2@x.com', fone: 2, column_4: 'obs 2', column_5: null },
+      { nome: 'P3', email: 'p3@x.com', fone: 3, column_4: null, column_5: true },
+    ]);
+  });
+
+  it('may have titles of a value, and of several directly above a header of texts over other columns', async () => {
+    const rows: Cell[][] = [
+      ['Relatório\nde vendas'],
+      ['Empresa', 'Padaria X'],
+      [],
+      ['nome', 'cidade', 'valor'],
+      ['Ana', 'Natal', 1],
+      ['Bia', 'Recife', 2],
+    ];
+    const { schema } = inferSheet(await convert(aSheet(rows)));
+    expect(schema.columns.map(({ name }) => name)).toEqual(['nome', 'cidade', 'valor']);
+    expect(schema.dialect).toMatchObject({
+      skipped_lines: 2,
+      skipped: [
+        { line: 1, text: expect.stringContaining('de vendas') },
+        { line: 2, text: expect.stringContaining('Padaria X') },
+      ],
+    });
+    const [, , , ...others] = rows;
+    const texts = others.map((row) => [row[0], row[1]] as Cell[]);
+    const plain = inferSheet(await convert(aSheet([['Empresa', 'Padaria X'], ...texts])));
+    expect(plain.schema.total_row_count_estimate).toBe(3);
+  });
+
+  it('keeps as a number what its date format cannot show', async () => {
+    const rows: Cell[][] = [['dia'], [{ s: 1, v: '45322' }], [{ s: 1, v: '-7' }], [{ s: 1, v: '20240131' }]];
+    const inference = inferSheet(await convert(aSheet([...rows, [{ v: 'INF' }]], { formats: [14] })));
+    expect(inference.schema.sample_rows.map(({ dia }) => dia)).toEqual(['2024-01-31', '-7', '20240131', 'INF']);
+    expect(shape(inference)).toBe('dia:text');
   });
 
   it('is read under any prefix, with comments, CDATA, single quotes and other parts, and without references', async () => {
@@ -82,7 +153,7 @@ describe('a sheet', () => {
   });
 
   it('has numbers apart from what only looks like them', async () => {
-    const text = await textOf(
+    const text = await convert(
       aSheet([
         ['preço', 'misto', 'cep', 'data'],
         [1.234, 1.234, '01310-100', '31/01/2024'],
@@ -137,7 +208,7 @@ describe('merged cells', () => {
       6: { A: 'Bia', B: 5, C: 6, D: 7, E: 8 },
     };
     const merges = ['A1:E1', 'A3:A4', 'B3:C3', 'D3:E3'];
-    const inference = inferSheet(await textOf(aBook({ sheets: [{ rows, merges }] })));
+    const inference = inferSheet(await convert(aBook({ sheets: [{ rows, merges }] })));
     expect(shape(inference)).toBe(
       'cliente:text _2023_jan:integer _2023_fev:integer _2024_jan:integer _2024_fev:integer',
     );
@@ -151,8 +222,67 @@ describe('merged cells', () => {
       2: { A: 'Ana', B: '1', C: '2', D: 30 },
       3: { A: 'Bia', B: '3', D: 40 },
     };
-    const inference = inferSheet(await textOf(aBook({ sheets: [{ rows, merges: ['B1:C1'] }] })));
+    const inference = inferSheet(await convert(aBook({ sheets: [{ rows, merges: ['B1:C1'] }] })));
     expect(shape(inference)).toBe('nome:text telefone:integer telefone_2:integer idade:integer');
+  });
+
+  it('name columns only in the header, however they lie below', async () => {
+    const rows = {
+      1: { A: 'regiao', B: 'produto', C: 'jan', D: 'fev' },
+      2: { A: 'Norte', B: 'Arroz', C: 1, D: 2 },
+      3: { A: 'Sul', B: 'Feijão', C: 10 },
+      4: { B: 'Milho', C: 5, D: 6 },
+      5: { B: 'Soja', C: 7, D: 8 },
+    };
+    const inference = inferSheet(await convert(aBook({ sheets: [{ rows, merges: ['A3:A5', 'C3:D3'] }] })));
+    expect(shape(inference)).toBe('regiao:text produto:text jan:integer fev:integer');
+    expect(inference.schema.sample_rows.slice(1)).toEqual([
+      { regiao: 'Sul', produto: 'Feijão', jan: 10, fev: null },
+      { regiao: 'Sul', produto: 'Milho', jan: 5, fev: 6 },
+      { regiao: 'Sul', produto: 'Soja', jan: 7, fev: 8 },
+    ]);
+  });
+
+  it('are numbered, and no row is taken for further names, where the rows below may be data', async () => {
+    const names = ['Nome', 'Telefone', null, 'Cidade'];
+    const people = [
+      ['Ana', '84 1', '84 2', 'Natal'],
+      ['Bia', '81 3', '81 4', 'Recife'],
+    ];
+    const merges = ['B1:C1', 'B3:C3'];
+    const inference = inferSheet(await convert(aBook({ sheets: [{ rows: [names, ...people], merges }] })));
+    expect(shape(inference)).toBe('nome:text telefone:text telefone_2:text cidade:text');
+    expect(inference.schema.total_row_count_estimate).toBe(2);
+    const pairs = [
+      ['Jan', null, 'Fev', null],
+      [1, 2, 3, 4],
+      [5, 6, 7, 8],
+    ];
+    const numbers = inferSheet(await convert(aBook({ sheets: [{ rows: pairs, merges: ['A1:B1', 'C1:D1'] }] })));
+    expect(shape(numbers)).toBe('jan:integer jan_2:integer fev:integer fev_2:integer');
+    expect(numbers.schema.total_row_count_estimate).toBe(2);
+  });
+
+  it('are left as they are where the first row is data', async () => {
+    const rows = [
+      ['Norte', 10, null],
+      ['Sul', 20, 30],
+      ['Oeste', 40, 50],
+    ];
+    const book = aBook({ sheets: [{ rows, merges: ['B1:C1'] }] });
+    expect(await textOf(book)).toBe('"Norte",10\n"Sul",20,30\n"Oeste",40,50\n');
+  });
+
+  it('stand in their first cell alone where they are no texts merged downwards', async () => {
+    const rows = {
+      1: { A: 'a', B: 'b', C: 'c' },
+      2: { A: 7, B: 'x', C: 1 },
+      3: { B: null, C: 2 },
+      4: { A: 'y', C: 3 },
+    };
+    expect(await textOf(aBook({ sheets: [{ rows, merges: ['A2:A3', 'B2:B3', 'A4:B4'] }] }))).toBe(
+      '"a","b","c"\n7,"x",1\n,"x",2\n"y",,3\n',
+    );
   });
 
   it('are repeated in every row that they span', async () => {
@@ -171,14 +301,14 @@ describe('merged cells', () => {
   });
 
   it('are all dropped where they overlap, as Excel repairs such a file', async () => {
-    const rows = { 1: { A: 'a', B: 'b' }, 2: { A: 1, B: 2 }, 3: { B: 3 }, 70: { B: 4 } };
+    const rows = { 1: { A: 'a', B: 'b' }, 2: { A: 'x', B: 2 }, 3: { B: 3 }, 70: { B: 4 } };
     const merged = (...merges: string[]) => textOf(aBook({ sheets: [{ rows, merges }] }));
-    const plain = `"a","b"\n1,2\n,3\n${'\n'.repeat(66)},4\n`;
-    expect(await merged('A2:A3')).toBe(plain.replace('\n,3', '\n1,3'));
+    const plain = `"a","b"\n"x",2\n,3\n${'\n'.repeat(66)},4\n`;
+    expect(await merged('A2:A3')).toBe(plain.replace('\n,3', '\n"x",3'));
     expect(await merged('A2:A3', 'A3:B3')).toBe(plain);
     expect(await merged('A2:A3', 'B1:D2', 'D2:E2')).toBe(plain);
     expect(await merged('A2:A90', 'A80:A99')).toBe(plain);
-    expect(await merged('A2:A3', 'A1:A1', 'XFD9:ZZZ9', 'C1048576:C9999999')).toBe(plain.replace('\n,3', '\n1,3'));
+    expect(await merged('A2:A3', 'A1:A1', 'XFD9:ZZZ9', 'C1048576:C9999999')).toBe(plain.replace('\n,3', '\n"x",3'));
   });
 
   it('leave a title a title', async () => {
@@ -188,10 +318,72 @@ describe('merged cells', () => {
       3: { A: 'Ana', B: 1 },
       4: { A: 'Bia', B: 2 },
     };
-    const inference = inferSheet(await textOf(aBook({ sheets: [{ rows, merges: ['A1:B1'] }] })));
+    const inference = inferSheet(await convert(aBook({ sheets: [{ rows, merges: ['A1:B1'] }] })));
     expect(shape(inference)).toBe('nome:text valor:integer');
     expect(inference.schema.dialect.skipped_lines).toBe(1);
   });
+});
+
+describe('a part of a workbook', () => {
+  const xml = (path: string) =>
+    strFromU8(bookFiles({ sheets: [{ rows: DATED }], strings: ['<t>é€😀</t>'], formats: [14] })[path] as Uint8Array);
+  const DATED: Cell[][] = [
+    ['quem', 'dia'],
+    [
+      { t: 's', v: '0' },
+      { s: 1, v: '45322' },
+    ],
+  ];
+  const PATHS = [
+    'xl/workbook.xml',
+    'xl/_rels/workbook.xml.rels',
+    'xl/styles.xml',
+    'xl/sharedStrings.xml',
+    'xl/worksheets/sheet1.xml',
+  ];
+  const withPart = (path: string, bytes: Uint8Array | string | null) =>
+    aBook({ sheets: [{ rows: DATED }], strings: ['<t>é€😀</t>'], formats: [14], files: { [path]: bytes } });
+
+  const little = (text: string) =>
+    new Uint8Array(Uint16Array.from({ length: text.length }, (_, at) => text.charCodeAt(at)).buffer);
+  const big = (text: string) => little(text).map((_, at, all) => all[at ^ 1] as number);
+  const mark = '\ufeff';
+  const declared = (encoding: string, text: string) => `<?xml version="1.0" encoding="${encoding}"?>${text}`;
+
+  it.each(PATHS)('such as %s is read in UTF-8 and UTF-16, by mark and by declaration', async (path) => {
+    const text = xml(path);
+    const same = [
+      strToU8(mark + text),
+      strToU8(declared('utf-8', text)),
+      little(mark + text),
+      big(mark + text),
+      little(declared('UTF-16', text)),
+      big(declared('UTF-16BE', text)),
+    ];
+    for (const bytes of same) {
+      for (const budget of [64, 1 << 20]) {
+        expect(await textOf(withPart(path, bytes), budget)).toBe('"quem","dia"\n"é€😀",2024-01-31\n');
+      }
+    }
+  });
+
+  it.each(PATHS)(
+    'such as %s makes the workbook unreadable where it is another, or in another encoding',
+    async (path) => {
+      const text = xml(path);
+      const broken = [
+        strToU8(declared('iso-8859-1', text)),
+        strToU8(declared('windows-1252', text)),
+        Uint8Array.from([...strToU8(text), 0xe9]),
+        little(mark + text).slice(0, -1),
+        '',
+        '<outra/>',
+      ];
+      for (const bytes of broken)
+        expect([path, await problemWith(withPart(path, bytes))]).toEqual([path, 'WORKBOOK_UNREADABLE']);
+      expect(await problemWith(withPart(path, null))).toBe('WORKBOOK_UNREADABLE');
+    },
+  );
 });
 
 describe('a workbook that cannot be read', () => {

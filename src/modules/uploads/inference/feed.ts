@@ -13,6 +13,7 @@ import {
   hasUndefined1252,
   isUtf8,
 } from '../../../formats/text/detect.ts';
+import type { SheetFacts } from '../../../formats/workbook/choice.ts';
 import { MAX_COLUMNS } from '../../../tenant-sql/columns.ts';
 import { newColumn } from './columns.ts';
 import {
@@ -26,11 +27,17 @@ import {
 } from './errors.ts';
 import { UnevenEscapes } from './kept-rows.ts';
 import { DelimiterEscaped, QuotesBroken, RecordFold } from './rows.ts';
-import { linesBefore } from './skipped.ts';
+import { linesBefore, titlesOf } from './skipped.ts';
 import { type InferenceState, MAX_RECORD_BYTES } from './state.ts';
 
-/** The state before a text's first block. `sheet`: the text was converted from a workbook's sheet. */
-export function beginInference({ fileName, sheet = false }: { fileName: string; sheet?: boolean }): InferenceState {
+/** The state before a text's first block. `sheet`: what is known of the workbook's sheet that it was converted from. */
+export function beginInference({
+  fileName,
+  sheet = null,
+}: {
+  fileName: string;
+  sheet?: SheetFacts | null;
+}): InferenceState {
   return {
     fileName,
     sheet,
@@ -39,7 +46,7 @@ export function beginInference({ fileName, sheet = false }: { fileName: string; 
     wants: HEAD_BYTES,
     done: false,
     encoding: sheet ? 'utf-8' : null,
-    encodingCertain: sheet,
+    encodingCertain: sheet !== null,
     beyondAscii: false,
     undefinedBytes: false,
     dialect: null,
@@ -110,9 +117,9 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
     if (!isLast && block.length < state.wants) return state;
     const head = working.subarray(0, state.wants);
     const whole = isLast && head.length === working.length;
-    const { dialect, layout, records, bodyLine, bodyStart, quoting, overflows, effective } = state.sheet
-      ? sniffSheet(head, whole, decode)
-      : sniff(head, whole, decode, state.quoting, state.escaping);
+    const sheet = state.sheet && sniffSheet(head, whole, decode, state.sheet);
+    const { dialect, layout, records, bodyLine, bodyStart, quoting, overflows, effective } =
+      sheet ?? sniff(head, whole, decode, state.quoting, state.escaping);
     if (overflows) throw tooManyColumns(state.fileName, `mais de ${MAX_FIELDS}`);
     // A header alone does not tell the layout.
     if (records < 2 && !whole && state.wants < MAX_RECORD_BYTES) return atLeast(state, state.wants * 4);
@@ -124,7 +131,10 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
     state.width = width;
     state.preambleLeft = layout.preamble;
     state.rowNames = layout.rowNames;
-    if (layout.preamble > 0) {
+    if (sheet) {
+      state.skippedLines = layout.preamble;
+      state.skipped = titlesOf(head, sheet.titles, decode);
+    } else if (layout.preamble > 0) {
       state.skippedLines = bodyLine - 1;
       state.skipped = linesBefore(head, bodyStart, decode);
     }

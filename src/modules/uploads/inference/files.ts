@@ -30,7 +30,9 @@ function decideFile(state: InferenceState, known: string[]): DecidedFile {
   if (state.firstRow === null) throw noRows(state.fileName);
   // Under a header without other rows, what would be notes are the rows.
   if (state.rows === 0) takeTrailing(state, state.trailing.length);
-  const file = decided(state, decideHeader(state));
+  // Names that were joined from merged cells are the header.
+  const isJoined = state.sheet !== null && state.sheet.header !== null;
+  const file = decided(state, isJoined ? { header: headerCells(state), above: false } : decideHeader(state));
   return file.header === null ? (headerOfTable(state, known) ?? file) : file;
 }
 

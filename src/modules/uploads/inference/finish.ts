@@ -50,6 +50,7 @@ export function finish(
         header: first.header !== null,
         skipped_lines: count,
         skipped: lines,
+        sheet: first.state.sheet?.name ?? null,
       },
       ...(matched && { ignored_columns: matched.ignored }),
     },

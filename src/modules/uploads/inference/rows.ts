@@ -254,7 +254,9 @@ export class RecordFold {
       cells.push([index, shorten(this.#text(index), this.#bounds.cellLength), forms, seen]);
     }
     const blankBefore = this.#state.blank;
-    return { line, start: this.#offset(start), end: this.#offset(end), width: count, cells, text: '', blankBefore };
+    // All rows of a sheet have all its columns.
+    const width = this.#state.sheet ? Math.max(count, this.#state.width) : count;
+    return { line, start: this.#offset(start), end: this.#offset(end), width, cells, text: '', blankBefore };
   }
 
   /** The offset in the file of an offset in the block. UTF-16 is measured from the last offset asked for. */

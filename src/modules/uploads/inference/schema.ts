@@ -49,7 +49,8 @@ export interface InferredSchema {
   ignored_columns?: InferredColumn[];
   /**
    * The dialect of the first file. `quote` is null where quotes are ordinary characters. `skipped_lines` counts the
-   * lines of its preamble and footnotes; `skipped` holds the first of them.
+   * lines of its preamble and footnotes; `skipped` holds the first of them. `sheet` is the name of the workbook's sheet;
+   * null for a text, or where the format names none.
    */
   dialect: {
     encoding: Encoding;
@@ -58,6 +59,7 @@ export interface InferredSchema {
     header: boolean;
     skipped_lines: number;
     skipped: SkippedLine[];
+    sheet: string | null;
   };
 }
 

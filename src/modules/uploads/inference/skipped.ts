@@ -1,3 +1,4 @@
+import type { SheetTitle } from '../../../formats/csv/sniff.ts';
 import type { Decode } from '../../../formats/text/decode.ts';
 import { shorten } from '../../../kernel/text.ts';
 import type { DecidedFile } from './files.ts';
@@ -15,6 +16,10 @@ export function linesBefore(bytes: Uint8Array, end: number, decode: Decode): Ski
   if (lines.length < SHOWN_LINES + 2) lines.pop();
   return lines.map((line, index) => ({ line: index + 1, text: shorten(line, SHOWN_LENGTH) }));
 }
+
+/** The rows above a sheet's table. A row counts as one line, whatever its values hold. */
+export const titlesOf = (bytes: Uint8Array, titles: SheetTitle[], decode: Decode): SkippedLine[] =>
+  titles.slice(0, SHOWN_LINES).map(({ line, start, end }) => ({ line, text: lineText(bytes, start, end, decode) }));
 
 /** The text of a record that may be a note. */
 export function lineText(bytes: Uint8Array, start: number, end: number, decode: Decode): string {

@@ -1,6 +1,7 @@
 import type { Dialect } from '../../../formats/csv/dialect.ts';
 import type { Escaping, Quoting } from '../../../formats/csv/quoting.ts';
 import type { Encoding } from '../../../formats/text/decode.ts';
+import type { SheetFacts } from '../../../formats/workbook/choice.ts';
 import type { ColumnState, KeptCell } from './columns.ts';
 import type { Position, SkippedLine } from './schema.ts';
 
@@ -40,8 +41,8 @@ export interface InferenceState {
   dialect: Dialect | null;
   quoting: Quoting;
   escaping: Escaping;
-  /** The text was converted from a workbook's sheet. */
-  sheet: boolean;
+  /** The workbook's sheet that the text was converted from. */
+  sheet: SheetFacts | null;
   /** Number of fields of a full record. */
   width: number;
   /** Number of preamble records not yet read. */

@@ -1,0 +1,44 @@
+import type { Counts, SheetFacts } from './choice.ts';
+import { withHeaders } from './first-rows.ts';
+import type { Merge } from './merges.ts';
+import { RowWriter } from './row-writer.ts';
+
+/** About how much text is held in memory before it is passed on. */
+export const TEXT_BYTES = 4 * 1024 * 1024;
+
+/** The text of a sheet that is converted in one go. It is passed on as the rows are written. */
+export class SheetText {
+  readonly writer = new RowWriter();
+  readonly #write: (text: Uint8Array) => Promise<void>;
+  #isFirst = true;
+  #header: number | null = null;
+  #joined = 0;
+
+  constructor(write: (text: Uint8Array) => Promise<void>) {
+    this.#write = write;
+  }
+
+  /** Whether there is enough to be passed on. */
+  get isFull(): boolean {
+    return this.writer.ended >= TEXT_BYTES;
+  }
+
+  /** Passes on the rows that are complete. @param merges the merged cells that begin in the first rows */
+  async flush(merges: Merge[], first: number): Promise<void> {
+    const rows = this.writer.take();
+    if (!this.#isFirst) return this.#write(rows);
+    this.#isFirst = false;
+    const { text, header, joined } = withHeaders(rows, merges, first);
+    this.#header = header;
+    this.#joined = joined;
+    await this.#write(text);
+  }
+
+  get counts(): Counts {
+    return { filled: this.writer.filled - this.#joined, narrow: this.writer.narrow };
+  }
+
+  facts(name: string | null): SheetFacts {
+    return { name, width: this.writer.width, header: this.#header };
+  }
+}

@@ -1,0 +1,191 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Inference, InferenceError, planLoad } from '../../../src/modules/uploads/inference/index.ts';
+import { JobProblem } from '../../../src/modules/uploads/problems.ts';
+import { parseCopyText } from '../../formats/copy/parsing.ts';
+import { copyData, loadColumns } from '../inference/reading.ts';
+import { aBook, type Cell, type SheetParts } from '../workbooks.ts';
+import { convert, inferSheet } from './converting.ts';
+
+/** Merged cells: rows and columns from 0, both ends included. */
+interface Area {
+  top: number;
+  bottom: number;
+  left: number;
+  right: number;
+}
+
+/** A generated sheet: its cells, what is merged, and the row, from 0, in which its body begins. */
+interface Generated {
+  rows: Cell[][];
+  merges: Area[];
+  body: number;
+}
+
+const letters = 'ABCDEFGHIJ';
+const referenceOf = ({ top, bottom, left, right }: Area) => `${letters[left]}${top + 1}:${letters[right]}${bottom + 1}`;
+
+/** No value occurs twice, so that each tells where it comes from. */
+const aCell = (kind: number, place: number): Cell => {
+  switch (kind) {
+    case 0:
+    case 1:
+      return null;
+    case 2:
+    case 3:
+      return `w${place}`;
+    case 4:
+      return `w${place} x`;
+    case 5:
+      return { s: 1, v: String(40_000 + place) };
+    case 6:
+      return place + 0.5;
+    default:
+      return place + 1000;
+  }
+};
+
+const sheet: fc.Arbitrary<Generated> = fc
+  .record({
+    width: fc.integer({ min: 1, max: 6 }),
+    titles: fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 3 }),
+    header: fc.constantFrom('none', 'names', 'names', 'shared', 'groups', 'groups'),
+    unnamed: fc.array(fc.nat(5), { maxLength: 2 }),
+    /** What each column mostly holds. */
+    kinds: fc.array(fc.nat(8), { minLength: 6, maxLength: 6 }),
+    body: fc.array(
+      fc.array(fc.oneof({ weight: 5, arbitrary: fc.constant(null) }, fc.nat(8)), { minLength: 6, maxLength: 6 }),
+      {
+        maxLength: 9,
+      },
+    ),
+    gaps: fc.array(fc.nat(9), { maxLength: 2 }),
+    areas: fc.array(fc.tuple(fc.nat(9), fc.nat(5), fc.nat(3), fc.nat(2)), { maxLength: 5 }),
+    notes: fc.array(fc.boolean(), { maxLength: 2 }),
+    left: fc.nat(2),
+  })
+  .map(({ width, titles, header, unnamed, kinds, body, gaps, areas, notes, left }) => {
+    let place = 0;
+    const rows: Cell[][] = [];
+    const merges: Area[] = [];
+    const line = (cells: Cell[]) => rows.push([...Array<Cell>(left).fill(null), ...cells]);
+    const merge = (top: number, bottom: number, from: number, to: number) => {
+      const area = { top, bottom, left: left + from, right: left + to };
+      const overlaps = merges.some(
+        (one) => area.top <= one.bottom && one.top <= area.bottom && area.left <= one.right && one.left <= area.right,
+      );
+      if (overlaps || (top === bottom && from === to)) return;
+      merges.push(area);
+    };
+    for (const count of titles) {
+      line(Array.from({ length: Math.min(count, width) }, () => `Título ${++place}`));
+      if (count === 1) merge(rows.length - 1, rows.length - 1, 0, width - 1);
+    }
+    const names = Array.from({ length: width }, (_, n) => (unnamed.includes(n) ? null : `n${++place}`));
+    if (header === 'groups' && width > 2) {
+      const group = Array.from(
+        { length: width },
+        (_, n): Cell => (n === 0 ? (names[0] ?? null) : n === 1 ? `g${++place}` : null),
+      );
+      merge(rows.length, rows.length + 1, 0, 0);
+      merge(rows.length, rows.length, 1, width - 1);
+      line(group);
+      line([null, ...names.slice(1)]);
+    } else if (header === 'shared' && width > 2) {
+      merge(rows.length, rows.length, 1, 2);
+      line(names.with(2, null));
+    } else if (header !== 'none') line(names);
+    const start = rows.length;
+    for (const [index, cells] of body.entries()) {
+      if (gaps.includes(index)) line([]);
+      line(cells.slice(0, width).map((kind, column) => aCell(kind ?? (kinds[column] as number), ++place)));
+    }
+    for (const [row, column, down, across] of areas) {
+      const top = start + row;
+      if (top + down < rows.length && column + across < width) merge(top, top + down, column, column + across);
+    }
+    for (const isApart of notes) {
+      if (isApart) line([]);
+      line([`Fonte ${++place} x`]);
+    }
+    // What a merged cell covers holds nothing.
+    for (const { top, bottom, left: from, right } of merges)
+      for (let row = top; row <= bottom; row++)
+        for (let column = from; column <= right; column++) {
+          const cells = rows[row];
+          if (cells && (row > top || column > from) && column < cells.length) cells[column] = null;
+        }
+    return { rows, merges, body: start };
+  });
+
+const shown = (cell: Cell | undefined): string => {
+  if (cell === null || cell === undefined) return '';
+  if (typeof cell !== 'object') return String(cell);
+  return new Date(Date.UTC(1899, 11, 30) + Number(cell.v) * 86_400_000).toISOString().slice(0, 10);
+};
+
+/** The values of all rows as they are loaded, each as its text. */
+function loadedRows(inference: Inference, text: string): (string | null)[][] {
+  const [file] = inference.files as [Inference['files'][number]];
+  const types = Object.fromEntries(inference.schema.columns.map(({ name }) => [name, 'text' as const]));
+  const plan = planLoad({ ...file, plain: false }, loadColumns(inference, types));
+  return parseCopyText(copyData(plan, new TextEncoder().encode(text)).text);
+}
+
+/** Holds that every filled cell of the sheet's body is loaded in its place, skipped by name, or the header's. */
+function expectAllKept({ rows, merges, body }: Generated, inference: Inference, text: string): void {
+  const { columns, dialect } = inference.schema;
+  const first = Math.min(...rows.map((row) => row.findIndex((cell) => cell !== null)).filter((column) => column >= 0));
+  const start = (inference.files[0]?.start.line ?? 0) - 1;
+  const skipped = new Map(dialect.skipped.map((line) => [line.line - 1, line.text]));
+  const categoryAt = (row: number, column: number) => {
+    const area = merges.find((one) => one.left === column && one.top < row && row <= one.bottom);
+    const cell = area && rows[area.top]?.[column];
+    return typeof cell === 'string' ? cell : '';
+  };
+  const expected: string[][] = [];
+  for (const [index, row] of rows.entries()) {
+    const cells = columns.map((_, column) => shown(row[first + column]));
+    if (cells.every((cell) => cell === '')) continue;
+    const note = skipped.get(index);
+    if (note !== undefined) for (const cell of cells) expect(note).toContain(cell);
+    else if (index >= start) expected.push(cells.map((cell, column) => cell || categoryAt(index, first + column)));
+    // Of the body, nothing but the one row that is taken for names may stand above the rows.
+    else if (index >= body) {
+      for (const [column, cell] of cells.entries()) if (cell !== '') expect(columns[column]?.display_name).toBe(cell);
+    }
+  }
+  expect(loadedRows(inference, text).map((row) => row.map((value) => value ?? ''))).toEqual(expected);
+}
+
+describe('of a sheet, however its cells are merged', () => {
+  it('every filled cell below the header is loaded in its place or skipped by name, or the job fails', async () => {
+    let failed = 0;
+    let joined = 0;
+    const runs = 250;
+    await fc.assert(
+      fc.asyncProperty(fc.array(sheet, { minLength: 1, maxLength: 3 }), fc.boolean(), async (sheets, isInParts) => {
+        const parts = sheets.map(
+          ({ rows, merges }, n): SheetParts => ({ name: `P${n}`, rows, merges: merges.map(referenceOf) }),
+        );
+        let converted: Awaited<ReturnType<typeof convert>>;
+        let inference: Inference;
+        try {
+          converted = await convert(aBook({ sheets: parts, formats: [14] }), isInParts ? 64 : undefined);
+          inference = inferSheet(converted);
+        } catch (error) {
+          expect(error instanceof JobProblem || error instanceof InferenceError).toBe(true);
+          failed++;
+          return;
+        }
+        if (converted.sheet.header !== null) joined++;
+        const read = sheets[Number(inference.schema.dialect.sheet?.slice(1))] as Generated;
+        expectAllKept(read, inference, converted.text);
+      }),
+      { numRuns: runs },
+    );
+    // Most are loaded, and many have joined headers: the property is not kept by refusing.
+    expect(failed).toBeLessThan(runs / 3);
+    expect(joined).toBeGreaterThan(runs / 20);
+  }, 240_000);
+});
