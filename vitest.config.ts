@@ -12,8 +12,8 @@ const IN_NODE = [
   'test/access/**/*.test.ts',
   'test/architecture/**/*.test.ts',
   'test/kernel/**/*.test.ts',
-  // But the reader of forms: streams are the runtime's.
-  'test/formats/!(multipart)/**/*.test.ts',
+  // But the readers of forms and of HTML: streams and HTMLRewriter are the runtime's.
+  'test/formats/!(multipart|html)/**/*.test.ts',
   'test/uploads/inference/**/*.test.ts',
   'test/uploads/archive.test.ts',
   'test/uploads/text-places.test.ts',

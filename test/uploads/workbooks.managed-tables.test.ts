@@ -22,7 +22,7 @@ async function rowsFrom(name: string, content: Bytes | string) {
 }
 
 /** The job of a file that was looked into. */
-async function inferred(name: string, content: Bytes) {
+async function inferred(name: string, content: Bytes | string) {
   const jobId = await upload(company, [aFile(name, content)]);
   const job = await waiting(company, jobId);
   if (job.status !== 'failed') await cancel(company, jobId);
@@ -158,6 +158,17 @@ describe('a workbook', () => {
     }
   });
 
+  it('is read by the sheet that is its table, which the job names', async () => {
+    const book = aBook({
+      sheets: [
+        { name: 'Leia-me', rows: [['Vendas de janeiro']] },
+        { name: 'Dados', rows: [['nome'], ['Ana', 1], ['Bia', 2]] },
+      ],
+    });
+    const { inferred_schema: schema } = await inferred('vendas.xlsx', book);
+    expect(schema.dialect.sheet).toBe('Dados');
+  });
+
   it('fails its job when it is encrypted, in either format', async () => {
     const container = CFB.utils.cfb_new();
     CFB.utils.cfb_add(container, '/EncryptionInfo', new Uint8Array([4, 0, 4, 0, 64, 0, 0, 0, 60, 101]) as never);
@@ -220,6 +231,21 @@ describe('a BIFF workbook', () => {
     expect(await rowsFrom('velha.xlsx', anOldBook([['a'], [1]]))).toEqual([{ a: 1 }]);
   });
 
+  it('may be HTML or XML Spreadsheet 2003, as other programs write it', async () => {
+    const page =
+      '<html><body><table><tr><th>nome</th><th>valor</th></tr><tr><td>Ana</td><td>1</td></tr><tr><td>S&atilde;o</td><td>2</td></tr></table></body></html>';
+    const rows = [
+      { nome: 'Ana', valor: 1 },
+      { nome: 'São', valor: 2 },
+    ];
+    expect(await rowsFrom('sistema.xls', page)).toEqual(rows);
+    const uri = 'urn:schemas-microsoft-com:office:spreadsheet';
+    const row = (name: string, type: string, value: string | number) =>
+      `<Row><Cell><Data ss:Type="String">${name}</Data></Cell><Cell><Data ss:Type="${type}">${value}</Data></Cell></Row>`;
+    const xml = `<?xml version="1.0"?><Workbook xmlns="${uri}" xmlns:ss="${uri}"><Worksheet ss:Name="Dados"><Table>${row('nome', 'String', 'valor')}${row('Ana', 'Number', 1)}${row('São', 'Number', 2)}</Table></Worksheet></Workbook>`;
+    expect(await rowsFrom('sistema.xls', xml)).toEqual(rows);
+  });
+
   it('may be text, which is read as such', async () => {
     expect(await rowsFrom('sistema.xls', 'código;valor\r\n007;1,5\r\n008;2,5\r\n')).toEqual([
       { codigo: '007', valor: 1.5 },
@@ -229,5 +255,20 @@ describe('a BIFF workbook', () => {
       new Uint16Array([0xfeff, ...[...'a\tb\n1\tx\n'].map((sign) => sign.charCodeAt(0))]).buffer,
     );
     expect(await rowsFrom('unicode.xls', utf16)).toEqual([{ a: 1, b: 'x' }]);
+  });
+});
+
+describe('a file that is something else than its name says', () => {
+  it.each([
+    ['pagina.csv', 'HTML', '<!DOCTYPE html><html><table><tr><td>a</td></tr><tr><td>b</td></tr></table></html>'],
+    ['sessao.xls', 'HTML', '<html><body><h1>Sessão expirada</h1></body></html>'],
+    ['nota.csv', 'XML', '<?xml version="1.0"?><nfeProc><NFe>1</NFe></nfeProc>'],
+    ['nota.xls', 'XML', '<?xml version="1.0"?><nfeProc><NFe>1</NFe></nfeProc>'],
+    ['dados.csv', 'JSON', '[{"nome":"Ana","valor":1}]'],
+    ['dados.xls', 'JSON', '{"dados":[{"nome":"Ana"}]}'],
+  ])('fails its job: %s is %s', async (name, content, text) => {
+    const job = await inferred(name, text);
+    expect(job).toMatchObject({ status: 'failed', error: { code: 'UNREADABLE_CONTENT', file: name } });
+    expect(job.error.message).toContain(content);
   });
 });

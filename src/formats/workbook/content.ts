@@ -1,23 +1,53 @@
-/** What a file contains according to its first bytes, whatever its name says. */
-export type Content = 'zip' | 'biff' | 'text' | 'unknown';
+import { decoderOf, scannableBytes } from '../text/decode.ts';
+import { guessEncoding } from '../text/detect.ts';
+
+/** What a file contains according to its first bytes, whatever its name says. `sheets` is XML Spreadsheet 2003. */
+export type Content = 'zip' | 'biff' | 'text' | 'html' | 'sheets' | 'xml' | 'json' | 'unknown';
 
 const OLE = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
 
 /**
  * Excel's current format is a zip file; its older ones lie in an OLE container or, the oldest, begin with a BOF record.
+ * Programs also write HTML or XML under the name of a workbook.
  */
 export function contentOf(head: Uint8Array): Content {
   if (head[0] === 0x50 && head[1] === 0x4b && (head[2] === 3 || head[2] === 5)) return 'zip';
   if (isContainer(head)) return 'biff';
   if (head[0] === 9 && [0, 2, 4, 8].includes(head[1] ?? -1) && head[3] === 0) return 'biff';
-  return isText(head) ? 'text' : 'unknown';
+  const { encoding, markLength } = guessEncoding(head);
+  const bytes = scannableBytes(head.subarray(markLength, head.length & ~1), encoding, false);
+  if (bytes === null || !isText(bytes)) return 'unknown';
+  return kindOf(decoderOf('windows-1252')(bytes, 0, bytes.length).trimStart());
 }
 
 /** Whether the bytes begin an OLE container. */
 export const isContainer = (head: Uint8Array): boolean => OLE.every((byte, index) => head[index] === byte);
 
-/** Text has no control characters, unless it is UTF-16. */
+/** A text may hold control characters, but neither NUL nor many of them. */
 function isText(head: Uint8Array): boolean {
-  const isUtf16 = (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
-  return isUtf16 || !head.some((byte) => byte < 9 || (byte > 13 && byte < 27));
+  const controls = head.filter((byte) => byte < 9 || (byte > 13 && byte < 27)).length;
+  return !head.includes(0) && controls <= Math.max(5, head.length / 20);
+}
+
+const JSON_BEGINS = /^(?:\{\s*(?:"(?:[^"\\]|\\.)*"\s*:|\}\s*$)|\[\s*(?:[[{"]|\]\s*$))/;
+const PROLOG = /^(?:<\?[^>]*>|<!--[\s\S]*?-->|<!doctype[^>]*>)\s*/i;
+const ROOT = /^<(?:([a-z_][\w.-]*):)?([a-z_][\w.-]*)(?=[\s/>])([^<>]*)>?/i;
+/** What HTML without a declaration begins with. */
+const HTML =
+  /^(?:html|head|body|table|thead|tbody|tr|meta|title|link|style|script|div|center|font|form|p|br|span|pre|h[1-6])$/;
+const SPREADSHEET = 'urn:schemas-microsoft-com:office:spreadsheet';
+
+/** What a text is by its beginning. `<DATE>,<OPEN>` is a line of names that some programs write. */
+function kindOf(text: string): Content {
+  if (JSON_BEGINS.test(text)) return 'json';
+  if (!text.startsWith('<')) return 'text';
+  let rest = text;
+  while (PROLOG.test(rest)) rest = rest.replace(PROLOG, '');
+  const [tag = '', , name = '', attributes = ''] = ROOT.exec(rest) ?? [];
+  const after = rest.slice(tag.length);
+  const isDeclared = rest !== text;
+  if (tag === '' || (!isDeclared && /^[,;|\t]/.test(after))) return isDeclared ? 'xml' : 'text';
+  if (HTML.test(name.toLowerCase())) return 'html';
+  if (name === 'Workbook' && attributes.includes(SPREADSHEET)) return 'sheets';
+  return isDeclared || attributes.includes('xmlns') || /^\s*</.test(after) ? 'xml' : 'text';
 }

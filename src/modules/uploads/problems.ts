@@ -135,6 +135,16 @@ const inFile = (code: string, file: string, message: string): JobError => ({ cod
 export const workbookUnreadable = (file: string) =>
   inFile('WORKBOOK_UNREADABLE', file, `A planilha "${file}" está corrompida ou não é um arquivo do Excel.`);
 
+/** What a file is, where it was named as something else. */
+export type OtherContent = 'HTML' | 'XML' | 'JSON';
+
+export const contentUnreadable = (file: string, content: OtherContent) =>
+  inFile(
+    'UNREADABLE_CONTENT',
+    file,
+    `O conteúdo de "${file}" é ${content}, e não uma tabela que possa ser lida. Exporte-o como .csv ou .xlsx.`,
+  );
+
 export const workbookEncrypted = (file: string) =>
   inFile('WORKBOOK_ENCRYPTED', file, `A planilha "${file}" é protegida por senha. Envie-a sem senha.`);
 

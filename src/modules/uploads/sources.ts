@@ -1,6 +1,6 @@
 import type { CompanyContext } from '../../context.ts';
 import type { Converted, SheetOutput } from '../../formats/workbook/choice.ts';
-import { contentOf } from '../../formats/workbook/content.ts';
+import { type Content, contentOf } from '../../formats/workbook/content.ts';
 import { MAX_BYTES as MAX_WORKBOOK_BYTES } from '../../formats/workbook/limits.ts';
 import { MAX_TEXTS_BYTES } from '../../formats/workbook/texts.ts';
 import { type ReadRange, readDirectory, ZipDamaged, type ZipEntry, ZipTooLarge } from '../../formats/zip/directory.ts';
@@ -13,14 +13,23 @@ import {
   archiveDamaged,
   archiveOfTooManyFiles,
   archiveTooLarge,
+  contentUnreadable,
   fileMissing,
   JobProblem,
+  type OtherContent,
   workbookTooLarge,
   workbookUnreadable,
 } from './problems.ts';
 import { filesOf, type StoredFile, safeFileName, segmentsOf } from './receive.ts';
 import { withTextPlace } from './text-places.ts';
-import { beginConversion, type ConversionState, continueConversion, convertBiffWorkbook } from './workbook.ts';
+import {
+  beginConversion,
+  type ConversionState,
+  continueConversion,
+  convertBiffWorkbook,
+  convertHtmlWorkbook,
+  convertXml2003,
+} from './workbook.ts';
 
 /** Bytes in R2, and the name that people know them by. */
 interface Stored {
@@ -112,17 +121,31 @@ async function nextStage(ctx: CompanyContext, jobId: string, item: Item): Promis
 /** So many bytes tell what a file is. */
 const HEAD_BYTES = 4096;
 
+/** What is no table of text. */
+const OTHER_CONTENT: Partial<Record<Content, OtherContent>> = {
+  html: 'HTML',
+  sheets: 'XML',
+  xml: 'XML',
+  json: 'JSON',
+};
+
 async function identify(ctx: CompanyContext, jobId: string, item: Item & { kind: 'file' }): Promise<Stage> {
   const { name, segments, size_bytes } = item;
   const stored = { name, segments, size_bytes };
   const text: Item = { kind: 'text', sheet: null, ...stored };
   const extension = name.slice(name.lastIndexOf('.')).toLowerCase();
-  if (extension === '.csv') return { items: [text], bytes: 0 };
   if (extension === '.zip') return { items: await entriesOf(ctx, stored), bytes: HEAD_BYTES };
   const content = contentOf(await readerOf(ctx, stored)(0, HEAD_BYTES));
+  const isOld = extension === '.xls';
+  const other = OTHER_CONTENT[content];
+  if (extension === '.csv' && other) throw new JobProblem(contentUnreadable(name, other));
+  if (extension === '.csv') return { items: [text], bytes: 0 };
   if (content === 'zip') return { items: [{ kind: 'workbook', ...stored, conversion: beginConversion() }], bytes: 0 };
   if (content === 'biff') return (await convertBiffFile(ctx, jobId, stored)) ?? later(ctx, item);
-  if (content === 'text' && extension === '.xls') return { items: [text], bytes: 0 };
+  if (isOld && content === 'text') return { items: [text], bytes: 0 };
+  if (isOld && content === 'html') return convertAtOnce(ctx, jobId, stored, convertHtmlWorkbook);
+  if (isOld && content === 'sheets') return convertAtOnce(ctx, jobId, stored, convertXml2003);
+  if (isOld && other) throw new JobProblem(contentUnreadable(name, other));
   throw new JobProblem(workbookUnreadable(name));
 }
 
@@ -178,6 +201,21 @@ async function convertWorkbook(ctx: CompanyContext, jobId: string, item: Item & 
 
 /** Leaves an item as it is, for the next message. */
 const later = (ctx: CompanyContext, item: Item): Stage => ({ items: [item], bytes: ctx.config.UPLOAD_MESSAGE_BYTES });
+
+/** Converts a workbook that is text, in one go. */
+async function convertAtOnce(
+  ctx: CompanyContext,
+  jobId: string,
+  stored: Stored,
+  convert: typeof convertHtmlWorkbook<Segment[]>,
+): Promise<Stage> {
+  const converted = await convert(stored.name, {
+    size: stored.size_bytes,
+    read: readerOf(ctx, stored),
+    begin: () => segmentOutput(ctx, jobId),
+  });
+  return { items: [sheetText(stored.name, converted)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
+}
 
 /** @returns null when others' texts leave no room for the workbook's */
 async function convertBiffFile(ctx: CompanyContext, jobId: string, stored: Stored): Promise<Stage | null> {

@@ -1,3 +1,4 @@
+import { convertHtml, type HtmlFile, HtmlUnreadable } from '../../formats/html/convert.ts';
 import { type BiffFile, BiffWorkbookDamaged, convertBiff } from '../../formats/workbook/biff.ts';
 import { WorkbookEncrypted } from '../../formats/workbook/biff-book.ts';
 import { type Choice, type Converted, chosen, considered, isTable, NO_CHOICE } from '../../formats/workbook/choice.ts';
@@ -7,12 +8,14 @@ import { BeginsFurtherLeft } from '../../formats/workbook/merged-rows.ts';
 import { type Merges, readMerges } from '../../formats/workbook/merges.ts';
 import { openWorkbook, type Sheet, type Workbook } from '../../formats/workbook/parts.ts';
 import { beginSheet, convertRows, MAX_ROW_BYTES, namesIn, type SheetState } from '../../formats/workbook/sheet.ts';
+import { convertXmlWorkbook, type XmlWorkbookFile } from '../../formats/workbook/xml-workbook.ts';
 import { XmlBytes } from '../../formats/xml/encoding.ts';
 import type { Namespaces } from '../../formats/xml/namespaces.ts';
 import { XmlUnreadable } from '../../formats/xml/text.ts';
 import { ZipDamaged, type ZipEntry, ZipTooLarge } from '../../formats/zip/directory.ts';
 import { unpack, type ZipSource } from '../../formats/zip/unpack.ts';
 import { bytesIn, readSegments, type Segment, SegmentWriter } from '../../platform/segments.ts';
+import type { JobError } from './job.ts';
 import * as problems from './problems.ts';
 
 /** How far the conversion of an Excel workbook has come. Plain data. */
@@ -215,14 +218,37 @@ function problemOf(error: unknown, file: string): unknown {
  * Converts a workbook of Excel 2 to 2003.
  * @throws JobProblem when it is encrypted, damaged, too large, or has no rows
  */
-export async function convertBiffWorkbook<T>(name: string, file: BiffFile<T>): Promise<Converted<T>> {
+export const convertBiffWorkbook = <T>(name: string, file: BiffFile<T>): Promise<Converted<T>> =>
+  convertedAtOnce(name, problems.oldWorkbookTooLarge, convertBiff(file));
+
+/**
+ * Converts a workbook that is HTML, as some programs write it.
+ * @throws JobProblem when it has no table, is too large, or has no rows
+ */
+export const convertHtmlWorkbook = <T>(name: string, file: HtmlFile<T>): Promise<Converted<T>> =>
+  convertedAtOnce(name, problems.workbookTooLarge, convertHtml(file));
+
+/**
+ * Converts a workbook of XML Spreadsheet 2003.
+ * @throws JobProblem when it is damaged, too large, or has no rows
+ */
+export const convertXml2003 = <T>(name: string, file: XmlWorkbookFile<T>): Promise<Converted<T>> =>
+  convertedAtOnce(name, problems.workbookTooLarge, convertXmlWorkbook(file));
+
+async function convertedAtOnce<T>(
+  name: string,
+  tooLarge: (name: string) => JobError,
+  conversion: Promise<Converted<T> | null>,
+): Promise<Converted<T>> {
   let converted: Converted<T> | null;
   try {
-    converted = await convertBiff(file);
+    converted = await conversion;
   } catch (error) {
     if (error instanceof WorkbookEncrypted) throw new problems.JobProblem(problems.workbookEncrypted(name));
-    if (error instanceof WorkbookTooLarge) throw new problems.JobProblem(problems.oldWorkbookTooLarge(name));
-    throw error instanceof BiffWorkbookDamaged ? new problems.JobProblem(problems.workbookUnreadable(name)) : error;
+    if (error instanceof WorkbookTooLarge) throw new problems.JobProblem(tooLarge(name));
+    if (error instanceof HtmlUnreadable) throw new problems.JobProblem(problems.contentUnreadable(name, 'HTML'));
+    const isDamaged = error instanceof BiffWorkbookDamaged || error instanceof XmlUnreadable;
+    throw isDamaged ? new problems.JobProblem(problems.workbookUnreadable(name)) : error;
   }
   if (!converted) throw new problems.JobProblem(problems.workbookEmpty(name));
   return converted;

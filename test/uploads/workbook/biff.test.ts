@@ -78,9 +78,8 @@ describe('a BIFF workbook', () => {
     ['biff4', null],
   ])('of the edition %s is read from the sheet that is its table, whose name is %s', async (edition, name) => {
     const cover = sheetOf([['Leia-me'], ['Vendas']]);
-    const table = { [name ?? 'x']: sheetOf(ROWS) };
-    const all = edition === 'biff4' ? table : { Capa: cover, ...table };
-    const { text, sheet } = await convertOld(anOldBook(all, { edition }));
+    const all: Record<string, WorkSheet> = edition === 'biff4' ? {} : { Capa: cover };
+    const { text, sheet } = await convertOld(anOldBook({ ...all, [name ?? 'x']: sheetOf(ROWS) }, { edition }));
     expect(text).toBe(TEXT);
     expect(sheet).toMatchObject({ name, width: 4 });
     const hidden = await convertOld(anOldBook({ Ação: sheetOf(ROWS), Capa: cover }, { edition, hidden: 'Ação' }));

@@ -1,0 +1,125 @@
+import { decoderOf } from '../text/decode.ts';
+import { classify } from '../values/classify.ts';
+import type { Converted, SheetOutput } from '../workbook/choice.ts';
+import { MAX_ROWS, WorkbookTooLarge } from '../workbook/limits.ts';
+import { MergedRows } from '../workbook/merged-rows.ts';
+import { MAX_HEADER_ROW, type Merge } from '../workbook/merges.ts';
+import { SheetText } from '../workbook/sheet-text.ts';
+import { decodeEntities } from './entities.ts';
+
+/** The longest text of a cell. */
+const MAX_CELL_LENGTH = 1024 * 1024;
+/** More columns than a table may have: the rest is refused. */
+const MAX_COLUMNS = 2000;
+/** HTML's own limits. */
+const MAX_COLSPAN = 1000;
+const MAX_ROWSPAN = 65_534;
+/** So many merged cells can begin in the rows where headers are. */
+const MAX_MERGES = 10_000;
+
+const encoder = new TextEncoder();
+const decode = decoderOf('utf-8');
+
+/** A table of HTML, written as the text of a sheet while its cells come. All its values are texts. */
+export class TableText {
+  readonly #sheet: SheetText;
+  readonly #rows: MergedRows;
+  readonly #merges: Merge[] = [];
+  /** The last row that a cell from above reaches in each column. */
+  readonly #until = new Int32Array(MAX_COLUMNS);
+  #row = 0;
+  #column = 0;
+  #hasRow = false;
+  /** The text of the cell that is open, and over how many columns and rows it goes. */
+  #text: string[] = [];
+  #length = 0;
+  #spans: { across: number; down: number } | null = null;
+
+  constructor(write: (text: Uint8Array) => Promise<void>) {
+    this.#sheet = new SheetText(write);
+    this.#rows = new MergedRows(this.#sheet.writer, { headers: [], down: new Map() }, 0);
+  }
+
+  beginRow(): void {
+    this.#endRow();
+    this.#row += 1;
+    if (this.#row > MAX_ROWS) throw new WorkbookTooLarge();
+    this.#column = 0;
+    this.#hasRow = true;
+    this.#rows.begin(this.#row);
+  }
+
+  /** Begins a cell; a cell without a row begins one. @param colspan its attributes, as they are written */
+  beginCell(colspan: string | null, rowspan: string | null): void {
+    this.#endCell();
+    if (!this.#hasRow) this.beginRow();
+    this.#spans = { across: spanOf(colspan, MAX_COLSPAN), down: spanOf(rowspan, MAX_ROWSPAN) };
+  }
+
+  /** Adds to the text of the cell that is open, references included. */
+  add(text: string): void {
+    if (!this.#spans) return;
+    this.#length += text.length;
+    if (this.#length > MAX_CELL_LENGTH) throw new WorkbookTooLarge();
+    this.#text.push(text);
+  }
+
+  /** Passes on what there is, if it is enough. */
+  async flush(): Promise<void> {
+    if (this.#sheet.isFull) await this.#sheet.flush(this.#merges, 0);
+  }
+
+  /** Ends the table; null when it has no values. */
+  async end<T>(output: SheetOutput<T>): Promise<Converted<T> | null> {
+    this.#endRow();
+    await this.#sheet.flush(this.#merges, 0);
+    if (this.#sheet.counts.filled === 0) return null;
+    return { text: await output.end(), sheet: this.#sheet.facts(null) };
+  }
+
+  #endRow(): void {
+    this.#endCell();
+    if (this.#hasRow) this.#rows.end();
+    this.#hasRow = false;
+  }
+
+  #endCell(): void {
+    if (!this.#spans) return;
+    const { across, down } = this.#spans;
+    const text = shown(this.#text.join(''));
+    this.#spans = null;
+    this.#text = [];
+    this.#length = 0;
+    while ((this.#until[this.#column] as number) >= this.#row) this.#column += 1;
+    const column = this.#column;
+    if (column >= MAX_COLUMNS) throw new WorkbookTooLarge();
+    this.#column += across;
+    const bottom = this.#row + down - 1;
+    if (down > 1) this.#until.fill(bottom, column, this.#column);
+    if (this.#row <= MAX_HEADER_ROW && (across > 1 || down > 1) && this.#merges.length < MAX_MERGES) {
+      this.#merges.push({ top: this.#row, bottom, left: column, right: this.#column - 1 });
+    }
+    if (text === '' || !this.#rows.goTo(column)) return;
+    this.#sheet.writer.quotedText(text);
+    const bytes = encoder.encode(text);
+    this.#rows.endCellUntil(column, bottom, classify(bytes, 0, bytes.length, decode) === 0);
+  }
+}
+
+/** How many columns or rows a cell goes over; no number is one, and zero all that follow. */
+function spanOf(written: string | null, most: number): number {
+  const number = Number(/^\s*\+?(\d{1,15})/.exec(written ?? '1')?.[1] ?? 1);
+  return number === 0 ? (most === MAX_ROWSPAN ? most : 1) : Math.min(number, most);
+}
+
+/** The text of a cell as a page shows it: white space is one space, and only elements break lines. */
+const shown = (text: string): string =>
+  decodeEntities(text.replace(/[ \t\r\n\f]+/g, ' ').replaceAll(LINE_BREAK, '\n'))
+    .replaceAll('\u00a0', ' ')
+    .replaceAll('\0', '')
+    .replace(/ *\n\s*/g, '\n')
+    .trim()
+    .toWellFormed();
+
+/** Stands for a line break in the text of a cell: no text has it. */
+export const LINE_BREAK = '\u{10ffff}';

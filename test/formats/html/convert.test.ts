@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import { convertHtml, HtmlUnreadable } from '../../../src/formats/html/convert.ts';
+import type { SheetOutput } from '../../../src/formats/workbook/choice.ts';
+import { WorkbookTooLarge } from '../../../src/formats/workbook/limits.ts';
+
+function inMemory(): SheetOutput<string> {
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  return {
+    write: async (text) => void pieces.push(text.slice()),
+    end: () => new Blob(pieces).text(),
+  };
+}
+
+const convert = (page: string | Uint8Array) => {
+  const bytes = typeof page === 'string' ? new TextEncoder().encode(page) : page;
+  return convertHtml({
+    size: bytes.length,
+    read: async (offset, length) => bytes.subarray(offset, offset + length),
+    begin: inMemory,
+  });
+};
+const textOf = async (page: string | Uint8Array) => (await convert(page))?.text;
+
+const ROWS = '<tr><th>nome</th><th>valor</th></tr><tr><td>Ana</td><td>1</td></tr>';
+const TEXT = '"nome","valor"\n"Ana","1"\n';
+
+describe('a page of HTML', () => {
+  it.each([
+    [
+      'as programs write it',
+      `<html><head><title>x</title></head><body><table border="1">${ROWS}</table></body></html>`,
+    ],
+    ['in capital letters, without closing tags', '<TABLE><TR><TH>nome<TH>valor<TR><TD>Ana<TD>1</TABLE>'],
+    [
+      'with sections and layout',
+      `<table>\n <thead>\n${ROWS.replace('</tr>', '</tr>\n</thead>\n<tbody>\n')}</tbody></table>`,
+    ],
+    ['never closed', `<table>${ROWS}`],
+    ['behind a table of one row', `<table><tr><td>Relatório</td></tr></table><table>${ROWS}</table>`],
+    [
+      'behind a table of empty rows',
+      `<table><tr><td>&nbsp;</td></tr><tr><td> </td></tr></table><table>${ROWS}</table>`,
+    ],
+    ['within a table that only lays out', `<table><tr><td><table>${ROWS}</table></td></tr></table>`],
+    ['before another table', `<table>${ROWS}</table><table><tr><td>x</td></tr><tr><td>y</td></tr></table>`],
+  ])('is read by its first table with two rows, %s', async (_, page) => {
+    expect(await textOf(page)).toBe(TEXT);
+  });
+
+  it('has the texts that a person sees', async () => {
+    const cells = [
+      ' a\n  b ',
+      'x<br>y<p>z</p>',
+      '<b>Jo&atilde;o</b> &amp; &lt;b&gt; &#39;&#x20ac;&#128;&unknown; AT&T',
+      '<script>if (a < b) "<td>"</script>1&nbsp;234<style>td{}</style>',
+      'a"b',
+      '<table><tr><td>c</td><td>d</td></tr></table>e',
+    ];
+    expect(
+      await textOf(`<table><tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr><tr><td>x</td></tr></table>`),
+    ).toBe('"a b","x\ny\nz","João & <b> \'€€&unknown; AT&T","1 234","a""b","c d\ne"\n"x",,,,,\n');
+  });
+
+  it('has merged cells join names in the header, categories below, and other values in their first cell', async () => {
+    const page = `<table><tr><th rowspan="2">Cliente</th><th colspan="2">2023</th></tr><tr><th>Jan</th><th>Fev</th></tr>
+      <tr><td rowspan="2">Ana</td><td rowspan=2>1</td><td>2</td></tr><tr><td>3</td></tr></table>`;
+    const converted = await convert(page);
+    expect(converted).toEqual({
+      text: '\n"Cliente","2023 Jan","2023 Fev"\n"Ana","1","2"\n"Ana",,"3"\n',
+      sheet: { name: null, width: 3, header: 2 },
+    });
+  });
+
+  it('is read in the encoding that it says or has', async () => {
+    const table = '<table><tr><td>Ação</td></tr><tr><td>São</td></tr></table>';
+    const latin1 = (text: string) => Uint8Array.from(text, (sign) => sign.charCodeAt(0));
+    const utf16 = new Uint8Array(Uint16Array.from(`\ufeff${table}`, (sign) => sign.charCodeAt(0)).buffer);
+    const text = '"Ação"\n"São"\n';
+    expect(await textOf(`<meta charset="utf-8">${table}`)).toBe(text);
+    expect(
+      await textOf(latin1(`<meta http-equiv="Content-Type" content="text/html; charset=iso-8859-1">${table}`)),
+    ).toBe(text);
+    expect(await textOf(latin1(table))).toBe(text);
+    expect(await textOf(latin1(`<meta charset=utf-8>${table}`))).toBe(text);
+    expect(await textOf(utf16)).toBe(text);
+    await expect(convert(`<meta charset="x-nada">${table}`)).rejects.toThrow(HtmlUnreadable);
+  });
+
+  it('is nothing without two rows, and refused without a table', async () => {
+    expect(await convert('<table><tr><td>Relatório</td></tr></table>')).toBeNull();
+    await expect(convert('<html><body><h1>Sessão expirada</h1></body></html>')).rejects.toThrow(HtmlUnreadable);
+  });
+
+  it('holds no more in memory than it writes, however far its cells go', async () => {
+    const row = '<tr><td colspan="1000000" rowspan="1000000">a</td><td>b</td></tr>';
+    const converted = await convert(`<table>${row}${row.replaceAll('colspan', 'x')}</table>`);
+    expect(converted?.sheet.width).toBe(1002);
+    const rows = '<tr><td rowspan=65534>a</td></tr>';
+    await expect(convert(`<table>${rows.repeat(2_100)}</table>`)).rejects.toThrow(WorkbookTooLarge);
+    await expect(
+      convert(`<table><tr>${'<td colspan=1000>a</td>'.repeat(3)}</tr><tr><td>b</td></tr></table>`),
+    ).rejects.toThrow(WorkbookTooLarge);
+    await expect(
+      convert(`<table><tr><td>${'x'.repeat(1_100_000)}</td></tr><tr><td>b</td></tr></table>`),
+    ).rejects.toThrow(WorkbookTooLarge);
+    await expect(convert(`${'<div>'.repeat(200_000)}<table>${ROWS}</table>`)).rejects.toThrow(HtmlUnreadable);
+    await expect(convert(`${'<table><tr><td>'.repeat(200)}x`)).rejects.toThrow(HtmlUnreadable);
+    const entities = `<table><tr><td>a</td></tr><tr><td>${'&amp;'.repeat(200_000)}</td></tr></table>`;
+    expect((await textOf(entities))?.length).toBe('"a"\n""\n'.length + 200_000);
+  });
+});

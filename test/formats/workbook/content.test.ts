@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { contentOf } from '../../../src/formats/workbook/content.ts';
+
+const SHEETS = 'urn:schemas-microsoft-com:office:spreadsheet';
+
+it.each([
+  ['html', '<html><body><table>'],
+  ['html', '\ufeff\r\n <!DOCTYPE html PUBLIC "-//W3C//DTD HTML 4.01//EN">\n<!-- x > y --><HTML xmlns:x="urn:x">'],
+  ['html', '<?xml version="1.0"?><!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml">'],
+  ['html', '<table border=1><tr>'],
+  ['html', '<meta charset="utf-8"><style>td{}</style><table>'],
+  ['sheets', `<?xml version="1.0"?>\n<?mso-application progid="Excel.Sheet"?>\n<Workbook xmlns="${SHEETS}">`],
+  ['sheets', `<ss:Workbook xmlns:ss="${SHEETS}">`],
+  ['xml', '<?xml version="1.0" encoding="utf-8"?><nfeProc><NFe>'],
+  ['xml', '<Workbook><Worksheet>'],
+  ['xml', '<root>\n  <row>'],
+  ['xml', '<feed xmlns="http://www.w3.org/2005/Atom">'],
+  ['json', '[{"id": 1}]'],
+  ['json', '\n{ "data": []'],
+  ['json', '{"id":1}\n{"id":2}\n'],
+  ['json', '[["a","b"],["c","d"]]'],
+  ['text', 'nome;valor\n<b>;1\n'],
+  ['text', '<DATE>\t<TIME>\t<OPEN>\n2024.01.31\t10:00\t1\n'],
+  ['text', '<TICKER>,<PER>,<DATE>\nX,D,20240131\n'],
+  ['text', '[id],[nome]\n1,Ana\n'],
+  ['text', '{id},{nome}\n1,Ana\n'],
+  ['text', '"a <html>",b\n'],
+  ['text', '<>\n'],
+  ['text', 'Rio\u0002 Branco;2\n'],
+  ['text', ''],
+])('a text is %s that begins as %j, in any encoding', (content, text) => {
+  expect(contentOf(new TextEncoder().encode(text))).toBe(content);
+  const marked = `\ufeff${text.replace(/^\ufeff/, '')}`;
+  const units = Uint16Array.from({ length: marked.length }, (_, at) => marked.charCodeAt(at));
+  expect(contentOf(new Uint8Array(units.buffer))).toBe(content);
+});
