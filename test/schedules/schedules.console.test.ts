@@ -291,7 +291,7 @@ describe('who may schedule something', () => {
     };
     const asked = condition({});
     const { _id } = await must(post(asked));
-    const plain = await must(post({}, dashboard, as));
+    const plain = await must(post({}));
     const put = (schedule: string, json: object) => as.put(`${SCHEDULES}/${schedule}`, { json });
     await refused(post(asked, dashboard, as));
     await refused(put(plain._id, asked));
@@ -306,6 +306,7 @@ describe('who may schedule something', () => {
       await refused(put(_id, change));
     }
     await refused(as.post(`${SCHEDULES}/${_id}/run`));
+    expect((await as.post(`${SCHEDULES}/${plain._id}/run`)).status).toBe(deniedOn ? 403 : 202);
     // Whoever looks after the dashboard can have it end.
     expect((await must(put(_id, { status: 'paused' }))).status).toBe('paused');
     await must(as.delete(`${SCHEDULES}/${_id}`));

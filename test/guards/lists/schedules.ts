@@ -4,6 +4,7 @@ const RACES = ['test/schedules/races.test.ts'];
 const DUE = ['test/schedules/due.test.ts'];
 const RUNS = ['test/schedules/runs.test.ts'];
 const FAILURES = ['test/schedules/failures.test.ts'];
+const GIVEN_TO_NOBODY = { tests: ['test/viewing/changing.sharing.test.ts'], title: 'given to nobody' };
 const CONDITIONS = ['test/schedules/conditions.test.ts'];
 const RECORDS = ['test/schedules/schedules.console.test.ts'];
 const UNSUBSCRIBING = ['test/schedules/unsubscribing.test.ts'];
@@ -133,7 +134,26 @@ export const SCHEDULES = [
       in: 'requireMaySeeCondition',
       text: '  requireNotDenied(ctx, [condition.visualization_id]);\n',
       without: '',
-      title: 'is denied the visualization',
+      tests: CONDITIONS,
+      title: 'only those who may see',
+    },
+    {
+      in: 'createSchedule',
+      text: '  await requireTargetNotDenied(ctx, targetOf(input));\n',
+      without: '',
+      ...GIVEN_TO_NOBODY,
+    },
+    {
+      in: 'changeSchedule',
+      text: '      await requireTargetNotDenied(ctx, targetOf(merged));\n',
+      without: '',
+      ...GIVEN_TO_NOBODY,
+    },
+    {
+      in: 'runSchedule',
+      text: '  await requireTargetNotDenied(ctx, targetOf(schedule));\n',
+      without: '',
+      ...GIVEN_TO_NOBODY,
     },
     { in: 'createSchedule', text: '  requireMaySeeCondition(ctx, input);\n', without: '', title: 'asks nothing' },
     { in: 'changeSchedule', text: '[present, merged]', without: '[merged]', title: 'asks nothing' },
