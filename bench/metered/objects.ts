@@ -1,5 +1,5 @@
-import type { Bindings } from '../../src/config.ts';
 import * as product from '../../src/api.ts';
+import type { Bindings } from '../../src/config.ts';
 import { metered } from './environment.ts';
 import { use, useCursor } from './meter.ts';
 

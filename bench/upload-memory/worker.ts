@@ -1,5 +1,5 @@
-import type { Bindings } from '../../src/config.ts';
 import worker from '../../src/api.ts';
+import type { Bindings } from '../../src/config.ts';
 
 export * from '../../src/api.ts';
 

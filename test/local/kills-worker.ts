@@ -1,5 +1,5 @@
-import type { Bindings } from '../../src/config.ts';
 import worker from '../../src/api.ts';
+import type { Bindings } from '../../src/config.ts';
 import { runScheduled } from '../../src/jobs/scheduled.ts';
 import { clock } from '../../src/kernel/clock.ts';
 

@@ -1,6 +1,6 @@
 import { fillDay } from '../../bench/log/records.ts';
-import type { Bindings } from '../../src/config.ts';
 import worker, { CompanyLog as ProductLog } from '../../src/api.ts';
+import type { Bindings } from '../../src/config.ts';
 import { collecting } from './collecting.ts';
 import { rememberPrincipals } from './principals.ts';
 
