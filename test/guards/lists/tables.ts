@@ -198,7 +198,7 @@ export const MANAGED_TABLES = [
     { in: 'purposeOf', text: ' tableId, filters', without: ' filters', title: 'is good for its company' },
     { in: 'purposeOf', text: 'filters.toSorted(), ', without: '', title: 'is good for its company' },
     { in: 'purposeOf', text: 'asked.search, ', without: '', title: 'is good for its company' },
-    { in: 'purposeOf', text: 'sortBy ?? null', without: 'null', title: 'is good for its company' },
+    { in: 'purposeOf', text: 'readSort(sortBy)', without: 'null', title: 'is good for its company' },
   ]),
   ...guardsOf('src/modules/managed-tables/page.ts', CURSORS, [
     {
