@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { UserActor } from '../../src/access/actors.ts';
+import { compileAccess } from '../../src/access/evaluation.ts';
 import {
   createResource,
   type Definition,
@@ -210,7 +211,8 @@ describe('a table that changes while an item is checked', () => {
   it('is noticed by an item that is being created', async () => {
     const name = tableName();
     const id = await aTable(as, name, [column('a', 'integer')]);
-    const owner = { kind: 'user', id: company.owner.id, companyId: company.id } as UserActor;
+    const access = compileAccess({ companyId: company.id, isOwner: true, groups: [] });
+    const owner = { kind: 'user', id: company.owner.id, companyId: company.id, access } as UserActor;
     const made = await inContext(owner, (ctx) => {
       let checks = 0;
       const overtaken: Definition<SemanticItem> = {
