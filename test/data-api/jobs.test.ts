@@ -233,7 +233,7 @@ describe('the result of a job', () => {
     const { id } = await aResult();
     const { as } = await aServiceAccountThat(company, allow('data_api:get_job'));
     expect((await as.get(`/data/jobs/${id}`)).status).toBe(403);
-    expect((await as.get(`/data/jobs/${'f'.repeat(24)}`)).status).toBe(403);
+    expect((await as.get(`/data/jobs/${'f'.repeat(24)}`)).status).toBe(404);
   });
 
   it('is not found while its endpoint is inactive or publishes something else', async () => {

@@ -63,9 +63,10 @@ export async function jobArn(ctx: PrincipalContext, id: string): Promise<string>
 /** A job, for a caller who may execute its endpoint: its result is what executing answered. */
 export async function getJob(ctx: PrincipalContext, id: string): Promise<DataJob> {
   const [job] = ID_PATTERN.test(id) ? await readJob(ctx, id) : [];
-  requireAction(ctx.actor, 'data_api:execute', job?.endpointId ?? '*');
-  if (job) requireNotDenied(ctx, [job.visualizationId]);
-  if (!job || !isReadable(ctx, job)) throw jobNotFound();
+  if (!job) throw jobNotFound();
+  requireAction(ctx.actor, 'data_api:execute', job.endpointId);
+  requireNotDenied(ctx, [job.visualizationId]);
+  if (!isReadable(ctx, job)) throw jobNotFound();
   return job;
 }
 
