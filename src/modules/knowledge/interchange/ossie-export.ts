@@ -59,7 +59,7 @@ export async function semanticModelOf(ctx: PrincipalContext, { document, resourc
     name: 'data_console',
     datasets: byName([
       ...[...mapped].map((table) => datasetOf(table, fields.get(table) ?? [])),
-      ...missingDatasets(described, tables),
+      ...missingDatasets(described, found),
     ]),
     relationships: byName(relationsOf(texts, tables).map(relationshipOf)),
     metrics: byName(computed).map(({ name, description, sql, type }) => ({
