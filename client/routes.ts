@@ -557,7 +557,7 @@ export interface Routes {
   "POST /unsubscribe/{token}": { params: { "token": string }; query?: { "scope"?: "schedule" | "company" }; answer: string };
   /** Show the page that asks whether scheduled emails are wanted */
   "GET /mail-consent/{token}": { params: { "token": string }; answer: string };
-  /** Agree to the scheduled emails of a company, or refuse them */
+  /** Answer whether scheduled emails of a company are wanted */
   "POST /mail-consent/{token}": { params: { "token": string }; query?: { "answer"?: "yes" | "no" }; answer: string };
   /** Show the page of an embedded dashboard */
   "GET /embed/d/{token}": { params: { "token": string }; answer: string };

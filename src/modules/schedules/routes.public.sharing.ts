@@ -134,7 +134,7 @@ export const unsubscribeEndpoints = [
       access: 'public',
       recordedAs: 'schedules:consent',
       operationId: 'answerMailConsent',
-      summary: 'Agree to the scheduled emails of a company, or refuse them',
+      summary: 'Answer whether scheduled emails of a company are wanted',
       description:
         'The address gets what schedules send to it from then on, at most 50 emails a day. Whoever has ended all emails of the company cannot agree any more. The body is ignored.',
       query: answer,
