@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS } from './clock.ts';
 
 /** Whether this is a time zone of IANA. */
 export function isTimeZone(name: string): boolean {
-  // JavaScript also takes offsets, which have no summer.
+  // JavaScript also takes offsets, which have no summer; Postgres counts them to the west.
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });

@@ -30,9 +30,9 @@ const MIN_TABLE = 3;
  * leaves the fewest records too wide, too short or skipped.
  */
 export function findLayout(records: HeadRecord[], dialect: Dialect): Layout {
-  const comments = dialect.sheet ? 0 : countComments(records);
+  const comments = countComments(records);
   const titles = countTitles(records, comments);
-  const header = findHeader(records, titles, dialect);
+  const header = findHeader(records, titles);
   let best = { width: 1, preamble: comments, rowNames: false, consistency: 0, score: -Infinity };
   let widest = 0;
   for (let start = comments; start < records.length && start <= comments + MAX_TITLES; start++) {
@@ -86,7 +86,7 @@ const FEW_TITLES = 5;
  * Finds the first record of the body: the one below the titles, unless titles with several values follow. These are
  * titles only above a header; many of them above fewer rows are a table of their own.
  */
-function findHeader(records: HeadRecord[], titles: number, { sheet }: Dialect): number {
+function findHeader(records: HeadRecord[], titles: number): number {
   let most = 1;
   for (let index = titles; index < records.length && index <= MAX_TITLES; index++) {
     const record = records[index] as HeadRecord;
@@ -95,7 +95,7 @@ function findHeader(records: HeadRecord[], titles: number, { sheet }: Dialect): 
       const typed = typedColumns(records.slice(index + 1));
       if (record.forms.some((form, column) => form !== BLANK && typed[column])) return index;
       const lacksOne = (title: HeadRecord) => title.filled === record.filled - 1 && hasTextsAlone(title);
-      if (!sheet && !typed.includes(true) && !records.slice(titles, index).some(lacksOne)) return index;
+      if (!typed.includes(true) && !records.slice(titles, index).some(lacksOne)) return index;
     }
     most = Math.max(most, record.filled);
   }
@@ -125,10 +125,10 @@ function typedColumns(records: HeadRecord[]): boolean[] {
  * the body's first fields are names, which are unique and no numbers. A single name above commas needs quotes around
  * the values, which show that the commas are no decimal ones.
  */
-function namesColumnsButFirst(records: HeadRecord[], start: number, { delimiter, sheet }: Dialect): boolean {
+function namesColumnsButFirst(records: HeadRecord[], start: number, { delimiter }: Dialect): boolean {
   const above = records[start - 1] as HeadRecord;
   const { width } = records[start] as HeadRecord;
-  if (sheet || above.width !== width - 1 || above.filled !== above.width || !hasTextsAlone(above)) return false;
+  if (above.width !== width - 1 || above.filled !== above.width || !hasTextsAlone(above)) return false;
   const rows = records.slice(start).filter((record) => record.width >= width);
   if (delimiter === ',' && width === 2 && !rows.every(({ quoted }) => quoted)) return false;
   const isName = ({ forms: [form = BLANK] }: HeadRecord) => form !== BLANK && (form & (INTEGER | DECIMALS)) === 0;
@@ -140,14 +140,9 @@ function namesColumnsButFirst(records: HeadRecord[], start: number, { delimiter,
  * decimals, or texts with commas. They part columns where a header stands above numbers, where quotes stand around
  * values, and where no space follows a comma, if most lines have three fields or more, or all have two texts.
  */
-function areCommasOfTexts(
-  records: HeadRecord[],
-  preamble: number,
-  width: number,
-  { delimiter, sheet }: Dialect,
-): boolean {
+function areCommasOfTexts(records: HeadRecord[], preamble: number, width: number, { delimiter }: Dialect): boolean {
   const above = records[preamble - 1] as HeadRecord;
-  if (sheet || delimiter !== ',' || width === 1 || above.width > 1) return false;
+  if (delimiter !== ',' || width === 1 || above.width > 1) return false;
   const end = records.findLastIndex((record) => record.width > 1) + 1;
   const body = records.slice(preamble, end);
   const [first] = body as [HeadRecord];

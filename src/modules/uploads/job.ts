@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { SheetFacts } from '../../formats/workbook/choice.ts';
+import { isTimeZone } from '../../kernel/time-zones.ts';
 import type { Segment } from '../../platform/segments.ts';
 import { column, columnList } from '../managed-tables/service.ts';
 import type { FileReading, FoundColumn, InferredSchema } from './inference/index.ts';
@@ -30,17 +31,6 @@ export interface JobError {
   column?: string;
   value?: string;
 }
-
-const isTimeZone = (zone: string): boolean => {
-  // `+03:00` is a zone to JavaScript, and one to the west in Postgres.
-  if (!/^[A-Za-z]/.test(zone)) return false;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: zone });
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 /** A column as a person confirms it: its name, its type, and which column of the files it is. */
 export const confirmedColumn = column

@@ -1,4 +1,4 @@
-import { decide } from '../../access/evaluation.ts';
+import { isDeniedOn } from '../../access/denials.ts';
 import { accessDenied } from '../../access/failures.ts';
 import { isMet, requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
@@ -23,11 +23,10 @@ export function denials(
   actions: readonly Action[] = TO_SEE,
 ): Refusals {
   if (actor.kind !== 'user' && actor.kind !== 'service_account') return new Map();
-  const isDenied = (action: Action, id: string) =>
-    decide(actor.access, action, resourceArn(action, actor.companyId, id)).decided_by.kind === 'deny';
-  return new Map(
-    ids.flatMap((id) => actions.filter((action) => isDenied(action, id)).map((each) => [id, accessDenied(each)])),
-  );
+  const { access, companyId } = actor;
+  const deniedOn = (id: string) =>
+    actions.filter((action) => isDeniedOn(access, action, resourceArn(action, companyId, id)));
+  return new Map(ids.flatMap((id) => deniedOn(id).map((action) => [id, accessDenied(action)])));
 }
 
 /** Who shares a dashboard shares its visualizations, and nobody shows others what they are denied themselves. */
