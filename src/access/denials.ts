@@ -58,6 +58,14 @@ export function isDenied(actor: Actor, kind: RecordKind, id: string): boolean {
   return actions.some((action) => isDeniedOn(actor.access, action, resourceArn(action, actor.companyId, id, type)));
 }
 
+/** Whether the caller may get one record, by what its GET asks. */
+export function mayGet(actor: Principal, kind: RecordKind, id: string): boolean {
+  const { get: actions, type } = KINDS[kind] as Kind;
+  return actions.every(
+    (action) => decide(actor.access, action, resourceArn(action, actor.companyId, id, type)).allowed,
+  );
+}
+
 /** Whether a Deny keeps an action on a resource, by its ARN, from somebody. */
 export const isDeniedOn = (access: Access, action: Action, resource: string): boolean =>
   decide(access, action, resource).decided_by.kind === 'deny';

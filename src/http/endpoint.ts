@@ -170,6 +170,8 @@ export interface Contract<Surface extends SurfaceName = never> {
   versioned?: Versioned;
   /** Of a write: the path of the GET whose version it is made for, when that is not its own. */
   versionOf?: string;
+  /** Of a write whose answer shows a record in a form of its own: the path of the GET that shows the record. */
+  shows?: string;
   /** Largest JSON body in bytes; 1 MiB when not said. */
   bodyLimit?: number;
   returns: Returns;

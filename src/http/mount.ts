@@ -2,7 +2,7 @@ import { zValidator } from '@hono/zod-validator';
 import type { Hono, Context as HonoContext, MiddlewareHandler } from 'hono';
 import type { AnonymousActor } from '../access/actors.ts';
 import { type Bindings, configOf } from '../config.ts';
-import { type Caller, type Origin, openContext } from '../context.ts';
+import { type Caller, type Origin, openContext, type PrincipalContext } from '../context.ts';
 import { Failure } from '../kernel/failure.ts';
 import { cut } from '../kernel/text.ts';
 import { idsOf, resourceParameters } from './audit.ts';
@@ -17,6 +17,7 @@ import { perform } from './perform.ts';
 import { queryOf, refuseBrokenText, refuseNameless, requireValid } from './query.ts';
 import type { Surface } from './surface.ts';
 import { forVersion, isKnown, versionedBy, versionOf } from './versions.ts';
+import { readersOf, writtenFor } from './written-records.ts';
 
 /** What the Worker's Hono apps carry from one middleware to the next. */
 export interface HttpEnv {
@@ -42,11 +43,12 @@ export function mount(
     const { contract } = endpoint;
     const isRead = isReadBeneath(contract, endpoints);
     const reading = versionedBy(contract, endpoints);
+    const readers = readersOf(contract, endpoints);
     app.on(
       contract.method.toUpperCase(),
       [honoPath(contract.path)],
       ...middlewares(contract, surface, authentication),
-      (c) => answer(c, endpoint, isRead, reading),
+      (c) => answer(c, endpoint, isRead, reading, readers),
     );
   }
 }
@@ -134,6 +136,7 @@ async function answer(
   { contract, handle }: Endpoint,
   isRead: boolean,
   reading: Endpoint | undefined,
+  readers: readonly Contract[],
 ): Promise<Response> {
   const facts = c.get('facts');
   const named = facts.resourceIds;
@@ -160,7 +163,8 @@ async function answer(
   if (named.length === 0) facts.resourceIds = [...made, ...attached];
   const under = contract.madeUnder ?? (isRead ? c.req.path : undefined);
   if (contract.returns.status === 201 && under && made.length > 0) c.header('Location', `${under}/${made[0]}`);
-  return c.json(result as object, contract.returns.status as 200);
+  const shown = await writtenFor(readers, c.get('context') as unknown as PrincipalContext, result as object);
+  return c.json(shown, contract.returns.status as 200);
 }
 
 /** The id of what an answer shows, under the name its surface gives it. */

@@ -15,6 +15,7 @@ import { failureResponses } from './openapi-failures.ts';
 import { parametersOf } from './paths.ts';
 import type { Credential, Surface } from './surface.ts';
 import { versionedBy } from './versions.ts';
+import { answerSchema, readersOf } from './written-records.ts';
 
 /** A surface with the endpoints that are mounted on it. */
 export interface SurfaceEndpoints {
@@ -70,7 +71,7 @@ export function describe(surfaces: SurfaceEndpoints[], version: string) {
     for (const { contract } of endpoints) {
       paths[contract.path] = {
         ...paths[contract.path],
-        [contract.method]: operation(surface, contract, versionedBy(contract, endpoints) !== undefined),
+        [contract.method]: operation(surface, contract, endpoints),
       };
     }
   }
@@ -113,8 +114,9 @@ function exampleOf(contract: Contract, { name, in: place, schema }: Parameter): 
 
 const recorded = ({ method, path }: Contract): Example | undefined => EXAMPLES[`${method.toUpperCase()} ${path}`];
 
-/** @param forVersion whether a write takes `If-Match` */
-function operation(surface: Surface, contract: Contract, forVersion: boolean): ZodOpenApiOperationObject {
+/** @param endpoints all of the surface */
+function operation(surface: Surface, contract: Contract, endpoints: readonly Endpoint[]): ZodOpenApiOperationObject {
+  const forVersion = versionedBy(contract, endpoints) !== undefined;
   const { body: sent, answer } = recorded(contract) ?? {};
   const parameters = parametersOf(contract.path).map((name) => [name, z.string()] as const);
   return {
@@ -147,7 +149,7 @@ function operation(surface: Surface, contract: Contract, forVersion: boolean): Z
     }),
     responses: {
       [String(contract.returns.status)]: {
-        ...success(contract, answer),
+        ...success(contract, readersOf(contract, endpoints), answer),
         ...(contract.versioned && { headers: z.object({ ETag: E_TAG }) }),
       },
       ...(contract.acknowledges && { '202': { description: contract.acknowledges } }),
@@ -182,9 +184,11 @@ const IDEMPOTENCY_KEY = z.object({
 /** What the handler of a `raw` answer writes is not described further. */
 const RAW = z.unknown();
 
-function success({ returns }: Contract, example: unknown) {
-  const schema = 'body' in returns ? returns.body : 'json' in returns ? returns.json : undefined;
-  if (schema) {
+function success(contract: Contract, readers: readonly Contract[], example: unknown) {
+  const { returns } = contract;
+  const whole = 'body' in returns ? returns.body : 'json' in returns ? returns.json : undefined;
+  if (whole) {
+    const schema = answerSchema(whole, contract, readers);
     const others = 'json' in returns ? returns.mediaTypes : [];
     const content = {
       'application/json': { schema, ...(example !== undefined && { example }) },

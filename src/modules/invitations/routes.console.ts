@@ -26,6 +26,7 @@ export const invitationEndpoints = [
     {
       method: 'post',
       path: '/v1/users/invite',
+      shows: '/v1/users/{id}',
       access: 'users:invite',
       operationId: 'inviteUser',
       summary: 'Invite a user',

@@ -43,6 +43,7 @@ export const consoleUserEndpoints = [
     {
       method: 'post',
       path: '/v1/users/{id}/activate',
+      shows: '/v1/users/{id}',
       access: 'users:activate',
       operationId: 'activateUser',
       summary: 'Activate a user',
@@ -56,6 +57,7 @@ export const consoleUserEndpoints = [
     {
       method: 'post',
       path: '/v1/users/{id}/deactivate',
+      shows: '/v1/users/{id}',
       access: 'users:deactivate',
       operationId: 'deactivateUser',
       summary: 'Deactivate a user',

@@ -155,7 +155,8 @@ export const suggestionEndpoints = [
     },
     async ({ ctx, body }) => {
       const { accepted, failed } = await acceptSuggestions(ctx, body.ids);
-      return { accepted: accepted.map(viewAccepted), failed: failed.map(viewNotAccepted) };
+      const views = await Promise.all(accepted.map((each) => viewAccepted(ctx, each)));
+      return { accepted: views, failed: failed.map(viewNotAccepted) };
     },
   ),
   endpoint(
@@ -184,7 +185,7 @@ export const suggestionEndpoints = [
         concurrentChange,
       ],
     },
-    async ({ ctx, params, body }) => viewAccepted(await acceptSuggestion(ctx, params.id, body.override_payload)),
+    async ({ ctx, params, body }) => viewAccepted(ctx, await acceptSuggestion(ctx, params.id, body.override_payload)),
   ),
   endpoint(
     {

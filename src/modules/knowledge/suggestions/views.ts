@@ -1,9 +1,13 @@
 import { z } from 'zod';
+import { mayGet } from '../../../access/denials.ts';
+import type { PrincipalContext } from '../../../context.ts';
 import { SUGGESTION_STATUSES, type SuggestionStatus, TARGET_TYPES } from '../../../db/schema/knowledge-suggestions.ts';
 import { isoTimestamp, isoTimestampOrNull, timestamp } from '../../../kernel/fields.ts';
 import { evidence } from '../resources/fields.ts';
 import type { Resource } from '../resources/service.ts';
 import { viewResource } from '../resources/views.ts';
+import { withVisibleErrors } from '../semantic/check.ts';
+import type { SemanticItem } from '../semantic/item.ts';
 import type { SuggestionRow } from './service.ts';
 
 const fields = z.record(z.string(), z.unknown());
@@ -71,14 +75,24 @@ export const viewSuggestion = (row: SuggestionRow): z.input<typeof suggestionRec
 export const acceptedRecord = z
   .object({
     suggestion: suggestionRecord,
-    resource: fields.meta({ description: 'The concept, semantic item, node or relation, as its own routes show it.' }),
+    resource: fields.meta({
+      description:
+        'The concept, semantic item, node or relation, as its own routes show it; to who may not get it, its `_id` alone.',
+    }),
   })
   .meta({ id: 'AcceptedSuggestion' });
 
-export const viewAccepted = ({ suggestion, resource }: { suggestion: SuggestionRow; resource: Resource }) => ({
-  suggestion: viewSuggestion(suggestion),
-  resource: {
-    ...viewResource(resource),
-    ...(resource.resourceType === 'semantic' && { validation_errors: resource.validationErrors }),
-  },
-});
+/** The resource as its own routes show it to the caller: to who may not get it, its id alone. */
+export async function viewAccepted(
+  ctx: PrincipalContext,
+  { suggestion, resource }: { suggestion: SuggestionRow; resource: Resource },
+) {
+  return { suggestion: viewSuggestion(suggestion), resource: await viewWritten(ctx, resource) };
+}
+
+async function viewWritten(ctx: PrincipalContext, resource: Resource): Promise<Record<string, unknown>> {
+  if (!mayGet(ctx.actor, resource.resourceType, resource.id)) return { _id: resource.id };
+  if (resource.resourceType !== 'semantic') return viewResource(resource);
+  const [visible] = await withVisibleErrors(ctx, [resource as Resource<SemanticItem>]);
+  return { ...viewResource(resource), validation_errors: visible?.validationErrors };
+}

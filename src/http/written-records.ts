@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import type { PrincipalContext } from '../context.ts';
+import { Failure } from '../kernel/failure.ts';
+import type { Contract, Endpoint } from './endpoint.ts';
+import { authorize } from './entrance.ts';
+
+const shapeOf = ({ returns }: Contract): z.ZodRawShape =>
+  'body' in returns && returns.body instanceof z.ZodObject ? returns.body.shape : {};
+
+/** The name under which a record has its id. */
+const idField = (record: object): '_id' | 'id' | undefined =>
+  '_id' in record ? '_id' : 'id' in record ? 'id' : undefined;
+
+const writtenRecord = {
+  _id: z.object({ _id: z.string() }).meta({ id: 'WrittenRecord' }),
+  id: z.object({ id: z.string() }).meta({ id: 'OrganizationWrittenRecord' }),
+};
+
+/**
+ * The GETs that show the record which a write answers: those that answer the same schema, and the one that its contract names.
+ * Where a service decides who may read, it asks the same of who writes.
+ */
+export function readersOf(contract: Contract, endpoints: readonly Endpoint[]): Contract[] {
+  if (contract.method === 'get' || !idField(shapeOf(contract))) return [];
+  return endpoints
+    .map((endpoint) => endpoint.contract)
+    .filter(({ method, path, returns, access }) => {
+      const shows =
+        path === contract.shows ||
+        ('body' in returns && 'body' in contract.returns && returns.body === contract.returns.body);
+      return method === 'get' && shows && !(typeof access === 'object' && 'decidedBy' in access);
+    });
+}
+
+/** What a write answers: the record, or its id alone to who may not get it. */
+export async function writtenFor(readers: readonly Contract[], ctx: PrincipalContext, record: object): Promise<object> {
+  const field = idField(record);
+  if (readers.length === 0 || !field) return record;
+  const id = String((record as Record<string, unknown>)[field]);
+  for (const reader of readers) {
+    try {
+      await authorize(reader, ctx, () => id);
+      return record;
+    } catch (error) {
+      if (!(error instanceof Failure) || error.kind !== 'forbidden') throw error;
+    }
+  }
+  return { [field]: id };
+}
+
+/** The schema of what a write answers. */
+export function answerSchema(schema: z.ZodType, contract: Contract, readers: readonly Contract[]): z.ZodType {
+  const field = idField(shapeOf(contract));
+  return readers.length === 0 || !field ? schema : z.union([schema, writtenRecord[field]]);
+}
