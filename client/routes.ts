@@ -10,25 +10,25 @@ export interface Routes {
   /** List accounts */
   "GET /accounts": { query?: { "page"?: number; "quantity"?: number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name"; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<Account> } };
   /** Create an account */
-  "POST /accounts": { body: { "name": string; "is_default"?: boolean; "metadata"?: Record<string, unknown> }; answer: Account };
+  "POST /accounts": { body: { "name": string; "is_default"?: boolean; "metadata"?: Record<string, unknown> }; answer: Account | OrganizationWrittenRecord };
   /** Get an account */
   "GET /accounts/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Account };
   /** Update an account */
-  "PATCH /accounts/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "metadata"?: Record<string, unknown>; "is_active"?: boolean; "is_default"?: true }; answer: Account };
+  "PATCH /accounts/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "metadata"?: Record<string, unknown>; "is_active"?: boolean; "is_default"?: true }; answer: Account | OrganizationWrittenRecord };
   /** Delete an account */
   "DELETE /accounts/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** List deleted accounts */
   "GET /admin/deleted/accounts": { query?: { "page"?: number; "quantity"?: number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name" }; answer: { "total": number; "page": number; "results": Array<Account> } };
   /** Restore a deleted account */
-  "POST /admin/restore/account/{id}": { params: { "id": string }; answer: Account };
+  "POST /admin/restore/account/{id}": { params: { "id": string }; answer: Account | OrganizationWrittenRecord };
   /** List service accounts */
   "GET /service-accounts": { query?: { "page"?: number; "quantity"?: number; "order_by"?: "created_at" | "updated_at" | "name" | "last_used_at" | "-created_at" | "-updated_at" | "-name" | "-last_used_at"; "account_id"?: string | number; "include_inactive"?: "true" | "false"; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<ServiceAccount> } };
   /** Create a service account */
-  "POST /service-accounts": { body: { "name": string; "description"?: string; "account_id": string; "metadata"?: Record<string, unknown> }; answer: ServiceAccount };
+  "POST /service-accounts": { body: { "name": string; "description"?: string; "account_id": string; "metadata"?: Record<string, unknown> }; answer: ServiceAccount | OrganizationWrittenRecord };
   /** Get a service account */
   "GET /service-accounts/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: ServiceAccount };
   /** Update a service account */
-  "PATCH /service-accounts/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "description"?: string; "is_active"?: boolean; "metadata"?: Record<string, unknown> }; answer: ServiceAccount };
+  "PATCH /service-accounts/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "description"?: string; "is_active"?: boolean; "metadata"?: Record<string, unknown> }; answer: ServiceAccount | OrganizationWrittenRecord };
   /** Delete a service account */
   "DELETE /service-accounts/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Create an API key */
@@ -50,11 +50,11 @@ export interface Routes {
   /** List groups */
   "GET /groups": { query?: { "page"?: number; "quantity"?: number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name"; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<OrganizationGroup> } };
   /** Create a group */
-  "POST /groups": { body: { "name": string; "description"?: string }; answer: OrganizationGroup };
+  "POST /groups": { body: { "name": string; "description"?: string }; answer: OrganizationGroup | OrganizationWrittenRecord };
   /** Get a group */
   "GET /groups/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: OrganizationGroup };
   /** Update a group */
-  "PATCH /groups/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "description"?: string }; answer: OrganizationGroup };
+  "PATCH /groups/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "description"?: string }; answer: OrganizationGroup | OrganizationWrittenRecord };
   /** Delete a group */
   "DELETE /groups/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Add a binding to a group */
@@ -70,11 +70,11 @@ export interface Routes {
   /** List users */
   "GET /users": { query?: { "page"?: number; "quantity"?: number; "order_by"?: "created_at" | "updated_at" | "email" | "last_login_at" | "-created_at" | "-updated_at" | "-email" | "-last_login_at"; "account_id"?: string | number; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<OrganizationUser> } };
   /** Create a user */
-  "POST /users": { body: { "email": string; "password": string; "metadata"?: Record<string, unknown> }; answer: OrganizationUser };
+  "POST /users": { body: { "email": string; "password": string; "metadata"?: Record<string, unknown> }; answer: OrganizationUser | OrganizationWrittenRecord };
   /** Get a user */
   "GET /users/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: OrganizationUser };
   /** Update a user */
-  "PATCH /users/{id}": { params: { "id": string }; ifMatch?: string; body?: { "is_active"?: boolean; "metadata"?: Record<string, unknown> }; answer: OrganizationUser };
+  "PATCH /users/{id}": { params: { "id": string }; ifMatch?: string; body?: { "is_active"?: boolean; "metadata"?: Record<string, unknown> }; answer: OrganizationUser | OrganizationWrittenRecord };
   /** Delete a user */
   "DELETE /users/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Get the name, version and links of the API */
@@ -158,7 +158,7 @@ export interface Routes {
   /** Delete a user's pinned identity */
   "DELETE /v1/users/{id}/identities": { params: { "id": string }; answer: undefined };
   /** Invite a user */
-  "POST /v1/users/invite": { body: { "email": string; "team_ids"?: Array<string>; "group_ids"?: Array<string> }; answer: InvitedUser };
+  "POST /v1/users/invite": { body: { "email": string; "team_ids"?: Array<string>; "group_ids"?: Array<string> }; answer: InvitedUser | WrittenRecord };
   /** Accept an invitation */
   "POST /v1/users/accept-invitation": { body: { "token": string; "password": string; "name"?: string }; answer: { "success": true; "user": { "_id": string; "email": string; "status": "invited" | "active" | "inactive" } } };
   /** Request a password reset by email */
@@ -168,11 +168,11 @@ export interface Routes {
   /** List visualizations */
   "GET /v1/visualizations": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Visualization> } };
   /** Create a visualization */
-  "POST /v1/visualizations": { body: { "name": string; "slug"?: string; "description"?: string; "sql": string; "chart"?: Chart; "parameters"?: Array<Parameter> }; answer: Visualization };
+  "POST /v1/visualizations": { body: { "name": string; "slug"?: string; "description"?: string; "sql": string; "chart"?: Chart; "parameters"?: Array<Parameter> }; answer: Visualization | WrittenRecord };
   /** Get a visualization */
   "GET /v1/visualizations/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Visualization };
   /** Update a visualization */
-  "PUT /v1/visualizations/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "slug"?: string; "description"?: string; "sql"?: string; "chart"?: Chart; "parameters"?: Array<Parameter> }; answer: Visualization };
+  "PUT /v1/visualizations/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "slug"?: string; "description"?: string; "sql"?: string; "chart"?: Chart; "parameters"?: Array<Parameter> }; answer: Visualization | WrittenRecord };
   /** Delete a visualization */
   "DELETE /v1/visualizations/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Execute a visualization */
@@ -180,11 +180,11 @@ export interface Routes {
   /** List dashboards */
   "GET /v1/dashboards": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Dashboard> } };
   /** Create a dashboard */
-  "POST /v1/dashboards": { body: { "name": string; "slug"?: string; "description"?: string; "cache_seconds"?: number; "layout"?: Array<Widget>; "filters"?: Array<Filter> }; answer: Dashboard };
+  "POST /v1/dashboards": { body: { "name": string; "slug"?: string; "description"?: string; "cache_seconds"?: number; "layout"?: Array<Widget>; "filters"?: Array<Filter> }; answer: Dashboard | WrittenRecord };
   /** Get a dashboard */
   "GET /v1/dashboards/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Dashboard };
   /** Update a dashboard */
-  "PUT /v1/dashboards/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "slug"?: string; "description"?: string; "cache_seconds"?: number; "layout"?: Array<Widget>; "filters"?: Array<Filter> }; answer: Dashboard };
+  "PUT /v1/dashboards/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "slug"?: string; "description"?: string; "cache_seconds"?: number; "layout"?: Array<Widget>; "filters"?: Array<Filter> }; answer: Dashboard | WrittenRecord };
   /** Delete a dashboard */
   "DELETE /v1/dashboards/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Execute a dashboard */
@@ -192,11 +192,11 @@ export interface Routes {
   /** List endpoints of the Data API */
   "GET /v1/viz-api-endpoints": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<VizApiEndpoint> } };
   /** Create an endpoint of the Data API */
-  "POST /v1/viz-api-endpoints": { body: { "name": string; "slug": string; "description"?: string; "visualization_id": string; "cache_seconds"?: number; "status"?: "active" | "inactive" }; answer: VizApiEndpoint };
+  "POST /v1/viz-api-endpoints": { body: { "name": string; "slug": string; "description"?: string; "visualization_id": string; "cache_seconds"?: number; "status"?: "active" | "inactive" }; answer: VizApiEndpoint | WrittenRecord };
   /** Get an endpoint of the Data API */
   "GET /v1/viz-api-endpoints/{id}": { params: { "id": string }; answer: VizApiEndpoint };
   /** Update an endpoint of the Data API */
-  "PUT /v1/viz-api-endpoints/{id}": { params: { "id": string }; body?: { "name"?: string; "slug"?: string; "description"?: string; "visualization_id"?: string; "cache_seconds"?: number; "status"?: "active" | "inactive" }; answer: VizApiEndpoint };
+  "PUT /v1/viz-api-endpoints/{id}": { params: { "id": string }; body?: { "name"?: string; "slug"?: string; "description"?: string; "visualization_id"?: string; "cache_seconds"?: number; "status"?: "active" | "inactive" }; answer: VizApiEndpoint | WrittenRecord };
   /** Delete an endpoint of the Data API */
   "DELETE /v1/viz-api-endpoints/{id}": { params: { "id": string }; answer: undefined };
   /** List schedules */
@@ -216,31 +216,31 @@ export interface Routes {
   /** Get a user */
   "GET /v1/users/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: User };
   /** Activate a user */
-  "POST /v1/users/{id}/activate": { params: { "id": string }; answer: UserStatus };
+  "POST /v1/users/{id}/activate": { params: { "id": string }; answer: UserStatus | WrittenRecord };
   /** Deactivate a user */
-  "POST /v1/users/{id}/deactivate": { params: { "id": string }; answer: UserStatus };
+  "POST /v1/users/{id}/deactivate": { params: { "id": string }; answer: UserStatus | WrittenRecord };
   /** Add a user to groups */
-  "POST /v1/users/{id}/groups": { params: { "id": string }; body: { "group_ids": Array<string> }; answer: User };
+  "POST /v1/users/{id}/groups": { params: { "id": string }; body: { "group_ids": Array<string> }; answer: User | WrittenRecord };
   /** Replace a user's groups */
-  "PUT /v1/users/{id}/groups": { params: { "id": string }; body: { "group_ids": Array<string> }; answer: User };
+  "PUT /v1/users/{id}/groups": { params: { "id": string }; body: { "group_ids": Array<string> }; answer: User | WrittenRecord };
   /** Remove a user from groups */
-  "DELETE /v1/users/{id}/groups": { params: { "id": string }; body: { "group_ids": Array<string> }; answer: User };
+  "DELETE /v1/users/{id}/groups": { params: { "id": string }; body: { "group_ids": Array<string> }; answer: User | WrittenRecord };
   /** List groups */
   "GET /v1/groups": { query?: { "page"?: number; "per_page"?: number; "include_global"?: "true" | "false" }; answer: { "total": number; "quantity": number; "records": Array<Group> } };
   /** Create a group */
-  "POST /v1/groups": { body: { "name": string; "slug": string; "description": string; "roles"?: Array<{ "name": string; "target": string; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }>; "permissionIds"?: Array<string> }; answer: Group };
+  "POST /v1/groups": { body: { "name": string; "slug": string; "description": string; "roles"?: Array<{ "name": string; "target": string; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }>; "permissionIds"?: Array<string> }; answer: Group | WrittenRecord };
   /** Get a group */
   "GET /v1/groups/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Group };
   /** Update a group */
-  "PUT /v1/groups/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "slug"?: string; "description"?: string }; answer: Group };
+  "PUT /v1/groups/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "slug"?: string; "description"?: string }; answer: Group | WrittenRecord };
   /** Delete a group */
   "DELETE /v1/groups/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Add permissions to a group */
-  "POST /v1/groups/{id}/permissions": { params: { "id": string }; body: { "permissionIds": Array<string> }; answer: Group };
+  "POST /v1/groups/{id}/permissions": { params: { "id": string }; body: { "permissionIds": Array<string> }; answer: Group | WrittenRecord };
   /** Replace a group's permissions */
-  "PUT /v1/groups/{id}/permissions": { params: { "id": string }; body: { "permissionIds": Array<string> }; answer: Group };
+  "PUT /v1/groups/{id}/permissions": { params: { "id": string }; body: { "permissionIds": Array<string> }; answer: Group | WrittenRecord };
   /** Remove permissions from a group */
-  "DELETE /v1/groups/{id}/permissions": { params: { "id": string }; body: { "permissionIds": Array<string> }; answer: Group };
+  "DELETE /v1/groups/{id}/permissions": { params: { "id": string }; body: { "permissionIds": Array<string> }; answer: Group | WrittenRecord };
   /** Attach a policy to a group */
   "POST /v1/groups/{id}/policies/{policy_id}": { params: { "id": string; "policy_id": string }; answer: undefined };
   /** Detach a policy from a group */
@@ -248,27 +248,27 @@ export interface Routes {
   /** List permissions */
   "GET /v1/permissions": { query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "quantity": number; "records": Array<Permission> } };
   /** Create a permission */
-  "POST /v1/permissions": { body: { "name": string; "description": string; "target": PermissionTarget; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }; answer: Permission };
+  "POST /v1/permissions": { body: { "name": string; "description": string; "target": PermissionTarget; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }; answer: Permission | WrittenRecord };
   /** Get a permission */
   "GET /v1/permissions/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Permission };
   /** Update a permission */
-  "PUT /v1/permissions/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "description"?: string; "target"?: PermissionTarget; "actions"?: Array<"read" | "create" | "update" | "delete" | "*"> }; answer: Permission };
+  "PUT /v1/permissions/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "description"?: string; "target"?: PermissionTarget; "actions"?: Array<"read" | "create" | "update" | "delete" | "*"> }; answer: Permission | WrittenRecord };
   /** Delete a permission */
   "DELETE /v1/permissions/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** List policies */
   "GET /v1/policies": { query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "quantity": number; "records": Array<Policy> } };
   /** Create a policy */
-  "POST /v1/policies": { body: { "name": string; "description"?: string; "document": PolicyDocument }; answer: Policy };
+  "POST /v1/policies": { body: { "name": string; "description"?: string; "document": PolicyDocument }; answer: Policy | WrittenRecord };
   /** List actions */
   "GET /v1/policies/actions": { answer: { "services": Record<string, Array<string>>; "all": Array<string> } };
   /** Get a policy */
   "GET /v1/policies/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Policy };
   /** Update a policy */
-  "PUT /v1/policies/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "description"?: string; "document"?: PolicyDocument }; answer: Policy };
+  "PUT /v1/policies/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "description"?: string; "document"?: PolicyDocument }; answer: Policy | WrittenRecord };
   /** Delete a policy */
   "DELETE /v1/policies/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Clone a policy */
-  "POST /v1/policies/{id}/clone": { params: { "id": string }; body: { "name": string; "description"?: string }; answer: Policy };
+  "POST /v1/policies/{id}/clone": { params: { "id": string }; body: { "name": string; "description"?: string }; answer: Policy | WrittenRecord };
   /** Simulate a principal's access */
   "POST /v1/policies/simulate": { body: { "principal": { "type": "user" | "service_account"; "id": string }; "checks": Array<{ "action": "accounts:ListAccounts" | "accounts:GetAccount" | "accounts:CreateAccount" | "accounts:UpdateAccount" | "accounts:DeleteAccount" | "service-accounts:ListServiceAccounts" | "service-accounts:GetServiceAccount" | "service-accounts:ListKeys" | "service-accounts:CreateServiceAccount" | "service-accounts:UpdateServiceAccount" | "service-accounts:IssueKey" | "service-accounts:RevokeKey" | "service-accounts:DeleteServiceAccount" | "users:list" | "users:get" | "users:list_integration_users" | "users:ListUsers" | "users:GetUser" | "users:create_integration_user" | "users:CreateUser" | "users:invite" | "users:update" | "users:activate" | "users:deactivate" | "users:assign_groups" | "users:remove_groups" | "users:UpdateUser" | "users:delete_integration_user" | "users:DeleteUser" | "groups:list" | "groups:get" | "groups:ListGroups" | "groups:GetGroup" | "groups:create" | "groups:CreateGroup" | "groups:update" | "groups:attach_policy" | "groups:detach_policy" | "groups:UpdateGroup" | "groups:AddMember" | "groups:RemoveMember" | "groups:AttachPolicy" | "groups:DetachPolicy" | "groups:delete" | "groups:DeleteGroup" | "permissions:list" | "permissions:get" | "permissions:create" | "permissions:update" | "permissions:delete" | "policies:list" | "policies:get" | "policies:create" | "policies:update" | "policies:delete" | "company:get" | "company:update" | "company:update_sso" | "api_keys:list" | "api_keys:get" | "api_keys:create" | "api_keys:delete" | "connections:list" | "connections:get" | "connections:create" | "connections:update" | "connections:delete" | "vpn_profiles:list" | "vpn_profiles:get" | "vpn_profiles:create" | "vpn_profiles:update" | "vpn_profiles:delete" | "metadata:read" | "managed-tables:list" | "managed-tables:data-read" | "managed-tables:create" | "managed-tables:update" | "managed-tables:data-write" | "managed-tables:delete" | "managed-tables:upload" | "visualizations:list" | "visualizations:get" | "visualizations:create" | "visualizations:update" | "visualizations:delete" | "visualizations:execute" | "visualizations:schedule" | "visualizations:share" | "dashboards:list" | "dashboards:get" | "dashboards:create" | "dashboards:update" | "dashboards:delete" | "dashboards:schedule" | "dashboards:share" | "analysis-folders:list" | "analysis-folders:get" | "analysis-folders:create" | "analysis-folders:update" | "analysis-folders:delete" | "share_tags:list" | "share_tags:get" | "share_tags:create" | "share_tags:update" | "share_tags:delete" | "viz_api_endpoints:list" | "viz_api_endpoints:get" | "viz_api_endpoints:create" | "viz_api_endpoints:update" | "viz_api_endpoints:delete" | "data_api:get_job" | "data_api:execute" | "concepts:list" | "concepts:get" | "concepts:create" | "concepts:update" | "concepts:delete" | "semantic:list" | "semantic:create" | "semantic:update" | "semantic:delete" | "ontology:list" | "ontology:create" | "ontology:update" | "ontology:delete" | "knowledge_reviews:list" | "knowledge_reviews:generate" | "knowledge_reviews:review"; "resource": string }> }; answer: { "results": Array<{ "action": string; "resource": string; "allowed": boolean; "decided_by": { "kind": "owner" | "deny" | "allow" | "legacy" | "none"; "policy_id": string | null; "sid": string | null; "group_id": string | null } }> } };
   /** Get the caller's permissions */
@@ -280,15 +280,15 @@ export interface Routes {
   /** List managed tables */
   "GET /v1/managed-tables": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<ManagedTable> } };
   /** Create a managed table */
-  "POST /v1/managed-tables": { body: { "display_name": string; "columns": Array<ManagedTableColumn> }; answer: ManagedTable };
+  "POST /v1/managed-tables": { body: { "display_name": string; "columns": Array<ManagedTableColumn> }; answer: ManagedTable | WrittenRecord };
   /** List deleted managed tables */
   "GET /v1/managed-tables/deleted": { query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "quantity": number; "records": Array<DeletedManagedTable> } };
   /** Restore a deleted managed table */
-  "POST /v1/managed-tables/{id}/restore": { params: { "id": string }; answer: ManagedTable };
+  "POST /v1/managed-tables/{id}/restore": { params: { "id": string }; answer: ManagedTable | WrittenRecord };
   /** Get a managed table */
   "GET /v1/managed-tables/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: ManagedTable };
   /** Update a managed table */
-  "PUT /v1/managed-tables/{id}": { params: { "id": string }; ifMatch?: string; body?: { "display_name"?: string; "columns"?: Array<ManagedTableColumnChange>; "status"?: "active" }; answer: ManagedTable };
+  "PUT /v1/managed-tables/{id}": { params: { "id": string }; ifMatch?: string; body?: { "display_name"?: string; "columns"?: Array<ManagedTableColumnChange>; "status"?: "active" }; answer: ManagedTable | WrittenRecord };
   /** Delete a managed table */
   "DELETE /v1/managed-tables/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Truncate a managed table */
@@ -334,11 +334,11 @@ export interface Routes {
   /** List concepts */
   "GET /api/v1/domain-knowledge/concepts": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "status"?: "draft" | "active" | "archived"; "type"?: "term" | "rule" | "entity_hint" | "metric_hint" | "policy_hint" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<Concept> } };
   /** Create a concept */
-  "POST /api/v1/domain-knowledge/concepts": { body: NewConcept; answer: Concept };
+  "POST /api/v1/domain-knowledge/concepts": { body: NewConcept; answer: Concept | WrittenRecord };
   /** Get a concept */
   "GET /api/v1/domain-knowledge/concepts/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Concept };
   /** Update a concept */
-  "PATCH /api/v1/domain-knowledge/concepts/{id}": { params: { "id": string }; ifMatch?: string; body?: ConceptChanges; answer: Concept };
+  "PATCH /api/v1/domain-knowledge/concepts/{id}": { params: { "id": string }; ifMatch?: string; body?: ConceptChanges; answer: Concept | WrittenRecord };
   /** Archive a concept */
   "DELETE /api/v1/domain-knowledge/concepts/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** List the versions of a concept */
@@ -346,11 +346,11 @@ export interface Routes {
   /** List semantic items */
   "GET /api/v1/domain-knowledge/semantic": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "status"?: "draft" | "active" | "archived"; "kind"?: "entity" | "metric" | "dimension" | "mapping" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<SemanticItem> } };
   /** Create a semantic item */
-  "POST /api/v1/domain-knowledge/semantic": { body: NewSemanticItem; answer: SemanticItem };
+  "POST /api/v1/domain-knowledge/semantic": { body: NewSemanticItem; answer: SemanticItem | WrittenRecord };
   /** Get a semantic item */
   "GET /api/v1/domain-knowledge/semantic/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: SemanticItem };
   /** Update a semantic item */
-  "PATCH /api/v1/domain-knowledge/semantic/{id}": { params: { "id": string }; ifMatch?: string; body?: SemanticItemChanges; answer: SemanticItem };
+  "PATCH /api/v1/domain-knowledge/semantic/{id}": { params: { "id": string }; ifMatch?: string; body?: SemanticItemChanges; answer: SemanticItem | WrittenRecord };
   /** Archive a semantic item */
   "DELETE /api/v1/domain-knowledge/semantic/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** List the versions of a semantic item */
@@ -360,11 +360,11 @@ export interface Routes {
   /** List verified questions */
   "GET /api/v1/domain-knowledge/verified-questions": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "status"?: "verified" | "stale" | "archived" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<VerifiedQuestion> } };
   /** Create a verified question */
-  "POST /api/v1/domain-knowledge/verified-questions": { body: NewVerifiedQuestion; answer: VerifiedQuestion };
+  "POST /api/v1/domain-knowledge/verified-questions": { body: NewVerifiedQuestion; answer: VerifiedQuestion | WrittenRecord };
   /** Get a verified question */
   "GET /api/v1/domain-knowledge/verified-questions/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: VerifiedQuestion };
   /** Update a verified question */
-  "PATCH /api/v1/domain-knowledge/verified-questions/{id}": { params: { "id": string }; ifMatch?: string; body?: VerifiedQuestionChanges; answer: VerifiedQuestion };
+  "PATCH /api/v1/domain-knowledge/verified-questions/{id}": { params: { "id": string }; ifMatch?: string; body?: VerifiedQuestionChanges; answer: VerifiedQuestion | WrittenRecord };
   /** Archive a verified question */
   "DELETE /api/v1/domain-knowledge/verified-questions/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Ask a question */
@@ -372,15 +372,15 @@ export interface Routes {
   /** List asked questions */
   "GET /api/v1/domain-knowledge/questions": { query?: { "page"?: number; "per_page"?: number; "kind"?: "answer" | "clarification" | "refusal" | "failed" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<AskedQuestion> } };
   /** Accept an asked question */
-  "POST /api/v1/domain-knowledge/questions/{id}/accept": { params: { "id": string }; answer: VerifiedQuestion };
+  "POST /api/v1/domain-knowledge/questions/{id}/accept": { params: { "id": string }; answer: VerifiedQuestion | WrittenRecord };
   /** List ontology nodes */
   "GET /api/v1/domain-knowledge/ontology/nodes": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "status"?: "draft" | "active" | "archived"; "node_type"?: "class" | "role" | "event" | "object" | "state" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<OntologyNode> } };
   /** Create an ontology node */
-  "POST /api/v1/domain-knowledge/ontology/nodes": { body: NewOntologyNode; answer: OntologyNode };
+  "POST /api/v1/domain-knowledge/ontology/nodes": { body: NewOntologyNode; answer: OntologyNode | WrittenRecord };
   /** Get an ontology node */
   "GET /api/v1/domain-knowledge/ontology/nodes/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: OntologyNode };
   /** Update an ontology node */
-  "PATCH /api/v1/domain-knowledge/ontology/nodes/{id}": { params: { "id": string }; ifMatch?: string; body?: OntologyNodeChanges; answer: OntologyNode };
+  "PATCH /api/v1/domain-knowledge/ontology/nodes/{id}": { params: { "id": string }; ifMatch?: string; body?: OntologyNodeChanges; answer: OntologyNode | WrittenRecord };
   /** Archive an ontology node */
   "DELETE /api/v1/domain-knowledge/ontology/nodes/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** List the versions of an ontology node */
@@ -388,11 +388,11 @@ export interface Routes {
   /** List ontology relations */
   "GET /api/v1/domain-knowledge/ontology/relations": { query?: { "page"?: number; "per_page"?: number; "status"?: "draft" | "active" | "archived"; "predicate"?: string | number; "subject_node_id"?: string | number; "object_node_id"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<OntologyRelation> } };
   /** Create an ontology relation */
-  "POST /api/v1/domain-knowledge/ontology/relations": { body: NewOntologyRelation; answer: OntologyRelation };
+  "POST /api/v1/domain-knowledge/ontology/relations": { body: NewOntologyRelation; answer: OntologyRelation | WrittenRecord };
   /** Get an ontology relation */
   "GET /api/v1/domain-knowledge/ontology/relations/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: OntologyRelation };
   /** Update an ontology relation */
-  "PATCH /api/v1/domain-knowledge/ontology/relations/{id}": { params: { "id": string }; ifMatch?: string; body?: OntologyRelationChanges; answer: OntologyRelation };
+  "PATCH /api/v1/domain-knowledge/ontology/relations/{id}": { params: { "id": string }; ifMatch?: string; body?: OntologyRelationChanges; answer: OntologyRelation | WrittenRecord };
   /** Archive an ontology relation */
   "DELETE /api/v1/domain-knowledge/ontology/relations/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** List the versions of an ontology relation */
@@ -424,23 +424,23 @@ export interface Routes {
   /** Get the prerequisites of concept generation */
   "GET /api/v1/domain-knowledge/concepts/generation/prerequisites": { answer: ConceptGenerationPrerequisites };
   /** Generate concepts from business domains, text and a file */
-  "POST /api/v1/domain-knowledge/concepts/generation/jobs": { body?: ConceptGeneration; form?: FormData; answer: KnowledgeJob };
+  "POST /api/v1/domain-knowledge/concepts/generation/jobs": { body?: ConceptGeneration; form?: FormData; answer: KnowledgeJob | WrittenRecord };
   /** Get a concept generation job */
   "GET /api/v1/domain-knowledge/concepts/generation/jobs/{id}": { params: { "id": string }; answer: KnowledgeJob };
   /** Get the prerequisites of ontology generation */
   "GET /api/v1/domain-knowledge/ontology/generation/prerequisites": { answer: OntologyGenerationPrerequisites };
   /** Generate an ontology */
-  "POST /api/v1/domain-knowledge/ontology/generation/jobs": { body: OntologyGeneration; answer: KnowledgeJob };
+  "POST /api/v1/domain-knowledge/ontology/generation/jobs": { body: OntologyGeneration; answer: KnowledgeJob | WrittenRecord };
   /** Get an ontology generation job */
   "GET /api/v1/domain-knowledge/ontology/generation/jobs/{id}": { params: { "id": string }; answer: KnowledgeJob };
   /** Suggest changes to several resources */
-  "POST /api/v1/domain-knowledge/jobs/enrich": { body: Enrichment; answer: KnowledgeJob };
+  "POST /api/v1/domain-knowledge/jobs/enrich": { body: Enrichment; answer: KnowledgeJob | WrittenRecord };
   /** List enrichment jobs */
   "GET /api/v1/domain-knowledge/jobs": { query?: { "page"?: number; "per_page"?: number; "target_type"?: "concept" | "semantic" | "ontology_node" | "ontology_relation"; "status"?: "queued" | "running" | "succeeded" | "failed" | "cancelled" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeJob> } };
   /** Get a knowledge job */
   "GET /api/v1/domain-knowledge/jobs/{id}": { params: { "id": string }; answer: KnowledgeJob };
   /** Cancel a knowledge job */
-  "POST /api/v1/domain-knowledge/jobs/{id}/cancel": { params: { "id": string }; answer: KnowledgeJob };
+  "POST /api/v1/domain-knowledge/jobs/{id}/cancel": { params: { "id": string }; answer: KnowledgeJob | WrittenRecord };
   /** Send a Model Context Protocol message */
   "POST /mcp": { body: Record<string, unknown>; answer: McpMessage };
   /** Get the protected resource metadata */
@@ -657,6 +657,8 @@ export type IssuedApiKey = { "id": string; "access_key": string; "description": 
 
 export type AuditEvent = { "id": string; "correlation_id": string; "occurred_at": string; "organization_id": string; "principal_type": "user" | "service_account" | "outsider" | "operator" | "anonymous"; "principal_id": string | null; "credential": string | null; "method": string; "route": string | null; "action": string | null; "resource_id": string | null; "status": number; "ip": string | null; "duration_ms": number };
 
+export type OrganizationWrittenRecord = { "id": string };
+
 export type ApiKey = { "id": string; "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null };
 
 export type ServiceToken = { "token": string; "token_type": "Bearer"; "expires_in": number };
@@ -700,6 +702,8 @@ export type OidcConfiguration = { "type": "oidc"; "issuer": string; "client_id":
 export type SamlConfiguration = { "type": "saml"; "idp_entity_id": string; "idp_sso_url": string; "idp_certificates": Array<string>; "attributes": { "email"?: string; "name"?: string }; "redirect_uris": Array<string>; "jit_provisioning": boolean; "sp_entity_id": string; "metadata_url": string; "callback_url": string; "created_at": string; "updated_at": string };
 
 export type InvitedUser = { "_id": string; "email": string; "name": string; "company_id": string; "status": "invited" | "active" | "inactive"; "teams": Array<string>; "group_ids": Array<string>; "groups"?: Array<{ "_id": string; "name": string; "slug": string }>; "created_at": string; "invitation_expires_at": string };
+
+export type WrittenRecord = { "_id": string };
 
 export type Visualization = { "_id": string; "name": string; "slug": string; "description": string; "sql": string; "chart": ChartOutput; "parameters": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean; "viewer_attribute"?: string }>; "created_by_user_id": string; "created_at": string; "updated_at": string };
 
