@@ -20,7 +20,7 @@ export async function boundBody({ raw: { body, headers }, bodyCache }: HonoReque
   if (body === null || bodyCache.arrayBuffer) return;
   const announced = headers.has('transfer-encoding') ? null : headers.get('content-length');
   if (announced === null) {
-    const bytes = await readBounded(body, limit);
+    const bytes = await readBounded(body, limit, { leavesRest: true });
     if (bytes === null) throw bodyTooLarge(limit);
     bodyCache.arrayBuffer = Promise.resolve(bytes.buffer) as never;
   } else if (Number(announced) > limit) throw bodyTooLarge(limit);

@@ -1,25 +1,31 @@
-/** A body of so many bytes is read to its end, whatever became of its request. */
-const LEFTOVER_BYTES = 64 * 1024;
-/** How long a sender may take for it. */
-const TIMEOUT_MS = 2_000;
+/** As much as the edge lets through. A body of more is not waited for. */
+const LEFTOVER_BYTES = 100 * 1024 * 1024;
+/** How long a sender may pause, and take in all. */
+const PAUSE_MS = 2_000;
+const TOTAL_MS = 30_000;
 
 /**
- * Reads what is left of a body that nobody wanted: a connection whose request was not read to its end is closed after the
- * answer, and the next request on it is lost. Never throws.
+ * Reads what is left of a body that nobody wanted, and keeps nothing of it: a connection whose request was not read to its end is
+ * closed after the answer, often before the sender has read that, and the next request on it is lost. Never throws.
  */
-export async function readLeftover({ body, bodyUsed, headers }: Request): Promise<void> {
-  if (body === null || bodyUsed || body.locked || Number(headers.get('content-length')) > LEFTOVER_BYTES) return;
+export async function readLeftover({ body, headers }: Request): Promise<void> {
+  if (body === null || body.locked || Number(headers.get('content-length')) > LEFTOVER_BYTES) return;
   const reader = body.getReader();
-  const timer = setTimeout(() => void reader.cancel().catch(() => {}), TIMEOUT_MS);
+  const giveUp = () => void reader.cancel().catch(() => {});
+  const total = setTimeout(giveUp, TOTAL_MS);
+  let pause = setTimeout(giveUp, PAUSE_MS);
   try {
     let bytes = 0;
     for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
       bytes += chunk.value.byteLength;
       if (bytes > LEFTOVER_BYTES) return;
+      clearTimeout(pause);
+      pause = setTimeout(giveUp, PAUSE_MS);
     }
   } catch {
     // The sender has gone: nobody waits for the answer either.
   } finally {
-    clearTimeout(timer);
+    clearTimeout(total);
+    clearTimeout(pause);
   }
 }

@@ -2,11 +2,13 @@ import { concatBytes } from '../kernel/bytes.ts';
 
 /**
  * Reads a stream to its end, unless it is longer than `limit` bytes.
+ * @param options `leavesRest` of a longer one: else it is cancelled
  * @returns the bytes, or null when there are more than `limit`; what is left is not read
  */
 export async function readBounded(
   stream: ReadableStream<Uint8Array> | null,
   limit: number,
+  { leavesRest = false } = {},
 ): Promise<Uint8Array<ArrayBuffer> | null> {
   if (stream === null) return new Uint8Array();
   const reader = stream.getReader();
@@ -17,7 +19,8 @@ export async function readBounded(
     if (done) break;
     length += value.length;
     if (length > limit) {
-      await reader.cancel();
+      if (leavesRest) reader.releaseLock();
+      else await reader.cancel();
       return null;
     }
     chunks.push(value);

@@ -16,7 +16,8 @@ export const logoForm = z.object({
 /** The file of a request: its body, or the one file of its form. */
 export async function readLogoFile({ headers, body }: Request): Promise<Uint8Array<ArrayBuffer>> {
   const boundary = boundaryOf(headers.get('content-type'));
-  const file = boundary && body ? await fileOfForm(body, boundary) : await readBounded(body, MAX_LOGO_BYTES);
+  const file =
+    boundary && body ? await fileOfForm(body, boundary) : await readBounded(body, MAX_LOGO_BYTES, { leavesRest: true });
   if (file === null || file.length > MAX_LOGO_BYTES) throw logoTooLarge();
   if (file.length === 0) throw badLogo('must be a PNG, JPEG or WebP picture');
   return new Uint8Array(file);

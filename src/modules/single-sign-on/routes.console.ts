@@ -36,7 +36,7 @@ async function readAnswerForm(request: Request): Promise<URLSearchParams> {
   if (!/^application\/x-www-form-urlencoded\b/i.test(request.headers.get('content-type') ?? '')) {
     throw answerNotForm();
   }
-  const bytes = await readBounded(request.body, LARGEST_FORM);
+  const bytes = await readBounded(request.body, LARGEST_FORM, { leavesRest: true });
   if (bytes === null) throw answerTooLarge(LARGEST_FORM);
   return new URLSearchParams(new TextDecoder().decode(bytes));
 }

@@ -30,7 +30,7 @@ export async function readDocument(request: Request): Promise<ReadDocument> {
   if (!read)
     throw invalid([{ field: 'Content-Type', message: 'must be application/json, application/yaml or text/csv' }]);
   if (Number(request.headers.get('content-length')) > MAX_DOCUMENT_BYTES) throw importTooLarge(MAX_DOCUMENT_BYTES);
-  const bytes = await readBounded(request.body, MAX_DOCUMENT_BYTES);
+  const bytes = await readBounded(request.body, MAX_DOCUMENT_BYTES, { leavesRest: true });
   if (bytes === null) throw importTooLarge(MAX_DOCUMENT_BYTES);
   const text = decodeWhole(bytes);
   if (text.trim() === '') throw importUnreadable('it is empty');
