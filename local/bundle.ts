@@ -24,16 +24,22 @@ export interface BundledWorker {
   modulesRoot: string;
 }
 
+/** The Workers under the limits of the platform, which workerd has only some of. */
+const LIMITED: Record<keyof Workers, string> = {
+  api: 'local/limits/api.ts',
+  background: 'local/limits/background.ts',
+};
+
 /**
- * Bundles both Workers with wrangler, exactly as a deployment does, and builds the pages. Their names are `api` and `background`.
+ * Bundles both Workers with wrangler, as a deployment does, and builds the pages. Their names are `api` and `background`.
  *
  * @param outDir a folder for their configurations, and for bundles that are not kept
- * @param entries replace those of `wrangler.toml`
+ * @param entries replace those of a deployment; without them the Workers refuse what the platform refuses
  */
 export async function bundleWorkers(
   projectDir: string,
   outDir: string,
-  entries: { [worker in keyof Workers]?: string | undefined } = {},
+  entries?: { [worker in keyof Workers]?: string | undefined },
 ): Promise<Record<keyof Workers, BundledWorker>> {
   const { experimental_readRawConfig: readRawConfig } = await import('wrangler');
   const { rawConfig } = readRawConfig({ config: join(projectDir, 'wrangler.toml') });
@@ -43,10 +49,11 @@ export async function bundleWorkers(
     const config = join(outDir, `${worker}.json`);
     const text = JSON.stringify(workers[worker]);
     await writeFile(config, text);
-    const entry = entries[worker];
-    const into = (folder: string) => bundleWorker(projectDir, folder, entry, config);
+    const entry = entries?.[worker];
+    const limited = entries ? undefined : join(projectDir, LIMITED[worker]);
+    const into = (folder: string) => bundleWorker(projectDir, folder, entry ?? limited, config);
     // What another entry imports is not among the sources.
-    const modulesRoot = entry ? join(outDir, worker) : await keptBundle(projectDir, text, into);
+    const modulesRoot = entry ? join(outDir, worker) : await keptBundle(projectDir, `${limited}${text}`, into);
     if (entry) await into(modulesRoot);
     return { config, modulesRoot, modules: await modulesIn(modulesRoot) };
   };

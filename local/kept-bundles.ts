@@ -34,8 +34,14 @@ export async function keptBundle(
 }
 
 async function digestOf(projectDir: string, config: string): Promise<string> {
-  const sources = await readdir(join(projectDir, 'src'), { recursive: true, withFileTypes: true });
-  const files = sources.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  const folders = ['src', 'local/limits'].map((folder) => join(projectDir, folder));
+  const sources = await Promise.all(
+    folders.map((folder) => readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])),
+  );
+  const files = sources
+    .flat()
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
   const digest = createHash('sha256').update(config);
   for (const file of [...files.sort(), join(projectDir, 'package-lock.json'), join(projectDir, 'tsconfig.json')]) {
     const content = await readFile(file);

@@ -12,8 +12,8 @@ import {
 import { SURFACES } from '../../src/app.ts';
 import { isTokenAccess } from '../../src/http/entrance.ts';
 import { filled } from '../../src/http/paths.ts';
-import worker from '../../src/index.ts';
 import { BASE_URL } from '../support/api.ts';
+import worker from '../support/worker.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
 /** Sends to the Worker what the client would send over the net. `changed` are variables that differ. */

@@ -381,6 +381,13 @@ describe('the alarm', () => {
   });
 });
 
+it('moves nothing again soon where no file is left over to be deleted', async () => {
+  const logged = vi.spyOn(console, 'error');
+  await append(company, [...recordsOfDay(91, 3), ...recordsOfDay(0, 1)]);
+  await settle(company);
+  expect([await left(company), logged.mock.calls]).toEqual([1, []]);
+});
+
 describe('a list', () => {
   it('counts a day anew when something came for it', async () => {
     for (const days of [0, 1, 2, 5]) {

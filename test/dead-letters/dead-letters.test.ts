@@ -7,6 +7,7 @@ import {
 } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
+import { deleteObjects } from '../../src/platform/stored-files.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { anAuditRecord, recordsOf } from '../support/log.ts';
 import worker from '../support/worker.ts';
@@ -72,7 +73,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 beforeEach(async () => {
-  await env.FILES.delete(await keysIn('dead-letters'));
+  await deleteObjects(env.FILES, await keysIn('dead-letters'));
 });
 
 describe('a message that no consumer could handle', () => {
@@ -146,6 +147,12 @@ describe('dead letters that cannot be sent again', () => {
 });
 
 describe('letters that were sent again', () => {
+  it('are looked for each minute without an error where there is none', async () => {
+    const logged = vi.spyOn(console, 'error');
+    await runScheduled();
+    expect(logged.mock.calls).toEqual([]);
+  });
+
   it('are forgotten after a month; those that nobody has looked into stay', async () => {
     await deliver('data-console-nothing-dead', [{ id: 'stays', body: 'anything' }]);
     await env.FILES.put('dead-letters-sent/data-console-jobs/1-x.json', '{}');

@@ -52,7 +52,7 @@ describe('/health', () => {
     vi.spyOn(console, 'error').mockImplementation(() => undefined);
     const { state, env: bindings } = bucket();
     // One environment, as an isolate has it.
-    const { default: worker } = await import('../../src/index.ts');
+    const { default: worker } = await import('../support/worker.ts');
     const { createExecutionContext, waitOnExecutionContext } = await import('cloudflare:test');
     const ask = async () => {
       const execution = createExecutionContext();

@@ -1,7 +1,7 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import worker from '../../src/index.ts';
 import { BASE_URL } from '../support/api.ts';
+import worker from '../support/worker.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
 /** The environment with every way out of the isolate counted. */

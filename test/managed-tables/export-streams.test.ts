@@ -1,12 +1,12 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import worker from '../../src/index.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { MAX_EXPORT_MS } from '../../src/modules/managed-tables/export.ts';
 import { EXPORT_FORMATS } from '../../src/modules/managed-tables/export-formats.ts';
 import { MAX_EXPORTS } from '../../src/modules/managed-tables/export-store.ts';
 import { BASE_URL } from '../support/api.ts';
 import { disturb, farAway, rivalBeforeStatement } from '../support/tunnel.ts';
+import worker from '../support/worker.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aHeldQueue, sweep } from '../uploads/support.ts';
 import { aTable, behindTheApi, column, tableRoutes } from './support.ts';

@@ -1,9 +1,9 @@
 import { createExecutionContext, env } from 'cloudflare:test';
 import { openContext } from '../../src/context.ts';
-import worker from '../../src/index.ts';
 import { requireDatabase } from '../../src/modules/managed-database/service.ts';
 import type { TenantSql } from '../../src/tenant-sql/client.ts';
 import { type Answer, BASE_URL, type Caller } from '../support/api.ts';
+import worker from '../support/worker.ts';
 
 const PREFIX = '/v1/managed-tables';
 

@@ -1,11 +1,11 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import worker from '../../src/index.ts';
 import { type Answer, BASE_URL, bearer, call } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { codeIn, mailsTo, mailTo, whileMailIsDown } from '../support/mail.ts';
 import { overtaken } from '../support/rival.ts';
 import { pasted } from '../support/typed-codes.ts';
+import worker from '../support/worker.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
 const MINUTE = 60_000;

@@ -1,7 +1,7 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
-import worker from '../../src/index.ts';
 import { mustConform } from './conformity.ts';
 import { EMAIL } from './mail.ts';
+import worker from './worker.ts';
 
 export const BASE_URL = 'https://api.test';
 

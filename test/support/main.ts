@@ -2,7 +2,7 @@ import type { Bindings } from '../../src/config.ts';
 import { consume } from '../../src/jobs/queues.ts';
 import worker from './worker.ts';
 
-export * from '../../src/index.ts';
+export * from './worker.ts';
 
 let fileBeganAt = 0;
 let consuming = 0;

@@ -1,6 +1,5 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import worker from '../../src/index.ts';
 import { anEmbed, embedOf } from '../embeds/support.ts';
 import { tableRoutes } from '../managed-tables/support.ts';
 import { aContext, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
@@ -8,6 +7,7 @@ import { aShare, linkOf, policy, regionsIn, someSales } from '../shares/support.
 import { type Answer, BASE_URL } from '../support/api.ts';
 import { rivalBefore } from '../support/rival.ts';
 import { computeState, disturb, farAway, suspend } from '../support/tunnel.ts';
+import worker from '../support/worker.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aFile, load } from '../uploads/support.ts';
 import { aDashboard, aVisualization, parameter } from '../visualizations/support.ts';

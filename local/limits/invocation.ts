@@ -1,0 +1,45 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { LIMITS, PastLimit } from './limits.ts';
+
+/** What one invocation of a Worker has asked for. */
+class Invocation {
+  #subrequests = 0;
+  #queries = 0;
+  #open = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  query(): void {
+    this.#queries += 1;
+    if (this.#queries > LIMITS.queries.value) throw new PastLimit('queries', this.#queries);
+    this.subrequest();
+  }
+
+  subrequest(): void {
+    this.#subrequests += 1;
+    if (this.#subrequests > LIMITS.subrequests.value) throw new PastLimit('subrequests', this.#subrequests);
+  }
+
+  async connect<T>(open: () => Promise<T>): Promise<T> {
+    this.subrequest();
+    if (this.#open === LIMITS.connections.value) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#open += 1;
+    try {
+      return await open();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#open -= 1;
+    }
+  }
+}
+
+const current = new AsyncLocalStorage<Invocation>();
+
+/** Runs what the platform calls a Worker for. */
+export const inInvocation = <T>(work: () => T): T => current.run(new Invocation(), work);
+
+/** Counts a query of D1. @throws PastLimit */
+export const countQuery = (): void => current.getStore()?.query();
+
+/** Opens a connection when the invocation may have another one. @throws PastLimit */
+export const connected = <T>(open: () => Promise<T>): Promise<T> => current.getStore()?.connect(open) ?? open();
