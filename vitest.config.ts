@@ -66,7 +66,7 @@ const OF_MANY_MODULES = [
 ];
 
 /** A busy machine is slow: `expect.poll` would wait for one second only. */
-const TIMEOUTS = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 15_000 } } };
+const TIMEOUTS = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 30_000 } } };
 
 /** The same random tests each time, unless another seed is named. */
 const SEEDED = {

@@ -18,11 +18,11 @@ beforeAll(async () => {
   system = await startSystem('test/local/kills-worker.ts', { UPLOAD_MESSAGE_BYTES });
   postgres = new Client({ connectionString: system.postgresUrl });
   await postgres.connect();
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await postgres?.end();
   await system?.stop();
-}, 60_000);
+}, 180_000);
 
 const file = new File([orders(ROWS)], 'pedidos.csv', { type: 'text/csv' });
 const jobPath = (id: string) => `/v1/managed-tables/upload-jobs/${id}`;

@@ -23,7 +23,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-it('the operators’ endpoint runs the statements of a command while npm start runs', { timeout: 60_000 }, async () => {
+it('the operators’ endpoint runs the statements of a command while npm start runs', async () => {
   // There is no database in the folder: whoever would open its files finds none.
   const run = (name: string, ...options: string[]) => runCommand(name, options, { LOCAL_STATE_DIR: folder });
   expect(await run('dead-letters', 'list')).toEqual({ code: 0, output: 'There are no dead letters.\n' });

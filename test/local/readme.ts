@@ -25,7 +25,7 @@ export async function runCommands(commands: string, stateDir: string): Promise<s
     await symlink(join(PROJECT, 'examples'), join(folder, 'examples'));
     const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}` };
     const script = `set -euo pipefail\n${commands}`;
-    const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: folder, env, timeout: 60_000 });
+    const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: folder, env, timeout: 180_000 });
     return stdout;
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -70,7 +70,7 @@ describe('npm run restore', { timeout: 120_000 }, () => {
   });
 });
 
-describe('npm run dead-letters', { timeout: 60_000 }, () => {
+describe('npm run dead-letters', () => {
   const BUCKET = 'data-console-staging-files';
   const KEY = 'dead-letters/jobs/1767225600000-a.json';
   const PATH = `/r2/buckets/${BUCKET}/objects/${KEY}`;

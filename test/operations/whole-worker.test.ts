@@ -40,7 +40,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe('what `wrangler deploy` makes of wrangler.toml', { timeout: 60_000 }, () => {
+describe('what `wrangler deploy` makes of wrangler.toml', () => {
   it('answers requests', async () => {
     const answer = await miniflare.dispatchFetch('http://whole.test/health');
     expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ status: 'ok' })]);

@@ -67,6 +67,7 @@ export function useBrowser() {
       ...options,
     });
     contexts.push(context);
+    context.setDefaultTimeout(60_000);
     const page = await context.newPage();
     const opened: OpenPage = { page, executed: [], searched: [], problems: [] };
     page.on('console', (message) => {

@@ -41,8 +41,8 @@ describe('the portal', () => {
   it('neither shows nor executes a dashboard that somebody of the company is denied to get', async () => {
     const as = await memberDenied('dashboards:get');
     const portal = inPortal(as, contextId, hidden._id);
-    expect((await portal.execute()).status).toBe(404);
-    expect((await as.get(`${PORTAL}/dashboards/${hidden._id}?context_id=${contextId}`)).status).toBe(404);
+    expect((await portal.execute()).status).toBe(403);
+    expect((await as.get(`${PORTAL}/dashboards/${hidden._id}?context_id=${contextId}`)).status).toBe(403);
     expect((await inPortal(as, contextId, open._id).execute()).status).toBe(200);
   });
 
