@@ -85,6 +85,27 @@ export const NAMED: Way[] = [
     await enter(company, user.id, id);
     return (as) => as.delete(`/v1/users/${user.id}/groups`, { json: { group_ids: [id] } });
   }),
+  {
+    thing: 'group',
+    way: 'left, as it is not among those that a person is put into',
+    routes: ['PUT /v1/users/{id}/groups'],
+    besides: ['users:assign_groups'],
+    denied: ['groups:get'],
+    async make(company) {
+      const id = await aGroup(company);
+      const user = await aUser(company);
+      await enter(company, user.id, id);
+      return {
+        arn: thingArn(company, 'group', id),
+        async ask(as) {
+          const answer = await as.put(`/v1/users/${user.id}/groups`, { json: { group_ids: [] } });
+          const { group_ids } = await must(company.as.get(`/v1/users/${user.id}`));
+          return { ...answer, body: group_ids.includes(id) ? 'in' : 'out' };
+        },
+      };
+    },
+    reached: ({ body }) => body === 'out',
+  },
   namedGroup('of an invitation', 'POST /v1/users/invite', ['users:invite'], async (_, id) =>
     post('/v1/users/invite', {
       email: `${aName('invited').replace(' ', '-')}@matrix.test`,
