@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import threatModel from '../../docs/threat-model.md?raw';
 import { SURFACES } from '../../src/app.ts';
 import { actionOf, type Contract } from '../../src/http/endpoint.ts';
 import { filled, parametersOf } from '../../src/http/paths.ts';
@@ -288,5 +289,15 @@ describe('the matrix', () => {
     const more = GUARDED.filter(({ namesOne, contract }) => namesOne && namesMore(contract)).map(({ route }) => route);
     expect(more.filter((route) => !told.has(route))).toEqual([]);
     expect(Object.keys(PARTS).filter((route) => !more.includes(route))).toEqual([]);
+  });
+
+  it('stands in docs/threat-model.md: each action whose Deny closes a way, in the row of its thing', () => {
+    const [, section = ''] = threatModel.split('## Who reaches what');
+    const told = new Map(section.split('\n').map((line) => [line.split(' | ')[0]?.replace('| ', ''), line]));
+    const missing = WAYS.flatMap(({ thing, denied }) => {
+      const row = told.get(thing.replace(/^all (\w+)s$/, '$1')) ?? '';
+      return denied.filter((action) => !row.includes(`\`${action}\``)).map((action) => `${thing}: ${action}`);
+    });
+    expect([...new Set(missing)]).toEqual([]);
   });
 });
