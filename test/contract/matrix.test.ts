@@ -31,13 +31,15 @@ const ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
 );
 const CONTRACTS = new Map(ROUTES.map(({ route, contract }) => [route, contract]));
 
-/** Making a policy is asked of all policies, whatever it is made of. */
+/** Whatever the path names: making a policy is asked of all policies. */
 const OF_ALL = new Set(['POST /v1/policies/{id}/clone']);
 const namesOne = ({ route, contract }: (typeof ROUTES)[number]): boolean =>
   contract.resource !== 'none' && parametersOf(contract.path).length > 0 && !OF_ALL.has(route);
-const GUARDED = ROUTES.flatMap(({ action, credential, ...rest }) =>
-  action === null ? [] : [{ ...rest, action, credential, namesOne: namesOne({ ...rest, action, credential }) }],
-);
+/** Those that ask for an action: on the one resource that the path names, or on all of the type. */
+const GUARDED = ROUTES.flatMap((each) => {
+  const { action } = each;
+  return action === null ? [] : [{ ...each, action, isOfOne: namesOne(each) }];
+});
 type Guarded = (typeof GUARDED)[number];
 
 let company: Company;
@@ -132,7 +134,7 @@ const expectRefused = ({ status, body }: Answer, action: Action) =>
   expect([status, body.details?.action]).toEqual([403, action]);
 
 describe('a route about one thing', () => {
-  const own = GUARDED.filter(({ namesOne }) => namesOne);
+  const own = GUARDED.filter(({ isOfOne }) => isOfOne);
 
   it.each(own.map((each) => [each.route, each] as const))(
     '%s: nothing, Allow and Deny hold for it',
@@ -156,7 +158,7 @@ describe('a route about one thing', () => {
 });
 
 describe('a route about all things of a type', () => {
-  const rest = GUARDED.filter(({ namesOne }) => !namesOne);
+  const rest = GUARDED.filter(({ isOfOne }) => !isOfOne);
 
   it.each(rest.map((each) => [each.route, each] as const))(
     '%s: nothing, Allow and Deny hold for all',
@@ -210,7 +212,7 @@ describe('a way to a thing', () => {
     const other = await way.make(company, caller);
     await caller.may([
       allow('*'),
-      ...denied.map((action) => statement('Deny', [action], `${arn.slice(0, -24)}${ANOTHER}`)),
+      ...denied.map((action) => statement('Deny', [action], arn.replace(/[^/]*$/, ANOTHER))),
     ]);
     if (!way.whatever) found['Deny elsewhere'] = outcome(way, await other.ask(caller.as));
     const expected = Object.keys(found).map((what) => [
@@ -271,7 +273,7 @@ describe('the matrix', () => {
   const ways = WAYS.flatMap(({ routes }) => routes);
 
   it('has a row for every route that reaches a thing', () => {
-    const own = new Set(GUARDED.flatMap(({ route, namesOne }) => (namesOne ? [route] : [])));
+    const own = new Set(GUARDED.flatMap(({ route, isOfOne }) => (isOfOne ? [route] : [])));
     const rows = new Set([...own, ...ways, ...lists, ...Object.keys(OUTSIDE)]);
     expect(ROUTES.map(({ route }) => route).filter((route) => !rows.has(route))).toEqual([]);
   });
@@ -281,12 +283,12 @@ describe('the matrix', () => {
     expect(named.filter((route) => !CONTRACTS.has(route))).toEqual([]);
     const reaching = new Set([...ways, ...lists]);
     expect(Object.keys(OUTSIDE).filter((route) => reaching.has(route))).toEqual([]);
-    expect(GUARDED.filter(({ route, namesOne }) => namesOne && route in OUTSIDE).map(({ route }) => route)).toEqual([]);
+    expect(GUARDED.filter(({ route, isOfOne }) => isOfOne && route in OUTSIDE).map(({ route }) => route)).toEqual([]);
   });
 
   it('has a row of its own for whatever else a route about one thing names', () => {
     const told = new Set([...ways, ...lists, ...Object.keys(PARTS)]);
-    const more = GUARDED.filter(({ namesOne, contract }) => namesOne && namesMore(contract)).map(({ route }) => route);
+    const more = GUARDED.filter(({ isOfOne, contract }) => isOfOne && namesMore(contract)).map(({ route }) => route);
     expect(more.filter((route) => !told.has(route))).toEqual([]);
     expect(Object.keys(PARTS).filter((route) => !more.includes(route))).toEqual([]);
   });

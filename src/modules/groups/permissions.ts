@@ -41,7 +41,10 @@ export async function removeGroupPermissions(
   return store(ctx, group.id, [deleteGroupPermissions(ctx.db, companyId, groupId, ids)]);
 }
 
-/** @param statements made from the ids that the group does not list yet: only those were checked, and only those are added; and from those that it lists */
+/**
+ * @param statements made from the ids that the group does not list yet (only those were checked, and only those are added), and
+ *   from those that it lists
+ */
 async function change(
   ctx: PrincipalContext,
   groupId: string,
