@@ -77,12 +77,19 @@ export async function keyedRequest(
     const { url } = c.req.raw;
     const request = `${contract.method} ${url.slice(url.indexOf('/', 'https://'.length))}\n`;
     const body = c.req.raw.body === null ? new ArrayBuffer() : await c.req.arrayBuffer();
+    if (contract.raw) readAgain(c, body);
     const hash = createHash('sha256').update(request).update(new Uint8Array(body)).digest('hex');
     return { key, digests: await digestsOf(configOf(c.env), hash) };
   } catch (error) {
     if (error instanceof Failure) return error;
     throw error;
   }
+}
+
+/** The handler of such a body reads it by itself, which a stream allows once. */
+function readAgain(c: HonoContext<HttpEnv>, body: ArrayBuffer): void {
+  const { url, method, headers, signal } = c.req.raw;
+  c.req.raw = new Request(url, { method, headers, signal, body });
 }
 
 /** A body may hold a password: whoever got hold of a plain hash could try which one fits. */

@@ -1,15 +1,14 @@
-import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { actionOf, type Contract } from '../../src/http/endpoint.ts';
 import { isTokenAccess } from '../../src/http/entrance.ts';
 import { filled } from '../../src/http/paths.ts';
 import { type Action, ALL_ACTIONS, actionEntry } from '../../src/kernel/actions.ts';
-import type { LegacyAction, Role } from '../../src/kernel/legacy.ts';
-import type { PolicyStatement } from '../../src/kernel/policy-document.ts';
-import { type Answer, type Caller, call, type Sending } from '../support/api.ts';
-import { allow, aServiceAccountThat, deny, withServiceToken } from '../support/signed.ts';
-import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import type { LegacyAction } from '../../src/kernel/legacy.ts';
+import { type Answer, call, type Sending } from '../support/api.ts';
+import { type Principal, principal, principalsOf } from '../support/principals.ts';
+import { allow, deny, withServiceToken } from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
 
 /** Every route, with what its declaration asks of a caller. The walk (test/contract) knocks with another company's ids. */
 const ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
@@ -21,41 +20,15 @@ const ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
   })),
 );
 
-/** A principal whose grants a test sets. */
-interface Principal {
-  as: Caller;
-  may(statements: PolicyStatement[], roles?: Role[]): Promise<void>;
-}
-
 let company: Company;
-let principals: Record<'bearer' | 'signature' | 'machine' | 'agent', Principal>;
+let principals: Awaited<ReturnType<typeof principalsOf>>;
 /** A service account with a service token. */
 let machine: Principal;
 beforeAll(async () => {
   company = await aCompany();
-  const user = await aUser(company, { can: ['*'] });
-  const robot = await aServiceAccountThat(company, allow('*'));
-  const signing = principal(robot.id, robot.as);
-  const person = principal(user.id, user.as);
-  principals = { bearer: person, agent: person, signature: signing, machine: signing };
-  machine = principal(robot.id, await withServiceToken(robot));
+  principals = await principalsOf(company);
+  machine = principal(principals.robot.id, await withServiceToken(principals.robot));
 });
-
-function principal(id: string, as: Caller): Principal {
-  const group = 'select group_id from group_bindings where principal_id = ?1';
-  return {
-    as,
-    async may(statements, roles = []) {
-      const document = JSON.stringify({ version: '2024-01-01', statements });
-      await env.CONTROL_DB.batch([
-        env.CONTROL_DB.prepare(
-          `update policies set document = ?2 where id in (select policy_id from group_policies where group_id in (${group}))`,
-        ).bind(id, document),
-        env.CONTROL_DB.prepare(`update groups set roles = ?2 where id in (${group})`).bind(id, JSON.stringify(roles)),
-      ]);
-    },
-  };
-}
 
 const NOBODYS = '0'.repeat(24);
 const addressOf = ({ method, path, query }: Contract): string =>

@@ -4,7 +4,7 @@ import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import { managedPolicyById } from '../../kernel/managed-policies.ts';
 import type { PolicyDocument } from '../../kernel/policy-document.ts';
-import { policyNotFound, selectPolicy } from '../policies/service.ts';
+import { isHiddenPolicy, ownPolicy, policyNotFound, selectPolicy } from '../policies/service.ts';
 import { groupNotFound, policyNotAttached } from './failures.ts';
 import { attachPolicy, detachPolicy, selectAttachment, selectGroup } from './store.ts';
 
@@ -31,8 +31,8 @@ export async function detachPolicyFromGroup(ctx: PrincipalContext, groupId: stri
   const { companyId } = ctx.actor;
   const { group, document } = await read(ctx, groupId, policyId);
   if (!group) throw groupNotFound();
-  if (document)
-    requireMayGrant(ctx.actor, accessFreedByRemoving(grantsOfPolicy(companyId, groupId, policyId, document)));
+  if (!document) throw policyNotAttached();
+  requireMayGrant(ctx.actor, accessFreedByRemoving(grantsOfPolicy(companyId, groupId, policyId, document)));
   const { detached } = await commitAccess(ctx, everybodyIn(companyId), {
     detached: detachPolicy(ctx.db, companyId, groupId, policyId),
   });
@@ -48,7 +48,8 @@ async function read(ctx: PrincipalContext, groupId: string, policyId: string) {
     group: selectGroup(ctx.db, companyId, groupId),
     own: selectPolicy(ctx.db, companyId, policyId),
   });
-  return { group, document: own?.document ?? managedPolicyById(policyId)?.document };
+  const policy = own ? ownPolicy(own) : managedPolicyById(policyId);
+  return { group, document: policy && !isHiddenPolicy(ctx, policy.arn) ? policy.document : undefined };
 }
 
 const grantsOfPolicy = (companyId: string, groupId: string, id: string, document: PolicyDocument) => ({

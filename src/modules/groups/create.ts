@@ -20,7 +20,7 @@ export async function createGroup(
   const { id, roles } = record;
   const ids = [...new Set(permissionIds)];
   const permissions = ids.length === 0 ? [] : await selectPermissions(ctx.db, companyId, ids);
-  requireAllFound(ids, permissions);
+  requireAllFound(ctx, ids, permissions);
   requireMayGrant(ctx.actor, { companyId, groups: [{ id, policies: [], roles, permissions }] });
   const { inserted } = await commitAccess(
     ctx,

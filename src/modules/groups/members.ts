@@ -1,5 +1,5 @@
 import { commitAccess, everybodyIn, onlyPrincipals } from '../../access/commit-access.ts';
-import { deniedEverywhere } from '../../access/denials.ts';
+import { deniedEverywhere, isDenied } from '../../access/denials.ts';
 import { isAdministrator } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
@@ -55,8 +55,11 @@ async function requireBindable(ctx: PrincipalContext, groupId: string, member: M
     account: selectAccount(ctx.db, companyId, accountId),
   });
   if (!group) throw groupNotFound();
-  if (member.principalType === 'user' && !user) throw userNotFound('principal_id');
-  if (member.principalType === 'service_account' && !serviceAccount) throw serviceAccountNotFound('principal_id');
+  const kind = member.principalType === 'user' ? 'organization_user' : 'service_account';
+  const isHidden = isDenied(ctx.actor, kind, principalId);
+  if (member.principalType === 'user' && (!user || isHidden)) throw userNotFound('principal_id');
+  if (member.principalType === 'service_account' && (!serviceAccount || isHidden))
+    throw serviceAccountNotFound('principal_id');
   if (!account) throw accountNotFound('account_id');
   if (member.principalType === 'service_account' && serviceAccount?.accountId !== accountId) throw outsideOwnAccount();
 }

@@ -1,4 +1,5 @@
 import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
+import { isDenied } from '../../access/denials.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether, type Statement } from '../../db/client.ts';
@@ -16,15 +17,16 @@ export function addGroupPermissions(ctx: PrincipalContext, groupId: string, ids:
   return change(ctx, groupId, ids, (fresh) => [insertGroupPermissions(ctx.db, ctx.actor.companyId, groupId, fresh)]);
 }
 
+/** Puts exactly these permissions on a group, and leaves those that the caller may not see. */
 export function replaceGroupPermissions(
   ctx: PrincipalContext,
   groupId: string,
   ids: string[],
 ): Promise<GroupWithCounts> {
   const { companyId } = ctx.actor;
-  return change(ctx, groupId, ids, (fresh) => [
+  return change(ctx, groupId, ids, (fresh, present) => [
     insertGroupPermissions(ctx.db, companyId, groupId, fresh),
-    deleteOtherGroupPermissions(ctx.db, companyId, groupId, ids),
+    deleteOtherGroupPermissions(ctx.db, companyId, groupId, [...ids, ...present.filter((id) => isHidden(ctx, id))]),
   ]);
 }
 
@@ -39,12 +41,15 @@ export async function removeGroupPermissions(
   return store(ctx, group.id, [deleteGroupPermissions(ctx.db, companyId, groupId, ids)]);
 }
 
-/** @param statements made from the ids that the group does not list yet: only those were checked, and only those are added */
+/**
+ * @param statements made from the ids that the group does not list yet (only those were checked, and only those are added), and
+ *   from those that it lists
+ */
 async function change(
   ctx: PrincipalContext,
   groupId: string,
   ids: string[],
-  statements: (fresh: string[]) => Statement[],
+  statements: (fresh: string[], present: string[]) => Statement[],
 ): Promise<GroupWithCounts> {
   const { group, permissions } = await read(ctx, groupId, ids);
   const fresh = permissions.filter(({ id }) => !group.permissionIds.includes(id));
@@ -52,7 +57,8 @@ async function change(
     companyId: ctx.actor.companyId,
     groups: [{ id: groupId, policies: [], roles: [], permissions: fresh }],
   });
-  return store(ctx, groupId, statements(fresh.map(({ id }) => id)));
+  const added = fresh.map(({ id }) => id);
+  return store(ctx, groupId, statements(added, group.permissionIds));
 }
 
 async function read(ctx: PrincipalContext, groupId: string, ids: string[]) {
@@ -65,7 +71,7 @@ async function read(ctx: PrincipalContext, groupId: string, ids: string[]) {
     permissions: selectPermissions(ctx.db, companyId, ids),
   });
   if (!group) throw groupNotFound();
-  requireAllFound(ids, permissions);
+  requireAllFound(ctx, ids, permissions);
   return { group, permissions };
 }
 
@@ -81,7 +87,10 @@ async function store(ctx: PrincipalContext, groupId: string, statements: Stateme
   return group;
 }
 
-export function requireAllFound(ids: string[], found: Permission[]): void {
-  const unknown = ids.filter((id) => !found.some((permission) => permission.id === id));
+/** A permission that the caller may not see is as if it were not there. */
+const isHidden = ({ actor }: PrincipalContext, id: string): boolean => isDenied(actor, 'permission', id);
+
+export function requireAllFound(ctx: PrincipalContext, ids: string[], found: Permission[]): void {
+  const unknown = ids.filter((id) => isHidden(ctx, id) || !found.some((permission) => permission.id === id));
   if (unknown.length > 0) throw permissionNotFound('permissionIds', unknown);
 }

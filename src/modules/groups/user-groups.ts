@@ -1,4 +1,5 @@
 import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
+import { isDenied } from '../../access/denials.ts';
 import type { AccessSources } from '../../access/evaluation.ts';
 import { accessFreedByRemoving, requireMayGrant } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
@@ -27,12 +28,12 @@ interface Plan {
 export const addUserToGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
   change(ctx, userId, ids, () => ({ enter: ids, leave: [], fits: (after) => holdsAll(after, ids) }));
 
-/** Adds a user to these groups, and removes them from all others. */
+/** Adds a user to these groups, and removes them from all others, but for those that the caller may not see. */
 export const replaceUserGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
   change(ctx, userId, ids, (current) => ({
     enter: ids,
-    leave: current.filter((id) => !ids.includes(id)),
-    fits: (after) => holdsAll(after, ids) && holdsAll(ids, after),
+    leave: current.filter((id) => !ids.includes(id) && !isHidden(ctx, id)),
+    fits: (after) => holdsAll(after, ids) && after.every((id) => ids.includes(id) || isHidden(ctx, id)),
   }));
 
 /** Removes a user from groups; they need not be in all. The user may not gain what the caller may not do. */
@@ -52,7 +53,7 @@ export async function prepareJoining(ctx: PrincipalContext, ids: string[]): Prom
   if (ids.length > 0) {
     const found = await readTogether(ctx.db, grantReads(ctx.db, companyId, idList(ids)));
     const sources = accessSources(companyId, false, found);
-    requireKnown(sources, ids);
+    requireKnown(ctx, sources, ids);
     requireMayGrant(ctx.actor, sources);
   }
   return (userId) => enterStatement(ctx, userId, ids, []);
@@ -77,7 +78,7 @@ function change(
     });
     if (!user) throw userNotFound();
     const sources = accessSources(companyId, false, grants);
-    requireKnown(sources, ids);
+    requireKnown(ctx, sources, ids);
     const current = memberships.map(({ groupId }) => groupId);
     const { enter, leave, fits } = planOf(current);
     const joined = enter.filter((id) => !current.includes(id));
@@ -102,8 +103,11 @@ function enterStatement(ctx: PrincipalContext, userId: string, ids: string[], cu
   return joinGroups(ctx.db, { companyId, userId, now: ctx.now() }, joinings);
 }
 
-function requireKnown({ groups }: AccessSources, ids: string[]): void {
-  const unknown = ids.filter((id) => !groups.some((group) => group.id === id));
+/** A group that the caller may not see is as if it were not there. */
+const isHidden = ({ actor }: PrincipalContext, id: string): boolean => isDenied(actor, 'group', id);
+
+function requireKnown(ctx: PrincipalContext, { groups }: AccessSources, ids: string[]): void {
+  const unknown = ids.filter((id) => isHidden(ctx, id) || !groups.some((group) => group.id === id));
   if (unknown.length > 0) throw groupNotFound('group_ids', unknown);
 }
 

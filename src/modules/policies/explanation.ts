@@ -1,3 +1,4 @@
+import { isDenied } from '../../access/denials.ts';
 import { allowedActions, compileAccess, type Decision, decide } from '../../access/evaluation.ts';
 import { accessReads, accessSources, callersAccess } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
@@ -72,11 +73,11 @@ async function sourcesOf(ctx: PrincipalContext, { type, id }: PrincipalReference
       user: [user],
       access,
     } = await readTogether(ctx.db, { user: selectUser(ctx.db, companyId, id), access: accessReads(ctx.db, of) });
-    if (!user) throw userNotFound('principal.id');
+    if (!user || isDenied(ctx.actor, 'user', id)) throw userNotFound('principal.id');
     return accessSources(companyId, user.isOwner, access);
   }
   const [serviceAccount] = await selectServiceAccount(ctx.db, companyId, id);
-  if (!serviceAccount) throw serviceAccountNotFound('principal.id');
+  if (!serviceAccount || isDenied(ctx.actor, 'service_account', id)) throw serviceAccountNotFound('principal.id');
   const { accountId } = serviceAccount;
   return accessSources(companyId, false, await readTogether(ctx.db, accessReads(ctx.db, { ...of, accountId })));
 }

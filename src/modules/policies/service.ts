@@ -22,6 +22,7 @@ import {
 } from './policy-store.ts';
 
 export { policyNotFound } from './failures.ts';
+export { ownPolicy } from './policy.ts';
 export { selectPolicy } from './policy-store.ts';
 
 const NAME_IS_UNIQUE = { 'policies.name': policyNameTaken };
@@ -41,6 +42,10 @@ export async function listPolicies(
   });
   return { total: system.length + own.total, records: [...managed, ...own.records.map(ownPolicy)] };
 }
+
+/** Whether the caller is denied to get a policy: where another route names it, it is as if absent. */
+export const isHiddenPolicy = ({ actor: { access } }: PrincipalContext, arn: string): boolean =>
+  isDeniedOn(access, 'policies:get', arn);
 
 const TO_LIST = ['policies:list', 'policies:get'] as const;
 
@@ -97,7 +102,8 @@ export async function clonePolicy(
   id: string,
   input: { name: string; description?: string },
 ): Promise<Policy> {
-  const { document, description } = await getPolicy(ctx, id);
+  const { arn, document, description } = await getPolicy(ctx, id);
+  if (isHiddenPolicy(ctx, arn)) throw policyNotFound();
   return createPolicy(ctx, { name: input.name, description: input.description ?? description, document });
 }
 

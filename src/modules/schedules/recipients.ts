@@ -1,4 +1,5 @@
 import type { UserActor } from '../../access/actors.ts';
+import { isDenied } from '../../access/denials.ts';
 import { compileAccess } from '../../access/evaluation.ts';
 import { isAllowed } from '../../access/requirements.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
@@ -111,7 +112,8 @@ export async function recipientProblems(
     const { kind, subject } = recipient;
     if (kind === 'user') {
       const [user] = await selectUser(ctx.db, ctx.actor.companyId, subject);
-      if (!user) problems.push({ field: `recipients.${at}.user_id`, message: 'must be a user of the company' });
+      if (!user || isDenied(ctx.actor, 'user', subject))
+        problems.push({ field: `recipients.${at}.user_id`, message: 'must be a user of the company' });
       continue;
     }
     const reader = await readerOf(

@@ -1,4 +1,4 @@
-import { deniedEverywhere } from '../../access/denials.ts';
+import { deniedEverywhere, isDenied } from '../../access/denials.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { concurrentChange } from '../../db/failures.ts';
@@ -95,11 +95,11 @@ async function addressOf(ctx: PrincipalContext, member: NewMember): Promise<stri
   const id = ID_PATTERN.test(member.id) ? member.id : '';
   if (member.type === 'group') {
     const [group] = await selectGroup(ctx.db, companyId, id);
-    if (!group) throw groupNotFound();
+    if (!group || isDenied(ctx.actor, 'group', id)) throw groupNotFound();
     return null;
   }
   const [user] = await selectUser(ctx.db, companyId, id);
-  if (!user) throw userNotFound();
+  if (!user || isDenied(ctx.actor, 'user', id)) throw userNotFound();
   return user.email;
 }
 

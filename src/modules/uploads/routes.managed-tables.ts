@@ -20,7 +20,7 @@ import {
   wrongFileType,
 } from './failures.ts';
 import { confirmation } from './job.ts';
-import { activeJobs, cancelUpload, confirmUpload, getJob, startTableUpload, startUpload } from './service.ts';
+import { activeJobs, cancelUpload, confirmUpload, getJob, jobArn, startTableUpload, startUpload } from './service.ts';
 import { listLoads, undoUpload } from './undo.ts';
 import { loadView, uploadJobView, viewLoad, viewUploadJob } from './views.ts';
 
@@ -115,7 +115,7 @@ export const uploadEndpoints = [
     {
       method: 'get',
       path: '/v1/managed-tables/upload-jobs/{jobId}',
-      access: 'managed-tables:list',
+      access: { action: 'managed-tables:list', on: jobArn },
       operationId: 'getUploadJob',
       summary: 'Get an upload job',
       returns: ok(uploadJobView),
@@ -128,7 +128,7 @@ export const uploadEndpoints = [
     {
       method: 'post',
       path: '/v1/managed-tables/upload-jobs/{jobId}/confirm',
-      access: 'managed-tables:upload',
+      access: { action: 'managed-tables:upload', on: jobArn },
       operationId: 'confirmUploadJob',
       summary: 'Confirm an upload job',
       description:
@@ -147,7 +147,7 @@ export const uploadEndpoints = [
     {
       method: 'post',
       path: '/v1/managed-tables/upload-jobs/{jobId}/cancel',
-      access: 'managed-tables:upload',
+      access: { action: 'managed-tables:upload', on: jobArn },
       operationId: 'cancelUploadJob',
       summary: 'Cancel an upload job',
       description: 'Fails a job that has not ended, with `error.code` `CANCELLED`; no table and no rows of it remain.',
@@ -164,7 +164,7 @@ export const uploadEndpoints = [
     {
       method: 'post',
       path: '/v1/managed-tables/upload-jobs/{jobId}/undo',
-      access: 'managed-tables:upload',
+      access: { action: 'managed-tables:upload', on: jobArn },
       operationId: 'undoUploadJob',
       summary: 'Undo the load of an upload job',
       description:

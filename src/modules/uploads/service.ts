@@ -1,6 +1,7 @@
 import { deniedEverywhere } from '../../access/denials.ts';
 import { requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
+import { resourceArn } from '../../kernel/arn.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
@@ -111,6 +112,13 @@ async function startJob(
   }
   await ctx.jobs.send({ type: 'upload.analyse', companyId, jobId: id });
   return id;
+}
+
+/** The ARN of the table that a job loads into; of all tables where it makes one, or there is no such job. */
+export async function jobArn(ctx: PrincipalContext, id: string): Promise<string> {
+  const database = ID_PATTERN.test(id) ? await databaseOf(ctx) : undefined;
+  const job = database && (await store.readJob(database, keyOf(ctx, id)));
+  return resourceArn('managed-tables:upload', ctx.actor.companyId, job?.userTableId ?? '*');
 }
 
 export async function getJob(ctx: PrincipalContext, id: string): Promise<UploadJob> {

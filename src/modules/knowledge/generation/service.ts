@@ -35,6 +35,7 @@ export const listEnrichments = (
 
 /** Cancels a job. Suggestions that an enrichment has made stay; an answer of the model that is under way is discarded. */
 export async function cancelJob(ctx: CompanyContext, id: string): Promise<store.JobRow> {
+  await getJob(ctx, id);
   const cancelled = await endCancelled(ctx, id);
   if (!cancelled) throw jobEnded((await getJob(ctx, id)).status);
   return cancelled;

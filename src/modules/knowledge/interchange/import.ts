@@ -1,3 +1,4 @@
+import { isDenied } from '../../../access/denials.ts';
 import type { PrincipalContext } from '../../../context.ts';
 import { retryOnConcurrentChange } from '../../../db/failures.ts';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
@@ -192,7 +193,9 @@ async function readKnown(ctx: PrincipalContext, items: readonly Item[]): Promise
 async function findResources(ctx: PrincipalContext, keys: readonly string[], known: Map<string, Known>): Promise<void> {
   const uniqueKeys = keys.map((key) => key.slice(key.indexOf('\n') + 1));
   const rows = await selectByKeys(ctx.db, ctx.actor.companyId, uniqueKeys);
-  for (const { id, resourceType, uniqueKey } of rows) known.set(keyIn(resourceType, uniqueKey), { resourceId: id });
+  for (const { id, resourceType, uniqueKey } of rows) {
+    if (!isDenied(ctx.actor, resourceType, id)) known.set(keyIn(resourceType, uniqueKey), { resourceId: id });
+  }
 }
 
 const isKnown = (item: Item, known: ReadonlyMap<string, Known>): boolean =>

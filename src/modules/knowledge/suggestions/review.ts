@@ -1,3 +1,4 @@
+import { requireAction } from '../../../access/requirements.ts';
 import type { PrincipalContext } from '../../../context.ts';
 import { concurrentChange } from '../../../db/failures.ts';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
@@ -84,6 +85,8 @@ export async function acceptSuggestions(
   const order = neededFirst(new Set(ids), known);
   for (const [index, id] of order.entries()) {
     try {
+      // The route asks about all; one of them may be denied.
+      requireAction(ctx.actor, 'knowledge_reviews:review', id);
       accepted.push(await acceptSuggestion(ctx, id));
     } catch (error) {
       if (error instanceof Failure) failed.push({ id, failure: error });
@@ -104,6 +107,7 @@ export async function rejectSuggestion(
   id: string,
   reviewNote: string | null,
 ): Promise<store.SuggestionRow> {
+  requirePending(await getSuggestion(ctx, id));
   const review = { ...reviewBy(ctx), reviewNote };
   const [rejected] = await store.markRejected(ctx.db, ctx.actor.companyId, id, review);
   if (rejected) return rejected;

@@ -1,0 +1,268 @@
+import { ENDPOINTS } from '../data-api/support.ts';
+import { aModel, proposal } from '../knowledge/model.ts';
+import { aQuestion, QUESTIONS } from '../knowledge/questions/support.ts';
+import { aConcept, aName, aNode, anItem, aRelation, PREFIX } from '../knowledge/support.ts';
+import { aTable, column } from '../managed-tables/support.ts';
+import { aSchedule, SCHEDULES } from '../schedules/support.ts';
+import { aContext, aMember, CONTEXTS, dashboardGrant } from '../share-portal/support.ts';
+import { aShare } from '../shares/support.ts';
+import { aConsoleGroup, aPermission, policyInput } from '../support/console.ts';
+import { allow, aServiceAccountThat, bind, must } from '../support/signed.ts';
+import { aUser, type Company } from '../support/worlds.ts';
+import { aFile, aHeldQueue, upload } from '../uploads/support.ts';
+import { aDashboard, aVisualization, DASHBOARDS, VISUALIZATIONS } from '../visualizations/support.ts';
+
+/** A record of a list, and what a Deny names to keep it from somebody. */
+export interface Made {
+  id: string;
+  arn: string;
+  /** Where it is listed. */
+  path?: string;
+}
+
+/** How denials apply to a list. */
+export interface Case {
+  /** Each of these, denied on the record, keeps it from the list. */
+  denied: string[];
+  make(company: Company): Promise<Made>;
+  /** On the organization API, in the place of the console. */
+  signed?: true;
+}
+
+export const arn = (service: string, company: Company, type: string, id: string) =>
+  `arn:svc:${service}::${company.id}:${type}/${id}`;
+const record =
+  (service: string, type: string, make: (company: Company) => Promise<string>): Case['make'] =>
+  async (company) => {
+    const id = await make(company);
+    return { id, arn: arn(service, company, type, id) };
+  };
+const aSharable = async ({ as }: Company) => aDashboard(as, [await aVisualization(as, 'SELECT 1')]);
+/** Something about a dashboard, which is what is denied. */
+const about =
+  (make: (company: Company, dashboard: { _id: string; layout?: unknown }) => Promise<{ id: string; path?: string }>) =>
+  async (company: Company): Promise<Made> => {
+    const dashboard = await aSharable(company);
+    return { ...(await make(company, dashboard)), arn: arn('dashboards', company, 'dashboard', dashboard._id) };
+  };
+const aTableName = () => aName('table').replace(' ', '_');
+const aPerson = async (company: Company) => (await aUser(company)).id;
+export const anEndpoint = async ({ as }: Company) => {
+  const { _id } = await aVisualization(as, 'SELECT 1');
+  const json = { name: 'Published', slug: `published-${_id}`, visualization_id: _id };
+  return (await must(as.post(ENDPOINTS, { json })))._id as string;
+};
+const ofGroup = (make: Case['make']) => async (company: Company) => {
+  const made = await make(company);
+  const groupId = (await aConsoleGroup(company))._id;
+  return { ...made, groupId };
+};
+
+const DENIED_USER = ['users:list', 'users:get'];
+
+/** A suggestion to create a concept. */
+export async function aSuggestion({ as }: Company): Promise<string> {
+  const json = { format: 'data-console-knowledge/1', concepts: [{ name: aName('Imported'), description: 'A term.' }] };
+  await must(as.post(`${PREFIX}/import`, { json }));
+  const { records } = await must(as.get(`${PREFIX}/suggestions`));
+  return records[0]._id;
+}
+
+/** A suggestion to change a concept, and the job that made it. */
+export async function anEnrichment(company: Company) {
+  const concept = await aConcept(company.as);
+  const model = await aModel(proposal({ description: 'Better.' }));
+  const suggestion = await must(
+    company.as.post(`${PREFIX}/suggestions/concepts/${concept}/generate`, { env: model.env }),
+  );
+  const json = { target_type: 'concept', target_ids: [concept] };
+  const env = { ...model.env, MODEL_JOBS: aHeldQueue().env.JOBS } as unknown as Record<string, string>;
+  const job = await must(company.as.post(`${PREFIX}/jobs/enrich`, { json, env }));
+  return { arn: arn('concepts', company, 'concept', concept), suggestion: suggestion._id, job: job._id };
+}
+
+/** A verified question about a metric, and the question as it was asked. */
+async function anAnswer(company: Company) {
+  const { item, id, question } = await aQuestion(company.as);
+  const asked = await must(company.as.post(`${PREFIX}/ask`, { json: { question, execute: false } }));
+  return { arn: arn('semantic', company, 'item', item), verified: id, asked: asked.question_id };
+}
+
+/** Every list whose records may be denied one by one. */
+export const LISTS: Record<string, Case> = {
+  '/accounts': {
+    signed: true,
+    denied: ['accounts:ListAccounts', 'accounts:GetAccount'],
+    make: record('accounts', 'account', async (company) => {
+      const { as } = await aServiceAccountThat(company, allow('*'));
+      return (await must(as.post('/accounts', { json: { name: aName('Account') } }))).id;
+    }),
+  },
+  '/service-accounts': {
+    signed: true,
+    denied: ['service-accounts:ListServiceAccounts', 'service-accounts:GetServiceAccount'],
+    make: record('service-accounts', 'service-account', async (company) => (await aServiceAccountThat(company)).id),
+  },
+  '/groups': {
+    signed: true,
+    denied: ['groups:ListGroups', 'groups:GetGroup'],
+    make: record('groups', 'group', async (company) => (await aConsoleGroup(company))._id),
+  },
+  '/groups/{id}/bindings': {
+    signed: true,
+    denied: ['users:GetUser'],
+    make: async (company) => {
+      const { groupId, ...made } = await ofGroup(record('users', 'user', aPerson))(company);
+      await bind(company, groupId, await aPerson(company));
+      const path = `/groups/${groupId}/bindings`;
+      const { as } = await aServiceAccountThat(company, allow('*'));
+      const json = { principal_type: 'user', principal_id: made.id, account_id: company.accountId };
+      const { id } = await must(as.post(path, { json }));
+      return { ...made, id, path };
+    },
+  },
+  '/users': {
+    signed: true,
+    denied: ['users:ListUsers', 'users:GetUser'],
+    make: record('users', 'user', aPerson),
+  },
+  '/v1/users': { denied: DENIED_USER, make: record('users', 'user', aPerson) },
+  '/v1/groups': {
+    denied: ['groups:list', 'groups:get'],
+    make: record('groups', 'group', async (company) => (await aConsoleGroup(company))._id),
+  },
+  '/v1/permissions': {
+    denied: ['permissions:list', 'permissions:get'],
+    make: record('permissions', 'permission', (company) => aPermission(company)),
+  },
+  '/v1/policies': {
+    denied: ['policies:list', 'policies:get'],
+    make: async (company) => {
+      const name = `${aName('Política-é')}`.replaceAll(' ', '-');
+      const made = await must(company.as.post('/v1/policies', { json: policyInput([allow('users:list')], { name }) }));
+      return { id: made._id, arn: made.arn };
+    },
+  },
+  '/v1/managed-tables': {
+    denied: ['managed-tables:list'],
+    make: record('managed-tables', 'table', ({ as }) => aTable(as, aTableName(), [column('n', 'integer')])),
+  },
+  '/v1/managed-tables/upload-jobs/active': {
+    denied: ['managed-tables:list'],
+    make: async (company) => {
+      const tableId = await aTable(company.as, aTableName(), [column('n', 'integer')]);
+      const id = await upload(company, [aFile('n.csv', 'n\n1\n')], { ...aHeldQueue(), into: tableId });
+      return { id, arn: arn('managed-tables', company, 'table', tableId) };
+    },
+  },
+  [VISUALIZATIONS]: {
+    denied: ['visualizations:list', 'visualizations:get'],
+    make: record('visualizations', 'visualization', async ({ as }) => (await aVisualization(as, 'SELECT 1'))._id),
+  },
+  [DASHBOARDS]: {
+    denied: ['dashboards:list', 'dashboards:get'],
+    make: record('dashboards', 'dashboard', async (company) => (await aSharable(company))._id),
+  },
+  [ENDPOINTS]: {
+    denied: ['viz_api_endpoints:list', 'viz_api_endpoints:get'],
+    make: record('viz_api_endpoints', 'endpoint', anEndpoint),
+  },
+  [SCHEDULES]: {
+    denied: ['dashboards:get', 'dashboards:schedule'],
+    make: about(async ({ as, owner }, dashboard) => ({
+      id: (await aSchedule(as, dashboard, { recipients: [{ user_id: owner.id }] }))._id,
+    })),
+  },
+  '/api/v1/dashboard-shares': {
+    denied: ['dashboards:get', 'dashboards:share'],
+    make: about((company, { _id }) => aShare(company, _id)),
+  },
+  [CONTEXTS]: {
+    denied: ['dashboards:get', 'dashboards:share'],
+    make: about((company, { _id }) => aContext(company, [dashboardGrant(_id)])),
+  },
+  [`${CONTEXTS}/{id}/members`]: {
+    denied: ['users:get'],
+    make: async (company) => {
+      const made = await record('users', 'user', aPerson)(company);
+      const context = await aContext(company, [dashboardGrant((await aSharable(company))._id)]);
+      await aMember(company.as, context.id, { member_type: 'internal_user', member_id: await aPerson(company) });
+      const { id } = await aMember(company.as, context.id, { member_type: 'internal_user', member_id: made.id });
+      return { ...made, id, path: `${CONTEXTS}/${context.id}/members` };
+    },
+  },
+  [`${PREFIX}/concepts`]: {
+    denied: ['concepts:list', 'concepts:get'],
+    make: record('concepts', 'concept', ({ as }) => aConcept(as)),
+  },
+  [`${PREFIX}/semantic`]: {
+    denied: ['semantic:list'],
+    make: record('semantic', 'item', ({ as }) => anItem(as)),
+  },
+  [`${PREFIX}/ontology/nodes`]: {
+    denied: ['ontology:list'],
+    make: record('ontology', 'node', ({ as }) => aNode(as)),
+  },
+  [`${PREFIX}/ontology/relations`]: {
+    denied: ['ontology:list'],
+    make: record('ontology', 'relation', async ({ as }) => aRelation(as, await aNode(as), 'has', await aNode(as))),
+  },
+  [`${PREFIX}/suggestions`]: {
+    denied: ['knowledge_reviews:list'],
+    make: record('knowledge_reviews', 'suggestion', aSuggestion),
+  },
+  [`${PREFIX}/suggestions?status=pending`]: {
+    denied: ['concepts:get'],
+    make: async (company) => {
+      const { suggestion: id, arn } = await anEnrichment(company);
+      return { id, arn };
+    },
+  },
+  [`${PREFIX}/jobs`]: {
+    denied: ['concepts:get'],
+    make: async (company) => {
+      const { job: id, arn } = await anEnrichment(company);
+      return { id, arn };
+    },
+  },
+  [QUESTIONS]: {
+    denied: ['semantic:list'],
+    make: async (company) => {
+      const { verified: id, arn } = await anAnswer(company);
+      return { id, arn };
+    },
+  },
+  [`${PREFIX}/questions`]: {
+    denied: ['semantic:list'],
+    make: async (company) => {
+      const { asked: id, arn } = await anAnswer(company);
+      return { id, arn };
+    },
+  },
+};
+
+/** Lists whose records nobody can be denied one by one, and why. */
+export const OTHERS: Record<string, string> = {
+  '/admin/audit-events': 'for administrators, whom no Deny reaches',
+  '/admin/deleted/accounts': 'for administrators, whom no Deny reaches',
+  '/v1/managed-tables/deleted': 'for administrators, whom no Deny reaches',
+  '/service-accounts/{id}/keys': 'keys are of the service account that the route asks for',
+  '/v1/auth/sessions': 'the own sessions of the caller',
+  '/v1/managed-tables/{id}/data': 'rows are of the table that the route asks for',
+  '/v1/managed-tables/{id}/indexes': 'indexes are of the table that the route asks for',
+  '/v1/managed-tables/{id}/loads': 'loads are of the table that the route asks for',
+  '/api/v1/dashboards/{id}/shares': 'shares of the dashboard that the route asks for',
+  '/api/v1/dashboards/{id}/share-filter-candidates': 'filters of the dashboard that the route asks for',
+  '/api/v1/dashboards/{id}/embed-parameter-candidates': 'inputs of the dashboard that the route asks for',
+  '/api/v1/embed/signing-keys': 'keys are of the company',
+  [`${PREFIX}/concepts/{id}/versions`]: 'versions are of the concept that the route asks for',
+  [`${PREFIX}/semantic/{id}/versions`]: 'versions are of the item that the route asks for',
+  [`${PREFIX}/ontology/nodes/{id}/versions`]: 'versions are of the node that the route asks for',
+  [`${PREFIX}/ontology/relations/{id}/versions`]: 'versions are of the relation that the route asks for',
+  '/api/v1/share-portal/dashboards': 'of a person of the company, in test/share-portal/denied.sharing.test.ts',
+  '/api/v1/share-portal/{company_slug}/dashboards':
+    'of a person of the company, in test/share-portal/denied.sharing.test.ts',
+  '/api/v1/share-events': 'events of what is denied, in test/share-activity/denied.sharing.test.ts',
+  '/api/v1/share-portal/contexts': 'contexts of which the caller is a member',
+  '/api/v1/share-portal/{company_slug}/contexts': 'contexts of which the caller is a member',
+};

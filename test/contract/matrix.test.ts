@@ -1,0 +1,305 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import threatModel from '../../docs/threat-model.md?raw';
+import { SURFACES } from '../../src/app.ts';
+import { actionOf, type Contract } from '../../src/http/endpoint.ts';
+import { filled, parametersOf } from '../../src/http/paths.ts';
+import type { Action } from '../../src/kernel/actions.ts';
+import type { PolicyStatement } from '../../src/kernel/policy-document.ts';
+import type { Answer, Caller, Sending } from '../support/api.ts';
+import { policyInput } from '../support/console.ts';
+import { type Principal, principalsOf } from '../support/principals.ts';
+import { allow, must } from '../support/signed.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aFile, aHeldQueue, upload } from '../uploads/support.ts';
+import { someSales } from '../visualizations/support.ts';
+import { LISTS, OTHERS } from './lists.ts';
+import { OUTSIDE, PARTS } from './outside.ts';
+import { aPublishedOne } from './ways/showing.ts';
+import { aTableOfNumbers } from './ways/tables.ts';
+import { arnOf, type Way } from './ways/way.ts';
+import { WAYS } from './ways.ts';
+
+const nameOf = ({ method, path }: Contract): string => `${method.toUpperCase()} ${path}`;
+const ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
+  endpoints.map(({ contract }) => ({
+    route: nameOf(contract),
+    contract,
+    credential: contract.credential ?? surface.credential,
+    action: actionOf(contract.access),
+  })),
+);
+const CONTRACTS = new Map(ROUTES.map(({ route, contract }) => [route, contract]));
+
+/** Whatever the path names: making a policy is asked of all policies. */
+const OF_ALL = new Set(['POST /v1/policies/{id}/clone']);
+const namesOne = ({ route, contract }: (typeof ROUTES)[number]): boolean =>
+  contract.resource !== 'none' && parametersOf(contract.path).length > 0 && !OF_ALL.has(route);
+/** Those that ask for an action: on the one resource that the path names, or on all of the type. */
+const GUARDED = ROUTES.flatMap((each) => {
+  const { action } = each;
+  return action === null ? [] : [{ ...each, action, isOfOne: namesOne(each) }];
+});
+type Guarded = (typeof GUARDED)[number];
+
+let company: Company;
+let principals: Awaited<ReturnType<typeof principalsOf>>;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  await someSales(company);
+  principals = await principalsOf(company);
+});
+
+/** The ARN's service and type for the actions of each service, as the documentation lists them. */
+const PLACES: Record<string, string> = {
+  accounts: 'accounts:account',
+  'service-accounts': 'service-accounts:service-account',
+  users: 'users:user',
+  groups: 'groups:group',
+  permissions: 'permissions:permission',
+  policies: 'iam:policy',
+  company: 'company:company',
+  'managed-tables': 'managed-tables:table',
+  visualizations: 'visualizations:visualization',
+  dashboards: 'dashboards:dashboard',
+  viz_api_endpoints: 'viz_api_endpoints:endpoint',
+  data_api: 'data_api:endpoint',
+  concepts: 'concepts:concept',
+  semantic: 'semantic:item',
+  knowledge_reviews: 'knowledge_reviews:suggestion',
+};
+function placeOf(action: Action, path: string): string {
+  const [service = ''] = action.split(':');
+  if (service === 'ontology') return `ontology:${path.includes('/relations') ? 'relation' : 'node'}`;
+  return PLACES[service] ?? `${service}:nothing`;
+}
+
+const NOBODYS = '0'.repeat(24);
+const ANOTHER = 'e'.repeat(24);
+
+/** Where what is asked about is not named by its id, a record is made: its ARN, and what stands in the path. */
+const RECORDS: Record<string, () => Promise<{ arn: string; named: string }>> = {
+  '/v1/policies/{id}': async () => {
+    const { _id, arn } = await must(company.as.post('/v1/policies', { json: policyInput([allow('users:list')]) }));
+    return { arn, named: _id };
+  },
+  '/data/{slug}': async () => {
+    const { endpoint } = await aPublishedOne(company);
+    return { arn: arnOf(company, 'data_api:endpoint', endpoint._id), named: endpoint.slug };
+  },
+  '/data/jobs/{job_id}': async () => {
+    const { endpoint } = await aPublishedOne(company);
+    await principals.signature.may([allow('*')]);
+    const { job_id } = await must(principals.signature.as.post(`/data/${endpoint.slug}/jobs`, { json: {} }));
+    return { arn: arnOf(company, 'data_api:endpoint', endpoint._id), named: job_id };
+  },
+  '/v1/managed-tables/upload-jobs/{jobId}': async () => {
+    const { id } = await aTableOfNumbers(company);
+    const named = await upload(company, [aFile('n.csv', 'n\n1\n')], { ...aHeldQueue(), into: id });
+    return { arn: arnOf(company, 'managed-tables:table', id), named };
+  },
+};
+/** What a route's service asks for as well, on the same resource. */
+const AS_WELL: Record<string, Action[]> = {
+  'GET /data/jobs/{job_id}': ['data_api:execute'],
+  'POST /v1/managed-tables/upload-jobs/{jobId}/undo': ['managed-tables:data-write'],
+};
+
+async function aTarget({ contract, action }: Guarded): Promise<{ arn: string; another: string; named: string }> {
+  const place = placeOf(action, contract.path);
+  const another = arnOf(company, place, ANOTHER);
+  if (typeof contract.access !== 'object') return { arn: arnOf(company, place, NOBODYS), another, named: NOBODYS };
+  const [, make] = Object.entries(RECORDS).find(([path]) => contract.path.startsWith(path)) ?? [];
+  if (make === undefined) throw new Error(`No record is made for ${nameOf(contract)}.`);
+  return { ...(await make()), another };
+}
+
+const statement = (effect: 'Allow' | 'Deny', actions: Action[], resource: string): PolicyStatement => ({
+  effect,
+  actions,
+  resources: [resource],
+});
+
+/** An invalid request, so that a route that lets it in changes nothing. */
+function knock({ as }: Principal, { method, path, query, body }: Contract, named: string): Promise<Answer> {
+  const address = filled(path, (name) => (name === parametersOf(path)[0] ? named : NOBODYS));
+  return as[method](address + (method === 'get' && query ? '?page=0' : ''), body ? { json: { name: 7 } } : {});
+}
+
+const expectPast = ({ status }: Answer) => {
+  expect(status).not.toBeOneOf([401, 403]);
+  expect(status).toBeLessThan(500);
+};
+const expectRefused = ({ status, body }: Answer, action: Action) =>
+  expect([status, body.details?.action]).toEqual([403, action]);
+
+describe('a route about one thing', () => {
+  const own = GUARDED.filter(({ isOfOne }) => isOfOne);
+
+  it.each(own.map((each) => [each.route, each] as const))(
+    '%s: nothing, Allow and Deny hold for it',
+    async (_, guarded) => {
+      const { route, contract, action, credential } = guarded;
+      const caller = principals[credential];
+      const { arn, another, named } = await aTarget(guarded);
+      const asWell = AS_WELL[route] ?? [];
+      const ask = async (statements: PolicyStatement[], at = named) => {
+        await caller.may(statements);
+        return knock(caller, contract, at);
+      };
+      expectRefused(await ask([]), action);
+      expectRefused(await ask([statement('Allow', [action, ...asWell], another)]), action);
+      expectRefused(await ask([allow('*'), statement('Deny', [action], arn)]), action);
+      if (contract.only !== 'administrators') expectPast(await ask([statement('Allow', [action, ...asWell], arn)]));
+      const next = await aTarget(guarded);
+      expectPast(await ask([allow('*'), statement('Deny', [action], another)], next.named));
+    },
+  );
+});
+
+describe('a route about all things of a type', () => {
+  const rest = GUARDED.filter(({ isOfOne }) => !isOfOne);
+
+  it.each(rest.map((each) => [each.route, each] as const))(
+    '%s: nothing, Allow and Deny hold for all',
+    async (_, guarded) => {
+      const { contract, action, credential } = guarded;
+      const caller = principals[credential];
+      const place = placeOf(action, contract.path);
+      const [all, one] = [arnOf(company, place, '*'), arnOf(company, place, NOBODYS)];
+      const ask = async (...statements: PolicyStatement[]) => {
+        await caller.may(statements);
+        return knock(caller, contract, NOBODYS);
+      };
+      expectRefused(await ask(), action);
+      expectRefused(await ask(statement('Allow', [action], one)), action);
+      expectRefused(await ask(allow('*'), statement('Deny', [action], all)), action);
+      if (contract.only === 'administrators') return expectPast(await ask(allow('*')));
+      expectPast(await ask(statement('Allow', [action], all)));
+      expectPast(await ask(allow('*'), statement('Deny', [action], one)));
+    },
+  );
+});
+
+const success = ({ status }: Answer): boolean => status < 300;
+
+/** What became of asking: where it was not reached, it was refused, or is as if it were not there. */
+function outcome({ reached = success }: Way, answer: Answer): 'reached' | 'not reached' | number {
+  if (reached(answer)) return 'reached';
+  return answer.status < 300 || [400, 403, 404, 422].includes(answer.status) ? 'not reached' : answer.status;
+}
+
+describe('a way to a thing', () => {
+  const cases = WAYS.map((way) => [`${way.thing}, ${way.way}: ${way.routes[0]}`, way] as const);
+
+  it('is told apart from every other', () => {
+    const names = cases.map(([name]) => name);
+    expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+  });
+
+  it.each(cases)('%s', async (_, way) => {
+    const { besides = [], needs = [], denied } = way;
+    const caller = principals[way.signed ? 'signature' : 'bearer'];
+    const { arn, ask } = await way.make(company, caller);
+    const asks = async (...statements: PolicyStatement[]) => {
+      await caller.may([...(besides.length > 0 ? [allow(...besides)] : []), ...statements]);
+      return outcome(way, await ask(caller.as));
+    };
+    const found: Record<string, ReturnType<typeof outcome>> = {};
+    if (needs.length > 0) found.nothing = await asks();
+    for (const action of denied) found[`Deny ${action}`] = await asks(allow('*'), statement('Deny', [action], arn));
+    found.Allow = needs.length > 0 ? await asks(statement('Allow', needs, arn)) : await asks();
+    const other = await way.make(company, caller);
+    await caller.may([
+      allow('*'),
+      ...denied.map((action) => statement('Deny', [action], arn.replace(/[^/]*$/, ANOTHER))),
+    ]);
+    if (!way.whatever) found['Deny elsewhere'] = outcome(way, await other.ask(caller.as));
+    const expected = Object.keys(found).map((what) => [
+      what,
+      what === 'Allow' || what === 'Deny elsewhere' ? 'reached' : 'not reached',
+    ]);
+    expect(found).toEqual(Object.fromEntries(expected));
+  });
+});
+
+let keys = 0;
+/** The same caller, whose POSTs carry an idempotency key. */
+function underKey(as: Caller): Caller {
+  const key = `matrix-${++keys}`;
+  const headers = (sending: Sending) => ({ ...sending, headers: { ...sending.headers, 'idempotency-key': key } });
+  return { ...as, post: (path, sending = {}) => as.post(path, headers(sending)) };
+}
+
+describe('a kept answer', () => {
+  const isKept = ({ routes: [route = ''] }: Way): boolean => {
+    const contract = CONTRACTS.get(route);
+    return contract?.method === 'post' && !contract.safe && !contract.form;
+  };
+  const cases = WAYS.filter(isKept).map((way) => [`${way.thing}, ${way.way}: ${way.routes[0]}`, way] as const);
+
+  it.each(cases)('of a way is not given again to whom it is denied since: %s', async (_, way) => {
+    const caller = principals[way.signed ? 'signature' : 'bearer'];
+    const { arn, ask } = await way.make(company, caller);
+    await caller.may([allow('*')]);
+    const keyed = underKey(caller.as);
+    const first = await ask(keyed);
+    const again = await ask(keyed);
+    expect([outcome(way, first), again.headers.get('idempotency-replayed')]).toEqual(['reached', 'true']);
+    for (const action of way.denied) {
+      await caller.may([allow('*'), statement('Deny', [action], arn)]);
+      const { status, headers } = await ask(keyed);
+      expect(status).toBeOneOf([403, 404, 409]);
+      expect(headers.get('idempotency-replayed')).toBeNull();
+    }
+  });
+});
+
+/** Names of fields that hold ids, in what a route takes. */
+function idFields(schema: unknown): string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const names = 'properties' in schema ? Object.keys(schema.properties as object) : [];
+  const own = names.filter((name) => /(^id|_id|Id)s?$/.test(name));
+  return [...own, ...Object.values(schema).flatMap(idFields)];
+}
+const namesMore = ({ path, body, query }: Contract): boolean =>
+  parametersOf(path).length > 1 ||
+  [body, query].some(
+    (schema) => schema && idFields(z.toJSONSchema(schema, { unrepresentable: 'any', io: 'input' })).length > 0,
+  );
+
+describe('the matrix', () => {
+  const lists = [...Object.keys(LISTS), ...Object.keys(OTHERS)].map((path) => `GET ${path.split('?')[0]}`);
+  const ways = WAYS.flatMap(({ routes }) => routes);
+
+  it('has a row for every route that reaches a thing', () => {
+    const own = new Set(GUARDED.flatMap(({ route, isOfOne }) => (isOfOne ? [route] : [])));
+    const rows = new Set([...own, ...ways, ...lists, ...Object.keys(OUTSIDE)]);
+    expect(ROUTES.map(({ route }) => route).filter((route) => !rows.has(route))).toEqual([]);
+  });
+
+  it('has no row for what is no route, and says of no route both that it reaches a thing and that it does not', () => {
+    const named = [...ways, ...lists, ...Object.keys(OUTSIDE), ...Object.keys(PARTS)];
+    expect(named.filter((route) => !CONTRACTS.has(route))).toEqual([]);
+    const reaching = new Set([...ways, ...lists]);
+    expect(Object.keys(OUTSIDE).filter((route) => reaching.has(route))).toEqual([]);
+    expect(GUARDED.filter(({ route, isOfOne }) => isOfOne && route in OUTSIDE).map(({ route }) => route)).toEqual([]);
+  });
+
+  it('has a row of its own for whatever else a route about one thing names', () => {
+    const told = new Set([...ways, ...lists, ...Object.keys(PARTS)]);
+    const more = GUARDED.filter(({ isOfOne, contract }) => isOfOne && namesMore(contract)).map(({ route }) => route);
+    expect(more.filter((route) => !told.has(route))).toEqual([]);
+    expect(Object.keys(PARTS).filter((route) => !more.includes(route))).toEqual([]);
+  });
+
+  it('stands in docs/threat-model.md: each action whose Deny closes a way, in the row of its thing', () => {
+    const [, section = ''] = threatModel.split('## Who reaches what');
+    const told = new Map(section.split('\n').map((line) => [line.split(' | ')[0]?.replace('| ', ''), line]));
+    const missing = WAYS.flatMap(({ thing, denied }) => {
+      const row = told.get(thing.replace(/^all (\w+)s$/, '$1')) ?? '';
+      return denied.filter((action) => !row.includes(`\`${action}\``)).map((action) => `${thing}: ${action}`);
+    });
+    expect([...new Set(missing)]).toEqual([]);
+  });
+});

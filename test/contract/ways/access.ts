@@ -1,0 +1,198 @@
+import { aName } from '../../knowledge/support.ts';
+import type { Caller } from '../../support/api.ts';
+import { aConsoleGroup, aPermission, enter, groupInput, policyInput } from '../../support/console.ts';
+import { allow, aServiceAccountThat, must } from '../../support/signed.ts';
+import { aUser, type Company } from '../../support/worlds.ts';
+import { type Allowed, post, put, type Reach, thingArn, type Way } from './way.ts';
+
+const aGroup = async (company: Company): Promise<string> => (await aConsoleGroup(company))._id;
+
+/** A policy that allows next to nothing, so that whoever is asked may grant it. */
+async function aPolicy({ as }: Company) {
+  const json = policyInput([allow('users:list')], { name: aName('Matrix').replaceAll(' ', '-') });
+  return (await must(as.post('/v1/policies', { json }))) as { _id: string; arn: string };
+}
+
+/** A group that is named in a body, by its id. */
+const namedGroup = (
+  way: string,
+  route: string,
+  besides: Allowed[],
+  askOf: (company: Company, groupId: string) => Promise<Reach['ask']>,
+): Way => ({
+  thing: 'group',
+  way,
+  routes: [route],
+  besides,
+  denied: ['groups:get'],
+  async make(company) {
+    const id = await aGroup(company);
+    return { arn: thingArn(company, 'group', id), ask: await askOf(company, id) };
+  },
+});
+
+const groupsOf = async (company: Company) => `/v1/users/${(await aUser(company)).id}/groups`;
+
+const permissionOf = (method: 'post' | 'put' | 'delete'): Way => ({
+  thing: 'permission',
+  way: { post: 'put on a group', put: 'made the only one of a group', delete: 'taken from a group' }[method],
+  routes: [`${method.toUpperCase()} /v1/groups/{id}/permissions`],
+  // Nobody grants what they do not have.
+  besides: ['groups:update', 'users:*'],
+  denied: ['permissions:get'],
+  async make(company) {
+    const id = await aPermission(company);
+    const path = `/v1/groups/${await aGroup(company)}/permissions`;
+    return {
+      arn: thingArn(company, 'permission', id),
+      ask: (as) => as[method](path, { json: { permissionIds: [id] } }),
+    };
+  },
+});
+
+const attachment = (surface: 'console' | 'organization', method: 'post' | 'delete'): Way => ({
+  thing: 'policy',
+  way: `${method === 'post' ? 'attached to' : 'detached from'} a group, on the ${surface} API`,
+  routes: [`${method.toUpperCase()} ${surface === 'console' ? '/v1' : ''}/groups/{id}/policies/{policy_id}`],
+  ...(surface === 'organization' && { signed: true }),
+  besides:
+    surface === 'console'
+      ? ['groups:attach_policy', 'groups:detach_policy', 'users:list']
+      : ['groups:AttachPolicy', 'groups:DetachPolicy', 'users:list'],
+  denied: ['policies:get'],
+  async make(company) {
+    const { _id, arn } = await aPolicy(company);
+    const groupId = await aGroup(company);
+    if (method === 'delete') await must(company.as.post(`/v1/groups/${groupId}/policies/${_id}`));
+    const path = `${surface === 'console' ? '/v1' : ''}/groups/${groupId}/policies/${_id}`;
+    return { arn, ask: (as: Caller) => as[method](path) };
+  },
+});
+
+/** People, groups, policies and service accounts that are named in a body, or beside another thing. */
+export const NAMED: Way[] = [
+  namedGroup('entered', 'POST /v1/users/{id}/groups', ['users:assign_groups'], async (company, id) =>
+    post(await groupsOf(company), { group_ids: [id] }),
+  ),
+  namedGroup(
+    'made the only one of a person',
+    'PUT /v1/users/{id}/groups',
+    ['users:assign_groups'],
+    async (company, id) => put(await groupsOf(company), { group_ids: [id] }),
+  ),
+  namedGroup('left', 'DELETE /v1/users/{id}/groups', ['users:remove_groups'], async (company, id) => {
+    const user = await aUser(company);
+    await enter(company, user.id, id);
+    return (as) => as.delete(`/v1/users/${user.id}/groups`, { json: { group_ids: [id] } });
+  }),
+  {
+    thing: 'group',
+    way: 'left, as it is not among those that a person is put into',
+    routes: ['PUT /v1/users/{id}/groups'],
+    besides: ['users:assign_groups'],
+    denied: ['groups:get'],
+    async make(company) {
+      const id = await aGroup(company);
+      const user = await aUser(company);
+      await enter(company, user.id, id);
+      return {
+        arn: thingArn(company, 'group', id),
+        async ask(as) {
+          const answer = await as.put(`/v1/users/${user.id}/groups`, { json: { group_ids: [] } });
+          const { group_ids } = await must(company.as.get(`/v1/users/${user.id}`));
+          return { ...answer, body: group_ids.includes(id) ? 'in' : 'out' };
+        },
+      };
+    },
+    reached: ({ body }) => body === 'out',
+  },
+  namedGroup('of an invitation', 'POST /v1/users/invite', ['users:invite'], async (_, id) =>
+    post('/v1/users/invite', {
+      email: `${aName('invited').replace(' ', '-')}@matrix.test`,
+      name: 'Ines',
+      group_ids: [id],
+    }),
+  ),
+  ...(
+    [
+      ['user', 'users:GetUser', async (company: Company) => (await aUser(company)).id],
+      [
+        'service account',
+        'service-accounts:GetServiceAccount',
+        async (company: Company) => (await aServiceAccountThat(company)).id,
+      ],
+    ] as const
+  ).map(
+    ([thing, action, made]): Way => ({
+      thing,
+      way: 'bound to a group',
+      routes: ['POST /groups/{id}/bindings'],
+      signed: true,
+      besides: ['groups:AddMember'],
+      denied: [action],
+      async make(company) {
+        const id = await made(company);
+        const type = thing.replace(' ', '_');
+        const json = { principal_type: type, principal_id: id, account_id: company.accountId };
+        return { arn: thingArn(company, thing, id), ask: post(`/groups/${await aGroup(company)}/bindings`, json) };
+      },
+    }),
+  ),
+  ...(
+    [
+      ['user', 'users:get', async (company: Company) => (await aUser(company)).id],
+      [
+        'service account',
+        'service-accounts:GetServiceAccount',
+        async (company: Company) => (await aServiceAccountThat(company)).id,
+      ],
+    ] as const
+  ).map(
+    ([thing, action, made]): Way => ({
+      thing,
+      way: 'what they may do, simulated',
+      routes: ['POST /v1/policies/simulate'],
+      besides: ['policies:get'],
+      denied: [action],
+      async make(company) {
+        const id = await made(company);
+        const json = {
+          principal: { type: thing.replace(' ', '_'), id },
+          checks: [{ action: 'users:list', resource: '*' }],
+        };
+        return { arn: thingArn(company, thing, id), ask: post('/v1/policies/simulate', json) };
+      },
+    }),
+  ),
+  {
+    thing: 'permission',
+    way: 'put on a new group',
+    routes: ['POST /v1/groups'],
+    besides: ['groups:create', 'users:*'],
+    denied: ['permissions:get'],
+    async make(company) {
+      const id = await aPermission(company);
+      return { arn: thingArn(company, 'permission', id), ask: post('/v1/groups', groupInput({ permissionIds: [id] })) };
+    },
+  },
+  permissionOf('post'),
+  permissionOf('put'),
+  permissionOf('delete'),
+  ...(['console', 'organization'] as const).flatMap((surface) => [
+    attachment(surface, 'post'),
+    attachment(surface, 'delete'),
+  ]),
+  {
+    thing: 'policy',
+    way: 'cloned',
+    routes: ['POST /v1/policies/{id}/clone'],
+    // Nobody makes a policy that allows more than they may do.
+    besides: ['policies:create', 'users:list'],
+    denied: ['policies:get'],
+    async make(company) {
+      const { _id, arn } = await aPolicy(company);
+      const json = { name: aName('Clone').replaceAll(' ', '-') };
+      return { arn, ask: post(`/v1/policies/${_id}/clone`, json) };
+    },
+  },
+];

@@ -1,0 +1,353 @@
+import type { Action } from '../../../src/kernel/actions.ts';
+import { nothing } from '../../knowledge/ask/support.ts';
+import { aModel, proposal } from '../../knowledge/model.ts';
+import { aQuestion, aSum, QUESTIONS } from '../../knowledge/questions/support.ts';
+import { aSuggestion, SUGGESTIONS } from '../../knowledge/suggesting.ts';
+import { aConcept, aName, aNode, anItem, aRelation, PREFIX } from '../../knowledge/support.ts';
+import type { Answer, Caller } from '../../support/api.ts';
+import { must } from '../../support/signed.ts';
+import type { Company } from '../../support/worlds.ts';
+import { aHeldQueue } from '../../uploads/support.ts';
+import { tool, toolAnswered } from './tables.ts';
+import { type Allowed, get, patch, post, type Reach, remove, thingArn, type Way } from './way.ts';
+
+/** Drafts are in no export. */
+const status = 'active';
+
+/** How each kind of knowledge is made, and what a GET of one asks. */
+const KINDS = {
+  concept: { gets: 'concepts:get', make: (as: Caller, name: string) => aConcept(as, { name, status }) },
+  item: { gets: 'semantic:list', make: (as: Caller, name: string) => anItem(as, { name, status }) },
+  node: { gets: 'ontology:list', make: (as: Caller, name: string) => aNode(as, { name, status }) },
+  relation: {
+    gets: 'ontology:list',
+    async make(as: Caller, predicate: string) {
+      const id = await aRelation(as, await aNode(as, { status }), predicate, await aNode(as, { status }));
+      await must(as.patch(`${PREFIX}/ontology/relations/${id}`, { json: { status } }));
+      return id;
+    },
+  },
+} as const satisfies Record<string, { gets: Action; make: (as: Caller, name: string) => Promise<string> }>;
+type Kind = keyof typeof KINDS;
+const ALL = Object.keys(KINDS) as Kind[];
+
+/** A way to knowledge that a Deny alone closes. */
+const toKnowledge = (
+  thing: Kind,
+  way: string,
+  route: string,
+  besides: Allowed[],
+  ask: (company: Company, id: string, name: string) => Promise<Reach['ask']>,
+): Way => ({
+  thing,
+  way,
+  routes: [route],
+  besides,
+  denied: [KINDS[thing].gets],
+  async make(company) {
+    const name = aName('matrix').replace(' ', '-');
+    const id = await KINDS[thing].make(company.as, name);
+    return { arn: thingArn(company, thing, id), ask: await ask(company, id, name) };
+  },
+});
+
+/** The same, asking a model that answers with a proposal. */
+const suggested = (thing: Kind, path: string, payload: () => Record<string, unknown>): Way =>
+  toKnowledge(
+    thing,
+    `asked about by ${path.split('/').at(-1)}`,
+    `POST ${SUGGESTIONS}/${path}`,
+    ['knowledge_reviews:generate'],
+    async (_, id) => async (as) => {
+      const { env } = await aModel(proposal(payload()));
+      return as.post(`${SUGGESTIONS}/${path.replace('{id}', id)}`, { env });
+    },
+  );
+const described = () => ({ description: 'Better.' });
+
+const TARGET_TYPES = { concept: 'concept', item: 'semantic', node: 'ontology_node', relation: 'ontology_relation' };
+const enrich = (thing: Kind, id: string) => async (as: Caller) => {
+  const { env } = await aModel();
+  const queued = { ...env, MODEL_JOBS: aHeldQueue().env.JOBS } as unknown as Record<string, string>;
+  const json = { target_type: TARGET_TYPES[thing], target_ids: [id] };
+  return as.post(`${PREFIX}/jobs/enrich`, { json, env: queued });
+};
+
+/** A suggestion about a concept, reviewed. */
+const reviewed = (
+  way: string,
+  route: string,
+  ask: (suggestion: string) => Reach['ask'],
+  reached?: (answer: Answer) => boolean,
+): Way[] =>
+  (['concept', 'suggestion'] as const).map((thing) => ({
+    thing,
+    way: thing === 'concept' ? `about which a suggestion is ${way}` : way,
+    routes: [route],
+    besides: ['knowledge_reviews:review', 'concepts:update'],
+    denied: thing === 'concept' ? ['concepts:get'] : ['knowledge_reviews:list', 'knowledge_reviews:review'],
+    async make(company) {
+      const { id, conceptId } = await aSuggestion(company.as);
+      const arn = thingArn(company, thing, thing === 'concept' ? conceptId : id);
+      return { arn, ask: ask(id) };
+    },
+    ...(reached && { reached }),
+  }));
+
+const accepts = ({ status, body }: Answer): boolean => status === 200 && body.accepted.length === 1;
+
+const query = (sum: { query: object }) => post(`${PREFIX}/semantic/query`, sum.query);
+const ask = (question: string) => async (as: Caller) => {
+  const { env } = await aModel(nothing);
+  return as.post(`${PREFIX}/ask`, { json: { question }, env });
+};
+const answers = ({ status, body }: Answer): boolean => status === 200 && body.kind === 'answer';
+
+/** A metric and its table, asked for: the metric may be denied, and the rows of the table must be allowed. */
+const computed = (
+  way: string,
+  route: string,
+  besides: Allowed[],
+  askOf: (company: Company) => Promise<{ item: string; table: { id: string }; ask: Reach['ask'] }>,
+  reached?: (answer: Answer) => boolean,
+): Way[] => [
+  {
+    thing: 'item',
+    way,
+    routes: [route],
+    besides: [...besides, 'managed-tables:data-read'],
+    denied: ['semantic:list'],
+    async make(company) {
+      const made = await askOf(company);
+      return { arn: thingArn(company, 'item', made.item), ask: made.ask };
+    },
+    ...(reached && { reached }),
+  },
+  {
+    thing: "table's rows",
+    way: `of a metric that is ${way}`,
+    routes: [route],
+    besides,
+    needs: ['managed-tables:data-read'],
+    denied: ['managed-tables:data-read'],
+    async make(company) {
+      const made = await askOf(company);
+      return { arn: thingArn(company, 'table', made.table.id), ask: made.ask };
+    },
+    ...(reached && { reached }),
+  },
+];
+
+/** A verified question, by what its metric is denied. */
+const questioned = (way: string, method: 'GET' | 'PATCH' | 'DELETE', askOf: (path: string) => Reach['ask']): Way => ({
+  thing: 'item',
+  way: `that answers a verified question, ${way}`,
+  routes: [`${method} ${QUESTIONS}/{id}`],
+  besides: ['semantic:*', 'managed-tables:data-read'],
+  denied: ['semantic:list'],
+  async make(company) {
+    const { id, item } = await aQuestion(company.as);
+    return { arn: thingArn(company, 'item', item), ask: askOf(`${QUESTIONS}/${id}`) };
+  },
+});
+
+const exported = (thing: Kind): Way => ({
+  ...toKnowledge(
+    thing,
+    'exported',
+    `GET ${PREFIX}/export`,
+    ['concepts:list', 'semantic:list', 'ontology:list'],
+    async (_, __, name) => async (as) => {
+      const { body, ...answer } = await as.get(`${PREFIX}/export?format=json`);
+      return { ...answer, body: JSON.stringify(body).includes(name) };
+    },
+  ),
+  reached: ({ status, body }) => status === 200 && body === true,
+});
+
+const relation = (end: 'subject_node_id' | 'object_node_id', id: string, other: string) => ({
+  subject_node_id: other,
+  object_node_id: other,
+  predicate: aName('leads').replace(' ', '_'),
+  description: 'A way.',
+  [end]: id,
+});
+
+/** Concepts, items, nodes and relations, beside their own routes, and suggestions about them. */
+export const KNOWLEDGE: Way[] = [
+  suggested('concept', 'concepts/{id}/generate', described),
+  suggested('concept', 'concepts/{id}/promote-semantic', () => ({ name: aName('Promoted') })),
+  suggested('concept', 'concepts/{id}/promote-ontology', () => ({ name: aName('Promoted'), node_type: 'class' })),
+  suggested('item', 'semantic/{id}/generate', described),
+  suggested('node', 'ontology/nodes/{id}/generate', described),
+  suggested('relation', 'ontology/relations/{id}/generate', described),
+  ...ALL.map((thing) =>
+    toKnowledge(thing, 'enriched', `POST ${PREFIX}/jobs/enrich`, ['knowledge_reviews:generate'], async (_, id) =>
+      enrich(thing, id),
+    ),
+  ),
+  ...ALL.map((thing) =>
+    toKnowledge(thing, 'job about it', `GET ${PREFIX}/jobs/{id}`, ['knowledge_reviews:list'], async ({ as }, id) =>
+      get(`${PREFIX}/jobs/${(await must(enrich(thing, id)(as)))._id}`),
+    ),
+  ),
+  ...ALL.map((thing) =>
+    toKnowledge(
+      thing,
+      'job about it, cancelled',
+      `POST ${PREFIX}/jobs/{id}/cancel`,
+      ['knowledge_reviews:generate'],
+      async ({ as }, id) => post(`${PREFIX}/jobs/${(await must(enrich(thing, id)(as)))._id}/cancel`),
+    ),
+  ),
+  ...reviewed('accepted', `POST ${SUGGESTIONS}/{id}/accept`, (id) => post(`${SUGGESTIONS}/${id}/accept`)),
+  ...reviewed('rejected', `POST ${SUGGESTIONS}/{id}/reject`, (id) => post(`${SUGGESTIONS}/${id}/reject`)),
+  ...reviewed(
+    'accepted among others',
+    `POST ${SUGGESTIONS}/bulk-accept`,
+    (id) => post(`${SUGGESTIONS}/bulk-accept`, { ids: [id] }),
+    accepts,
+  ),
+  ...(['accept', 'bulk-accept'] as const).map(
+    (how): Way => ({
+      thing: 'concept',
+      way: `changed by a suggestion, ${how}`,
+      routes: [`POST ${SUGGESTIONS}/${how === 'accept' ? '{id}/accept' : 'bulk-accept'}`],
+      besides: ['knowledge_reviews:review'],
+      needs: ['concepts:update'],
+      denied: ['concepts:update'],
+      async make(company) {
+        const { id, conceptId } = await aSuggestion(company.as);
+        const path = how === 'accept' ? `${SUGGESTIONS}/${id}/accept` : `${SUGGESTIONS}/bulk-accept`;
+        return { arn: thingArn(company, 'concept', conceptId), ask: post(path, how === 'accept' ? {} : { ids: [id] }) };
+      },
+      ...(how === 'bulk-accept' && { reached: accepts }),
+    }),
+  ),
+  ...computed('queried', `POST ${PREFIX}/semantic/query`, ['semantic:list'], async ({ as }) => {
+    const sum = await aSum(as);
+    return { ...sum, ask: query(sum) };
+  }),
+  ...computed(
+    'what answers a question',
+    `POST ${PREFIX}/ask`,
+    ['semantic:list'],
+    async ({ as }) => {
+      const question = await aQuestion(as);
+      return { ...question, ask: ask(question.question) };
+    },
+    answers,
+  ),
+  // Verifying shows no rows: only the metric may be denied.
+  ...computed('verified for a question', `POST ${QUESTIONS}`, ['semantic:create'], async ({ as }) => {
+    const sum = await aSum(as);
+    return { ...sum, ask: post(QUESTIONS, { question: `${aName('How much')}?`, query: sum.query }) };
+  }).slice(0, 1),
+  ...computed(
+    'of a question that is accepted',
+    `POST ${PREFIX}/questions/{id}/accept`,
+    ['semantic:create'],
+    async ({ as }) => {
+      const question = await aQuestion(as);
+      const json = { question: question.question, execute: false };
+      const { question_id } = await must(as.post(`${PREFIX}/ask`, { json }));
+      // Else it would be there already.
+      await must(as.delete(`${QUESTIONS}/${question.id}`));
+      return { ...question, ask: post(`${PREFIX}/questions/${question_id}/accept`) };
+    },
+  ).slice(0, 1),
+  ...computed(
+    'queried by an agent',
+    'POST /mcp',
+    ['semantic:list'],
+    async ({ as }) => {
+      const sum = await aSum(as);
+      return { ...sum, ask: tool('query_metrics', sum.query) };
+    },
+    toolAnswered,
+  ),
+  ...computed(
+    'what answers an agent',
+    'POST /mcp',
+    ['semantic:list'],
+    async ({ as }) => {
+      const question = await aQuestion(as);
+      return { ...question, ask: tool('ask', { question: question.question }) };
+    },
+    (answer) => toolAnswered(answer) && answer.body.result.structuredContent.data.kind === 'answer',
+  ),
+  questioned('read', 'GET', get),
+  questioned('changed', 'PATCH', (path) => (as) => patch(path, { question: `${aName('Otherwise')}?` })(as)),
+  questioned('archived', 'DELETE', remove),
+  toKnowledge('concept', 'source of a new item', `POST ${PREFIX}/semantic`, ['semantic:create'], async (_, id) =>
+    post(`${PREFIX}/semantic`, { kind: 'mapping', ...named(), source_concept_ids: [id] }),
+  ),
+  toKnowledge(
+    'concept',
+    'source of an item',
+    `PATCH ${PREFIX}/semantic/{id}`,
+    ['semantic:update'],
+    async ({ as }, id) => patch(`${PREFIX}/semantic/${await anItem(as)}`, { source_concept_ids: [id] }),
+  ),
+  toKnowledge('node', 'parent of a new node', `POST ${PREFIX}/ontology/nodes`, ['ontology:create'], async (_, id) =>
+    post(`${PREFIX}/ontology/nodes`, { node_type: 'class', ...named(), parent_node_id: id }),
+  ),
+  toKnowledge(
+    'node',
+    'parent of a node',
+    `PATCH ${PREFIX}/ontology/nodes/{id}`,
+    ['ontology:update'],
+    async ({ as }, id) => patch(`${PREFIX}/ontology/nodes/${await aNode(as)}`, { parent_node_id: id }),
+  ),
+  ...(['subject_node_id', 'object_node_id'] as const).flatMap((end) => [
+    toKnowledge(
+      'node',
+      `${end} of a new relation`,
+      `POST ${PREFIX}/ontology/relations`,
+      ['ontology:create'],
+      async ({ as }, id) => post(`${PREFIX}/ontology/relations`, relation(end, id, await aNode(as))),
+    ),
+    toKnowledge(
+      'node',
+      `${end} of a relation`,
+      `PATCH ${PREFIX}/ontology/relations/{id}`,
+      ['ontology:update'],
+      async ({ as }, id) => {
+        const changed = await aRelation(as, await aNode(as), 'has', await aNode(as));
+        return patch(`${PREFIX}/ontology/relations/${changed}`, { [end]: id });
+      },
+    ),
+  ]),
+  ...ALL.map(exported),
+  {
+    ...toKnowledge(
+      'concept',
+      'named in an imported document',
+      `POST ${PREFIX}/import`,
+      ['knowledge_reviews:generate'],
+      async (_, __, name) =>
+        post(`${PREFIX}/import`, {
+          format: 'data-console-knowledge/1',
+          semantic: [{ kind: 'mapping', ...named(), source_concepts: [name] }],
+        }),
+    ),
+    reached: ({ status, body }) => status === 200 && body.errors.length === 0,
+  },
+  {
+    thing: 'concept',
+    way: 'found by an agent',
+    routes: ['POST /mcp'],
+    besides: ['concepts:list'],
+    denied: ['concepts:get', 'concepts:list'],
+    async make(company) {
+      const name = aName('Sought');
+      const id = await aConcept(company.as, { name, status: 'active' });
+      return { arn: thingArn(company, 'concept', id), ask: tool('search_concepts', { search: name }) };
+    },
+    reached: (answer) => toolAnswered(answer) && answer.body.result.structuredContent.data.total === 1,
+  },
+];
+
+function named() {
+  return { name: aName('Matrix'), description: 'Text.' };
+}

@@ -1,0 +1,108 @@
+import type { Action } from '../../../src/kernel/actions.ts';
+import { aHeldQueue, aSchedule, SCHEDULES, scheduleOf } from '../../schedules/support.ts';
+import type { Caller } from '../../support/api.ts';
+import { aUser, type Company } from '../../support/worlds.ts';
+import { aPlaced, aSeen } from './showing.ts';
+import { get, post, put, type Reach, remove, thingArn, type Way } from './way.ts';
+
+type Target = Parameters<typeof aSchedule>[1];
+type Ask = (company: Company, target: Target) => Promise<Reach['ask']>;
+
+const to = ({ owner }: Company) => ({ recipients: [{ user_id: owner.id }] });
+const at = async (company: Company, target: Target) =>
+  `${SCHEDULES}/${(await aSchedule(company.as, target, to(company)))._id}`;
+
+/** @param gives whether it has others sent what it is about, which nobody does who is denied to see it */
+const ways = (way: string, route: string, gives: boolean, ask: Ask): Way[] => {
+  const seen: Action[] = ['visualizations:get', 'visualizations:execute'];
+  return [
+    {
+      thing: 'dashboard',
+      way,
+      routes: [route],
+      needs: ['dashboards:schedule'],
+      denied: ['dashboards:schedule', ...(gives ? (['dashboards:get'] as const) : [])],
+      async make(company) {
+        const { dashboard } = await aPlaced(company);
+        return { arn: thingArn(company, 'dashboard', dashboard._id), ask: await ask(company, dashboard) };
+      },
+    },
+    {
+      thing: 'visualization',
+      way,
+      routes: [route],
+      needs: ['visualizations:schedule'],
+      denied: ['visualizations:schedule', ...(gives ? seen : [])],
+      async make(company) {
+        const made = await aSeen(company);
+        return { arn: thingArn(company, 'visualization', made._id), ask: await ask(company, made) };
+      },
+    },
+    ...(gives
+      ? [
+          {
+            thing: 'visualization',
+            way: `on a dashboard that is ${way}`,
+            routes: [route],
+            besides: ['dashboards:schedule'] as Action[],
+            denied: seen,
+            async make(company: Company) {
+              const { dashboard, visualization } = await aPlaced(company);
+              const arn = thingArn(company, 'visualization', visualization._id);
+              return { arn, ask: await ask(company, dashboard) };
+            },
+          },
+        ]
+      : []),
+  ];
+};
+
+const run = (path: string) => (as: Caller) => as.post(`${path}/run`, { env: aHeldQueue().env });
+
+/** What is mailed by schedule. */
+export const SCHEDULED: Way[] = [
+  ...ways('scheduled', 'POST /v1/schedules', true, async (company, target) =>
+    post(SCHEDULES, scheduleOf(target, to(company))),
+  ),
+  ...ways('scheduled otherwise', 'PUT /v1/schedules/{id}', true, async (company, target) =>
+    put(await at(company, target), { name: 'Every evening' }),
+  ),
+  ...ways('sent at once', 'POST /v1/schedules/{id}/run', true, async (company, target) =>
+    run(await at(company, target)),
+  ),
+  // Who is denied to see it can still end it, and read what to end.
+  ...ways('its schedule', 'GET /v1/schedules/{id}', false, async (company, target) => get(await at(company, target))),
+  ...ways('its schedule, paused', 'PUT /v1/schedules/{id}', false, async (company, target) =>
+    put(await at(company, target), { status: 'paused' }),
+  ),
+  ...ways('its schedule, deleted', 'DELETE /v1/schedules/{id}', false, async (company, target) =>
+    remove(await at(company, target)),
+  ),
+  {
+    thing: 'dashboard',
+    way: 'scheduled in the place of another',
+    routes: ['PUT /v1/schedules/{id}'],
+    besides: ['visualizations:schedule'],
+    needs: ['dashboards:schedule'],
+    denied: ['dashboards:schedule', 'dashboards:get'],
+    async make(company) {
+      const { dashboard, visualization } = await aPlaced(company);
+      const path = await at(company, visualization);
+      const ask = put(path, { target_type: 'dashboard', target_id: dashboard._id });
+      return { arn: thingArn(company, 'dashboard', dashboard._id), ask };
+    },
+  },
+  {
+    thing: 'user',
+    way: 'recipient of a schedule',
+    routes: ['POST /v1/schedules', 'PUT /v1/schedules/{id}'],
+    besides: ['dashboards:schedule'],
+    denied: ['users:get'],
+    async make(company) {
+      const { dashboard } = await aPlaced(company);
+      const { id } = await aUser(company);
+      const json = scheduleOf(dashboard, { recipients: [{ user_id: id }] });
+      return { arn: thingArn(company, 'user', id), ask: post(SCHEDULES, json) };
+    },
+  },
+];

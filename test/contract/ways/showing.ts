@@ -1,0 +1,204 @@
+import { ENDPOINTS } from '../../data-api/support.ts';
+import type { Answer, Caller } from '../../support/api.ts';
+import { call } from '../../support/api.ts';
+import { must } from '../../support/signed.ts';
+import type { Company } from '../../support/worlds.ts';
+import { aHeldQueue, deliver } from '../../uploads/support.ts';
+import { aDashboard, aVisualization, DASHBOARDS, parameter } from '../../visualizations/support.ts';
+import { arnOf, post, put, thingArn, type Way } from './way.ts';
+
+const SEEING = ['visualizations:get', 'visualizations:execute'] as const;
+
+export const aSeen = async ({ as }: Company) => aVisualization(as, 'SELECT 1 AS one');
+export const layoutOf = ({ _id }: { _id: string }) => [{ visualization_id: _id, x: 0, y: 0, w: 4, h: 3 }];
+
+/** A visualization that stands on a dashboard. */
+export async function aPlaced(company: Company) {
+  const visualization = await aSeen(company);
+  return { visualization, dashboard: await aDashboard(company.as, [visualization]) };
+}
+
+/** Whether results hold rows: one that is denied holds an error in their place. */
+export const holdsRows = ({ status, body }: Answer): boolean => status === 200 && body.results?.[0]?.rows !== undefined;
+
+let slugs = 0;
+const aSlug = () => `matrix-${++slugs}`;
+/** A visualization that is published. */
+export const aPublishedOne = async (company: Company) => {
+  const visualization = await aSeen(company);
+  const json = { name: 'Published', slug: aSlug(), visualization_id: visualization._id };
+  return { visualization, endpoint: await must(company.as.post(ENDPOINTS, { json })) };
+};
+
+/** A job of the Data API that has written its result. */
+async function aJob(company: Company, signer: Caller) {
+  const { visualization, endpoint } = await aPublishedOne(company);
+  const { messages, env } = aHeldQueue();
+  const queue = { DATA_JOBS: env.JOBS } as unknown as Record<string, string>;
+  const { job_id } = await must(signer.post(`/data/${endpoint.slug}/jobs`, { json: {}, env: queue }));
+  for (const message of messages.splice(0)) await deliver(message);
+  return { visualization, endpoint, path: `/data/jobs/${job_id}` };
+}
+
+const options = [{ ...parameter('region', 'select'), options: { sql: 'SELECT 1' } }];
+
+/** What visualizations, dashboards and published endpoints show. */
+export const SHOWING: Way[] = [
+  {
+    thing: 'visualization',
+    way: 'placed on a new dashboard',
+    routes: ['POST /v1/dashboards'],
+    besides: ['dashboards:create'],
+    needs: ['visualizations:execute'],
+    denied: ['visualizations:execute'],
+    async make(company) {
+      const made = await aSeen(company);
+      const json = { name: 'Made', layout: layoutOf(made) };
+      return { arn: thingArn(company, 'visualization', made._id), ask: post(DASHBOARDS, json) };
+    },
+  },
+  {
+    thing: 'visualization',
+    way: 'placed on a dashboard',
+    routes: ['PUT /v1/dashboards/{id}'],
+    besides: ['dashboards:update'],
+    needs: ['visualizations:execute'],
+    denied: ['visualizations:execute'],
+    async make(company) {
+      const made = await aSeen(company);
+      const { _id } = await aDashboard(company.as, []);
+      const ask = put(`${DASHBOARDS}/${_id}`, { layout: layoutOf(made) });
+      return { arn: thingArn(company, 'visualization', made._id), ask };
+    },
+  },
+  {
+    thing: 'visualization',
+    way: 'executed with its dashboard',
+    routes: ['POST /v1/dashboards/{id}/execute'],
+    besides: ['dashboards:get'],
+    denied: [...SEEING],
+    async make(company) {
+      const { visualization, dashboard } = await aPlaced(company);
+      const ask = post(`${DASHBOARDS}/${dashboard._id}/execute`);
+      return { arn: thingArn(company, 'visualization', visualization._id), ask };
+    },
+    reached: holdsRows,
+  },
+  {
+    thing: 'visualization',
+    way: 'downloaded from its dashboard',
+    routes: ['POST /v1/dashboards/{id}/execute'],
+    besides: ['dashboards:get'],
+    denied: [...SEEING],
+    async make(company) {
+      const { visualization, dashboard } = await aPlaced(company);
+      const query = `?format=csv&visualization_id=${visualization._id}`;
+      const ask = post(`${DASHBOARDS}/${dashboard._id}/execute${query}`);
+      return { arn: thingArn(company, 'visualization', visualization._id), ask };
+    },
+  },
+  {
+    thing: 'all visualizations',
+    way: 'options by SQL of a new dashboard',
+    routes: ['POST /v1/dashboards'],
+    besides: ['dashboards:create'],
+    needs: ['visualizations:create'],
+    denied: ['visualizations:create'],
+    make: async (company) => ({
+      arn: thingArn(company, 'visualization', '*'),
+      ask: post(DASHBOARDS, { name: 'Made', filters: options }),
+    }),
+  },
+  {
+    thing: 'all visualizations',
+    way: 'options by SQL of a dashboard',
+    routes: ['PUT /v1/dashboards/{id}'],
+    besides: ['dashboards:update'],
+    needs: ['visualizations:create'],
+    denied: ['visualizations:create'],
+    async make(company) {
+      const { _id } = await aDashboard(company.as, []);
+      return { arn: thingArn(company, 'visualization', '*'), ask: put(`${DASHBOARDS}/${_id}`, { filters: options }) };
+    },
+  },
+  {
+    thing: 'visualization',
+    way: 'published',
+    routes: ['POST /v1/viz-api-endpoints'],
+    besides: ['viz_api_endpoints:create'],
+    needs: ['visualizations:execute'],
+    denied: [...SEEING],
+    async make(company) {
+      const { _id } = await aSeen(company);
+      const json = { name: 'Published', slug: aSlug(), visualization_id: _id };
+      return { arn: thingArn(company, 'visualization', _id), ask: post(ENDPOINTS, json) };
+    },
+  },
+  {
+    thing: 'visualization',
+    way: 'published by an endpoint that showed another',
+    routes: ['PUT /v1/viz-api-endpoints/{id}'],
+    besides: ['viz_api_endpoints:update'],
+    needs: ['visualizations:execute'],
+    denied: [...SEEING],
+    async make(company) {
+      const { endpoint } = await aPublishedOne(company);
+      const { _id } = await aSeen(company);
+      const ask = put(`${ENDPOINTS}/${endpoint._id}`, { visualization_id: _id });
+      return { arn: thingArn(company, 'visualization', _id), ask };
+    },
+  },
+  {
+    thing: 'visualization',
+    way: 'executed by its endpoint',
+    routes: ['GET /data/{slug}'],
+    signed: true,
+    besides: ['data_api:execute'],
+    denied: [...SEEING],
+    async make(company) {
+      const { visualization, endpoint } = await aPublishedOne(company);
+      return {
+        arn: thingArn(company, 'visualization', visualization._id),
+        ask: (as) => as.get(`/data/${endpoint.slug}`),
+      };
+    },
+  },
+  {
+    thing: 'visualization',
+    way: 'executed by a job of its endpoint',
+    routes: ['POST /data/{slug}/jobs'],
+    signed: true,
+    besides: ['data_api:execute'],
+    denied: [...SEEING],
+    async make(company) {
+      const { visualization, endpoint } = await aPublishedOne(company);
+      return { arn: thingArn(company, 'visualization', visualization._id), ask: post(`/data/${endpoint.slug}/jobs`) };
+    },
+  },
+  ...(['visualization', 'endpoint'] as const).map(
+    (thing): Way => ({
+      thing,
+      way: 'result of a job, by the link that the job tells',
+      routes: ['GET /data/jobs/{job_id}', 'GET /data/results/{token}'],
+      signed: true,
+      besides: thing === 'endpoint' ? ['data_api:get_job'] : ['data_api:execute', 'data_api:get_job'],
+      ...(thing === 'endpoint' && { needs: ['data_api:execute'] }),
+      denied: thing === 'endpoint' ? ['data_api:execute', 'data_api:get_job'] : [...SEEING],
+      async make(company, caller) {
+        await caller.may([{ effect: 'Allow', actions: ['*'], resources: ['*'] }]);
+        const { visualization, endpoint, path } = await aJob(company, caller.as);
+        return {
+          arn:
+            thing === 'endpoint'
+              ? arnOf(company, 'data_api:endpoint', endpoint._id)
+              : thingArn(company, thing, visualization._id),
+          async ask(as) {
+            const told = await as.get(path);
+            return told.body.url ? call('GET', told.body.url.replace('https://api.test', '')) : told;
+          },
+        };
+      },
+      reached: ({ status, body }) => status === 200 && body.rows !== undefined,
+    }),
+  ),
+];

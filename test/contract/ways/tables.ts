@@ -1,0 +1,99 @@
+import { aName } from '../../knowledge/support.ts';
+import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
+import type { Answer, Caller } from '../../support/api.ts';
+import { must } from '../../support/signed.ts';
+import type { Company } from '../../support/worlds.ts';
+import { aFile, aHeldQueue, deliverAll, jobOf, load, upload } from '../../uploads/support.ts';
+import { type Reach, thingArn, type Way } from './way.ts';
+
+export const aTableOfNumbers = async ({ as }: Pick<Company, 'as'>): Promise<{ id: string; name: string }> => {
+  const name = aName('matrix').replace(' ', '_');
+  const id = await aTable(as, name, [column('n', 'integer')]);
+  await must(tableRoutes(as, id).insert([{ n: 41 }]));
+  return { id, name };
+};
+
+const numbers = () => [aFile('n.csv', 'n\n1\n')];
+
+/** Rows of a table, which a load changes. */
+const loads = (way: string, route: string, ask: (company: Company, tableId: string) => Promise<Reach['ask']>): Way => ({
+  thing: "table's rows",
+  way,
+  routes: [route],
+  besides: ['managed-tables:upload'],
+  needs: ['managed-tables:data-write'],
+  denied: ['managed-tables:data-write', 'managed-tables:upload'],
+  async make(company) {
+    const { id } = await aTableOfNumbers(company);
+    return { arn: thingArn(company, 'table', id), ask: await ask(company, id) };
+  },
+});
+
+const JOBS = '/v1/managed-tables/upload-jobs';
+
+/** A call of a tool, as an answer: what it holds, or why not. */
+export const tool =
+  (name: string, sent: object) =>
+  async (as: Caller): Promise<Answer> => {
+    const params = { name, arguments: sent };
+    const headers = { accept: 'application/json, text/event-stream' };
+    return as.post('/mcp', { headers, json: { jsonrpc: '2.0', id: 1, method: 'tools/call', params } });
+  };
+export const toolAnswered = ({ status, body }: Answer): boolean => status === 200 && body.result?.isError !== true;
+
+/** Tables and their rows, beside their own routes. */
+export const TABLES: Way[] = [
+  loads('replaced by an upload', 'POST /v1/managed-tables/{id}/upload', async (_, id) => (as) => {
+    const form = new FormData();
+    form.append('mode', 'replace');
+    for (const file of numbers()) form.append('files', file);
+    return as.post(`/v1/managed-tables/${id}/upload`, { body: form, env: aHeldQueue().env as never });
+  }),
+  loads('replaced by an upload that is confirmed', `POST ${JOBS}/{jobId}/confirm`, async (company, id) => {
+    const queue = aHeldQueue();
+    const job = await upload(company, numbers(), { ...queue, into: id, mode: 'replace' });
+    await deliverAll(queue);
+    const { columns } = (await jobOf(company, job)).inferred_schema;
+    return (as) => as.post(`${JOBS}/${job}/confirm`, { json: { columns }, env: aHeldQueue().env as never });
+  }),
+  loads('a load of them, undone', `POST ${JOBS}/{jobId}/undo`, async (company, id) => {
+    const { _id } = await load(company, numbers(), {}, { into: id });
+    return (as) => as.post(`${JOBS}/${_id}/undo`);
+  }),
+  {
+    thing: 'table',
+    way: 'described to an agent',
+    routes: ['POST /mcp'],
+    needs: ['managed-tables:list'],
+    denied: ['managed-tables:list'],
+    async make(company) {
+      const { id } = await aTableOfNumbers(company);
+      return { arn: thingArn(company, 'table', id), ask: tool('describe_table', { table_id: id }) };
+    },
+    reached: toolAnswered,
+  },
+  {
+    thing: 'table',
+    way: 'listed to an agent',
+    routes: ['POST /mcp'],
+    besides: ['managed-tables:list'],
+    denied: ['managed-tables:list'],
+    async make(company) {
+      const { id, name } = await aTableOfNumbers(company);
+      return { arn: thingArn(company, 'table', id), ask: tool('list_tables', { search: name }) };
+    },
+    reached: (answer) => toolAnswered(answer) && answer.body.result.structuredContent.data.total === 1,
+  },
+  {
+    thing: "table's rows",
+    way: 'read by an agent',
+    routes: ['POST /mcp'],
+    needs: ['managed-tables:data-read'],
+    denied: ['managed-tables:data-read'],
+    async make(company) {
+      const { id } = await aTableOfNumbers(company);
+      return { arn: thingArn(company, 'table', id), ask: tool('query_rows', { table_id: id }) };
+    },
+    reached: toolAnswered,
+  },
+];

@@ -1,0 +1,212 @@
+import type { Action } from '../../src/kernel/actions.ts';
+import { ENDPOINTS } from '../data-api/support.ts';
+import { aConcept, aName, aNode, anItem, aRelation, PREFIX } from '../knowledge/support.ts';
+import { aTable, column } from '../managed-tables/support.ts';
+import type { Answer, Caller } from '../support/api.ts';
+import { aConsoleGroup, aPermission, groupInput, policyInput } from '../support/console.ts';
+import { must } from '../support/signed.ts';
+import type { Company } from '../support/worlds.ts';
+import { aDashboard, aVisualization, DASHBOARDS, VISUALIZATIONS } from '../visualizations/support.ts';
+import { type Reach, thingArn, type Way } from './ways/way.ts';
+
+/** A write, made by somebody who may write but not get. */
+interface Write {
+  can: Action;
+  make(company: Company): Promise<(as: Caller) => Promise<Answer>>;
+  signed?: true;
+  /** Of a change: its answer as a way to what is changed. */
+  answer?: Way;
+}
+
+const creates = (can: Action, path: string, json: (company: Company) => object | Promise<object>): Write => ({
+  can,
+  make: async (company) => {
+    const body = await json(company);
+    return (as) => as.post(path, { json: body as Record<string, unknown> });
+  },
+});
+
+/** What is changed, and the actions that change it and get it. */
+interface Change {
+  thing: string;
+  can: Action;
+  gets: Action;
+  method: 'put' | 'patch';
+  path: string;
+  signed?: true;
+  /** @returns its id; and its ARN, where that is not made of the id */
+  made(company: Company): Promise<string | { id: string; arn: string }>;
+  json: Record<string, unknown>;
+}
+
+function changes({ thing, can, gets, method, path, signed, made, json }: Change): Write {
+  const reach = async (company: Company): Promise<Reach> => {
+    const found = await made(company);
+    const { id, arn } = typeof found === 'string' ? { id: found, arn: thingArn(company, thing, found) } : found;
+    return { arn, ask: (as) => as[method](path.replace('{id}', id), { json }) };
+  };
+  const signs = signed && { signed };
+  const answer: Way = {
+    thing,
+    way: 'told by the answer of a change',
+    routes: [`${method.toUpperCase()} ${path}`],
+    besides: [can],
+    needs: [gets],
+    denied: [gets],
+    make: reach,
+    // Its id alone tells nothing.
+    reached: ({ status, body }) => status === 200 && Object.keys(body).length > 1,
+    ...signs,
+  };
+  return { can, make: async (company) => (await reach(company)).ask, answer, ...signs };
+}
+
+const named = (what: string) => () => ({ name: aName(what), description: 'Text.' });
+const tableName = () => aName('written').replace(' ', '_');
+const aGroup = async (company: Company): Promise<string> => (await aConsoleGroup(company))._id;
+const changed = { description: 'Changed by a test.' };
+
+export const WRITES: Record<string, Write> = {
+  'POST dashboards': creates('dashboards:create', DASHBOARDS, named('Dashboard')),
+  'PUT dashboards': changes({
+    thing: 'dashboard',
+    can: 'dashboards:update',
+    gets: 'dashboards:get',
+    method: 'put',
+    path: `${DASHBOARDS}/{id}`,
+    made: async ({ as }) => (await aDashboard(as, [await aVisualization(as, 'SELECT 1')]))._id,
+    json: changed,
+  }),
+  'POST visualizations': creates('visualizations:create', VISUALIZATIONS, () => ({
+    name: aName('Visualization'),
+    sql: 'SELECT 1',
+    chart: { type: 'table' },
+  })),
+  'PUT visualizations': changes({
+    thing: 'visualization',
+    can: 'visualizations:update',
+    gets: 'visualizations:get',
+    method: 'put',
+    path: `${VISUALIZATIONS}/{id}`,
+    made: async ({ as }) => (await aVisualization(as, 'SELECT 1'))._id,
+    json: changed,
+  }),
+  'PUT endpoints': changes({
+    thing: 'endpoint',
+    can: 'viz_api_endpoints:update',
+    gets: 'viz_api_endpoints:get',
+    method: 'put',
+    path: `${ENDPOINTS}/{id}`,
+    async made({ as }) {
+      const { _id } = await aVisualization(as, 'SELECT 1');
+      const json = { name: 'Published', slug: `written-${_id}`, visualization_id: _id };
+      return (await must(as.post(ENDPOINTS, { json })))._id;
+    },
+    json: changed,
+  }),
+  'POST tables': creates('managed-tables:create', '/v1/managed-tables', () => ({
+    display_name: tableName(),
+    columns: [column('n', 'integer')],
+  })),
+  'PUT tables': changes({
+    thing: 'table',
+    can: 'managed-tables:update',
+    gets: 'managed-tables:list',
+    method: 'put',
+    path: '/v1/managed-tables/{id}',
+    made: ({ as }) => aTable(as, tableName(), [column('n', 'integer')]),
+    json: { columns: [column('n', 'integer'), column('m', 'integer')] },
+  }),
+  'POST groups': creates('groups:create', '/v1/groups', () => groupInput()),
+  'PUT groups': changes({
+    thing: 'group',
+    can: 'groups:update',
+    gets: 'groups:get',
+    method: 'put',
+    path: '/v1/groups/{id}',
+    made: aGroup,
+    json: changed,
+  }),
+  'PUT permissions': changes({
+    thing: 'permission',
+    can: 'permissions:update',
+    gets: 'permissions:get',
+    method: 'put',
+    path: '/v1/permissions/{id}',
+    made: (company) => aPermission(company, { actions: ['read'] }),
+    json: changed,
+  }),
+  'PUT policies': changes({
+    thing: 'policy',
+    can: 'policies:update',
+    gets: 'policies:get',
+    method: 'put',
+    path: '/v1/policies/{id}',
+    async made({ as }) {
+      const statements = [{ effect: 'Allow' as const, actions: ['users:list'], resources: ['*'] }];
+      const { _id, arn } = await must(as.post('/v1/policies', { json: policyInput(statements) }));
+      return { id: _id, arn };
+    },
+    json: changed,
+  }),
+  'POST an invitation': creates('users:invite', '/v1/users/invite', () => ({
+    email: `${aName('invited').replace(' ', '-')}@written.test`,
+    name: 'Ines',
+    group_ids: [],
+  })),
+  'POST concepts': creates('concepts:create', `${PREFIX}/concepts`, () => ({ ...named('Concept')(), type: 'term' })),
+  'PATCH concepts': changes({
+    thing: 'concept',
+    can: 'concepts:update',
+    gets: 'concepts:get',
+    method: 'patch',
+    path: `${PREFIX}/concepts/{id}`,
+    made: ({ as }) => aConcept(as),
+    json: changed,
+  }),
+  'POST items': creates('semantic:create', `${PREFIX}/semantic`, () => ({ ...named('Item')(), kind: 'mapping' })),
+  'PATCH items': changes({
+    thing: 'item',
+    can: 'semantic:update',
+    gets: 'semantic:list',
+    method: 'patch',
+    path: `${PREFIX}/semantic/{id}`,
+    made: ({ as }) => anItem(as),
+    json: changed,
+  }),
+  'PATCH nodes': changes({
+    thing: 'node',
+    can: 'ontology:update',
+    gets: 'ontology:list',
+    method: 'patch',
+    path: `${PREFIX}/ontology/nodes/{id}`,
+    made: ({ as }) => aNode(as),
+    json: changed,
+  }),
+  'PATCH relations': changes({
+    thing: 'relation',
+    can: 'ontology:update',
+    gets: 'ontology:list',
+    method: 'patch',
+    path: `${PREFIX}/ontology/relations/{id}`,
+    made: async ({ as }) => aRelation(as, await aNode(as), 'has', await aNode(as)),
+    json: changed,
+  }),
+  'POST accounts': {
+    ...creates('accounts:CreateAccount', '/accounts', () => ({ name: aName('Account') })),
+    signed: true,
+  },
+  'PATCH groups': changes({
+    thing: 'group',
+    can: 'groups:UpdateGroup',
+    gets: 'groups:GetGroup',
+    method: 'patch',
+    path: '/groups/{id}',
+    signed: true,
+    made: aGroup,
+    json: changed,
+  }),
+};
+
+/** The answers of changes, as ways to what is changed. */
+export const ANSWERS: Way[] = Object.values(WRITES).flatMap(({ answer }) => answer ?? []);
