@@ -1,5 +1,6 @@
-import { type LogRange, overlapOf, type Wanted } from '../kernel/log.ts';
+import { type LogKey, type LogRange, overlapOf, type Wanted } from '../kernel/log.ts';
 import { type DayTable, tablesIn } from './day-tables.ts';
+import type { ListedPart } from './parts.ts';
 import { conditionsOf } from './rows.ts';
 import { lateTableOf } from './tables.ts';
 
@@ -25,6 +26,22 @@ export interface LogAnalytics {
   top: Record<keyof typeof TOPS, TopOf[]>;
 }
 
+/** What the object has of the analytics, and the files with older events, which have to be added. */
+export interface OwnAnalytics extends LogAnalytics {
+  parts: ListedPart[];
+  /** The last event that was moved into a file: all of the object's own are newer. */
+  moved: LogKey | null;
+}
+
+/** A viewer who opened or executed something. */
+export interface SeenViewer {
+  viewer: string;
+  executed: number;
+  label: string | null;
+  /** 1 for one who was seen before a certain time. */
+  early: number;
+}
+
 /** Which events stand for a dashboard seen, executed or refused, in the words of analytics. */
 const OUTCOME = `CASE
   WHEN type IN ('share.executed', 'embed.executed') THEN 'executed'
@@ -44,7 +61,9 @@ const TOPS = {
 } as const;
 
 /** How many entries a list of the most frequent has. */
-const TOP_LENGTH = 10;
+export const TOP_LENGTH = 10;
+/** What SQLite takes for no limit. */
+const ALL = -1;
 
 /** Most days that are counted: SQLite compiles no larger statement. */
 const MOST_DAYS = 500;
@@ -52,20 +71,24 @@ const MOST_DAYS = 500;
 /** SQLite as workerd has it takes five selects at once. */
 const UNITED_AT_ONCE = 5;
 
-/** @param starts where the intervals of the series begin, ascending, in milliseconds */
+/**
+ * @param starts where the intervals of the series begin, ascending, in milliseconds
+ * @param isPart older events will be added: the most frequent of these are not known yet, so that all are named but viewers
+ */
 export function readAnalytics(
   sql: SqlStorage,
   range: LogRange,
   wanted: Wanted,
   starts: readonly number[],
+  isPart: boolean,
 ): LogAnalytics {
   const tables = tablesIn(sql, 'share', range).slice(-MOST_DAYS);
   const { text, given } = eventsIn(tables, wanted);
-  const top = ({ key, label }: { key: string; label: string }) =>
+  const top = ({ key, label }: { key: string; label: string }, limit = isPart ? ALL : TOP_LENGTH) =>
     sql
       .exec<TopOf & Record<string, SqlStorageValue>>(
         `SELECT ${key} AS key, max(${label}) AS label, count(*) AS count FROM ${text}
-         WHERE outcome = 'executed' AND ${key} IS NOT NULL GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT ${TOP_LENGTH}`,
+         WHERE outcome = 'executed' AND ${key} IS NOT NULL GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT ${limit}`,
         ...given,
       )
       .toArray();
@@ -80,10 +103,32 @@ export function readAnalytics(
     top: {
       shares: top(TOPS.shares),
       dashboards: top(TOPS.dashboards),
-      viewers: top(TOPS.viewers),
+      viewers: top(TOPS.viewers, TOP_LENGTH),
       countries: top(TOPS.countries),
     },
   };
+}
+
+/**
+ * Viewers in the order of their ids, each once, from the first after one on.
+ * @param end before it (ms), one is seen early
+ */
+export function readViewers(
+  sql: SqlStorage,
+  range: LogRange,
+  wanted: Wanted,
+  { end, after, limit }: { end: number; after: string; limit: number },
+): SeenViewer[] {
+  const { text, given } = eventsIn(tablesIn(sql, 'share', range).slice(-MOST_DAYS), wanted);
+  return sql
+    .exec<SeenViewer & Record<string, SqlStorageValue>>(
+      `SELECT viewer, sum(outcome = 'executed') AS executed, max(occurredAt < ?) AS early,
+         max(iif(outcome = 'executed', ${TOPS.viewers.label}, NULL)) AS label
+       FROM ${text} WHERE outcome IN ('resolved', 'executed') AND viewer > ?
+       GROUP BY viewer ORDER BY viewer LIMIT ?`,
+      ...[end, ...given, after, limit],
+    )
+    .toArray();
 }
 
 function countIn(sql: SqlStorage, tables: readonly DayTable[], wanted: Wanted): Counts {

@@ -11,7 +11,7 @@ import {
   type LogKind,
   rangeOf,
 } from '../kernel/log.ts';
-import { type LogAnalytics, readAnalytics } from '../logs/analytics.ts';
+import { type OwnAnalytics, readAnalytics, readViewers, type SeenViewer } from '../logs/analytics.ts';
 import { takeOverFormerTables } from '../logs/day-tables.ts';
 import { forgetCounts, type LogPage, listRecords } from '../logs/listing.ts';
 import { deleteLeftovers, type Mover, mergeLate, moveOldest } from '../logs/mover.ts';
@@ -106,11 +106,28 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
   }
 
   /**
-   * How often shares were seen, by interval. Of the records that are still in the object.
+   * How often shares were seen, by interval, as far as the events are still in the object, and the files with the others.
    * @param starts where the intervals begin, ascending, in milliseconds
    */
-  analytics(filter: LogFilter, starts: readonly number[]): LogAnalytics {
-    return readAnalytics(this.#sql, rangeOf(filter), filter, starts);
+  async analytics(filter: LogFilter, starts: readonly number[]): Promise<OwnAnalytics> {
+    const range = rangeOf(filter);
+    const parts = partsIn(this.#sql, 'share', range);
+    const own = readAnalytics(this.#sql, range, filter, starts, parts.length > 0);
+    const moved = this.#lastMoved();
+    // Read in one turn until here: no event is in both or in neither.
+    return { ...own, moved, parts: await countParts(this.#sql, 'share', parts, filter, pause) };
+  }
+
+  /** The viewers of the object's own events (see {@link readViewers}), and up to where events have been moved. */
+  viewers(
+    filter: LogFilter,
+    page: { end: number; after: string; limit: number },
+  ): { viewers: SeenViewer[]; moved: LogKey | null } {
+    return { viewers: readViewers(this.#sql, rangeOf(filter), filter, page), moved: this.#lastMoved() };
+  }
+
+  #lastMoved(): LogKey | null {
+    return lastMoved(this.#sql, 'share') ?? null;
   }
 
   /** Adds executions of a share (none when it was only opened) and when it was last opened, of which no event tells. */

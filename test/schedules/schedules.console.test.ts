@@ -271,6 +271,26 @@ describe('who may schedule something', () => {
     expect(records.some(({ target_id }: { target_id: string }) => target_id === visualization._id)).toBe(true);
   });
 
+  it.each(['dashboard', 'visualization'] as const)('is nobody who is denied to get it: a %s', async (type) => {
+    const target = type === 'dashboard' ? dashboard : visualization;
+    const { _id } = await aSchedule(company.as, target, { recipients: [me] });
+    const action = `${type}s:get`;
+    const { as } = await aUser(company, { can: ['*'], denied: [action], deniedOn: [arn(type, target._id)] });
+    const path = `${SCHEDULES}/${_id}`;
+    const { records } = await must(as.get(`${SCHEDULES}?per_page=100`));
+    expect(JSON.stringify(records)).not.toContain(target._id);
+    for (const answer of [
+      as.get(path),
+      as.put(path, { json: { status: 'paused' } }),
+      as.post(`${path}/run`),
+      as.delete(path),
+    ]) {
+      const { status, body } = await answer;
+      expect([status, body.details.action]).toEqual([403, action]);
+    }
+    await must(company.as.delete(path));
+  });
+
   it.each([
     {
       who: 'is denied the visualization',

@@ -1,7 +1,9 @@
 import { createExecutionContext, createMessageBatch, env, waitOnExecutionContext } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { ShareEvent } from '../../src/kernel/share-event.ts';
+import { filesOf, settle } from '../company-log/support.ts';
 import { anEmbed, embedOf } from '../embeds/support.ts';
 import {
   aContext,
@@ -322,6 +324,20 @@ describe('analytics', () => {
     const { totals, unique_viewers } = await ask(`${week}&share_id=nothing`);
     expect({ ...totals, unique_viewers }).toEqual(none);
     expect((await ask('')).series).toHaveLength(31);
+  });
+
+  it('count days that were moved out of the log, also where an interval begins in them', async () => {
+    const { id, as } = await aCompany();
+    const day = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+    const seen = (daysAgo: number, viewer: string) => anEvent(id, { occurredAt: day - daysAgo * DAY_MS, viewer });
+    await deliver([seen(120, 'a'), seen(120, 'b'), seen(100, 'a'), seen(91, 'a'), seen(89, 'a'), seen(5, 'c')]);
+    const from = new Date(day - 125 * DAY_MS).toISOString();
+    const ask = async () => (await as.get(`${ANALYTICS}?from=${from}&interval=week&time_zone=Asia/Tokyo`)).body;
+    const before = await ask();
+    expect([before.totals.executed, before.unique_viewers]).toEqual([6, 3]);
+    await settle(id);
+    expect(await filesOf(id)).toHaveLength(3);
+    expect(await ask()).toEqual(before);
   });
 
   it('have the days, hours and weeks of a time zone, also where its clock changes', async () => {

@@ -258,10 +258,16 @@ describe('a BIFF workbook', () => {
   });
 });
 
+const MHTML =
+  'MIME-Version: 1.0\r\nX-Document-Type: Workbook\r\nContent-Type: multipart/related; boundary="----=_Next"\r\n\r\n' +
+  '------=_Next\r\nContent-Type: text/html\r\n\r\n<table><tr><td>a</td></tr><tr><td>1</td></tr></table>\r\n';
+
 describe('a file that is something else than its name says', () => {
   it.each([
     ['pagina.csv', 'HTML', '<!DOCTYPE html><html><table><tr><td>a</td></tr><tr><td>b</td></tr></table></html>'],
     ['sessao.xls', 'HTML', '<html><body><h1>Sessão expirada</h1></body></html>'],
+    ['pagina-unica.xls', 'MHTML', MHTML],
+    ['pagina-unica.csv', 'MHTML', MHTML],
     ['nota.csv', 'XML', '<?xml version="1.0"?><nfeProc><NFe>1</NFe></nfeProc>'],
     ['nota.xls', 'XML', '<?xml version="1.0"?><nfeProc><NFe>1</NFe></nfeProc>'],
     ['dados.csv', 'JSON', '[{"nome":"Ana","valor":1}]'],
@@ -270,5 +276,16 @@ describe('a file that is something else than its name says', () => {
     const job = await inferred(name, text);
     expect(job).toMatchObject({ status: 'failed', error: { code: 'UNREADABLE_CONTENT', file: name } });
     expect(job.error.message).toContain(content);
+  });
+
+  it.each([
+    ['pagina.xlsx', 'é HTML', 'extensão .xls.', '<html><table><tr><td>a</td></tr><tr><td>1</td></tr></table></html>'],
+    ['pagina-unica.xlsx', 'é MHTML', 'Salve-o como .xlsx', MHTML],
+    ['texto.xlsx', 'é texto', 'extensão .csv.', 'a,b\n1,2\n'],
+  ])('is told how to send it: %s %s', async (name, content, advice, text) => {
+    const job = await inferred(name, text);
+    expect(job).toMatchObject({ status: 'failed', error: { code: 'WORKBOOK_UNREADABLE', file: name } });
+    expect(job.error.message).toContain(content);
+    expect(job.error.message).toContain(advice);
   });
 });

@@ -67,6 +67,29 @@ describe('the list of users', () => {
     expect(seen.toSorted()).toEqual(ids.toSorted());
   });
 
+  it('shows no group that a Deny keeps from the caller, on any way', async () => {
+    const { id } = await aUser(company, { can: [] });
+    const [hidden, open] = [await aConsoleGroup(company), await aConsoleGroup(company)];
+    await must(groups('post', id, [hidden._id, open._id]));
+    const { as } = await aUser(company, {
+      can: ['*'],
+      denied: ['groups:get'],
+      deniedOn: [`arn:svc:groups::${company.id}:group/${hidden._id}`],
+    });
+    const { records } = await must(as.get('/v1/users?per_page=100'));
+    const answers = [
+      records.find(({ _id }: { _id: string }) => _id === id),
+      await must(as.get(`/v1/users/${id}`)),
+      await must(as.post(`/v1/users/${id}/groups`, { json: { group_ids: [open._id] } })),
+    ];
+    for (const { group_ids } of answers) {
+      expect(group_ids).toContain(open._id);
+      expect(group_ids).not.toContain(hidden._id);
+    }
+    // The user is in it all the same.
+    expect(await groupsOf(id)).toContain(hidden._id);
+  });
+
   it('shows the groups themselves only with include=groups', async () => {
     const { id } = await aUser(company);
     const mine = await groupsOf(id);

@@ -5,7 +5,7 @@ import type { Dialect } from './dialect.ts';
 import { ESCAPED, QUOTED, SLASHED } from './field.ts';
 import { needsQuotes, widthOfLines } from './quoting.ts';
 import { classifySlashed, type Fields, fieldText, newFields, type OnRecord, scan, TooManyFields } from './records.ts';
-import { nameYears } from './years.ts';
+import { hasYearsAlone, nameYears } from './years.ts';
 
 /** How many bytes at a file's beginning decide its dialect and where its body begins. */
 export const HEAD_BYTES = 256 * 1024;
@@ -37,6 +37,8 @@ export interface HeadRecord {
   quoted: boolean;
   /** The record's years are names ({@link nameYears}). */
   years: boolean;
+  /** Each of the record's numbers could be a year. */
+  yearsAlone: boolean;
 }
 
 /** The head as read in one dialect. */
@@ -121,7 +123,9 @@ export function readHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, d
     const text = (index: number) => fieldText(bytes, fields, index, dialect, decode);
     record.first = text(0);
     if (record.forms.some((form) => (form & INTEGER) !== 0 && form !== BLANK)) {
-      record.years = nameYears(record.forms.slice(0, record.effective).map((_, index) => text(index)));
+      const texts = record.forms.slice(0, record.effective).map((_, index) => text(index));
+      record.years = nameYears(texts);
+      record.yearsAlone = hasYearsAlone(texts);
     }
     records.push(record);
     return records.length === HEAD_RECORDS;
@@ -139,7 +143,7 @@ export function readHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, d
   };
 }
 
-const NO_VALUES = { effective: 0, filled: 0, first: '', spaced: false, quoted: false, years: false };
+const NO_VALUES = { effective: 0, filled: 0, first: '', spaced: false, quoted: false, years: false, yearsAlone: true };
 
 /** Scans up to a record with more fields than can be read, if there is one. */
 function scanHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, fields: Fields, onRecord: OnRecord) {

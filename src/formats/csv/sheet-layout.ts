@@ -1,4 +1,4 @@
-import { BLANK } from '../values/forms.ts';
+import { BLANK, INTEGER } from '../values/forms.ts';
 import type { HeadRecord } from './head.ts';
 import { type Layout, MAX_TITLES } from './layout.ts';
 
@@ -15,7 +15,7 @@ export interface SheetShape {
  * header: nothing is read as a row with a field more or fewer.
  *
  * Leading rows of a single value are titles where a wider row follows. With more values they are titles only directly above
- * a header: a row of texts alone with more values than each of them, above at least one column that is no text.
+ * a header: a row of names alone with more values than each of them, above at least one column that is no text.
  */
 export function sheetLayout(records: HeadRecord[], { width, header }: SheetShape): Layout {
   const layout = { width: Math.max(1, width), rowNames: false, consistency: 1 };
@@ -25,17 +25,25 @@ export function sheetLayout(records: HeadRecord[], { width, header }: SheetShape
   }
   const wide = records.findIndex(({ filled }) => filled > 1);
   if (wide < 0 || wide > MAX_TITLES) return { ...layout, preamble: 0 };
-  let most = 1;
-  for (const [start, record] of records.slice(0, MAX_TITLES + 1).entries()) {
-    if (record.filled > most && isOfTexts(record) && isAboveTyped(records, start, layout.width)) {
-      return { ...layout, preamble: start };
-    }
-    most = Math.max(most, record.filled);
-  }
-  return { ...layout, preamble: wide };
+  const rows = records.slice(0, MAX_TITLES + 1);
+  // Of wider rows the first is the header. Years are numbers in the columns of the rows above, so theirs is found before.
+  const wider = rows.flatMap(({ filled }, row) =>
+    filled > Math.max(1, ...rows.slice(0, row).map((above) => above.filled)) ? [row] : [],
+  );
+  const isHeader = (row: number) => isAboveTyped(records, row, layout.width);
+  const years = wider.find((row) => row > wide && isOfYears(records, row) && isHeader(row));
+  const found = years ?? wider.find((row) => isOfTexts(records[row] as HeadRecord) && isHeader(row));
+  return { ...layout, preamble: found ?? wide };
 }
 
 const isOfTexts = ({ forms }: HeadRecord): boolean => forms.every((form) => form === BLANK || form === 0);
+
+/** Whether the row's values are texts and years that rise, and are no values among years: some below is another number. */
+function isOfYears(records: HeadRecord[], row: number): boolean {
+  const { forms, years, yearsAlone } = records[row] as HeadRecord;
+  const isName = (form: number) => form === BLANK || form === 0 || (form & INTEGER) !== 0;
+  return years && yearsAlone && forms.every(isName) && !records.slice(row + 1).every((below) => below.yearsAlone);
+}
 
 /** Whether some column of the records below a place has values, which are all numbers, dates or booleans. */
 function isAboveTyped(records: HeadRecord[], start: number, width: number): boolean {

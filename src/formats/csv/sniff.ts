@@ -29,8 +29,8 @@ export interface Sniffed {
  * Finds a file's dialect from its head (the approach of CleverCSV and DuckDB's sniffer): reads the head in every
  * dialect whose delimiter or quote occurs in it, and takes the one whose records agree most in width and whose fields
  * look most like values. On a tie the more common dialect wins, which stands first. Where its quotes break the rules,
- * the head is read without quotes, if that yields a table. Backslashes escape delimiters only where all records have
- * the same number of fields then, and not otherwise.
+ * the head is read without quotes, if that yields a table and they break them with every delimiter. Backslashes escape
+ * delimiters only where all records have the same number of fields then, and not otherwise.
  * @param quoting whether the file may be, or has to be, read without quotes
  * @param escaping whether backslashes may, or have to, escape delimiters
  */
@@ -50,14 +50,21 @@ export function sniff(
     return isEven(escaped) && !isEven(plain) ? [escaped] : [plain];
   };
   if (quoting === 'unquoted') return sniffed(best(withoutQuotes().flatMap(read)), quoting);
-  const quoted = best(candidates(head).flatMap(read));
-  const { quotes, unclosed } = quoted.head;
+  const trials = candidates(head).flatMap(read);
+  const quoted = best(trials);
   if (quoting === 'quoted') return sniffed(quoted, quoting);
-  const rows = quotes.folded.filter((width) => width > 1 && width === quoted.layout.width).length;
-  const doubtful = quotes.broken + rows > 0 || unclosed || (quotes.stray > 0 && quotes.proper === 0);
-  const useful = quotes.usual || quotes.needed || quotes.folded.length > 0;
-  if (!doubtful) return sniffed(quoted, useful ? 'quoted' : 'undecided');
+  if (!isDoubtful(quoted)) return sniffed(quoted, quotingOf(quoted));
   const bare = best(withoutQuotes().flatMap(read));
+  // What breaks the rules may be the delimiter: then quotes and line ends of another one's values would split these.
+  const ruled = trials.filter((trial) => {
+    const { delimiter, quote } = trial.dialect;
+    const isOfBare = delimiter === bare.dialect.delimiter && bare.layout.width > 1;
+    return quote === quoted.dialect.quote && quotesByRules(trial) && (isOfBare || isWhole(trial));
+  });
+  if (ruled.length > 0) {
+    const own = best(ruled);
+    return sniffed(own, quotingOf(own));
+  }
   const quotesNothing = !bare.head.quotes.usual && makesTable(bare, quoted);
   return quotesNothing ? sniffed(bare, 'undecided') : sniffed(quoted, 'quoted');
 }
@@ -99,6 +106,21 @@ function tryDialect(bytes: Uint8Array, isLast: boolean, decode: Decode, dialect:
   const layout = findLayout(head.records, dialect);
   return { dialect, head, layout, score: plausibility(head, layout) };
 }
+
+/** Whether its quotes rather are ordinary characters. */
+function isDoubtful({ head: { quotes, unclosed }, layout }: Trial): boolean {
+  const rows = quotes.folded.filter((width) => width > 1 && width === layout.width).length;
+  return quotes.broken + rows > 0 || unclosed || (quotes.stray > 0 && quotes.proper === 0);
+}
+
+const quotesByRules = (trial: Trial): boolean => trial.head.quotes.proper > 0 && !isDoubtful(trial);
+
+/** Whether no quote stands anywhere but around a value, and it makes a table, or values that need their quotes. */
+const isWhole = ({ head: { quotes }, layout }: Trial): boolean =>
+  quotes.stray === 0 && (layout.width > 1 || quotes.needed || quotes.folded.length > 0);
+
+const quotingOf = ({ head: { quotes } }: Trial): Quoting =>
+  quotes.usual || quotes.needed || quotes.folded.length > 0 ? 'quoted' : 'undecided';
 
 const best = (trials: Trial[]): Trial =>
   trials.reduce((first, next) => (next.score > first.score + 1e-9 ? next : first));

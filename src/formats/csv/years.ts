@@ -1,6 +1,13 @@
 const FIRST_YEAR = 1800;
 const LAST_YEAR = 2199;
 
+/** Whether the numbers among a line's cells all are years. */
+export const hasYearsAlone = (cells: readonly string[]): boolean =>
+  cells.map((cell) => cell.trim()).every((cell) => !/^[+-]?\d/.test(cell) || isYear(cell));
+
+const isYear = (cell: string): boolean =>
+  /^\d{4}$/.test(cell) && Number(cell) >= FIRST_YEAR && Number(cell) <= LAST_YEAR;
+
 /**
  * Whether a line's cells (empty ones as `''`) are names although there are numbers among them: two years or more that
  * rise from left to right, beside at least one text or empty cell.

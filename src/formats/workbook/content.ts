@@ -1,8 +1,11 @@
 import { decoderOf, scannableBytes } from '../text/decode.ts';
 import { guessEncoding } from '../text/detect.ts';
 
-/** What a file contains according to its first bytes, whatever its name says. `sheets` is XML Spreadsheet 2003. */
-export type Content = 'zip' | 'biff' | 'text' | 'html' | 'sheets' | 'xml' | 'json' | 'unknown';
+/**
+ * What a file contains according to its first bytes, whatever its name says. `sheets` is XML Spreadsheet 2003, `mhtml` a
+ * page with its parts in one file, as Excel and browsers save it.
+ */
+export type Content = 'zip' | 'biff' | 'text' | 'html' | 'mhtml' | 'sheets' | 'xml' | 'json' | 'unknown';
 
 const OLE = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
 
@@ -37,10 +40,18 @@ const HTML =
   /^(?:html|head|body|table|thead|tbody|tr|meta|title|link|style|script|div|center|font|form|p|br|span|pre|h[1-6])$/;
 const SPREADSHEET = 'urn:schemas-microsoft-com:office:spreadsheet';
 
+/** The fields that a message begins with; one may go on in indented lines. */
+const MESSAGE = /^(?:[\w-]+:[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*(?:\r?\n|$))+/;
+
+function isMhtml(text: string): boolean {
+  const [fields = ''] = MESSAGE.exec(text) ?? [];
+  return /^mime-version:/im.test(fields) && /^content-type:\s*multipart\//im.test(fields);
+}
+
 /** What a text is by its beginning. `<DATE>,<OPEN>` is a line of names that some programs write. */
 function kindOf(text: string): Content {
   if (JSON_BEGINS.test(text)) return 'json';
-  if (!text.startsWith('<')) return 'text';
+  if (!text.startsWith('<')) return isMhtml(text) ? 'mhtml' : 'text';
   let rest = text;
   while (PROLOG.test(rest)) rest = rest.replace(PROLOG, '');
   const [tag = '', , name = '', attributes = ''] = ROOT.exec(rest) ?? [];

@@ -1,3 +1,4 @@
+import { nameYears } from '../csv/years.ts';
 import type { FirstCell } from './first-rows.ts';
 import { MAX_HEADER_ROW, type Merge } from './merges.ts';
 
@@ -122,14 +123,20 @@ class Head {
     });
   }
 
-  /** Whether the first row is rather a title: directly below is a line of more texts alone, above values of other kinds. */
+  /**
+   * Whether the first row is rather a title: directly below is a line of more names alone (texts, or years that rise), above
+   * values of other kinds.
+   */
   isTitle(): boolean {
     const next = this.#rows.findIndex((row, index) => index >= this.#top && row.some(isFilled));
     const cells = this.#rows[next]?.filter(isFilled) ?? [];
     const isWider = cells.length > (this.#rows[this.#top - 1] as FirstCell[]).filter(isFilled).length;
-    const areTexts = cells.every(({ text, isText }) => isText && /\p{L}/u.test(text));
+    const areYears = nameYears(this.#rows[next]?.map(({ text }) => text) ?? []);
+    const areNames = cells.every(
+      ({ text, isText }) => (isText && /\p{L}/u.test(text)) || (areYears && YEAR.test(text)),
+    );
     const isAbove = this.#rows.slice(next + 1).some((row) => row.some((cell) => isFilled(cell) && !cell.isText));
-    return isWider && areTexts && isAbove;
+    return isWider && areNames && isAbove;
   }
 
   /** The text of the cell at a place, which it may share; empty where one from above reaches down. */

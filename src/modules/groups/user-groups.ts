@@ -7,11 +7,11 @@ import type { PrincipalContext } from '../../context.ts';
 import { readTogether, type Statement } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { idList } from '../../db/statements.ts';
-import { selectGroupsOfUser, selectUser, type User, userNotFound } from '../users/service.ts';
+import { selectGroupsOfUser, selectUser, shownGroups, type User, userNotFound } from '../users/service.ts';
 import { groupNotFound } from './failures.ts';
 import { joinGroups, leaveGroups, thoseAndGroupsOfUser } from './user-group-store.ts';
 
-/** A user with the groups they are in, whatever the account. */
+/** A user with the groups they are in, whatever the account, without those that the caller may not see. */
 export interface UserInGroups {
   user: User;
   groupIds: string[];
@@ -92,7 +92,7 @@ function change(
       found: selectGroupsOfUser(ctx.db, companyId, userId),
     });
     const groupIds = after.map(({ groupId }) => groupId);
-    return fits(groupIds) ? { user, groupIds } : undefined;
+    return fits(groupIds) ? { user, groupIds: shownGroups(ctx, after) } : undefined;
   });
 }
 

@@ -1,7 +1,7 @@
 import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { prepareJoining } from '../groups/service.ts';
-import { selectGroupsOfUser, type User } from '../users/service.ts';
+import { selectGroupsOfUser, shownGroups, type User } from '../users/service.ts';
 import { prepareInvitation } from './service.ts';
 
 /** Who was invited. `expiresAt` in milliseconds. */
@@ -32,5 +32,5 @@ export async function inviteUser(
     failures,
   );
   sendMail();
-  return { user, expiresAt, groupIds: memberships.map(({ groupId }) => groupId) };
+  return { user, expiresAt, groupIds: shownGroups(ctx, memberships) };
 }

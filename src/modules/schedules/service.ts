@@ -108,7 +108,7 @@ function allowed(ctx: PrincipalContext, type: TargetType): 'all' | 'some' | 'non
   return mayScheduleOne(ctx, { type, id: '*' }) ? 'all' : 'none';
 }
 
-/** A schedule of something that the caller may schedule. */
+/** A schedule of something that the caller may schedule and is not denied. */
 export async function getSchedule(ctx: PrincipalContext, id: string): Promise<Schedule> {
   const schedule = ID_PATTERN.test(id) ? await readSchedule(ctx.db, ctx.actor.companyId, id) : undefined;
   if (!schedule) {
@@ -118,6 +118,8 @@ export async function getSchedule(ctx: PrincipalContext, id: string): Promise<Sc
     throw scheduleNotFound();
   }
   requireScheduling(ctx, targetOf(schedule));
+  // What a Deny keeps from the caller, its schedules would tell of: no list has them either.
+  requireNotDenied(ctx, [schedule.targetId], [`${schedule.targetType}s:get`]);
   return withoutHiddenRun(ctx, schedule);
 }
 

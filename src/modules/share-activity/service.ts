@@ -10,11 +10,11 @@ import { createdAtOf, ID_PATTERN } from '../../kernel/ids.ts';
 import { type DeniedRecords, type LogFilter, wantedBy } from '../../kernel/log.ts';
 import { type ShareEvent, type ShareEventType, TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
 import { type Interval, intervalsOf } from '../../kernel/time-zones.ts';
-import type { Counts, LogAnalytics } from '../../logs/analytics.ts';
+import type { Counts } from '../../logs/analytics.ts';
 import type { ShareViews } from '../../logs/views.ts';
 import type { CompanyLog } from '../../objects/company-log.ts';
 import { callObject } from '../../platform/objects.ts';
-import { exportLog, readLog } from '../company-log/service.ts';
+import { exportLog, readAnalytics, readLog } from '../company-log/service.ts';
 import { shareEventNotFound, tooManyIntervals } from './failures.ts';
 import { nameReads, selectDeniedContexts, selectGrantTypes } from './store.ts';
 
@@ -133,7 +133,7 @@ export async function shareAnalytics(
 
   const { companyId } = ctx.actor;
   const range = await logFilter(ctx, { ...narrowed, from, to });
-  const found = await logOf(ctx, async (log) => (await log.analytics(range, starts)) as LogAnalytics);
+  const found = await readAnalytics(ctx, range, starts);
   const byStart = new Map(found.series.map((counts) => [counts.start, counts]));
   const { shares, dashboards } = await readTogether(
     ctx.db,

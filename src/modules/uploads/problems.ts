@@ -136,7 +136,17 @@ export const workbookUnreadable = (file: string) =>
   inFile('WORKBOOK_UNREADABLE', file, `A planilha "${file}" está corrompida ou não é um arquivo do Excel.`);
 
 /** What a file is, where it was named as something else. */
-export type OtherContent = 'HTML' | 'XML' | 'JSON';
+export type OtherContent = 'HTML' | 'MHTML' | 'XML' | 'JSON';
+
+/** A `.xlsx` is never read as anything else, so that nothing is guessed; under another ending it may be. */
+export const notWorkbook = (file: string, content: OtherContent | 'texto' = 'texto', ending?: '.csv' | '.xls') =>
+  inFile(
+    'WORKBOOK_UNREADABLE',
+    file,
+    `O conteúdo de "${file}" é ${content}, e não uma planilha .xlsx. Salve-o como .xlsx no Excel${
+      ending ? `, ou envie-o com a extensão ${ending}` : ''
+    }.`,
+  );
 
 export const contentUnreadable = (file: string, content: OtherContent) =>
   inFile(

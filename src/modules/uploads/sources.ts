@@ -16,6 +16,7 @@ import {
   contentUnreadable,
   fileMissing,
   JobProblem,
+  notWorkbook,
   type OtherContent,
   workbookTooLarge,
   workbookUnreadable,
@@ -124,6 +125,7 @@ const HEAD_BYTES = 4096;
 /** What is no table of text. */
 const OTHER_CONTENT: Partial<Record<Content, OtherContent>> = {
   html: 'HTML',
+  mhtml: 'MHTML',
   sheets: 'XML',
   xml: 'XML',
   json: 'JSON',
@@ -146,7 +148,10 @@ async function identify(ctx: CompanyContext, jobId: string, item: Item & { kind:
   if (isOld && content === 'html') return convertAtOnce(ctx, jobId, stored, convertHtmlWorkbook);
   if (isOld && content === 'sheets') return convertAtOnce(ctx, jobId, stored, convertXml2003);
   if (isOld && other) throw new JobProblem(contentUnreadable(name, other));
-  throw new JobProblem(workbookUnreadable(name));
+  if (content === 'text') throw new JobProblem(notWorkbook(name, 'texto', '.csv'));
+  if (content === 'html' || content === 'sheets')
+    throw new JobProblem(notWorkbook(name, OTHER_CONTENT[content], '.xls'));
+  throw new JobProblem(other ? notWorkbook(name, other) : workbookUnreadable(name));
 }
 
 async function entriesOf(ctx: CompanyContext, archive: Stored): Promise<Item[]> {

@@ -1,3 +1,4 @@
+import { isDenied } from '../../access/denials.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import { userNotFound } from './failures.ts';
@@ -76,7 +77,12 @@ function newUser(ctx: Context, companyId: string, input: NewUser & Pick<User, 'i
   };
 }
 
-/** A user of the caller's company with the groups it is in. */
+/** The groups of somebody as the caller is shown them: without those that a Deny keeps from the caller. */
+export function shownGroups(ctx: PrincipalContext, memberships: readonly { groupId: string }[]): string[] {
+  return memberships.flatMap(({ groupId }) => (isDenied(ctx.actor, 'group', groupId) ? [] : [groupId]));
+}
+
+/** A user of the caller's company with the groups it is in, without those that the caller may not see. */
 export async function getUser(ctx: PrincipalContext, id: string): Promise<{ user: User; groupIds: string[] }> {
   const { companyId } = ctx.actor;
   const {
@@ -87,5 +93,5 @@ export async function getUser(ctx: PrincipalContext, id: string): Promise<{ user
     memberships: selectGroupsOfUser(ctx.db, companyId, id),
   });
   if (!user) throw userNotFound();
-  return { user, groupIds: memberships.map(({ groupId }) => groupId) };
+  return { user, groupIds: shownGroups(ctx, memberships) };
 }

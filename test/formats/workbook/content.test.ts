@@ -19,6 +19,13 @@ it.each([
   ['json', '\n{ "data": []'],
   ['json', '{"id":1}\n{"id":2}\n'],
   ['json', '[["a","b"],["c","d"]]'],
+  [
+    'mhtml',
+    'MIME-Version: 1.0\r\nX-Document-Type: Workbook\r\nContent-Type: multipart/related; boundary="--=_1"\r\n\r\n',
+  ],
+  ['mhtml', 'From: <Saved by Blink>\nMIME-Version: 1.0\nContent-Type: multipart/related;\n\ttype="text/html"\n\n\n--x'],
+  ['text', 'MIME-Version: 1.0;Content-Type: multipart/related\na: b;c: d\n\n'],
+  ['text', 'MIME-Version: 1.0\nContent-Type: text/csv\n\na,b\n'],
   ['text', 'nome;valor\n<b>;1\n'],
   ['text', '<DATE>\t<TIME>\t<OPEN>\n2024.01.31\t10:00\t1\n'],
   ['text', '<TICKER>,<PER>,<DATE>\nX,D,20240131\n'],

@@ -4,7 +4,7 @@ import type { JobMessage } from '../../../src/platform/job-messages.ts';
 import { column, tableRoutes } from '../../managed-tables/support.ts';
 import { overtaken, rowOf } from '../../support/rival.ts';
 import { must } from '../../support/signed.ts';
-import { aProvisionedCompany, type Company } from '../../support/worlds.ts';
+import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
 import { deliver } from '../../uploads/support.ts';
 import { aName, PREFIX } from '../support.ts';
 import { aQuestion, aSum, QUESTIONS } from './support.ts';
@@ -25,6 +25,7 @@ const stateOf = async (id: string) => {
 /** What the consumer of the queue records. */
 const becomes = (id: string, status: string, reason: unknown = null) =>
   expect.poll(() => stateOf(id)).toEqual([status, reason]);
+const NOT_TOLD = 'The query does not compile any more.';
 const change = (item: string, json: unknown) => as.patch(`${PREFIX}/semantic/${item}`, { json });
 
 describe('a verified question', () => {
@@ -76,6 +77,12 @@ describe('a verified question', () => {
     const { _id } = await must(as.post(QUESTIONS, { json: { question: aName('By name'), query } }));
     expect((await as.delete(`${indexes}/${index._id ?? index.id}`)).status).toBe(204);
     await becomes(_id, 'stale', expect.stringContaining('more than once') as never);
+    // The reason may name tables: who may not see each of them is not told it.
+    const deniedOn = [`arn:svc:managed-tables::${company.id}:table/${names.table.id}`];
+    const other = await aUser(company, { can: ['*'], denied: ['managed-tables:list'], deniedOn });
+    expect(await must(other.as.get(`${QUESTIONS}/${_id}`))).toMatchObject({ status: 'stale', stale_reason: NOT_TOLD });
+    const { records } = await must(other.as.get(`${QUESTIONS}?status=stale&per_page=100`));
+    expect(records.find((each: { _id: string }) => each._id === _id).stale_reason).toBe(NOT_TOLD);
     await must(as.post(indexes, { json: { columns: ['a'], unique: true } }));
     await becomes(_id, 'verified');
   });

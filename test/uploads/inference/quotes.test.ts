@@ -8,6 +8,27 @@ const linesOf = (count: number, line: (index: number) => string): string =>
 /** Rows of a table with a key and a text, longer than what decides the dialect. */
 const far = linesOf(30_000, (index) => `${index}\ttexto sem aspas ${index}`);
 
+describe('quotes that follow the rules with one delimiter alone', () => {
+  test('quote there, though more lines fit another one', () => {
+    const text = ',x\n,+5511999998888,Fonte\n"x, y; z",7.25\n';
+    expect(refusal(() => infer(text)) ?? rowsOf(bytesOf(text)).flat()).not.toContain('"x');
+    expect(refusal(() => infer('Relatório\nAna\n"a|b"|Ana\n# a|b|c\n'))).toMatchObject({ code: 'TOO_MANY_FIELDS' });
+  });
+
+  test('keep a value of two lines whole where lines are too wide', () => {
+    const text = 'x\nvalor;\n"duas\nlinhas";\nvalor;2019\n;1\nAna;\n"duas\nlinhas";1;2\nn/d\n';
+    const result = refusal(() => infer(text)) ?? rowsOf(bytesOf(text)).flat();
+    expect(result).not.toContain('"duas');
+  });
+
+  test('are characters where no delimiter makes them right', () => {
+    expect(rowsOf(bytesOf('texto\n"Ana" disse, sim\nBia, "não"; talvez\n'))).toEqual([
+      ['"Ana" disse, sim'],
+      ['Bia, "não"; talvez'],
+    ]);
+  });
+});
+
 describe('quotes that follow no rules', () => {
   test.each([
     [

@@ -103,6 +103,42 @@ describe('a sheet', () => {
     expect(plain.schema.total_row_count_estimate).toBe(3);
   });
 
+  const YEARS: Cell[][] = [
+    ['Região', 2021, 2022, 2023],
+    ['Norte', 10, 20, 30],
+    ['Sul', 40, 50, 60],
+  ];
+
+  it.each([
+    ['one', [['Relatório', 'edição de 2024']]],
+    ['two, and a gap', [['Relatório', 'edição de 2024'], ['Fonte', null, 'IBGE'], []]],
+  ] as [string, Cell[][]][])('may have years as names below titles of several values: %s', async (_, titles) => {
+    const { schema } = inferSheet(await convert(aSheet([...titles, ...YEARS])));
+    expect(schema.columns.map(({ name, type }) => `${name}:${type}`)).toEqual([
+      'regiao:text',
+      ...['_2021:integer', '_2022:integer', '_2023:integer'],
+    ]);
+    expect(schema.total_row_count_estimate).toBe(2);
+    expect(schema.dialect.skipped_lines).toBe(titles.filter((row) => row.length > 0).length);
+  });
+
+  it('may have them below a title with merged cells', async () => {
+    const rows = [['Relatório', null, 'edição de 2024'], ...YEARS];
+    const inference = inferSheet(await convert(aBook({ sheets: [{ rows, merges: ['A1:B1'] }] })));
+    expect(shape(inference)).toBe('regiao:text _2021:integer _2022:integer _2023:integer');
+    expect(inference.schema.dialect.skipped_lines).toBe(1);
+  });
+
+  it('keeps rows of years as rows below a header that names fewer columns', async () => {
+    const rows: Cell[][] = [
+      ['nome', 'entrada'],
+      ['Ana', 2019, 2021],
+      ['Bia', 2018, 2020],
+    ];
+    const inference = inferSheet(await convert(aSheet(rows)));
+    expect(shape(inference)).toBe('nome:text entrada:integer column_3:integer');
+  });
+
   it('keeps as a number what its date format cannot show', async () => {
     const rows: Cell[][] = [['dia'], [{ s: 1, v: '45322' }], [{ s: 1, v: '-7' }], [{ s: 1, v: '20240131' }]];
     const inference = inferSheet(await convert(aSheet([...rows, [{ v: 'INF' }]], { formats: [14] })));

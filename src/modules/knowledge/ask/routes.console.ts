@@ -8,7 +8,7 @@ import { tenantSqlFailures, userSqlFailures } from '../../../tenant-sql/failures
 import { compileFailures } from '../metrics/failures.ts';
 import { questionDuplicate, tooManyQuestions } from '../questions/failures.ts';
 import { questionText } from '../questions/question.ts';
-import { questionRecord, viewQuestion } from '../questions/views.ts';
+import { questionRecord, viewQuestionFor } from '../questions/views.ts';
 import { askedQuestionNotFound, askedTooOften, nothingToAccept, providerFailed } from './failures.ts';
 import { acceptAsked, ask, listAsked } from './service.ts';
 import { answerRecord, askedRecord, viewAnswer, viewAsked } from './views.ts';
@@ -81,6 +81,6 @@ export const askEndpoints = [
         ...tenantSqlFailures,
       ],
     },
-    async ({ ctx, params }) => viewQuestion(await acceptAsked(ctx, params.id)),
+    async ({ ctx, params }) => viewQuestionFor(ctx)(await acceptAsked(ctx, params.id)),
   ),
 ];

@@ -10,7 +10,7 @@ import { searchQuery } from '../resources/fields.ts';
 import { questionArchived, questionDuplicate, questionNotFound, tooManyQuestions } from './failures.ts';
 import { questionText } from './question.ts';
 import { archiveQuestion, changeQuestion, createQuestion, getQuestion, listQuestions } from './service.ts';
-import { questionRecord, viewQuestion } from './views.ts';
+import { questionRecord, viewQuestionFor } from './views.ts';
 
 const PATH = '/api/v1/domain-knowledge/verified-questions';
 
@@ -39,7 +39,7 @@ export const questionEndpoints = [
       fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, ...filter } }) =>
-      list(await listQuestions(ctx, filter, { page, perPage }), viewQuestion),
+      list(await listQuestions(ctx, filter, { page, perPage }), viewQuestionFor(ctx)),
   ),
   endpoint(
     {
@@ -55,7 +55,7 @@ export const questionEndpoints = [
       returns: created(questionRecord),
       fails: [questionDuplicate, tooManyQuestions, ...compileFailures, ...tenantSqlFailures],
     },
-    async ({ ctx, body }) => viewQuestion(await createQuestion(ctx, body)),
+    async ({ ctx, body }) => viewQuestionFor(ctx)(await createQuestion(ctx, body)),
   ),
   endpoint(
     {
@@ -69,7 +69,7 @@ export const questionEndpoints = [
       versioned: versioned('last_checked_at'),
       fails: [questionNotFound],
     },
-    async ({ ctx, params }) => viewQuestion(await getQuestion(ctx, params.id)),
+    async ({ ctx, params }) => viewQuestionFor(ctx)(await getQuestion(ctx, params.id)),
   ),
   endpoint(
     {
@@ -93,7 +93,7 @@ export const questionEndpoints = [
         concurrentChange,
       ],
     },
-    async ({ ctx, params, body }) => viewQuestion(await changeQuestion(ctx, params.id, body)),
+    async ({ ctx, params, body }) => viewQuestionFor(ctx)(await changeQuestion(ctx, params.id, body)),
   ),
   endpoint(
     {

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { isAllowedOnAll } from '../../../access/requirements.ts';
+import type { PrincipalContext } from '../../../context.ts';
 import { QUESTION_STATUSES } from '../../../db/schema/knowledge-questions.ts';
 import { isoTimestamp, timestamp } from '../../../kernel/fields.ts';
 import { metricQuery } from '../metrics/query.ts';
@@ -22,7 +24,18 @@ export const questionRecord = z
   })
   .meta({ id: 'VerifiedQuestion' });
 
-export const viewQuestion = (row: QuestionRow): z.input<typeof questionRecord> => ({
+/** What is told of a reason that may name a table which the caller may not see. */
+const SOME_REASON = 'The query does not compile any more.';
+
+/** A question as the caller may read it: it says why it is stale to who may see all tables. */
+export const viewQuestionFor =
+  ({ actor }: PrincipalContext) =>
+  (row: QuestionRow): z.input<typeof questionRecord> => {
+    const isTold = row.staleReason === null || isAllowedOnAll(actor, 'managed-tables:list');
+    return viewQuestion(isTold ? row : { ...row, staleReason: SOME_REASON });
+  };
+
+const viewQuestion = (row: QuestionRow): z.input<typeof questionRecord> => ({
   _id: row.id,
   company_id: row.companyId,
   question: row.question,

@@ -1,0 +1,178 @@
+import { compareKeys, type LogFilter, type Logged, type LogKey } from '../../kernel/log.ts';
+import {
+  type Counts,
+  type LogAnalytics,
+  type OwnAnalytics,
+  type SeenViewer,
+  TOP_LENGTH,
+  type TopOf,
+} from '../../logs/analytics.ts';
+import { MissingPart, readPart } from '../../logs/part-file.ts';
+import { mostOf, Tally, TooManyViewers, type ViewerShare } from '../../logs/tally.ts';
+import type { CompanyLog } from '../../objects/company-log.ts';
+import { callObject } from '../../platform/objects.ts';
+import type { LogReader } from './read.ts';
+
+/** Viewers that the object is asked for at once. */
+const VIEWERS_AT_ONCE = 20_000;
+/** Files that are begun before they are needed: each takes a while to come. */
+const AHEAD = 3;
+/** How often a count that events were moved under is begun anew. */
+const TRIES = 3;
+
+/** Events were moved while they were counted. */
+class Moved extends Error {}
+
+/**
+ * How often shares were seen: what the log of the caller's company counts itself, and the events of days that were moved to R2,
+ * file by file.
+ * @param starts where the intervals of the series begin, ascending, in milliseconds
+ */
+export async function readAnalytics(
+  { actor: { companyId }, bindings, files }: LogReader,
+  filter: LogFilter,
+  starts: readonly number[],
+): Promise<LogAnalytics> {
+  const ask: Ask = (call) => callObject(bindings.COMPANY_LOG, companyId, call);
+  for (let tries = 1; ; tries += 1) {
+    const { parts, moved, ...own } = await ask(async (log) => (await log.analytics(filter, starts)) as OwnAnalytics);
+    const wanted = parts.filter(({ matching }) => matching !== 0).map(({ file }) => file);
+    if (wanted.length === 0 || moved === null) return onlyMost(own);
+    try {
+      return await withFiles(ask, files, { filter, starts, own, moved, wanted });
+    } catch (error) {
+      const isAgain = error instanceof Moved || error instanceof MissingPart;
+      if (!isAgain || tries === TRIES) throw error;
+    }
+  }
+}
+
+/** The object names all where it has files, too. */
+const onlyMost = ({ top, ...counts }: LogAnalytics): LogAnalytics => ({
+  ...counts,
+  top: {
+    shares: mostOf(top.shares, TOP_LENGTH),
+    dashboards: mostOf(top.dashboards, TOP_LENGTH),
+    viewers: top.viewers,
+    countries: mostOf(top.countries, TOP_LENGTH),
+  },
+});
+
+type Ask = <T>(call: (log: DurableObjectStub<CompanyLog>) => Promise<T>) => Promise<T>;
+
+interface Counting {
+  filter: LogFilter;
+  starts: readonly number[];
+  own: LogAnalytics;
+  moved: LogKey;
+  wanted: readonly string[];
+}
+
+/** Where there are too many viewers to tell apart at once, all is read again for each half of them, and so on. */
+async function withFiles(ask: Ask, files: R2Bucket, counting: Counting): Promise<LogAnalytics> {
+  const { filter, starts, own, moved, wanted } = counting;
+  // Of the intervals, one at the most has events in the object and in files.
+  const newest = Math.max(
+    0,
+    starts.findLastIndex((start) => start <= moved.at),
+  );
+  const end = starts[newest + 1] ?? Number.MAX_SAFE_INTEGER;
+  const shares: ViewerShare[] = [{ number: 0, of: 1 }];
+  const series = new Map(own.series.map((counts) => [counts.start, { ...counts }]));
+  const common = series.get(starts[newest] as number);
+  if (common) common.unique_viewers = 0;
+  const viewers: TopOf[] = [];
+  let first: Tally | undefined;
+  let unique = 0;
+  for (let share = shares.pop(); share; share = shares.pop()) {
+    const tally = new Tally(starts, newest, share);
+    try {
+      for await (const viewer of viewersOf(ask, filter, end, moved)) tally.addViewer(viewer);
+      for await (const event of eventsOf(files, wanted, filter)) tally.add(event);
+    } catch (error) {
+      if (!(error instanceof TooManyViewers)) throw error;
+      const { number, of } = share;
+      shares.push({ number, of: 2 * of }, { number: number + of, of: 2 * of });
+      continue;
+    }
+    const seen = tally.viewers(TOP_LENGTH);
+    unique += seen.unique;
+    viewers.push(...seen.most);
+    for (const [interval, counts] of tally.series) {
+      const start = starts[interval] as number;
+      const known = series.get(start) ?? { ...NOTHING, start };
+      // Each tally counts all events, but viewers of its own share alone.
+      series.set(start, {
+        ...(first ? known : sumOf(known, counts)),
+        start,
+        unique_viewers: known.unique_viewers + counts.unique_viewers,
+      });
+    }
+    first ??= tally;
+  }
+  const top = (name: 'shares' | 'dashboards' | 'countries') =>
+    mostOf(first?.topWith(name, own.top[name]) ?? [], TOP_LENGTH);
+  return {
+    totals: { ...sumOf(own.totals, first?.totals ?? NOTHING), unique_viewers: unique },
+    series: [...series.values()].sort((a, b) => a.start - b.start),
+    top: {
+      shares: top('shares'),
+      dashboards: top('dashboards'),
+      viewers: mostOf(viewers, TOP_LENGTH),
+      countries: top('countries'),
+    },
+  };
+}
+
+const NOTHING: Counts = { resolved: 0, executed: 0, denied: 0, unique_viewers: 0 };
+
+type EventCounts = Omit<Counts, 'unique_viewers'>;
+
+const sumOf = (one: EventCounts, other: EventCounts): EventCounts => ({
+  resolved: one.resolved + other.resolved,
+  executed: one.executed + other.executed,
+  denied: one.denied + other.denied,
+});
+
+/** The viewers of what is still in the object, early ones being those before `end`. */
+async function* viewersOf(ask: Ask, filter: LogFilter, end: number, moved: LogKey): AsyncGenerator<SeenViewer> {
+  for (let after = ''; ; ) {
+    const page = { end, after, limit: VIEWERS_AT_ONCE };
+    const found = await ask(
+      async (log) => (await log.viewers(filter, page)) as { viewers: SeenViewer[]; moved: LogKey | null },
+    );
+    // Viewers of what was moved meanwhile are in files that are not known here.
+    if (found.moved === null || compareKeys(found.moved, moved) !== 0) throw new Moved();
+    yield* found.viewers;
+    const last = found.viewers.at(-1);
+    if (last === undefined || found.viewers.length < VIEWERS_AT_ONCE) return;
+    after = last.viewer;
+  }
+}
+
+/** The events of files, one file after another. */
+async function* eventsOf(
+  files: R2Bucket,
+  names: readonly string[],
+  filter: LogFilter,
+): AsyncGenerator<Logged<'share'>> {
+  const begin = (name: string) => {
+    const events = readPart(files, name, filter);
+    const first = events.next();
+    // What fails is told when its turn comes.
+    first.catch(() => undefined);
+    return { events, first };
+  };
+  const begun = names.slice(0, AHEAD).map(begin);
+  try {
+    for (let at = 0; at < names.length; at += 1) {
+      const { events, first } = begun[0] as ReturnType<typeof begin>;
+      for (let next = await first; !next.done; next = await events.next()) yield next.value as Logged<'share'>;
+      begun.shift();
+      const name = names[at + AHEAD];
+      if (name !== undefined) begun.push(begin(name));
+    }
+  } finally {
+    for (const { events } of begun) void events.return(undefined).catch(() => undefined);
+  }
+}
