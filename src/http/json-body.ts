@@ -4,7 +4,7 @@ import { parseExactJson } from '../kernel/exact-json.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { excessOf, type JsonBounds } from '../kernel/json-bounds.ts';
 import { NestedTooDeep } from '../kernel/json-walk.ts';
-import { illFormedPath } from '../kernel/text.ts';
+import { illFormedPath, shorten } from '../kernel/text.ts';
 import { readUnread, type Unread } from '../kernel/unread-json.ts';
 import type { Contract } from './endpoint.ts';
 import { malformedJson, notJson, tooDeep, tooManyNames, tooManyValues } from './failures.ts';
@@ -18,6 +18,8 @@ export const JSON_BOUNDS: JsonBounds = { depth: 100, signs: 131_072, names: 10_0
 
 /** Problems that are reported at most. Whoever sent more has not sent what was asked for. */
 const MAX_PROBLEMS = 100;
+/** Characters of the field of a problem, and of what is said of it. */
+const MAX_WORDS = 1000;
 
 /**
  * Reads and validates JSON bodies; the result is the context's `body`. A request without a body, or with one of length 0, is
@@ -38,9 +40,14 @@ export function readJson({ body: schema, exactNumbers, unread }: Contract): Midd
   };
 }
 
-/** The failure of a body that its schema refuses. */
+/** The failure of a body that its schema refuses. A message can list names that were sent, and a path is made of them. */
 export const invalidBody = ({ issues }: Pick<z.ZodError, 'issues'>): Failure =>
-  invalid(issues.slice(0, MAX_PROBLEMS).map(({ path, message }) => ({ field: path.join('.'), message })));
+  invalid(
+    issues.slice(0, MAX_PROBLEMS).map(({ path, message }) => ({
+      field: shorten(path.join('.'), MAX_WORDS),
+      message: shorten(message, MAX_WORDS),
+    })),
+  );
 
 /** The value that a body holds; undefined where there is none. */
 async function jsonOf(request: HonoRequest, parse: (text: string) => unknown): Promise<unknown> {
@@ -83,7 +90,8 @@ function parsed(request: HonoRequest, parse: () => unknown): unknown {
 function parseText(text: string): unknown {
   const value: unknown = JSON.parse(text);
   const path = HALF_A_PAIR.test(text) ? illFormedPath(value) : null;
-  if (path) throw invalid([{ field: path.join('.').toWellFormed(), message: 'must be Unicode text' }]);
+  if (path)
+    throw invalid([{ field: shorten(path.join('.').toWellFormed(), MAX_WORDS), message: 'must be Unicode text' }]);
   return value;
 }
 
