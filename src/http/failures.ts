@@ -38,6 +38,30 @@ export const tooDeep = defineFailure('request.too_deep', {
   },
 });
 
+export const tooManyValues = defineFailure('request.too_many_values', {
+  kind: 'malformed',
+  describes: 'The body holds too many values.',
+  detail: (signs: number) => ({ message: `The body has more than ${signs} commas and opening brackets.` }),
+  says: {
+    organization: 'BadRequest',
+    console: 'BAD_REQUEST',
+    sharing: 'BAD_REQUEST',
+    'managed-tables': { message: 'O corpo da requisição tem valores demais.' },
+  },
+});
+
+export const tooManyNames = defineFailure('request.too_many_names', {
+  kind: 'malformed',
+  describes: 'The members of the body have too many different names.',
+  detail: (names: number) => ({ message: `The members of the body have more than ${names} different names.` }),
+  says: {
+    organization: 'BadRequest',
+    console: 'BAD_REQUEST',
+    sharing: 'BAD_REQUEST',
+    'managed-tables': { message: 'O corpo da requisição tem nomes de campos demais.' },
+  },
+});
+
 export const bodyTooLarge = defineFailure('request.too_large', {
   kind: 'too_large',
   describes: 'The body is larger than this route accepts.',
@@ -198,7 +222,7 @@ export function impliedFailures(contract: Contract, surfaceCredential: Credentia
   const credential = contract.credential ?? surfaceCredential;
   const isSigned = needsCredential(access) && (credential === 'signature' || credential === 'machine');
   return [
-    ...(body ? [malformedJson, notJson, tooDeep] : []),
+    ...(body ? [malformedJson, notJson, tooDeep, tooManyValues, tooManyNames] : []),
     ...(body || isSigned ? [bodyTooLarge] : []),
     ...(isSigned ? [replayUnknown] : []),
     ...(contract.method === 'get' ? [] : [accessNotChanged]),

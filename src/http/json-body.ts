@@ -2,16 +2,24 @@ import type { HonoRequest, MiddlewareHandler } from 'hono';
 import type { z } from 'zod';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
-import { isNestedDeeper } from '../kernel/json-depth.ts';
+import { excessOf, type JsonBounds } from '../kernel/json-bounds.ts';
 import { NestedTooDeep } from '../kernel/json-walk.ts';
-import { illFormedPath } from '../kernel/text.ts';
+import { illFormedPath, shorten } from '../kernel/text.ts';
 import { readUnread, type Unread } from '../kernel/unread-json.ts';
 import type { Contract } from './endpoint.ts';
-import { malformedJson, notJson, tooDeep } from './failures.ts';
+import { malformedJson, notJson, tooDeep, tooManyNames, tooManyValues } from './failures.ts';
 import type { HttpEnv } from './mount.ts';
 
-/** Deeper than any sensible value, and far below the depth at which a parser or a database runs out of stack. */
-const MAX_DEPTH = 100;
+/**
+ * Deeper than any sensible value, and far below the depth at which a parser or a database runs out of stack; one value for
+ * eight bytes of the largest body; and more names than any schema has, or anybody gives to values of his own.
+ */
+export const JSON_BOUNDS: JsonBounds = { depth: 100, signs: 131_072, names: 10_000 };
+
+/** Problems that are reported at most. Whoever sent more has not sent what was asked for. */
+const MAX_PROBLEMS = 100;
+/** Characters of the field of a problem, and of what is said of it. */
+const MAX_WORDS = 1000;
 
 /**
  * Reads and validates JSON bodies; the result is the context's `body`. A request without a body, or with one of length 0, is
@@ -32,24 +40,40 @@ export function readJson({ body: schema, exactNumbers, unread }: Contract): Midd
   };
 }
 
-/** The failure of a body that its schema refuses. */
+/** The failure of a body that its schema refuses. A message can list names that were sent, and a path is made of them. */
 export const invalidBody = ({ issues }: Pick<z.ZodError, 'issues'>): Failure =>
-  invalid(issues.map(({ path, message }) => ({ field: path.join('.'), message })));
+  invalid(
+    issues.slice(0, MAX_PROBLEMS).map(({ path, message }) => ({
+      field: shorten(path.join('.'), MAX_WORDS),
+      message: shorten(message, MAX_WORDS),
+    })),
+  );
 
 /** The value that a body holds; undefined where there is none. */
 async function jsonOf(request: HonoRequest, parse: (text: string) => unknown): Promise<unknown> {
   const text = request.raw.body === null ? '' : await request.text();
   if (text === '') return undefined;
   return parsed(request, () => {
-    if (isNestedDeeper(text, MAX_DEPTH)) throw new NestedTooDeep();
+    requireBounded(text);
     return parse(text);
   });
+}
+
+function requireBounded(text: string): void {
+  switch (excessOf(text, JSON_BOUNDS)) {
+    case 'depth':
+      throw new NestedTooDeep();
+    case 'signs':
+      throw tooManyValues(JSON_BOUNDS.signs);
+    case 'names':
+      throw tooManyNames(JSON_BOUNDS.names);
+  }
 }
 
 /** The same of a body whose objects are left unread. */
 async function unreadOf(request: HonoRequest, unread: Unread): Promise<unknown> {
   const bytes = new Uint8Array(request.raw.body === null ? new ArrayBuffer() : await request.arrayBuffer());
-  return bytes.length === 0 ? undefined : parsed(request, () => readUnread(bytes, unread, MAX_DEPTH));
+  return bytes.length === 0 ? undefined : parsed(request, () => readUnread(bytes, unread, JSON_BOUNDS.depth));
 }
 
 function parsed(request: HonoRequest, parse: () => unknown): unknown {
@@ -57,7 +81,7 @@ function parsed(request: HonoRequest, parse: () => unknown): unknown {
   try {
     return parse();
   } catch (error) {
-    if (error instanceof NestedTooDeep) throw tooDeep(MAX_DEPTH);
+    if (error instanceof NestedTooDeep) throw tooDeep(JSON_BOUNDS.depth);
     throw error instanceof Failure ? error : malformedJson();
   }
 }
@@ -66,7 +90,8 @@ function parsed(request: HonoRequest, parse: () => unknown): unknown {
 function parseText(text: string): unknown {
   const value: unknown = JSON.parse(text);
   const path = HALF_A_PAIR.test(text) ? illFormedPath(value) : null;
-  if (path) throw invalid([{ field: path.join('.').toWellFormed(), message: 'must be Unicode text' }]);
+  if (path)
+    throw invalid([{ field: shorten(path.join('.').toWellFormed(), MAX_WORDS), message: 'must be Unicode text' }]);
   return value;
 }
 

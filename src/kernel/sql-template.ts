@@ -43,6 +43,9 @@ export class TemplateError extends Error {
   }
 }
 
+/** Each place after them knows them all: a line of nothing else would take a thousand times its length. */
+const MAX_DEFAULTS = 20;
+
 const SLUG_IN_BRACES = /\{\{[ \t\n\r]*([a-z0-9][a-z0-9_]*(?:-[a-z0-9_]+)*)(?:\.([a-z]+))?[ \t\n\r]*\}\}/y;
 
 /**
@@ -81,7 +84,7 @@ class TemplateParser {
   /** Start of the SQL not yet put into a piece. */
   #from = 0;
   #clauses = 0;
-  #clause: { index: number; start: number } | null = null;
+  #clause: { index: number; start: number; placeholders: number } | null = null;
   /** The clauses that the rest of the line is the default of. */
   #unless: readonly number[] = [];
   /** End of what means something: `;`, spaces and comments at the end are left out. */
@@ -130,6 +133,8 @@ class TemplateParser {
     this.#from = start + closed;
     const { index } = this.#clause;
     const next = this.#close(start + closed);
+    if (this.#unless.length === MAX_DEFAULTS)
+      throw new TemplateError(`a line holds at most ${MAX_DEFAULTS} optional clauses with a default`, start);
     this.#unless = [...this.#unless, index];
     return next;
   }
@@ -174,15 +179,15 @@ class TemplateParser {
   #open(start: number): number {
     if (this.#clause) throw new TemplateError('optional clauses "[[ … ]]" do not nest', start);
     this.#flush(start);
-    this.#clause = { index: this.#clauses++, start };
+    this.#clause = { index: this.#clauses++, start, placeholders: this.#placeholders.length };
     this.#from = start + 2;
     return this.#from;
   }
 
   #close(start: number): number {
-    const { index, start: opened } = this.#clause as { index: number; start: number };
+    const { start: opened, placeholders } = this.#clause as { start: number; placeholders: number };
     this.#flush(start);
-    if (!this.#placeholders.some(({ place }) => place.clause === index)) {
+    if (this.#placeholders.length === placeholders) {
       throw new TemplateError('an optional clause "[[ … ]]" needs a parameter', opened);
     }
     this.#clause = null;

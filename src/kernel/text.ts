@@ -28,6 +28,13 @@ export function illFormedPath(value: unknown): string[] | null {
 export const wellFormed = (_key: string, value: unknown): unknown =>
   typeof value === 'string' ? value.toWellFormed() : value;
 
+/**
+ * A text in which at most 30 marks follow one another, as in Unicode's stream-safe form: no language writes more. To normalize
+ * marks sorts them, which takes the square of their number. Two letters of Japanese become marks.
+ */
+export const withFewMarks = (text: string): string =>
+  text.replaceAll(/([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu, '$1');
+
 const LONGEST_SLUG = 48;
 
 /** A slug made from a name: accents stripped, lower case, hyphens between words; `fallback` when nothing is left. */

@@ -1,5 +1,6 @@
 import { type Column, type ColumnType, POSTGRES_TYPES } from './columns.ts';
 import { qualified, quoted } from './identifiers.ts';
+import type { Statement } from './rows.ts';
 
 /** Converts a column's values to another type, as SQL over the column's quoted name. */
 interface Conversion {
@@ -69,16 +70,29 @@ const NONE = (to: ColumnType): Conversion => ({ fits: () => 'false', using: () =
 
 const conversionOf = (from: ColumnType, to: ColumnType): Conversion => CONVERSIONS[`${from} ${to}`] ?? NONE(to);
 
-/** A query for one value that `to` cannot hold without loss, as text `value` of at most 100 characters. */
-export function selectMisfit(table: string, from: Column, to: ColumnType): string {
-  const column = quoted(from.name);
-  return `SELECT left(${column}::text, 100) AS value FROM ${qualified('public', table)}
-    WHERE ${column} IS NOT NULL AND NOT (${conversionOf(from.type, to).fits(column)}) LIMIT 1`;
+/** What a change may not meet in any row of a column: its SQL, and what is told of the first row that has it, as text. */
+export interface Obstacle {
+  where: string;
+  told: string;
 }
 
-/** A query for a row in which the column is null. */
-export function selectNull(table: string, column: string): string {
-  return `SELECT FROM ${qualified('public', table)} WHERE ${quoted(column)} IS NULL LIMIT 1`;
+/** A value that `to` cannot hold without loss, told by at most 100 of its characters. */
+export function misfit(from: Column, to: ColumnType): Obstacle {
+  const column = quoted(from.name);
+  const fits = conversionOf(from.type, to).fits(column);
+  return { where: `${column} IS NOT NULL AND NOT (${fits})`, told: `left(${column}::text, 100)` };
+}
+
+export const isNull = (column: string): Obstacle => ({ where: `${quoted(column)} IS NULL`, told: "''::text" });
+
+/**
+ * A query that looks for obstacles, at most a thousand, in one pass over the table: asked for one by one they would be a pass
+ * each. Answers `found`: what is told of each, or null.
+ */
+export function selectObstacles(table: string, obstacles: readonly Obstacle[]): Statement {
+  const found = obstacles.map(({ where, told }) => `any_value(${told}) FILTER (WHERE ${where})`);
+  const from = found.length > 0 ? ` FROM ${qualified('public', table)}` : '';
+  return { text: `SELECT ARRAY[${found.join(', ')}]::text[] AS found${from}`, values: [] };
 }
 
 /** The action of ALTER TABLE that converts a column in place. The session's time zone must be UTC. */

@@ -114,8 +114,28 @@ export function alterColumns(table: string, actions: string[]): string {
   return `ALTER TABLE ${qualified('public', table)} ${actions.join(', ')}`;
 }
 
-export function renameColumn(table: string, name: string, newName: string): string {
-  return `ALTER TABLE ${qualified('public', table)} RENAME COLUMN ${quoted(name)} TO ${quoted(newName)}`;
+/** A name that no user can give. */
+const ASIDE = '$aside';
+
+/**
+ * Renames columns of a table of schema `public`, all in one statement; they may exchange their names. PostgreSQL takes each
+ * by itself, and reads the whole table's definition anew for it: so each is renamed once, after whichever has the name that
+ * it gets, and only one of those that pass theirs round in a circle stands aside first.
+ */
+export function renameColumns(table: string, renames: readonly { from: string; to: string }[]): string {
+  const waiting = new Map(renames.map((rename) => [rename.from, rename]));
+  const steps = renames.flatMap((first) => {
+    const chain: { from: string; to: string }[] = [];
+    for (let next = waiting.get(first.from); next; next = waiting.get(next.to)) {
+      waiting.delete(next.from);
+      chain.unshift(next);
+    }
+    if (chain[0]?.to !== first.from) return chain;
+    return [{ from: first.from, to: ASIDE }, ...chain.slice(0, -1), { from: ASIDE, to: first.to }];
+  });
+  const rename = `ALTER TABLE ${qualified('public', table)} RENAME COLUMN`;
+  const statements = steps.map(({ from, to }) => `${rename} ${quoted(from)} TO ${quoted(to)};`);
+  return `DO $renames$ BEGIN ${statements.join(' ')} END $renames$`;
 }
 
 /** Adds columns to a table of schema `public`; existing rows get null. */

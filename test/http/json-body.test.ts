@@ -50,6 +50,36 @@ describe('a JSON body', () => {
   });
 });
 
+describe('a JSON body of many values', () => {
+  const post = async (metadata: string) => {
+    const body = `{"name":"x","metadata":${metadata}}`;
+    const answer = await signed(company.apiKey).post('/accounts', { headers: JSON_TYPE, body });
+    return [answer.status, answer.body.message];
+  };
+  const members = (count: number) => `{${Array.from({ length: count }, (_, index) => `"${index}":0`).join(',')}}`;
+  const TOO_MANY = [400, 'The body has more than 131072 commas and opening brackets.'];
+
+  it.each([
+    ['small numbers', `[${'0,'.repeat(131_080)}0]`],
+    ['empty lists', `[${'[],'.repeat(65_540)}[]]`],
+    ['empty objects', `[${'{},'.repeat(65_540)}{}]`],
+  ])('is refused before they are made: %s', async (_what, values) => {
+    expect(await post(values)).toEqual(TOO_MANY);
+  });
+
+  it('is refused where their names differ, and not where they are the same ones', async () => {
+    expect(await post(members(10_001))).toEqual([400, 'The members of the body have more than 10000 different names.']);
+    expect(await post(members(9_990))).toEqual([422, expect.anything()]);
+    expect(await post(`[${'{"a":0},'.repeat(12_000)}0]`)).toEqual([422, expect.anything()]);
+  });
+
+  it('is told a hundred of its problems', async () => {
+    const columns = Array.from({ length: 1_000 }, () => ({}));
+    const { status, body } = await company.as.post('/v1/managed-tables', { json: { display_name: 'x', columns } });
+    expect([status, body.details.length]).toEqual([422, 100]);
+  });
+});
+
 describe('half of a surrogate pair', () => {
   it.each([
     ['a value', '{"name":"half \\ud83d"}', 'name'],

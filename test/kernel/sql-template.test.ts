@@ -253,6 +253,14 @@ describe('any SQL template', () => {
     );
   });
 
+  it('holds so many defaults on a line that its places stay few', () => {
+    const clauses = (count: number) => '[[{{q}}--]] '.repeat(count);
+    expect(() => parseTemplate(clauses(21))).toThrow('a line holds at most 20 optional clauses with a default');
+    const { pieces } = parseTemplate(`${clauses(20)}\n`.repeat(80));
+    const places = pieces.reduce((sum, { place }) => sum + place.unless.length, 0);
+    expect(places).toBeLessThanOrEqual(20 * pieces.length);
+  });
+
   it('is compiled quickly, however long and deeply nested it is', () => {
     const started = performance.now();
     for (const sql of [

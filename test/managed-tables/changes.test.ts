@@ -52,6 +52,24 @@ describe('a change of the columns', () => {
     expect((await table.insert([{ c: 'gone' }])).status).toBe(422);
   });
 
+  it('passes names on in chains and in circles', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    const table = await filledTable(
+      names.map((name) => column(name)),
+      [Object.fromEntries(names.map((name) => [name, `was ${name}`]))],
+    );
+    // a, b and c in a circle; d after e after f; g stays.
+    const renames = { a: 'b', b: 'c', c: 'a', d: 'e', e: 'f', f: 'new' };
+    const columns = Object.entries(renames).map(([from, to]) => ({ ...column(to), previous_name: from }));
+    expect((await table.put({ columns: [...columns, column('g')] })).status).toBe(200);
+    expect((await table.rows()).body.records).toStrictEqual([
+      {
+        id: expect.any(String),
+        ...{ b: 'was a', c: 'was b', a: 'was c', e: 'was d', f: 'was e', new: 'was f', g: 'was g' },
+      },
+    ]);
+  });
+
   const conversions: [from: string, to: string, values: unknown[], expected: unknown[]][] = [
     ['text', 'integer', ['1', ' -2 ', '+9223372036854775807', null], [1, -2, '9223372036854775807', null]],
     ['text', 'decimal', ['1.50', '.5', '1e3', '0.12345678901234567890'], [1.5, 0.5, 1000, '0.12345678901234567890']],
@@ -134,6 +152,24 @@ describe('a change of the columns', () => {
       })),
     );
     expect([(await table.get()).body, (await table.rows()).body]).toStrictEqual(before);
+  });
+
+  it('names what it refuses in the order of the columns', async () => {
+    const table = await filledTable([column('a'), column('b'), column('c')], [{ a: 'x' }, { b: 'y', c: '3' }]);
+    const columns = [
+      column('c', 'integer', false),
+      column('new', 'text', false),
+      column('b', 'integer', false),
+      { ...column('d', 'boolean'), previous_name: 'a' },
+    ];
+    const { details } = (await table.put({ columns })).body;
+    expect(details.map(({ field }: { field: string }) => field)).toEqual([
+      'columns.0.nullable',
+      'columns.2.type',
+      'columns.2.nullable',
+      'columns.3.type',
+      'columns.1.nullable',
+    ]);
   });
 
   it('refuses what would leave nulls in columns that are not nullable, and names each', async () => {

@@ -51,6 +51,32 @@ it('a table, the list of them and that of its loads take one round trip more tha
   expect((await far(() => table.loads())).trips).toBe(4);
 });
 
+it('a change of the columns takes as many round trips for a hundred columns as for one', async () => {
+  const changed = async (count: number) => {
+    const names = Array.from({ length: count }, (_, index) => `c${index}`);
+    const id = await aTable(
+      company.as,
+      `far_columns_${count}`,
+      names.map((name) => column(name)),
+    );
+    const table = tableRoutes(company.as, id);
+    expect((await table.insert([Object.fromEntries(names.map((name, index) => [name, `${index}`]))])).status).toBe(201);
+    // Each gets the name and the type of its neighbour, and a value.
+    const columns = names.map((name, index) => ({
+      ...column(
+        names[(index + 1) % count] === name ? 'other' : (names[(index + 1) % count] as string),
+        'integer',
+        false,
+      ),
+      previous_name: name,
+    }));
+    const { outcome, trips } = await far(() => table.put({ columns }));
+    expect([outcome.status, outcome.body.columns?.length]).toEqual([200, count]);
+    return trips;
+  };
+  expect(await changed(100)).toBe(await changed(1));
+});
+
 it('what only reads goes through the pooler, what writes does not, and neither takes a second connection', async () => {
   const table = await aNumberedTable('pooled', 1);
   const opened = (work: () => Promise<{ status: number }>) =>

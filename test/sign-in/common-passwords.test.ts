@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isCommonPassword } from '../../src/kernel/passwords.ts';
+import { newPassword, triedPassword } from '../../src/modules/users/fields.ts';
 
 describe('common passwords', () => {
   test.each(['123456', 'password', 'Password', 'PASSWORD1', 'qwertyuiop', 'iloveyou', 'trustno1', 'letmein'])(
@@ -15,4 +16,25 @@ describe('common passwords', () => {
       expect(isCommonPassword(password)).toBe(false);
     },
   );
+});
+
+describe('a password that is much too long', () => {
+  test.each([
+    ['chosen', newPassword(8)],
+    ['tried', triedPassword],
+  ])('is not normalized, which takes the square of its marks: %s', (_what, schema) => {
+    const password = `a${'\u0301'.repeat(2_000)}${'\u0323'.repeat(2_000)}`;
+    const { normalize } = String.prototype;
+    let longest = 0;
+    String.prototype.normalize = function (this: string, form) {
+      longest = Math.max(longest, this.length);
+      return normalize.call(this, form);
+    };
+    try {
+      expect(schema.safeParse(password).error?.issues).toMatchObject([{ message: 'must have at most 128 characters' }]);
+    } finally {
+      String.prototype.normalize = normalize;
+    }
+    expect(longest).toBeLessThanOrEqual(1_024);
+  });
 });

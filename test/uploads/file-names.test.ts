@@ -16,6 +16,7 @@ describe('a file name', () => {
   });
 
   it('is cut to 255 characters with its extension', () => {
+    expect(safeFileName(`a${'\u0301'.repeat(40)}.csv`)).toBe(`á${'\u0301'.repeat(29)}.csv`);
     const name = safeFileName(`${'😀'.repeat(1000)}.csv`);
     expect(Array.from(name)).toHaveLength(255);
     expect(name.endsWith('😀.csv')).toBe(true);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { grantExceeds } from '../../access/failures.ts';
 import { created, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { displayName, email, idsInput, isoTimestamp } from '../../kernel/fields.ts';
+import { displayName, email, givenToken, idsInput, isoTimestamp } from '../../kernel/fields.ts';
 import { groupNotFound } from '../groups/failures.ts';
 import { policyLimitExceeded } from '../policies/failures.ts';
 import { emailTaken } from '../users/failures.ts';
@@ -54,7 +54,7 @@ export const invitationEndpoints = [
       description:
         'Sets the password of the invited user, who can sign in from then on. The token works once, for seven days.',
       body: z.object({
-        token: z.string().min(1),
+        token: givenToken,
         password: newPassword(12),
         name: displayName.optional().meta({ description: 'The name to show for the user.' }),
       }),

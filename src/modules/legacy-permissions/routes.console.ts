@@ -20,6 +20,7 @@ import {
 
 const idOrAll = z
   .string()
+  .max(24)
   .refine((id) => id === '*' || ID_PATTERN.test(id), 'must be 24 lower-case hexadecimal characters, or "*"');
 
 /** What roles and permissions may allow. */

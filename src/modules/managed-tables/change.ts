@@ -4,8 +4,8 @@ import type { Failure, FieldProblem } from '../../kernel/failure.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
-import { convertColumn, selectMisfit, selectNull } from '../../tenant-sql/conversions.ts';
-import { addColumns, alterColumns, lockAgainstWrites, renameColumn, renameTable } from '../../tenant-sql/ddl.ts';
+import { convertColumn, isNull, misfit, selectObstacles } from '../../tenant-sql/conversions.ts';
+import { addColumns, alterColumns, lockAgainstWrites, renameColumns, renameTable } from '../../tenant-sql/ddl.ts';
 import { quoted } from '../../tenant-sql/identifiers.ts';
 import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
 import { changeInTime, inShapeChange } from './changes.ts';
@@ -70,10 +70,6 @@ export async function changeTable(ctx: PrincipalContext, id: string, changes: Ta
 /** @param showsValues whether a refusal may tell the value that it is about */
 async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan, showsValues: boolean): Promise<void> {
   const name = table.displayName;
-  // Guards against an operator who writes to the table by hand.
-  await tx.execute(lockAgainstWrites(name));
-  // Datetimes in texts without an offset are in UTC.
-  await tx.execute("SET LOCAL TIME ZONE 'UTC'");
   const problems = await findLosses(tx, table, plan, showsValues);
   if (problems.length > 0) throw columnsRefused(problems);
 
@@ -90,10 +86,10 @@ async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan, sh
     });
   }
 
-  // Columns first get names that no user can give, so that two columns may exchange theirs.
-  const renamed = plan.kept.filter(({ from, to }) => from.name !== to.name);
-  for (const { index, from } of renamed) await tx.execute(renameColumn(name, from.name, `$${index}`));
-  for (const { index, to } of renamed) await tx.execute(renameColumn(name, `$${index}`, to.name));
+  const renamed = plan.kept
+    .map(({ from, to }) => ({ from: from.name, to: to.name }))
+    .filter(({ from, to }) => from !== to);
+  if (renamed.length > 0) await tx.execute(renameColumns(name, renamed));
 
   if (plan.added.length === 0) return;
   try {
@@ -126,32 +122,57 @@ function refusedByIndex(plan: ColumnPlan, error: unknown, showsValues: boolean):
   );
 }
 
-/** Finds the columns whose values the change would lose or leave null; one problem for each. */
+/**
+ * Locks the table, and finds the columns whose values the change would lose or leave null; one problem for each. However many
+ * columns change, that is one round trip.
+ */
 async function findLosses(
   tx: TenantTx,
   table: ManagedTable,
   plan: ColumnPlan,
   showsValues: boolean,
 ): Promise<FieldProblem[]> {
-  const problems: FieldProblem[] = [];
-  for (const { index, from, to } of plan.kept) {
-    if (from.type !== to.type) {
-      const [misfit] = await tx.query<{ value: string }>(selectMisfit(table.displayName, from, to.type));
-      const held = showsValues ? `${JSON.stringify(misfit?.value)}, which` : 'a value that';
-      const message = `"${from.name}" holds ${held} cannot become ${to.type} without loss`;
-      if (misfit) problems.push({ field: `columns.${index}.type`, message });
-    }
-    if (from.nullable && !to.nullable && (await tx.query(selectNull(table.displayName, from.name))).length > 0) {
-      problems.push({ field: `columns.${index}.nullable`, message: `"${from.name}" is null in some rows` });
-    }
-  }
-  for (const { index, column: added } of plan.added) {
-    if (!added.nullable && table.rowCount > 0) {
-      problems.push({
-        field: `columns.${index}.nullable`,
-        message: `"${added.name}" would be null in the existing rows`,
-      });
-    }
-  }
-  return problems;
+  const converted = plan.kept.filter(({ from, to }) => from.type !== to.type);
+  const required = plan.kept.filter(({ from, to }) => from.nullable && !to.nullable);
+  const name = table.displayName;
+  const [, , [misfits], [nulls]] = await tx.queryAll<[unknown, unknown, Found, Found]>([
+    // Guards against an operator who writes to the table by hand.
+    { text: lockAgainstWrites(name), values: [] },
+    // Datetimes in texts without an offset are in UTC.
+    { text: "SET LOCAL TIME ZONE 'UTC'", values: [] },
+    selectObstacles(
+      name,
+      converted.map(({ from, to }) => misfit(from, to.type)),
+    ),
+    selectObstacles(
+      name,
+      required.map(({ from }) => isNull(from.name)),
+    ),
+  ]);
+  const lost = converted.flatMap(({ index, from, to }, at): FieldProblem[] => {
+    const value = misfits?.found[at] ?? null;
+    if (value === null) return [];
+    const held = showsValues ? `${JSON.stringify(value)}, which` : 'a value that';
+    const message = `"${from.name}" holds ${held} cannot become ${to.type} without loss`;
+    return [{ field: `columns.${index}.type`, message }];
+  });
+  const empty = required.flatMap(({ index, from }, at): FieldProblem[] => {
+    const isFound = (nulls?.found[at] ?? null) !== null;
+    return isFound ? [{ field: `columns.${index}.nullable`, message: `"${from.name}" is null in some rows` }] : [];
+  });
+  const kept = [...lost, ...empty].toSorted((one, other) => indexIn(one) - indexIn(other));
+  const added = plan.added
+    .filter(({ column: { nullable } }) => !nullable && table.rowCount > 0)
+    .map(({ index, column: { name: field } }) => ({
+      field: `columns.${index}.nullable`,
+      message: `"${field}" would be null in the existing rows`,
+    }));
+  return [...kept, ...added];
 }
+
+/** What \`selectObstacles\` answers. */
+interface Found {
+  found: (string | null)[];
+}
+
+const indexIn = ({ field }: FieldProblem): number => Number(field.split('.')[1]);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { companySlug, email } from '../../kernel/fields.ts';
+import { companySlug, email, givenToken } from '../../kernel/fields.ts';
 import { ssoRequired } from '../sign-in/service.ts';
 import { newPassword } from '../users/fields.ts';
 import { invalidResetToken } from './failures.ts';
@@ -41,7 +41,7 @@ export const passwordResetEndpoints = [
       summary: 'Reset a password with the token of an emailed link',
       description:
         'The token works once, for an hour. All sessions of the user end, and the user is notified by email.',
-      body: z.object({ token: z.string().min(1), password: newPassword(12) }),
+      body: z.object({ token: givenToken, password: newPassword(12) }),
       returns: ok(z.object({ success: z.literal(true) })),
       fails: [invalidResetToken, ssoRequired],
     },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { invalidToken } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint, portalEndpoint } from '../../http/surfaces/sharing.ts';
-import { email, typedCode } from '../../kernel/fields.ts';
+import { email, givenToken, typedCode } from '../../kernel/fields.ts';
 import { wrongEmailedCode } from '../sign-in/service.ts';
 import {
   endPortalSession,
@@ -105,7 +105,7 @@ export const shareAuthEndpoints = [
       summary: 'Refresh a portal session',
       description:
         'Exchanges a refresh token, which works once, for new tokens. If the answer is lost, it works again for 10 seconds, until its successor is used; after that, presenting it ends the session.',
-      body: z.object({ refresh_token: z.string().min(1) }),
+      body: z.object({ refresh_token: givenToken }),
       returns: ok(tokensView),
       fails: [invalidToken],
     },

@@ -62,7 +62,7 @@ const viewDashboard = ({ contextId, item, rules, denied }: PortalDashboard): z.i
 const contextId = z
   .unknown()
   .optional()
-  .meta({ type: 'string', description: 'The id of a share context that the caller is a member of.' });
+  .meta({ type: 'string', maxLength: 24, description: 'The id of a share context that the caller is a member of.' });
 
 const credentials = {
   access: { decidedBy: 'membership of the context' },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { invalidToken } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { companySlug, email } from '../../kernel/fields.ts';
+import { companySlug, email, givenToken } from '../../kernel/fields.ts';
 import { companyExists, companyNotFound } from '../companies/service.ts';
 import { triedPassword } from '../users/fields.ts';
 import { getUser, userNotFound } from '../users/service.ts';
@@ -87,7 +87,7 @@ export const signInEndpoints = [
       summary: 'Refresh a session',
       description:
         'Exchanges a refresh token, which works once, for new tokens. If the answer is lost, or two requests come at once, the same token is answered with the same successor for 10 seconds, until the successor is used; after that, presenting it ends the session. A session ends 30 days after the sign-in.',
-      body: z.object({ refresh_token: z.string().min(1) }),
+      body: z.object({ refresh_token: givenToken }),
       returns: ok(tokenPairView),
       fails: [invalidToken],
     },

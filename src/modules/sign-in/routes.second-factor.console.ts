@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { grantExceeds, invalidToken } from '../../access/failures.ts';
 import { noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { sixDigits, typedCode } from '../../kernel/fields.ts';
+import { givenToken, sixDigits, typedCode } from '../../kernel/fields.ts';
 import { triedPassword } from '../users/fields.ts';
 import { userNotFound } from '../users/service.ts';
 import { type EnabledSecondFactor, enableSecondFactor, setUpSecondFactor } from './enrolment.ts';
@@ -25,11 +25,9 @@ import { logInWithSecondFactor } from './second-factor.ts';
 import { disableSecondFactor, replaceBackupCodes, resetSecondFactor } from './second-factor-changes.ts';
 import { loginResultView, viewSignedIn } from './views.ts';
 
-const pendingToken = z.string().min(1);
-
 const loginInput = z
   .object({
-    pending_2fa_token: pendingToken,
+    pending_2fa_token: givenToken,
     totp_token: sixDigits.optional(),
     backup_code: typedCode.optional(),
   })
@@ -40,14 +38,14 @@ const loginInput = z
   .transform((body) => ({ pendingToken: body.pending_2fa_token, code: codeOf(body) as SecondFactorCode }));
 
 const setupInput = z
-  .object({ password: triedPassword.optional(), pending_2fa_token: pendingToken.optional() })
+  .object({ password: triedPassword.optional(), pending_2fa_token: givenToken.optional() })
   .transform((body) => ({ password: body.password, pendingToken: body.pending_2fa_token }));
 
 const enableInput = z
   .object({
     totp_token: sixDigits.optional().meta({ description: 'A code from the authenticator that was set up. Required.' }),
     password: triedPassword.optional(),
-    pending_2fa_token: pendingToken.optional(),
+    pending_2fa_token: givenToken.optional(),
   })
   .transform((body) => ({ totp: body.totp_token, password: body.password, pendingToken: body.pending_2fa_token }));
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { concurrentChange } from '../../db/failures.ts';
 import { noContent, ok, raw } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
+import { givenToken, LONGEST_TOKEN } from '../../kernel/fields.ts';
 import { readBounded } from '../../platform/bounded.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { signInFailures } from '../sign-in/service.ts';
@@ -139,8 +140,8 @@ export const singleSignOnEndpoints = [
       summary: 'Exchange the code of a completed sign-in for a session',
       body: z
         .object({
-          code: z.string().min(1),
-          exchange_secret: z.string().optional().meta({
+          code: givenToken,
+          exchange_secret: z.string().max(LONGEST_TOKEN).optional().meta({
             description:
               'The `exchange_secret` that GET /v1/auth/sso/{company_slug}/start returned. Without it the code is not accepted.',
           }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { companySlug, trustEmail, webAddress } from '../../kernel/fields.ts';
+import { companySlug, givenToken, trustEmail, webAddress } from '../../kernel/fields.ts';
 import { openIdFailures } from '../../platform/openid.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { signInFailures, ssoRequired } from '../sign-in/service.ts';
@@ -54,7 +54,7 @@ const viewConfiguration = (providers: SocialProvider[]): z.input<typeof socialCo
 });
 
 const tokenInput = z
-  .object({ company_slug: companySlug, social_token: z.string().min(1) })
+  .object({ company_slug: companySlug, social_token: givenToken })
   .transform(({ company_slug, social_token }) => ({ companySlug: company_slug, idToken: social_token }));
 
 export const socialSignInEndpoints = [

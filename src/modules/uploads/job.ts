@@ -46,6 +46,7 @@ export const confirmedColumn = column
 export const confirmation = z.object({
   display_name: z
     .string()
+    .max(255)
     .optional()
     .meta({
       description: 'The name of the new table, as in creating one by hand. Ignored when the table exists.',

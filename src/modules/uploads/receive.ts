@@ -1,5 +1,6 @@
 import { boundaryOf, MultipartMalformed, type PartHeaders } from '../../formats/multipart/headers.ts';
 import { MultipartReader } from '../../formats/multipart/reader.ts';
+import { withFewMarks } from '../../kernel/text.ts';
 import { withinTime } from '../../kernel/time-limit.ts';
 import { storageUnavailable, storing } from '../../platform/file-storage.ts';
 import { logError } from '../../platform/log.ts';
@@ -177,8 +178,7 @@ const MAX_NAME_LENGTH = 255;
  */
 export function safeFileName(given: string): string {
   const base = given.slice(Math.max(given.lastIndexOf('/'), given.lastIndexOf('\\')) + 1);
-  const visible = base
-    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '')
+  const visible = withFewMarks(base.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, ''))
     .normalize('NFC')
     .trim();
   const characters = Array.from(visible);

@@ -10,7 +10,8 @@ const LONGEST_TYPED = 8 * MAXIMUM_LENGTH;
 const passwordOf = (minimum: number) =>
   z
     .string()
-    .max(LONGEST_TYPED, `must have at most ${MAXIMUM_LENGTH} characters`)
+    // Nothing else is asked of a longer one: to normalize marks takes the square of their number.
+    .max(LONGEST_TYPED, { error: `must have at most ${MAXIMUM_LENGTH} characters`, abort: true })
     .superRefine((password, context) => {
       const { length } = [...password.normalize('NFC')];
       const complain = (message: string) => context.addIssue({ code: 'custom', message });

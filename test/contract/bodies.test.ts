@@ -1,0 +1,138 @@
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { SURFACES } from '../../src/app.ts';
+import { failureResponse } from '../../src/http/answer.ts';
+import type { Contract } from '../../src/http/endpoint.ts';
+import { readJson } from '../../src/http/json-body.ts';
+import type { Surface } from '../../src/http/surface.ts';
+import { Failure } from '../../src/kernel/failure.ts';
+import type { JsonSchema } from './random/values.ts';
+
+/** Every route that takes JSON, with the schema of its body. */
+const BODIES = SURFACES.flatMap(({ surface, endpoints }) =>
+  endpoints.flatMap(({ contract }) => {
+    if (!contract.body) return [];
+    const { $defs = {}, ...schema } = z.toJSONSchema(contract.body, { unrepresentable: 'any', io: 'input' });
+    const resolve = (part: JsonSchema): JsonSchema =>
+      part.$ref ? ($defs[part.$ref.split('/').at(-1) as string] as JsonSchema) : part;
+    return [
+      [`${contract.method.toUpperCase()} ${contract.path}`, contract, surface, schema as JsonSchema, resolve],
+    ] as [string, Contract, Surface, JsonSchema, typeof resolve][];
+  }),
+);
+
+type Path = (string | number)[];
+
+/** Every part of a schema, with the place of its value. */
+function* partsOf(
+  part: JsonSchema,
+  resolve: (part: JsonSchema) => JsonSchema,
+  path: Path = [],
+): Generator<[Path, JsonSchema]> {
+  const schema = resolve(part);
+  if (path.length > 8) return;
+  yield [path, schema];
+  for (const choice of [schema.anyOf, schema.oneOf, schema.allOf].flatMap((choices) => choices ?? []))
+    yield* partsOf(choice, resolve, path);
+  for (const [name, field] of Object.entries(schema.properties ?? {})) yield* partsOf(field, resolve, [...path, name]);
+  if (schema.items) yield* partsOf(schema.items, resolve, [...path, 0]);
+  if (typeof schema.additionalProperties === 'object')
+    yield* partsOf(schema.additionalProperties, resolve, [...path, 'any']);
+}
+
+const hasType = ({ type }: JsonSchema, wanted: string): boolean => [type].flat().includes(wanted);
+
+/** A pattern that says how long a text is at most. */
+const isBoundedPattern = (pattern: string): boolean => !/[*+]|,\}/.test(pattern.replaceAll(/\\.|\[[^\]]*\]/g, ''));
+
+it.each(BODIES)('%s bounds each list and each text of its body', (_route, _contract, _surface, schema, resolve) => {
+  const unbounded = [...partsOf(schema, resolve)].flatMap(([path, part]) => {
+    const isList = hasType(part, 'array') && part.maxItems === undefined;
+    const isText =
+      hasType(part, 'string') &&
+      part.maxLength === undefined &&
+      !part.enum &&
+      !('const' in part) &&
+      !['date-time', 'date'].includes(part.format ?? '') &&
+      !(part.pattern && isBoundedPattern(part.pattern));
+    return isList || isText ? [path.join('.')] : [];
+  });
+  expect(unbounded).toEqual([]);
+});
+
+/** What costs the square of its length shows sooner than at a mebibyte. */
+const BYTES = 256 * 1024;
+/** What a refusal may tell: a hundred problems. */
+const MAX_ANSWER = 64 * 1024;
+/** The longest text that may be normalized whose marks were not made few before: see `withFewMarks`. */
+const MAX_NORMALIZED = 10_000;
+
+const repeated = (part: string, separator: string, bytes: number): string =>
+  Array.from({ length: Math.max(1, Math.floor(bytes / (part.length + separator.length))) }, () => part).join(separator);
+const numbered = (bytes: number): string =>
+  Array.from({ length: Math.floor(bytes / 12) }, (_, index) => `"n${index}":0`).join(',');
+
+/** JSON that costs more to work through than it is long, for one place of a body: as much as is parsed at all. */
+const COSTLY: [what: string, json: (bytes: number) => string][] = [
+  ['numbers', (bytes) => `[${repeated('0', ',', bytes)}]`],
+  ['empty objects', (bytes) => `[${repeated('{}', ',', Math.min(bytes, 190_000))}]`],
+  ['names', (bytes) => `{${numbered(Math.min(bytes, 118_000))}}`],
+  ['marks', (bytes) => `"a${'\u0301'.repeat(bytes / 4 - 1)}${'\u0323'.repeat(bytes / 4 - 1)}"`],
+  ['letters', (bytes) => `"${'a'.repeat(bytes - 2)}"`],
+];
+
+const WRITTEN = COSTLY.map(([what, json]) => [what, json(BYTES)] as const);
+
+/** A body that holds such JSON in one place. */
+function bodyWith(path: Path, json: string): string {
+  let [before, after] = ['', ''];
+  for (const step of path) {
+    before += typeof step === 'number' ? '[' : `{${JSON.stringify(step)}:`;
+    after = (typeof step === 'number' ? ']' : '}') + after;
+  }
+  return before + json + after;
+}
+
+/** Reads a body as a request does. @returns how long the answer is that refuses it, and the longest text that was normalized */
+async function costOf(contract: Contract, surface: Surface, text: string) {
+  let longest = 0;
+  const { normalize } = String.prototype;
+  String.prototype.normalize = function (this: string, form) {
+    longest = Math.max(longest, this.length);
+    return normalize.call(this, form);
+  };
+  const request = new Request('https://api.test', { method: 'POST', body: text });
+  const c = {
+    req: {
+      raw: request,
+      text: () => request.text(),
+      arrayBuffer: () => request.arrayBuffer(),
+      header: () => 'application/json',
+    },
+    set: () => undefined,
+  };
+  try {
+    await readJson(contract)(c as never, async () => undefined);
+    return { answer: 0, normalized: longest };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return { answer: (await failureResponse(surface, error).text()).length, normalized: longest };
+  } finally {
+    String.prototype.normalize = normalize;
+  }
+}
+
+it.each(BODIES)(
+  '%s refuses a costly body in few words, and without working through it',
+  async (_route, contract, surface, schema, resolve) => {
+    const places = new Map([...partsOf(schema, resolve)].map(([path]) => [path.join('.'), path]));
+    const costs: Record<string, unknown> = {};
+    for (const [name, path] of places) {
+      for (const [what, json] of WRITTEN) {
+        const cost = await costOf(contract, surface, bodyWith(path, json));
+        if (cost.answer > MAX_ANSWER || cost.normalized > MAX_NORMALIZED) costs[`${what} in ${name}`] = cost;
+      }
+    }
+    expect(costs).toEqual({});
+  },
+);
