@@ -1,3 +1,24 @@
+/** What is answered as it is: its bytes, and the headers that say what they are. */
+export class Content {
+  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(body: Content['body'], headers: Content['headers']) {
+    this.body = body;
+    this.headers = headers;
+  }
+}
+
+/** A body as it is sent: read as it comes, by the type and the length that its sender says. */
+export interface SentBody {
+  stream: ReadableStream<Uint8Array> | null;
+  type: string | null;
+  length: number | null;
+}
+
+/** JSON that is written already. */
+export const jsonContent = (body: Content['body']): Content => new Content(body, { 'Content-Type': MEDIA_TYPES.json });
+
 /** The media types of files that are made to be taken away, by the ending of their names. */
 export const MEDIA_TYPES = {
   json: 'application/json',

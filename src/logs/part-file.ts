@@ -1,12 +1,13 @@
 import { type LogFilter, type Logged, wantedBy } from '../kernel/log.ts';
+import { readAll } from '../platform/bounded.ts';
 
 /**
  * Writes records as a file of R2: NDJSON, compressed, the newest first, which is the order that lists have.
  * @param records the oldest first
  */
-export async function encodePart(records: readonly Logged[]): Promise<ArrayBuffer> {
+export async function encodePart(records: readonly Logged[]): Promise<Uint8Array> {
   const { readable, writable } = new CompressionStream('gzip');
-  const compressed = new Response(readable).arrayBuffer();
+  const compressed = readAll(readable);
   const writer = writable.getWriter();
   const encoder = new TextEncoder();
   for (let end = records.length; end > 0; end -= LINES_AT_ONCE) {

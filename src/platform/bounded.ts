@@ -27,3 +27,7 @@ export async function readBounded(
   }
   return concatBytes(chunks);
 }
+
+/** All of a stream that ours wrote, which has its bounds already. */
+export const readAll = (stream: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> =>
+  new Response(stream).bytes() as Promise<Uint8Array<ArrayBuffer>>;

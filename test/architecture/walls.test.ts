@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { breaches, importsOf } from './walls.ts';
+import { breaches, importsOf, usesOfHttp } from './walls.ts';
 
-const imports = readdirSync('src', { recursive: true, encoding: 'utf8' })
+const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
-  .flatMap((file) => importsOf(file, readFileSync(`src/${file}`, 'utf8')));
+  .map((file) => ({ file, text: readFileSync(`src/${file}`, 'utf8') }));
+const imports = sources.flatMap(({ file, text }) => importsOf(file, text));
 
 describe('the walls between the folders of src', () => {
   it('hold', () => {
@@ -34,5 +35,16 @@ describe('the walls between the folders of src', () => {
     const [line, ...others] = breaches([...imports, ...importsOf(file, text)]);
     expect(line).toContain(says);
     expect(others).toEqual([]);
+  });
+});
+
+describe('services', () => {
+  it('know nothing of HTTP, its globals included', () => {
+    expect(sources.flatMap(({ file, text }) => usesOfHttp(file, text))).toEqual([]);
+  });
+
+  it.each(['async (request: Request) => request.url', 'return new Response(body);'])('may not hold %s', (text) => {
+    expect(usesOfHttp('modules/groups/service.ts', text)).toHaveLength(1);
+    expect(usesOfHttp('modules/groups/routes.console.ts', text)).toEqual([]);
   });
 });

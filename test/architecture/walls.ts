@@ -128,6 +128,21 @@ function circle(imports: readonly Import[]): string[] {
   return [];
 }
 
+/** The layers that ask others by HTTP, or hand bytes to the runtime as an answer of it. */
+const ASKS_BY_HTTP =
+  /^(platform|tenant-sql|formats|http|web)\/|^modules\/.*\/routes\.[\w.-]+$|^(app|api|background|index|context)\.ts$/;
+
+/** One line for each use of the globals of HTTP where no request is known. */
+export function usesOfHttp(file: string, text: string): string[] {
+  if (ASKS_BY_HTTP.test(file)) return [];
+  const code = text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*|'[^'\n]*'|`[^`]*`/g, '');
+  const found = new Set([...code.matchAll(/(?<![\w.])(?:Request|Response|Headers)\b/g)].map(([name]) => name));
+  return [...found].map(
+    (name) =>
+      `src/${file} uses ${name}: services know nothing of HTTP. Take a SentBody, answer a Content (kernel/files.ts).`,
+  );
+}
+
 const folderOf = (file: string): string => file.split('/')[0] as string;
 const layerOf = (file: string): number => LAYERS.findIndex((layer) => layer.includes(folderOf(file)));
 const moduleOf = (file: string): string | undefined => /^modules\/([^/]+)\//.exec(file)?.[1];

@@ -87,9 +87,9 @@ describe('the export of audit events', () => {
         isOver = true;
       }
     }
-    const reader = streamEvents(endless(), 'ndjson').body?.getReader();
-    await reader?.read();
-    await reader?.cancel();
+    const reader = (streamEvents(endless(), 'ndjson').body as ReadableStream).getReader();
+    await reader.read();
+    await reader.cancel();
     expect(isOver).toBe(true);
   });
 

@@ -23,6 +23,10 @@ const FOLDERS = readdirSync(PROJECT)
 const pathsIn = (text: string): string[] =>
   [...text.matchAll(new RegExp(`\`((?:${FOLDERS})/[\\w./-]+)\``, 'g'))].map(([, path]) => path as string);
 
+it('README.md is read: it has 900 words at the most', () => {
+  expect(read('README.md').split(/\s+/).length).toBeLessThanOrEqual(900);
+});
+
 it.each(DOCUMENTS)('%s names only files that exist', (document) => {
   const missing = pathsIn(read(document)).filter((path) => !existsSync(join(PROJECT, path)));
   expect(missing).toEqual([]);
@@ -33,16 +37,16 @@ it.each(DOCUMENTS)('%s links only to files that exist', (document) => {
   expect(links.filter((path) => !existsSync(resolve(PROJECT, dirname(document), path)))).toEqual([]);
 });
 
-it('README.md compares the readers of files by the figures that the bench has printed last', () => {
+it('docs/choices.md compares the readers of files by the figures that the bench has printed last', () => {
   const printed = read('bench/README.md')
     .split('\n')
     .filter((line) => /^\| `(formats|upload-memory)` /.test(line))
     .flatMap((line) => line.match(/[\d.]+ times/) ?? []);
-  const [, readers = ''] = /\*\*The readers of files\*\*([\s\S]*?)\n- \*\*/.exec(read('README.md')) ?? [];
+  const [, readers = ''] = /\*\*The readers of files\*\*([\s\S]*?)\n- \*\*/.exec(read('docs/choices.md')) ?? [];
   const named = readers.match(/\b0\.\d+ times/g) ?? [];
   expect(named.length).toBeGreaterThan(8);
   const others = named.filter((figure) => !printed.includes(figure));
-  expect(others.map((figure) => `README.md says ${figure}: copy the figure from bench/README.md`)).toEqual([]);
+  expect(others.map((figure) => `docs/choices.md says ${figure}: copy the figure from bench/README.md`)).toEqual([]);
 });
 
 it('the threat model names an existing test for each asset', () => {

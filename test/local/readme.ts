@@ -6,15 +6,15 @@ import { promisify } from 'node:util';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
 
-/** The commands for a shell in one section of the README, in their order. */
-export async function commandsOf(section: string): Promise<string> {
-  const [, text] = (await readFile(join(PROJECT, 'README.md'), 'utf8')).split(`\n## ${section}\n`);
+/** The commands for a shell in one section of a document, in their order. */
+export async function commandsOf(document: string, section: string): Promise<string> {
+  const [, text] = (await readFile(join(PROJECT, document), 'utf8')).split(`\n## ${section}\n`);
   const own = text?.split('\n## ')[0] ?? '';
   return [...own.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, commands]) => commands).join('\n');
 }
 
 /**
- * Runs commands of the README as a newcomer would: in the project's folder, whose state is `stateDir`. The first that fails
+ * Runs commands of a document as a newcomer would: in the project's folder, whose state is `stateDir`. The first that fails
  * ends it.
  * @returns what they wrote
  */

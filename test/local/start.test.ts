@@ -171,7 +171,7 @@ describe('npm start', () => {
     const alsoAlive = await children();
     expect(alsoAlive.map(isAlive)).toEqual([true, true]);
     await answersBesideOperators(facts);
-    await doesWhatTheReadmeSays(facts);
+    await doesWhatItsDocumentsSay(facts);
     await answersAgents(facts);
     await takesUpTheDashboard(facts);
     third.process.kill('SIGINT');
@@ -221,8 +221,9 @@ describe('npm start', () => {
     await expect.poll(subjects, { timeout: 20_000 }).toContain('Strikes of the week: Demo');
   }
 
-  async function doesWhatTheReadmeSays(facts: Demo & DemoDashboard) {
-    const written = await runCommands(await commandsOf('Try it'), stateDir);
+  async function doesWhatItsDocumentsSay(facts: Demo & DemoDashboard) {
+    expect(await runCommands(await commandsOf('README.md', 'The first call'), stateDir)).toContain('"records":[');
+    const written = await runCommands(await commandsOf('docs/tour.md', 'Try it'), stateDir);
     const { records } = await (await signIn(facts)).get('/v1/managed-tables', { query: { search: 'my_sales' } });
     expect(records).toMatchObject([{ display_name: 'my_sales', row_count: 3 }]);
     expect(written).toContain('{"status":"inserting"}');

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { boundaryOf, MultipartMalformed } from '../../formats/multipart/headers.ts';
 import { readSmallForm } from '../../formats/multipart/reader.ts';
 import { invalid } from '../../kernel/failure.ts';
+import type { SentBody } from '../../kernel/files.ts';
 import { readBounded } from '../../platform/bounded.ts';
 import { logoTooLarge, MAX_LOGO_BYTES } from './failures.ts';
 
@@ -14,10 +15,12 @@ export const logoForm = z.object({
 });
 
 /** The file of a request: its body, or the one file of its form. */
-export async function readLogoFile({ headers, body }: Request): Promise<Uint8Array<ArrayBuffer>> {
-  const boundary = boundaryOf(headers.get('content-type'));
+export async function readLogoFile({ stream, type }: SentBody): Promise<Uint8Array<ArrayBuffer>> {
+  const boundary = boundaryOf(type);
   const file =
-    boundary && body ? await fileOfForm(body, boundary) : await readBounded(body, MAX_LOGO_BYTES, { leavesRest: true });
+    boundary && stream
+      ? await fileOfForm(stream, boundary)
+      : await readBounded(stream, MAX_LOGO_BYTES, { leavesRest: true });
   if (file === null || file.length > MAX_LOGO_BYTES) throw logoTooLarge();
   if (file.length === 0) throw badLogo('must be a PNG, JPEG or WebP picture');
   return new Uint8Array(file);

@@ -1,5 +1,6 @@
 import type { CompanyContext } from '../../context.ts';
 import { decrypt, encrypt } from '../../platform/cipher.ts';
+import { findCached, putCached, textOf } from '../../platform/edge-cache.ts';
 import { logError } from '../../platform/log.ts';
 import type { DataVersions, ReadOf } from './data-versions.ts';
 
@@ -45,9 +46,9 @@ export class KeptResults {
   async find(): Promise<string | undefined> {
     try {
       const versions = await this.#versionsOf(this.#ctx);
-      const found = versions && (await (await caches.open(this.#kind)).match(this.#address));
+      const found = versions && (await findCached(this.#kind, this.#address));
       if (!found) return undefined;
-      const text = await decrypt(this.#ctx.config.ENCRYPTION_KEYS, await found.text(), this.#address);
+      const text = await decrypt(this.#ctx.config.ENCRYPTION_KEYS, await textOf(found.body), this.#address);
       const end = text.indexOf('\n');
       return versions.isCurrent(JSON.parse(text.slice(0, end)) as ReadOf) ? text.slice(end + 1) : undefined;
     } catch (error) {
@@ -66,8 +67,7 @@ export class KeptResults {
       const of = (await this.#versionsOf(this.#ctx))?.readOf(tables);
       if (!of) return;
       const sealed = await encrypt(this.#ctx.config.ENCRYPTION_KEYS, `${JSON.stringify(of)}\n${text}`, this.#address);
-      const headers = { 'Cache-Control': `max-age=${seconds}` };
-      await (await caches.open(this.#kind)).put(this.#address, new Response(sealed, { headers }));
+      await putCached(this.#kind, this.#address, sealed, { seconds });
     } catch (error) {
       logError('result_not_kept', error);
     }

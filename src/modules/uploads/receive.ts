@@ -1,5 +1,6 @@
 import { boundaryOf, MultipartMalformed, type PartHeaders } from '../../formats/multipart/headers.ts';
 import { MultipartReader } from '../../formats/multipart/reader.ts';
+import type { SentBody } from '../../kernel/files.ts';
 import { withFewMarks } from '../../kernel/text.ts';
 import { withinTime } from '../../kernel/time-limit.ts';
 import { storageUnavailable, storing } from '../../platform/file-storage.ts';
@@ -63,11 +64,11 @@ const UNKNOWN_TYPE = 'application/octet-stream';
  * Sizes are counted as the bytes arrive, whatever the headers claim. When it throws, nothing is left in R2, unless that is
  * away.
  */
-export async function receiveForm(request: Request, bucket: R2Bucket, prefix: string): Promise<UploadForm> {
-  const boundary = boundaryOf(request.headers.get('content-type'));
-  if (!boundary || !request.body) throw notMultipart();
+export async function receiveForm({ stream, type }: SentBody, bucket: R2Bucket, prefix: string): Promise<UploadForm> {
+  const boundary = boundaryOf(type);
+  if (!boundary || !stream) throw notMultipart();
   const maxBytes = MAX_UPLOAD_BYTES + MAX_FORM_BYTES;
-  const reader = new MultipartReader(request.body, boundary, { blockBytes: PIECE_BYTES, maxBytes, tooLarge });
+  const reader = new MultipartReader(stream, boundary, { blockBytes: PIECE_BYTES, maxBytes, tooLarge });
   const form: UploadForm = { files: [], mode: null, keys: [] };
   try {
     for (let part = await reader.next(); part; part = await reader.next()) {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { created, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
+import { sentBody } from '../../http/sent-body.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/managed-tables.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { storageUnavailable } from '../../platform/file-storage.ts';
@@ -64,7 +65,7 @@ export const uploadEndpoints = [
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
       fails: [...formFailures, ...tenantSqlFailures],
     },
-    async ({ ctx, request }) => ({ job_id: await startUpload(ctx, request), status: 'queued' as const }),
+    async ({ ctx, request }) => ({ job_id: await startUpload(ctx, sentBody(request)), status: 'queued' as const }),
   ),
 
   endpoint(
@@ -91,7 +92,7 @@ export const uploadEndpoints = [
       fails: [tableNotFound, invalid, tableBusy, ...formFailures, ...tenantSqlFailures],
     },
     async ({ ctx, params, request }) => ({
-      job_id: await startTableUpload(ctx, params.id, request),
+      job_id: await startTableUpload(ctx, params.id, sentBody(request)),
       status: 'queued' as const,
     }),
   ),

@@ -4,6 +4,7 @@ import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { resourceArn } from '../../kernel/arn.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
+import type { SentBody } from '../../kernel/files.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
 import { resultUnknown } from '../../tenant-sql/failures.ts';
@@ -43,9 +44,9 @@ function keyOf(ctx: CompanyContext, id: string): store.JobKey {
  * Receives the files of a form and queues a job that makes a table of them. When it throws, no job and no file is left.
  * @returns the job's id
  */
-export async function startUpload(ctx: PrincipalContext, request: Request): Promise<string> {
+export async function startUpload(ctx: PrincipalContext, sent: SentBody): Promise<string> {
   const database = await requireDatabase(ctx);
-  return startJob(ctx, request, async (job) =>
+  return startJob(ctx, sent, async (job) =>
     store.insertJob(database, { ...job, mode: 'create', key: null, userTableId: null }),
   );
 }
@@ -54,10 +55,10 @@ export async function startUpload(ctx: PrincipalContext, request: Request): Prom
  * The same for an existing table, whose rows are joined or replaced, as `mode` of the form says. Until the job ends, the
  * table can be neither emptied, deleted, renamed nor changed.
  */
-export async function startTableUpload(ctx: PrincipalContext, tableId: string, request: Request): Promise<string> {
+export async function startTableUpload(ctx: PrincipalContext, tableId: string, sent: SentBody): Promise<string> {
   const database = await requireDatabase(ctx);
   await getTable(ctx, tableId);
-  return startJob(ctx, request, async (job, { mode: sent, keys }) => {
+  return startJob(ctx, sent, async (job, { mode: sent, keys }) => {
     const mode = sent ?? 'append';
     if (mode !== 'append' && mode !== 'replace' && mode !== 'upsert') throw wrongMode();
     requireChanging(ctx, mode, tableId);
@@ -93,14 +94,14 @@ function keyFor(mode: string, keys: string[], columns: { name: string }[]): stri
 /** @param insert inserts the job; when it throws, the files are deleted */
 async function startJob(
   ctx: PrincipalContext,
-  request: Request,
+  sent: SentBody,
   insert: (job: store.NewJob, form: UploadForm) => Promise<void>,
 ): Promise<string> {
   const { id: createdByUserId, companyId } = ctx.actor;
   const id = ctx.newId();
   // Before anything else, so that a sweep deletes what a crash leaves behind.
   await scheduleSweep(ctx, ctx.now() + SILENCE_MS);
-  const form = await receiveForm(request, ctx.files, filesOf(companyId, id));
+  const form = await receiveForm(sent, ctx.files, filesOf(companyId, id));
   const { files } = form;
   const progress = { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: bytesOf(files) };
   try {

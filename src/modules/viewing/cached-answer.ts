@@ -1,6 +1,8 @@
 import type { CompanyContext } from '../../context.ts';
+import { type Content, jsonContent } from '../../kernel/files.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
 import { canonicalValues } from '../../kernel/sharing-values.ts';
+import { findCached, putCached } from '../../platform/edge-cache.ts';
 import { logError } from '../../platform/log.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { DataVersions, type ReadOf } from '../managed-database/service.ts';
@@ -24,13 +26,10 @@ export interface CachedAnswer {
   key: string;
   /** Whether the data of that key may be another already, as some table is being changed. */
   isChanging: boolean;
-  lookUp(): Promise<Response | undefined>;
+  lookUp(): Promise<Content | undefined>;
   /** Caches an answer of these tables, unless one of them was being changed when the execution began. */
   store(text: string, tables: readonly string[]): Promise<void>;
 }
-
-/** Says what a cached answer was read of; only the cache has it. */
-const READ_OF = 'X-Read-Of';
 
 /** The place of the answer to this execution. */
 export async function cachedAnswer(
@@ -43,32 +42,24 @@ export async function cachedAnswer(
   const digest = await digestOf(ctx, item, values, limits);
   // Read before any of the data: what is found current by it, or stored, was read of this version or a later one.
   const versions = item.data && new DataVersions(item.data, ctx.now());
-  // Under our own host, as Cloudflare caches nothing under others.
   const address = `${ctx.baseUrl}/.results/${ctx.actor.companyId}/${digest}`;
   const isChanging = !versions?.isSettled;
-  const cache = await caches.open('results');
   return {
     digest,
     key: `${address}/${isChanging ? 'changing' : versions.version}`,
     isChanging,
     async lookUp() {
-      const known = versions && seconds > 0 ? await cache.match(address) : undefined;
-      const of = known?.headers.get(READ_OF);
-      return known && of && versions?.isCurrent(readOfFrom(of)) ? json(known.body) : undefined;
+      const known = versions && seconds > 0 ? await findCached('results', address) : undefined;
+      return known && versions?.isCurrent(JSON.parse(known.about) as ReadOf) ? jsonContent(known.body) : undefined;
     },
     async store(text, tables) {
       const of = versions?.readOf(tables);
       if (!of || seconds === 0) return;
-      const headers = { 'Cache-Control': `max-age=${seconds}`, [READ_OF]: encodeURIComponent(JSON.stringify(of)) };
-      await cache.put(address, new Response(text, { headers })).catch((error) => logError('result_not_kept', error));
+      const kept = { seconds, about: JSON.stringify(of) };
+      await putCached('results', address, text, kept).catch((error) => logError('result_not_kept', error));
     },
   };
 }
-
-const readOfFrom = (header: string): ReadOf => JSON.parse(decodeURIComponent(header));
-
-export const json = (body: BodyInit | null): Response =>
-  new Response(body, { headers: { 'Content-Type': 'application/json' } });
 
 /**
  * What distinguishes a result from others of the same data. It is made of everything that the result depends on: the

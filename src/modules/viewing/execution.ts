@@ -1,12 +1,14 @@
 import type { CompanyContext } from '../../context.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
+import { type Content, jsonContent } from '../../kernel/files.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
 import { downloadsDisabled, policyViolation } from '../../kernel/sharing-failures.ts';
 import { optionsRule } from '../../kernel/sharing-filters.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
 import { boundValues } from '../../kernel/sharing-values.ts';
 import type { ViewAnswer } from '../../kernel/viewing.ts';
+import { textOf } from '../../platform/edge-cache.ts';
 import { filterOptions, runDashboard, usedInOptions, widgetOf } from '../dashboards/service.ts';
 import { keptResults, UNKNOWN_TABLES, untilWaking } from '../managed-database/service.ts';
 import {
@@ -20,7 +22,7 @@ import {
   viewExecution,
 } from '../visualizations/service.ts';
 import { answerEarly } from './answer-early.ts';
-import { type CachedAnswer, cachedAnswer, digestOf, json, type Limits } from './cached-answer.ts';
+import { type CachedAnswer, cachedAnswer, digestOf, type Limits } from './cached-answer.ts';
 import { executeOnce } from './coalesce.ts';
 import { type SharedItem, visualizationsOf } from './shared-item.ts';
 import { withSlot } from './slot.ts';
@@ -60,7 +62,7 @@ export interface ExecutionQuery {
 
 /** An answer to a viewer, and what was downloaded by it. */
 export interface Executed {
-  answer: Response;
+  answer: Content;
   downloaded?: { visualization_id: string; format: string };
 }
 
@@ -127,9 +129,9 @@ function requireSameVisualization(visualization: Visualization, wanted: string |
 }
 
 /** The result of a visualization in an answer, unless it failed there. */
-async function resultIn(answer: Response | undefined, visualizationId: string): Promise<Execution | undefined> {
+async function resultIn(answer: Content | undefined, visualizationId: string): Promise<Execution | undefined> {
   if (!answer) return undefined;
-  const known = await answer.json<ViewAnswer>();
+  const known = JSON.parse(await textOf(answer.body)) as ViewAnswer;
   const results = 'results' in known ? known.results : [known.result];
   const { columns, rows, truncated = false } = results.find((each) => each.visualization_id === visualizationId) ?? {};
   return columns && rows && { visualizationId, durationMs: 0, cached: true, result: { columns, rows, truncated } };
@@ -146,7 +148,7 @@ async function answerExecution(
   values: BoundValues,
   limits: Limits,
   { digest, key, isChanging, lookUp, store }: CachedAnswer,
-): Promise<Response> {
+): Promise<Content> {
   const compute = async (own: CompanyContext, tell: (last: string) => void) => {
     const last = keptResults(own, 'last-results', digest);
     void untilWaking(own).then(async () => {
@@ -174,11 +176,12 @@ async function answerExecution(
           // Of one version of the data all see the same, also those who come while it is read.
           if (isChanging) begin();
           // A viewer who waited for a slot looks the result up again: others may have computed it meanwhile.
-          return (await lookUp())?.text() ?? compute(own, tell);
+          const known = await lookUp();
+          return known ? textOf(known.body) : compute(own, tell);
         }),
       ),
     );
-  return (await lookUp()) ?? json(await answer());
+  return (await lookUp()) ?? jsonContent(await answer());
 }
 
 /**

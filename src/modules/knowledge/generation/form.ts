@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { boundaryOf, MultipartMalformed } from '../../../formats/multipart/headers.ts';
 import { type Part, readSmallForm } from '../../../formats/multipart/reader.ts';
 import { invalid } from '../../../kernel/failure.ts';
+import type { SentBody } from '../../../kernel/files.ts';
 import { isAccepted } from './documents.ts';
 import { ACCEPTED_FILE_TYPES, badFile, fileTooLarge, malformedForm } from './failures.ts';
 import type { ConceptGeneration } from './service.ts';
@@ -35,8 +36,8 @@ export const conceptGenerationForm = z.object({
 });
 
 /** Reads the form that generates concepts, and no more of it than its limit, whatever its headers claim. */
-export async function readConceptForm(request: Request): Promise<ConceptGeneration> {
-  const parts = await readParts(request);
+export async function readConceptForm(sent: SentBody): Promise<ConceptGeneration> {
+  const parts = await readParts(sent);
   const files = parts.filter(isFile).filter(wasChosen);
   if (files.length > 1) throw badFile('must be one file at most');
   if (parts.some((part) => part.name === 'file' && !isFile(part) && part.bytes.length > 0)) {
@@ -79,11 +80,11 @@ const valuesOf = (parts: Part[], names: string[]): unknown[] =>
     parts.filter((part) => part.name === name).map((part) => (isFile(part) ? part : decoder.decode(part.bytes))),
   );
 
-async function readParts(request: Request): Promise<Part[]> {
-  const boundary = boundaryOf(request.headers.get('content-type'));
-  if (!boundary || !request.body) throw malformedForm();
+async function readParts({ stream, type }: SentBody): Promise<Part[]> {
+  const boundary = boundaryOf(type);
+  if (!boundary || !stream) throw malformedForm();
   const bounds = { maxBytes: MAX_FILE_BYTES + MAX_FORM_BYTES, tooLarge: () => fileTooLarge(MAX_FILE_BYTES) };
-  return readSmallForm(request.body, boundary, bounds).catch((error: unknown) => {
+  return readSmallForm(stream, boundary, bounds).catch((error: unknown) => {
     throw error instanceof MultipartMalformed ? malformedForm() : error;
   });
 }

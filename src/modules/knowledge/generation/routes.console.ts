@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { JOB_STATUSES } from '../../../db/schema/knowledge-jobs.ts';
 import { RESOURCE_TYPES } from '../../../db/schema/knowledge-resources.ts';
 import { accepted, ok } from '../../../http/endpoint.ts';
+import { sentBody } from '../../../http/sent-body.ts';
 import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
 import { aiNotConfigured } from '../../../platform/ai-failures.ts';
 import { storageUnavailable } from '../../../platform/file-storage.ts';
@@ -57,7 +58,7 @@ export const generationEndpoints = [
       fails: [aiNotConfigured, jobRunning, malformedForm, fileTooLarge, tooManyFiles, storageUnavailable],
     },
     async ({ ctx, body, request }) =>
-      viewJob(await startConceptGeneration(ctx, body ? generationOf(body) : await readConceptForm(request))),
+      viewJob(await startConceptGeneration(ctx, body ? generationOf(body) : await readConceptForm(sentBody(request)))),
   ),
   endpoint(
     {

@@ -1,5 +1,6 @@
 import { decodeWhole } from '../../../formats/text/detect.ts';
 import { invalid } from '../../../kernel/failure.ts';
+import type { SentBody } from '../../../kernel/files.ts';
 import { readBounded } from '../../../platform/bounded.ts';
 import { MAX_DOCUMENT_BYTES } from './document.ts';
 import { importTooLarge, importUnreadable } from './failures.ts';
@@ -24,13 +25,13 @@ const READERS = new Map<string, (text: string) => ReadDocument>([
 ]);
 
 /** Reads the body of an import in the format that its `Content-Type` says. */
-export async function readDocument(request: Request): Promise<ReadDocument> {
-  const type = (request.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+export async function readDocument({ stream, type: sent, length }: SentBody): Promise<ReadDocument> {
+  const type = (sent ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   const read = READERS.get(type);
   if (!read)
     throw invalid([{ field: 'Content-Type', message: 'must be application/json, application/yaml or text/csv' }]);
-  if (Number(request.headers.get('content-length')) > MAX_DOCUMENT_BYTES) throw importTooLarge(MAX_DOCUMENT_BYTES);
-  const bytes = await readBounded(request.body, MAX_DOCUMENT_BYTES, { leavesRest: true });
+  if ((length ?? 0) > MAX_DOCUMENT_BYTES) throw importTooLarge(MAX_DOCUMENT_BYTES);
+  const bytes = await readBounded(stream, MAX_DOCUMENT_BYTES, { leavesRest: true });
   if (bytes === null) throw importTooLarge(MAX_DOCUMENT_BYTES);
   const text = decodeWhole(bytes);
   if (text.trim() === '') throw importUnreadable('it is empty');

@@ -1,0 +1,28 @@
+/** What is kept of a text besides itself. */
+const ABOUT = 'X-About';
+
+/** A text that is kept at the edge, and what was kept about it. */
+export interface CachedText {
+  body: ReadableStream<Uint8Array> | null;
+  about: string;
+}
+
+/** @param address under our own host: Cloudflare caches nothing under others */
+export async function findCached(cache: string, address: string): Promise<CachedText | undefined> {
+  const found = await (await caches.open(cache)).match(address);
+  return found && { body: found.body, about: decodeURIComponent(found.headers.get(ABOUT) ?? '') };
+}
+
+/** Keeps a text for so many seconds, at the longest. */
+export async function putCached(
+  cache: string,
+  address: string,
+  text: string,
+  { seconds, about = '' }: { seconds: number; about?: string },
+): Promise<void> {
+  const headers = { 'Cache-Control': `max-age=${seconds}`, [ABOUT]: encodeURIComponent(about) };
+  await (await caches.open(cache)).put(address, new Response(text, { headers }));
+}
+
+/** The whole text of a body, which may come as a stream. */
+export const textOf = (body: BodyInit | null): Promise<string> => new Response(body).text();
