@@ -129,6 +129,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     ['src/objects/company-log.ts', 'CompanyLog', 'storage.kv.get(NAME) === undefined'],
     ['src/objects/company-log.ts', 'CompanyLog', 'written > 0'],
     ['src/objects/company-log.ts', 'CompanyLog', 'records.length > 0'],
+    ['src/objects/company-log.ts', 'CompanyLog', 'parts.length > 0'],
     ['src/objects/company-log.ts', 'CompanyLog', 'ofKind.length > 0'],
     ['src/objects/token-limiter.ts', 'TokenLimiter', 'getAlarm()'],
     ['src/objects/token-limiter.ts', 'TokenLimiter', 'next !== null'],

@@ -55,8 +55,8 @@ export const GROUPS_AND_POLICIES = [
     [
       {
         in: 'change',
-        text: 'fits(groupIds) ? { user, groupIds } : undefined',
-        without: '{ user, groupIds }',
+        text: 'fits(groupIds) ? { user, groupIds: shownGroups(ctx, after) } : undefined',
+        without: '{ user, groupIds: shownGroups(ctx, after) }',
         title: 'whoever else does so meanwhile',
       },
     ],
