@@ -14,14 +14,26 @@ const COLUMNS_PER_LINE = 50;
 const MAX_CONCEPTS = 5000;
 const SHORT_DESCRIPTION = 200;
 
-/** As many of the lines as fit, from the first. */
-export function joinLines(lines: string[], limit = MAX_SECTION): string {
+/** As many of the lines as fit, from the first; no more of them are made. */
+export function joinLines(lines: Iterable<string>, limit = MAX_SECTION): string {
   const kept: string[] = [];
   let length = 0;
   for (const line of lines) {
     length += line.length + 1;
     if (length > limit) break;
     kept.push(line);
+  }
+  return kept.join('\n');
+}
+
+/** All lines, where they fit into one section; undefined where they do not, and the rest of them is not made. */
+function oneSection(lines: Iterable<string>): string | undefined {
+  const kept: string[] = [];
+  let length = 0;
+  for (const line of lines) {
+    kept.push(line);
+    length += line.length + 1;
+    if (length > MAX_SECTION && kept.length > 1) return undefined;
   }
   return kept.join('\n');
 }
@@ -92,10 +104,10 @@ export async function conceptsText(ctx: CompanyContext, about: string): Promise<
     unarchivedResources(ctx, { type: 'concept', mentionedIn: about, limit: MAX_CONCEPTS }),
   ]);
   const concepts = read as Resource<Concept>[];
-  const chunks = chunkLines(concepts.map(conceptLine), MAX_SECTION);
-  if (chunks.length <= 1) return { text: chunks.join(), concepts, notSent: total - concepts.length };
-  const lines = byRelevance(concepts, about).map(({ id, content }) => JSON.stringify({ id, name: content.name }));
-  const text = joinLines(lines);
+  const whole = oneSection(concepts.values().map(conceptLine));
+  if (whole !== undefined) return { text: whole, concepts, notSent: total - concepts.length };
+  const relevant = byRelevance(concepts, about).values();
+  const text = joinLines(relevant.map(({ id, content }) => JSON.stringify({ id, name: content.name })));
   return { text, concepts, notSent: total - text.split('\n').length };
 }
 
@@ -133,8 +145,9 @@ export const entityHints = async (ctx: CompanyContext): Promise<Resource<Concept
 
 /** Concepts in as many chunks as they need: whole if they fit into one, else in short. */
 export function conceptChunks(concepts: Resource<Concept>[]): string[] {
-  const whole = chunkLines(concepts.map(resourceText), MAX_SECTION);
-  return whole.length <= 1 ? whole : chunkLines(concepts.map(conceptLine), MAX_SECTION);
+  const whole = oneSection(concepts.values().map(resourceText));
+  if (whole === undefined) return chunkLines(concepts.map(conceptLine), MAX_SECTION);
+  return whole === '' ? [] : [whole];
 }
 
 /** The text that describes a resource to the model, without who made it and when. */
@@ -142,4 +155,4 @@ export const resourceText = ({ id, content, status }: Resource): string =>
   cut(JSON.stringify({ id, status, ...content }), MAX_SECTION);
 
 export const resourcesText = async (ctx: CompanyContext, ids: string[]): Promise<string> =>
-  joinLines((await findResources(ctx, ids)).map(resourceText));
+  joinLines((await findResources(ctx, ids)).values().map(resourceText));

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import type { Concept } from '../../src/modules/knowledge/concepts/concept.ts';
+import type { Resource } from '../../src/modules/knowledge/resources/service.ts';
+import { conceptChunks } from '../../src/modules/knowledge/suggestions/service.ts';
+
+/** Concepts with long descriptions, which count how often their whole text is made. */
+function concepts(count: number, characters: number) {
+  const told = { whole: 0 };
+  const made = Array.from({ length: count }, (_, place) => ({
+    id: String(place),
+    status: 'active',
+    get content() {
+      return {
+        name: `Concept ${place}`,
+        type: 'term',
+        aliases: [],
+        tags: [],
+        description: 'd'.repeat(characters),
+        get evidence() {
+          // Only the whole text asks for it.
+          told.whole += 1;
+          return '';
+        },
+      };
+    },
+  }));
+  return { told, list: made as unknown as Resource<Concept>[] };
+}
+
+describe('the concepts of a prompt', () => {
+  it('are whole where they fit into one section', () => {
+    const { list } = concepts(3, 1_000);
+    const [chunk = '', ...others] = conceptChunks(list);
+    expect([others, chunk.split('\n').length, chunk.includes('d'.repeat(1_000))]).toEqual([[], 3, true]);
+  });
+
+  it('are made no further than a section goes, before they are told in short', () => {
+    const { list, told } = concepts(2_000, 10_000);
+    const chunks = conceptChunks(list);
+    expect(told.whole).toBeLessThan(10);
+    expect(chunks.join('\n').split('\n')).toHaveLength(2_000);
+    for (const chunk of chunks) expect(chunk.length).toBeLessThanOrEqual(60_000);
+  });
+
+  it('are none where there are none', () => {
+    expect(conceptChunks([])).toEqual([]);
+  });
+});
