@@ -206,7 +206,7 @@ export interface Routes {
   /** Get a schedule */
   "GET /v1/schedules/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Schedule };
   /** Update a schedule */
-  "PUT /v1/schedules/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "target_type"?: "dashboard" | "visualization"; "target_id"?: string; "parameters"?: Record<string, unknown>; "cron"?: string; "time_zone"?: string; "recipients"?: Array<{ "user_id"?: string; "email"?: string }>; "format"?: "summary" | "csv" | "xlsx"; "condition"?: ScheduleCondition | null; "status"?: "active" | "paused" }; answer: Schedule };
+  "PUT /v1/schedules/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "target_type"?: "dashboard" | "visualization"; "target_id"?: string; "parameters"?: Record<string, unknown>; "cron"?: string; "time_zone"?: string; "recipients"?: Array<{ "user_id"?: string; "email"?: string }>; "format"?: "summary" | "csv" | "xlsx"; "condition"?: ScheduleCondition | null; "status"?: "active" | "paused" }; answer: Schedule | WrittenRecord };
   /** Delete a schedule */
   "DELETE /v1/schedules/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Run a schedule */

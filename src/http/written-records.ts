@@ -11,7 +11,8 @@ const shapeOf = ({ returns }: Contract): z.ZodRawShape =>
 const idField = (record: object): '_id' | 'id' | undefined =>
   '_id' in record ? '_id' : 'id' in record ? 'id' : undefined;
 
-const writtenRecord = {
+/** What is answered of a record to who may not get it. */
+export const writtenRecord = {
   _id: z.object({ _id: z.string() }).meta({ id: 'WrittenRecord' }),
   id: z.object({ id: z.string() }).meta({ id: 'OrganizationWrittenRecord' }),
 };

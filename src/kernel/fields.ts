@@ -60,7 +60,7 @@ export const sixDigits = typedCode
   .pipe(z.string().regex(/^[0-9]{6}$/, 'must be six digits'))
   .meta({ examples: ['123456'] });
 
-export const LONGEST_TOKEN = 16 * 1024;
+export const LONGEST_TOKEN = 64 * 1024;
 
 /** A token or secret as it was given out, here or by a provider of identities, whose tokens are the longest. */
 export const givenToken = z.string().min(1).max(LONGEST_TOKEN);

@@ -23,7 +23,6 @@ const OTHERS = new Set([
   'POST /api/v1/embed/visualizations/{id}',
   'POST /api/v1/embed/signing-keys',
   'POST /v1/schedules',
-  'PUT /v1/schedules/{id}',
   'POST /v1/managed-tables/{id}/indexes',
   ...['concepts/{id}/generate', 'concepts/{id}/promote-semantic', 'concepts/{id}/promote-ontology'].map(
     (path) => `POST ${PREFIX}/suggestions/${path}`,

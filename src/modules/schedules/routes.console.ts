@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import { isDenied } from '../../access/denials.ts';
 import { accessDenied } from '../../access/failures.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import type { LastRun } from '../../db/schema/schedules.ts';
 import { accepted, created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { writtenRecord } from '../../http/written-records.ts';
 import { isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
@@ -144,10 +146,13 @@ export const scheduleEndpoints = [
       summary: 'Update a schedule',
       description: `Changes only the fields that are sent. Recipients who have unsubscribed stay so; users can be removed and added again, addresses never come back. ${SEEING}, except to send only \`status: paused\`. ${WHAT}`,
       body: scheduleChanges,
-      returns: ok(scheduleRecord),
+      returns: ok(z.union([scheduleRecord, writtenRecord._id])),
       fails: [scheduleNotFound, ...targetFailures],
     },
-    async ({ ctx, params, body }) => view(await changeSchedule(ctx, params.id, inputOf(body))),
+    async ({ ctx, params, body }) => {
+      const schedule = await changeSchedule(ctx, params.id, inputOf(body));
+      return isDenied(ctx.actor, schedule.targetType, schedule.targetId) ? { _id: schedule.id } : view(schedule);
+    },
   ),
   endpoint(
     {

@@ -108,8 +108,15 @@ function allowed(ctx: PrincipalContext, type: TargetType): 'all' | 'some' | 'non
   return mayScheduleOne(ctx, { type, id: '*' }) ? 'all' : 'none';
 }
 
-/** A schedule of something that the caller may schedule and is not denied. */
+/** A schedule of something that the caller may schedule and is not denied: its schedules would tell of that, too. */
 export async function getSchedule(ctx: PrincipalContext, id: string): Promise<Schedule> {
+  const schedule = await findSchedule(ctx, id);
+  requireNotDenied(ctx, [schedule.targetId], [`${schedule.targetType}s:get`]);
+  return schedule;
+}
+
+/** The same whether or not the caller is denied to get what is sent: who may schedule it may end that. */
+async function findSchedule(ctx: PrincipalContext, id: string): Promise<Schedule> {
   const schedule = ID_PATTERN.test(id) ? await readSchedule(ctx.db, ctx.actor.companyId, id) : undefined;
   if (!schedule) {
     // Only who may schedule everything of a type is told which schedules there are not.
@@ -118,8 +125,6 @@ export async function getSchedule(ctx: PrincipalContext, id: string): Promise<Sc
     throw scheduleNotFound();
   }
   requireScheduling(ctx, targetOf(schedule));
-  // What a Deny keeps from the caller, its schedules would tell of: no list has them either.
-  requireNotDenied(ctx, [schedule.targetId], [`${schedule.targetType}s:get`]);
   return withoutHiddenRun(ctx, schedule);
 }
 
@@ -168,7 +173,7 @@ export async function changeSchedule(
   changes: Partial<ScheduleInput>,
 ): Promise<Schedule> {
   const schedule = await retryOnConcurrentChange(async () => {
-    const present = await getSchedule(ctx, id);
+    const present = await findSchedule(ctx, id);
     const { recipients, ...merged } = { ...present, ...changes };
     requireScheduling(ctx, targetOf(merged));
     if (!isPause(changes)) {
@@ -194,7 +199,7 @@ export async function changeSchedule(
       recipients: replaceRecipients(ctx.db, next, recipients, isOther || differs('condition')),
       updated: updateSchedule(ctx.db, next),
     });
-    if (updated.length > 0) return getSchedule(ctx, id);
+    if (updated.length > 0) return findSchedule(ctx, id);
     await loadSharedItem(ctx, next.targetType, next.targetId);
     return undefined;
   });
@@ -208,7 +213,7 @@ const isPause = ({ status, ...others }: Partial<ScheduleInput>): boolean =>
 const nameOf = ({ kind, subject }: Recipient): string => `${kind}:${subject}`;
 
 export async function removeSchedule(ctx: PrincipalContext, id: string): Promise<void> {
-  const { companyId } = await getSchedule(ctx, id);
+  const { companyId } = await findSchedule(ctx, id);
   const { deleted } = await commit(ctx.db, { deleted: deleteRow(ctx.db, companyId, id) });
   if (deleted.length === 0) throw scheduleNotFound();
 }
