@@ -85,7 +85,7 @@ describe('the list of concepts', () => {
 
 describe('the update of a concept', () => {
   it('changes the fields that are sent, and keeps every version with its author and time', async () => {
-    const { id: editorId, as: editor } = await aUser(company, { can: ['concepts:update'] });
+    const { id: editorId, as: editor } = await aUser(company, { can: ['concepts:update', 'concepts:get'] });
     const id = await aConcept(as, { description: 'first', tags: ['a'] });
     const changed = await editor.patch(`${PATH}/${id}`, { json: { description: 'second' } });
     expect(changed.body).toMatchObject({
