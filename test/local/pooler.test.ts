@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Pooler } from '../../local/neon/pooler/index.ts';
 import { int32, message } from '../../local/neon/pooler/messages.ts';
 import { type LocalPostgres, startPostgres } from '../../local/postgres.ts';
@@ -94,11 +94,16 @@ function tests(isReal: boolean, start: (postgres: LocalPostgres, folder: string)
   });
 
   describe.skipIf(isReal)('where a role may have two connections only', () => {
-    const limited = () => connected({ user: 'limited', password: 'limited' });
+    let role: string;
+    let made = 0;
+    const limited = () => connected({ user: role, password: 'limited' });
 
-    beforeAll(async () => {
+    // One a test: connections of the test before may still be open.
+    beforeEach(async () => {
+      made += 1;
+      role = `limited_${made}`;
       const admin = await connected();
-      await admin.query("CREATE ROLE limited LOGIN PASSWORD 'limited' CONNECTION LIMIT 2");
+      await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD 'limited' CONNECTION LIMIT 2`);
     });
 
     it('lets the third caller wait until one comes free', async () => {
@@ -123,9 +128,8 @@ function tests(isReal: boolean, start: (postgres: LocalPostgres, folder: string)
       const holder = await limited();
       await holder.query('BEGIN');
       const admin = await connected();
-      await admin.query("ALTER ROLE limited PASSWORD 'other'");
+      await admin.query(`ALTER ROLE ${role} PASSWORD 'other'`);
       await expect(limited()).rejects.toMatchObject({ code: '28P01' });
-      await admin.query("ALTER ROLE limited PASSWORD 'limited'");
     });
 
     it('says why to all who wait, when no connection is left and none can be opened', async () => {
@@ -134,10 +138,9 @@ function tests(isReal: boolean, start: (postgres: LocalPostgres, folder: string)
       const refusals = Array.from({ length: 3 }, () => limited().catch(({ code }) => code));
       await expect(Promise.race([...refusals, sleep(500, 'waits')])).resolves.toBe('waits');
       const admin = await connected();
-      await admin.query('ALTER ROLE limited CONNECTION LIMIT 0');
+      await admin.query(`ALTER ROLE ${role} CONNECTION LIMIT 0`);
       for (const client of holders) await client.end();
       expect(await Promise.all(refusals)).toEqual(['53300', '53300', '53300']);
-      await admin.query('ALTER ROLE limited CONNECTION LIMIT 2');
     });
   });
 

@@ -25,7 +25,11 @@ export async function runCommands(commands: string, stateDir: string): Promise<s
     await symlink(join(PROJECT, 'examples'), join(folder, 'examples'));
     const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}` };
     const script = `set -euo pipefail\n${commands}`;
-    const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: folder, env, timeout: 180_000 });
+    const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: folder, env, timeout: 600_000 }).catch(
+      ({ message, stdout: written }) => {
+        throw new Error(`${message}\nIt wrote at last: ${written?.slice(-2_000)}`);
+      },
+    );
     return stdout;
   } finally {
     await rm(folder, { recursive: true, force: true });
