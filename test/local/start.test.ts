@@ -50,6 +50,8 @@ describe('npm start', () => {
         LOCAL_STATE_DIR: stateDir,
         // The test asks faster than a person.
         RATE_LIMIT_IP_PER_SECOND: '1000',
+        RATE_LIMIT_PRINCIPAL_PER_MINUTE: '10000',
+        RATE_LIMIT_ORGANIZATION_PER_MINUTE: '10000',
         ...environment,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
