@@ -10,7 +10,7 @@ import type {
 import type { Context, PrincipalContext } from '../context.ts';
 import { type Action, isAction, type ResourceType } from '../kernel/actions.ts';
 import type { FailureType, SurfaceName } from '../kernel/failure.ts';
-import type { Content } from '../kernel/files.ts';
+import type { PreparedAnswer } from '../kernel/files.ts';
 import type { Unread } from '../kernel/unread-json.ts';
 import type { Credential, Surface } from './surface.ts';
 
@@ -98,9 +98,9 @@ type CallersOf<C extends Contract, P extends Credentialed> = C extends { only: '
 type Answer<R extends Returns> = R extends { body: infer S extends ZodType }
   ? z.input<S>
   : R extends { json: infer S extends ZodType }
-    ? z.input<S> | Response | Content
+    ? z.input<S> | Response | PreparedAnswer
     : R extends { raw: string }
-      ? Response | Content
+      ? Response | PreparedAnswer
       : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without an answer may return nothing at all.
         void;
 

@@ -15,51 +15,39 @@ export const malformedJson = defineFailure('request.malformed_json', {
   },
 });
 
+/** The words of a body that no handler can make anything of; `portuguese` is the sentence of managed tables. */
+const badRequest = (portuguese: string) => ({
+  organization: 'BadRequest',
+  console: 'BAD_REQUEST',
+  sharing: 'BAD_REQUEST',
+  'managed-tables': { message: portuguese },
+});
+
 export const notJson = defineFailure('request.not_json', {
   kind: 'malformed',
   detail: { message: 'Send the body as JSON, with Content-Type: application/json.' },
-  says: {
-    organization: 'BadRequest',
-    console: 'BAD_REQUEST',
-    sharing: 'BAD_REQUEST',
-    'managed-tables': { message: 'Envie o corpo como JSON, com Content-Type: application/json.' },
-  },
+  says: badRequest('Envie o corpo como JSON, com Content-Type: application/json.'),
 });
 
 export const tooDeep = defineFailure('request.too_deep', {
   kind: 'malformed',
   describes: 'The body is nested too deeply.',
   detail: (levels: number) => ({ message: `The body is nested more than ${levels} levels deep.` }),
-  says: {
-    organization: 'BadRequest',
-    console: 'BAD_REQUEST',
-    sharing: 'BAD_REQUEST',
-    'managed-tables': { message: 'O corpo da requisição tem níveis demais de listas e objetos aninhados.' },
-  },
+  says: badRequest('O corpo da requisição tem níveis demais de listas e objetos aninhados.'),
 });
 
 export const tooManyValues = defineFailure('request.too_many_values', {
   kind: 'malformed',
   describes: 'The body holds too many values.',
   detail: (signs: number) => ({ message: `The body has more than ${signs} commas and opening brackets.` }),
-  says: {
-    organization: 'BadRequest',
-    console: 'BAD_REQUEST',
-    sharing: 'BAD_REQUEST',
-    'managed-tables': { message: 'O corpo da requisição tem valores demais.' },
-  },
+  says: badRequest('O corpo da requisição tem valores demais.'),
 });
 
 export const tooManyNames = defineFailure('request.too_many_names', {
   kind: 'malformed',
   describes: 'The members of the body have too many different names.',
   detail: (names: number) => ({ message: `The members of the body have more than ${names} different names.` }),
-  says: {
-    organization: 'BadRequest',
-    console: 'BAD_REQUEST',
-    sharing: 'BAD_REQUEST',
-    'managed-tables': { message: 'O corpo da requisição tem nomes de campos demais.' },
-  },
+  says: badRequest('O corpo da requisição tem nomes de campos demais.'),
 });
 
 export const bodyTooLarge = defineFailure('request.too_large', {

@@ -4,7 +4,7 @@ import type { AnonymousActor } from '../access/actors.ts';
 import { type Bindings, configOf } from '../config.ts';
 import { type Caller, type Origin, openContext, type PrincipalContext } from '../context.ts';
 import { Failure } from '../kernel/failure.ts';
-import { Content } from '../kernel/files.ts';
+import { PreparedAnswer } from '../kernel/files.ts';
 import { cut } from '../kernel/text.ts';
 import { idsOf, resourceParameters } from './audit.ts';
 import { limitBody } from './body-limit.ts';
@@ -154,7 +154,7 @@ async function answer(
   };
   const result = await (reading ? forVersion(c.req.header('if-match'), reading, call, handle) : handle(call));
   if (result instanceof Response) return result;
-  if (result instanceof Content) return new Response(result.body, { headers: result.headers });
+  if (result instanceof PreparedAnswer) return new Response(result.body, { headers: result.headers });
   if (contract.versioned) {
     const tag = await versionOf(result as object, contract.versioned);
     c.header('ETag', tag);

@@ -1,9 +1,9 @@
 /** What is answered as it is: its bytes, and the headers that say what they are. */
-export class Content {
+export class PreparedAnswer {
   readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(body: Content['body'], headers: Content['headers']) {
+  constructor(body: PreparedAnswer['body'], headers: PreparedAnswer['headers']) {
     this.body = body;
     this.headers = headers;
   }
@@ -17,7 +17,8 @@ export interface SentBody {
 }
 
 /** JSON that is written already. */
-export const jsonContent = (body: Content['body']): Content => new Content(body, { 'Content-Type': MEDIA_TYPES.json });
+export const preparedJson = (body: PreparedAnswer['body']): PreparedAnswer =>
+  new PreparedAnswer(body, { 'Content-Type': MEDIA_TYPES.json });
 
 /** The media types of files that are made to be taken away, by the ending of their names. */
 export const MEDIA_TYPES = {

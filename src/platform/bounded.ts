@@ -31,3 +31,6 @@ export async function readBounded(
 /** All of a stream that ours wrote, which has its bounds already. */
 export const readAll = (stream: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> =>
   new Response(stream).bytes() as Promise<Uint8Array<ArrayBuffer>>;
+
+/** The whole text of a body of ours, which may come as a stream. */
+export const textOf = (body: BodyInit | null): Promise<string> => new Response(body).text();

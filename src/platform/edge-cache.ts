@@ -10,7 +10,9 @@ export interface CachedText {
 /** @param address under our own host: Cloudflare caches nothing under others */
 export async function findCached(cache: string, address: string): Promise<CachedText | undefined> {
   const found = await (await caches.open(cache)).match(address);
-  return found && { body: found.body, about: decodeURIComponent(found.headers.get(ABOUT) ?? '') };
+  // Another version of this program may have kept it in another form.
+  const about = found?.headers.get(ABOUT) ?? null;
+  return found && about !== null ? { body: found.body, about: decodeURIComponent(about) } : undefined;
 }
 
 /** Keeps a text for so many seconds, at the longest. */
@@ -23,6 +25,3 @@ export async function putCached(
   const headers = { 'Cache-Control': `max-age=${seconds}`, [ABOUT]: encodeURIComponent(about) };
   await (await caches.open(cache)).put(address, new Response(text, { headers }));
 }
-
-/** The whole text of a body, which may come as a stream. */
-export const textOf = (body: BodyInit | null): Promise<string> => new Response(body).text();

@@ -139,7 +139,7 @@ export function usesOfHttp(file: string, text: string): string[] {
   const found = new Set([...code.matchAll(/(?<![\w.])(?:Request|Response|Headers)\b/g)].map(([name]) => name));
   return [...found].map(
     (name) =>
-      `src/${file} uses ${name}: services know nothing of HTTP. Take a SentBody, answer a Content (kernel/files.ts).`,
+      `src/${file} uses ${name}: services know nothing of HTTP. Take a SentBody, answer a PreparedAnswer (kernel/files.ts).`,
   );
 }
 

@@ -196,6 +196,21 @@ describe('the permissions of a group', () => {
   const change = (method: 'post' | 'put' | 'delete', id: string, permissionIds: unknown) =>
     company.as[method](`/v1/groups/${id}/permissions`, { json: { permissionIds } });
 
+  it('are replaced but for those that the caller is denied to get', async () => {
+    const [hidden, other, wanted] = [
+      await aPermission(company),
+      await aPermission(company),
+      await aPermission(company),
+    ];
+    const { _id } = await aConsoleGroup(company);
+    await must(change('put', _id, [hidden, other]));
+    const deniedOn = [`arn:svc:permissions::${company.id}:permission/${hidden}`];
+    const { as } = await aUser(company, { can: ['*'], denied: ['permissions:get'], deniedOn });
+    await must(as.put(`/v1/groups/${_id}/permissions`, { json: { permissionIds: [wanted] } }));
+    expect((await get(_id)).body.permissionIds.toSorted()).toEqual([hidden, wanted].toSorted());
+    expect((await as.put(`/v1/groups/${_id}/permissions`, { json: { permissionIds: [hidden] } })).status).toBe(404);
+  });
+
   it('are added, replaced, taken away and cleared', async () => {
     const { _id } = await aConsoleGroup(company);
     const [a, b, c] = [await aPermission(company), await aPermission(company), await aPermission(company)];

@@ -1,5 +1,5 @@
 import { csvLine } from '../../formats/csv/write.ts';
-import { Content } from '../../kernel/files.ts';
+import { PreparedAnswer } from '../../kernel/files.ts';
 import type { AuditEvent } from './service.ts';
 import { viewAuditEvent } from './views.ts';
 
@@ -12,7 +12,7 @@ type ExportFormat = keyof typeof EXPORT_FORMATS;
 const LINES_AT_ONCE = 200;
 
 /** An answer that is written while the events are read: as fast as it is taken, and no further. */
-export function streamEvents(events: AsyncGenerator<AuditEvent>, format: ExportFormat): Content {
+export function streamEvents(events: AsyncGenerator<AuditEvent>, format: ExportFormat): PreparedAnswer {
   const lines = format === 'csv' ? csvLines(events) : ndjsonLines(events);
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>(
@@ -37,7 +37,7 @@ export function streamEvents(events: AsyncGenerator<AuditEvent>, format: ExportF
     'Content-Type': EXPORT_FORMATS[format],
     'Content-Disposition': `attachment; filename="audit-events.${format}"`,
   };
-  return new Content(body, headers);
+  return new PreparedAnswer(body, headers);
 }
 
 async function* ndjsonLines(events: AsyncGenerator<AuditEvent>): AsyncGenerator<string> {

@@ -1,6 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
+import { textOf } from '../../platform/bounded.ts';
 import { decrypt, encrypt } from '../../platform/cipher.ts';
-import { findCached, putCached, textOf } from '../../platform/edge-cache.ts';
+import { findCached, putCached } from '../../platform/edge-cache.ts';
 import { logError } from '../../platform/log.ts';
 import type { DataVersions, ReadOf } from './data-versions.ts';
 

@@ -149,18 +149,20 @@ async function findLosses(
       required.map(({ from }) => isNull(from.name)),
     ),
   ]);
-  const lost = converted.flatMap(({ index, from, to }, at): FieldProblem[] => {
-    const value = misfits?.found[at] ?? null;
-    if (value === null) return [];
+  const misfitIn = new Map(converted.map((each, at) => [each, misfits?.found[at]]));
+  const nullIn = new Map(required.map((each, at) => [each, nulls?.found[at]]));
+  const kept = plan.kept.flatMap((each): FieldProblem[] => {
+    const { index, from, to } = each;
+    const value = misfitIn.get(each) ?? null;
     const held = showsValues ? `${JSON.stringify(value)}, which` : 'a value that';
-    const message = `"${from.name}" holds ${held} cannot become ${to.type} without loss`;
-    return [{ field: `columns.${index}.type`, message }];
+    const lost = `"${from.name}" holds ${held} cannot become ${to.type} without loss`;
+    return [
+      ...(value === null ? [] : [{ field: `columns.${index}.type`, message: lost }]),
+      ...((nullIn.get(each) ?? null) === null
+        ? []
+        : [{ field: `columns.${index}.nullable`, message: `"${from.name}" is null in some rows` }]),
+    ];
   });
-  const empty = required.flatMap(({ index, from }, at): FieldProblem[] => {
-    const isFound = (nulls?.found[at] ?? null) !== null;
-    return isFound ? [{ field: `columns.${index}.nullable`, message: `"${from.name}" is null in some rows` }] : [];
-  });
-  const kept = [...lost, ...empty].toSorted((one, other) => indexIn(one) - indexIn(other));
   const added = plan.added
     .filter(({ column: { nullable } }) => !nullable && table.rowCount > 0)
     .map(({ index, column: { name: field } }) => ({
@@ -170,9 +172,7 @@ async function findLosses(
   return [...kept, ...added];
 }
 
-/** What \`selectObstacles\` answers. */
+/** What `selectObstacles` answers. */
 interface Found {
   found: (string | null)[];
 }
-
-const indexIn = ({ field }: FieldProblem): number => Number(field.split('.')[1]);

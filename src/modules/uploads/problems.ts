@@ -139,7 +139,7 @@ export const workbookUnreadable = (file: string) =>
 export type OtherContent = 'HTML' | 'MHTML' | 'XML' | 'JSON';
 
 /** A `.xlsx` is never read as anything else, so that nothing is guessed; under another ending it may be. */
-export const notWorkbook = (file: string, content: OtherContent | 'texto' = 'texto', ending?: '.csv' | '.xls') =>
+export const notWorkbook = (file: string, content: OtherContent | 'texto', ending?: '.csv' | '.xls') =>
   inFile(
     'WORKBOOK_UNREADABLE',
     file,

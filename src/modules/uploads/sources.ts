@@ -149,9 +149,9 @@ async function identify(ctx: CompanyContext, jobId: string, item: Item & { kind:
   if (isOld && content === 'sheets') return convertAtOnce(ctx, jobId, stored, convertXml2003);
   if (isOld && other) throw new JobProblem(contentUnreadable(name, other));
   if (content === 'text') throw new JobProblem(notWorkbook(name, 'texto', '.csv'));
-  if (content === 'html' || content === 'sheets')
-    throw new JobProblem(notWorkbook(name, OTHER_CONTENT[content], '.xls'));
-  throw new JobProblem(other ? notWorkbook(name, other) : workbookUnreadable(name));
+  if (!other) throw new JobProblem(workbookUnreadable(name));
+  const isReadAsOld = content === 'html' || content === 'sheets';
+  throw new JobProblem(notWorkbook(name, other, isReadAsOld ? '.xls' : undefined));
 }
 
 async function entriesOf(ctx: CompanyContext, archive: Stored): Promise<Item[]> {

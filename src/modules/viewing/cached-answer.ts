@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
-import { type Content, jsonContent } from '../../kernel/files.ts';
+import { type PreparedAnswer, preparedJson } from '../../kernel/files.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
 import { canonicalValues } from '../../kernel/sharing-values.ts';
 import { findCached, putCached } from '../../platform/edge-cache.ts';
@@ -26,7 +26,7 @@ export interface CachedAnswer {
   key: string;
   /** Whether the data of that key may be another already, as some table is being changed. */
   isChanging: boolean;
-  lookUp(): Promise<Content | undefined>;
+  lookUp(): Promise<PreparedAnswer | undefined>;
   /** Caches an answer of these tables, unless one of them was being changed when the execution began. */
   store(text: string, tables: readonly string[]): Promise<void>;
 }
@@ -50,7 +50,7 @@ export async function cachedAnswer(
     isChanging,
     async lookUp() {
       const known = versions && seconds > 0 ? await findCached('results', address) : undefined;
-      return known && versions?.isCurrent(JSON.parse(known.about) as ReadOf) ? jsonContent(known.body) : undefined;
+      return known && versions?.isCurrent(JSON.parse(known.about) as ReadOf) ? preparedJson(known.body) : undefined;
     },
     async store(text, tables) {
       const of = versions?.readOf(tables);

@@ -1,14 +1,14 @@
 import type { CompanyContext } from '../../context.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
-import { type Content, jsonContent } from '../../kernel/files.ts';
+import { type PreparedAnswer, preparedJson } from '../../kernel/files.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
 import { downloadsDisabled, policyViolation } from '../../kernel/sharing-failures.ts';
 import { optionsRule } from '../../kernel/sharing-filters.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
 import { boundValues } from '../../kernel/sharing-values.ts';
 import type { ViewAnswer } from '../../kernel/viewing.ts';
-import { textOf } from '../../platform/edge-cache.ts';
+import { textOf } from '../../platform/bounded.ts';
 import { filterOptions, runDashboard, usedInOptions, widgetOf } from '../dashboards/service.ts';
 import { keptResults, UNKNOWN_TABLES, untilWaking } from '../managed-database/service.ts';
 import {
@@ -62,7 +62,7 @@ export interface ExecutionQuery {
 
 /** An answer to a viewer, and what was downloaded by it. */
 export interface Executed {
-  answer: Content;
+  answer: PreparedAnswer;
   downloaded?: { visualization_id: string; format: string };
 }
 
@@ -129,7 +129,7 @@ function requireSameVisualization(visualization: Visualization, wanted: string |
 }
 
 /** The result of a visualization in an answer, unless it failed there. */
-async function resultIn(answer: Content | undefined, visualizationId: string): Promise<Execution | undefined> {
+async function resultIn(answer: PreparedAnswer | undefined, visualizationId: string): Promise<Execution | undefined> {
   if (!answer) return undefined;
   const known = JSON.parse(await textOf(answer.body)) as ViewAnswer;
   const results = 'results' in known ? known.results : [known.result];
@@ -148,7 +148,7 @@ async function answerExecution(
   values: BoundValues,
   limits: Limits,
   { digest, key, isChanging, lookUp, store }: CachedAnswer,
-): Promise<Content> {
+): Promise<PreparedAnswer> {
   const compute = async (own: CompanyContext, tell: (last: string) => void) => {
     const last = keptResults(own, 'last-results', digest);
     void untilWaking(own).then(async () => {
@@ -181,7 +181,7 @@ async function answerExecution(
         }),
       ),
     );
-  return (await lookUp()) ?? jsonContent(await answer());
+  return (await lookUp()) ?? preparedJson(await answer());
 }
 
 /**

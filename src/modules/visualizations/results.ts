@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { resultCell } from '../../kernel/fields.ts';
-import { Content, fileHeaders, MEDIA_TYPES } from '../../kernel/files.ts';
+import { fileHeaders, MEDIA_TYPES, PreparedAnswer } from '../../kernel/files.ts';
 import { policyViolation } from '../../kernel/sharing-failures.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
 import { databaseMessage } from '../../tenant-sql/failures.ts';
@@ -110,9 +110,9 @@ export function fileOf(
   execution: Execution,
   { name, format, safe }: { name: string; format: ResultFormat; safe: boolean },
   explain = false,
-): Content {
+): PreparedAnswer {
   if ('failure' in execution) throw toldFailure(execution.failure, explain);
   const { result } = execution;
   const body = resultFile({ format, title: name, safe }, result);
-  return new Content(body, { ...fileHeaders(name, format), ...truncation(result) });
+  return new PreparedAnswer(body, { ...fileHeaders(name, format), ...truncation(result) });
 }

@@ -70,6 +70,22 @@ const attachment = (surface: 'console' | 'organization', method: 'post' | 'delet
 });
 
 /** People, groups, policies and service accounts that are named in a body, or beside another thing. */
+/** Who may have access, with the action that each surface asks to get one. */
+const PRINCIPALS = [
+  {
+    thing: 'user',
+    onOrganization: 'users:GetUser',
+    onConsole: 'users:get',
+    made: async (company: Company) => (await aUser(company)).id,
+  },
+  {
+    thing: 'service account',
+    onOrganization: 'service-accounts:GetServiceAccount',
+    onConsole: 'service-accounts:GetServiceAccount',
+    made: async (company: Company) => (await aServiceAccountThat(company)).id,
+  },
+] as const;
+
 export const NAMED: Way[] = [
   namedGroup('entered', 'POST /v1/users/{id}/groups', ['users:assign_groups'], async (company, id) =>
     post(await groupsOf(company), { group_ids: [id] }),
@@ -113,17 +129,8 @@ export const NAMED: Way[] = [
       group_ids: [id],
     }),
   ),
-  ...(
-    [
-      ['user', 'users:GetUser', async (company: Company) => (await aUser(company)).id],
-      [
-        'service account',
-        'service-accounts:GetServiceAccount',
-        async (company: Company) => (await aServiceAccountThat(company)).id,
-      ],
-    ] as const
-  ).map(
-    ([thing, action, made]): Way => ({
+  ...PRINCIPALS.map(
+    ({ thing, onOrganization: action, made }): Way => ({
       thing,
       way: 'bound to a group',
       routes: ['POST /groups/{id}/bindings'],
@@ -138,17 +145,8 @@ export const NAMED: Way[] = [
       },
     }),
   ),
-  ...(
-    [
-      ['user', 'users:get', async (company: Company) => (await aUser(company)).id],
-      [
-        'service account',
-        'service-accounts:GetServiceAccount',
-        async (company: Company) => (await aServiceAccountThat(company)).id,
-      ],
-    ] as const
-  ).map(
-    ([thing, action, made]): Way => ({
+  ...PRINCIPALS.map(
+    ({ thing, onConsole: action, made }): Way => ({
       thing,
       way: 'what they may do, simulated',
       routes: ['POST /v1/policies/simulate'],
