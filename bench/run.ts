@@ -23,6 +23,7 @@ const ALL = [
   'far',
   'lists',
   'log',
+  'bodies',
   'formats',
   'inference',
   'workbook',

@@ -26,6 +26,8 @@ export interface System {
   renewToken(): Promise<void>;
   /** What the company's owner signs in with. */
   owner: { company_slug: string; email: string; password: string };
+  /** What the platform's operators send. */
+  operatorToken: string;
   /** Key of the company's service account, which may do everything. */
   serviceAccount: Key;
   /** Runs the scheduled handler once. */
@@ -134,6 +136,7 @@ export async function startSystem(
       token = await logIn();
     },
     owner: login,
+    operatorToken: secrets.PLATFORM_ADMIN_TOKEN,
     serviceAccount: founded.api_key,
     runScheduled: () => worker.runScheduled(),
     postgresUrl: (await ofPostgres('address')).url,

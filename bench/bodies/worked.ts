@@ -1,0 +1,176 @@
+import type { System } from '../system.ts';
+
+/** Bodies that a route takes and works with: what costs most of what passes, beside an honest one of its size. */
+export interface Worked {
+  what: string;
+  prepare(system: System): Promise<{ method: string; path: string }>;
+  /** `n` differs from call to call, where a name must not be taken. */
+  honest(n: number): object;
+  costly(n: number): object;
+}
+
+const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n));
+const post = (path: string) => async () => ({ method: 'POST', path });
+
+const policy = (n: number, statements: object[]) => ({
+  name: `policy ${n}`,
+  document: { version: '2024-01-01', statements },
+});
+const allow = (resources: string[]) => ({ effect: 'Allow', actions: ['visualizations:get'], resources });
+/** 20 KiB of patterns that a resource matches almost. */
+const STARS = times(35, (n) => `arn:svc:${'*a'.repeat(250)}${n}`);
+const PLAIN = times(35, (n) => `arn:svc:${'ba'.repeat(250)}${n}`);
+
+/** A company's user in a group of its own that has a policy of these resources. @returns the user's id */
+async function userUnder(system: System, name: string, resources: string[]): Promise<string> {
+  const { _id: policyId } = await system.call('POST', '/v1/policies', {
+    ...policy(0, [allow(resources)]),
+    name: `simulated ${name}`,
+  });
+  const { _id: groupId } = await system.call('POST', '/v1/groups', { name });
+  await system.call('POST', `/v1/groups/${groupId}/policies/${policyId}`);
+  const user = await system.call('POST', '/v1/users', {
+    email: `${name}@bench.test`,
+    name,
+    password: 'correct-horse-battery',
+  });
+  await system.call('POST', `/v1/groups/${groupId}/users/${user._id}`);
+  return user._id;
+}
+
+const simulated = { plain: '', stars: '' };
+const simulation = (id: string) => ({
+  principal: { type: 'user', id },
+  checks: times(100, (n) => ({ action: 'visualizations:get', resource: `arn:svc:${'a'.repeat(500)}${n % 10}` })),
+});
+
+const column = (name: string, type: string) => ({ name, display_name: name, type, nullable: true });
+async function makeTable(system: System, name: string, columns: object[]): Promise<string> {
+  return (await system.call('POST', '/v1/managed-tables', { display_name: name, columns }))._id;
+}
+
+const MEBIBYTE = 1_000_000;
+/** As many rows of it as a mebibyte and a request hold. */
+const rowsOf = (row: object) => times(Math.min(1000, Math.floor(MEBIBYTE / JSON.stringify(row).length)), () => row);
+
+const visualization = (n: number, sql: string, parameters: object[] = []) => ({
+  name: `sql ${n}`,
+  sql: sql.slice(0, 19_900),
+  parameters,
+});
+const parameter = (n: number) => ({ slug: `p${n}`, label: 'P', kind: 'text' });
+
+const ITEM = { kind: 'mapping', description: 'Of the bench.', mapped_tables: ['medidas'] };
+
+const concept = (n: number, index: number, aliases: string[]) => ({
+  name: `concept ${n} ${index}`,
+  description: 'd'.repeat(aliases.length > 0 ? 10 : 900),
+  type: 'term',
+  aliases,
+});
+
+export const WORKED: Worked[] = [
+  {
+    what: 'a policy of 100 statements',
+    prepare: post('/v1/policies'),
+    honest: (n) => policy(n, [allow(PLAIN.slice(0, 20))]),
+    costly: (n) =>
+      policy(
+        n,
+        times(100, (index) => allow([`arn:svc:${'*a'.repeat(20)}${index}`])),
+      ),
+  },
+  {
+    what: 'a simulation over 20 KiB of patterns with stars',
+    prepare: async (system) => {
+      simulated.plain = await userUnder(system, 'plain', PLAIN);
+      simulated.stars = await userUnder(system, 'stars', STARS);
+      return { method: 'POST', path: '/v1/policies/simulate' };
+    },
+    honest: () => simulation(simulated.plain),
+    costly: () => simulation(simulated.stars),
+  },
+  {
+    what: 'SQL of many optional parts',
+    prepare: post('/v1/visualizations'),
+    honest: (n) => visualization(n, `SELECT 1 ${'-- a comment that is honest\n'.repeat(1000)}`),
+    costly: (n) =>
+      visualization(n, `SELECT 1 WHERE true ${'[[AND 1={{p0}}]]'.repeat(1000)}`.slice(0, 16_020), [parameter(0)]),
+  },
+  {
+    what: 'SQL of many quotes',
+    prepare: post('/v1/visualizations'),
+    honest: (n) => visualization(n, `SELECT 1 ${'-- a comment that is honest\n'.repeat(1000)}`),
+    costly: (n) => visualization(n, `SELECT ${"'',$$$$,".repeat(2400)}1`),
+  },
+  {
+    what: 'a schedule of a day that is rare',
+    prepare: async (system) => {
+      const made = await system.call('POST', '/v1/visualizations', { name: 'sent', sql: 'SELECT 1 AS n' });
+      const { _id } = await system.call('POST', '/v1/dashboards', {
+        name: 'sent',
+        layout: [{ visualization_id: made._id, x: 0, y: 0, w: 1, h: 1 }],
+      });
+      sent.dashboard = _id;
+      return { method: 'POST', path: '/v1/schedules' };
+    },
+    honest: (n) => schedule(n, '0 9 * * *'),
+    costly: (n) => schedule(n, '59 23 29 2 *'),
+  },
+  {
+    what: 'rows of decimals, dates and JSON',
+    prepare: async (system) => {
+      const id = await makeTable(system, 'medidas', [
+        column('texto', 'text'),
+        ...times(10, (n) => column(`n${n}`, 'decimal')),
+        ...times(10, (n) => column(`d${n}`, 'datetime')),
+      ]);
+      return { method: 'POST', path: `/v1/managed-tables/${id}/data` };
+    },
+    honest: () => ({ rows: rowsOf({ texto: 't'.repeat(900) }) }),
+    costly: () => ({
+      rows: rowsOf(
+        Object.fromEntries(
+          times(10, (n) => [
+            [`n${n}`, `${'9'.repeat(20)}.${'9'.repeat(9)}`],
+            [`d${n}`, '2026-01-31T23:59:59.999+14:00'],
+          ]).flat(),
+        ),
+      ),
+    }),
+  },
+  {
+    what: 'a semantic item whose filters are nested',
+    prepare: post('/api/v1/domain-knowledge/semantic'),
+    honest: (n) => ({ ...ITEM, name: `item ${n}`, filters: times(20, () => `medidas.texto = '${'t'.repeat(4000)}'`) }),
+    costly: (n) => ({
+      ...ITEM,
+      name: `item ${n}`,
+      filters: times(20, () => `${'('.repeat(50)}1=1${')'.repeat(50)} AND ${'(medidas.n0=1)OR'.repeat(230)} true`),
+    }),
+  },
+  {
+    what: 'an import of concepts of many aliases',
+    prepare: post('/api/v1/domain-knowledge/import'),
+    honest: (n) => ({ concepts: times(400, (index) => concept(n, index, [])) }),
+    costly: (n) => ({
+      concepts: times(400, (index) =>
+        concept(
+          n,
+          index,
+          times(50, (alias) => `alias ${alias} ${n} ${index}`),
+        ),
+      ),
+    }),
+  },
+];
+
+const sent = { dashboard: '' };
+const schedule = (n: number, cron: string) => ({
+  name: `schedule ${n}`,
+  target_type: 'dashboard',
+  target_id: sent.dashboard,
+  cron,
+  time_zone: 'America/Sao_Paulo',
+  recipients: [{ email: 'someone@bench.test' }],
+});
