@@ -7,9 +7,8 @@
  * and are worked with are those of `bodies/worked.ts`. None may cost more than eight times as much.
  */
 import { readdir, readFile } from 'node:fs/promises';
-import { signedRequest } from '../examples/signing/sign.ts';
-import { bodyWith, COSTLY, type Path, partsOf } from '../test/contract/costly.ts';
-import type { JsonSchema } from '../test/contract/random/values.ts';
+import { bodyWith, COSTLY } from '../test/contract/costly.ts';
+import { type Asked, requestFor, routesOf } from './bodies/routes.ts';
 import { WORKED } from './bodies/worked.ts';
 import { startSystem } from './system.ts';
 import { atMost, median, verdict } from './verdict.ts';
@@ -24,30 +23,19 @@ const AGAIN = 5;
 /** A refused body of few bytes costs so little that its share of noise is large (s). */
 const LEAST = 0.004;
 
-interface Description {
-  paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, JsonSchema> };
-}
-
-interface Operation {
-  security: Record<string, unknown>[];
-  requestBody?: { content: Record<string, { schema: JsonSchema }> };
-}
-
 const system = await startSystem();
 try {
-  const document = (await (await fetch(`${system.baseUrl}/openapi.json`)).json()) as Description;
-  const resolve = (part: JsonSchema): JsonSchema =>
-    part.$ref ? (document.components.schemas[part.$ref.split('/').at(-1) as string] as JsonSchema) : part;
+  const routes = await routesOf(system);
   const worker = await system.workerd();
   let token = await system.logIn();
 
   /** Sends a body. @returns seconds of CPU of workerd */
   const costOf = async (route: Asked, body: string, mustPass = false): Promise<number> => {
     const before = await cpuNow(worker);
-    const answer = await fetch(await requestFor(route, body, token));
+    const answer = await fetch(await requestFor(system, route, body, token));
     const said = await answer.text();
-    if (answer.status === 401 || (mustPass && !answer.ok))
+    const isKnown = answer.status !== 401 || route.credential === 'none';
+    if (!isKnown || (mustPass && !answer.ok))
       throw new Error(`${route.method} ${route.path} answered ${answer.status}: ${said.slice(0, 500)}`);
     return (await cpuNow(worker)) - before;
   };
@@ -59,24 +47,22 @@ try {
 
   const letters = COSTLY.find(([what]) => what === 'letters') as (typeof COSTLY)[number];
   let most = { times: 0, what: 'nothing' };
-  const ROUTES = routesOf(document.paths);
-  for (const route of ROUTES) {
+  for (const route of routes) {
     token = await system.logIn();
-    const places = new Map([...partsOf(route.schema, resolve)].map(([path]) => [path.join('.'), path]));
     const written = COSTLY.map(([what, json]) => [what, json(BYTES - AROUND)] as const);
     const honestBody = bodyWith(['a-member'], letters[1](BYTES - AROUND));
     const honest = await costs(route, () => honestBody);
     let worst = { times: 0, what: '' };
-    for (const [place, path] of places) {
+    for (const [place, path] of route.places) {
       for (const [what, json] of written) {
-        const body = bodyWith(path as Path, json);
+        const body = bodyWith(path, json);
         let times = (await costOf(route, body)) / honest;
         if (times > SUSPICIOUS) times = (await costs(route, () => body)) / (await costs(route, () => honestBody));
         if (times > worst.times) worst = { times, what: `${what} in "${place}"` };
       }
     }
     console.log(
-      `  ${worst.times.toFixed(1)} times ${(honest * 1000).toFixed(0)} ms: ${route.name}, ${worst.what}, of ${places.size} places`,
+      `  ${worst.times.toFixed(1)} times ${(honest * 1000).toFixed(0)} ms: ${route.name}, ${worst.what}, of ${route.places.size} places`,
     );
     if (worst.times > most.times) most = { times: worst.times, what: `${route.name}, ${worst.what}` };
   }
@@ -96,53 +82,6 @@ try {
   }
 } finally {
   await system.stop();
-}
-
-interface Asked {
-  method: string;
-  path: string;
-  credential: string;
-}
-
-interface Route extends Asked {
-  name: string;
-  schema: JsonSchema;
-}
-
-/** Every route whose body is JSON, with an id that nothing has. */
-function routesOf(paths: Description['paths']): Route[] {
-  return Object.entries(paths).flatMap(([path, operations]) =>
-    Object.entries(operations).flatMap(([method, { security, requestBody }]) => {
-      const schema = requestBody?.content['application/json']?.schema;
-      if (!schema) return [];
-      const credential = Object.keys(security[0] ?? {})[0] ?? 'none';
-      const named = path.replaceAll(/\{[^}]+\}/g, 'f'.repeat(24));
-      return [
-        { name: `${method.toUpperCase()} ${path}`, method: method.toUpperCase(), path: named, credential, schema },
-      ];
-    }),
-  );
-}
-
-async function requestFor(route: Asked, body: string, token: string) {
-  const url = system.baseUrl + route.path;
-  // Read as it is, and signed as it is: it need not be a value.
-  if (route.credential === 'signature')
-    return signedRequest(
-      system.serviceAccount,
-      route.method,
-      url,
-      JSON.parse(body, (_, value) => value),
-    );
-  const authorization = `Bearer ${route.credential === 'operator' ? system.operatorToken : token}`;
-  return new Request(url, {
-    method: route.method,
-    headers: {
-      'content-type': 'application/json',
-      ...(route.credential !== 'none' && { authorization }),
-    },
-    body,
-  });
 }
 
 /** Seconds of CPU of all threads of a process, to the microsecond. Needs Linux. */

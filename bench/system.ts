@@ -105,7 +105,7 @@ export async function startSystem(
     });
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
-    return JSON.parse(text);
+    return text === '' ? undefined : JSON.parse(text);
   };
 
   const owner = { email: 'owner@bench.test', name: 'Bench', password: 'correct-horse-battery' };

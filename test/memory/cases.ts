@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import type { System } from '../../bench/system.ts';
+import { BODIES } from './bodies.ts';
 import { type Case, take } from './case.ts';
 import { DATA_JOBS } from './data-api.ts';
 import { DOCUMENTS } from './knowledge.ts';
@@ -199,6 +200,7 @@ const LEAST_EXPORT = 10_000_000;
 /** All of them. Each must stay below the limit. */
 export const CASES: Case[] = [
   { name: 'signing in', run: (system) => system.logIn() },
+  ...BODIES,
   ...SINGLE_SIGN_ON,
   ...UPLOADS,
   ...DOCUMENTS,

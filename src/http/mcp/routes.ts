@@ -10,10 +10,16 @@ import { failedResult, resultOf, type ToolResult } from './results.ts';
 import type { ListedTool } from './server.ts';
 import { type ArgumentsSchema, argumentsSchema, routeInput, TOOLS, type Tool } from './tools.ts';
 
+/** Without listing what it has, which may be much. */
+function isEmpty(sent: object | null): boolean {
+  for (const _name in sent) return false;
+  return true;
+}
+
 /** What is not empty is for the protocol to refuse, in its own words. */
 const message = z
   .unknown()
-  .refine((sent) => Object.keys(Object(sent)).length > 0 || typeof sent !== 'object', 'must be a JSON-RPC 2.0 message')
+  .refine((sent) => typeof sent !== 'object' || !isEmpty(sent), 'must be a JSON-RPC 2.0 message')
   .meta({
     type: 'object',
     additionalProperties: true,

@@ -1,0 +1,62 @@
+import { signedRequest } from '../../examples/signing/sign.ts';
+import { type Path, partsOf } from '../../test/contract/costly.ts';
+import type { JsonSchema } from '../../test/contract/random/values.ts';
+import type { System } from '../system.ts';
+
+interface Description {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, JsonSchema> };
+}
+
+interface Operation {
+  security: Record<string, unknown>[];
+  requestBody?: { content: Record<string, { schema: JsonSchema }> };
+}
+
+/** What a request is sent to, and by whom: the first scheme of the description, or `none`. */
+export interface Asked {
+  method: string;
+  path: string;
+  credential: string;
+}
+
+export interface Route extends Asked {
+  name: string;
+  /** Every place of the body, by its name. */
+  places: Map<string, Path>;
+}
+
+/** Every route whose body is JSON, with an id that nothing has. */
+export async function routesOf({ baseUrl }: System): Promise<Route[]> {
+  const { paths, components } = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as Description;
+  const resolve = (part: JsonSchema): JsonSchema =>
+    part.$ref ? (components.schemas[part.$ref.split('/').at(-1) as string] as JsonSchema) : part;
+  return Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).flatMap(([method, { security, requestBody }]) => {
+      const schema = requestBody?.content['application/json']?.schema;
+      if (!schema) return [];
+      const places = new Map([...partsOf(schema, resolve)].map(([place]) => [place.join('.'), place]));
+      const credential = Object.keys(security[0] ?? {})[0] ?? 'none';
+      const named = path.replaceAll(/\{[^}]+\}/g, 'f'.repeat(24));
+      return [
+        { name: `${method.toUpperCase()} ${path}`, method: method.toUpperCase(), path: named, credential, places },
+      ];
+    }),
+  );
+}
+
+/** @param body JSON, which need not be valid for the route */
+export async function requestFor(system: System, route: Asked, body: string, token: string) {
+  const url = system.baseUrl + route.path;
+  if (route.credential === 'signature')
+    return signedRequest(system.serviceAccount, route.method, url, JSON.parse(body));
+  const authorization = `Bearer ${route.credential === 'operator' ? system.operatorToken : token}`;
+  return new Request(url, {
+    method: route.method,
+    headers: {
+      'content-type': 'application/json',
+      ...(route.credential !== 'none' && { authorization }),
+    },
+    body,
+  });
+}

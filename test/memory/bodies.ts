@@ -1,0 +1,24 @@
+import { requestFor, routesOf } from '../../bench/bodies/routes.ts';
+import { bodyWith, COSTLY } from '../contract/costly.ts';
+import type { Case } from './case.ts';
+
+const BYTES = 1024 * 1024;
+/** Room for the names of the place. */
+const AROUND = 300;
+
+/** What costs most to read of a body of 1 MiB, at every route that takes JSON. All but the deepest places are refused. */
+export const BODIES: Case[] = COSTLY.map(([what, json]) => ({
+  name: `bodies of 1 MiB of ${what}, at every route`,
+  run: async (system) => {
+    const token = await system.logIn();
+    const written = json(BYTES - AROUND);
+    for (const route of await routesOf(system)) {
+      const paths = [...route.places.values()];
+      for (const path of [paths[0], paths.at(-1)]) {
+        const answer = await fetch(await requestFor(system, route, bodyWith(path ?? [], written), token));
+        await answer.arrayBuffer();
+        if (answer.status >= 500) throw new Error(`${route.name} answered ${answer.status}`);
+      }
+    }
+  },
+}));
