@@ -4,6 +4,7 @@ import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { displayName, metadata } from '../../kernel/fields.ts';
+import { sent } from '../../kernel/wire.ts';
 import {
   accountAlreadyDeleted,
   accountInUse,
@@ -20,7 +21,7 @@ const ORDER = ['created_at', 'updated_at', 'name'] as const;
 
 const accountInput = z
   .object({ name: displayName, is_default: z.boolean().default(false), metadata: metadata.default({}) })
-  .transform(({ is_default, ...rest }) => ({ ...rest, isDefault: is_default }));
+  .transform(sent);
 
 const accountChanges = z
   .object({
@@ -32,11 +33,7 @@ const accountChanges = z
       .meta({ description: 'Moves the default to this account.' }),
   })
   .partial()
-  .transform(({ is_active, is_default, ...rest }) => ({
-    ...rest,
-    ...(is_active !== undefined && { isActive: is_active }),
-    ...(is_default !== undefined && { isDefault: is_default }),
-  }));
+  .transform(sent);
 
 export const accountEndpoints = [
   endpoint(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isoTimestamp, isoTimestampOrNull, metadata, timestamp } from '../../kernel/fields.ts';
-import type { Account } from './service.ts';
+import { metadata, timestamp } from '../../kernel/fields.ts';
+import { viewBy } from '../../kernel/wire.ts';
 
 /** An account as the organization API shows it. */
 export const accountView = z
@@ -17,14 +17,4 @@ export const accountView = z
   })
   .meta({ id: 'Account' });
 
-export const viewAccount = (record: Account): z.input<typeof accountView> => ({
-  id: record.id,
-  name: record.name,
-  organization_id: record.companyId,
-  is_default: record.isDefault,
-  is_active: record.isActive,
-  metadata: record.metadata,
-  created_at: isoTimestamp(record.createdAt),
-  updated_at: isoTimestamp(record.updatedAt),
-  deleted_at: isoTimestampOrNull(record.deletedAt),
-});
+export const viewAccount = viewBy(accountView);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
-import type { AuditEvent } from './service.ts';
+import { timestamp } from '../../kernel/fields.ts';
+import { viewBy } from '../../kernel/wire.ts';
 
 /** A request as administrators see it. */
 export const auditEventView = z
@@ -31,19 +31,4 @@ export const auditEventView = z
   })
   .meta({ id: 'AuditEvent' });
 
-export const viewAuditEvent = (event: AuditEvent): z.input<typeof auditEventView> => ({
-  id: event.id,
-  correlation_id: event.correlationId,
-  occurred_at: isoTimestamp(event.occurredAt),
-  organization_id: event.companyId,
-  principal_type: event.principalType,
-  principal_id: event.principalId,
-  credential: event.credential,
-  method: event.method,
-  route: event.route,
-  action: event.action,
-  resource_id: event.resourceId,
-  status: event.status,
-  ip: event.ip,
-  duration_ms: event.durationMs,
-});
+export const viewAuditEvent = viewBy(auditEventView);

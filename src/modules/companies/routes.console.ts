@@ -4,8 +4,9 @@ import { administratorsOnly } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { LOCALES } from '../../kernel/locales.ts';
+import { sent, viewBy } from '../../kernel/wire.ts';
 import { companyNotFound } from './failures.ts';
-import { changeSettings, getSettings, type Settings } from './settings.ts';
+import { changeSettings, getSettings } from './settings.ts';
 
 const settings = z
   .object({
@@ -20,15 +21,9 @@ const settings = z
   })
   .meta({ id: 'CompanySettings' });
 
-const settingsInput = settings
-  .partial()
-  .transform(({ require_2fa, sso_only, locale }) => ({ require2fa: require_2fa, ssoOnly: sso_only, locale }));
+const settingsInput = settings.partial().transform(sent);
 
-const viewSettings = ({ require2fa, ssoOnly, locale }: Settings): z.input<typeof settings> => ({
-  require_2fa: require2fa,
-  sso_only: ssoOnly,
-  locale,
-});
+const viewSettings = viewBy(settings);
 
 export const companySettingsEndpoints = [
   endpoint(

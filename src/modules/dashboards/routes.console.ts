@@ -5,7 +5,8 @@ import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok, prepared, versioned } from '../../http/endpoint.ts';
 import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
-import { executeBody, isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { executeBody, timestamp } from '../../kernel/fields.ts';
+import { viewBy } from '../../kernel/wire.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
 import { executionFailed, visualizationNotFound } from '../visualizations/failures.ts';
@@ -22,7 +23,6 @@ import { dashboardNotFound, dashboardSlugTaken } from './failures.ts';
 import {
   changeDashboard,
   createDashboard,
-  type Dashboard,
   deleteDashboard,
   executeDashboard,
   executeWidget,
@@ -44,18 +44,7 @@ const dashboardRecord = z
 
 const executed = z.object({ results: z.array(executionSchema) });
 
-const view = (dashboard: Dashboard): z.input<typeof dashboardRecord> => ({
-  _id: dashboard.id,
-  name: dashboard.name,
-  slug: dashboard.slug,
-  description: dashboard.description,
-  cache_seconds: dashboard.cacheSeconds,
-  layout: dashboard.layout,
-  filters: dashboard.filters,
-  created_by_user_id: dashboard.createdByUserId,
-  created_at: isoTimestamp(dashboard.createdAt),
-  updated_at: isoTimestamp(dashboard.updatedAt),
-});
+const view = viewBy(dashboardRecord);
 
 export const dashboardEndpoints = [
   endpoint(

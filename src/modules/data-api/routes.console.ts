@@ -5,14 +5,14 @@ import { ENDPOINT_STATUSES } from '../../db/schema/viz-api-endpoints.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
-import { description, displayName, isoTimestamp, slug, timestamp } from '../../kernel/fields.ts';
+import { description, displayName, slug, timestamp } from '../../kernel/fields.ts';
+import { sent, viewBy } from '../../kernel/wire.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { endpointNotFound, endpointSlugTaken } from './failures.ts';
 import {
   changeEndpoint,
   createEndpoint,
   deleteEndpoint,
-  type EndpointInput,
   getEndpoint,
   listEndpoints,
   type VizApiEndpoint,
@@ -27,43 +27,26 @@ const fields = {
   status: z.enum(ENDPOINT_STATUSES),
 };
 
-type Sent = z.output<z.ZodObject<typeof fields>>;
+const endpointChanges = z.object(fields).partial().transform(sent);
 
-function inputOf<S extends Partial<Sent>>({ visualization_id, cache_seconds, ...rest }: S) {
-  return {
-    ...rest,
-    ...(visualization_id !== undefined && { visualizationId: visualization_id }),
-    ...(cache_seconds !== undefined && { cacheSeconds: cache_seconds }),
-  };
-}
-
-const endpointChanges = z.object(fields).partial();
-
-const newEndpoint = z.object({
-  ...fields,
-  description: description.default(''),
-  cache_seconds: fields.cache_seconds.default(60),
-  status: fields.status.default('active'),
-});
+const newEndpoint = z
+  .object({
+    ...fields,
+    description: description.default(''),
+    cache_seconds: fields.cache_seconds.default(60),
+    status: fields.status.default('active'),
+  })
+  .transform(sent);
 
 const endpointRecord = z
   .object({ _id: z.string(), ...fields, url: z.string(), created_at: timestamp, updated_at: timestamp })
   .meta({ id: 'VizApiEndpoint' });
 
+const shown = viewBy(endpointRecord);
 const view =
   ({ baseUrl }: { baseUrl: string }) =>
-  (record: VizApiEndpoint): z.input<typeof endpointRecord> => ({
-    _id: record.id,
-    name: record.name,
-    slug: record.slug,
-    description: record.description,
-    visualization_id: record.visualizationId,
-    cache_seconds: record.cacheSeconds,
-    status: record.status,
-    url: `${baseUrl}/data/${record.slug}`,
-    created_at: isoTimestamp(record.createdAt),
-    updated_at: isoTimestamp(record.updatedAt),
-  });
+  (record: VizApiEndpoint) =>
+    shown({ ...record, url: `${baseUrl}/data/${record.slug}` });
 
 const PUBLISHING = 'Whoever publishes a visualization needs `visualizations:execute` on it.';
 
@@ -95,7 +78,7 @@ export const vizApiEndpoints = [
       returns: created(endpointRecord),
       fails: [visualizationNotFound, endpointSlugTaken, accessDenied, concurrentChange],
     },
-    async ({ ctx, body }) => view(ctx)(await createEndpoint(ctx, inputOf(body) as EndpointInput)),
+    async ({ ctx, body }) => view(ctx)(await createEndpoint(ctx, body)),
   ),
   endpoint(
     {
@@ -121,7 +104,7 @@ export const vizApiEndpoints = [
       returns: ok(endpointRecord),
       fails: [endpointNotFound, visualizationNotFound, endpointSlugTaken, accessDenied, concurrentChange],
     },
-    async ({ ctx, params, body }) => view(ctx)(await changeEndpoint(ctx, params.id, inputOf(body))),
+    async ({ ctx, params, body }) => view(ctx)(await changeEndpoint(ctx, params.id, body)),
   ),
   endpoint(
     {

@@ -3,14 +3,15 @@ import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/sharing.ts';
 import { theme } from '../../kernel/branding-fields.ts';
-import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { timestamp } from '../../kernel/fields.ts';
 import { LOCALES } from '../../kernel/locales.ts';
+import { viewBy } from '../../kernel/wire.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { MAX_LIFETIME_SECONDS } from './claims.ts';
 import { embedFields, MAX_ID_LENGTH } from './fields.ts';
 import { type Revocation, revokeEmbeds } from './revocation.ts';
-import { type Embed, generateEmbed, itemToEmbed, type NewEmbed, rotateEmbedKey } from './service.ts';
+import { generateEmbed, itemToEmbed, type NewEmbed, rotateEmbedKey } from './service.ts';
 
 const MIN_SECONDS = 60;
 const DEFAULT_SECONDS = 3600;
@@ -45,12 +46,7 @@ const embedView = z
   })
   .meta({ id: 'Embed' });
 
-const viewEmbed = ({ id, token, url, expiresAt }: Embed): z.input<typeof embedView> => ({
-  id,
-  token,
-  url,
-  expires_at: isoTimestamp(expiresAt),
-});
+const viewEmbed = viewBy(embedView);
 
 const ended = (what: string) => z.string().min(1).max(MAX_ID_LENGTH).optional().meta({ description: what });
 

@@ -3,6 +3,7 @@ import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { listQuery, pageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
+import { sent } from '../../kernel/wire.ts';
 import { accountNotFound } from '../accounts/failures.ts';
 import { policyLimitExceeded, policyNotFound } from '../policies/failures.ts';
 import { serviceAccountNotFound } from '../service-accounts/failures.ts';
@@ -16,11 +17,7 @@ const anId = z.string().max(100);
 
 const bindingInput = z
   .object({ principal_type: z.enum(['user', 'service_account']), principal_id: anId, account_id: anId })
-  .transform(({ principal_type, principal_id, account_id }) => ({
-    principalType: principal_type,
-    principalId: principal_id,
-    accountId: account_id,
-  }));
+  .transform(sent);
 
 const bindingListQuery = listQuery(['created_at']).extend({ account_id: anId.optional() });
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
+import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { LEGACY_ACTIONS } from '../../kernel/legacy.ts';
-import type { GroupBinding, GroupWithCounts } from './service.ts';
+import { viewBy } from '../../kernel/wire.ts';
+import type { GroupWithCounts } from './service.ts';
 
 /** A group as the organization API shows it. */
 export const organizationGroupView = z
@@ -18,17 +19,9 @@ export const organizationGroupView = z
   })
   .meta({ id: 'OrganizationGroup' });
 
-export const viewOrganizationGroup = (group: GroupWithCounts): z.input<typeof organizationGroupView> => ({
-  id: group.id,
-  name: group.name,
-  description: group.description,
-  organization_id: group.companyId,
-  attached_policies: group.policyIds,
-  member_count: group.memberCount,
-  created_at: isoTimestamp(group.createdAt),
-  updated_at: isoTimestamp(group.updatedAt),
-  deleted_at: isoTimestampOrNull(group.deletedAt),
-});
+const shownToOrganization = viewBy(organizationGroupView);
+export const viewOrganizationGroup = (group: GroupWithCounts) =>
+  shownToOrganization({ ...group, attachedPolicies: group.policyIds });
 
 /** A group as the console shows it. */
 export const consoleGroupView = z
@@ -73,11 +66,4 @@ export const groupBindingView = z
   })
   .meta({ id: 'GroupBinding' });
 
-export const viewGroupBinding = (binding: GroupBinding): z.input<typeof groupBindingView> => ({
-  id: binding.id,
-  group_id: binding.groupId,
-  principal_type: binding.principalType,
-  principal_id: binding.principalId,
-  account_id: binding.accountId,
-  created_at: isoTimestamp(binding.createdAt),
-});
+export const viewGroupBinding = viewBy(groupBindingView);

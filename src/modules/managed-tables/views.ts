@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { CompanyContext } from '../../context.ts';
 import { timestamp } from '../../kernel/fields.ts';
+import { viewBy } from '../../kernel/wire.ts';
 import { column, type ManagedTable } from './table.ts';
 
 /** A table as the API shows it. */
@@ -22,22 +23,11 @@ export const tableRecord = z
 
 export const deletedRecord = tableRecord.extend({ deleted_at: timestamp }).meta({ id: 'DeletedManagedTable' });
 
+const shown = viewBy(tableRecord);
+
 /** Shows tables of a connection. A company with a table always has one. */
-export const viewWith =
-  (connectionId: string | null) =>
-  (table: ManagedTable): z.input<typeof tableRecord> => ({
-    _id: table.id,
-    company_id: table.companyId,
-    connection_id: connectionId as string,
-    display_name: table.displayName,
-    columns: table.columns,
-    source: table.source,
-    status: table.status,
-    row_count: table.rowCount,
-    created_by_user_id: table.createdByUserId,
-    created_at: table.createdAt,
-    updated_at: table.updatedAt,
-  });
+export const viewWith = (connectionId: string | null) => (table: ManagedTable) =>
+  shown({ ...table, connectionId: connectionId as string });
 
 /** The version of a table is of its name and columns; a change of its number of rows alone is none. */
 export const TABLE_VERSION = {

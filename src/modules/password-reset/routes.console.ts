@@ -2,14 +2,13 @@ import { z } from 'zod';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { companySlug, email, givenToken } from '../../kernel/fields.ts';
+import { sent } from '../../kernel/wire.ts';
 import { ssoRequired } from '../sign-in/service.ts';
 import { newPassword } from '../users/fields.ts';
 import { invalidResetToken } from './failures.ts';
 import { confirmReset, requestReset } from './service.ts';
 
-const requestInput = z
-  .object({ email, company_slug: companySlug.optional() })
-  .transform((body) => ({ email: body.email, companySlug: body.company_slug }));
+const requestInput = z.object({ email, company_slug: companySlug.optional() }).transform(sent);
 
 export const passwordResetEndpoints = [
   endpoint(

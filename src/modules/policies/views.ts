@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { timestamp } from '../../kernel/fields.ts';
 import { POLICY_LIMITS, POLICY_VERSION, type PolicyDocument, validateDocument } from '../../kernel/policy-document.ts';
+import { viewBy } from '../../kernel/wire.ts';
 import type { ReachingPolicy } from './explanation.ts';
 import type { Policy } from './policy.ts';
 
@@ -49,17 +50,8 @@ export const policyView = z
   })
   .meta({ id: 'Policy' });
 
-export const viewPolicy = (policy: Policy): z.input<typeof policyView> => ({
-  _id: policy.id,
-  arn: policy.arn,
-  name: policy.name,
-  description: policy.description,
-  type: policy.type,
-  document: policy.document,
-  is_deprecated: false,
-  created_at: isoTimestamp(policy.createdAt),
-  updated_at: isoTimestamp(policy.updatedAt),
-});
+const shown = viewBy(policyView);
+export const viewPolicy = (policy: Policy) => shown({ ...policy, isDeprecated: false });
 
 /** A policy that reaches the caller. */
 export const reachingPolicyView = z.object({

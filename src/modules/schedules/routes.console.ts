@@ -7,7 +7,8 @@ import { accepted, created, noContent, ok, versioned } from '../../http/endpoint
 import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { writtenRecord } from '../../http/written-records.ts';
-import { isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
+import { timestamp } from '../../kernel/fields.ts';
+import { sent, viewBy } from '../../kernel/wire.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { scheduleNotFound, tooManyRuns, tooManySchedules } from './failures.ts';
@@ -51,41 +52,19 @@ const viewRecipient = ({ kind, subject }: Schedule['recipients'][number]) =>
 
 const viewLastRun = ({ about: _about, ...told }: LastRun): z.input<typeof lastRunView> => told;
 
-const view = (schedule: Schedule): z.input<typeof scheduleRecord> => ({
-  _id: schedule.id,
-  name: schedule.name,
-  target_type: schedule.targetType,
-  target_id: schedule.targetId,
-  parameters: schedule.parameters,
-  cron: schedule.cron,
-  time_zone: schedule.timeZone,
-  recipients: schedule.recipients.map(viewRecipient),
-  unsubscribed: schedule.recipients.filter(({ unsubscribedAt }) => unsubscribedAt !== null).map(viewRecipient),
-  format: schedule.format,
-  condition: schedule.condition,
-  status: schedule.status,
-  next_run_at: isoTimestampOrNull(schedule.nextRunAt),
-  last_run: schedule.lastRun && viewLastRun(schedule.lastRun),
-  created_by_user_id: schedule.createdByUserId,
-  created_at: isoTimestamp(schedule.createdAt),
-  updated_at: isoTimestamp(schedule.updatedAt),
-});
+const shown = viewBy(scheduleRecord);
+const view = (schedule: Schedule) =>
+  shown({
+    ...schedule,
+    recipients: schedule.recipients.map(viewRecipient),
+    unsubscribed: schedule.recipients.filter(({ unsubscribedAt }) => unsubscribedAt !== null).map(viewRecipient),
+    lastRun: schedule.lastRun && viewLastRun(schedule.lastRun),
+  });
 
-function inputOf({
-  target_type,
-  target_id,
-  time_zone,
-  recipients,
-  ...rest
-}: z.output<typeof scheduleChanges>): Partial<ScheduleInput> {
-  return {
-    ...rest,
-    ...(target_type !== undefined && { targetType: target_type }),
-    ...(target_id !== undefined && { targetId: target_id }),
-    ...(time_zone !== undefined && { timeZone: time_zone }),
-    ...(recipients !== undefined && { recipients: recipients.map(recipientOf) }),
-  };
-}
+const inputOf = ({ recipients, ...changes }: z.output<typeof scheduleChanges>): Partial<ScheduleInput> => ({
+  ...sent(changes),
+  ...(recipients !== undefined && { recipients: recipients.map(recipientOf) }),
+});
 
 const SEEING = 'If it has a condition, the caller must be allowed to see the data of the condition';
 

@@ -4,6 +4,7 @@ import { created, noContent, ok } from '../../http/endpoint.ts';
 import { listQuery, pageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { description } from '../../kernel/fields.ts';
+import { sent } from '../../kernel/wire.ts';
 import { keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
 import { issueKey, listKeys, revokeKey, serviceAccountToSignAs } from './service.ts';
 import { apiKeyView, issuedApiKeyView, viewApiKey } from './views.ts';
@@ -17,7 +18,7 @@ const keyInput = z
       .optional()
       .meta({ description: 'In the future; a year from now when not sent.' }),
   })
-  .transform((input) => ({ description: input.description, expiresAt: input.expires_at }));
+  .transform(sent);
 
 export const apiKeyEndpoints = [
   endpoint(

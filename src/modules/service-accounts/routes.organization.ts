@@ -4,6 +4,7 @@ import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { description, displayName, metadata } from '../../kernel/fields.ts';
+import { sent } from '../../kernel/wire.ts';
 import { accountNotFound } from '../accounts/failures.ts';
 import { serviceAccountAlreadyDeleted, serviceAccountNotFound } from './failures.ts';
 import {
@@ -22,7 +23,7 @@ const serviceAccountInput = z
     account_id: z.string().max(100),
     metadata: metadata.default({}),
   })
-  .transform(({ account_id, ...rest }) => ({ ...rest, accountId: account_id }));
+  .transform(sent);
 
 const serviceAccountChanges = z
   .object({
@@ -32,7 +33,7 @@ const serviceAccountChanges = z
     metadata: metadata.meta({ description: 'Replaces the metadata as a whole.' }),
   })
   .partial()
-  .transform(({ is_active, ...rest }) => ({ ...rest, ...(is_active !== undefined && { isActive: is_active }) }));
+  .transform(sent);
 
 const serviceAccountListQuery = listQuery(['created_at', 'updated_at', 'name', 'last_used_at']).extend({
   account_id: z.string().max(100).optional(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isoTimestamp, isoTimestampOrNull, metadata, timestamp } from '../../kernel/fields.ts';
-import type { ApiKey, ServiceAccount } from './service.ts';
+import { metadata, timestamp } from '../../kernel/fields.ts';
+import { viewBy } from '../../kernel/wire.ts';
 
 /** A service account as the organization API shows it. */
 export const serviceAccountView = z
@@ -19,19 +19,7 @@ export const serviceAccountView = z
   })
   .meta({ id: 'ServiceAccount' });
 
-export const viewServiceAccount = (record: ServiceAccount): z.input<typeof serviceAccountView> => ({
-  id: record.id,
-  name: record.name,
-  description: record.description,
-  account_id: record.accountId,
-  organization_id: record.companyId,
-  is_active: record.isActive,
-  metadata: record.metadata,
-  created_at: isoTimestamp(record.createdAt),
-  updated_at: isoTimestamp(record.updatedAt),
-  last_used_at: isoTimestampOrNull(record.lastUsedAt),
-  deleted_at: isoTimestampOrNull(record.deletedAt),
-});
+export const viewServiceAccount = viewBy(serviceAccountView);
 
 const apiKeyShape = z.object({
   id: z.string(),
@@ -50,13 +38,4 @@ export const apiKeyView = apiKeyShape.meta({ id: 'ApiKey' });
 /** An API key as it is shown once, to the one who made it. */
 export const issuedApiKeyView = apiKeyShape.extend({ secret_key: z.string() }).meta({ id: 'IssuedApiKey' });
 
-export const viewApiKey = (record: ApiKey): z.input<typeof apiKeyView> => ({
-  id: record.id,
-  access_key: record.accessKey,
-  description: record.description,
-  service_account_id: record.serviceAccountId,
-  expires_at: isoTimestamp(record.expiresAt),
-  is_active: record.isActive,
-  created_at: isoTimestamp(record.createdAt),
-  last_used_at: isoTimestampOrNull(record.lastUsedAt),
-});
+export const viewApiKey = viewBy(apiKeyView);

@@ -5,6 +5,7 @@ import { endpoint, list, listOf } from '../../http/surfaces/sharing.ts';
 import { isoMilliseconds, isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { SHARE_ACTOR_KINDS, SHARE_EVENT_TYPES, type ShareEvent, TARGET_TYPES } from '../../kernel/share-event.ts';
 import { INTERVALS, isTimeZone } from '../../kernel/time-zones.ts';
+import { viewBy } from '../../kernel/wire.ts';
 import { shareEventNotFound } from './failures.ts';
 import { type Analytics, type EventFilter, getShareEvent, listShareEvents, shareAnalytics } from './service.ts';
 
@@ -58,21 +59,9 @@ const eventView = z
   })
   .meta({ id: 'ShareEvent' });
 
-const viewEvent = (event: ShareEvent): z.input<typeof eventView> => ({
-  id: event.id,
-  type: event.type,
-  occurred_at: isoTimestamp(event.occurredAt),
-  actor: { kind: event.actorKind, id: event.actorId, email: event.actorEmail },
-  target_type: event.targetType,
-  target_id: event.targetId,
-  share_id: event.shareId,
-  share_context_id: event.shareContextId,
-  ip_country: event.ipCountry,
-  user_agent: event.userAgent,
-  origin: event.origin,
-  correlation_id: event.correlationId,
-  details: event.details,
-});
+const shown = viewBy(eventView);
+const viewEvent = (event: ShareEvent) =>
+  shown({ ...event, actor: { kind: event.actorKind, id: event.actorId, email: event.actorEmail } });
 
 const counts = {
   resolved: z.int().meta({ description: 'How often something was opened.' }),

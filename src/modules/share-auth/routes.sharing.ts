@@ -3,6 +3,7 @@ import { invalidToken } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint, portalEndpoint } from '../../http/surfaces/sharing.ts';
 import { email, givenToken, typedCode } from '../../kernel/fields.ts';
+import { sent } from '../../kernel/wire.ts';
 import { wrongEmailedCode } from '../sign-in/service.ts';
 import {
   endPortalSession,
@@ -15,9 +16,7 @@ import {
 
 const companySlug = z.string().min(1).max(63);
 
-const requestInput = z
-  .object({ company_slug: companySlug, email })
-  .transform((body) => ({ companySlug: body.company_slug, email: body.email }));
+const requestInput = z.object({ company_slug: companySlug, email }).transform(sent);
 
 const verifyInput = z
   .object({

@@ -3,8 +3,9 @@ import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing.ts';
-import { description, displayName, email, isoTimestamp, slug, timestamp } from '../../kernel/fields.ts';
+import { description, displayName, email, slug, timestamp } from '../../kernel/fields.ts';
 import { TARGET_TYPES } from '../../kernel/share-event.ts';
+import { viewBy } from '../../kernel/wire.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { groupNotFound } from '../groups/failures.ts';
 import { userNotFound } from '../users/failures.ts';
@@ -19,7 +20,6 @@ import {
   getContext,
   listContexts,
   replaceContextGrants,
-  type ShareContext,
 } from './service.ts';
 
 const MAX_GRANTS = 100;
@@ -47,16 +47,7 @@ const contextView = z
   })
   .meta({ id: 'ShareContext' });
 
-const viewContext = (context: ShareContext): z.input<typeof contextView> => ({
-  id: context.id,
-  name: context.name,
-  slug: context.slug,
-  description: context.description,
-  grants: context.grants,
-  member_count: context.memberCount,
-  created_at: isoTimestamp(context.createdAt),
-  updated_at: isoTimestamp(context.updatedAt),
-});
+const viewContext = viewBy(contextView);
 
 const memberView = z
   .object({
@@ -72,14 +63,9 @@ const memberView = z
   })
   .meta({ id: 'ShareMember' });
 
-const viewMember = (member: ShareMember): z.input<typeof memberView> => ({
-  id: member.id,
-  member_type: member.memberType,
-  member_id: memberIdOf(member),
-  email: member.email,
-  ...(member.attributes && { attributes: { ...member.attributes } }),
-  created_at: isoTimestamp(member.createdAt),
-});
+const shownMember = viewBy(memberView);
+const viewMember = (member: ShareMember) =>
+  shownMember({ ...member, memberId: memberIdOf(member), attributes: member.attributes ?? undefined });
 
 const memberId = z.string().min(1).max(64);
 const attributes = viewerAttributes.default({});

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { displayName, isoMilliseconds, isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
+import { displayName, isoMilliseconds, timestamp } from '../../kernel/fields.ts';
+import { sent, viewBy } from '../../kernel/wire.ts';
 import { embedOptionsView, filterPolicies, origin, viewEmbedOptions } from '../viewing/service.ts';
-import { type ShareTerms, type ShareWithViews, statusOf } from './service.ts';
+import { type ShareWithViews, statusOf } from './service.ts';
 
 const MAX_ORIGINS = 50;
 
@@ -29,13 +30,9 @@ const terms = {
 type Sent = Partial<z.output<z.ZodObject<typeof terms>>>;
 
 /** The fields that were sent, as the service names them. */
-const termsOf = (body: Sent): Partial<ShareTerms> => ({
-  ...(body.name !== undefined && { name: body.name }),
-  ...(body.share_type !== undefined && { shareType: body.share_type }),
-  ...(body.share_context_id !== undefined && { shareContextId: body.share_context_id }),
-  ...(body.expires_at !== undefined && { expiresAt: body.expires_at }),
-  ...(body.embed_options !== undefined && { embedOptions: body.embed_options }),
-  ...(body.share_filter_policies !== undefined && { filterPolicies: body.share_filter_policies }),
+const termsOf = <Body extends Sent>({ share_filter_policies: filterPolicies, ...terms }: Body) => ({
+  ...sent(terms),
+  ...(filterPolicies !== undefined && { filterPolicies }),
 });
 
 /** What creating a share takes. */
@@ -47,7 +44,7 @@ export const newShare = z
     expiresAt: null,
     embedOptions: {},
     filterPolicies: [],
-    ...(termsOf(body) as Partial<ShareTerms> & Pick<ShareTerms, 'shareType'>),
+    ...termsOf(body),
   }));
 
 /** What changing one takes: only what is sent changes. */
@@ -79,24 +76,20 @@ export const shareView = z
   })
   .meta({ id: 'DashboardShare' });
 
+const shown = viewBy(shareView);
+
 export const viewShare = (
   { now, baseUrl }: { now(): number; baseUrl: string },
   { share, viewCount, lastAccessedAt, token }: ShareWithViews & { token?: string },
-): z.input<typeof shareView> => ({
-  id: share.id,
-  dashboard_id: share.dashboardId,
-  name: share.name,
-  share_type: share.shareType,
-  share_context_id: share.shareContextId,
-  requires_auth: share.shareContextId !== null,
-  expires_at: isoTimestampOrNull(share.expiresAt),
-  embed_options: viewEmbedOptions(share.embedOptions),
-  share_filter_policies: share.filterPolicies,
-  status: statusOf(share, now()),
-  ...(token !== undefined && { token, url: `${baseUrl}/p/${token}` }),
-  created_by: share.createdByUserId,
-  created_at: isoTimestamp(share.createdAt),
-  updated_at: isoTimestamp(share.updatedAt),
-  last_accessed_at: isoTimestampOrNull(lastAccessedAt),
-  view_count: viewCount,
-});
+) =>
+  shown({
+    ...share,
+    requiresAuth: share.shareContextId !== null,
+    embedOptions: viewEmbedOptions(share.embedOptions),
+    shareFilterPolicies: share.filterPolicies,
+    status: statusOf(share, now()),
+    ...(token !== undefined && { token, url: `${baseUrl}/p/${token}` }),
+    createdBy: share.createdByUserId,
+    lastAccessedAt,
+    viewCount,
+  });

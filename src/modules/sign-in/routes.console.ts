@@ -3,6 +3,7 @@ import { invalidToken } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { companySlug, email, givenToken } from '../../kernel/fields.ts';
+import { sent } from '../../kernel/wire.ts';
 import { companyExists, companyNotFound } from '../companies/service.ts';
 import { triedPassword } from '../users/fields.ts';
 import { getUser, userNotFound } from '../users/service.ts';
@@ -11,9 +12,7 @@ import { signInFailures, ssoRequired, tooManyAttempts, wrongCredentials } from '
 import { logIn, logOut, publicKeySet, refreshSession } from './service.ts';
 import { signInResultView, tokenPairView, viewSignInResult, viewTokenPair } from './views.ts';
 
-const loginInput = z
-  .object({ company_slug: companySlug, email, password: triedPassword })
-  .transform((body) => ({ companySlug: body.company_slug, email: body.email, password: body.password }));
+const loginInput = z.object({ company_slug: companySlug, email, password: triedPassword }).transform(sent);
 
 const context = z.object({ company_id: z.string() });
 const currentPrincipalView = z.union([

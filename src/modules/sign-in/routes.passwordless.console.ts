@@ -2,18 +2,15 @@ import { z } from 'zod';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { companySlug, email, sixDigits } from '../../kernel/fields.ts';
+import { sent } from '../../kernel/wire.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { signInFailures, ssoRequired, wrongEmailedCode } from './failures.ts';
 import { logInWithCode, requestCode } from './passwordless.ts';
 import { signInResultView, viewSignInResult } from './views.ts';
 
-const requestInput = z
-  .object({ company_slug: companySlug, email })
-  .transform((body) => ({ companySlug: body.company_slug, email: body.email }));
+const requestInput = z.object({ company_slug: companySlug, email }).transform(sent);
 
-const verifyInput = z
-  .object({ company_slug: companySlug, email, code: sixDigits })
-  .transform((body) => ({ companySlug: body.company_slug, email: body.email, code: body.code }));
+const verifyInput = z.object({ company_slug: companySlug, email, code: sixDigits }).transform(sent);
 
 export const passwordlessEndpoints = [
   endpoint(

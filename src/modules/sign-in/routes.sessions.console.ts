@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
+import { timestamp } from '../../kernel/fields.ts';
+import { viewBy } from '../../kernel/wire.ts';
 import type { Session } from '../sessions/queries.ts';
 import { newPassword, triedPassword } from '../users/fields.ts';
 import { userNotFound } from '../users/service.ts';
@@ -20,16 +21,9 @@ const sessionView = z
   })
   .meta({ id: 'Session' });
 
-const viewSession =
-  (currentId: string) =>
-  (session: Session): z.input<typeof sessionView> => ({
-    _id: session.id,
-    created_at: isoTimestamp(session.createdAt),
-    last_used_at: isoTimestampOrNull(session.lastUsedAt),
-    ip: session.ip,
-    user_agent: session.userAgent,
-    current: session.id === currentId,
-  });
+const shown = viewBy(sessionView);
+const viewSession = (currentId: string) => (session: Session) =>
+  shown({ ...session, current: session.id === currentId });
 
 const passwordInput = z
   .object({ current_password: triedPassword, new_password: newPassword(12) })

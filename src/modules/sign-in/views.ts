@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { viewBy } from '../../kernel/wire.ts';
 import type { SignedIn, SignInResult } from './complete.ts';
-import type { TokenPair } from './sessions.ts';
 
 /** The tokens of a session. */
 export const tokenPairView = z
@@ -42,12 +42,7 @@ export const signInResultView = z
   .union([loginResultView, secondFactorNeededView, secondFactorSetupView])
   .meta({ id: 'SignInResult' });
 
-export const viewTokenPair = (pair: TokenPair): z.input<typeof tokenPairView> => ({
-  token: pair.token,
-  expires_in: pair.expiresIn,
-  refresh_token: pair.refreshToken,
-  refresh_expires_in: pair.refreshExpiresIn,
-});
+export const viewTokenPair = viewBy(tokenPairView);
 
 export const viewSignedIn = (signedIn: SignedIn): z.input<typeof loginResultView> => ({
   ...viewTokenPair(signedIn),

@@ -3,6 +3,7 @@ import { concurrentChange } from '../../db/failures.ts';
 import { noContent, ok, raw } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { givenToken, LONGEST_TOKEN } from '../../kernel/fields.ts';
+import { sent } from '../../kernel/wire.ts';
 import { readBounded } from '../../platform/bounded.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { signInFailures } from '../sign-in/service.ts';
@@ -146,7 +147,7 @@ export const singleSignOnEndpoints = [
               'The `exchange_secret` that GET /v1/auth/sso/{company_slug}/start returned. Without it the code is not accepted.',
           }),
         })
-        .transform(({ code, exchange_secret }) => ({ code, exchangeSecret: exchange_secret })),
+        .transform(sent),
       returns: ok(signInResultView),
       fails: [invalidSsoCode, ...signInFailures],
     },

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { PrincipalContext } from '../../context.ts';
 import { resultCell, timestamp } from '../../kernel/fields.ts';
+import { viewBy } from '../../kernel/wire.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
 import { mayReadRows } from '../managed-tables/service.ts';
 import type { InferredColumn } from './inference/index.ts';
-import { confirmedColumn, type JobError, type UploadJob } from './job.ts';
-import type { Load } from './load-store.ts';
+import { confirmedColumn, type UploadJob } from './job.ts';
 
 const status = z.enum(['queued', 'analisando', 'waiting_confirm', 'inserting', 'done', 'failed']);
 
@@ -118,24 +118,7 @@ export const uploadJobView = z
 export const viewUploadJob = (ctx: PrincipalContext, job: UploadJob): z.input<typeof uploadJobView> =>
   mayReadRows(ctx, job.userTableId ?? '*') ? viewWithValues(job) : withoutValues(viewWithValues(job));
 
-const viewWithValues = (job: UploadJob) => ({
-  _id: job.id,
-  company_id: job.companyId,
-  user_table_id: job.userTableId,
-  files: job.files,
-  mode: job.mode,
-  status: job.status,
-  inferred_schema: job.inferredSchema,
-  confirmed_schema: job.confirmedSchema,
-  progress: job.progress,
-  error: job.error,
-  key: job.key,
-  result: job.result,
-  undone_at: job.undoneAt,
-  undone_by: job.undoneBy,
-  created_at: job.createdAt,
-  updated_at: job.updatedAt,
-});
+const viewWithValues = viewBy(uploadJobView);
 
 type JobView = ReturnType<typeof viewWithValues>;
 
@@ -157,7 +140,7 @@ const withoutEvidence = (column: InferredColumn): InferredColumn => ({
 });
 
 /** Where the sentence tells the value, it stands in quotes. */
-const withoutValue = ({ value, message, ...error }: JobError) =>
+const withoutValue = ({ value, message, ...error }: NonNullable<JobView['error']>) =>
   value === undefined
     ? { ...error, message }
     : { ...error, message: message.replaceAll(`"${value}"`, '"…"'), value: null };
@@ -177,14 +160,4 @@ export const loadView = z
   })
   .meta({ id: 'ManagedTableLoad' });
 
-export const viewLoad = (load: Load & { undoable: boolean }): z.input<typeof loadView> => ({
-  job_id: load.jobId,
-  mode: load.mode,
-  file_names: load.fileNames,
-  row_count: load.rowCount,
-  inserted: load.inserted,
-  updated: load.updated,
-  loaded_at: load.loadedAt,
-  loaded_by: load.loadedBy,
-  undoable: load.undoable,
-});
+export const viewLoad = viewBy(loadView);

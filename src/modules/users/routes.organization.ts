@@ -4,6 +4,7 @@ import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { email, metadata } from '../../kernel/fields.ts';
+import { sent } from '../../kernel/wire.ts';
 import { changeUser, createUser, deleteUser, findUser, listUsers } from './administration.ts';
 import {
   emailTaken,
@@ -26,7 +27,7 @@ const userChanges = z
     metadata: metadata.meta({ description: 'Replaces the metadata as a whole.' }),
   })
   .partial()
-  .transform(({ is_active, ...rest }) => ({ ...rest, ...(is_active !== undefined && { isActive: is_active }) }));
+  .transform(sent);
 
 const userListQuery = listQuery(['created_at', 'updated_at', 'email', 'last_login_at']).extend({
   account_id: z.string().max(100).optional().meta({ description: 'Users with a membership in this account.' }),

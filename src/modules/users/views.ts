@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { isoTimestamp, isoTimestampOrNull, metadata, timestamp } from '../../kernel/fields.ts';
+import { metadata, timestamp } from '../../kernel/fields.ts';
+import { viewBy } from '../../kernel/wire.ts';
 import { statusOf, type User, type UserWithGroups } from './service.ts';
 
 /** A user as the console shows it. */
@@ -20,22 +21,9 @@ export const consoleUserView = z
   })
   .meta({ id: 'User' });
 
-export const viewConsoleUser = ({
-  user,
-  groupIds,
-}: {
-  user: User;
-  groupIds: string[];
-}): z.input<typeof consoleUserView> => ({
-  _id: user.id,
-  email: user.email,
-  name: user.name,
-  company_id: user.companyId,
-  status: statusOf(user),
-  teams: user.teams,
-  group_ids: groupIds,
-  created_at: isoTimestamp(user.createdAt),
-});
+const shown = viewBy(consoleUserView);
+export const viewConsoleUser = ({ user, groupIds }: { user: User; groupIds: string[] }) =>
+  shown({ ...user, status: statusOf(user), groupIds, groups: undefined });
 
 /** A user of a list. @param expanded whether the groups themselves are shown beside their ids */
 export const viewUserOfList = (expanded: boolean) => (user: UserWithGroups) => ({
@@ -72,16 +60,4 @@ export const organizationUserView = z
   })
   .meta({ id: 'OrganizationUser' });
 
-export const viewOrganizationUser = (user: User): z.input<typeof organizationUserView> => ({
-  id: user.id,
-  email: user.email,
-  organization_id: user.companyId,
-  is_active: user.isActive,
-  is_verified: user.isVerified,
-  mfa_enabled: user.mfaEnabled,
-  metadata: user.metadata,
-  created_at: isoTimestamp(user.createdAt),
-  updated_at: isoTimestamp(user.updatedAt),
-  last_login_at: isoTimestampOrNull(user.lastLoginAt),
-  deleted_at: isoTimestampOrNull(user.deletedAt),
-});
+export const viewOrganizationUser = viewBy(organizationUserView);

@@ -4,7 +4,8 @@ import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok, prepared, versioned } from '../../http/endpoint.ts';
 import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
-import { executeBody, isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { executeBody, timestamp } from '../../kernel/fields.ts';
+import { viewBy } from '../../kernel/wire.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
 import { chart, newVisualization, parameterFields, visualizationChanges } from './definition.ts';
@@ -17,7 +18,6 @@ import {
   executeVisualization,
   getVisualization,
   listVisualizations,
-  type Visualization,
 } from './service.ts';
 
 const visualizationRecord = z
@@ -37,18 +37,7 @@ const visualizationRecord = z
 
 const executed = z.object({ result: executionSchema });
 
-const view = (visualization: Visualization): z.input<typeof visualizationRecord> => ({
-  _id: visualization.id,
-  name: visualization.name,
-  slug: visualization.slug,
-  description: visualization.description,
-  sql: visualization.sql,
-  chart: visualization.chart,
-  parameters: visualization.parameters,
-  created_by_user_id: visualization.createdByUserId,
-  created_at: isoTimestamp(visualization.createdAt),
-  updated_at: isoTimestamp(visualization.updatedAt),
-});
+const view = viewBy(visualizationRecord);
 
 export const visualizationEndpoints = [
   endpoint(

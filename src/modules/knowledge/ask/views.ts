@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { OUTCOMES } from '../../../db/schema/knowledge-questions.ts';
-import { isoTimestamp, timestamp } from '../../../kernel/fields.ts';
+import { timestamp } from '../../../kernel/fields.ts';
+import { viewBy } from '../../../kernel/wire.ts';
 import { metricQuery } from '../metrics/query.ts';
 import { metricResult, usedItems, viewResult, viewUsed } from '../metrics/views.ts';
 import { storedQuery } from '../questions/service.ts';
@@ -32,16 +33,9 @@ export const answerRecord = z
   })
   .meta({ id: 'Answer' });
 
-export const viewAnswer = (answer: Answer): z.input<typeof answerRecord> => ({
-  question_id: answer.questionId,
-  kind: answer.kind,
-  query: answer.query,
-  result: answer.result && viewResult(answer.result),
-  used: viewUsed(answer.used),
-  verified_question_id: answer.verifiedQuestionId,
-  explanation: answer.explanation,
-  alternatives: answer.alternatives,
-});
+const shownAnswer = viewBy(answerRecord);
+export const viewAnswer = (answer: Answer) =>
+  shownAnswer({ ...answer, result: answer.result && viewResult(answer.result), used: viewUsed(answer.used) });
 
 export const askedRecord = z
   .object({
@@ -59,16 +53,6 @@ export const askedRecord = z
   })
   .meta({ id: 'AskedQuestion' });
 
-export const viewAsked = (row: AskedRow): z.input<typeof askedRecord> => ({
-  _id: row.id,
-  question: row.question,
-  kind: row.kind,
-  query: row.query && storedQuery({ query: row.query }),
-  explanation: row.explanation,
-  verified_question_id: row.verifiedQuestionId,
-  accepted_as: row.acceptedAs,
-  asked_by: row.askedBy,
-  asked_at: isoTimestamp(row.askedAt),
-  model: row.model,
-  usage: row.usage,
-});
+const shownQuestion = viewBy(askedRecord);
+export const viewAsked = (row: AskedRow) =>
+  shownQuestion({ ...row, query: row.query && storedQuery({ query: row.query }) });

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { JOB_STATUSES, JOB_TYPES } from '../../../db/schema/knowledge-jobs.ts';
 import { RESOURCE_TYPES } from '../../../db/schema/knowledge-resources.ts';
-import { isoTimestamp, isoTimestampOrNull, timestamp } from '../../../kernel/fields.ts';
+import { timestamp } from '../../../kernel/fields.ts';
+import { viewBy } from '../../../kernel/wire.ts';
 import { businessDomain } from '../business-domains/service.ts';
 import { usageView } from '../resources/views.ts';
 import { ACCEPTED_FILE_TYPES, type conceptPrerequisites, type JobRow, type ontologyPrerequisites } from './service.ts';
@@ -39,29 +40,15 @@ export const jobRecord = z
   })
   .meta({ id: 'KnowledgeJob' });
 
-export const viewJob = (job: JobRow): z.input<typeof jobRecord> => ({
-  _id: job.id,
-  company_id: job.companyId,
-  type: job.type,
-  target_type: job.targetType,
-  target_ids: job.targetIds,
-  status: job.status,
-  processed_count: job.processedCount,
-  total_count: job.totalCount,
-  suggestion_count: job.suggestionCount,
-  rejected_count: job.rejectedCount,
-  concepts_not_sent_count: job.conceptsNotSent,
-  usage: job.usage,
-  last_error: job.lastError,
-  request_id: job.requestId,
-  business_domains: job.input.businessDomains?.map(({ key }) => key) ?? [],
-  connection_id: job.input.connectionId ?? null,
-  file_name: job.input.fileName ?? null,
-  created_by_user_id: job.createdByUserId,
-  created_at: isoTimestamp(job.createdAt),
-  updated_at: isoTimestamp(job.updatedAt),
-  ended_at: isoTimestampOrNull(job.endedAt),
-});
+const shown = viewBy(jobRecord);
+export const viewJob = ({ conceptsNotSent, input, ...job }: JobRow) =>
+  shown({
+    ...job,
+    conceptsNotSentCount: conceptsNotSent,
+    businessDomains: input.businessDomains?.map(({ key }) => key) ?? [],
+    connectionId: input.connectionId ?? null,
+    fileName: input.fileName ?? null,
+  });
 
 const missing = z.array(z.string()).meta({
   description: '`ai_provider`, `business_domains`, `entity_hint_concepts` or `connection`; empty when ready.',

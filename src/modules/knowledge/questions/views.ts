@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { isAllowedOnAll } from '../../../access/requirements.ts';
 import type { PrincipalContext } from '../../../context.ts';
 import { QUESTION_STATUSES } from '../../../db/schema/knowledge-questions.ts';
-import { isoTimestamp, timestamp } from '../../../kernel/fields.ts';
+import { timestamp } from '../../../kernel/fields.ts';
+import { viewBy } from '../../../kernel/wire.ts';
 import { metricQuery } from '../metrics/query.ts';
 import { type QuestionRow, storedQuery } from './service.ts';
 
@@ -35,16 +36,5 @@ export const viewQuestionFor =
     return viewQuestion(isTold ? row : { ...row, staleReason: SOME_REASON });
   };
 
-const viewQuestion = (row: QuestionRow): z.input<typeof questionRecord> => ({
-  _id: row.id,
-  company_id: row.companyId,
-  question: row.question,
-  query: storedQuery(row),
-  status: row.status,
-  stale_reason: row.staleReason,
-  verified_by: row.verifiedBy,
-  verified_at: isoTimestamp(row.verifiedAt),
-  last_checked_at: isoTimestamp(row.lastCheckedAt),
-  created_at: isoTimestamp(row.createdAt),
-  updated_at: isoTimestamp(row.updatedAt),
-});
+const shown = viewBy(questionRecord);
+const viewQuestion = (row: QuestionRow) => shown({ ...row, query: storedQuery(row) });

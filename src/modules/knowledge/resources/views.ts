@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CHANGES, type Content, STATUSES, VALIDATION_CODES } from '../../../db/schema/knowledge-resources.ts';
 import { isoTimestamp, timestamp } from '../../../kernel/fields.ts';
+import { viewBy } from '../../../kernel/wire.ts';
 import type { Resource, VersionRow } from './service.ts';
 
 const validationError = z
@@ -62,11 +63,6 @@ export const versionRecord = z
   })
   .meta({ id: 'KnowledgeVersion' });
 
-export const viewVersion = (row: VersionRow): z.input<typeof versionRecord> => ({
-  version: row.version,
-  change: row.change,
-  changed_by_user_id: row.changedByUserId,
-  changed_at: isoTimestamp(row.changedAt),
-  suggestion_id: row.suggestionId,
-  resource: { ...row.content, status: row.status },
-});
+const shownVersion = viewBy(versionRecord);
+export const viewVersion = ({ content, status, ...row }: VersionRow) =>
+  shownVersion({ ...row, resource: { ...content, status } });

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { mayGet } from '../../../access/denials.ts';
 import type { PrincipalContext } from '../../../context.ts';
 import { SUGGESTION_STATUSES, type SuggestionStatus, TARGET_TYPES } from '../../../db/schema/knowledge-suggestions.ts';
-import { isoTimestamp, isoTimestampOrNull, timestamp } from '../../../kernel/fields.ts';
+import { timestamp } from '../../../kernel/fields.ts';
+import { viewBy } from '../../../kernel/wire.ts';
 import { evidence } from '../resources/fields.ts';
 import type { Resource } from '../resources/service.ts';
 import { viewResource } from '../resources/views.ts';
@@ -45,32 +46,9 @@ export const suggestionRecord = z
   })
   .meta({ id: 'KnowledgeSuggestion' });
 
-export const viewSuggestion = (row: SuggestionRow): z.input<typeof suggestionRecord> => ({
-  _id: row.id,
-  company_id: row.companyId,
-  target_type: row.targetType,
-  target_id: row.targetId,
-  target_version: row.targetVersion,
-  target_name: row.targetName,
-  concept_id: row.conceptId,
-  concept_name: row.conceptName,
-  suggested_payload: row.payload,
-  explanation: row.explanation,
-  evidence: row.evidence,
-  confidence: row.confidence,
-  model: row.model,
-  prompt_version: row.promptVersion,
-  status: row.status as SuggestionStatus,
-  request_id: row.requestId,
-  job_id: row.jobId,
-  review_note: row.reviewNote,
-  reviewed_by_user_id: row.reviewedByUserId,
-  reviewed_at: isoTimestampOrNull(row.reviewedAt),
-  resource_id: row.resourceId,
-  created_by_user_id: row.createdByUserId,
-  created_at: isoTimestamp(row.createdAt),
-  updated_at: isoTimestamp(row.updatedAt),
-});
+const shown = viewBy(suggestionRecord);
+export const viewSuggestion = ({ payload, status, ...row }: SuggestionRow) =>
+  shown({ ...row, suggestedPayload: payload, status: status as SuggestionStatus });
 
 export const acceptedRecord = z
   .object({
