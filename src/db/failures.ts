@@ -5,15 +5,9 @@ import { POLICY_LIMITS } from '../kernel/policy-document.ts';
 const ATTEMPTS = 5;
 
 /** Others change the same thing, again and again. */
-export const concurrentChange = defineFailure('request.concurrent_change', {
-  kind: 'conflict',
-  detail: { message: 'Someone else is changing the same resource at the moment. Try again.' },
-  says: {
-    organization: 'AlreadyExists',
-    console: 'CONFLICT',
-    sharing: 'CONFLICT',
-    'managed-tables': { message: 'Outras pessoas estão alterando o mesmo recurso agora. Tente novamente.' },
-  },
+export const concurrentChange = defineFailure('request.concurrent_change', 'conflict', {
+  message: 'Someone else is changing the same resource at the moment. Try again.',
+  portuguese: 'Outras pessoas estão alterando o mesmo recurso agora. Tente novamente.',
 });
 
 /**
@@ -30,12 +24,11 @@ export async function retryOnConcurrentChange<T>(attempt: () => Promise<T | unde
 }
 
 /** More policies, or longer ones, than a request should have to read. Triggers of the database hold some of the limits. */
-export const policyLimitExceeded = defineFailure('policy.limit_exceeded', {
-  kind: 'conflict',
-  describes:
+export const policyLimitExceeded = defineFailure('policy.limit_exceeded', 'conflict', {
+  message:
     'A limit on policies is exceeded: the size of a document, the policies of one group, or the documents that apply to one user or service account.',
   detail: (message: string, about: { field?: string; reason?: string } = {}) => ({ message, ...about }),
-  says: { organization: 'AlreadyExists', console: 'POLICY_LIMIT_EXCEEDED' },
+  console: 'POLICY_LIMIT_EXCEEDED',
 });
 
 /** What a write means that one of these triggers refuses, whichever module it comes from. */
@@ -49,13 +42,8 @@ export const POLICY_LIMIT_FAILURES = {
 };
 
 /** A change of access that could not be announced in time is not made: somebody might be let in after it. */
-export const accessNotChanged = defineFailure('access.not_changed', {
-  kind: 'unavailable',
-  detail: { message: 'Access cannot be changed at the moment. Nothing was changed. Try again.', retryAfter: 5 },
-  says: {
-    organization: 'ServiceUnavailable',
-    console: 'SERVICE_UNAVAILABLE',
-    sharing: 'SERVICE_UNAVAILABLE',
-    'managed-tables': { message: 'As permissões não podem ser alteradas neste momento. Tente novamente em instantes.' },
-  },
+export const accessNotChanged = defineFailure('access.not_changed', 'unavailable', {
+  message: 'Access cannot be changed at the moment. Nothing was changed. Try again.',
+  portuguese: 'As permissões não podem ser alteradas neste momento. Tente novamente em instantes.',
+  detail: { retryAfter: 5 },
 });

@@ -9,7 +9,7 @@ import type {
 } from '../access/actors.ts';
 import type { Context, PrincipalContext } from '../context.ts';
 import { type Action, isAction, type ResourceType } from '../kernel/actions.ts';
-import type { FailureType, SurfaceName } from '../kernel/failure.ts';
+import type { FailureType } from '../kernel/failure.ts';
 import type { PreparedAnswer } from '../kernel/files.ts';
 import type { Unread } from '../kernel/unread-json.ts';
 import type { Credential, Surface } from './surface.ts';
@@ -116,7 +116,7 @@ export interface Versioned {
 export const versioned = (...without: string[]): Versioned => ({ without, decidedBy: 'database' });
 
 /** The contract of a route: routing, validation, authorization and /openapi.json are derived from it. */
-export interface Contract<Surface extends SurfaceName = never> {
+export interface Contract {
   method: Method;
   /** In OpenAPI's form: `/accounts/{id}`. */
   path: string;
@@ -179,7 +179,7 @@ export interface Contract<Surface extends SurfaceName = never> {
   /** Which requests it answers with 202 and no body in the place of `returns`. */
   acknowledges?: string;
   /** The failures it can answer with, besides those that its declarations imply (`impliedFailures`). */
-  fails?: readonly FailureType<Surface>[];
+  fails?: readonly FailureType[];
   /** Failures that are told in another shape than the surface's, by status. */
   otherwise?: Readonly<Record<number, ZodType>>;
 }
@@ -227,8 +227,8 @@ export interface Endpoint {
 }
 
 /** The `endpoint` function of a surface, for callers that are `P`, and holders of tokens that are `V`. */
-export function endpointFor<S extends SurfaceName, P extends Credentialed, V extends ViewerActor = ViewerActor>() {
-  return <const C extends Contract<S>>(
+export function endpointFor<P extends Credentialed, V extends ViewerActor = ViewerActor>() {
+  return <const C extends Contract>(
     contract: C,
     handle: (call: Call<C, P, V>) => Promise<Answer<C['returns']>> | Answer<C['returns']>,
   ): Endpoint => ({ contract, handle: async (call) => handle(call) });

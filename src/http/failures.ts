@@ -1,211 +1,118 @@
 import { accessDenied, administratorsOnly, invalidToken, peopleOnly } from '../access/failures.ts';
 import { accessNotChanged } from '../db/failures.ts';
-import { defineFailure, type FailureType, invalid, type SurfaceName } from '../kernel/failure.ts';
+import { defineFailure, everywhere, type FailureType, invalid } from '../kernel/failure.ts';
 import { actionOf, type Contract, type RouteAccess } from './endpoint.ts';
 import type { Credential } from './surface.ts';
 
-export const malformedJson = defineFailure('request.malformed_json', {
-  kind: 'malformed',
-  detail: { message: 'The body is not valid JSON.' },
-  says: {
-    organization: 'BadRequest',
-    console: 'INVALID_JSON',
-    sharing: 'INVALID_JSON',
-    'managed-tables': { message: 'O corpo da requisição não é um JSON válido.' },
-  },
+export const malformedJson = defineFailure('request.malformed_json', 'malformed', {
+  message: 'The body is not valid JSON.',
+  portuguese: 'O corpo da requisição não é um JSON válido.',
+  console: 'INVALID_JSON',
+  sharing: 'INVALID_JSON',
 });
 
-/** The words of a body that no handler can make anything of; `portuguese` is the sentence of managed tables. */
-const badRequest = (portuguese: string) => ({
-  organization: 'BadRequest',
-  console: 'BAD_REQUEST',
-  sharing: 'BAD_REQUEST',
-  'managed-tables': { message: portuguese },
+export const notJson = defineFailure('request.not_json', 'malformed', {
+  message: 'Send the body as JSON, with Content-Type: application/json.',
+  portuguese: 'Envie o corpo como JSON, com Content-Type: application/json.',
 });
 
-export const notJson = defineFailure('request.not_json', {
-  kind: 'malformed',
-  detail: { message: 'Send the body as JSON, with Content-Type: application/json.' },
-  says: badRequest('Envie o corpo como JSON, com Content-Type: application/json.'),
-});
-
-export const tooDeep = defineFailure('request.too_deep', {
-  kind: 'malformed',
-  describes: 'The body is nested too deeply.',
+export const tooDeep = defineFailure('request.too_deep', 'malformed', {
+  message: 'The body is nested too deeply.',
+  portuguese: 'O corpo da requisição tem níveis demais de listas e objetos aninhados.',
   detail: (levels: number) => ({ message: `The body is nested more than ${levels} levels deep.` }),
-  says: badRequest('O corpo da requisição tem níveis demais de listas e objetos aninhados.'),
 });
 
-export const tooManyValues = defineFailure('request.too_many_values', {
-  kind: 'malformed',
-  describes: 'The body holds too many values.',
+export const tooManyValues = defineFailure('request.too_many_values', 'malformed', {
+  message: 'The body holds too many values.',
+  portuguese: 'O corpo da requisição tem valores demais.',
   detail: (signs: number) => ({ message: `The body has more than ${signs} commas and opening brackets.` }),
-  says: badRequest('O corpo da requisição tem valores demais.'),
 });
 
-export const tooManyNames = defineFailure('request.too_many_names', {
-  kind: 'malformed',
-  describes: 'The members of the body have too many different names.',
+export const tooManyNames = defineFailure('request.too_many_names', 'malformed', {
+  message: 'The members of the body have too many different names.',
+  portuguese: 'O corpo da requisição tem nomes de campos demais.',
   detail: (names: number) => ({ message: `The members of the body have more than ${names} different names.` }),
-  says: badRequest('O corpo da requisição tem nomes de campos demais.'),
 });
 
-export const bodyTooLarge = defineFailure('request.too_large', {
-  kind: 'too_large',
-  describes: 'The body is larger than this route accepts.',
+export const bodyTooLarge = defineFailure('request.too_large', 'too_large', {
+  message: 'The body is larger than this route accepts.',
   detail: (limit: number) => ({ message: `The body is larger than ${limit} bytes.`, limit }),
-  says: {
-    organization: 'PayloadTooLarge',
-    console: 'PAYLOAD_TOO_LARGE',
-    sharing: 'PAYLOAD_TOO_LARGE',
-    'managed-tables': { message: 'O corpo da requisição excede o tamanho permitido.' },
-  },
 });
 
-export const preconditionFailed = defineFailure('request.other_version', {
-  kind: 'conflict',
-  detail: {
-    message:
-      'The resource has changed since it was read: `If-Match` names another version. Nothing was changed. Read it again, then repeat the change.',
-    field: 'If-Match',
-  },
-  says: {
-    organization: { status: 412, code: 'PreconditionFailed' },
-    console: { status: 412, code: 'PRECONDITION_FAILED' },
-    sharing: { status: 412, code: 'PRECONDITION_FAILED' },
-    'managed-tables': {
-      status: 412,
-      code: 'PRECONDITION_FAILED',
-      message:
-        'O recurso mudou desde que foi lido: `If-Match` indica outra versão. Nada foi alterado. Leia-o novamente.',
-    },
-  },
+export const preconditionFailed = defineFailure('request.other_version', 'conflict', {
+  message:
+    'The resource has changed since it was read: `If-Match` names another version. Nothing was changed. Read it again, then repeat the change.',
+  portuguese:
+    'O recurso mudou desde que foi lido: `If-Match` indica outra versão. Nada foi alterado. Leia-o novamente.',
+  detail: { field: 'If-Match' },
+  ...everywhere('PRECONDITION_FAILED', 412),
 });
 
-export const wrongMethod = defineFailure('request.wrong_method', {
-  kind: 'missing',
-  describes: 'This method is not available on this route.',
+export const wrongMethod = defineFailure('request.wrong_method', 'missing', {
+  message: 'This method is not available on this route.',
+  portuguese: 'Método não permitido nesta rota.',
   detail: (allowed: string[]) => ({ allowed }),
-  says: {
-    organization: { status: 405, code: 'MethodNotAllowed' },
-    console: { status: 405, code: 'METHOD_NOT_ALLOWED' },
-    sharing: { status: 405, code: 'METHOD_NOT_ALLOWED' },
-    'managed-tables': { status: 405, message: 'Método não permitido nesta rota.' },
-  },
+  ...everywhere('METHOD_NOT_ALLOWED', 405),
+  'managed-tables': { status: 405 },
 });
 
-export const rateLimitExceeded = defineFailure('rate_limit.exceeded', {
-  kind: 'too_many',
-  describes: 'Too many requests.',
+export const rateLimitExceeded = defineFailure('rate_limit.exceeded', 'too_many', {
+  message: 'Too many requests.',
   detail: (retryAfter: number) => ({ retryAfter }),
-  says: {
-    organization: 'RateLimitExceeded',
-    console: 'RateLimitExceeded',
-    sharing: 'RateLimitExceeded',
-    'managed-tables': 'RateLimitExceeded',
-  },
+  'managed-tables': 'RateLimitExceeded',
 });
-
-/** Every surface says what it says of anything of the kind. */
-const IN_WORDS_OF_FAMILY = { organization: {}, console: {}, sharing: {}, 'managed-tables': {} };
 
 /** The gate that remembers nonces cannot be asked. */
-export const replayUnknown = defineFailure('signature.replay_unknown', {
-  kind: 'unavailable',
-  detail: {
-    message:
-      'The server cannot check at the moment whether this request was sent before. Sign it again with a new nonce and resend it.',
-    retryAfter: 5,
-  },
-  says: IN_WORDS_OF_FAMILY,
+export const replayUnknown = defineFailure('signature.replay_unknown', 'unavailable', {
+  message:
+    'The server cannot check at the moment whether this request was sent before. Sign it again with a new nonce and resend it.',
+  detail: { retryAfter: 5 },
 });
 
-export const idempotencyKeyReused = defineFailure('idempotency.key_reused', {
-  kind: 'invalid',
-  detail: {
-    field: 'Idempotency-Key',
-    message: 'This idempotency key was already used for another request. Use a new key.',
-  },
-  says: {
-    organization: 'IdempotencyKeyReused',
-    console: 'IDEMPOTENCY_KEY_REUSED',
-    sharing: 'IDEMPOTENCY_KEY_REUSED',
-    'managed-tables': {
-      code: 'IDEMPOTENCY_KEY_REUSED',
-      message: 'Esta chave de idempotência já foi usada em outra requisição. Use uma nova chave.',
-    },
-  },
+export const idempotencyKeyReused = defineFailure('idempotency.key_reused', 'invalid', {
+  message: 'This idempotency key was already used for another request. Use a new key.',
+  portuguese: 'Esta chave de idempotência já foi usada em outra requisição. Use uma nova chave.',
+  detail: { field: 'Idempotency-Key' },
+  ...everywhere('IDEMPOTENCY_KEY_REUSED'),
 });
 
-export const idempotencyKeyInUse = defineFailure('idempotency.key_in_use', {
-  kind: 'conflict',
-  describes: 'The first request under this idempotency key is still at work: try again after `Retry-After` seconds.',
+export const idempotencyKeyInUse = defineFailure('idempotency.key_in_use', 'conflict', {
+  message: 'The first request under this idempotency key is still at work: try again after `Retry-After` seconds.',
+  portuguese:
+    'A primeira requisição com esta chave de idempotência ainda está em andamento. Tente novamente em instantes.',
   detail: (retryAfter: number) => ({
     field: 'Idempotency-Key',
     message: 'The first request under this idempotency key is still at work. Send the request again later.',
     retryAfter,
   }),
-  says: {
-    organization: 'IdempotencyKeyInUse',
-    console: 'IDEMPOTENCY_KEY_IN_USE',
-    sharing: 'IDEMPOTENCY_KEY_IN_USE',
-    'managed-tables': {
-      code: 'IDEMPOTENCY_KEY_IN_USE',
-      message:
-        'A primeira requisição com esta chave de idempotência ainda está em andamento. Tente novamente em instantes.',
-    },
-  },
+  ...everywhere('IDEMPOTENCY_KEY_IN_USE'),
 });
 
-export const idempotencyAccessChanged = defineFailure('idempotency.access_changed', {
-  kind: 'conflict',
-  detail: {
-    field: 'Idempotency-Key',
-    message:
-      'This request was already carried out. What you may do has changed since, so its answer is not shown again. Nothing was done.',
-  },
-  says: {
-    organization: 'IdempotencyAccessChanged',
-    console: 'IDEMPOTENCY_ACCESS_CHANGED',
-    sharing: 'IDEMPOTENCY_ACCESS_CHANGED',
-    'managed-tables': {
-      code: 'IDEMPOTENCY_ACCESS_CHANGED',
-      message:
-        'Esta requisição já foi executada. Suas permissões mudaram desde então e a resposta não é mostrada de novo. Nada foi feito.',
-    },
-  },
+export const idempotencyAccessChanged = defineFailure('idempotency.access_changed', 'conflict', {
+  message:
+    'This request was already carried out. What you may do has changed since, so its answer is not shown again. Nothing was done.',
+  portuguese:
+    'Esta requisição já foi executada. Suas permissões mudaram desde então e a resposta não é mostrada de novo. Nada foi feito.',
+  detail: { field: 'Idempotency-Key' },
+  ...everywhere('IDEMPOTENCY_ACCESS_CHANGED'),
 });
 
-export const idempotencyAnswerTooLarge = defineFailure('idempotency.answer_too_large', {
-  kind: 'conflict',
-  detail: {
-    field: 'Idempotency-Key',
-    message: 'This request was already carried out. Its answer was not kept, usually because it was too large.',
-  },
-  says: {
-    organization: 'IdempotencyAnswerTooLarge',
-    console: 'IDEMPOTENCY_ANSWER_TOO_LARGE',
-    sharing: 'IDEMPOTENCY_ANSWER_TOO_LARGE',
-    'managed-tables': {
-      code: 'IDEMPOTENCY_ANSWER_TOO_LARGE',
-      message: 'Esta requisição já foi executada. A resposta era grande demais para ser repetida.',
-    },
-  },
+export const idempotencyAnswerTooLarge = defineFailure('idempotency.answer_too_large', 'conflict', {
+  message: 'This request was already carried out. Its answer was not kept, usually because it was too large.',
+  portuguese: 'Esta requisição já foi executada. A resposta era grande demais para ser repetida.',
+  detail: { field: 'Idempotency-Key' },
+  ...everywhere('IDEMPOTENCY_ANSWER_TOO_LARGE'),
 });
 
 /** The place that remembers idempotency keys cannot be asked. */
-export const repetitionUnknown = defineFailure('idempotency.unknown', {
-  kind: 'unavailable',
-  detail: {
-    message:
-      'The server cannot check at the moment whether this request was made before. Send it again with the same key.',
-    retryAfter: 5,
-  },
-  says: IN_WORDS_OF_FAMILY,
+export const repetitionUnknown = defineFailure('idempotency.unknown', 'unavailable', {
+  message:
+    'The server cannot check at the moment whether this request was made before. Send it again with the same key.',
+  detail: { retryAfter: 5 },
 });
 
 /** What every route with such a declaration can answer, besides the failures that its contract lists. */
-export function impliedFailures(contract: Contract, surfaceCredential: Credential): FailureType<SurfaceName>[] {
+export function impliedFailures(contract: Contract, surfaceCredential: Credential): FailureType[] {
   const { access, body, query, openQuery, only } = contract;
   const credential = contract.credential ?? surfaceCredential;
   const isSigned = needsCredential(access) && (credential === 'signature' || credential === 'machine');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
-import type { FailureType, SurfaceName } from '../kernel/failure.ts';
+import type { FailureType } from '../kernel/failure.ts';
 import type { Contract } from './endpoint.ts';
 import { impliedFailures } from './failures.ts';
 import { type Surface, wordingOf } from './surface.ts';
@@ -27,7 +27,7 @@ const TOO_MANY_REQUESTS: ZodOpenApiResponseObject = {
 export function failureResponses(
   surface: Surface,
   contract: Contract,
-  more: readonly FailureType<SurfaceName>[],
+  more: readonly FailureType[],
 ): ZodOpenApiResponsesObject {
   const byStatus = Map.groupBy(
     [...impliedFailures(contract, surface.credential), ...(contract.fails ?? []), ...more].filter(

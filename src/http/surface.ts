@@ -85,7 +85,7 @@ export const CONSOLE_FAMILIES = withCodes({
 /** The words of a surface for a failure, or for every failure of a type: status, code and what replaces its own words. */
 export function wordingOf(
   { wordedAs, families }: Pick<Surface, 'wordedAs' | 'families'>,
-  { kind, says }: Pick<FailureType, 'kind'> & { says: Partial<Record<SurfaceName, string | Wording>> },
+  { kind, says }: Pick<FailureType, 'kind' | 'says'>,
 ): Wording & { status: number } {
   const own = says[wordedAs];
   return { status: STATUS[kind], ...families[kind], ...(typeof own === 'string' ? { code: own } : own) };

@@ -1,5 +1,5 @@
 /**
- * The family of a domain failure. Surfaces fall back on it when they have no wording of their own for a reason.
+ * The family of a domain failure. Surfaces word a failure as its family, unless it says otherwise.
  *
  * `invalid` bad input · `unauthenticated` no or wrong credential · `forbidden` not allowed · `missing` no such thing ·
  * `conflict` against the present state · `too_large` over a size limit · `too_many` over a rate limit ·
@@ -51,64 +51,122 @@ export interface Wording {
   details?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * A failure of the domain as its module defines it, and the function that makes one to throw. `Surfaces` are those that
- * have words for it: a route of another surface cannot list it among its failures.
- */
+/** How surfaces word a failure that do not word it as its family: the code, or what differs. */
+export type Words = { readonly [Surface in SurfaceName]?: string | Wording };
+
+/** A failure of the domain as its module defines it, and the function that makes one to throw. */
 // biome-ignore lint/suspicious/noExplicitAny: each failure is made from arguments of its own.
-export interface FailureType<Surfaces extends SurfaceName = never, Arguments extends any[] = any[]> {
+export interface FailureType<Arguments extends any[] = any[]> {
   (...about: Arguments): Failure;
   readonly kind: FailureKind;
   /** `concept.fact`, such as `user.email_taken`; no other failure has it. */
   readonly reason: string;
-  readonly says: { readonly [Surface in Surfaces]: string | Wording };
+  readonly says: Words;
   /** What it means, whatever it is made from: for the description of the API. */
-  readonly describes: string | undefined;
+  readonly describes: string;
   /** Whether an error is such a failure. */
   matches(error: unknown): error is Failure;
 }
 
-/** What a failure tells: always the same, or made from arguments. */
+/** What a failure tells besides its sentence: always the same, or made from arguments. */
 // biome-ignore lint/suspicious/noExplicitAny: each failure is made from arguments of its own.
 type Detail = FailureDetail | ((...about: any[]) => FailureDetail);
 type ArgumentsOf<D extends Detail> = D extends (...about: infer Arguments) => FailureDetail ? Arguments : [];
 
-/** A failure that is made from arguments says as well what it means before there are any. */
-type Definition<Surfaces extends SurfaceName, D extends Detail> = {
-  kind: FailureKind;
-  detail: D;
-  says: { readonly [Surface in Surfaces]: string | Wording };
-} & (D extends FailureDetail ? { describes?: never } : { describes: string });
+interface Definition<D extends Detail> extends Words {
+  /** What is wrong and what was expected, in English. A `detail` that is made from arguments may say it better. */
+  message: string;
+  /** The same in Portuguese, for managed tables: in place of the sentence of the family. */
+  portuguese?: string;
+  detail?: D;
+}
+
+/** What differs from the rule. */
+type Exceptions<D extends Detail = FailureDetail> = Partial<Definition<D>>;
 
 /**
- * Defines a failure. `says` is how surfaces word it: the code, or what differs from the words of the family. `describes` is
- * the sentence of a failure that is made from arguments, unless its `detail` makes a better one of them.
+ * Defines a failure, with how surfaces word it that do not word it as its family: `console: 'SSO_REQUIRED'` is a code.
  * @param reason `concept.fact`, once in the project
  */
-export function defineFailure<Surfaces extends SurfaceName, const D extends Detail>(
+export function defineFailure<const D extends Detail = FailureDetail>(
   reason: string,
-  { kind, detail, says, describes }: Definition<Surfaces, D>,
-): FailureType<Surfaces, ArgumentsOf<D>> {
-  const isMade = typeof detail === 'function';
+  kind: FailureKind,
+  { message, portuguese, detail, ...words }: Definition<D>,
+): FailureType<ArgumentsOf<D>> {
   // Its name is what stack traces show.
   const makeFailure = (...about: ArgumentsOf<D>) =>
-    new Failure(type, isMade ? { message: describes, ...detail(...about) } : detail);
-  const type: FailureType<Surfaces, ArgumentsOf<D>> = Object.assign(makeFailure, {
+    new Failure(type, { message, ...(typeof detail === 'function' ? detail(...about) : detail) });
+  const type: FailureType<ArgumentsOf<D>> = Object.assign(makeFailure, {
     kind,
     reason,
-    says,
-    describes: isMade ? describes : detail.message,
+    says: portuguese === undefined ? words : inPortuguese(words, portuguese),
+    describes: message,
     matches: (error: unknown): error is Failure => error instanceof Failure && error.reason === reason,
   });
   return type;
 }
+
+function inPortuguese(words: Words, message: string): Words {
+  const own = words['managed-tables'];
+  return { ...words, 'managed-tables': { ...(typeof own === 'string' ? { code: own } : own), message } };
+}
+
+/** A code of its own on every surface; the organization API writes `METHOD_NOT_ALLOWED` as `MethodNotAllowed`. */
+export function everywhere(code: string, status?: number): Words {
+  const withStatus = (own: string) => (status === undefined ? own : { status, code: own });
+  const organization = code.replaceAll(/([A-Z])([A-Z]*)_?/g, (_, first, rest) => first + rest.toLowerCase());
+  const own = withStatus(code);
+  return { organization: withStatus(organization), console: own, sharing: own, 'managed-tables': own };
+}
+
+const nounOf = (concept: string): string => concept.replaceAll('_', ' ');
+
+/** There is no such thing: `SIGNING_KEY_NOT_FOUND` on the console. */
+export const notFound = <const D extends Detail = FailureDetail>(concept: string, exceptions: Exceptions<D> = {}) =>
+  defineFailure<D>(`${concept}.not_found`, 'missing', {
+    message: `There is no such ${nounOf(concept)}.`,
+    console: `${concept.toUpperCase()}_NOT_FOUND`,
+    ...exceptions,
+  });
+
+/**
+ * The same where answers tell which field names it, and which of the ids of a list.
+ * @param fields those that can name it; it is the first where the failure is made from nothing
+ */
+export const notFoundBy = <const Field extends string>(
+  concept: string,
+  fields: readonly [Field, ...Field[]],
+  exceptions: Omit<Exceptions, 'detail'> = {},
+) =>
+  notFound(concept, {
+    ...exceptions,
+    detail: (field: Field = fields[0], ids?: string[]) => ({ field, reason: 'not_found', ...(ids && { ids }) }),
+  });
+
+/** Another has the same value of a field that is to be unique: `GROUP_NAME_DUPLICATE` on the console. */
+export const taken = (concept: string, field: string, exceptions: Exceptions = {}) =>
+  defineFailure(`${concept}.${field}_taken`, 'conflict', {
+    message: `Another ${nounOf(concept)} has this ${field}.`,
+    detail: { field, reason: 'taken' },
+    console: `${concept.toUpperCase()}_${field.toUpperCase()}_DUPLICATE`,
+    ...exceptions,
+  });
+
+/** What was deleted is to be deleted again. */
+export const alreadyDeleted = (concept: string, exceptions: Exceptions = {}) =>
+  defineFailure(`${concept}.already_deleted`, 'missing', {
+    message: `This ${nounOf(concept)} is already deleted.`,
+    detail: { field: 'id', reason: 'already_deleted' },
+    organization: { status: 400, code: 'AlreadyDeleted' },
+    ...exceptions,
+  });
 
 /** A fact of the domain that ends the request: thrown by services, worded by the surface that was called. */
 export class Failure extends Error {
   readonly kind: FailureKind;
   readonly reason: string;
   readonly detail: FailureDetail;
-  readonly says: Partial<Record<SurfaceName, string | Wording>>;
+  readonly says: Words;
 
   /** Only by `defineFailure`. */
   constructor({ kind, reason, says }: FailureType, detail: FailureDetail) {
@@ -131,14 +189,7 @@ export class Failure extends Error {
 export const isInvalid = (error: unknown): error is Failure => error instanceof Failure && error.kind === 'invalid';
 
 /** Input that is not valid, with what is wrong with each field. Every route that takes input can answer it. */
-export const invalid = defineFailure('request.invalid', {
-  kind: 'invalid',
-  describes: 'The request is not valid.',
-  detail: (problems: FieldProblem[], message = 'The request is not valid.') => ({ message, problems }),
-  says: {
-    organization: 'ValidationError',
-    console: 'VALIDATION_ERROR',
-    sharing: 'VALIDATION_ERROR',
-    'managed-tables': { message: 'Os dados enviados são inválidos.' },
-  },
+export const invalid = defineFailure('request.invalid', 'invalid', {
+  message: 'The request is not valid.',
+  detail: (problems: FieldProblem[], message?: string) => ({ problems, ...(message !== undefined && { message }) }),
 });

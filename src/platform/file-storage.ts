@@ -2,16 +2,12 @@ import { defineFailure } from '../kernel/failure.ts';
 import { withinTime } from '../kernel/time-limit.ts';
 
 /** The store of files failed, or did not answer in time. */
-export const storageUnavailable = defineFailure('storage.unavailable', {
-  kind: 'unavailable',
-  detail: { message: 'Files cannot be stored at the moment. Nothing was stored; try again later.', retryAfter: 30 },
-  says: {
-    console: 'STORAGE_UNAVAILABLE',
-    'managed-tables': {
-      code: 'STORAGE_UNAVAILABLE',
-      message: 'Não é possível armazenar arquivos no momento. Nada foi armazenado.',
-    },
-  },
+export const storageUnavailable = defineFailure('storage.unavailable', 'unavailable', {
+  message: 'Files cannot be stored at the moment. Nothing was stored; try again later.',
+  portuguese: 'Não é possível armazenar arquivos no momento. Nada foi armazenado.',
+  detail: { retryAfter: 30 },
+  console: 'STORAGE_UNAVAILABLE',
+  'managed-tables': 'STORAGE_UNAVAILABLE',
 });
 
 /** How long one call may take while somebody waits for the answer. Milliseconds. */

@@ -15,10 +15,8 @@ const MAX_ISSUERS = 200;
 
 const discovered = new RecentlyUsed<string, { server: AuthorizationServer; readAt: number }>(MAX_ISSUERS);
 
-const discoveryFailed = defineFailure('openid.discovery_failed', {
-  kind: 'unavailable',
-  detail: { message: 'The identity provider’s discovery document is not valid.' },
-  says: { console: 'SERVICE_UNAVAILABLE' },
+const discoveryFailed = defineFailure('openid.discovery_failed', 'unavailable', {
+  message: 'The identity provider’s discovery document is not valid.',
 });
 
 /** What a route can answer that asks an OpenID Provider. */

@@ -6,17 +6,13 @@ const TIMEOUT_MS = 8000;
 /** Metadata, key sets and token answers are a few kilobytes. */
 const LARGEST_ANSWER = 512 * 1024;
 
-export const outboundRefused = defineFailure('outbound.refused', {
-  kind: 'unavailable',
-  describes: 'The address of the identity provider may not be called.',
+export const outboundRefused = defineFailure('outbound.refused', 'unavailable', {
+  message: 'The address of the identity provider may not be called.',
   detail: (problem: string) => ({ message: `The address ${problem}.` }),
-  says: { console: 'SERVICE_UNAVAILABLE' },
 });
 
-export const outboundFailed = defineFailure('outbound.failed', {
-  kind: 'unavailable',
-  detail: { message: 'The identity provider could not be reached.' },
-  says: { console: 'SERVICE_UNAVAILABLE' },
+export const outboundFailed = defineFailure('outbound.failed', 'unavailable', {
+  message: 'The identity provider could not be reached.',
 });
 
 /**

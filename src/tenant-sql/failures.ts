@@ -1,56 +1,32 @@
-import { defineFailure, type Failure } from '../kernel/failure.ts';
+import { defineFailure, everywhere, type Failure } from '../kernel/failure.ts';
 
 /** The company's database could not be reached, or the connection to it was lost. */
-export const databaseUnavailable = defineFailure('tenant_sql.unavailable', {
-  kind: 'unavailable',
-  detail: { message: "The company's database cannot be reached at the moment.", retryAfter: 5 },
-  says: {
-    organization: 'ServiceUnavailable',
-    console: 'SERVICE_UNAVAILABLE',
-    sharing: 'SERVICE_UNAVAILABLE',
-    'managed-tables': { message: 'O banco de dados gerenciado está indisponível. Tente novamente em instantes.' },
-  },
+export const databaseUnavailable = defineFailure('tenant_sql.unavailable', 'unavailable', {
+  message: "The company's database cannot be reached at the moment.",
+  portuguese: 'O banco de dados gerenciado está indisponível. Tente novamente em instantes.',
+  detail: { retryAfter: 5 },
 });
 
 /**
  * The connection was lost while a change was being committed: it may or may not have been. There is no `retryAfter`,
  * because a retry may repeat the change.
  */
-export const resultUnknown = defineFailure('tenant_sql.result_unknown', {
-  kind: 'unavailable',
-  detail: {
-    message:
-      'The connection was lost before the database confirmed the change, which may or may not have been made. Check before trying again.',
-  },
-  says: {
-    organization: 'ResultUnknown',
-    console: 'RESULT_UNKNOWN',
-    sharing: 'RESULT_UNKNOWN',
-    'managed-tables': {
-      code: 'RESULT_UNKNOWN',
-      message:
-        'A conexão foi perdida antes da confirmação do banco de dados: a alteração pode ter sido feita ou não. Verifique antes de tentar novamente.',
-    },
-  },
+export const resultUnknown = defineFailure('tenant_sql.result_unknown', 'unavailable', {
+  message:
+    'The connection was lost before the database confirmed the change, which may or may not have been made. Check before trying again.',
+  portuguese:
+    'A conexão foi perdida antes da confirmação do banco de dados: a alteração pode ter sido feita ou não. Verifique antes de tentar novamente.',
+  ...everywhere('RESULT_UNKNOWN'),
 });
 
 /** The company's database has no room left, or takes no changes: it is full, or was made read-only. */
-export const databaseFull = defineFailure('tenant_sql.full', {
-  kind: 'unavailable',
-  detail: {
-    message: "The company's database is full, or takes no changes at the moment. Nothing was changed.",
-    retryAfter: 60,
-  },
-  says: {
-    organization: 'DatabaseFull',
-    console: 'DATABASE_FULL',
-    sharing: 'DATABASE_FULL',
-    'managed-tables': {
-      code: 'MANAGED_DATABASE_FULL',
-      message:
-        'O banco de dados gerenciado está sem espaço ou não aceita alterações no momento. Nada foi alterado. Libere espaço e tente novamente.',
-    },
-  },
+export const databaseFull = defineFailure('tenant_sql.full', 'unavailable', {
+  message: "The company's database is full, or takes no changes at the moment. Nothing was changed.",
+  portuguese:
+    'O banco de dados gerenciado está sem espaço ou não aceita alterações no momento. Nada foi alterado. Libere espaço e tente novamente.',
+  detail: { retryAfter: 60 },
+  ...everywhere('DATABASE_FULL'),
+  'managed-tables': 'MANAGED_DATABASE_FULL',
 });
 
 /**
@@ -59,52 +35,29 @@ export const databaseFull = defineFailure('tenant_sql.full', {
 export const tenantSqlFailures = [databaseUnavailable, resultUnknown, databaseFull];
 
 /** Another call is still provisioning the database. */
-export const provisioningPending = defineFailure('tenant_sql.provisioning_pending', {
-  kind: 'unavailable',
-  detail: { message: 'The database is being set up; try again in a moment.', retryAfter: 5 },
-  says: {
-    'managed-tables': { message: 'O banco de dados gerenciado está sendo preparado. Tente novamente em instantes.' },
-  },
+export const provisioningPending = defineFailure('tenant_sql.provisioning_pending', 'unavailable', {
+  message: 'The database is being set up; try again in a moment.',
+  portuguese: 'O banco de dados gerenciado está sendo preparado. Tente novamente em instantes.',
+  detail: { retryAfter: 5 },
 });
 
 /** Neon or the new database failed; a further call continues where this one ended. */
-export const provisioningFailed = defineFailure('tenant_sql.provisioning_failed', {
-  kind: 'unavailable',
-  detail: { message: 'The database could not be set up at the moment; try again later.', retryAfter: 30 },
-  says: {
-    'managed-tables': {
-      message: 'Não foi possível preparar o banco de dados gerenciado agora. Tente novamente mais tarde.',
-    },
-  },
+export const provisioningFailed = defineFailure('tenant_sql.provisioning_failed', 'unavailable', {
+  message: 'The database could not be set up at the moment; try again later.',
+  portuguese: 'Não foi possível preparar o banco de dados gerenciado agora. Tente novamente mais tarde.',
+  detail: { retryAfter: 30 },
 });
 
-const QUERY_ERROR = { console: 'DB_QUERY_ERROR', sharing: 'DB_QUERY_ERROR' } as const;
+const queryError = (fact: string, message: string) =>
+  defineFailure(`user_sql.${fact}`, 'invalid', { message, console: 'DB_QUERY_ERROR', sharing: 'DB_QUERY_ERROR' });
 
 /** The query is wrong, or refers to something that the reader may not see. */
-export const queryFailed = defineFailure('user_sql.failed', {
-  kind: 'invalid',
-  detail: { message: 'The query failed.' },
-  says: QUERY_ERROR,
-});
-
-export const queryRefused = defineFailure('user_sql.refused', {
-  kind: 'invalid',
-  detail: { message: 'The query is not allowed.' },
-  says: QUERY_ERROR,
-});
-
-export const queryTimedOut = defineFailure('user_sql.timeout', {
-  kind: 'invalid',
-  detail: { message: 'The query took too long.' },
-  says: QUERY_ERROR,
-});
+export const queryFailed = queryError('failed', 'The query failed.');
+export const queryRefused = queryError('refused', 'The query is not allowed.');
+export const queryTimedOut = queryError('timeout', 'The query took too long.');
 
 /** Not even the first row fits. */
-export const resultTooLarge = defineFailure('user_sql.too_large', {
-  kind: 'invalid',
-  detail: { message: 'The result of the query is too large.' },
-  says: QUERY_ERROR,
-});
+export const resultTooLarge = queryError('too_large', 'The result of the query is too large.');
 
 /** The failures of routes that answer with the result of user SQL, besides `tenantSqlFailures`. */
 export const userSqlFailures = [queryFailed, queryRefused, queryTimedOut, resultTooLarge];

@@ -1,31 +1,51 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
+import { wordingOf } from '../../src/http/surface.ts';
+import { surface as console } from '../../src/http/surfaces/console.ts';
+import { surface as managedTables } from '../../src/http/surfaces/managed-tables.ts';
+import { surface as organization } from '../../src/http/surfaces/organization.ts';
+import { surface as sharing } from '../../src/http/surfaces/sharing.ts';
+import type { FailureType, Wording } from '../../src/kernel/failure.ts';
 
 const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
   .map((file) => ({ file: `src/${file}`, text: readFileSync(`src/${file}`, 'utf8') }));
 
-/** Every failure that is defined: its reason, the name it is exported under, and where. */
-const defined = sources.flatMap(({ file, text }) =>
-  [...text.matchAll(/(?:(\w+)(?: =|:) )?defineFailure\(\s*'([^']+)'/g)].map(([, name, reason]) => ({
-    file,
-    name,
-    reason,
-  })),
-);
+/** The failures that a module exports: alone, in a list, or among the failures of its routes. */
+function failuresIn(value: unknown): FailureType[] {
+  if (typeof value === 'function') return 'reason' in value && 'matches' in value ? [value as FailureType] : [];
+  const isPlain = Array.isArray(value) || [Object.prototype, null].includes(Object.getPrototypeOf(value ?? 0));
+  return isPlain ? Object.values(value as object).flatMap(failuresIn) : [];
+}
+
+const definers = sources.filter(({ file, text }) => file.endsWith('failures.ts') || text.includes('defineFailure('));
+const modules = await Promise.all(definers.map(({ file }) => import(resolve(file))));
+const defined = [...new Set(modules.flatMap(failuresIn))];
 
 it('a reason of a failure is written once', () => {
-  expect(defined.length).toBeGreaterThan(100);
+  expect(defined.length).toBeGreaterThan(200);
   const reasons = defined.map(({ reason }) => reason);
-  const twice = defined.filter(({ reason }) => reasons.indexOf(reason) !== reasons.lastIndexOf(reason));
-  expect(twice.map(({ file, reason }) => `${file}: ${reason} is defined elsewhere too: import that one`)).toEqual([]);
+  const twice = reasons.filter((reason, at) => reasons.indexOf(reason) !== at);
+  expect(twice.map((reason) => `${reason} is defined twice: import the one there is`)).toEqual([]);
+});
+
+it('a failure says nothing that its family says anyway', () => {
+  const repeated = defined.flatMap(({ kind, reason, says }) =>
+    [organization, console, managedTables, sharing].flatMap((surface) => {
+      const own = says[surface.wordedAs];
+      const family = Object.entries(wordingOf(surface, { kind, says: {} }));
+      return family
+        .filter(([part, words]) => (typeof own === 'string' ? { code: own } : own)?.[part as keyof Wording] === words)
+        .map(([part]) => `${reason}: leave out its ${part} for ${surface.name}, which says this of all of its kind`);
+    }),
+  );
+  expect(repeated).toEqual([]);
 });
 
 it('a failure is made only by its definition', () => {
   const made = sources.filter(({ file, text }) => file !== 'src/kernel/failure.ts' && text.includes('new Failure('));
-  expect(made.map(({ file }) => `${file}: define the failure with defineFailure, in the module's failures.ts`)).toEqual(
-    [],
-  );
+  expect(made.map(({ file }) => `${file}: define it with defineFailure, in the module's failures.ts`)).toEqual([]);
 });
 
 it('a reason is never compared as a text, where a misspelt one would compile', () => {

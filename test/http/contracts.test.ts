@@ -1,12 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { SURFACES } from '../../src/app.ts';
-import { type Contract, ok } from '../../src/http/endpoint.ts';
+import type { Contract } from '../../src/http/endpoint.ts';
 import { takesIdempotencyKey } from '../../src/http/failures.ts';
-import { endpoint } from '../../src/http/surfaces/organization.ts';
 import { defineFailure } from '../../src/kernel/failure.ts';
-import * as groups from '../../src/modules/groups/failures.ts';
-import * as shares from '../../src/modules/shares/failures.ts';
 import { mustConform } from '../support/conformity.ts';
 
 /** What summaries begin with. A new verb is added here, once it is clear that none of these says it. */
@@ -87,32 +84,12 @@ describe('the contract of a route', () => {
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
   });
 
-  it('compiles only with failures that are defined and that its surface has words for', () => {
-    const contract = {
-      method: 'get',
-      path: '/groups/{id}',
-      access: 'groups:GetGroup',
-      operationId: 'getGroup',
-      summary: 'Get a group',
-      returns: ok(z.object({})),
-    } as const;
-    endpoint({ ...contract, fails: [groups.groupNotFound] }, () => ({}));
-    // @ts-expect-error the name of the failure is misspelt
-    endpoint({ ...contract, fails: [groups.groupNotFond] }, () => ({}));
-    // @ts-expect-error the organization API has no words for the failures of shares
-    endpoint({ ...contract, fails: [shares.shareNotFound] }, () => ({}));
-  });
-
   it('describes each failure: one that is made from arguments does not compile without a sentence', () => {
-    const failure = {
-      kind: 'missing',
-      detail: (field: string) => ({ field }),
-      says: { console: 'NOT_FOUND' },
-    } as const;
-    const described = defineFailure('test.described', { ...failure, describes: 'There is none.' });
+    const detail = (field: string) => ({ field });
+    const described = defineFailure('test.described', 'missing', { message: 'There is none.', detail });
     expect(described('id').detail).toEqual({ message: 'There is none.', field: 'id' });
     // @ts-expect-error nothing says what it means before it is made
-    defineFailure('test.described', failure);
+    defineFailure('test.described', 'missing', { detail });
   });
 });
 

@@ -5,7 +5,7 @@ import { endpointFor } from '../endpoint.ts';
 import { CONSOLE_FAMILIES, type Surface, tryAgainIn } from '../surface.ts';
 
 /** Endpoints of the console: called by people with a session token, and programs with a service token. */
-export const endpoint = endpointFor<'console', Principal>();
+export const endpoint = endpointFor<Principal>();
 
 export const surface: Surface = {
   name: 'console',

@@ -7,7 +7,7 @@ import * as console from './console.ts';
 export { list, listOf } from './sharing.ts';
 
 /** Endpoints of domain knowledge: called by people and programs with a token, worded like the console. */
-export const endpoint = endpointFor<'console', Principal>();
+export const endpoint = endpointFor<Principal>();
 
 export const surface: Surface = {
   ...console.surface,

@@ -7,7 +7,7 @@ import type { Surface } from '../surface.ts';
 export { list, listOf } from './console.ts';
 
 /** Endpoints of managed tables: called by people and programs with a token, worded in Portuguese. */
-export const endpoint = endpointFor<'managed-tables', Principal>();
+export const endpoint = endpointFor<Principal>();
 
 const FAMILIES: Record<FailureKind, Wording> = {
   invalid: { message: 'Os dados enviados são inválidos.' },

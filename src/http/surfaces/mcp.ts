@@ -7,7 +7,7 @@ import * as console from './console.ts';
 export const METADATA_PATH = '/.well-known/oauth-protected-resource';
 
 /** Endpoints for agents, which call with a token or a key, and are answered failures in the words of the console. */
-export const endpoint = endpointFor<'console', Principal>();
+export const endpoint = endpointFor<Principal>();
 
 export const surface: Surface = {
   ...console.surface,

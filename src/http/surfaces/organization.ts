@@ -5,7 +5,7 @@ import { endpointFor } from '../endpoint.ts';
 import { ORGANIZATION_FAMILIES, type Surface, tryAgainIn } from '../surface.ts';
 
 /** Endpoints of the organization API: called by service accounts with signed requests. */
-export const endpoint = endpointFor<'organization', ServiceAccountActor>();
+export const endpoint = endpointFor<ServiceAccountActor>();
 
 export const surface: Surface = {
   name: 'organization',

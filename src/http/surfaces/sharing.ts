@@ -5,10 +5,10 @@ import { endpointFor } from '../endpoint.ts';
 import { CONSOLE_FAMILIES, type Surface, tryAgainIn } from '../surface.ts';
 
 /** Endpoints of sharing and embedding that people and programs of the company call with a token. */
-export const endpoint = endpointFor<'sharing', Principal>();
+export const endpoint = endpointFor<Principal>();
 
 /** Endpoints of the portal: outsiders call them with a token of their own, people and programs of the company with theirs. */
-export const portalEndpoint = endpointFor<'sharing', Principal | OutsiderActor>();
+export const portalEndpoint = endpointFor<Principal | OutsiderActor>();
 
 export const surface: Surface = {
   name: 'sharing',

@@ -10,7 +10,7 @@ import { endpointNotFound, jobNotFound, tooManyJobs } from './failures.ts';
 import { createJob, getJob, jobArn } from './job-service.ts';
 import { download, linkTo, type ResultViewer } from './link.ts';
 
-const endpoint = endpointFor<'organization', ServiceAccountActor, ResultViewer>();
+const endpoint = endpointFor<ServiceAccountActor, ResultViewer>();
 
 const status = z.enum(DATA_JOB_STATUSES);
 

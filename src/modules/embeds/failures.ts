@@ -1,15 +1,10 @@
-import { defineFailure } from '../../kernel/failure.ts';
+import { defineFailure, notFound } from '../../kernel/failure.ts';
 
-export const signingKeyNotFound = defineFailure('embed_signing_key.not_found', {
-  kind: 'missing',
-  detail: { message: 'There is no such signing key.' },
-  says: { sharing: 'NOT_FOUND' },
-});
+export const signingKeyNotFound = notFound('embed_signing_key', { message: 'There is no such signing key.' });
 
 /** @param limit how many a company may have */
-export const tooManySigningKeys = defineFailure('embed_signing_key.too_many', {
-  kind: 'conflict',
-  describes: 'The company has the maximum number of signing keys. Delete one first.',
+export const tooManySigningKeys = defineFailure('embed_signing_key.too_many', 'conflict', {
+  message: 'The company has the maximum number of signing keys. Delete one first.',
   detail: (limit: number) => ({ message: `A company has at most ${limit} signing keys: delete one first.` }),
-  says: { sharing: 'EMBED_SIGNING_KEY_LIMIT' },
+  sharing: 'EMBED_SIGNING_KEY_LIMIT',
 });

@@ -22,8 +22,8 @@ import {
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { type EmbedViewer, embedOptions, executeEmbed, type OpenedEmbed, rulesOfEmbed } from './token.ts';
 
-const dashboardEndpoint = endpointFor<'sharing', Principal, EmbedViewer<SharedItem & { type: 'dashboard' }>>();
-const visualizationEndpoint = endpointFor<'sharing', Principal, EmbedViewer>();
+const dashboardEndpoint = endpointFor<Principal, EmbedViewer<SharedItem & { type: 'dashboard' }>>();
+const visualizationEndpoint = endpointFor<Principal, EmbedViewer>();
 const dashboardToken = { token: 'embed-dashboard' } as const;
 const visualizationToken = { token: 'embed-visualization' } as const;
 const dashboardFailures = [invalidToken, originNotAllowed, dashboardNotFound];

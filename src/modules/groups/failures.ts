@@ -1,80 +1,45 @@
-import { defineFailure, invalid } from '../../kernel/failure.ts';
+import { alreadyDeleted, defineFailure, invalid, notFoundBy, taken } from '../../kernel/failure.ts';
 
 /** @param field the field that names it: `id` of the path, or `group_ids` of a body, and there the unknown ones */
-export const groupNotFound = defineFailure('group.not_found', {
-  kind: 'missing',
-  describes: 'There is no such group.',
-  detail: (field: 'id' | 'group_ids' = 'id', ids?: string[]) => ({
-    field,
-    reason: 'not_found',
-    ...(ids && { ids }),
-  }),
-  says: { organization: 'NotFound', console: 'GROUP_NOT_FOUND', sharing: 'NOT_FOUND' },
-});
+export const groupNotFound = notFoundBy('group', ['id', 'group_ids']);
 
-export const groupAlreadyDeleted = defineFailure('group.already_deleted', {
-  kind: 'missing',
-  detail: { message: 'This group is already deleted.', field: 'id', reason: 'already_deleted' },
-  says: {
-    organization: { status: 400, code: 'AlreadyDeleted' },
-    // As if it had never been there.
-    console: {
-      code: 'GROUP_NOT_FOUND',
-      message: 'There is no such group.',
-      details: { field: 'id', reason: 'not_found' },
-    },
+export const groupAlreadyDeleted = alreadyDeleted('group', {
+  // As if it had never been there.
+  console: {
+    code: 'GROUP_NOT_FOUND',
+    message: 'There is no such group.',
+    details: { field: 'id', reason: 'not_found' },
   },
 });
 
-export const groupNameTaken = defineFailure('group.name_taken', {
-  kind: 'conflict',
-  detail: { message: 'Another group has this name.', field: 'name', reason: 'taken' },
-  says: { organization: 'AlreadyExists', console: 'GROUP_NAME_DUPLICATE' },
+export const groupNameTaken = taken('group', 'name');
+export const groupSlugTaken = taken('group', 'slug');
+
+export const globalGroupNotDeletable = defineFailure('group.global_not_deletable', 'conflict', {
+  message: 'A global group cannot be deleted.',
+  detail: { field: 'id', reason: 'is_global' },
+  console: { status: 400, code: 'CANNOT_DELETE_GLOBAL' },
 });
 
-export const groupSlugTaken = defineFailure('group.slug_taken', {
-  kind: 'conflict',
-  detail: { message: 'Another group has this slug.', field: 'slug', reason: 'taken' },
-  says: { organization: 'AlreadyExists', console: 'GROUP_SLUG_DUPLICATE' },
+export const globalGroupNotModifiable = defineFailure('group.global_not_modifiable', 'conflict', {
+  message: 'The name, slug and description of a global group cannot be changed.',
+  detail: { field: 'id', reason: 'is_global' },
+  console: { status: 400, code: 'CANNOT_MODIFY_GLOBAL' },
 });
 
-export const globalGroupNotDeletable = defineFailure('group.global_not_deletable', {
-  kind: 'conflict',
-  detail: { message: 'A global group cannot be deleted.', field: 'id', reason: 'is_global' },
-  says: { organization: 'AlreadyExists', console: { status: 400, code: 'CANNOT_DELETE_GLOBAL' } },
+export const bindingNotFound = notFoundBy('group_binding', ['binding_id'], {
+  message: 'This group has no such binding.',
 });
 
-export const globalGroupNotModifiable = defineFailure('group.global_not_modifiable', {
-  kind: 'conflict',
-  detail: {
-    message: 'The name, slug and description of a global group cannot be changed.',
-    field: 'id',
-    reason: 'is_global',
-  },
-  says: { organization: 'AlreadyExists', console: { status: 400, code: 'CANNOT_MODIFY_GLOBAL' } },
-});
-
-export const bindingNotFound = defineFailure('group_binding.not_found', {
-  kind: 'missing',
-  detail: { message: 'This group has no such binding.', field: 'binding_id', reason: 'not_found' },
-  says: { organization: 'NotFound' },
-});
-
-export const bindingExists = defineFailure('group_binding.exists', {
-  kind: 'conflict',
-  detail: {
-    message: 'This principal is in the group within this account already.',
-    field: 'principal_id',
-    reason: 'taken',
-  },
-  says: { organization: 'AlreadyExists' },
+export const bindingExists = defineFailure('group_binding.exists', 'conflict', {
+  message: 'This principal is in the group within this account already.',
+  detail: { field: 'principal_id', reason: 'taken' },
 });
 
 export const outsideOwnAccount = () =>
   invalid([{ field: 'account_id', message: 'must be the account that the service account belongs to' }]);
 
-export const policyNotAttached = defineFailure('group_policy.not_found', {
-  kind: 'missing',
-  detail: { message: 'This policy is not attached to the group.', field: 'policy_id', reason: 'not_found' },
-  says: { organization: 'NotFound', console: 'POLICY_NOT_FOUND' },
+export const policyNotAttached = notFoundBy('group_policy', ['policy_id'], {
+  message: 'This policy is not attached to the group.',
+  console: 'POLICY_NOT_FOUND',
 });

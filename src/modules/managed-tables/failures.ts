@@ -1,174 +1,105 @@
-import { defineFailure, type FieldProblem, invalid } from '../../kernel/failure.ts';
+import { defineFailure, type FieldProblem, invalid, notFound } from '../../kernel/failure.ts';
 
-export const tableNotFound = defineFailure('managed_table.not_found', {
-  kind: 'missing',
-  detail: { message: 'There is no such table.' },
-  says: { 'managed-tables': { message: 'Tabela não encontrada.' } },
+export const tableNotFound = notFound('managed_table', {
+  message: 'There is no such table.',
+  portuguese: 'Tabela não encontrada.',
 });
 
-export const rowNotFound = defineFailure('managed_table.row_not_found', {
-  kind: 'missing',
-  detail: { message: 'There is no such row.' },
-  says: { 'managed-tables': { message: 'Linha não encontrada.' } },
+export const rowNotFound = defineFailure('managed_table.row_not_found', 'missing', {
+  message: 'There is no such row.',
+  portuguese: 'Linha não encontrada.',
 });
 
-export const tableNameTaken = defineFailure('managed_table.duplicate_name', {
-  kind: 'invalid',
-  describes: 'Another table has this name.',
-  detail: (displayName: string) => ({
-    field: 'display_name',
-    display_name: displayName,
-  }),
-  says: {
-    'managed-tables': {
-      status: 400,
-      code: 'MANAGED_TABLE_DUPLICATE_NAME',
-      message: 'Já existe uma tabela ativa com este nome.',
-    },
-  },
+export const tableNameTaken = defineFailure('managed_table.duplicate_name', 'invalid', {
+  message: 'Another table has this name.',
+  portuguese: 'Já existe uma tabela ativa com este nome.',
+  detail: (displayName: string) => ({ field: 'display_name', display_name: displayName }),
+  'managed-tables': { status: 400, code: 'MANAGED_TABLE_DUPLICATE_NAME' },
 });
 
 /** A deleted table is to be restored, and another has its name. */
-export const restoredNameTaken = defineFailure('managed_table.restored_name_taken', {
-  kind: 'conflict',
-  detail: { message: 'Another table has the name of the deleted one. Rename that, then restore this one.' },
-  says: {
-    'managed-tables': {
-      code: 'MANAGED_TABLE_DUPLICATE_NAME',
-      message: 'Outra tabela ativa já tem o nome da tabela excluída.',
-    },
-  },
+export const restoredNameTaken = defineFailure('managed_table.restored_name_taken', 'conflict', {
+  message: 'Another table has the name of the deleted one. Rename that, then restore this one.',
+  portuguese: 'Outra tabela ativa já tem o nome da tabela excluída.',
+  'managed-tables': 'MANAGED_TABLE_DUPLICATE_NAME',
 });
 
 /** An upload job uses the table, so it cannot be emptied. */
-export const truncateLocked = defineFailure('managed_table.truncate_locked', {
-  kind: 'conflict',
-  detail: { message: 'The table cannot be emptied while files are loaded into it.' },
-  says: {
-    'managed-tables': {
-      code: 'MANAGED_TABLE_TRUNCATE_LOCKED',
-      message: 'A tabela não pode ser esvaziada enquanto há uma carga de arquivos em andamento.',
-    },
-  },
+export const truncateLocked = defineFailure('managed_table.truncate_locked', 'conflict', {
+  message: 'The table cannot be emptied while files are loaded into it.',
+  portuguese: 'A tabela não pode ser esvaziada enquanto há uma carga de arquivos em andamento.',
+  'managed-tables': 'MANAGED_TABLE_TRUNCATE_LOCKED',
 });
 
 /** An upload job uses the table, so it can be neither deleted, renamed nor changed. */
-export const tableLocked = defineFailure('managed_table.locked', {
-  kind: 'conflict',
-  detail: { message: 'The table cannot be changed or deleted while files are loaded into it.' },
-  says: {
-    'managed-tables': {
-      code: 'MANAGED_TABLE_LOCKED',
-      message: 'A tabela não pode ser alterada nem excluída enquanto há uma carga de arquivos em andamento.',
-    },
-  },
+export const tableLocked = defineFailure('managed_table.locked', 'conflict', {
+  message: 'The table cannot be changed or deleted while files are loaded into it.',
+  portuguese: 'A tabela não pode ser alterada nem excluída enquanto há uma carga de arquivos em andamento.',
+  'managed-tables': 'MANAGED_TABLE_LOCKED',
 });
 
 /** The values of a row are larger than a row of Postgres can be. */
-export const rowNotStorable = defineFailure('managed_table.row_too_big', {
-  kind: 'invalid',
-  detail: { message: 'The row is too large to be stored.' },
-  says: { 'managed-tables': { message: 'A linha é grande demais para ser armazenada.' } },
+export const rowNotStorable = defineFailure('managed_table.row_too_big', 'invalid', {
+  message: 'The row is too large to be stored.',
+  portuguese: 'A linha é grande demais para ser armazenada.',
 });
 
 /** The values of a row are larger than an answer may be. */
-export const rowTooLargeToReturn = defineFailure('managed_table.row_too_large', {
-  kind: 'too_large',
-  describes: 'The values of this row are too large for one answer. List it by its `id`, with some of its `fields`.',
-  detail: (bytes: number, limit: number) => ({
-    bytes,
-    limit_bytes: limit,
-  }),
-  says: {
-    'managed-tables': {
-      message:
-        'Os valores desta linha são grandes demais para uma única resposta. Liste-a pelo id, com parte das colunas.',
-    },
-  },
+export const rowTooLargeToReturn = defineFailure('managed_table.row_too_large', 'too_large', {
+  message: 'The values of this row are too large for one answer. List it by its `id`, with some of its `fields`.',
+  portuguese:
+    'Os valores desta linha são grandes demais para uma única resposta. Liste-a pelo id, com parte das colunas.',
+  detail: (bytes: number, limit: number) => ({ bytes, limit_bytes: limit }),
 });
 
 /** Rows with large values are written one insert at a time. */
-export const tooManyLargeRows = defineFailure('managed_table.too_many_large_rows', {
-  kind: 'unavailable',
-  detail: { message: 'Too many large rows are being written at the moment.', retryAfter: 5 },
-  says: {
-    'managed-tables': { message: 'Há muitas linhas grandes sendo gravadas no momento. Tente novamente em instantes.' },
-  },
+export const tooManyLargeRows = defineFailure('managed_table.too_many_large_rows', 'unavailable', {
+  message: 'Too many large rows are being written at the moment.',
+  portuguese: 'Há muitas linhas grandes sendo gravadas no momento. Tente novamente em instantes.',
+  detail: { retryAfter: 5 },
 });
 
 /** The values of the page are larger than an answer may be. */
-export const pageTooLarge = defineFailure('managed_table.page_too_large', {
-  kind: 'too_large',
-  describes: 'The values of this page are too large for one answer. Ask for fewer rows.',
-  detail: (bytes: number, limit: number) => ({
-    bytes,
-    limit_bytes: limit,
-  }),
-  says: {
-    'managed-tables': {
-      message: 'Os valores desta página são grandes demais para uma única resposta. Peça menos linhas por página.',
-    },
-  },
+export const pageTooLarge = defineFailure('managed_table.page_too_large', 'too_large', {
+  message: 'The values of this page are too large for one answer. Ask for fewer rows.',
+  portuguese: 'Os valores desta página são grandes demais para uma única resposta. Peça menos linhas por página.',
+  detail: (bytes: number, limit: number) => ({ bytes, limit_bytes: limit }),
 });
 
 /** Rows were looked for longer than people's own SQL may run. */
-export const selectionTooSlow = defineFailure('managed_table.selection_too_slow', {
-  kind: 'invalid',
-  detail: {
-    message: 'Looking for these rows takes too long. Use filters that an index answers, or that leave fewer rows.',
-  },
-  says: {
-    'managed-tables': {
-      code: 'MANAGED_TABLE_QUERY_TIMEOUT',
-      message: 'A busca por estas linhas demora demais. Use filtros mais seletivos ou crie um índice.',
-    },
-  },
+export const selectionTooSlow = defineFailure('managed_table.selection_too_slow', 'invalid', {
+  message: 'Looking for these rows takes too long. Use filters that an index answers, or that leave fewer rows.',
+  portuguese: 'A busca por estas linhas demora demais. Use filtros mais seletivos ou crie um índice.',
+  'managed-tables': 'MANAGED_TABLE_QUERY_TIMEOUT',
 });
 
 /** As many exports of the company run as may run at once. */
-export const tooManyExports = defineFailure('managed_table.too_many_exports', {
-  kind: 'too_many',
-  detail: {
-    message: 'Other exports of your company are running.',
-    retryAfter: 30,
-  },
-  says: {
-    'managed-tables': { message: 'Outras exportações da sua empresa estão em andamento.' },
-  },
+export const tooManyExports = defineFailure('managed_table.too_many_exports', 'too_many', {
+  message: 'Other exports of your company are running.',
+  portuguese: 'Outras exportações da sua empresa estão em andamento.',
+  detail: { retryAfter: 30 },
 });
 
 /** The format of an export cannot hold so many rows. */
-export const tooManyRows = defineFailure('managed_table.too_many_rows', {
-  kind: 'too_large',
-  describes: 'The format cannot hold so many rows. Ask for fewer, or for another format.',
+export const tooManyRows = defineFailure('managed_table.too_many_rows', 'too_large', {
+  message: 'The format cannot hold so many rows. Ask for fewer, or for another format.',
+  portuguese: 'O formato não comporta tantas linhas. Use filtros ou peça outro formato.',
   detail: (rows: number, limit: number) => ({ rows, limit }),
-  says: {
-    'managed-tables': {
-      message: 'O formato não comporta tantas linhas. Use filtros ou peça outro formato.',
-    },
-  },
 });
 
 /** Other transactions lock the table for longer than a request for its rows waits, or the work takes too long. */
-export const tableBusy = defineFailure('managed_table.busy', {
-  kind: 'unavailable',
-  detail: { message: 'Others are using the table. Try again in a moment.', retryAfter: 5 },
-  says: { 'managed-tables': { message: 'A tabela está em uso por outra operação. Tente novamente em instantes.' } },
+export const tableBusy = defineFailure('managed_table.busy', 'unavailable', {
+  message: 'Others are using the table. Try again in a moment.',
+  portuguese: 'A tabela está em uso por outra operação. Tente novamente em instantes.',
+  detail: { retryAfter: 5 },
 });
 
 /** The same for a change of the table itself, of which nothing was done. */
-export const tableInUse = defineFailure('managed_table.in_use', {
-  kind: 'conflict',
-  detail: {
-    message: 'Others are using the table, or the change takes too long. Nothing was changed.',
-    retryAfter: 5,
-  },
-  says: {
-    'managed-tables': {
-      code: 'MANAGED_TABLE_BUSY',
-      message: 'A tabela está em uso por outra operação, ou a alteração demora demais. Nada foi alterado.',
-    },
-  },
+export const tableInUse = defineFailure('managed_table.in_use', 'conflict', {
+  message: 'Others are using the table, or the change takes too long. Nothing was changed.',
+  portuguese: 'A tabela está em uso por outra operação, ou a alteração demora demais. Nada foi alterado.',
+  detail: { retryAfter: 5 },
+  'managed-tables': 'MANAGED_TABLE_BUSY',
 });
 
 /** The most wrong values of a list of rows that a failure names. */
@@ -198,38 +129,27 @@ export const keyTooLong = (column: string, bytes: number) =>
     },
   ]);
 
-export const indexNotFound = defineFailure('managed_table.index_not_found', {
-  kind: 'missing',
-  detail: { message: 'There is no such index.' },
-  says: { 'managed-tables': { message: 'Índice não encontrado.' } },
+export const indexNotFound = defineFailure('managed_table.index_not_found', 'missing', {
+  message: 'There is no such index.',
+  portuguese: 'Índice não encontrado.',
 });
 
-export const tooManyIndexes = defineFailure('managed_table.too_many_indexes', {
-  kind: 'conflict',
-  describes: 'The table has as many indexes as it can have.',
+export const tooManyIndexes = defineFailure('managed_table.too_many_indexes', 'conflict', {
+  message: 'The table has as many indexes as it can have.',
+  portuguese: 'A tabela já tem o número máximo de índices.',
   detail: (limit: number) => ({ limit }),
-  says: {
-    'managed-tables': {
-      code: 'MANAGED_TABLE_TOO_MANY_INDEXES',
-      message: 'A tabela já tem o número máximo de índices.',
-    },
-  },
+  'managed-tables': 'MANAGED_TABLE_TOO_MANY_INDEXES',
 });
 
 /**
  * A unique index of the table forbids a row. `value` is Postgres's text of the values, in the order of the columns; null for
  * somebody who may not read rows.
  */
-export const duplicateValue = defineFailure('managed_table.duplicate_value', {
-  kind: 'conflict',
-  describes: 'Another row has this value, and an index of the table says that it is unique.',
+export const duplicateValue = defineFailure('managed_table.duplicate_value', 'conflict', {
+  message: 'Another row has this value, and an index of the table says that it is unique.',
+  portuguese: 'Já existe uma linha com este valor, e um índice da tabela exige que ele seja único.',
   detail: (columns: string[], value: string | null) => ({ columns, value }),
-  says: {
-    'managed-tables': {
-      code: 'MANAGED_TABLE_DUPLICATE_VALUE',
-      message: 'Já existe uma linha com este valor, e um índice da tabela exige que ele seja único.',
-    },
-  },
+  'managed-tables': 'MANAGED_TABLE_DUPLICATE_VALUE',
 });
 
 export const unknownColumns = (names: string[]) =>

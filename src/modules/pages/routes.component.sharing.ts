@@ -3,10 +3,8 @@ import { raw } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/sharing.ts';
 import { defineFailure } from '../../kernel/failure.ts';
 
-const componentNotFound = defineFailure('pages.component_not_found', {
-  kind: 'missing',
-  detail: { message: 'There is no such script.' },
-  says: { sharing: 'NOT_FOUND' },
+const componentNotFound = defineFailure('pages.component_not_found', 'missing', {
+  message: 'There is no such script.',
 });
 
 /** The component that shows embeds in pages of others. */

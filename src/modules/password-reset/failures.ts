@@ -1,8 +1,7 @@
 import { defineFailure } from '../../kernel/failure.ts';
 
 /** The same for a wrong, used or expired token, and for one of an inactive user. */
-export const invalidResetToken = defineFailure('password_reset.invalid_token', {
-  kind: 'invalid',
-  detail: { message: 'The link is unknown, used or expired.' },
-  says: { console: { status: 400, code: 'INVALID_RESET_TOKEN' } },
+export const invalidResetToken = defineFailure('password_reset.invalid_token', 'invalid', {
+  message: 'The link is unknown, used or expired.',
+  console: { status: 400, code: 'INVALID_RESET_TOKEN' },
 });

@@ -1,10 +1,6 @@
-import { defineFailure, invalid } from '../../kernel/failure.ts';
+import { invalid, notFound } from '../../kernel/failure.ts';
 
-export const shareEventNotFound = defineFailure('share_event.not_found', {
-  kind: 'missing',
-  detail: { message: 'There is no such event.' },
-  says: { sharing: 'NOT_FOUND' },
-});
+export const shareEventNotFound = notFound('share_event', { message: 'There is no such event.' });
 
 /** @param limit how many intervals an answer holds */
 export const tooManyIntervals = (limit: number) =>

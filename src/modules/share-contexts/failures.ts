@@ -1,27 +1,17 @@
-import { defineFailure, invalid } from '../../kernel/failure.ts';
+import { defineFailure, invalid, notFound, taken } from '../../kernel/failure.ts';
 
-export const shareContextNotFound = defineFailure('share_context.not_found', {
-  kind: 'missing',
-  detail: { message: 'There is no such share context.' },
-  says: { sharing: 'NOT_FOUND' },
+export const shareContextNotFound = notFound('share_context');
+
+export const shareContextSlugTaken = taken('share_context', 'slug', {
+  detail: { field: 'slug' },
+  sharing: 'SLUG_DUPLICATE',
 });
 
-export const shareContextSlugTaken = defineFailure('share_context.slug_taken', {
-  kind: 'conflict',
-  detail: { message: 'Another share context has this slug.', field: 'slug' },
-  says: { sharing: 'SLUG_DUPLICATE' },
-});
+export const memberNotFound = notFound('share_member', { message: 'There is no such member.' });
 
-export const memberNotFound = defineFailure('share_member.not_found', {
-  kind: 'missing',
-  detail: { message: 'There is no such member.' },
-  says: { sharing: 'NOT_FOUND' },
-});
-
-export const memberExists = defineFailure('share_member.duplicate', {
-  kind: 'conflict',
-  detail: { message: 'The context has this member already.' },
-  says: { sharing: 'MEMBER_DUPLICATE' },
+export const memberExists = defineFailure('share_member.duplicate', 'conflict', {
+  message: 'The context has this member already.',
+  sharing: 'MEMBER_DUPLICATE',
 });
 
 export const tooManyMembers = (limit: number) =>

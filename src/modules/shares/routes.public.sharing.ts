@@ -21,7 +21,7 @@ import {
 import { signInNeeded } from './failures.ts';
 import { executeShare, resolveShare, type ShareViewer, shareOptions } from './token.ts';
 
-const endpoint = endpointFor<'sharing', Principal, ShareViewer>();
+const endpoint = endpointFor<Principal, ShareViewer>();
 const access = { token: 'share' } as const;
 const path = '/api/v1/public/shares/{token}';
 const tokenFailures = [invalidToken, originNotAllowed, dashboardNotFound];

@@ -1,9 +1,8 @@
 import { defineFailure, invalid } from '../../kernel/failure.ts';
 
-export const ssoNotConfigured = defineFailure('sso.not_configured', {
-  kind: 'missing',
-  detail: { message: 'Single sign-on is not configured for this company.' },
-  says: { console: 'SSO_NOT_CONFIGURED' },
+export const ssoNotConfigured = defineFailure('sso.not_configured', 'missing', {
+  message: 'Single sign-on is not configured for this company.',
+  console: 'SSO_NOT_CONFIGURED',
 });
 
 export const redirectUriNotAllowed = () =>
@@ -12,35 +11,28 @@ export const redirectUriNotAllowed = () =>
     'The redirect_uri is not one of those configured for the company.',
   );
 
-export const providerUnavailable = defineFailure('sso.provider_unavailable', {
-  kind: 'unavailable',
-  detail: { message: 'The identity provider could not be reached, or its answer was not valid.' },
-  says: { console: 'SSO_PROVIDER_UNAVAILABLE' },
+export const providerUnavailable = defineFailure('sso.provider_unavailable', 'unavailable', {
+  message: 'The identity provider could not be reached, or its answer was not valid.',
+  console: 'SSO_PROVIDER_UNAVAILABLE',
 });
 
-export const unknownState = defineFailure('sso.unknown_state', {
-  kind: 'malformed',
-  detail: { message: 'This sign-in is unknown, finished or expired. Start again from the console.' },
-  says: { console: 'INVALID_SSO_STATE' },
+export const unknownState = defineFailure('sso.unknown_state', 'malformed', {
+  message: 'This sign-in is unknown, finished or expired. Start again from the console.',
+  console: 'INVALID_SSO_STATE',
 });
 
-export const answerNotForm = defineFailure('sso.answer_not_form', {
-  kind: 'malformed',
-  detail: { message: 'Send the answer as a form (application/x-www-form-urlencoded).' },
-  says: { console: 'BAD_REQUEST' },
+export const answerNotForm = defineFailure('sso.answer_not_form', 'malformed', {
+  message: 'Send the answer as a form (application/x-www-form-urlencoded).',
 });
 
-export const answerTooLarge = defineFailure('sso.answer_too_large', {
-  kind: 'too_large',
-  describes: 'The body is larger than this route accepts.',
+export const answerTooLarge = defineFailure('sso.answer_too_large', 'too_large', {
+  message: 'The body is larger than this route accepts.',
   detail: (limit: number) => ({ message: `The body is larger than ${limit} bytes.` }),
-  says: { console: 'PAYLOAD_TOO_LARGE' },
 });
 
-export const invalidSsoCode = defineFailure('sso.invalid_code', {
-  kind: 'invalid',
-  detail: { message: 'The code is unknown, used or expired. Begin the sign-in again.' },
-  says: { console: { status: 400, code: 'INVALID_SSO_CODE' } },
+export const invalidSsoCode = defineFailure('sso.invalid_code', 'invalid', {
+  message: 'The code is unknown, used or expired. Begin the sign-in again.',
+  console: { status: 400, code: 'INVALID_SSO_CODE' },
 });
 
 /** Why a sign-in ends that the provider has answered. */

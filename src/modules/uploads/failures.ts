@@ -1,33 +1,21 @@
-import { defineFailure, invalid } from '../../kernel/failure.ts';
+import { defineFailure, invalid, notFound } from '../../kernel/failure.ts';
 
 export const MAX_FILES = 10;
 /** Of all files of one call together. Before the Worker stands its zone, which lets 100 MB through on Free and Pro. */
 export const MAX_UPLOAD_BYTES = 100 * 1024 * 1024;
 
-export const jobNotFound = defineFailure('upload_job.not_found', {
-  kind: 'missing',
-  detail: { message: 'There is no such upload job.' },
-  says: { 'managed-tables': { message: 'Upload não encontrado.' } },
+export const jobNotFound = notFound('upload_job', { portuguese: 'Upload não encontrado.' });
+
+export const notWaitingConfirm = defineFailure('upload_job.not_waiting_confirm', 'invalid', {
+  message: 'The upload job is not waiting for its confirm.',
+  portuguese: 'Este upload não está aguardando confirmação.',
+  'managed-tables': { status: 400, code: 'UPLOAD_JOB_NOT_WAITING_CONFIRM' },
 });
 
-export const notWaitingConfirm = defineFailure('upload_job.not_waiting_confirm', {
-  kind: 'invalid',
-  detail: { message: 'The upload job is not waiting for its confirm.' },
-  says: {
-    'managed-tables': {
-      status: 400,
-      code: 'UPLOAD_JOB_NOT_WAITING_CONFIRM',
-      message: 'Este upload não está aguardando confirmação.',
-    },
-  },
-});
-
-export const jobEnded = defineFailure('upload_job.ended', {
-  kind: 'invalid',
-  detail: { message: 'The upload job has ended.' },
-  says: {
-    'managed-tables': { status: 400, code: 'UPLOAD_JOB_ENDED', message: 'Este upload já foi encerrado.' },
-  },
+export const jobEnded = defineFailure('upload_job.ended', 'invalid', {
+  message: 'The upload job has ended.',
+  portuguese: 'Este upload já foi encerrado.',
+  'managed-tables': { status: 400, code: 'UPLOAD_JOB_ENDED' },
 });
 
 /** Why a load cannot be undone, in a word for programs and a sentence for people. */
@@ -46,64 +34,52 @@ const UNDO_REFUSALS = {
 
 export type UndoRefusal = keyof typeof UNDO_REFUSALS;
 
-export const notUndoable = defineFailure('upload_job.not_undoable', {
-  kind: 'conflict',
-  describes:
+export const notUndoable = defineFailure('upload_job.not_undoable', 'conflict', {
+  message:
     'The load cannot be undone. `details.reason` says why: `not_done`, `already_undone`, `upsert`, `earlier_version`, `too_old`, `table_deleted`, `later_load`, `columns_changed`, `truncated` or `unique_index`.',
+  portuguese: 'Esta carga não pode ser desfeita.',
   detail: (reason: UndoRefusal) => ({ reason, explanation: UNDO_REFUSALS[reason] }),
-  says: { 'managed-tables': { code: 'UPLOAD_JOB_NOT_UNDOABLE', message: 'Esta carga não pode ser desfeita.' } },
+  'managed-tables': 'UPLOAD_JOB_NOT_UNDOABLE',
 });
 
-export const notMultipart = defineFailure('upload.not_multipart', {
-  kind: 'malformed',
-  detail: { message: 'Send the files as multipart/form-data, in the field "files".' },
-  says: { 'managed-tables': { message: 'Envie os arquivos como multipart/form-data, no campo "files".' } },
+export const notMultipart = defineFailure('upload.not_multipart', 'malformed', {
+  message: 'Send the files as multipart/form-data, in the field "files".',
+  portuguese: 'Envie os arquivos como multipart/form-data, no campo "files".',
 });
 
 /** The body is no whole form; `message` says why. */
-export const malformedForm = defineFailure('upload.malformed_form', {
-  kind: 'malformed',
-  describes: 'The form is incomplete or malformed.',
+export const malformedForm = defineFailure('upload.malformed_form', 'malformed', {
+  message: 'The form is incomplete or malformed.',
+  portuguese: 'O formulário enviado está incompleto ou malformado.',
   detail: (message: string) => ({ message }),
-  says: { 'managed-tables': { message: 'O formulário enviado está incompleto ou malformado.' } },
 });
 
 export const wrongMode = () => invalid([{ field: 'mode', message: 'must be append, replace or upsert' }]);
 
-export const noFiles = defineFailure('upload.no_files', {
-  kind: 'invalid',
-  detail: { message: 'No file was sent.' },
-  says: {
-    'managed-tables': {
-      code: 'UPLOAD_NO_FILES',
-      message: 'Nenhum arquivo foi enviado. Envie de 1 a 10 arquivos no campo "files".',
-    },
-  },
+export const noFiles = defineFailure('upload.no_files', 'invalid', {
+  message: 'No file was sent.',
+  portuguese: 'Nenhum arquivo foi enviado. Envie de 1 a 10 arquivos no campo "files".',
+  'managed-tables': 'UPLOAD_NO_FILES',
 });
 
-export const tooManyFiles = defineFailure('upload.too_many_files', {
-  kind: 'invalid',
-  detail: { message: 'Too many files were sent.', limit: MAX_FILES },
-  says: {
-    'managed-tables': { code: 'UPLOAD_TOO_MANY_FILES', message: 'São aceitos no máximo 10 arquivos por envio.' },
-  },
+export const tooManyFiles = defineFailure('upload.too_many_files', 'invalid', {
+  message: 'Too many files were sent.',
+  portuguese: 'São aceitos no máximo 10 arquivos por envio.',
+  detail: { limit: MAX_FILES },
+  'managed-tables': 'UPLOAD_TOO_MANY_FILES',
 });
 
-export const tooLarge = defineFailure('upload.too_large', {
-  kind: 'too_large',
-  detail: { message: 'The files are too large together.', limit_bytes: MAX_UPLOAD_BYTES },
-  says: {
-    'managed-tables': { code: 'UPLOAD_TOO_LARGE', message: 'Os arquivos excedem o limite de 100 MB no total.' },
-  },
+export const tooLarge = defineFailure('upload.too_large', 'too_large', {
+  message: 'The files are too large together.',
+  portuguese: 'Os arquivos excedem o limite de 100 MB no total.',
+  detail: { limit_bytes: MAX_UPLOAD_BYTES },
+  'managed-tables': 'UPLOAD_TOO_LARGE',
 });
 
 /** `file` is the name as it will be shown, `accepted` the extensions with their dots. */
-export const wrongFileType = defineFailure('upload.file_type', {
-  kind: 'invalid',
-  describes: 'Files of this type are not accepted.',
-  detail: (file: string, accepted: readonly string[]) => ({
-    file,
-    accepted,
-  }),
-  says: { 'managed-tables': { code: 'UPLOAD_FILE_TYPE', message: 'O tipo de um dos arquivos não é aceito.' } },
+export const wrongFileType = defineFailure('upload.file_type', 'invalid', {
+  message: 'Files of this type are not accepted.',
+  portuguese: 'O tipo de um dos arquivos não é aceito.',
+  detail: (file: string, accepted: readonly string[]) => ({ file, accepted }),
+  'managed-tables': 'UPLOAD_FILE_TYPE',
 });

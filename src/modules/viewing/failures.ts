@@ -5,16 +5,14 @@ import { tenantSqlFailures, userSqlFailures } from '../../tenant-sql/failures.ts
 import { notProvisioned } from '../managed-database/failures.ts';
 import { executionFailed } from '../visualizations/failures.ts';
 
-export const originNotAllowed = defineFailure('share.origin_not_allowed', {
-  kind: 'forbidden',
-  detail: { message: 'This site is not one of the allowed origins.' },
-  says: { sharing: 'ORIGIN_NOT_ALLOWED' },
+export const originNotAllowed = defineFailure('share.origin_not_allowed', 'forbidden', {
+  message: 'This site is not one of the allowed origins.',
+  sharing: 'ORIGIN_NOT_ALLOWED',
 });
 
-export const tooManyViewers = defineFailure('viewing.busy', {
-  kind: 'unavailable',
-  detail: { message: 'Too many people are viewing this at the moment. Try again in a few seconds.', retryAfter: 5 },
-  says: { sharing: 'SERVICE_UNAVAILABLE' },
+export const tooManyViewers = defineFailure('viewing.busy', 'unavailable', {
+  message: 'Too many people are viewing this at the moment. Try again in a few seconds.',
+  detail: { retryAfter: 5 },
 });
 
 const databaseFailures = [notProvisioned, ...tenantSqlFailures, tooManyViewers];

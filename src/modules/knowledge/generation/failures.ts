@@ -1,30 +1,22 @@
-import { defineFailure, invalid } from '../../../kernel/failure.ts';
+import { defineFailure, invalid, notFound } from '../../../kernel/failure.ts';
 
 /** What the names of files must end in. */
 export const ACCEPTED_FILE_TYPES = ['.docx', '.xlsx', '.csv', '.tsv', '.txt', '.md'] as const;
 
 /** Also for a job of another type than the route's. */
-export const jobNotFound = defineFailure('knowledge_job.not_found', {
-  kind: 'missing',
-  detail: { message: 'There is no such job.' },
-  says: { console: 'JOB_NOT_FOUND' },
-});
+export const jobNotFound = notFound('knowledge_job', { message: 'There is no such job.', console: 'JOB_NOT_FOUND' });
 
-export const jobEnded = defineFailure('knowledge_job.ended', {
-  kind: 'conflict',
-  describes: 'The job has ended.',
+export const jobEnded = defineFailure('knowledge_job.ended', 'conflict', {
+  message: 'The job has ended.',
   detail: (status: string) => ({ message: `The job has ended: it is ${status}.`, status }),
-  says: { console: 'JOB_ENDED' },
+  console: 'JOB_ENDED',
 });
 
 /** @param jobId the job that is running, where that is known */
-export const jobRunning = defineFailure('knowledge_job.running', {
-  kind: 'conflict',
-  describes: 'Another job of this type is running. Wait until it ends, or cancel it.',
-  detail: (jobId?: string) => ({
-    ...(jobId !== undefined && { job_id: jobId }),
-  }),
-  says: { console: 'JOB_RUNNING' },
+export const jobRunning = defineFailure('knowledge_job.running', 'conflict', {
+  message: 'Another job of this type is running. Wait until it ends, or cancel it.',
+  detail: (jobId?: string) => ({ ...(jobId !== undefined && { job_id: jobId }) }),
+  console: 'JOB_RUNNING',
 });
 
 /** @param field what is missing */
@@ -35,22 +27,17 @@ export const prerequisiteMissing = (field: string, message: string) =>
 export const badFile = (message: string) => invalid([{ field: 'file', message }]);
 
 /** @param limit in bytes */
-export const fileTooLarge = defineFailure('knowledge_file.too_large', {
-  kind: 'too_large',
-  describes: 'The file is larger than this route accepts.',
+export const fileTooLarge = defineFailure('knowledge_file.too_large', 'too_large', {
+  message: 'The file is larger than this route accepts.',
   detail: (limit: number) => ({ message: `The file is larger than ${limit} bytes.`, limit }),
-  says: { console: 'PAYLOAD_TOO_LARGE' },
 });
 
 /** Too many files are read in this isolate. */
-export const tooManyFiles = defineFailure('knowledge_file.too_many', {
-  kind: 'unavailable',
-  detail: { message: 'Too many files are being read at the moment. Try again in a few seconds.', retryAfter: 5 },
-  says: { console: 'SERVICE_UNAVAILABLE' },
+export const tooManyFiles = defineFailure('knowledge_file.too_many', 'unavailable', {
+  message: 'Too many files are being read at the moment. Try again in a few seconds.',
+  detail: { retryAfter: 5 },
 });
 
-export const malformedForm = defineFailure('knowledge_form.malformed', {
-  kind: 'malformed',
-  detail: { message: 'The form is incomplete or malformed.' },
-  says: { console: 'BAD_REQUEST' },
+export const malformedForm = defineFailure('knowledge_form.malformed', 'malformed', {
+  message: 'The form is incomplete or malformed.',
 });

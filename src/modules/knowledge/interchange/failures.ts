@@ -1,26 +1,22 @@
 import { defineFailure } from '../../../kernel/failure.ts';
 
-export const importTooLarge = defineFailure('knowledge_import.too_large', {
-  kind: 'too_large',
-  describes: 'The document is larger than an import accepts.',
+export const importTooLarge = defineFailure('knowledge_import.too_large', 'too_large', {
+  message: 'The document is larger than an import accepts.',
   detail: (limit: number) => ({ message: `The document is larger than ${limit} bytes.`, limit }),
-  says: { console: 'PAYLOAD_TOO_LARGE' },
 });
 
 /** @param line where it cannot be read any further, where that is known */
-export const importUnreadable = defineFailure('knowledge_import.unreadable', {
-  kind: 'invalid',
-  describes: 'The document is not in the format that `Content-Type` says.',
+export const importUnreadable = defineFailure('knowledge_import.unreadable', 'invalid', {
+  message: 'The document is not in the format that `Content-Type` says.',
   detail: (message: string, line?: number) => ({
     message: `The document cannot be read: ${message}`,
     ...(line !== undefined && { line }),
   }),
-  says: { console: 'IMPORT_UNREADABLE' },
+  console: 'IMPORT_UNREADABLE',
 });
 
-export const exportTooLarge = defineFailure('knowledge_export.too_large', {
-  kind: 'conflict',
-  describes: 'There is more active knowledge than fits into a document.',
+export const exportTooLarge = defineFailure('knowledge_export.too_large', 'conflict', {
+  message: 'There is more active knowledge than fits into a document.',
   detail: (limit: number) => ({ message: `The document would be larger than ${limit} bytes.`, limit }),
-  says: { console: 'EXPORT_TOO_LARGE' },
+  console: 'EXPORT_TOO_LARGE',
 });

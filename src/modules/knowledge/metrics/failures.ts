@@ -11,16 +11,15 @@ export interface NamedItem {
 type Kind = 'metric' | 'dimension';
 
 /** An item is not there, is no active one, or cannot be computed. */
-export const semanticItemUnknown = defineFailure('semantic_query.item_unknown', {
-  kind: 'invalid',
-  describes: 'There is no active metric or dimension of that id or name, or it has errors.',
+export const semanticItemUnknown = defineFailure('semantic_query.item_unknown', 'invalid', {
+  message: 'There is no active metric or dimension of that id or name, or it has errors.',
   detail: (kind: Kind, name: string, why?: string) => ({
     message: why
       ? `The ${kind} "${name}" cannot be computed: ${why}.`
       : `There is no active ${kind} "${name}" without validation errors.`,
     item: { kind, name },
   }),
-  says: { console: 'SEMANTIC_ITEM_UNKNOWN' },
+  console: 'SEMANTIC_ITEM_UNKNOWN',
 });
 
 const spell = (items: readonly NamedItem[]): string =>
@@ -34,27 +33,24 @@ const detailOf = (says: string) => (items: readonly NamedItem[], relations: read
 });
 
 /** The relations lead from one table to another in more than one way. */
-export const queryAmbiguous = defineFailure('semantic_query.ambiguous', {
-  kind: 'invalid',
-  describes: 'The mapped relations lead from the tables of one item to those of another in more than one way.',
+export const queryAmbiguous = defineFailure('semantic_query.ambiguous', 'invalid', {
+  message: 'The mapped relations lead from the tables of one item to those of another in more than one way.',
   detail: detailOf('can be joined in more than one way.'),
-  says: { console: 'SEMANTIC_QUERY_AMBIGUOUS' },
+  console: 'SEMANTIC_QUERY_AMBIGUOUS',
 });
 
-export const queryUnreachable = defineFailure('semantic_query.unreachable', {
-  kind: 'invalid',
-  describes: 'No mapped relations lead from the tables of one item to those of another.',
+export const queryUnreachable = defineFailure('semantic_query.unreachable', 'invalid', {
+  message: 'No mapped relations lead from the tables of one item to those of another.',
   detail: detailOf('have tables that no mapped relation joins.'),
-  says: { console: 'SEMANTIC_QUERY_UNREACHABLE' },
+  console: 'SEMANTIC_QUERY_UNREACHABLE',
 });
 
-export const queryFansOut = defineFailure('semantic_query.fans_out', {
-  kind: 'invalid',
-  describes: 'Joining the tables of the items would count rows of the metric more than once.',
+export const queryFansOut = defineFailure('semantic_query.fans_out', 'invalid', {
+  message: 'Joining the tables of the items would count rows of the metric more than once.',
   detail: detailOf(
     'cannot be joined without counting rows more than once: the joined column is neither `id` nor unique.',
   ),
-  says: { console: 'SEMANTIC_QUERY_FANS_OUT' },
+  console: 'SEMANTIC_QUERY_FANS_OUT',
 });
 
 /** The failures of a query that cannot be compiled. */

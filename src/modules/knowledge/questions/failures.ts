@@ -1,32 +1,23 @@
-import { defineFailure } from '../../../kernel/failure.ts';
+import { defineFailure, notFound } from '../../../kernel/failure.ts';
 
-export const questionNotFound = defineFailure('verified_question.not_found', {
-  kind: 'missing',
-  detail: { message: 'There is no such verified question.' },
-  says: { console: 'VERIFIED_QUESTION_NOT_FOUND' },
-});
+export const questionNotFound = notFound('verified_question');
 
-export const questionDuplicate = defineFailure('verified_question.duplicate', {
-  kind: 'conflict',
-  describes: 'The same verified question already exists; case, accents and punctuation make no difference.',
+export const questionDuplicate = defineFailure('verified_question.duplicate', 'conflict', {
+  message: 'The same verified question already exists; case, accents and punctuation make no difference.',
   detail: (question: string) => ({ question }),
-  says: { console: 'VERIFIED_QUESTION_DUPLICATE' },
+  console: 'VERIFIED_QUESTION_DUPLICATE',
 });
 
-export const questionArchived = defineFailure('verified_question.archived', {
-  kind: 'conflict',
-  detail: {
-    message: 'The verified question is archived. To restore it, send `status: verified` with the change.',
-  },
-  says: { console: 'VERIFIED_QUESTION_ARCHIVED' },
+export const questionArchived = defineFailure('verified_question.archived', 'conflict', {
+  message: 'The verified question is archived. To restore it, send `status: verified` with the change.',
+  console: 'VERIFIED_QUESTION_ARCHIVED',
 });
 
-export const tooManyQuestions = defineFailure('verified_question.too_many', {
-  kind: 'conflict',
-  describes: 'The company has the maximum number of verified questions.',
+export const tooManyQuestions = defineFailure('verified_question.too_many', 'conflict', {
+  message: 'The company has the maximum number of verified questions.',
   detail: (limit: number) => ({
     message: `A company can have at most ${limit} verified questions. Archive one first.`,
     limit,
   }),
-  says: { console: 'VERIFIED_QUESTION_LIMIT' },
+  console: 'VERIFIED_QUESTION_LIMIT',
 });

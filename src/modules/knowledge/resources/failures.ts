@@ -1,27 +1,19 @@
-import { defineFailure } from '../../../kernel/failure.ts';
+import { defineFailure, notFound } from '../../../kernel/failure.ts';
 
 /** The failures of one type of resource; codes on the console begin with its name: `CONCEPT_NOT_FOUND`. */
 function failuresOf(name: string) {
   const words = name.replaceAll('_', ' ');
   const code = name.toUpperCase();
   return {
-    notFound: defineFailure(`${name}.not_found`, {
-      kind: 'missing',
-      detail: { message: `There is no such ${words}.` },
-      says: { console: `${code}_NOT_FOUND` },
-    }),
-    duplicate: defineFailure(`${name}.duplicate`, {
-      kind: 'conflict',
-      describes: `The same ${words} already exists.`,
+    notFound: notFound(name),
+    duplicate: defineFailure(`${name}.duplicate`, 'conflict', {
+      message: `The same ${words} already exists.`,
       detail: (existing: string) => ({ name: existing }),
-      says: { console: `${code}_DUPLICATE` },
+      console: `${code}_DUPLICATE`,
     }),
-    archived: defineFailure(`${name}.archived`, {
-      kind: 'conflict',
-      detail: {
-        message: `The ${words} is archived. To restore it, send the status draft or active with the change.`,
-      },
-      says: { console: `${code}_ARCHIVED` },
+    archived: defineFailure(`${name}.archived`, 'conflict', {
+      message: `The ${words} is archived. To restore it, send the status draft or active with the change.`,
+      console: `${code}_ARCHIVED`,
     }),
   };
 }
@@ -36,13 +28,12 @@ export const ontologyRelationFailures = failuresOf('ontology_relation');
 /** Items that are named, of those that name it. */
 const MAX_NAMED = 20;
 
-export const semanticItemInUse = defineFailure('semantic_item.in_use', {
-  kind: 'conflict',
-  describes: 'Other items refer to this item as a metric or an entity, so its kind cannot be changed.',
+export const semanticItemInUse = defineFailure('semantic_item.in_use', 'conflict', {
+  message: 'Other items refer to this item as a metric or an entity, so its kind cannot be changed.',
   detail: (kind: string, naming: readonly { id: string; kind: string; name: string }[]) => ({
     message: `The kind must stay ${kind}, because other items refer to it. Change those first.`,
     field: 'kind',
     items: naming.slice(0, MAX_NAMED).map(({ id, kind, name }) => ({ id, kind, name })),
   }),
-  says: { console: 'SEMANTIC_ITEM_IN_USE' },
+  console: 'SEMANTIC_ITEM_IN_USE',
 });
