@@ -108,6 +108,11 @@ type Answer<R extends Returns> = R extends { body: infer S extends ZodType }
 export interface Versioned {
   /** Fields that do not count: times of last use, and counters. */
   without: readonly string[];
+  /**
+   * Fields that the answer has only where the query asks for them. They count for who has that answer already, and not for a
+   * write of the record.
+   */
+  besides?: readonly string[];
   /** Who decides in a write whether it is still that version: for `service` see `Context.requireVersion`. */
   decidedBy: 'database' | 'service';
 }

@@ -34,15 +34,25 @@ function parseTags(header: string): Tags | null {
 
 const names = (tags: Tags, tag: string): boolean => tags === '*' || tags.includes(tag);
 
-/** The version of what a GET answers, as an entity tag. */
-export async function versionOf(shown: object, { without }: Versioned): Promise<string> {
+/** The version of what a GET answers, as an entity tag: of the record, and after a point of what is shown besides. */
+export async function versionOf(shown: object, { without, besides = [] }: Versioned): Promise<string> {
   // A row may have any columns, `__proto__` too: it is only copied where something is left out.
   const counted =
-    without.length === 0
+    without.length + besides.length === 0
       ? shown
-      : Object.fromEntries(Object.entries(shown).filter(([name]) => !without.includes(name)));
-  return `"${(await sha256Hex(JSON.stringify(counted))).slice(0, VERSION_LENGTH)}"`;
+      : Object.fromEntries(
+          Object.entries(shown).filter(([name]) => !without.includes(name) && !besides.includes(name)),
+        );
+  const extra = Object.entries(shown).filter(([name]) => besides.includes(name));
+  const parts = await Promise.all([counted, ...(extra.length > 0 ? [extra] : [])].map(digestOf));
+  return `"${parts.join('.')}"`;
 }
+
+const digestOf = async (shown: object): Promise<string> =>
+  (await sha256Hex(JSON.stringify(shown))).slice(0, VERSION_LENGTH);
+
+/** The version of the record alone. */
+const ofRecord = (tag: string): string => tag.replace(/\.[0-9a-f]+"$/, '"');
 
 /** 128 bits. */
 const VERSION_LENGTH = 32;
@@ -78,13 +88,13 @@ export async function forVersion(
   if (tags === '*') return write(call);
   const versioned = reading.contract.versioned as Versioned;
   const requireVersion = async (shown: object): Promise<void> => {
-    if (!names(tags, await versionOf(shown, versioned))) throw preconditionFailed();
+    if (!names(tags.map(ofRecord), await versionOf(shown, versioned))) throw preconditionFailed();
   };
   if (versioned.decidedBy === 'service') return write({ ...call, ctx: { ...call.ctx, requireVersion } });
   const { db } = call.ctx;
   const renew = async () => {
     const { result, reads } = await remembering(db, () =>
-      reading.handle({ ...call, query: undefined, body: undefined }),
+      reading.handle({ ...call, query: reading.contract.query?.parse({}), body: undefined }),
     );
     await requireVersion(result as object);
     return reads;

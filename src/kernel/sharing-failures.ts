@@ -14,6 +14,7 @@ export const downloadsDisabled = defineFailure('sharing.downloads_disabled', 'fo
 
 export const filterNotFound = defineFailure('sharing.filter_not_found', 'missing', {
   message: 'There is no such filter, or it has no options.',
+  console: 'FILTER_NOT_FOUND',
 });
 
 export const filterDisabled = defineFailure('sharing.filter_disabled', 'forbidden', {

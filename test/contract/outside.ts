@@ -113,5 +113,6 @@ export const PARTS: Record<string, string> = {
   'PUT /v1/managed-tables/{id}/data/{rowId}': 'rows are of the table',
   'DELETE /v1/managed-tables/{id}/data/{rowId}': 'rows are of the table',
   'DELETE /v1/managed-tables/{id}/indexes/{index_id}': 'indexes are of the table',
+  'GET /v1/dashboards/{id}/filters/{slug}/options': 'filters are of the dashboard',
   'PUT /v1/permissions/{id}': 'the company itself, and a service of the catalogue',
 };

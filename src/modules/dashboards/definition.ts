@@ -46,12 +46,14 @@ const option = z
   .object({ label: z.preprocess(asText, text), value: z.preprocess(asText, text.min(1)) })
   .meta({ id: 'FilterOption' });
 
-const options = z.union([z.array(option).max(MAX_STATIC_OPTIONS), z.object({ sql: templateSql })]).meta({
+export const staticOptions = z.array(option).max(MAX_STATIC_OPTIONS);
+
+const options = z.union([staticOptions, z.object({ sql: templateSql })]).meta({
   description:
     'The first column of `sql` is the value, the second the label; null and empty values are left out. It may use other filters as `{{slug}}`: each has the value that is enforced for the viewer, or no value if the viewer may choose it.',
 });
 
-const filter = z
+export const filter = z
   .object({
     ...parameterFields,
     options: options.nullable().default(null),

@@ -3,6 +3,8 @@ import type { Filter, FilterOption } from '../../db/schema/dashboards.ts';
 import { arrayLiteral, type CompiledSql, usedSlugs } from '../../kernel/compiled-sql.ts';
 import { Failure } from '../../kernel/failure.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
+import { optionsRule } from '../../kernel/sharing-filters.ts';
+import type { ViewerRules } from '../../kernel/sharing-rules.ts';
 import { allowsNothing } from '../../kernel/sharing-values.ts';
 import { templateOf } from '../../kernel/sql-template.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
@@ -30,8 +32,31 @@ interface OptionsRequest {
   search: string;
 }
 
+/** A filter by its slug, and a literal part of label or value, in any case. */
+export interface OptionsWanted {
+  slug: string;
+  search: string;
+}
+
+/**
+ * The options of a filter that somebody may choose under these rules.
+ * @param query runs what asks the database; static options need none
+ */
+export async function optionsUnder(
+  ctx: CompanyContext,
+  { filters }: { filters: readonly Filter[] },
+  rules: ViewerRules,
+  { slug, search }: OptionsWanted,
+  query: <T>(work: () => Promise<T>) => Promise<T> = (work) => work(),
+) {
+  const filter = filters.find((each) => each.slug === slug) ?? { options: null };
+  const { allowed, bound } = optionsRule(rules, slug, usedInOptions(filter));
+  const find = () => filterOptions(ctx, filter, filters, { allowed, bound, search });
+  return { filter_slug: slug, ...(await (optionsSql(filter.options) === null ? find() : query(find))) };
+}
+
 /** The slugs of the filters that the SQL of a filter's options uses with given values; null where there is none. */
-export function usedInOptions({ options }: Pick<Filter, 'options'>) {
+function usedInOptions({ options }: Pick<Filter, 'options'>) {
   const sql = optionsSql(options);
   return sql === null ? null : (values: BoundValues) => usedSlugs(templateOf(sql), values);
 }

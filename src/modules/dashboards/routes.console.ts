@@ -5,9 +5,9 @@ import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok, prepared, versioned } from '../../http/endpoint.ts';
 import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
-import { executeBody, timestamp } from '../../kernel/fields.ts';
-import { viewBy } from '../../kernel/wire.ts';
-import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
+import { executeBody } from '../../kernel/fields.ts';
+import { filterNotFound } from '../../kernel/sharing-failures.ts';
+import { tenantSqlFailures, userSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
 import { executionFailed, visualizationNotFound } from '../visualizations/failures.ts';
 import {
@@ -18,33 +18,29 @@ import {
   viewExecution,
   widgetQuery,
 } from '../visualizations/service.ts';
-import { dashboardChanges, definitionFields, newDashboard } from './definition.ts';
+import { dashboardChanges, newDashboard } from './definition.ts';
 import { dashboardNotFound, dashboardSlugTaken } from './failures.ts';
 import {
   changeDashboard,
   createDashboard,
+  dashboardOptions,
   deleteDashboard,
   executeDashboard,
   executeWidget,
   getDashboard,
+  getDashboardWithCharts,
   listDashboards,
 } from './service.ts';
-
-const dashboardRecord = z
-  .object({
-    _id: z.string(),
-    ...definitionFields,
-    name: z.string(),
-    slug: z.string(),
-    created_by_user_id: z.string(),
-    created_at: timestamp,
-    updated_at: timestamp,
-  })
-  .meta({ id: 'Dashboard' });
+import {
+  dashboardRecord,
+  dashboardWithCharts,
+  optionsQuery,
+  optionsView,
+  viewDashboard,
+  viewDashboardWithCharts,
+} from './views.ts';
 
 const executed = z.object({ results: z.array(executionSchema) });
-
-const view = viewBy(dashboardRecord);
 
 export const dashboardEndpoints = [
   endpoint(
@@ -60,7 +56,7 @@ export const dashboardEndpoints = [
       fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, search } }) =>
-      list(await listDashboards(ctx, { page, perPage, search }), view),
+      list(await listDashboards(ctx, { page, perPage, search }), (record) => viewDashboard(ctx, record)),
   ),
   endpoint(
     {
@@ -72,10 +68,11 @@ export const dashboardEndpoints = [
       description:
         'A filter sets the parameter with the same slug in the visualizations that it applies to. Both must be of the same kind, but `text`, `select` and `multi_select` can replace each other where the SQL compares with `= ANY`. The SQL of `options` returns the value in its first column and the label in its second.',
       body: newDashboard,
+      shows: '/v1/dashboards/{id}',
       returns: created(dashboardRecord),
       fails: [visualizationNotFound, dashboardSlugTaken],
     },
-    async ({ ctx, body }) => view(await createDashboard(ctx, body)),
+    async ({ ctx, body }) => viewDashboard(ctx, await createDashboard(ctx, body)),
   ),
   endpoint(
     {
@@ -84,11 +81,39 @@ export const dashboardEndpoints = [
       access: 'dashboards:get',
       operationId: 'getDashboard',
       summary: 'Get a dashboard',
-      returns: ok(dashboardRecord),
-      versioned: versioned(),
+      description:
+        'With `include=charts` it has all that is needed to draw its visualizations, besides their results. The version with charts is good for `If-Match` too, where the charts do not count.',
+      query: z.object({ include: z.enum(['charts']).optional() }),
+      returns: ok(dashboardWithCharts),
+      versioned: { ...versioned(), besides: ['charts'] },
       fails: [dashboardNotFound],
     },
-    async ({ ctx, params }) => view(await getDashboard(ctx, params.id)),
+    async ({ ctx, params: { id }, query: { include } }) =>
+      include === 'charts'
+        ? viewDashboardWithCharts(ctx, await getDashboardWithCharts(ctx, id))
+        : viewDashboard(ctx, await getDashboard(ctx, id)),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/dashboards/{id}/filters/{slug}/options',
+      access: 'dashboards:get',
+      operationId: 'listDashboardFilterOptions',
+      summary: 'List the options of a filter of a dashboard',
+      description:
+        'For filters of kind `select` or `multi_select`. If their SQL fails, the answer is 422, with the message of the database for those who may update the dashboard.',
+      query: optionsQuery,
+      returns: ok(optionsView),
+      fails: [
+        dashboardNotFound,
+        filterNotFound,
+        executionFailed,
+        notProvisioned,
+        ...tenantSqlFailures,
+        ...userSqlFailures,
+      ],
+    },
+    ({ ctx, params: { id, slug }, query: { search } }) => dashboardOptions(ctx, id, { slug, search }),
   ),
   endpoint(
     {
@@ -99,10 +124,11 @@ export const dashboardEndpoints = [
       summary: 'Update a dashboard',
       description: 'Changes only the fields that are sent.',
       body: dashboardChanges,
+      shows: '/v1/dashboards/{id}',
       returns: ok(dashboardRecord),
       fails: [dashboardNotFound, visualizationNotFound, dashboardSlugTaken, concurrentChange],
     },
-    async ({ ctx, params, body }) => view(await changeDashboard(ctx, params.id, body)),
+    async ({ ctx, params, body }) => viewDashboard(ctx, await changeDashboard(ctx, params.id, body)),
   ),
   endpoint(
     {

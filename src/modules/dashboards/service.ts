@@ -1,14 +1,16 @@
 import { deniedInLists } from '../../access/denials.ts';
-import { requireAction } from '../../access/requirements.ts';
+import { isAllowed, requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { Failure, invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
 import { viewerRules } from '../../kernel/sharing-rules.ts';
 import { boundValues } from '../../kernel/sharing-values.ts';
 import { slugFrom } from '../../kernel/text.ts';
+import { databaseMessage } from '../../tenant-sql/failures.ts';
+import { executionFailed } from '../visualizations/failures.ts';
 import {
   denials,
   type Executed,
@@ -25,6 +27,7 @@ import {
 import { type DashboardChanges, filterProblems, type NewDashboard, widgetIds } from './definition.ts';
 import { dashboardNotFound, dashboardSlugTaken } from './failures.ts';
 import { dashboardInputs, optionsSql, valuesFor } from './inputs.ts';
+import { type OptionsWanted, optionsUnder } from './options.ts';
 import {
   type Dashboard,
   deleteDashboard as deleteRow,
@@ -40,7 +43,7 @@ import {
 export type { Filter, FilterOption, Widget } from '../../db/schema/dashboards.ts';
 export { dashboardNotFound } from './failures.ts';
 export { dashboardInputs } from './inputs.ts';
-export { filterOptions, usedInOptions } from './options.ts';
+export { filterOptions, optionsUnder } from './options.ts';
 export {
   type DashboardVersions,
   dashboardsUnchanged,
@@ -84,6 +87,36 @@ export async function loadDashboard(ctx: CompanyContext, id: string): Promise<Lo
   });
   if (!dashboard) throw dashboardNotFound();
   return { dashboard, visualizations };
+}
+
+/** The dashboard with the visualizations on its layout, in its order, without those that the caller is denied. */
+export async function getDashboardWithCharts(
+  ctx: CompanyContext,
+  id: string,
+): Promise<{ dashboard: Dashboard; charts: Visualization[] }> {
+  const loaded = await loadDashboard(ctx, id);
+  const charts = placedOn(loaded);
+  const denied = denials(
+    ctx,
+    charts.map((chart) => chart.id),
+  );
+  return { dashboard: loaded.dashboard, charts: charts.filter((chart) => !denied.has(chart.id)) };
+}
+
+/**
+ * The options of a filter for a member of the company, who may set it to any. Who may change their SQL is told what the database
+ * says about it.
+ */
+export async function dashboardOptions(ctx: PrincipalContext, id: string, wanted: OptionsWanted) {
+  const { dashboard, visualizations } = await loadDashboard(ctx, id);
+  const rules = viewerRules(dashboardInputs(dashboard, visualizations), { isInsider: true });
+  try {
+    return await optionsUnder(ctx, dashboard, rules, wanted);
+  } catch (error) {
+    const message = error instanceof Failure ? databaseMessage(error) : undefined;
+    const isTold = message !== undefined && isAllowed(ctx.actor, 'dashboards:update', id);
+    throw isTold ? executionFailed(message).because(error) : error;
+  }
 }
 
 export async function createDashboard(ctx: PrincipalContext, input: NewDashboard): Promise<Dashboard> {

@@ -4,12 +4,11 @@ import { isoTimestamp } from '../../kernel/fields.ts';
 import { type PreparedAnswer, preparedJson } from '../../kernel/files.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
 import { downloadsDisabled, policyViolation } from '../../kernel/sharing-failures.ts';
-import { optionsRule } from '../../kernel/sharing-filters.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
 import { boundValues } from '../../kernel/sharing-values.ts';
 import type { ViewAnswer } from '../../kernel/viewing.ts';
 import { textOf } from '../../platform/bounded.ts';
-import { filterOptions, runDashboard, usedInOptions, widgetOf } from '../dashboards/service.ts';
+import { optionsUnder, runDashboard, widgetOf } from '../dashboards/service.ts';
 import { keptResults, UNKNOWN_TABLES, untilWaking } from '../managed-database/service.ts';
 import {
   denials,
@@ -34,25 +33,14 @@ const VIEWER_CONNECTIONS = 2;
 /** The most characters of an answer that is cached. */
 const MAX_CACHED = 8 * 1024 * 1024;
 
-/**
- * The options of a filter that the viewer may choose.
- * @param search a literal part of label or value, in any case
- */
-export async function optionsFor(
+/** The options of a filter that the viewer may choose. */
+export const optionsFor = (
   ctx: CompanyContext,
-  item: SharedItem & { type: 'dashboard' },
+  { dashboard }: SharedItem & { type: 'dashboard' },
   rules: ViewerRules,
   slug: string,
   search: string,
-) {
-  const { filters } = item.dashboard;
-  const filter = filters.find((each) => each.slug === slug) ?? { options: null };
-  const { allowed, bound } = optionsRule(rules, slug, usedInOptions(filter));
-  const find = () => filterOptions(ctx, filter, filters, { allowed, bound, search });
-  // Static options need no database.
-  const isDynamic = filter.options !== null && !Array.isArray(filter.options);
-  return { filter_slug: slug, ...(await (isDynamic ? withSlot(ctx, find) : find())) };
-}
+) => optionsUnder(ctx, dashboard, rules, { slug, search }, (work) => withSlot(ctx, work));
 
 /** Whether a viewer asks for a file, and of what. */
 export interface ExecutionQuery {

@@ -4,6 +4,7 @@ import type { Context } from '../../context.ts';
 import type { FrameAncestors } from '../../kernel/viewing.ts';
 import { originNotAllowed } from './failures.ts';
 
+export { optionsQuery, optionsView } from '../dashboards/views.ts';
 export { type ExecutionQuery, executeFor, optionsFor, type View, viewFor } from './execution.ts';
 export {
   dashboardReads,
@@ -27,8 +28,6 @@ export {
   embedOptionsView,
   executionQuery,
   filterPolicies,
-  optionsQuery,
-  optionsView,
   origin,
   resultsView,
   resultView,

@@ -24,6 +24,7 @@ import {
   visualizationInputs,
   visualizationNotFound,
 } from '../visualizations/service.ts';
+import { viewChart } from '../visualizations/views.ts';
 
 /** A shared dashboard with its visualizations, or a single shared visualization; and of which data it was read. */
 export type SharedItem = { data: DataState | undefined } & (
@@ -125,13 +126,8 @@ export function viewSharedItem(item: SharedItem, rules: ViewerRules, hidden: Pic
     charts: visualizations.map((chart) =>
       hidden.has(chart.id)
         ? { visualization_id: chart.id, name: '', description: '', chart: { type: 'table', ...NO_COLUMNS } }
-        : {
-            visualization_id: chart.id,
-            name: chart.name,
-            description: chart.description,
-            // A refused visualization does not reveal its columns.
-            chart: rules.refused.has(chart.id) ? { ...chart.chart, ...NO_COLUMNS } : chart.chart,
-          },
+        : // A refused visualization does not reveal its columns.
+          viewChart(rules.refused.has(chart.id) ? { ...chart, chart: { ...chart.chart, ...NO_COLUMNS } } : chart),
     ),
   };
 }

@@ -14,6 +14,7 @@ import { POLICY_MODES } from '../../kernel/sharing-terms.ts';
 import { cut } from '../../kernel/text.ts';
 import type { ViewerAttributes } from '../../kernel/viewer-attributes.ts';
 import { executionSchema } from '../visualizations/service.ts';
+import { chartView } from '../visualizations/views.ts';
 
 /** A dashboard or visualization for its viewer. */
 export const sharedItemView = z
@@ -34,9 +35,7 @@ export const sharedItemView = z
         }),
       )
       .meta({ description: 'Those that the viewer may use.' }),
-    charts: z.array(
-      z.object({ visualization_id: z.string(), name: z.string(), description: z.string(), chart: z.unknown() }),
-    ),
+    charts: z.array(chartView),
   })
   .meta({ id: 'SharedItem' });
 
@@ -54,27 +53,6 @@ export const embedOptionsView = z
 export const viewEmbedOptions = (options: EmbedOptions): z.input<typeof embedOptionsView> => ({
   ...options,
   allow_downloads: options.allow_downloads === true,
-});
-
-export const optionsView = z
-  .object({
-    filter_slug: z.string(),
-    options: z.array(z.object({ label: z.string(), value: z.string() })).meta({
-      description: 'At most 1,000; `search` finds the others.',
-    }),
-    source: z.enum(['static', 'dynamic', 'policy']).meta({
-      description:
-        '`static`: listed in the filter; `dynamic`: found by its SQL; `policy`: the values that a filter policy allows.',
-    }),
-  })
-  .meta({ id: 'FilterOptions' });
-
-export const optionsQuery = z.object({
-  search: z
-    .string()
-    .max(200)
-    .default('')
-    .meta({ description: 'Text that the label or value must contain, ignoring case; no wildcards.' }),
 });
 
 /** What an answer says of itself while the database wakes. */

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import type { Visualization } from './store.ts';
+
+/** What is needed to draw the result of a visualization, for those who are shown it. */
+export const chartView = z.object({
+  visualization_id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  chart: z.unknown(),
+});
+
+export const viewChart = ({
+  id,
+  name,
+  description,
+  chart,
+}: Pick<Visualization, 'id' | 'name' | 'description' | 'chart'>): z.input<typeof chartView> => ({
+  visualization_id: id,
+  name,
+  description,
+  chart,
+});
