@@ -169,6 +169,8 @@ export interface Routes {
   "GET /v1/visualizations": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Visualization> } };
   /** Create a visualization */
   "POST /v1/visualizations": { body: { "name": string; "slug"?: string; "description"?: string; "sql": string; "chart"?: Chart; "parameters"?: Array<Parameter> }; answer: Visualization | WrittenRecord };
+  /** Preview a visualization */
+  "POST /v1/visualizations/preview": { body: { "sql": string; "parameters"?: Array<Parameter>; "values"?: Record<string, unknown> }; answer: { "result": PreviewResult } };
   /** Get a visualization */
   "GET /v1/visualizations/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Visualization };
   /** Update a visualization */
@@ -182,11 +184,13 @@ export interface Routes {
   /** Create a dashboard */
   "POST /v1/dashboards": { body: { "name": string; "slug"?: string; "description"?: string; "cache_seconds"?: number; "layout"?: Array<Widget>; "filters"?: Array<Filter> }; answer: Dashboard | WrittenRecord };
   /** Get a dashboard */
-  "GET /v1/dashboards/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Dashboard };
+  "GET /v1/dashboards/{id}": { params: { "id": string }; query?: { "include"?: "charts" }; ifNoneMatch?: string; answer: DashboardWithCharts };
   /** Update a dashboard */
   "PUT /v1/dashboards/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "slug"?: string; "description"?: string; "cache_seconds"?: number; "layout"?: Array<Widget>; "filters"?: Array<Filter> }; answer: Dashboard | WrittenRecord };
   /** Delete a dashboard */
   "DELETE /v1/dashboards/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
+  /** List the options of a filter of a dashboard */
+  "GET /v1/dashboards/{id}/filters/{slug}/options": { params: { "id": string; "slug": string }; query?: { "search"?: string | number }; answer: FilterOptions };
   /** Execute a dashboard */
   "POST /v1/dashboards/{id}/execute": { params: { "id": string }; query?: { "format"?: "csv" | "ndjson" | "xlsx"; "safe"?: "true" | "false"; "visualization_id"?: string | number }; body?: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult> }; files: { "csv": string; "ndjson": string; "xlsx": Blob } };
   /** List endpoints of the Data API */
@@ -707,9 +711,17 @@ export type WrittenRecord = { "_id": string };
 
 export type Visualization = { "_id": string; "name": string; "slug": string; "description": string; "sql": string; "chart": ChartOutput; "parameters": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean; "viewer_attribute"?: string }>; "created_by_user_id": string; "created_at": string; "updated_at": string };
 
+export type PreviewResult = { "columns": Array<{ "name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime" }>; "rows": Array<Array<string | number | boolean | null>>; "row_count": number; "truncated": boolean; "duration_ms": number; "cached": boolean };
+
 export type ExecuteResult = { "visualization_id": string; "columns"?: Array<{ "name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime" }>; "rows"?: Array<Array<string | number | boolean | null>>; "row_count"?: number; "truncated"?: boolean; "error"?: { "error_code": string; "message": string }; "duration_ms": number; "cached": boolean };
 
-export type Dashboard = { "_id": string; "name": string; "slug": string; "description": string; "cache_seconds": number; "layout": Array<WidgetOutput>; "filters": Array<FilterOutput>; "created_by_user_id": string; "created_at": string; "updated_at": string };
+export type Dashboard = { "_id": string; "name": string; "slug": string; "description": string; "cache_seconds": number; "layout": Array<WidgetOutput>; "filters": Array<DashboardFilter>; "created_by_user_id": string; "created_at": string; "updated_at": string };
+
+export type DashboardFilter = { "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean; "viewer_attribute"?: string; "options": Array<FilterOptionOutput> | { "sql"?: string } | null; "applies_to": Array<string> | null };
+
+export type DashboardWithCharts = { "_id": string; "name": string; "slug": string; "description": string; "cache_seconds": number; "layout": Array<WidgetOutput>; "filters": Array<DashboardFilter>; "created_by_user_id": string; "created_at": string; "updated_at": string; "charts"?: Array<{ "visualization_id": string; "name": string; "description": string; "chart": unknown }> };
+
+export type FilterOptions = { "filter_slug": string; "options": Array<{ "label": string; "value": string }>; "source": "static" | "dynamic" | "policy" };
 
 export type VizApiEndpoint = { "_id": string; "name": string; "slug": string; "description": string; "visualization_id": string; "cache_seconds": number; "status": "active" | "inactive"; "url": string; "created_at": string; "updated_at": string };
 
@@ -793,8 +805,6 @@ export type Branding = { "name"?: string; "primary_color"?: string; "background"
 
 export type SharedItem = { "id": string; "name": string; "slug": string; "description": string; "layout": Array<{ "visualization_id": string; "x": number; "y": number; "w": number; "h": number }>; "filters": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean }>; "charts": Array<{ "visualization_id": string; "name": string; "description": string; "chart": unknown }> };
 
-export type FilterOptions = { "filter_slug": string; "options": Array<{ "label": string; "value": string }>; "source": "static" | "dynamic" | "policy" };
-
 export type PortalTokens = { "access_token": string; "refresh_token": string; "access_token_expires_in": number; "refresh_token_expires_in": number; "user": { "id": string; "email": string; "status": "active" } };
 
 export type PortalEntry = { "id": string; "name": string; "slug": string; "description": string; "context_id": string };
@@ -816,8 +826,6 @@ export type SocialConfigurationOutput = { "providers": Array<{ "issuer": string;
 export type ChartOutput = { "type": "table" | "line" | "bar" | "area" | "pie" | "number" | "scatter"; "x": string | null; "y": Array<string>; "series": string | null; "options": Record<string, unknown> };
 
 export type WidgetOutput = { "visualization_id": string; "x": number; "y": number; "w": number; "h": number };
-
-export type FilterOutput = { "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean; "viewer_attribute"?: string; "options": Array<FilterOptionOutput> | { "sql": string } | null; "applies_to": Array<string> | null };
 
 export type FilterOptionOutput = { "label": string; "value": string };
 

@@ -1,5 +1,5 @@
 import type { BoundValue, BoundValues, ParameterKind } from './parameters.ts';
-import { type ParameterPart, type Place, type SqlTemplate, TemplateError } from './sql-template.ts';
+import { type ParameterPart, type Place, type Placeholder, type SqlTemplate, TemplateError } from './sql-template.ts';
 
 /** SQL with `$1`, `$2`, … and their values: texts, PostgreSQL's array literals, or null. */
 export interface CompiledSql {
@@ -28,30 +28,64 @@ export function compileTemplate(
   kinds: ReadonlyMap<string, ParameterKind>,
   values: BoundValues,
 ): CompiledSql {
+  const { stretches, values: bound } = compile(template, kinds, values);
+  return { text: stretches.map(({ text }) => text).join(''), values: bound };
+}
+
+/**
+ * Where a place of the statement comes from, as indexes of strings: what stands for a parameter comes from where its braces
+ * begin, and the end of the statement from the end of what the template gives to it.
+ */
+export function placeInTemplate(
+  template: SqlTemplate,
+  kinds: ReadonlyMap<string, ParameterKind>,
+  values: BoundValues,
+  index: number,
+): number {
+  let left = index;
+  let end = 0;
+  for (const { text, start, isVerbatim } of compile(template, kinds, values).stretches) {
+    if (left < text.length) return isVerbatim ? start + left : start;
+    left -= text.length;
+    end = isVerbatim ? start + text.length : start;
+  }
+  return end;
+}
+
+/** A part of a statement, and where the template has what it is made from; the same text, or what stands for a parameter. */
+interface Stretch {
+  text: string;
+  start: number;
+  isVerbatim: boolean;
+}
+
+function compile(template: SqlTemplate, kinds: ReadonlyMap<string, ParameterKind>, values: BoundValues) {
   const dropped = droppedClauses(template, values);
   const bound: (string | null)[] = [];
   const numbers = new Map<string, number>();
-  let text = '';
+  const stretches: Stretch[] = [];
   let clause: number | null = null;
   for (const piece of template.pieces) {
+    const { start } = piece;
     // Where a clause begins, ends or is missing, what stands around it must not grow together.
-    if (piece.place.clause !== clause) text += ' ';
+    if (piece.place.clause !== clause) stretches.push({ text: ' ', start, isVerbatim: false });
     clause = piece.place.clause;
     if (!isKept(piece.place, dropped)) continue;
     if (piece.type === 'sql') {
-      text += piece.text;
+      stretches.push({ text: piece.text, start, isVerbatim: true });
       continue;
     }
     const { slug, part } = piece.placeholder;
     const kind = kinds.get(slug);
-    if (kind === undefined) throw new TemplateError(`{{${slug}}} is not a parameter`, 0);
+    if (kind === undefined) throw new TemplateError(`{{${slug}}} is not a parameter`, start);
     const list = kind === 'multi_select' || (kind === 'select' && piece.placeholder.list);
     const key = `${slug}.${part}.${list}`;
-    const number = numbers.get(key) ?? bound.push(valueAt(slug, values.get(slug) ?? null, part, list));
+    const number = numbers.get(key) ?? bound.push(valueAt(piece, values.get(slug) ?? null, list));
     numbers.set(key, number);
-    text += ` ($${number}::${list ? 'text[]' : SQL_TYPES[kind]}) `;
+    const text = ` ($${number}::${list ? 'text[]' : SQL_TYPES[kind]}) `;
+    stretches.push({ text, start, isVerbatim: false });
   }
-  return { text, values: bound };
+  return { stretches, values: bound };
 }
 
 /** The slugs that the statement for these values uses: what stands in dropped clauses alone is not among them. */
@@ -75,17 +109,21 @@ function hasValue(value: BoundValue, part: ParameterPart): boolean {
   return value.type !== 'range' || part === 'value' || value[part] !== null;
 }
 
-function valueAt(slug: string, value: BoundValue, part: ParameterPart, list: boolean): string | null {
+function valueAt(
+  { placeholder: { slug, part }, start }: { placeholder: Placeholder; start: number },
+  value: BoundValue,
+  list: boolean,
+): string | null {
   if (value === null) return null;
   if (value.type === 'range') {
-    if (part === 'value') throw new TemplateError(`{{${slug}}} is a date range: use {{${slug}.from}}`, 0);
+    if (part === 'value') throw new TemplateError(`{{${slug}}} is a date range: use {{${slug}.from}}`, start);
     return value[part];
   }
-  if (part !== 'value') throw new TemplateError(`{{${slug}.${part}}} is no date range`, 0);
+  if (part !== 'value') throw new TemplateError(`{{${slug}.${part}}} is no date range`, start);
   if (list) return arrayLiteral(value.type === 'list' ? value.values : [value.value]);
   if (value.type !== 'list') return value.value;
   if (value.values.length > 1) {
-    throw new TemplateError(`{{${slug}}} has several values here: compare it with = ANY({{${slug}}})`, 0);
+    throw new TemplateError(`{{${slug}}} has several values here: compare it with = ANY({{${slug}}})`, start);
   }
   return value.values[0] ?? null;
 }

@@ -22,9 +22,11 @@ export interface Place {
   unless: readonly number[];
 }
 
-type Piece =
-  | { type: 'sql'; text: string; place: Place }
-  | { type: 'placeholder'; placeholder: Placeholder; place: Place };
+/** `start` is where it begins in the template, as an index of the string. */
+type Piece = { start: number; place: Place } & (
+  | { type: 'sql'; text: string }
+  | { type: 'placeholder'; placeholder: Placeholder }
+);
 
 /** A parsed template. */
 export interface SqlTemplate {
@@ -32,7 +34,7 @@ export interface SqlTemplate {
   placeholders: readonly Placeholder[];
 }
 
-/** A template that cannot be used. `message` is for its author; `position` is the 0-based character. */
+/** A template that cannot be used. `message` is for its author; `position` is an index of the string. */
 export class TemplateError extends Error {
   readonly position: number;
 
@@ -169,7 +171,7 @@ class TemplateParser {
     const list = this.#last[1] === '(' && ['any', 'some', 'all'].includes(this.#last[0]);
     const placeholder: Placeholder = { slug, part, list, place: this.#place };
     this.#placeholders.push(placeholder);
-    this.#pieces.push({ type: 'placeholder', placeholder, place: this.#place });
+    this.#pieces.push({ type: 'placeholder', placeholder, start, place: this.#place });
     this.#remember('{{}}');
     this.#from = SLUG_IN_BRACES.lastIndex;
     this.#end = this.#from;
@@ -199,7 +201,7 @@ class TemplateParser {
   #flush(end: number): void {
     if (end > this.#from) {
       const text = this.#sql.slice(this.#from, end);
-      this.#pieces.push({ type: 'sql', text, place: this.#place });
+      this.#pieces.push({ type: 'sql', text, start: this.#from, place: this.#place });
     }
     this.#from = end;
   }

@@ -13,6 +13,13 @@ export function shorten(text: string, most: number): string {
   return text.length <= most ? text : `${cut(text, most - 1)}…`;
 }
 
+/** How many characters, Unicode's code points, a text has before an index of the string. An emoji is one, and two units. */
+export const charactersBefore = (text: string, index: number): number => [...text.slice(0, index)].length;
+
+/** The index of the string at which a text has so many characters, Unicode's code points, before it. */
+export const indexAfter = (text: string, characters: number): number =>
+  [...text].slice(0, Math.max(0, characters)).join('').length;
+
 /** The path, in names and indexes, to the first text of a JSON value that holds half of a surrogate pair, or null. */
 export function illFormedPath(value: unknown): string[] | null {
   if (typeof value === 'string') return value.isWellFormed() ? null : [];

@@ -17,6 +17,12 @@ export const GRACE_MS = 2_000;
 
 export const CURSOR = 'user_sql';
 
+/** What stands before the statement, in ASCII. */
+const DECLARE = `DECLARE ${CURSOR} NO SCROLL CURSOR WITHOUT HOLD FOR\n`;
+
+/** The 1-based character of the statement, of one of the declaration that PostgreSQL was sent. */
+export const characterOfStatement = (position: number): number => Math.max(1, position - DECLARE.length);
+
 /** PostgreSQL plans a cursor for its first tenth of the rows, unless this setting says that all are wanted. */
 const SETTINGS = `SELECT set_config('statement_timeout', $1, true), set_config('transaction_timeout', $2, true),
   set_config('cursor_tuple_fraction', '1', true), set_config('lock_timeout', '2s', true),
@@ -72,7 +78,7 @@ export function openingOf(statement: CompiledSql, names: NamesToCheck, milliseco
     ['roll_back', 'ROLLBACK', []],
     ['begin', 'BEGIN READ ONLY', []],
     ['set_limits', SETTINGS, [`${milliseconds}ms`, `${milliseconds + GRACE_MS}ms`]],
-    ['declare', `DECLARE ${CURSOR} NO SCROLL CURSOR WITHOUT HOLD FOR\n${statement.text}`, statement.values],
+    ['declare', `${DECLARE}${statement.text}`, statement.values],
     ['check_tables', CHECK_TABLES, []],
   ];
 }

@@ -1,13 +1,22 @@
 import type { Client, Connection, Submittable } from '@neondatabase/serverless';
 import type { CompiledSql } from '../kernel/compiled-sql.ts';
 import { Failure } from '../kernel/failure.ts';
+import { indexAfter } from '../kernel/text.ts';
 import type { TenantSql } from './client.ts';
 import type { ColumnType } from './columns.ts';
 import { type ExtendedProtocol, type Socket, socketOf } from './driver.ts';
 import { databaseUnavailable, queryFailed, queryRefused, queryTimedOut, resultTooLarge } from './failures.ts';
 import { isConnectionProblem, isPostgresError } from './postgres-error.ts';
-import { type NamesToCheck, namesOf, refusedBy } from './user-sql-guard.ts';
-import { CURSOR, GRACE_MS, OTHER_RELATION, type StepName, type Steps, stepsOf } from './user-sql-steps.ts';
+import { indexOfName, type NamesToCheck, namesOf, refusedBy } from './user-sql-guard.ts';
+import {
+  CURSOR,
+  characterOfStatement,
+  GRACE_MS,
+  OTHER_RELATION,
+  type StepName,
+  type Steps,
+  stepsOf,
+} from './user-sql-steps.ts';
 import { toJsonValue } from './values.ts';
 
 /** A column of a result. Values of types that managed tables do not have are PostgreSQL's text. */
@@ -103,7 +112,27 @@ export function namesIn(statement: CompiledSql): NamesToCheck | Failure {
   return 'refused' in names ? queryRefused().because(notAvailable(names.refused)) : names;
 }
 
-const notAvailable = (name: string): Error => new Error(`${name} is not available here`);
+/** A statement uses a name that is refused. */
+class NameRefused extends Error {
+  readonly refused: string;
+
+  constructor(name: string) {
+    super(`${name} is not available here`);
+    this.refused = name;
+  }
+}
+
+const notAvailable = (name: string): Error => new NameRefused(name);
+
+/**
+ * The index of a statement's text at which it failed: where PostgreSQL found it wrong, or where a name stands that is refused.
+ * Undefined where nobody says.
+ */
+export function failedAt({ text }: CompiledSql, { cause }: Failure): number | undefined {
+  if (cause instanceof NameRefused) return indexOfName(text, cause.refused);
+  const position = isPostgresError(cause) ? Number(cause.position) : Number.NaN;
+  return Number.isInteger(position) ? indexAfter(text, characterOfStatement(position) - 1) : undefined;
+}
 
 /** Runs the steps of one statement; the driver calls it while it is the connection's active query. */
 export class UserSqlRun implements Submittable {

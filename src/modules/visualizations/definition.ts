@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CHART_TYPES } from '../../db/schema/visualizations.ts';
 import type { FieldProblem } from '../../kernel/failure.ts';
-import { description, displayName, metadata, slug } from '../../kernel/fields.ts';
+import { description, displayName, metadata, slug, valuesBySlug } from '../../kernel/fields.ts';
 import {
   coerceParameter,
   MAX_SLUG_LENGTH,
@@ -11,6 +11,7 @@ import {
   type ParameterKind,
 } from '../../kernel/parameters.ts';
 import { misuse, parseTemplate, TemplateError } from '../../kernel/sql-template.ts';
+import { charactersBefore } from '../../kernel/text.ts';
 
 const MAX_SQL_LENGTH = 20_000;
 const MAX_PARAMETERS = 50;
@@ -89,7 +90,7 @@ export function templateProblems(
     return [...new Set(uses)].flatMap((message) => (message === undefined ? [] : [{ field, message }]));
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
-    return [{ field, message: `${error.message} (at character ${error.position + 1})` }];
+    return [{ field, message: `${error.message} (at character ${charactersBefore(sql, error.position) + 1})` }];
   }
 }
 
@@ -114,9 +115,17 @@ export const newVisualization = z.object({
   parameters: fields.parameters.default([]),
 });
 
+/** What a preview takes: what is to be run without being saved, and the values of its parameters by slug. */
+export const previewBody = z.object({
+  sql: fields.sql,
+  parameters: fields.parameters.default([]),
+  values: valuesBySlug('Values of the parameters, by slug.').default({}),
+});
+
 /** What changing one takes: only what is sent changes. */
 export const visualizationChanges = z.object(fields).partial();
 
+export type Preview = z.output<typeof previewBody>;
 export type NewVisualization = z.output<typeof newVisualization>;
 export type VisualizationChanges = z.output<typeof visualizationChanges>;
 

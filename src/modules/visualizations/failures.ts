@@ -8,6 +8,13 @@ export const visualizationInUse = defineFailure('visualization.in_use', 'conflic
   console: 'VISUALIZATION_IN_USE',
 });
 
+/** SQL that is not saved failed. Its author is told all that the database said. */
+export const previewFailed = defineFailure('visualization.preview_failed', 'invalid', {
+  message: 'The query failed, took too long, or is not allowed.',
+  detail: (message: string, position: number | undefined) => ({ message, position: position ?? null }),
+  console: 'DB_QUERY_ERROR',
+});
+
 /** SQL failed whose result is the whole answer. Only its author is told what the database said. */
 export const executionFailed = defineFailure('visualization.execution_failed', 'invalid', {
   message: 'The query of the visualization failed, took too long, or is not allowed.',

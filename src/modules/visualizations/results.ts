@@ -28,6 +28,12 @@ export const executionSchema = z
   })
   .meta({ id: 'ExecuteResult' });
 
+/** The result of SQL that is not saved. */
+export const previewSchema = executionSchema
+  .omit({ visualization_id: true, error: true })
+  .required({ columns: true, rows: true, row_count: true, truncated: true })
+  .meta({ id: 'PreviewResult' });
+
 /**
  * An execution as every surface shows it.
  * @param explain whether the reader wrote the SQL or may change it: only then is the database's own message told
@@ -40,6 +46,15 @@ export function viewExecution(execution: Execution, explain = false): z.input<ty
   }
   const { columns, rows, truncated } = execution.result;
   return { visualization_id: visualizationId, columns, rows, row_count: rows.length, truncated, ...timing };
+}
+
+/** The result of SQL that is not saved. */
+export function viewPreview({
+  durationMs,
+  cached,
+  result: { columns, rows, truncated },
+}: Extract<Execution, { result: unknown }>): z.input<typeof previewSchema> {
+  return { columns, rows, row_count: rows.length, truncated, duration_ms: durationMs, cached };
 }
 
 function errorOf(failure: Failure, explain: boolean): { error_code: string; message: string } {

@@ -8,9 +8,24 @@ import { executeBody, timestamp } from '../../kernel/fields.ts';
 import { viewBy } from '../../kernel/wire.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
-import { chart, newVisualization, parameterFields, visualizationChanges } from './definition.ts';
-import { executionFailed, visualizationInUse, visualizationNotFound, visualizationSlugTaken } from './failures.ts';
-import { executionSchema, fileMediaTypes, fileOf, fileQuery, viewExecution } from './results.ts';
+import { chart, newVisualization, parameterFields, previewBody, visualizationChanges } from './definition.ts';
+import {
+  executionFailed,
+  previewFailed,
+  visualizationInUse,
+  visualizationNotFound,
+  visualizationSlugTaken,
+} from './failures.ts';
+import { previewVisualization } from './preview.ts';
+import {
+  executionSchema,
+  fileMediaTypes,
+  fileOf,
+  fileQuery,
+  previewSchema,
+  viewExecution,
+  viewPreview,
+} from './results.ts';
 import {
   changeVisualization,
   createVisualization,
@@ -69,6 +84,23 @@ export const visualizationEndpoints = [
       fails: [visualizationSlugTaken],
     },
     async ({ ctx, body }) => view(await createVisualization(ctx, body)),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/visualizations/preview',
+      access: 'visualizations:create',
+      operationId: 'previewVisualization',
+      summary: 'Preview a visualization',
+      safe: true,
+      description:
+        'Runs SQL that is not saved as executing a visualization does: with a read-only login, within 10 s, 10,000 rows and 10 MiB. `parameters` are definitions, `values` their values. If the query fails, the answer is 422 with the message of the database, and `details.position` is the character of `sql` at which it failed, counted from 1 in Unicode code points; null where the database does not say.',
+      body: previewBody,
+      exactNumbers: true,
+      returns: ok(z.object({ result: previewSchema })),
+      fails: [previewFailed, notProvisioned, ...tenantSqlFailures],
+    },
+    async ({ ctx, body }) => ({ result: viewPreview(await previewVisualization(ctx, body)) }),
   ),
   endpoint(
     {

@@ -1,16 +1,18 @@
 import type { CompanyContext } from '../../context.ts';
-import { type CompiledSql, compileTemplate, usedSlugs } from '../../kernel/compiled-sql.ts';
+import { type CompiledSql, compileTemplate, placeInTemplate, usedSlugs } from '../../kernel/compiled-sql.ts';
 import { Failure, invalid } from '../../kernel/failure.ts';
 import { type BoundValue, type BoundValues, defaultOf, isChoice, type Parameter } from '../../kernel/parameters.ts';
 import { policyViolation } from '../../kernel/sharing-failures.ts';
 import { allowsNothing } from '../../kernel/sharing-values.ts';
 import { TemplateError, templateOf } from '../../kernel/sql-template.ts';
+import { charactersBefore } from '../../kernel/text.ts';
 import { pauseBeforeRetry } from '../../platform/concurrency.ts';
 import { logError } from '../../platform/log.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { databaseUnavailable, queryFailed, queryTimedOut } from '../../tenant-sql/failures.ts';
 import {
   type ByteBudget,
+  failedAt,
   type LimitedStatement,
   runAllUserSql,
   STANDARD_LIMITS,
@@ -262,6 +264,17 @@ function ownValues(parameters: readonly Parameter[], values: BoundValues): Bound
 function fits(kind: Parameter['kind'], value: NonNullable<BoundValue>): boolean {
   if (isChoice(kind) || kind === 'text') return value.type === 'list' || value.type === 'text';
   return value.type === (kind === 'date_range' ? 'range' : kind);
+}
+
+/**
+ * The 1-based character of a visualization's SQL at which a run of it failed, where that is known. Characters are Unicode's code
+ * points, as PostgreSQL counts them.
+ */
+export function failedCharacter({ visualization: { sql, parameters }, values }: Run, failure: Failure) {
+  if (failure.cause instanceof TemplateError) return charactersBefore(sql, failure.cause.position) + 1;
+  const [template, kinds, own] = [templateOf(sql), kindsOf(parameters), ownValues(parameters, values)];
+  const index = failedAt(compileTemplate(template, kinds, own), failure);
+  return index === undefined ? undefined : charactersBefore(sql, placeInTemplate(template, kinds, own, index)) + 1;
 }
 
 /** Compiles SQL for the values of its parameters. @throws queryFailed where it is no template, or they do not fit */

@@ -5,7 +5,7 @@ import { must } from '../../support/signed.ts';
 import type { Company } from '../../support/worlds.ts';
 import { aHeldQueue, deliver } from '../../uploads/support.ts';
 import { aDashboard, aVisualization, DASHBOARDS, parameter } from '../../visualizations/support.ts';
-import { arnOf, post, put, thingArn, type Way } from './way.ts';
+import { arnOf, get, post, put, thingArn, type Way } from './way.ts';
 
 const SEEING = ['visualizations:get', 'visualizations:execute'] as const;
 
@@ -19,7 +19,8 @@ export async function aPlaced(company: Company) {
 }
 
 /** Whether results hold rows: one that is denied holds an error in their place. */
-export const holdsRows = ({ status, body }: Answer): boolean => status === 200 && body.results?.[0]?.rows !== undefined;
+export const holdsRows = ({ status, body }: Answer): boolean =>
+  status === 200 && (body.result ?? body.results?.[0])?.rows !== undefined;
 
 let slugs = 0;
 const aSlug = () => `matrix-${++slugs}`;
@@ -96,6 +97,44 @@ export const SHOWING: Way[] = [
       const ask = post(`${DASHBOARDS}/${dashboard._id}/execute${query}`);
       return { arn: thingArn(company, 'visualization', visualization._id), ask };
     },
+  },
+  {
+    thing: 'visualization',
+    way: 'drawn on its dashboard',
+    routes: ['GET /v1/dashboards/{id}'],
+    besides: ['dashboards:get'],
+    denied: [...SEEING],
+    async make(company) {
+      const { visualization, dashboard } = await aPlaced(company);
+      const ask = get(`${DASHBOARDS}/${dashboard._id}?include=charts`);
+      return { arn: thingArn(company, 'visualization', visualization._id), ask };
+    },
+    reached: ({ body }) => body.charts?.length > 0,
+  },
+  {
+    thing: 'dashboard',
+    way: 'the SQL of its options',
+    routes: ['GET /v1/dashboards/{id}'],
+    besides: ['dashboards:list'],
+    needs: ['dashboards:get', 'dashboards:update'],
+    denied: ['dashboards:get', 'dashboards:update'],
+    async make(company) {
+      const { _id } = await aDashboard(company.as, [], { filters: options });
+      return { arn: thingArn(company, 'dashboard', _id), ask: get(`${DASHBOARDS}/${_id}`) };
+    },
+    reached: ({ body }) => body.filters?.[0].options.sql !== undefined,
+  },
+  {
+    thing: 'all visualizations',
+    way: 'previewed before it is saved',
+    routes: ['POST /v1/visualizations/preview'],
+    needs: ['visualizations:create'],
+    denied: ['visualizations:create'],
+    make: async (company) => ({
+      arn: thingArn(company, 'visualization', '*'),
+      ask: post('/v1/visualizations/preview', { sql: 'SELECT region FROM sales' }),
+    }),
+    reached: holdsRows,
   },
   {
     thing: 'all visualizations',
