@@ -1,10 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { breaches, importsOf, usesOfHttp } from './walls.ts';
+import { breaches, importsOf, misplacedSnapshots, usesOfHttp } from './walls.ts';
 
-const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
-  .map((file) => ({ file, text: readFileSync(`src/${file}`, 'utf8') }));
+const sourcesOf = (folder: string) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
+    .map((file) => ({ file, text: readFileSync(`${folder}/${file}`, 'utf8') }));
+const sources = sourcesOf('src');
 const imports = sources.flatMap(({ file, text }) => importsOf(file, text));
 
 describe('the walls between the folders of src', () => {
@@ -46,5 +48,24 @@ describe('services', () => {
   it.each(['async (request: Request) => request.url', 'return new Response(body);'])('may not hold %s', (text) => {
     expect(usesOfHttp('modules/groups/service.ts', text)).toHaveLength(1);
     expect(usesOfHttp('modules/groups/routes.console.ts', text)).toEqual([]);
+  });
+});
+
+describe('generated files', () => {
+  const tests = sourcesOf('test').filter(
+    ({ file, text }) => !file.startsWith('architecture/') && text.includes('.toMatchFileSnapshot('),
+  );
+
+  it('stand in folders of their own, each with a line about the command that writes them', () => {
+    expect(tests.length).toBeGreaterThanOrEqual(3);
+    expect(tests.flatMap(({ file, text }) => misplacedSnapshots(file, text))).toEqual([]);
+    for (const folder of ['src', 'client', 'test/contract']) {
+      expect(readFileSync(`${folder}/generated/README.md`, 'utf8')).toContain('npm run contract');
+    }
+  });
+
+  it('may not stand beside what people write', () => {
+    const text = "await expect(table).toMatchFileSnapshot('routes.tsv');";
+    expect(misplacedSnapshots('contract/routes.test.ts', text)).toHaveLength(1);
   });
 });

@@ -5,7 +5,7 @@ import { posix } from 'node:path';
  * beside it or below.
  */
 export const LAYERS: readonly (readonly string[])[] = [
-  ['kernel'],
+  ['generated', 'kernel'],
   ['formats', 'platform', 'tenant-sql', 'texts'],
   ['db'],
   ['access'],
@@ -127,6 +127,13 @@ function circle(imports: readonly Import[]): string[] {
   }
   return [];
 }
+
+/** One line for each snapshot in a file of its own, which `npm run contract` writes, that stands among what people write. */
+export const misplacedSnapshots = (file: string, text: string): string[] =>
+  [...text.matchAll(/\.toMatchFileSnapshot\(\s*['`]([^'`]*)/g)]
+    .map(([, path = '']) => path)
+    .filter((path) => !/(^|\/)generated\//.test(path))
+    .map((path) => `test/${file} writes ${path}: generated files stand in a folder generated/.`);
 
 /** The layers that ask others by HTTP, or hand bytes to the runtime as an answer of it. */
 const ASKS_BY_HTTP =
