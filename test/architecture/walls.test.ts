@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { breaches, importsOf, misplacedSnapshots, usesOfHttp } from './walls.ts';
+import { breaches, importsOf, misplacedSnapshots, usedByOneAlone, usesOfHttp, wordsOfTheDomain } from './walls.ts';
 
 const sourcesOf = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -38,6 +38,30 @@ describe('the walls between the folders of src', () => {
     expect(line).toContain(says);
     expect(others).toEqual([]);
   });
+});
+
+describe('what several folders use', () => {
+  it('is used by more than one of them', () => expect(usedByOneAlone(imports)).toEqual([]));
+
+  it('may not be used by one alone', () => {
+    const one = importsOf('modules/uploads/load.ts', "import { kept } from '../../tenant-sql/kept.ts';");
+    expect(usedByOneAlone(one)).toEqual(['src/tenant-sql/kept.ts is used by modules/uploads alone: it stands there.']);
+    const other = importsOf('modules/groups/service.ts', "import { kept } from '../../tenant-sql/kept.ts';");
+    expect(usedByOneAlone([...one, ...other])).toEqual([]);
+  });
+});
+
+describe('the kernel', () => {
+  it('knows no domain', () => {
+    expect(sources.flatMap(({ file, text }) => wordsOfTheDomain(file, text))).toEqual([]);
+  });
+
+  it.each(['export interface PolicyDocument {}', 'export const companySlug = z.string();'])(
+    'may not hold %s',
+    (text) => {
+      expect(wordsOfTheDomain('kernel/fields.ts', text)).toHaveLength(1);
+    },
+  );
 });
 
 describe('services', () => {

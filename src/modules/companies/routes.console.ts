@@ -3,7 +3,7 @@ import { administratorsOnly } from '../../access/failures.ts';
 
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { LOCALES } from '../../kernel/locales.ts';
+import { LOCALES } from '../../texts/locales.ts';
 import { companyNotFound } from './failures.ts';
 import { changeSettings, getSettings, type Settings } from './settings.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
-import { LEGACY_ACTIONS } from '../../kernel/legacy.ts';
+import { LEGACY_ACTIONS } from '../../permissions/legacy.ts';
 import type { GroupBinding, GroupWithCounts } from './service.ts';
 
 /** A group as the organization API shows it. */

@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
-import { POLICY_LIMITS, POLICY_VERSION, type PolicyDocument, validateDocument } from '../../kernel/policy-document.ts';
+import {
+  POLICY_LIMITS,
+  POLICY_VERSION,
+  type PolicyDocument,
+  validateDocument,
+} from '../../permissions/policy-document.ts';
 import type { ReachingPolicy } from './explanation.ts';
 import type { Policy } from './policy.ts';
 

@@ -4,7 +4,7 @@ import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing.ts';
 import { description, displayName, email, isoTimestamp, slug, timestamp } from '../../kernel/fields.ts';
-import { TARGET_TYPES } from '../../kernel/share-event.ts';
+import { TARGET_TYPES } from '../../sharing/share-event.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { groupNotFound } from '../groups/failures.ts';
 import { userNotFound } from '../users/failures.ts';
