@@ -1,6 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { breaches, importsOf, misplacedSnapshots, usedByOneAlone, usesOfHttp, wordsOfTheDomain } from './walls.ts';
+import {
+  breaches,
+  importsOf,
+  misplacedSnapshots,
+  operationsIn,
+  operationsNamed,
+  usedByOneAlone,
+  usesOfHttp,
+  wordsOfTheDomain,
+} from './walls.ts';
 
 const sourcesOf = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -25,6 +34,7 @@ describe('the walls between the folders of src', () => {
     ['modules/knowledge/semantic/check.ts', "import '../../users/store.ts';", 'another module is used through'],
     ['modules/groups/service.ts', "const { limitHeaders } = await import('../../http/rate-limits.ts');", 'HTTP'],
     ['modules/groups/service.ts', "export { groupEndpoints } from './routes.console.ts';", 'only app.ts'],
+    ['modules/groups/service.ts', "export { groupTools } from './tools.mcp.ts';", 'only app.ts'],
     ['modules/groups/members.ts', "import { eq } from 'drizzle-orm';", 'drizzle appears only'],
     ['modules/sign-in/service.ts', "import type { HonoRequest } from 'hono';", 'Hono appears only'],
     ['modules/uploads/load.ts', "import { Client } from '@neondatabase/serverless';", 'Neon driver appears only'],
@@ -38,6 +48,23 @@ describe('the walls between the folders of src', () => {
     expect(line).toContain(says);
     expect(others).toEqual([]);
   });
+});
+
+describe('http/', () => {
+  const operations = sources.flatMap(({ file, text }) => operationsIn(file, text));
+
+  it('names no operation of a module', () => {
+    expect(operations.length).toBeGreaterThan(200);
+    expect(operations).toContain('query_metrics');
+    expect(sources.flatMap(({ file, text }) => operationsNamed(file, text, operations))).toEqual([]);
+  });
+
+  it.each(["operation: 'listDashboards'", "const INSTRUCTIONS = 'Ask query_metrics first.';"])(
+    'may not hold %s',
+    (text) => {
+      expect(operationsNamed('http/mcp/tools.ts', text, operations)).toHaveLength(1);
+    },
+  );
 });
 
 describe('what several folders use', () => {

@@ -83,7 +83,7 @@ function breach({ from, to }: Import): string[] {
     return line(
       `${folderOf(from)} and ${folderOf(to)} stand beside each other and share nothing. Move what both need to a layer above.`,
     );
-  const isRoute = /\/(routes\.[\w.-]+|views)\.ts$/.test(from);
+  const isRoute = /\/(routes\.[\w.-]+|views|tools\.mcp)\.ts$/.test(from);
   if (from.startsWith('modules/') && to.startsWith('http/') && !isRoute) {
     return line('services know nothing of HTTP. Move it to the routes, or what is imported to kernel/.');
   }
@@ -92,11 +92,30 @@ function breach({ from, to }: Import): string[] {
 
 function ofModules(from: string, to: string): string[] {
   if (!from.startsWith('modules/') || !to.startsWith('modules/')) return [];
-  if (/\/routes\.[^/]+$/.test(to)) return ['only app.ts imports routes. Move what it needs to service.ts or views.ts.'];
+  if (/\/(routes\.[^/]+|tools\.mcp\.ts)$/.test(to)) {
+    return ['only app.ts imports routes and tools. Move what it needs to service.ts or views.ts.'];
+  }
   if (moduleOf(from) === moduleOf(to)) return [];
   return PUBLIC_FILES.includes(posix.basename(to))
     ? []
     : [`another module is used through its ${PUBLIC_FILES.join(', ')} only. Export it from one of them.`];
+}
+
+/** The operations that a file of a module declares, and its tools of more than one word. */
+export const operationsIn = (file: string, text: string): string[] =>
+  /^modules\/.*\/(routes\.[\w.-]+|tools\.mcp)\.ts$/.test(file)
+    ? [...text.matchAll(/\b(?:operationId: '(\w+)'|name: '(\w+_\w+)',\n\s+title:)/g)].map(
+        ([, id, tool]) => id ?? tool ?? '',
+      )
+    : [];
+
+/** One line for each operation of a module that the code of `http` names. */
+export function operationsNamed(file: string, text: string, operations: readonly string[]): string[] {
+  if (!file.startsWith('http/')) return [];
+  const words = new Set(withoutComments(text).match(/\w+/g));
+  return operations
+    .filter((operation) => words.has(operation))
+    .map((operation) => `src/${file} names ${operation}: http/ knows no operation of a module. Move it to the module.`);
 }
 
 /** Folders whose files are there because several use them. */
