@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   breaches,
   importsOf,
+  LAYERS,
   misplacedSnapshots,
   operationsIn,
   operationsNamed,
@@ -48,6 +49,13 @@ describe('the walls between the folders of src', () => {
     expect(line).toContain(says);
     expect(others).toEqual([]);
   });
+});
+
+it('docs/architecture.md lists the folders of src in the order of the walls', () => {
+  const text = readFileSync('docs/architecture.md', 'utf8');
+  const [, table = ''] = /^\| folder \| is \|\n([\s\S]*?)\n\n/m.exec(text) ?? [];
+  const first = table.split('\n').map((row) => row.split('|')[1] ?? '');
+  expect(first.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name))).toEqual(LAYERS.flat());
 });
 
 describe('http/', () => {
