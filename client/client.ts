@@ -1,9 +1,9 @@
 import type { Credential } from './credentials.ts';
-import type { Routes } from './routes.ts';
+import type { Routes } from './generated/routes.ts';
 
 export { type Credential, type Key, withKey, withToken } from './credentials.ts';
 export { type DataValue, endpointOf } from './data.ts';
-export type * from './routes.ts';
+export type * from './generated/routes.ts';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 

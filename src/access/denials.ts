@@ -1,6 +1,6 @@
-import type { Action, ResourceType } from '../kernel/actions.ts';
-import { resourceArn } from '../kernel/arn.ts';
-import { type Denials, NOTHING_DENIED } from '../kernel/denials.ts';
+import type { Action, ResourceType } from '../permissions/actions.ts';
+import { resourceArn } from '../permissions/arn.ts';
+import { type Denials, NOTHING_DENIED } from '../permissions/denials.ts';
 import type { Actor, Principal } from './actors.ts';
 import { type Access, decide, rulesFor } from './evaluation.ts';
 

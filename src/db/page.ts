@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
-import type { Denials } from '../kernel/denials.ts';
+import type { Denials } from '../permissions/denials.ts';
 import type { ControlDb } from './client.ts';
 import { isNotDenied } from './denials.ts';
 

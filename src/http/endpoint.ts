@@ -8,10 +8,10 @@ import type {
   ViewerActor,
 } from '../access/actors.ts';
 import type { Context, PrincipalContext } from '../context.ts';
-import { type Action, isAction, type ResourceType } from '../kernel/actions.ts';
 import type { FailureType } from '../kernel/failure.ts';
 import type { PreparedAnswer } from '../kernel/files.ts';
 import type { Unread } from '../kernel/unread-json.ts';
+import { type Action, isAction, type ResourceType } from '../permissions/actions.ts';
 import type { Credential, Surface } from './surface.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';

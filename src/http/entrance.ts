@@ -16,11 +16,11 @@ import type {
   PrincipalContext,
   RequestOwner,
 } from '../context.ts';
-import { resourceArn } from '../kernel/arn.ts';
 import { Failure } from '../kernel/failure.ts';
 import type { LimitState } from '../kernel/fixed-window.ts';
 import type { KeyedRequest, KeyState, KeyUse } from '../objects/idempotency-keys.ts';
 import type { TokenLimiter } from '../objects/token-limiter.ts';
+import { resourceArn } from '../permissions/arn.ts';
 import { callObject } from '../platform/objects.ts';
 import { admit, isPrincipal } from './admission.ts';
 import { actionOf, type Contract, type RouteAccess, type TokenKind } from './endpoint.ts';

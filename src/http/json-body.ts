@@ -2,12 +2,12 @@ import type { HonoRequest, MiddlewareHandler } from 'hono';
 import type { z } from 'zod';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
-import { excessOf, type JsonBounds } from '../kernel/json-bounds.ts';
 import { NestedTooDeep } from '../kernel/json-walk.ts';
 import { illFormedPath, shorten } from '../kernel/text.ts';
 import { readUnread, type Unread } from '../kernel/unread-json.ts';
 import type { Contract } from './endpoint.ts';
 import { malformedJson, notJson, tooDeep, tooManyNames, tooManyValues } from './failures.ts';
+import { excessOf, type JsonBounds } from './json-bounds.ts';
 import type { HttpEnv } from './mount.ts';
 
 /**

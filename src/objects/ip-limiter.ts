@@ -1,9 +1,9 @@
 import { DurableObject } from 'cloudflare:workers';
-import type { AuditRecord } from '../kernel/audit-record.ts';
 import { clock, MINUTE_MS } from '../kernel/clock.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
 import { newId } from '../kernel/ids.ts';
 import { networkOf } from '../kernel/networks.ts';
+import type { AuditRecord } from '../logs/audit-record.ts';
 import { logError } from '../platform/log.ts';
 
 const WINDOW_MS = 1000;

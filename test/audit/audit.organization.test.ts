@@ -1,6 +1,6 @@
 import { env, runDurableObjectAlarm } from 'cloudflare:test';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { PLATFORM_LOG } from '../../src/kernel/log.ts';
+import { PLATFORM_LOG } from '../../src/logs/log.ts';
 import { type Answer, bearer, call } from '../support/api.ts';
 import { recordsOf } from '../support/log.ts';
 import { aPolicy, signed } from '../support/signed.ts';

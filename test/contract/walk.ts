@@ -132,7 +132,7 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
     });
 
     it('gets the answers that the examples show, as `npm run contract` writes them', async () => {
-      await expect(examples.text()).toMatchFileSnapshot(`../../../src/http/examples/${file}.json`);
+      await expect(examples.text()).toMatchFileSnapshot(`../../../src/generated/examples/${file}.json`);
     });
   });
 }

@@ -1,4 +1,4 @@
-import type { Action } from '../../src/kernel/actions.ts';
+import type { Action } from '../../src/permissions/actions.ts';
 import { ENDPOINTS } from '../data-api/support.ts';
 import { aConcept, aName, aNode, anItem, aRelation, PREFIX } from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';

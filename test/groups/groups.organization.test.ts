@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { managedPolicyNamed } from '../../src/kernel/managed-policies.ts';
+import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
 import type { Caller } from '../support/api.ts';
 import { aGroup, allow, aPolicy, aServiceAccount, aUser, bind, must, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';

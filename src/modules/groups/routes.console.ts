@@ -5,7 +5,7 @@ import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { displayName, idsInput, slug } from '../../kernel/fields.ts';
-import { LEGACY_ACTIONS } from '../../kernel/legacy.ts';
+import { LEGACY_ACTIONS } from '../../permissions/legacy.ts';
 import { permissionNotFound } from '../legacy-permissions/failures.ts';
 import { policyLimitExceeded, policyNotFound } from '../policies/failures.ts';
 import { attachPolicyToGroup, detachPolicyFromGroup } from './attachments.ts';

@@ -4,9 +4,9 @@ import { accessFreedByRemoving, requireMayGrant } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
-import type { Role } from '../../kernel/legacy.ts';
-import { managedPolicyNamed } from '../../kernel/managed-policies.ts';
 import { slugFrom } from '../../kernel/text.ts';
+import type { Role } from '../../permissions/legacy.ts';
+import { managedPolicyNamed } from '../../permissions/managed-policies.ts';
 import {
   globalGroupNotDeletable,
   globalGroupNotModifiable,

@@ -8,7 +8,7 @@ import { policies } from '../../db/schema/policies.ts';
 import { serviceAccounts } from '../../db/schema/service-accounts.ts';
 import { users } from '../../db/schema/users.ts';
 import { byId, exists, insertWhen, livingById, whichOf } from '../../db/statements.ts';
-import type { Denials } from '../../kernel/denials.ts';
+import type { Denials } from '../../permissions/denials.ts';
 
 export type Group = typeof groups.$inferSelect;
 export type GroupBinding = typeof groupBindings.$inferSelect;

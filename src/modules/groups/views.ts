@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
-import { LEGACY_ACTIONS } from '../../kernel/legacy.ts';
 import { viewBy } from '../../kernel/wire.ts';
+import { LEGACY_ACTIONS } from '../../permissions/legacy.ts';
 import type { GroupWithCounts } from './service.ts';
 
 /** A group as the organization API shows it. */

@@ -4,10 +4,10 @@ import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
-import { ALL_SERVICES, type Service } from '../../kernel/actions.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import { LEGACY_ACTIONS } from '../../kernel/legacy.ts';
+import { ALL_SERVICES, type Service } from '../../permissions/actions.ts';
+import { LEGACY_ACTIONS } from '../../permissions/legacy.ts';
 import { foreignPermissionTarget, permissionNotFound } from './failures.ts';
 import {
   changePermission,

@@ -5,7 +5,7 @@ import { requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
-import type { LegacyPermission } from '../../kernel/legacy.ts';
+import type { LegacyPermission } from '../../permissions/legacy.ts';
 import { foreignPermissionTarget, permissionNotFound } from './failures.ts';
 import {
   deletePermission as deleteRecord,

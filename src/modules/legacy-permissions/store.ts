@@ -5,7 +5,7 @@ import { readPage } from '../../db/page.ts';
 import { groupPermissions } from '../../db/schema/groups.ts';
 import { permissions } from '../../db/schema/policies.ts';
 import { byId, idList } from '../../db/statements.ts';
-import type { Denials } from '../../kernel/denials.ts';
+import type { Denials } from '../../permissions/denials.ts';
 
 export type Permission = typeof permissions.$inferSelect;
 

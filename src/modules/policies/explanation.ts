@@ -3,9 +3,9 @@ import { allowedActions, compileAccess, type Decision, decide } from '../../acce
 import { accessReads, accessSources, callersAccess } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
-import type { Action } from '../../kernel/actions.ts';
-import { policyArn } from '../../kernel/arn.ts';
-import { managedPolicyById } from '../../kernel/managed-policies.ts';
+import type { Action } from '../../permissions/actions.ts';
+import { policyArn } from '../../permissions/arn.ts';
+import { managedPolicyById } from '../../permissions/managed-policies.ts';
 import { selectServiceAccount, serviceAccountNotFound } from '../service-accounts/service.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
 import { selectPoliciesOf } from './policy-store.ts';

@@ -4,7 +4,7 @@ import { type ControlDb, readTogether } from '../../db/client.ts';
 import { groupBindings, groupPolicies } from '../../db/schema/groups.ts';
 import { policies } from '../../db/schema/policies.ts';
 import { byId, exists, idList } from '../../db/statements.ts';
-import type { PolicyDocument } from '../../kernel/policy-document.ts';
+import type { PolicyDocument } from '../../permissions/policy-document.ts';
 
 export type PolicyRecord = typeof policies.$inferSelect;
 

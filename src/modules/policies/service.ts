@@ -5,8 +5,8 @@ import { requireMayWritePolicy } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
-import { policyArn, resourceArn } from '../../kernel/arn.ts';
-import { isSmallEnough, type PolicyDocument } from '../../kernel/policy-document.ts';
+import { policyArn, resourceArn } from '../../permissions/arn.ts';
+import { isSmallEnough, type PolicyDocument } from '../../permissions/policy-document.ts';
 import { policyInUse, policyNameTaken, policyNotFound, policyNotModifiable, policyTooLarge } from './failures.ts';
 import { isSystemName, ownPolicy, type Policy, SYSTEM_POLICIES, systemPolicy } from './policy.ts';
 import {

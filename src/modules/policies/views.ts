@@ -1,7 +1,12 @@
 import { z } from 'zod';
 import { timestamp } from '../../kernel/fields.ts';
-import { POLICY_LIMITS, POLICY_VERSION, type PolicyDocument, validateDocument } from '../../kernel/policy-document.ts';
 import { viewBy } from '../../kernel/wire.ts';
+import {
+  POLICY_LIMITS,
+  POLICY_VERSION,
+  type PolicyDocument,
+  validateDocument,
+} from '../../permissions/policy-document.ts';
 import type { ReachingPolicy } from './explanation.ts';
 import type { Policy } from './policy.ts';
 

@@ -6,8 +6,8 @@ import { dashboards } from '../../db/schema/dashboards.ts';
 import { mailConsents, scheduleRecipients, schedules } from '../../db/schema/schedules.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
 import { byId, exists, idList, insertWhen } from '../../db/statements.ts';
-import type { Denials } from '../../kernel/denials.ts';
-import type { TargetType } from '../../kernel/share-event.ts';
+import type { Denials } from '../../permissions/denials.ts';
+import type { TargetType } from '../../sharing/share-event.ts';
 
 type Row = typeof schedules.$inferSelect;
 type Changed = Omit<Row, 'nextRunAt'> & { nextRunAt: Row['nextRunAt'] | undefined };

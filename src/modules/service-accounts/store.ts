@@ -10,7 +10,7 @@ import { companies } from '../../db/schema/companies.ts';
 import { groupBindings } from '../../db/schema/groups.ts';
 import { apiKeys, serviceAccounts } from '../../db/schema/service-accounts.ts';
 import { byId, exists, insertWhen, livingById, whichOf } from '../../db/statements.ts';
-import type { Denials } from '../../kernel/denials.ts';
+import type { Denials } from '../../permissions/denials.ts';
 
 export type ServiceAccount = typeof serviceAccounts.$inferSelect;
 export type ApiKey = typeof apiKeys.$inferSelect;

@@ -4,7 +4,7 @@ import { commit } from '../../db/client.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import type { Page } from '../../db/page.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import type { ViewerAttributes } from '../../kernel/viewer-attributes.ts';
+import type { ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import { groupNotFound } from '../groups/service.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';

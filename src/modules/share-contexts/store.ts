@@ -9,9 +9,9 @@ import { dashboardShares } from '../../db/schema/shares.ts';
 import { users } from '../../db/schema/users.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
 import { byId, exists, insertWhen, livingById, slugOrSuffixed } from '../../db/statements.ts';
-import type { Denials } from '../../kernel/denials.ts';
-import type { TargetType } from '../../kernel/share-event.ts';
-import type { FilterPolicy } from '../../kernel/sharing-terms.ts';
+import type { Denials } from '../../permissions/denials.ts';
+import type { TargetType } from '../../sharing/share-event.ts';
+import type { FilterPolicy } from '../../sharing/terms.ts';
 import { type DashboardVersions, dashboardsUnchanged } from '../dashboards/service.ts';
 
 /** What a context shows, and the policies that narrow it. Its fields are named as in the API. */

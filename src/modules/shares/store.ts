@@ -7,7 +7,7 @@ import { dashboards } from '../../db/schema/dashboards.ts';
 import { shareContexts } from '../../db/schema/share-contexts.ts';
 import { dashboardShares } from '../../db/schema/shares.ts';
 import { byId, exists, insertWhen } from '../../db/statements.ts';
-import type { Denials } from '../../kernel/denials.ts';
+import type { Denials } from '../../permissions/denials.ts';
 import { type DashboardVersions, dashboardsUnchanged } from '../dashboards/service.ts';
 
 type Row = typeof dashboardShares.$inferSelect;

@@ -2,13 +2,14 @@ import { z } from 'zod';
 import { invalidToken } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { companySlug, email, givenToken } from '../../kernel/fields.ts';
+import { email, givenToken } from '../../kernel/fields.ts';
 import { sent } from '../../kernel/wire.ts';
 import { companyExists, companyNotFound } from '../companies/service.ts';
 import { triedPassword } from '../users/fields.ts';
 import { getUser, userNotFound } from '../users/service.ts';
 import { consoleUserView, viewConsoleUser } from '../users/views.ts';
 import { signInFailures, ssoRequired, tooManyAttempts, wrongCredentials } from './failures.ts';
+import { companySlug } from './fields.ts';
 import { logIn, logOut, publicKeySet, refreshSession } from './service.ts';
 import { signInResultView, tokenPairView, viewSignInResult, viewTokenPair } from './views.ts';
 

@@ -7,7 +7,7 @@ import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { passwordResets } from '../../db/schema/sign-in.ts';
 import { accountUserCounts, accountUsers, userCounts, users } from '../../db/schema/users.ts';
 import { afterChange, byId, exists, livingById, whichOf } from '../../db/statements.ts';
-import { type Denials, isNothingDenied } from '../../kernel/denials.ts';
+import { type Denials, isNothingDenied } from '../../permissions/denials.ts';
 
 export type User = typeof users.$inferSelect;
 

@@ -9,8 +9,8 @@ import {
   PARAMETER_SLUG_PATTERN,
   type Parameter,
   type ParameterKind,
-} from '../../kernel/parameters.ts';
-import { misuse, parseTemplate, TemplateError } from '../../kernel/sql-template.ts';
+} from '../../sql-templates/parameters.ts';
+import { misuse, parseTemplate, TemplateError } from '../../sql-templates/template.ts';
 
 const MAX_SQL_LENGTH = 20_000;
 const MAX_PARAMETERS = 50;

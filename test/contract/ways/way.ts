@@ -1,4 +1,4 @@
-import type { Action } from '../../../src/kernel/actions.ts';
+import type { Action } from '../../../src/permissions/actions.ts';
 import type { Answer, Caller } from '../../support/api.ts';
 import type { Principal } from '../../support/principals.ts';
 import type { Company } from '../../support/worlds.ts';
