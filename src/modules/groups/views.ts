@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { viewBy } from '../../http/wire.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
-import { viewBy } from '../../kernel/wire.ts';
 import { LEGACY_ACTIONS } from '../../permissions/legacy.ts';
 import type { GroupWithCounts } from './service.ts';
 

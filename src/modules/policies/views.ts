@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { viewBy } from '../../http/wire.ts';
 import { timestamp } from '../../kernel/fields.ts';
-import { viewBy } from '../../kernel/wire.ts';
 import {
   POLICY_LIMITS,
   POLICY_VERSION,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { viewBy } from '../../http/wire.ts';
 import { metadata, timestamp } from '../../kernel/fields.ts';
-import { viewBy } from '../../kernel/wire.ts';
 
 /** A service account as the organization API shows it. */
 export const serviceAccountView = z

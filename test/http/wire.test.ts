@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { sent, viewBy } from '../../src/kernel/wire.ts';
+import { sent, viewBy } from '../../src/http/wire.ts';
 
 const view = viewBy(
   z.object({

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { isoTimestamp } from './fields.ts';
+import { isoTimestamp } from '../kernel/fields.ts';
 
 /** `snake_case` in `camelCase`. */
 type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
