@@ -1,6 +1,6 @@
 import { Hono, type Context as HonoContext, type MiddlewareHandler } from 'hono';
 import { openContext } from './context.ts';
-import { failureResponse, setHeaders } from './http/answer.ts';
+import { failureResponse, inLanguage, setHeaders } from './http/answer.ts';
 import { audited } from './http/audit.ts';
 import type { Authentication } from './http/entrance.ts';
 import { readLeftover } from './http/leftover.ts';
@@ -9,6 +9,7 @@ import { failureOf, type HttpEnv, mount, originOf } from './http/mount.ts';
 import type { SurfaceEndpoints } from './http/openapi.ts';
 import { platformEndpoints } from './http/platform.ts';
 import { countByIp, limitHeaders, rateLimited } from './http/rate-limits.ts';
+import { internalErrorOf, languageOf } from './http/surface.ts';
 import * as console from './http/surfaces/console.ts';
 import * as knowledge from './http/surfaces/knowledge.ts';
 import * as managedTables from './http/surfaces/managed-tables.ts';
@@ -243,8 +244,9 @@ function refuse(error: Error, c: HonoContext<HttpEnv>): Response {
     c.req.path,
   );
   const failure = failureOf(error);
-  if (!failure) return c.json(surface.errorOf(surface.internalError) as object, 500);
-  const response = failureResponse(surface, failure);
+  const locale = languageOf(surface, c.req.raw.headers);
+  if (!failure) return c.json(internalErrorOf(surface, locale) as object, 500, inLanguage(locale));
+  const response = failureResponse(surface, failure, locale);
   if (response.status === 401 && surface.metadataPath) {
     const { baseUrl } = openContext(originOf(c), { kind: 'anonymous' }).context;
     response.headers.set('WWW-Authenticate', `Bearer resource_metadata="${baseUrl}${surface.metadataPath}"`);

@@ -18,12 +18,15 @@ const LONGEST_HEADER = 1000;
 
 /**
  * The language that a reader likes best of ours, by `Accept-Language` (RFC 9110 §12.5.4); undefined if they name none.
- * Among equal weights the first one wins; `*` stands for English, unless that is refused.
+ * Among equal weights the first one wins; `*` stands for the standard one, unless that is refused.
  */
-export function acceptedLocale(header: string | null | undefined): Locale | undefined {
+export function acceptedLocale(
+  header: string | null | undefined,
+  standard: Locale = DEFAULT_LOCALE,
+): Locale | undefined {
   const ranges = (header ?? '').slice(0, LONGEST_HEADER).split(',').flatMap(rangeOf);
   const refused = new Set(ranges.flatMap(({ locale, weight }) => (weight === 0 && locale ? [locale] : [])));
-  const rest = LOCALES.find((locale) => !refused.has(locale));
+  const rest = [standard, ...LOCALES].find((locale) => !refused.has(locale));
   const [best] = ranges
     .map(({ any, locale, weight }) => ({ locale: any ? rest : locale, weight }))
     .filter(({ locale, weight }) => locale !== undefined && weight > 0)

@@ -336,7 +336,7 @@ describe('GET /admin/audit-events', () => {
   ])('refuses %s=%s', async (field, value) => {
     const { status, body } = await events({ [field]: value });
     expect([status, body.error]).toEqual([422, 'ValidationError']);
-    expect(body.details).toContainEqual({ field, message: expect.any(String) });
+    expect(body.details).toContainEqual(expect.objectContaining({ field, message: expect.any(String) }));
   });
 
   it('is refused to all but administrators', async () => {

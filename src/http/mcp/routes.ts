@@ -3,7 +3,7 @@ import { Failure } from '../../kernel/failure.ts';
 import { logError } from '../../platform/log.ts';
 import { type Perform, prepared, type Route } from '../endpoint.ts';
 import type { SurfaceEndpoints } from '../openapi.ts';
-import { worded } from '../surface.ts';
+import { internalErrorOf, worded } from '../surface.ts';
 import { endpoint, METADATA_PATH, surface } from '../surfaces/mcp.ts';
 import { INVALID_REQUEST, PROTOCOL_VERSIONS, refusedMessage } from './protocol.ts';
 import { failedResult, resultOf, type ToolResult } from './results.ts';
@@ -117,7 +117,7 @@ export function mcpEndpoints({ tools, instructions }: Offer, surfaces: () => Sur
     } catch (error) {
       if (error instanceof Failure) return failedResult(worded(surface, error).body);
       logError('tool_failed', error, { tool: name });
-      return failedResult(surface.errorOf(surface.internalError));
+      return failedResult(internalErrorOf(surface, surface.language));
     }
   };
 
