@@ -20,6 +20,7 @@ import { surfaceOf, unmatched } from './http/unmatched.ts';
 import { keepAuditRecord } from './jobs/audit-queue.ts';
 import { clock } from './kernel/clock.ts';
 import { accountEndpoints } from './modules/accounts/routes.organization.ts';
+import { consoleAuditEndpoints } from './modules/audit/routes.console.ts';
 import { auditEndpoints } from './modules/audit/routes.organization.ts';
 import { brandingEndpoints } from './modules/companies/routes.branding.console.ts';
 import { companySettingsEndpoints } from './modules/companies/routes.console.ts';
@@ -64,6 +65,8 @@ import { policyEndpoints } from './modules/policies/routes.console.ts';
 import { scheduleEndpoints } from './modules/schedules/routes.console.ts';
 import { unsubscribeEndpoints } from './modules/schedules/routes.public.sharing.ts';
 import { authenticateKeyOr } from './modules/service-accounts/key-and-secret.ts';
+import { consoleServiceAccountEndpoints } from './modules/service-accounts/routes.console.ts';
+import { consoleApiKeyEndpoints } from './modules/service-accounts/routes.keys.console.ts';
 import { apiKeyEndpoints } from './modules/service-accounts/routes.keys.organization.ts';
 import { serviceAccountEndpoints } from './modules/service-accounts/routes.organization.ts';
 import { serviceTokenEndpoints } from './modules/service-accounts/routes.tokens.organization.ts';
@@ -131,6 +134,9 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...consoleGroupEndpoints,
       ...permissionEndpoints,
       ...policyEndpoints,
+      ...consoleServiceAccountEndpoints,
+      ...consoleApiKeyEndpoints,
+      ...consoleAuditEndpoints,
     ],
   },
   {

@@ -21,6 +21,24 @@ export const serviceAccountView = z
 
 export const viewServiceAccount = viewBy(serviceAccountView);
 
+/** A service account as the console shows it. */
+export const consoleServiceAccountView = z
+  .object({
+    _id: z.string(),
+    name: z.string(),
+    description: z.string(),
+    account_id: z.string(),
+    company_id: z.string(),
+    is_active: z.boolean(),
+    metadata,
+    created_at: timestamp,
+    updated_at: timestamp,
+    last_used_at: timestamp.nullable(),
+  })
+  .meta({ id: 'CompanyServiceAccount' });
+
+export const viewConsoleServiceAccount = viewBy(consoleServiceAccountView);
+
 const apiKeyShape = z.object({
   id: z.string(),
   access_key: z.string(),
@@ -39,3 +57,13 @@ export const apiKeyView = apiKeyShape.meta({ id: 'ApiKey' });
 export const issuedApiKeyView = apiKeyShape.extend({ secret_key: z.string() }).meta({ id: 'IssuedApiKey' });
 
 export const viewApiKey = viewBy(apiKeyView);
+
+const consoleApiKeyShape = apiKeyShape.omit({ id: true }).extend({ _id: z.string() });
+
+/** The same on the console. */
+export const consoleApiKeyView = consoleApiKeyShape.meta({ id: 'CompanyApiKey' });
+export const issuedConsoleApiKeyView = consoleApiKeyShape
+  .extend({ secret_key: z.string() })
+  .meta({ id: 'IssuedCompanyApiKey' });
+
+export const viewConsoleApiKey = viewBy(consoleApiKeyView);
