@@ -16,7 +16,7 @@ import * as mcp from './http/surfaces/mcp.ts';
 import * as organization from './http/surfaces/organization.ts';
 import * as sharing from './http/surfaces/sharing.ts';
 import { crossOrigin } from './http/token-routes.ts';
-import { surfaceOf, unmatched } from './http/unmatched.ts';
+import { counterpartOf, surfaceOf, unmatched } from './http/unmatched.ts';
 import { keepAuditRecord } from './jobs/audit-queue.ts';
 import { clock } from './kernel/clock.ts';
 import { accountEndpoints } from './modules/accounts/routes.organization.ts';
@@ -70,8 +70,11 @@ import { consoleApiKeyEndpoints } from './modules/service-accounts/routes.keys.c
 import { apiKeyEndpoints } from './modules/service-accounts/routes.keys.organization.ts';
 import { serviceAccountEndpoints } from './modules/service-accounts/routes.organization.ts';
 import { serviceTokenEndpoints } from './modules/service-accounts/routes.tokens.organization.ts';
-import { authenticateMachine, authenticateServiceToken } from './modules/service-accounts/service-token.ts';
-import { authenticateSignature } from './modules/service-accounts/signature.ts';
+import {
+  authenticateMachine,
+  authenticateServiceToken,
+  authenticateSignatureAlone,
+} from './modules/service-accounts/service-token.ts';
 import { shareActivityEndpoints } from './modules/share-activity/routes.sharing.ts';
 import { shareAuthEndpoints } from './modules/share-auth/routes.sharing.ts';
 import { authenticateOutsider } from './modules/share-auth/service.ts';
@@ -192,7 +195,7 @@ const AUTHENTICATION: Authentication = {
   operator: authenticateOperator,
   authenticators: {
     bearer: authenticateBearer,
-    signature: authenticateSignature,
+    signature: authenticateSignatureAlone((path) => counterpartOf(SURFACES, path)),
     machine: authenticateMachine,
     agent: authenticateKeyOr(authenticateBearer),
     external: byAudience({
