@@ -39,8 +39,7 @@ export const consoleServiceAccountView = z
 
 export const viewConsoleServiceAccount = viewBy(consoleServiceAccountView);
 
-const apiKeyShape = z.object({
-  id: z.string(),
+const keyFields = {
   access_key: z.string(),
   description: z.string(),
   service_account_id: z.string(),
@@ -48,22 +47,21 @@ const apiKeyShape = z.object({
   is_active: z.boolean(),
   created_at: timestamp,
   last_used_at: timestamp.nullable(),
-});
+};
+const secret = { secret_key: z.string() };
 
 /** An API key as lists show it. */
-export const apiKeyView = apiKeyShape.meta({ id: 'ApiKey' });
+export const apiKeyView = z.object({ id: z.string(), ...keyFields }).meta({ id: 'ApiKey' });
 
 /** An API key as it is shown once, to the one who made it. */
-export const issuedApiKeyView = apiKeyShape.extend({ secret_key: z.string() }).meta({ id: 'IssuedApiKey' });
+export const issuedApiKeyView = z.object({ id: z.string(), ...keyFields, ...secret }).meta({ id: 'IssuedApiKey' });
 
 export const viewApiKey = viewBy(apiKeyView);
 
-const consoleApiKeyShape = apiKeyShape.omit({ id: true }).extend({ _id: z.string() });
-
 /** The same on the console. */
-export const consoleApiKeyView = consoleApiKeyShape.meta({ id: 'CompanyApiKey' });
-export const issuedConsoleApiKeyView = consoleApiKeyShape
-  .extend({ secret_key: z.string() })
+export const consoleApiKeyView = z.object({ _id: z.string(), ...keyFields }).meta({ id: 'CompanyApiKey' });
+export const issuedConsoleApiKeyView = z
+  .object({ _id: z.string(), ...keyFields, ...secret })
   .meta({ id: 'IssuedCompanyApiKey' });
 
 export const viewConsoleApiKey = viewBy(consoleApiKeyView);
