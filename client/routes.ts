@@ -749,9 +749,9 @@ export type PolicyDocument = { "version": "2024-01-01"; "statements": Array<{ "s
 
 export type CompanyServiceAccount = { "_id": string; "name": string; "description": string; "account_id": string; "company_id": string; "is_active": boolean; "metadata": Record<string, unknown>; "created_at": string; "updated_at": string; "last_used_at": string | null };
 
-export type IssuedCompanyApiKey = { "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null; "_id": string; "secret_key": string };
+export type IssuedCompanyApiKey = { "_id": string; "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null; "secret_key": string };
 
-export type CompanyApiKey = { "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null; "_id": string };
+export type CompanyApiKey = { "_id": string; "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null };
 
 export type CompanyAuditEvent = { "_id": string; "correlation_id": string; "occurred_at": string; "company_id": string; "principal_type": "user" | "service_account" | "outsider" | "operator" | "anonymous"; "principal_id": string | null; "credential": string | null; "method": string; "route": string | null; "action": string | null; "resource_id": string | null; "status": number; "ip": string | null; "duration_ms": number };
 
