@@ -35,7 +35,7 @@ export function crossOrigin(
     if (isPreflight) c.res = await answerPreflight(c, ofTokens);
     else await next();
     const viewer = isPreflight && c.res.ok ? await viewerOf(c, asked.open, asked.token) : knownViewer(c);
-    // Too many requests are refused before anybody knows whose pages the token names. That says nothing about the token.
+    // Too many requests are refused before it is known whose pages the token names. Any page may read so: it shows nothing.
     const reader = viewer === null && c.res.status === 429 ? [ANY_PAGE] : allowedReader(viewer, c.req.header('origin'));
     setHeaders(c, [EXPOSED, PRIVATE, NO_REFERRER, ...reader]);
     c.res.headers.append('Vary', 'Origin');
