@@ -17,10 +17,11 @@ import * as mcp from './http/surfaces/mcp.ts';
 import * as organization from './http/surfaces/organization.ts';
 import * as sharing from './http/surfaces/sharing.ts';
 import { crossOrigin } from './http/token-routes.ts';
-import { surfaceOf, unmatched } from './http/unmatched.ts';
+import { counterpartOf, surfaceOf, unmatched } from './http/unmatched.ts';
 import { keepAuditRecord } from './jobs/audit-queue.ts';
 import { clock } from './kernel/clock.ts';
 import { accountEndpoints } from './modules/accounts/routes.organization.ts';
+import { consoleAuditEndpoints } from './modules/audit/routes.console.ts';
 import { auditEndpoints } from './modules/audit/routes.organization.ts';
 import { brandingEndpoints } from './modules/companies/routes.branding.console.ts';
 import { companySettingsEndpoints } from './modules/companies/routes.console.ts';
@@ -71,11 +72,16 @@ import { policyEndpoints } from './modules/policies/routes.console.ts';
 import { scheduleEndpoints } from './modules/schedules/routes.console.ts';
 import { unsubscribeEndpoints } from './modules/schedules/routes.public.sharing.ts';
 import { authenticateKeyOr } from './modules/service-accounts/key-and-secret.ts';
+import { consoleServiceAccountEndpoints } from './modules/service-accounts/routes.console.ts';
+import { consoleApiKeyEndpoints } from './modules/service-accounts/routes.keys.console.ts';
 import { apiKeyEndpoints } from './modules/service-accounts/routes.keys.organization.ts';
 import { serviceAccountEndpoints } from './modules/service-accounts/routes.organization.ts';
 import { serviceTokenEndpoints } from './modules/service-accounts/routes.tokens.organization.ts';
-import { authenticateMachine, authenticateServiceToken } from './modules/service-accounts/service-token.ts';
-import { authenticateSignature } from './modules/service-accounts/signature.ts';
+import {
+  authenticateMachine,
+  authenticateServiceToken,
+  authenticateSignatureAlone,
+} from './modules/service-accounts/service-token.ts';
 import { shareActivityEndpoints } from './modules/share-activity/routes.sharing.ts';
 import { shareAuthEndpoints } from './modules/share-auth/routes.sharing.ts';
 import { authenticateOutsider } from './modules/share-auth/service.ts';
@@ -147,6 +153,9 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...consoleGroupEndpoints,
       ...permissionEndpoints,
       ...policyEndpoints,
+      ...consoleServiceAccountEndpoints,
+      ...consoleApiKeyEndpoints,
+      ...consoleAuditEndpoints,
     ],
   },
   {
@@ -202,7 +211,7 @@ const AUTHENTICATION: Authentication = {
   operator: authenticateOperator,
   authenticators: {
     bearer: authenticateBearer,
-    signature: authenticateSignature,
+    signature: authenticateSignatureAlone((path) => counterpartOf(SURFACES, path)),
     machine: authenticateMachine,
     agent: authenticateKeyOr(authenticateBearer),
     external: byAudience({

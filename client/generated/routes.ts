@@ -24,7 +24,7 @@ export interface Routes {
   /** List service accounts */
   "GET /service-accounts": { query?: { "page"?: number; "quantity"?: number; "order_by"?: "created_at" | "updated_at" | "name" | "last_used_at" | "-created_at" | "-updated_at" | "-name" | "-last_used_at"; "account_id"?: string | number; "include_inactive"?: "true" | "false"; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<ServiceAccount> } };
   /** Create a service account */
-  "POST /service-accounts": { body: { "name": string; "description"?: string; "account_id": string; "metadata"?: Record<string, unknown> }; answer: ServiceAccount | OrganizationWrittenRecord };
+  "POST /service-accounts": { body: { "name": string; "description"?: string; "metadata"?: Record<string, unknown>; "account_id": string }; answer: ServiceAccount | OrganizationWrittenRecord };
   /** Get a service account */
   "GET /service-accounts/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: ServiceAccount };
   /** Update a service account */
@@ -273,6 +273,24 @@ export interface Routes {
   "POST /v1/policies/simulate": { body: { "principal": { "type": "user" | "service_account"; "id": string }; "checks": Array<{ "action": "accounts:ListAccounts" | "accounts:GetAccount" | "accounts:CreateAccount" | "accounts:UpdateAccount" | "accounts:DeleteAccount" | "service-accounts:ListServiceAccounts" | "service-accounts:GetServiceAccount" | "service-accounts:ListKeys" | "service-accounts:CreateServiceAccount" | "service-accounts:UpdateServiceAccount" | "service-accounts:IssueKey" | "service-accounts:RevokeKey" | "service-accounts:DeleteServiceAccount" | "users:list" | "users:get" | "users:list_integration_users" | "users:ListUsers" | "users:GetUser" | "users:create_integration_user" | "users:CreateUser" | "users:invite" | "users:update" | "users:activate" | "users:deactivate" | "users:assign_groups" | "users:remove_groups" | "users:UpdateUser" | "users:delete_integration_user" | "users:DeleteUser" | "groups:list" | "groups:get" | "groups:ListGroups" | "groups:GetGroup" | "groups:create" | "groups:CreateGroup" | "groups:update" | "groups:attach_policy" | "groups:detach_policy" | "groups:UpdateGroup" | "groups:AddMember" | "groups:RemoveMember" | "groups:AttachPolicy" | "groups:DetachPolicy" | "groups:delete" | "groups:DeleteGroup" | "permissions:list" | "permissions:get" | "permissions:create" | "permissions:update" | "permissions:delete" | "policies:list" | "policies:get" | "policies:create" | "policies:update" | "policies:delete" | "company:get" | "company:update" | "company:update_sso" | "api_keys:list" | "api_keys:get" | "api_keys:create" | "api_keys:delete" | "connections:list" | "connections:get" | "connections:create" | "connections:update" | "connections:delete" | "vpn_profiles:list" | "vpn_profiles:get" | "vpn_profiles:create" | "vpn_profiles:update" | "vpn_profiles:delete" | "metadata:read" | "managed-tables:list" | "managed-tables:data-read" | "managed-tables:create" | "managed-tables:update" | "managed-tables:data-write" | "managed-tables:delete" | "managed-tables:upload" | "visualizations:list" | "visualizations:get" | "visualizations:create" | "visualizations:update" | "visualizations:delete" | "visualizations:execute" | "visualizations:schedule" | "visualizations:share" | "dashboards:list" | "dashboards:get" | "dashboards:create" | "dashboards:update" | "dashboards:delete" | "dashboards:schedule" | "dashboards:share" | "analysis-folders:list" | "analysis-folders:get" | "analysis-folders:create" | "analysis-folders:update" | "analysis-folders:delete" | "share_tags:list" | "share_tags:get" | "share_tags:create" | "share_tags:update" | "share_tags:delete" | "viz_api_endpoints:list" | "viz_api_endpoints:get" | "viz_api_endpoints:create" | "viz_api_endpoints:update" | "viz_api_endpoints:delete" | "data_api:get_job" | "data_api:execute" | "concepts:list" | "concepts:get" | "concepts:create" | "concepts:update" | "concepts:delete" | "semantic:list" | "semantic:create" | "semantic:update" | "semantic:delete" | "ontology:list" | "ontology:create" | "ontology:update" | "ontology:delete" | "knowledge_reviews:list" | "knowledge_reviews:generate" | "knowledge_reviews:review"; "resource": string }> }; answer: { "results": Array<{ "action": string; "resource": string; "allowed": boolean; "decided_by": { "kind": "owner" | "deny" | "allow" | "legacy" | "none"; "policy_id": string | null; "sid": string | null; "group_id": string | null } }> } };
   /** Get the caller's permissions */
   "GET /v1/auth/permissions": { answer: { "user_id": string; "company_id": string; "is_owner": boolean; "policies": Array<{ "_id": string; "arn": string; "name": string; "type": "managed" | "inline"; "group_ids": Array<string> }>; "actions": Array<string> } };
+  /** List service accounts */
+  "GET /v1/service-accounts": { query?: { "page"?: number; "per_page"?: number; "account_id"?: string | number; "include_inactive"?: "true" | "false" }; answer: { "total": number; "quantity": number; "records": Array<CompanyServiceAccount> } };
+  /** Create a service account */
+  "POST /v1/service-accounts": { body: { "name": string; "description"?: string; "metadata"?: Record<string, unknown>; "account_id"?: string }; answer: CompanyServiceAccount | WrittenRecord };
+  /** Get a service account */
+  "GET /v1/service-accounts/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: CompanyServiceAccount };
+  /** Update a service account */
+  "PUT /v1/service-accounts/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "description"?: string; "is_active"?: boolean; "metadata"?: Record<string, unknown> }; answer: CompanyServiceAccount | WrittenRecord };
+  /** Delete a service account */
+  "DELETE /v1/service-accounts/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
+  /** Create an API key */
+  "POST /v1/service-accounts/{id}/keys": { params: { "id": string }; body?: { "description"?: string; "expires_at"?: string }; answer: IssuedCompanyApiKey };
+  /** List the API keys of a service account */
+  "GET /v1/service-accounts/{id}/keys": { params: { "id": string }; query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "quantity": number; "records": Array<CompanyApiKey> } };
+  /** Revoke an API key */
+  "DELETE /v1/service-accounts/{id}/keys/{key_id}": { params: { "id": string; "key_id": string }; answer: undefined };
+  /** List audit events */
+  "GET /v1/audit-events": { query?: { "page"?: number; "per_page"?: number; "correlation_id"?: string | number; "principal_id"?: string | number; "action"?: string | number; "from"?: string | number; "to"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<CompanyAuditEvent> } };
   /** Provision the managed database */
   "POST /v1/managed-tables/provision": { answer: { "provisioned": boolean; "connection_id": string | null; "waking"?: true } };
   /** Get the status of the managed database */
@@ -728,6 +746,14 @@ export type Permission = { "_id": string; "name": string; "description": string;
 export type Policy = { "_id": string; "arn": string; "name": string; "description": string; "type": "system" | "managed" | "inline"; "document": PolicyDocument; "is_deprecated": boolean; "created_at": string; "updated_at": string };
 
 export type PolicyDocument = { "version": "2024-01-01"; "statements": Array<{ "sid"?: string; "effect": "Allow" | "Deny"; "actions": Array<string>; "resources": Array<string> }> };
+
+export type CompanyServiceAccount = { "_id": string; "name": string; "description": string; "account_id": string; "company_id": string; "is_active": boolean; "metadata": Record<string, unknown>; "created_at": string; "updated_at": string; "last_used_at": string | null };
+
+export type IssuedCompanyApiKey = { "_id": string; "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null; "secret_key": string };
+
+export type CompanyApiKey = { "_id": string; "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null };
+
+export type CompanyAuditEvent = { "_id": string; "correlation_id": string; "occurred_at": string; "company_id": string; "principal_type": "user" | "service_account" | "outsider" | "operator" | "anonymous"; "principal_id": string | null; "credential": string | null; "method": string; "route": string | null; "action": string | null; "resource_id": string | null; "status": number; "ip": string | null; "duration_ms": number };
 
 export type ManagedTablesError = { "error": string; "error_code"?: string; "details"?: unknown };
 

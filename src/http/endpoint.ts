@@ -133,6 +133,8 @@ export interface Contract {
    * or `none` when it is something of another service, so that the action is checked on all resources of the type.
    */
   resource?: ResourceType | 'none';
+  /** The parameter of the path with the id that the action is checked on, where that is not `id`: of a part that is of its own type. */
+  resourceIn?: string;
   /** How callers prove who they are, where it is not the surface's way. */
   credential?: Credential;
   /** What generated clients call it: verb and noun, such as `replaceGroupPermissions`. Once in the API, and kept for good. */

@@ -193,7 +193,7 @@ export async function authorize(contract: Contract, ctx: PrincipalContext, param
 }
 
 async function authorizeAccess(
-  { access, resource, path }: Contract,
+  { access, resource, resourceIn = 'id', path }: Contract,
   ctx: PrincipalContext,
   parameter: Parameter,
 ): Promise<void> {
@@ -204,7 +204,7 @@ async function authorizeAccess(
   if (action === null) return;
   if (resource === 'none') return requireAction(actor, action, '*');
   if (typeof access !== 'object' || !('on' in access))
-    return requireAction(actor, action, parameter('id') ?? '*', resource);
+    return requireAction(actor, action, parameter(resourceIn) ?? '*', resource);
   // Most access is the same for all resources: then there is nothing to look up.
   const id = parameter(parametersOf(path)[0] ?? '');
   const isLocated = id !== undefined && dependsOnResource(actor.access, action);

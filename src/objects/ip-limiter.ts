@@ -17,9 +17,9 @@ export const limiterOf = (ip: string | null): string => (ip === null ? 'unknown'
 export class IpLimiter extends DurableObject<{ AUDIT: Queue }> {
   readonly #windows = new FixedWindows(WINDOW_MS);
 
-  /** Counts one request. `limit` is requests per second. */
-  take(limit: number): LimitState {
-    return this.#windows.take('ip', limit, clock.now());
+  /** Counts one request, or one preflight apart from them. `limit` is how many of these a second may have. */
+  take(limit: number, what: 'request' | 'preflight' = 'request'): LimitState {
+    return this.#windows.take(what, limit, clock.now());
   }
 
   /**

@@ -59,6 +59,7 @@ const PLACES: Record<string, string> = {
   permissions: 'permissions:permission',
   policies: 'iam:policy',
   company: 'company:company',
+  api_keys: 'api_keys:api-key',
   'managed-tables': 'managed-tables:table',
   visualizations: 'visualizations:visualization',
   dashboards: 'dashboards:dashboard',

@@ -18,6 +18,7 @@ export const OUTSIDE: Record<string, string> = {
   'POST /v1/managed-tables/{id}/restore': ADMINISTRATORS,
   'POST /accounts': MAKES,
   'POST /service-accounts': 'makes a new one, in an account of which it shows nothing',
+  'POST /v1/service-accounts': 'makes a new one, in an account of which it shows nothing',
   'POST /groups': MAKES,
   'POST /users': MAKES,
   'POST /v1/visualizations': 'makes a new one; whoever may writes any SQL',

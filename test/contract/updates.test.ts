@@ -69,6 +69,10 @@ const CASES: Record<string, () => Promise<Case>> = {
     const id = await idOf(signed(company.apiKey).post('/service-accounts', { json }));
     return organization(`/service-accounts/${id}`, 'service_accounts', { name: 'Changed' }, METADATA);
   },
+  'PUT /v1/service-accounts/{id}': async () => {
+    const id = await idOf(company.as.post('/v1/service-accounts', { json: { name: 'A machine' } }));
+    return console(`/v1/service-accounts/${id}`, 'service_accounts', { name: 'Changed' }, METADATA);
+  },
   'PATCH /users/{id}': async () => {
     const { id } = await aUser(company);
     return organization(`/users/${id}`, 'users', { is_active: false }, METADATA);

@@ -46,6 +46,7 @@ const SUGGESTIONS = 'POST /api/v1/domain-knowledge/suggestions';
 const SHOWN_NOWHERE = [
   'POST /admin/organizations',
   'POST /service-accounts/{id}/keys',
+  'POST /v1/service-accounts/{id}/keys',
   'POST /tokens',
   'POST /groups/{id}/bindings',
   'POST /v1/managed-tables/{id}/indexes',

@@ -127,6 +127,16 @@ export const WRITES: Record<string, Write> = {
     made: aGroup,
     json: changed,
   }),
+  'POST service accounts': creates('users:create_integration_user', '/v1/service-accounts', named('Robot')),
+  'PUT service accounts': changes({
+    thing: 'service account on the console',
+    can: 'users:create_integration_user',
+    gets: 'users:list_integration_users',
+    method: 'put',
+    path: '/v1/service-accounts/{id}',
+    made: async ({ as }) => (await must(as.post('/v1/service-accounts', { json: named('Robot')() })))._id,
+    json: changed,
+  }),
   'PUT permissions': changes({
     thing: 'permission',
     can: 'permissions:update',

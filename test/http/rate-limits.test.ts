@@ -129,20 +129,33 @@ describe.each([
   });
 });
 
-describe('a preflight', () => {
-  it.each(['/accounts', '/v1/auth/login', '/nothing', '/api/v1/public/shares/no-such-token/resolve'])(
-    'is limited by address at %s as every request is',
-    async (path) => {
-      standAt(Date.now());
-      const request = sending({ ip: 2 }, anAddress());
-      const headers = { ...request.headers, origin: 'https://console.test', 'access-control-request-method': 'POST' };
-      const answers = await Promise.all(
-        Array.from({ length: 3 }, () => call('OPTIONS', path, { ...request, headers })),
-      );
-      expect(answers.map(({ status }) => status).sort()).toEqual([204, 204, 429]);
-      expectTooMany(answers.find(({ status }) => status === 429) as Answer, 1);
-    },
-  );
+describe('preflights', () => {
+  const asking = { origin: 'https://console.test', 'access-control-request-method': 'POST' };
+  const PATHS = ['/accounts', '/v1/auth/login', '/nothing', '/api/v1/public/shares/no-such-token/resolve'];
+
+  it.each(PATHS)('at %s are limited by address, to ten times what requests are', async (path) => {
+    standAt(Date.now());
+    const request = sending({ ip: 1 }, anAddress());
+    const headers = { ...request.headers, ...asking };
+    const answers = await Promise.all(Array.from({ length: 12 }, () => call('OPTIONS', path, { ...request, headers })));
+    const statuses = answers.map(({ status }) => status).sort();
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 204), 429, 429]);
+    for (const answer of answers) expect(limitOf(answer).limit).toBe(10);
+    for (const answer of answers.filter(({ status }) => status === 429)) expectTooMany(answer, 1);
+    later(1_001);
+    expect((await call('OPTIONS', path, { ...request, headers })).status).toBe(204);
+  });
+
+  it('neither use up the limit of requests nor meet it', async () => {
+    standAt(Date.now());
+    const request = sending({ ip: 2 }, anAddress());
+    const preflight = () => call('OPTIONS', '/health', { ...request, headers: { ...request.headers, ...asking } });
+    const get = () => call('GET', '/health', request);
+    for (let left = 19; left > 0; left--) expect((await preflight()).status).toBe(204);
+    const statuses = [];
+    for (let left = 3; left > 0; left--) statuses.push((await get()).status);
+    expect([statuses, (await preflight()).status, (await preflight()).status]).toEqual([[200, 200, 429], 204, 429]);
+  });
 });
 
 describe('the addresses of IPv6', () => {

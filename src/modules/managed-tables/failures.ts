@@ -1,4 +1,4 @@
-import { defineFailure, type FieldProblem, invalid, notFound } from '../../kernel/failure.ts';
+import { defineFailure, type FieldProblem, invalid } from '../../kernel/failure.ts';
 
 export const tableNotFound = defineFailure('managed_table.not_found', 'missing', {
   message: 'There is no such table.',

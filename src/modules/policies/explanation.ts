@@ -77,7 +77,8 @@ async function sourcesOf(ctx: PrincipalContext, { type, id }: PrincipalReference
     return accessSources(companyId, user.isOwner, access);
   }
   const [serviceAccount] = await selectServiceAccount(ctx.db, companyId, id);
-  if (!serviceAccount || isDenied(ctx.actor, 'service_account', id)) throw serviceAccountNotFound('principal.id');
+  const isHidden = isDenied(ctx.actor, 'service_account', id) || isDenied(ctx.actor, 'integration_user', id);
+  if (!serviceAccount || isHidden) throw serviceAccountNotFound('principal.id');
   const { accountId } = serviceAccount;
   return accessSources(companyId, false, await readTogether(ctx.db, accessReads(ctx.db, { ...of, accountId })));
 }

@@ -1,4 +1,4 @@
-import { afterAll } from 'vitest';
+import { afterAll, expect, vi } from 'vitest';
 import { resetClock } from '../../support/clock.ts';
 import { linkIn, mailTo } from '../../support/mail.ts';
 import { allow } from '../../support/signed.ts';
@@ -102,6 +102,40 @@ const PERMISSIONS: Step[] = [
   { route: 'DELETE /v1/groups/{id}', params: { id: 'group' } },
 ];
 
+const MACHINES: Step[] = [
+  {
+    route: 'POST /v1/service-accounts',
+    json: () => ({ name: 'Nightly load', description: 'Loads the sales of the day.' }),
+    keep: id('robot'),
+  },
+  { route: 'GET /v1/service-accounts', query: () => ({ per_page: '1' }) },
+  { route: 'GET /v1/service-accounts/{id}', params: { id: 'robot' } },
+  {
+    route: 'PUT /v1/service-accounts/{id}',
+    params: { id: 'robot' },
+    json: () => ({ description: 'Loads the sales and the returns of the day.' }),
+  },
+  {
+    route: 'POST /v1/service-accounts/{id}/keys',
+    params: { id: 'robot' },
+    json: () => ({ description: 'On the server that loads.' }),
+    keep: id('key'),
+  },
+  { route: 'GET /v1/service-accounts/{id}/keys', params: { id: 'robot' } },
+  { route: 'DELETE /v1/service-accounts/{id}/keys/{key_id}', params: { id: 'robot', key_id: 'key' } },
+  { route: 'DELETE /v1/service-accounts/{id}', params: { id: 'robot' } },
+  {
+    route: 'GET /v1/audit-events',
+    query: () => ({ action: 'api_keys:delete', per_page: '1' }),
+    // Records are written in batches, behind the requests they are about.
+    before: ({ company }) =>
+      vi.waitFor(
+        async () => expect((await company.as.get('/v1/audit-events?action=api_keys:delete')).body.total).toBe(2),
+        { timeout: 20_000, interval: 200 },
+      ),
+  },
+];
+
 const DASHBOARDS: Step[] = [
   {
     route: 'POST /v1/visualizations',
@@ -192,5 +226,5 @@ walk(
     await someSales(company);
     return { company };
   },
-  [...SIGN_IN, ...SESSIONS, ...USERS, ...PERMISSIONS, ...DASHBOARDS, ...SECOND_FACTOR],
+  [...SIGN_IN, ...SESSIONS, ...USERS, ...PERMISSIONS, ...MACHINES, ...DASHBOARDS, ...SECOND_FACTOR],
 );

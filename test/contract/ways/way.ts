@@ -52,6 +52,7 @@ const TYPES: Record<string, string> = {
   group: 'groups:group',
   permission: 'permissions:permission',
   'service account': 'service-accounts:service-account',
+  'service account on the console': 'users:user',
 };
 
 /** The ARN of a thing by what people call it. */
