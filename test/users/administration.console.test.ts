@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { MANAGED_POLICIES } from '../../src/kernel/managed-policies.ts';
+import { MANAGED_POLICIES } from '../../src/permissions/managed-policies.ts';
 import { call } from '../support/api.ts';
 import { aConsoleGroup, enter, fieldsOf, NOBODY, statusAndCode } from '../support/console.ts';
 import { linkIn, mailTo } from '../support/mail.ts';
