@@ -26,6 +26,7 @@ import { auditEndpoints } from './modules/audit/routes.organization.ts';
 import { brandingEndpoints } from './modules/companies/routes.branding.console.ts';
 import { companySettingsEndpoints } from './modules/companies/routes.console.ts';
 import { logoEndpoints } from './modules/companies/routes.public.sharing.ts';
+import { currentUserEndpoints } from './modules/current-user/routes.console.ts';
 import { dashboardEndpoints } from './modules/dashboards/routes.console.ts';
 import { dashboardTools } from './modules/dashboards/tools.mcp.ts';
 import { openResultToken } from './modules/data-api/link.ts';
@@ -138,6 +139,7 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...passwordlessEndpoints,
       ...secondFactorEndpoints,
       ...sessionEndpoints,
+      ...currentUserEndpoints,
       ...companySettingsEndpoints,
       ...brandingEndpoints,
       ...singleSignOnEndpoints,

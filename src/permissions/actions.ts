@@ -45,7 +45,7 @@ const SERVICES = {
     create: ['create_integration_user', 'CreateUser'],
     // Document 2 asks `user:update` for an invitation.
     update: ['invite', 'update', 'activate', 'deactivate', 'assign_groups', 'remove_groups', 'UpdateUser'],
-    delete: ['delete_integration_user', 'DeleteUser'],
+    delete: ['delete', 'delete_integration_user', 'DeleteUser'],
   },
   groups: {
     types: ['group'],

@@ -6,7 +6,7 @@ import { aTable, column } from '../managed-tables/support.ts';
 import { aSchedule, SCHEDULES } from '../schedules/support.ts';
 import { aContext, aMember, CONTEXTS, dashboardGrant } from '../share-portal/support.ts';
 import { aShare } from '../shares/support.ts';
-import { aConsoleGroup, aPermission, policyInput } from '../support/console.ts';
+import { aConsoleGroup, aPermission, enter, policyInput } from '../support/console.ts';
 import { allow, aServiceAccountThat, bind, must } from '../support/signed.ts';
 import { aUser, type Company } from '../support/worlds.ts';
 import { aFile, aHeldQueue, upload } from '../uploads/support.ts';
@@ -142,6 +142,14 @@ export const LISTS: Record<string, Case> = {
       const path = `/v1/service-accounts/${robot.id}/keys`;
       const { _id } = await must(company.as.post(path));
       return { id: _id, arn: arn('api_keys', company, 'api-key', _id), path };
+    },
+  },
+  '/v1/groups/{id}/members': {
+    denied: ['users:get'],
+    make: async (company) => {
+      const { groupId, ...made } = await ofGroup(record('users', 'user', aPerson))(company);
+      for (const id of [await aPerson(company), made.id]) await enter(company, id, groupId);
+      return { ...made, path: `/v1/groups/${groupId}/members` };
     },
   },
   '/v1/permissions': {

@@ -29,6 +29,7 @@ export const OUTSIDE: Record<string, string> = {
   [`POST ${PREFIX}/concepts`]: MAKES,
   'POST /tokens': OWN,
   'GET /v1/auth/me': OWN,
+  'PUT /v1/auth/me': OWN,
   'GET /v1/auth/permissions': OWN,
   'POST /v1/auth/logout': OWN,
   'POST /v1/auth/2fa/setup': OWN,
@@ -58,6 +59,7 @@ export const OUTSIDE: Record<string, string> = {
   'GET /v1/auth/sso/{company_slug}/metadata': STRANGERS,
   'POST /v1/auth/sso/exchange': STRANGERS,
   'POST /v1/auth/social': STRANGERS,
+  'GET /v1/users/invitation': STRANGERS,
   'POST /v1/users/accept-invitation': STRANGERS,
   'POST /v1/users/reset-password/request': STRANGERS,
   'POST /v1/users/reset-password/confirm': STRANGERS,
@@ -114,5 +116,6 @@ export const PARTS: Record<string, string> = {
   'PUT /v1/managed-tables/{id}/data/{rowId}': 'rows are of the table',
   'DELETE /v1/managed-tables/{id}/data/{rowId}': 'rows are of the table',
   'DELETE /v1/managed-tables/{id}/indexes/{index_id}': 'indexes are of the table',
+  'PUT /v1/users/{id}': 'teams are opaque ids, which name nothing here',
   'PUT /v1/permissions/{id}': 'the company itself, and a service of the catalogue',
 };

@@ -5,7 +5,7 @@ import { aTable, column } from '../managed-tables/support.ts';
 import type { Answer, Caller } from '../support/api.ts';
 import { aConsoleGroup, aPermission, groupInput, policyInput } from '../support/console.ts';
 import { must } from '../support/signed.ts';
-import type { Company } from '../support/worlds.ts';
+import { aUser, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS, VISUALIZATIONS } from '../visualizations/support.ts';
 import { type Reach, thingArn, type Way } from './ways/way.ts';
 
@@ -116,6 +116,15 @@ export const WRITES: Record<string, Write> = {
     path: '/v1/managed-tables/{id}',
     made: ({ as }) => aTable(as, tableName(), [column('n', 'integer')]),
     json: { columns: [column('n', 'integer'), column('m', 'integer')] },
+  }),
+  'PUT users': changes({
+    thing: 'user',
+    can: 'users:update',
+    gets: 'users:get',
+    method: 'put',
+    path: '/v1/users/{id}',
+    made: async (company) => (await aUser(company)).id,
+    json: { name: 'Changed' },
   }),
   'POST groups': creates('groups:create', '/v1/groups', () => groupInput()),
   'PUT groups': changes({

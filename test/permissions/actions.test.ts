@@ -18,7 +18,7 @@ const OF_ROUTES = {
     'ListGroups GetGroup CreateGroup UpdateGroup DeleteGroup AddMember RemoveMember AttachPolicy DetachPolicy ' +
     'list get create update delete attach_policy detach_policy',
   users:
-    'ListUsers GetUser CreateUser UpdateUser DeleteUser list get invite update activate deactivate assign_groups remove_groups ' +
+    'ListUsers GetUser CreateUser UpdateUser DeleteUser list get invite update delete activate deactivate assign_groups remove_groups ' +
     'list_integration_users create_integration_user delete_integration_user',
   permissions: 'list get create update delete',
   policies: 'list get create update delete',

@@ -91,6 +91,14 @@ export const IDENTITY: Kind[] = [
     table: 'users',
   },
   {
+    name: 'a user of the console',
+    route: '/v1/users/{id}',
+    make: async (company) => ({ by: company.as, path: `/v1/users/${(await aUser(company)).id}` }),
+    change: 'put',
+    changes: (name) => ({ name }),
+    table: 'users',
+  },
+  {
     name: 'a policy',
     route: '/v1/policies/{id}',
     async make({ as }) {

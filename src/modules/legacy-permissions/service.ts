@@ -12,6 +12,7 @@ import {
   insertPermission,
   type Permission,
   type PermissionChanges,
+  type PermissionSearch,
   readPermissions,
   selectPermission,
   updatePermission,
@@ -22,8 +23,8 @@ export { selectPermissions } from './store.ts';
 export type { Permission };
 
 /** A page of the company's permissions. */
-export function listPermissions(ctx: PrincipalContext, page: { page: number; perPage: number }) {
-  return readPermissions(ctx.db, ctx.actor.companyId, deniedInLists(ctx.actor, 'permission'), page);
+export function listPermissions(ctx: PrincipalContext, wanted: PermissionSearch) {
+  return readPermissions(ctx.db, ctx.actor.companyId, deniedInLists(ctx.actor, 'permission'), wanted);
 }
 
 /** A permission of the company. */

@@ -19,10 +19,14 @@ export interface ReachingPolicy {
   groupIds: string[];
 }
 
+/** What somebody may do. */
+export interface OwnAccess {
+  policies: ReachingPolicy[];
+  actions: Action[];
+}
+
 /** What the caller may do: the policies that say so, and the actions allowed on every resource at once. */
-export async function explainOwnAccess(
-  ctx: PrincipalContext,
-): Promise<{ policies: ReachingPolicy[]; actions: Action[] }> {
+export async function explainOwnAccess(ctx: PrincipalContext): Promise<OwnAccess> {
   const { companyId, access } = ctx.actor;
   const found = await selectPoliciesOf(ctx.db, companyId, callersAccess(ctx.actor));
   const policies = new Map<string, ReachingPolicy>();

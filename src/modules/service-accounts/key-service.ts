@@ -4,7 +4,7 @@ import { requireMayGrant } from '../../access/grants.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
-import { type Denials, NOTHING_DENIED } from '../../kernel/denials.ts';
+import { type Denials, NOTHING_DENIED } from '../../permissions/denials.ts';
 import { expiryInPast, keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
 import { KEY_LIFETIME_MS, mintKey } from './keys.ts';
 import { getServiceAccount } from './service.ts';

@@ -12,6 +12,7 @@ import { inputsOf, loadSharedItem, requireSharingOf } from '../viewing/service.t
 import { shareContextNotFound, shareContextSlugTaken } from './failures.ts';
 import { requireSeeing, requireSharing, requireSharingSomeType, typesNotShared } from './permission.ts';
 import {
+  type ContextSearch,
   contextDeletion,
   type Grant,
   insertContext,
@@ -35,13 +36,10 @@ const deniedTargets = ({ actor }: PrincipalContext) => ({
   visualization: deniedEverywhere(actor, 'shared_visualization'),
 });
 
-/** A page of the contexts of which the caller may share everything, the newest first. */
-export async function listContexts(
-  ctx: PrincipalContext,
-  part: { page: number; perPage: number },
-): Promise<Page<ShareContext>> {
+/** A page of the contexts of which the caller may share everything. */
+export async function listContexts(ctx: PrincipalContext, wanted: ContextSearch): Promise<Page<ShareContext>> {
   return readContexts(ctx.db, ctx.actor.companyId, {
-    ...part,
+    ...wanted,
     hidden: typesNotShared(ctx),
     denied: deniedTargets(ctx),
   });

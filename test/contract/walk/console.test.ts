@@ -2,7 +2,7 @@ import { afterAll, expect, vi } from 'vitest';
 import { resetClock } from '../../support/clock.ts';
 import { linkIn, mailTo } from '../../support/mail.ts';
 import { allow } from '../../support/signed.ts';
-import { aProvisionedCompany } from '../../support/worlds.ts';
+import { aProvisionedCompany, aUser } from '../../support/worlds.ts';
 import { aVisualization, someSales } from '../../visualizations/support.ts';
 import { type Step, walk } from '../walk.ts';
 import { SECOND_FACTOR, SESSIONS, SIGN_IN } from './sign-in.ts';
@@ -27,6 +27,10 @@ const USERS: Step[] = [
     stranger: 'never',
   },
   {
+    route: 'GET /v1/users/invitation',
+    query: () => ({ token: linkIn(mailTo('bruno@acme.test')).searchParams.get('token') as string }),
+  },
+  {
     route: 'POST /v1/users/accept-invitation',
     json: () => ({
       token: linkIn(mailTo('bruno@acme.test')).searchParams.get('token'),
@@ -36,6 +40,8 @@ const USERS: Step[] = [
   },
   { route: 'GET /v1/users', query: () => ({ include: 'groups' }) },
   { route: 'GET /v1/users/{id}', params: { id: 'user' } },
+  { route: 'PUT /v1/users/{id}', params: { id: 'user' }, json: () => ({ name: 'Bruno Braga', team_ids: ['finance'] }) },
+  { route: 'GET /v1/groups/{id}/members', params: { id: 'group' } },
   { route: 'DELETE /v1/users/{id}/groups', params: { id: 'user' }, json: ({ group }) => ({ group_ids: [group] }) },
   { route: 'POST /v1/users/{id}/groups', params: { id: 'user' }, json: ({ group }) => ({ group_ids: [group] }) },
   { route: 'PUT /v1/users/{id}/groups', params: { id: 'user' }, json: ({ group }) => ({ group_ids: [group] }) },
@@ -48,6 +54,13 @@ const USERS: Step[] = [
       kept.reset = linkIn(mailTo('bruno@acme.test')).searchParams.get('token') as string;
     },
     json: ({ reset }) => ({ token: reset, password: 'another-quiet-harbour' }),
+  },
+  {
+    route: 'DELETE /v1/users/{id}',
+    params: { id: 'leaver' },
+    before: async ({ company, kept }) => {
+      kept.leaver = (await aUser(company)).id;
+    },
   },
 ];
 

@@ -154,6 +154,19 @@ export const NAMED: Way[] = [
     },
     reached: ({ body }) => body === 'out',
   },
+  {
+    thing: 'group',
+    way: 'whose people are listed',
+    routes: ['GET /v1/users'],
+    besides: ['users:list'],
+    denied: ['groups:get'],
+    async make(company) {
+      const id = await aGroup(company);
+      await enter(company, (await aUser(company)).id, id);
+      return { arn: thingArn(company, 'group', id), ask: (as) => as.get(`/v1/users?group_id=${id}`) };
+    },
+    reached: ({ body }) => body.total === 1,
+  },
   namedGroup('of an invitation', 'POST /v1/users/invite', ['users:invite'], async (_, id) =>
     post('/v1/users/invite', {
       email: `${aName('invited').replace(' ', '-')}@matrix.test`,
