@@ -89,8 +89,6 @@ export interface Routes {
   "GET /v1/auth/validate-company": { query: { "slug": string | number }; answer: { "exists": boolean } };
   /** Sign in with email and password */
   "POST /v1/auth/login": { body: { "company_slug": string; "email": string; "password": string }; answer: SignInResult };
-  /** Get the current user */
-  "GET /v1/auth/me": { answer: { "user": User; "context": { "company_id": string } } | { "user": null; "service_account": { "id": string; "name": string; "account_id": string }; "context": { "company_id": string } } };
   /** Refresh a session */
   "POST /v1/auth/refresh": { body: { "refresh_token": string }; answer: TokenPair };
   /** Sign out */
@@ -123,6 +121,10 @@ export interface Routes {
   "POST /v1/auth/password": { body: { "current_password": string; "new_password": string }; answer: { "success": true } };
   /** End a user's sessions */
   "DELETE /v1/users/{id}/sessions": { params: { "id": string }; answer: undefined };
+  /** Get the current user */
+  "GET /v1/auth/me": { query?: { "include"?: "permissions" }; answer: { "user": CurrentUser; "context": { "company_id": string; "company": { "id": string; "name": string; "slug": string; "locale": "en" | "pt-BR" | "es"; "branding": Branding } }; "permissions"?: OwnPermissions } | { "user": null; "service_account": { "id": string; "name": string; "account_id": string }; "context": { "company_id": string; "company": { "id": string; "name": string; "slug": string; "locale": "en" | "pt-BR" | "es"; "branding": Branding } }; "permissions"?: OwnPermissions } };
+  /** Update the current user */
+  "PUT /v1/auth/me": { body?: { "name"?: string }; answer: { "user": CurrentUser; "context": { "company_id": string; "company": { "id": string; "name": string; "slug": string; "locale": "en" | "pt-BR" | "es"; "branding": Branding } } } };
   /** Get the company's settings */
   "GET /v1/company/settings": { answer: CompanySettings };
   /** Update the company's settings */
@@ -159,6 +161,8 @@ export interface Routes {
   "DELETE /v1/users/{id}/identities": { params: { "id": string }; answer: undefined };
   /** Invite a user */
   "POST /v1/users/invite": { body: { "email": string; "team_ids"?: Array<string>; "group_ids"?: Array<string> }; answer: InvitedUser | WrittenRecord };
+  /** Get an invitation */
+  "GET /v1/users/invitation": { query: { "token": string | number }; answer: Invitation };
   /** Accept an invitation */
   "POST /v1/users/accept-invitation": { body: { "token": string; "password": string; "name"?: string }; answer: { "success": true; "user": { "_id": string; "email": string; "status": "invited" | "active" | "inactive" } } };
   /** Request a password reset by email */
@@ -212,9 +216,13 @@ export interface Routes {
   /** Run a schedule */
   "POST /v1/schedules/{id}/run": { params: { "id": string }; answer: { "run_id": string } };
   /** List users */
-  "GET /v1/users": { query?: { "page"?: number; "per_page"?: number; "include"?: "groups" }; answer: { "total": number; "quantity": number; "records": Array<User> } };
+  "GET /v1/users": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "sort_by"?: "name" | "created_at" | "email" | "last_login_at" | "-name" | "-created_at" | "-email" | "-last_login_at"; "include"?: "groups"; "status"?: "invited" | "active" | "inactive"; "group_id"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<User> } };
   /** Get a user */
   "GET /v1/users/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: User };
+  /** Update a user */
+  "PUT /v1/users/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "team_ids"?: Array<string> }; answer: User | WrittenRecord };
+  /** Delete a user */
+  "DELETE /v1/users/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Activate a user */
   "POST /v1/users/{id}/activate": { params: { "id": string }; answer: UserStatus | WrittenRecord };
   /** Deactivate a user */
@@ -226,7 +234,7 @@ export interface Routes {
   /** Remove a user from groups */
   "DELETE /v1/users/{id}/groups": { params: { "id": string }; body: { "group_ids": Array<string> }; answer: User | WrittenRecord };
   /** List groups */
-  "GET /v1/groups": { query?: { "page"?: number; "per_page"?: number; "include_global"?: "true" | "false" }; answer: { "total": number; "quantity": number; "records": Array<Group> } };
+  "GET /v1/groups": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "sort_by"?: "name" | "created_at" | "-name" | "-created_at"; "include_global"?: "true" | "false" }; answer: { "total": number; "quantity": number; "records": Array<Group> } };
   /** Create a group */
   "POST /v1/groups": { body: { "name": string; "slug": string; "description": string; "roles"?: Array<{ "name": string; "target": string; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }>; "permissionIds"?: Array<string> }; answer: Group | WrittenRecord };
   /** Get a group */
@@ -235,6 +243,8 @@ export interface Routes {
   "PUT /v1/groups/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "slug"?: string; "description"?: string }; answer: Group | WrittenRecord };
   /** Delete a group */
   "DELETE /v1/groups/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
+  /** List the members of a group */
+  "GET /v1/groups/{id}/members": { params: { "id": string }; query?: { "page"?: number; "per_page"?: number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<GroupMember> } };
   /** Add permissions to a group */
   "POST /v1/groups/{id}/permissions": { params: { "id": string }; body: { "permissionIds": Array<string> }; answer: Group | WrittenRecord };
   /** Replace a group's permissions */
@@ -246,7 +256,7 @@ export interface Routes {
   /** Detach a policy from a group */
   "DELETE /v1/groups/{id}/policies/{policy_id}": { params: { "id": string; "policy_id": string }; answer: undefined };
   /** List permissions */
-  "GET /v1/permissions": { query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "quantity": number; "records": Array<Permission> } };
+  "GET /v1/permissions": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "sort_by"?: "name" | "created_at" | "-name" | "-created_at" }; answer: { "total": number; "quantity": number; "records": Array<Permission> } };
   /** Create a permission */
   "POST /v1/permissions": { body: { "name": string; "description": string; "target": PermissionTarget; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }; answer: Permission | WrittenRecord };
   /** Get a permission */
@@ -256,7 +266,7 @@ export interface Routes {
   /** Delete a permission */
   "DELETE /v1/permissions/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** List policies */
-  "GET /v1/policies": { query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "quantity": number; "records": Array<Policy> } };
+  "GET /v1/policies": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "sort_by"?: "name" | "created_at" | "-name" | "-created_at" }; answer: { "total": number; "quantity": number; "records": Array<Policy> } };
   /** Create a policy */
   "POST /v1/policies": { body: { "name": string; "description"?: string; "document": PolicyDocument }; answer: Policy | WrittenRecord };
   /** List actions */
@@ -270,9 +280,9 @@ export interface Routes {
   /** Clone a policy */
   "POST /v1/policies/{id}/clone": { params: { "id": string }; body: { "name": string; "description"?: string }; answer: Policy | WrittenRecord };
   /** Simulate a principal's access */
-  "POST /v1/policies/simulate": { body: { "principal": { "type": "user" | "service_account"; "id": string }; "checks": Array<{ "action": "accounts:ListAccounts" | "accounts:GetAccount" | "accounts:CreateAccount" | "accounts:UpdateAccount" | "accounts:DeleteAccount" | "service-accounts:ListServiceAccounts" | "service-accounts:GetServiceAccount" | "service-accounts:ListKeys" | "service-accounts:CreateServiceAccount" | "service-accounts:UpdateServiceAccount" | "service-accounts:IssueKey" | "service-accounts:RevokeKey" | "service-accounts:DeleteServiceAccount" | "users:list" | "users:get" | "users:list_integration_users" | "users:ListUsers" | "users:GetUser" | "users:create_integration_user" | "users:CreateUser" | "users:invite" | "users:update" | "users:activate" | "users:deactivate" | "users:assign_groups" | "users:remove_groups" | "users:UpdateUser" | "users:delete_integration_user" | "users:DeleteUser" | "groups:list" | "groups:get" | "groups:ListGroups" | "groups:GetGroup" | "groups:create" | "groups:CreateGroup" | "groups:update" | "groups:attach_policy" | "groups:detach_policy" | "groups:UpdateGroup" | "groups:AddMember" | "groups:RemoveMember" | "groups:AttachPolicy" | "groups:DetachPolicy" | "groups:delete" | "groups:DeleteGroup" | "permissions:list" | "permissions:get" | "permissions:create" | "permissions:update" | "permissions:delete" | "policies:list" | "policies:get" | "policies:create" | "policies:update" | "policies:delete" | "company:get" | "company:update" | "company:update_sso" | "api_keys:list" | "api_keys:get" | "api_keys:create" | "api_keys:delete" | "connections:list" | "connections:get" | "connections:create" | "connections:update" | "connections:delete" | "vpn_profiles:list" | "vpn_profiles:get" | "vpn_profiles:create" | "vpn_profiles:update" | "vpn_profiles:delete" | "metadata:read" | "managed-tables:list" | "managed-tables:data-read" | "managed-tables:create" | "managed-tables:update" | "managed-tables:data-write" | "managed-tables:delete" | "managed-tables:upload" | "visualizations:list" | "visualizations:get" | "visualizations:create" | "visualizations:update" | "visualizations:delete" | "visualizations:execute" | "visualizations:schedule" | "visualizations:share" | "dashboards:list" | "dashboards:get" | "dashboards:create" | "dashboards:update" | "dashboards:delete" | "dashboards:schedule" | "dashboards:share" | "analysis-folders:list" | "analysis-folders:get" | "analysis-folders:create" | "analysis-folders:update" | "analysis-folders:delete" | "share_tags:list" | "share_tags:get" | "share_tags:create" | "share_tags:update" | "share_tags:delete" | "viz_api_endpoints:list" | "viz_api_endpoints:get" | "viz_api_endpoints:create" | "viz_api_endpoints:update" | "viz_api_endpoints:delete" | "data_api:get_job" | "data_api:execute" | "concepts:list" | "concepts:get" | "concepts:create" | "concepts:update" | "concepts:delete" | "semantic:list" | "semantic:create" | "semantic:update" | "semantic:delete" | "ontology:list" | "ontology:create" | "ontology:update" | "ontology:delete" | "knowledge_reviews:list" | "knowledge_reviews:generate" | "knowledge_reviews:review"; "resource": string }> }; answer: { "results": Array<{ "action": string; "resource": string; "allowed": boolean; "decided_by": { "kind": "owner" | "deny" | "allow" | "legacy" | "none"; "policy_id": string | null; "sid": string | null; "group_id": string | null } }> } };
+  "POST /v1/policies/simulate": { body: { "principal": { "type": "user" | "service_account"; "id": string }; "checks": Array<{ "action": "accounts:ListAccounts" | "accounts:GetAccount" | "accounts:CreateAccount" | "accounts:UpdateAccount" | "accounts:DeleteAccount" | "service-accounts:ListServiceAccounts" | "service-accounts:GetServiceAccount" | "service-accounts:ListKeys" | "service-accounts:CreateServiceAccount" | "service-accounts:UpdateServiceAccount" | "service-accounts:IssueKey" | "service-accounts:RevokeKey" | "service-accounts:DeleteServiceAccount" | "users:list" | "users:get" | "users:list_integration_users" | "users:ListUsers" | "users:GetUser" | "users:create_integration_user" | "users:CreateUser" | "users:invite" | "users:update" | "users:activate" | "users:deactivate" | "users:assign_groups" | "users:remove_groups" | "users:UpdateUser" | "users:delete" | "users:delete_integration_user" | "users:DeleteUser" | "groups:list" | "groups:get" | "groups:ListGroups" | "groups:GetGroup" | "groups:create" | "groups:CreateGroup" | "groups:update" | "groups:attach_policy" | "groups:detach_policy" | "groups:UpdateGroup" | "groups:AddMember" | "groups:RemoveMember" | "groups:AttachPolicy" | "groups:DetachPolicy" | "groups:delete" | "groups:DeleteGroup" | "permissions:list" | "permissions:get" | "permissions:create" | "permissions:update" | "permissions:delete" | "policies:list" | "policies:get" | "policies:create" | "policies:update" | "policies:delete" | "company:get" | "company:update" | "company:update_sso" | "api_keys:list" | "api_keys:get" | "api_keys:create" | "api_keys:delete" | "connections:list" | "connections:get" | "connections:create" | "connections:update" | "connections:delete" | "vpn_profiles:list" | "vpn_profiles:get" | "vpn_profiles:create" | "vpn_profiles:update" | "vpn_profiles:delete" | "metadata:read" | "managed-tables:list" | "managed-tables:data-read" | "managed-tables:create" | "managed-tables:update" | "managed-tables:data-write" | "managed-tables:delete" | "managed-tables:upload" | "visualizations:list" | "visualizations:get" | "visualizations:create" | "visualizations:update" | "visualizations:delete" | "visualizations:execute" | "visualizations:schedule" | "visualizations:share" | "dashboards:list" | "dashboards:get" | "dashboards:create" | "dashboards:update" | "dashboards:delete" | "dashboards:schedule" | "dashboards:share" | "analysis-folders:list" | "analysis-folders:get" | "analysis-folders:create" | "analysis-folders:update" | "analysis-folders:delete" | "share_tags:list" | "share_tags:get" | "share_tags:create" | "share_tags:update" | "share_tags:delete" | "viz_api_endpoints:list" | "viz_api_endpoints:get" | "viz_api_endpoints:create" | "viz_api_endpoints:update" | "viz_api_endpoints:delete" | "data_api:get_job" | "data_api:execute" | "concepts:list" | "concepts:get" | "concepts:create" | "concepts:update" | "concepts:delete" | "semantic:list" | "semantic:create" | "semantic:update" | "semantic:delete" | "ontology:list" | "ontology:create" | "ontology:update" | "ontology:delete" | "knowledge_reviews:list" | "knowledge_reviews:generate" | "knowledge_reviews:review"; "resource": string }> }; answer: { "results": Array<{ "action": string; "resource": string; "allowed": boolean; "decided_by": { "kind": "owner" | "deny" | "allow" | "legacy" | "none"; "policy_id": string | null; "sid": string | null; "group_id": string | null } }> } };
   /** Get the caller's permissions */
-  "GET /v1/auth/permissions": { answer: { "user_id": string; "company_id": string; "is_owner": boolean; "policies": Array<{ "_id": string; "arn": string; "name": string; "type": "managed" | "inline"; "group_ids": Array<string> }>; "actions": Array<string> } };
+  "GET /v1/auth/permissions": { answer: OwnPermissions };
   /** List service accounts */
   "GET /v1/service-accounts": { query?: { "page"?: number; "per_page"?: number; "account_id"?: string | number; "include_inactive"?: "true" | "false" }; answer: { "total": number; "quantity": number; "records": Array<CompanyServiceAccount> } };
   /** Create a service account */
@@ -466,7 +476,7 @@ export interface Routes {
   /** Get the protected resource metadata of /mcp */
   "GET /.well-known/oauth-protected-resource/mcp": { answer: ProtectedResource };
   /** List share contexts */
-  "GET /api/v1/share-contexts": { query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareContext> } };
+  "GET /api/v1/share-contexts": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "sort_by"?: "name" | "created_at" | "-name" | "-created_at" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareContext> } };
   /** Create a share context */
   "POST /api/v1/share-contexts": { body: { "name": string; "slug"?: string; "description"?: string; "grants"?: Array<ShareGrant> }; answer: ShareContext };
   /** Get a share context */
@@ -478,17 +488,17 @@ export interface Routes {
   /** Replace the grants of a share context */
   "PUT /api/v1/share-contexts/{id}/grants": { params: { "id": string }; ifMatch?: string; body: { "grants": Array<ShareGrant> }; answer: ShareContext };
   /** List the members of a share context */
-  "GET /api/v1/share-contexts/{id}/members": { params: { "id": string }; query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareMember> } };
+  "GET /api/v1/share-contexts/{id}/members": { params: { "id": string }; query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "sort_by"?: "name" | "created_at" | "-name" | "-created_at" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareMember> } };
   /** Add a member to a share context */
   "POST /api/v1/share-contexts/{id}/members": { params: { "id": string }; body: { "member_type": "external_email"; "email": string; "attributes"?: Record<string, unknown> } | { "member_type": "internal_user"; "member_id": string; "attributes"?: Record<string, unknown> } | { "member_type": "group"; "member_id": string; "attributes"?: Record<string, unknown> }; answer: ShareMember };
   /** Remove a member from a share context */
   "DELETE /api/v1/share-contexts/{id}/members/{memberId}": { params: { "id": string; "memberId": string }; answer: undefined };
   /** List the shares of a dashboard */
-  "GET /api/v1/dashboards/{id}/shares": { params: { "id": string }; query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<DashboardShare> } };
+  "GET /api/v1/dashboards/{id}/shares": { params: { "id": string }; query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "sort_by"?: "name" | "created_at" | "-name" | "-created_at" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<DashboardShare> } };
   /** Create a share of a dashboard */
   "POST /api/v1/dashboards/{id}/shares": { params: { "id": string }; body: { "name"?: string; "share_type": "link" | "embed"; "share_context_id"?: string | null; "expires_at"?: string | null; "embed_options"?: { "allowed_origins"?: Array<string>; "hide_header"?: boolean; "hide_controls"?: boolean; "allow_downloads"?: boolean }; "share_filter_policies"?: Array<FilterPolicy> }; answer: DashboardShare };
   /** List the shares of the company */
-  "GET /api/v1/dashboard-shares": { query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<DashboardShare> } };
+  "GET /api/v1/dashboard-shares": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "sort_by"?: "name" | "created_at" | "-name" | "-created_at" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<DashboardShare> } };
   /** Get a share */
   "GET /api/v1/dashboard-shares/{shareId}": { params: { "shareId": string }; ifNoneMatch?: string; answer: DashboardShare };
   /** Update a share */
@@ -673,6 +683,8 @@ export type ServiceAccount = { "id": string; "name": string; "description": stri
 
 export type IssuedApiKey = { "id": string; "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null; "secret_key": string };
 
+export type FieldProblem = { "field": string; "reason": "required" | "unknown" | "type" | "too_short" | "too_long" | "too_small" | "too_large" | "too_few" | "too_many" | "format" | "not_one_of" | "taken" | "not_found" | "conflict"; "message": string; "limits"?: { "min"?: number; "max"?: number }; "row"?: number };
+
 export type AuditEvent = { "id": string; "correlation_id": string; "occurred_at": string; "organization_id": string; "principal_type": "user" | "service_account" | "outsider" | "operator" | "anonymous"; "principal_id": string | null; "credential": string | null; "method": string; "route": string | null; "action": string | null; "resource_id": string | null; "status": number; "ip": string | null; "duration_ms": number };
 
 export type OrganizationWrittenRecord = { "id": string };
@@ -699,8 +711,6 @@ export type SecondFactorNeeded = { "requires_2fa": true; "pending_2fa_token": st
 
 export type SecondFactorSetupNeeded = { "requires_2fa_setup": true; "pending_2fa_token": string; "expires_in": number };
 
-export type User = { "_id": string; "email": string; "name": string; "company_id": string; "status": "invited" | "active" | "inactive"; "teams": Array<string>; "group_ids": Array<string>; "groups"?: Array<{ "_id": string; "name": string; "slug": string }>; "created_at": string };
-
 export type TokenPair = { "token": string; "expires_in": number; "refresh_token": string; "refresh_expires_in": number };
 
 export type LoginResultWithBackupCodes = { "token": string; "expires_in": number; "refresh_token": string; "refresh_expires_in": number; "user": { "_id": string; "email": string; "name": string; "company_id": string }; "backup_codes": Array<string> };
@@ -708,6 +718,12 @@ export type LoginResultWithBackupCodes = { "token": string; "expires_in": number
 export type BackupCodes = { "backup_codes": Array<string> };
 
 export type Session = { "_id": string; "created_at": string; "last_used_at": string | null; "ip": string | null; "user_agent": string | null; "current": boolean };
+
+export type CurrentUser = { "_id": string; "email": string; "name": string; "company_id": string; "status": "invited" | "active" | "inactive"; "teams": Array<string>; "group_ids": Array<string>; "created_at": string; "is_owner": boolean; "mfa_enabled": boolean; "backup_codes_left": number; "last_login_at": string | null };
+
+export type Branding = { "name"?: string; "primary_color"?: string; "background"?: string; "text_color"?: string; "font"?: "system" | "serif" | "mono"; "radius"?: number; "chart_palette"?: Array<string>; "logo_url"?: string };
+
+export type OwnPermissions = { "user_id": string; "company_id": string; "is_owner": boolean; "policies": Array<{ "_id": string; "arn": string; "name": string; "type": "managed" | "inline"; "group_ids": Array<string> }>; "actions": Array<string> };
 
 export type CompanySettings = { "require_2fa": boolean; "sso_only": boolean; "locale": "en" | "pt-BR" | "es" };
 
@@ -723,6 +739,8 @@ export type InvitedUser = { "_id": string; "email": string; "name": string; "com
 
 export type WrittenRecord = { "_id": string };
 
+export type Invitation = { "email": string; "name": string; "company": { "name": string; "slug": string; "branding": Branding }; "expires_at": string };
+
 export type Visualization = { "_id": string; "name": string; "slug": string; "description": string; "sql": string; "chart": ChartOutput; "parameters": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean; "viewer_attribute"?: string }>; "created_by_user_id": string; "created_at": string; "updated_at": string };
 
 export type ExecuteResult = { "visualization_id": string; "columns"?: Array<{ "name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime" }>; "rows"?: Array<Array<string | number | boolean | null>>; "row_count"?: number; "truncated"?: boolean; "error"?: { "error_code": string; "message": string }; "duration_ms": number; "cached": boolean };
@@ -737,9 +755,13 @@ export type ScheduleRecipient = { "user_id"?: string; "email"?: string };
 
 export type ScheduleRun = { "id": string; "kind": "scheduled" | "manual"; "occurrence": string; "ended_at": string; "status": "done" | "failed"; "sent": number; "skipped": number; "failed": number; "problems": Array<"target_deleted" | "left" | "not_allowed" | "parameters" | "query_failed" | "condition_failed" | "condition_not_met" | "unavailable" | "mail_refused" | "unconfirmed" | "files_too_large" | "not_agreed" | "too_many_mails"> };
 
+export type User = { "_id": string; "email": string; "name": string; "company_id": string; "status": "invited" | "active" | "inactive"; "teams": Array<string>; "group_ids": Array<string>; "groups"?: Array<{ "_id": string; "name": string; "slug": string }>; "created_at": string };
+
 export type UserStatus = { "_id": string; "email": string; "status": "invited" | "active" | "inactive" };
 
 export type Group = { "_id": string; "name": string; "slug": string; "description": string; "company_id": string; "is_global": boolean; "roles": Array<{ "name": string; "target": string; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }>; "permissionIds": Array<string>; "attached_policies": Array<string>; "created_at": string; "updated_at": string };
+
+export type GroupMember = { "principal_type": "user" | "service_account"; "principal_id": string; "name": string; "email": string | null; "account_id": string };
 
 export type Permission = { "_id": string; "name": string; "description": string; "target": { "company_id": string; "service_name"?: string | null; "service_id"?: string | null }; "actions": Array<"read" | "create" | "update" | "delete" | "*">; "created_at": string; "updated_at": string };
 
@@ -754,8 +776,6 @@ export type IssuedCompanyApiKey = { "_id": string; "access_key": string; "descri
 export type CompanyApiKey = { "_id": string; "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null };
 
 export type CompanyAuditEvent = { "_id": string; "correlation_id": string; "occurred_at": string; "company_id": string; "principal_type": "user" | "service_account" | "outsider" | "operator" | "anonymous"; "principal_id": string | null; "credential": string | null; "method": string; "route": string | null; "action": string | null; "resource_id": string | null; "status": number; "ip": string | null; "duration_ms": number };
-
-export type ManagedTablesError = { "error": string; "error_code"?: string; "details"?: unknown };
 
 export type ManagedTable = { "_id": string; "company_id": string; "connection_id": string; "display_name": string; "columns": Array<ManagedTableColumnOutput>; "source": "manual" | "upload"; "status": "active"; "row_count": number; "created_by_user_id": string; "created_at": string; "updated_at": string };
 
@@ -803,19 +823,17 @@ export type OntologyGenerationPrerequisites = { "ready": boolean; "ai_configured
 
 export type McpMessage = { "jsonrpc": "2.0"; "id": string | number | null };
 
-export type ConsoleError = { "error": string; "message": string; "details"?: unknown };
+export type ConsoleError = { "error": string; "message": string; "details"?: Array<FieldProblem> | Record<string, unknown> };
 
 export type ProtectedResource = { "resource": string; "resource_name": string; "resource_documentation": string; "bearer_methods_supported": Array<"header"> };
 
 export type ShareContext = { "id": string; "name": string; "slug": string; "description": string; "grants": Array<ShareGrantOutput>; "member_count": number; "created_at": string; "updated_at": string };
 
-export type ShareMember = { "id": string; "member_type": "internal_user" | "group" | "external_email"; "member_id": string | null; "email": string | null; "attributes"?: Record<string, unknown>; "created_at": string };
+export type ShareMember = { "id": string; "member_type": "internal_user" | "group" | "external_email"; "member_id": string | null; "name"?: string; "email": string | null; "attributes"?: Record<string, unknown>; "created_at": string };
 
 export type DashboardShare = { "id": string; "dashboard_id": string; "name": string; "share_type": "link" | "embed"; "share_context_id": string | null; "requires_auth": boolean; "expires_at": string | null; "embed_options": EmbedOptions; "share_filter_policies": Array<FilterPolicyOutput>; "status": "active" | "revoked" | "expired"; "token"?: string; "url"?: string; "created_by": string; "created_at": string; "updated_at": string; "last_accessed_at": string | null; "view_count": number };
 
 export type EmbedOptions = { "allowed_origins": Array<string>; "hide_header": boolean; "hide_controls": boolean; "allow_downloads": boolean };
-
-export type Branding = { "name"?: string; "primary_color"?: string; "background"?: string; "text_color"?: string; "font"?: "system" | "serif" | "mono"; "radius"?: number; "chart_palette"?: Array<string>; "logo_url"?: string };
 
 export type SharedItem = { "id": string; "name": string; "slug": string; "description": string; "layout": Array<{ "visualization_id": string; "x": number; "y": number; "w": number; "h": number }>; "filters": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean }>; "charts": Array<{ "visualization_id": string; "name": string; "description": string; "chart": unknown }> };
 
