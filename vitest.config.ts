@@ -12,6 +12,10 @@ const IN_NODE = [
   'test/access/**/*.test.ts',
   'test/architecture/**/*.test.ts',
   'test/kernel/**/*.test.ts',
+  'test/permissions/**/*.test.ts',
+  'test/presentation/**/*.test.ts',
+  'test/sharing/**/*.test.ts',
+  'test/sql-templates/**/*.test.ts',
   // But the readers of forms and of HTML: streams and HTMLRewriter are the runtime's.
   'test/formats/!(multipart|html)/**/*.test.ts',
   'test/uploads/inference/**/*.test.ts',

@@ -12,11 +12,11 @@ import { createMongoAbility, type MongoAbility, type RawRuleOf, subject } from '
 import { type Enforcer, newCachedEnforcer, newEnforcer, newModel } from 'casbin';
 import type { AccessSources } from '../src/access/evaluation.ts';
 import { compileAccess, decide } from '../src/access/evaluation.ts';
-import type { Action } from '../src/kernel/actions.ts';
-import { ALL_ACTIONS } from '../src/kernel/actions.ts';
-import { resourceArn } from '../src/kernel/arn.ts';
-import type { PolicyStatement } from '../src/kernel/policy-document.ts';
-import { matches } from '../src/kernel/wildcard.ts';
+import type { Action } from '../src/permissions/actions.ts';
+import { ALL_ACTIONS } from '../src/permissions/actions.ts';
+import { resourceArn } from '../src/permissions/arn.ts';
+import type { PolicyStatement } from '../src/permissions/policy-document.ts';
+import { matches } from '../src/permissions/wildcard.ts';
 import { atLeast, verdict } from './verdict.ts';
 
 const LIMIT = 0.5;

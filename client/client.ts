@@ -1,9 +1,9 @@
 import type { Credential } from './credentials.ts';
-import type { Routes } from './routes.ts';
+import type { Routes } from './generated/routes.ts';
 
 export { type Credential, type Key, withKey, withToken } from './credentials.ts';
 export { type DataValue, endpointOf } from './data.ts';
-export type * from './routes.ts';
+export type * from './generated/routes.ts';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -50,8 +50,31 @@ interface Send<M extends Method> {
   <P extends PathOf<M>>(path: P, ...input: Arguments<InputOf<M, P>>): Promise<AnswerOf<M, P>>;
 }
 
+/** A page of any kind of list. */
+interface ListPage {
+  records?: unknown[];
+  results?: unknown[];
+  total?: number;
+  next_cursor?: string | null;
+}
+
+/** The paths whose GET answers a page of a list, and what the list holds. */
+type ListPathOf = { [P in PathOf<'GET'>]: RecordOf<P> extends never ? never : P }[PathOf<'GET'>];
+type RecordOf<P extends PathOf<'GET'>> =
+  AnswerOf<'GET', P> extends { records: (infer R)[] } | { results: (infer R)[] } ? R : never;
+
+/** What a page of a list takes, but for which page it is. */
+type ListInputOf<P extends PathOf<'GET'>> =
+  InputOf<'GET', P> extends infer Input
+    ? Input extends { query?: infer Query }
+      ? Omit<Input, 'query'> & { query?: Omit<Query, 'page' | 'cursor'> }
+      : Input
+    : never;
+
 /** One function for each method; path, input and answer are those of the contract. */
 export interface Client {
+  /** Every record of a list, page after page; each page is asked for when the one before has been read. */
+  list<P extends ListPathOf>(path: P, ...input: Arguments<ListInputOf<P>>): AsyncIterableIterator<RecordOf<P>>;
   get: Send<'GET'>;
   post: Send<'POST'>;
   put: Send<'PUT'>;
@@ -71,6 +94,11 @@ export interface ClientOptions {
    * told as somebody else's change.
    */
   retries?: number;
+  /**
+   * The longest time that the client waits by itself before it sends a request again (s): 20 when not said. Where the API asks
+   * for more, its refusal is thrown, with `retryAfter`.
+   */
+  longestWait?: number;
   fetch?: typeof fetch;
 }
 
@@ -96,6 +124,16 @@ export class ApiError extends Error {
   }
 }
 
+/** What is wrong with each field, by its name, for the person who filled it in: of an error that names fields. */
+export function fieldErrors(error: unknown): Record<string, string> {
+  const { details, message } = Object(error instanceof ApiError ? error.body : undefined) as {
+    details?: { field?: unknown; message?: string } | { field?: unknown; message?: string }[];
+    message?: string;
+  };
+  const named = [details ?? []].flat().filter(({ field }) => typeof field === 'string');
+  return Object.fromEntries(named.map((each) => [each.field, each.message ?? message ?? '']));
+}
+
 interface Input {
   params?: Record<string, string>;
   query?: Record<string, unknown>;
@@ -108,7 +146,13 @@ interface Input {
 }
 
 /** A client of every surface. Runs in browsers, Node and Workers. Its calls throw `ApiError` when they are refused. */
-export function createClient({ baseUrl, credential, retries = 2, fetch: send = fetch }: ClientOptions): Client {
+export function createClient({
+  baseUrl,
+  credential,
+  retries = 2,
+  longestWait = 20,
+  fetch: send = fetch,
+}: ClientOptions): Client {
   const ask = async (method: string, url: string, headers: Record<string, string>) =>
     read(`${method} ${url.slice(baseUrl.length)}`, await send(url, { method, headers }));
 
@@ -141,14 +185,37 @@ export function createClient({ baseUrl, credential, retries = 2, fetch: send = f
           attempt -= 1;
           continue;
         }
-        if (attempt >= retries || signal?.aborted || !mayHelpToRepeat(error, isRepeatable)) throw error;
-        const pause = error instanceof ApiError ? error.retryAfter : null;
-        await wait((pause ?? 2 ** attempt) * 1000, signal);
+        // A sign-in is a person's to repeat: each try counts against them.
+        const isSignIn = method === 'POST' && credential === undefined;
+        if (attempt >= retries || signal?.aborted || isSignIn || !mayHelpToRepeat(error, isRepeatable)) throw error;
+        const pause = (error instanceof ApiError ? error.retryAfter : null) ?? 2 ** attempt;
+        if (pause > longestWait) throw error;
+        await wait(pause * 1000, signal);
       }
     }
   }
+  async function* list(path: string, { query = {}, ...input }: Input = {}): AsyncGenerator<unknown> {
+    let at: Record<string, unknown> = { page: 1 };
+    for (let told = 0; ; ) {
+      const page = (await call('GET', path, { ...input, query: { ...query, ...at } })) as ListPage;
+      const records = page.records ?? page.results ?? [];
+      yield* records;
+      told += records.length;
+      if (typeof page.next_cursor === 'string') at = { cursor: page.next_cursor };
+      else if ('next_cursor' in page || records.length === 0 || told >= (page.total ?? 0)) return;
+      else at = { page: Number(at.page) + 1 };
+    }
+  }
+
   const of = (method: Method) => ((path: string, input?: Input) => call(method, path, input)) as never;
-  return { get: of('GET'), post: of('POST'), put: of('PUT'), patch: of('PATCH'), delete: of('DELETE') };
+  return {
+    list: list as never,
+    get: of('GET'),
+    post: of('POST'),
+    put: of('PUT'),
+    patch: of('PATCH'),
+    delete: of('DELETE'),
+  };
 }
 
 const MAY_PASS = [502, 503, 504];

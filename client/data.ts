@@ -1,5 +1,5 @@
 import type { Client } from './client.ts';
-import type { DataResult } from './routes.ts';
+import type { DataResult } from './generated/routes.ts';
 
 /** A value of a parameter of a published visualization; null and an empty list are no value, in place of the parameter's default. */
 export type DataValue =

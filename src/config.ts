@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DEFAULT_RETENTION_DAYS } from './kernel/log.ts';
+import { DEFAULT_RETENTION_DAYS } from './logs/log.ts';
 import type { AttemptLimiter } from './objects/attempt-limiter.ts';
 import type { CompanyLog } from './objects/company-log.ts';
 import type { IpLimiter } from './objects/ip-limiter.ts';

@@ -14,6 +14,7 @@ import { dirname, join } from 'node:path';
 /** Folders of `src` whose tests stand in a folder of another name. */
 const TESTED_IN: Record<string, string> = {
   db: 'versions',
+  generated: 'contract',
   logs: 'company-log',
   'managed-database': 'managed-tables',
   organizations: 'companies',

@@ -1,7 +1,7 @@
 /** Times reads of the list of users inside workerd: a bare keyset query, and the pages of the API. */
 import { openControlDb } from '../../src/db/client.ts';
-import { NOTHING_DENIED } from '../../src/kernel/denials.ts';
 import { readUsers } from '../../src/modules/users/store.ts';
+import { NOTHING_DENIED } from '../../src/permissions/denials.ts';
 
 export * from '../../src/api.ts';
 

@@ -1,5 +1,5 @@
 import { clock, DAY_MS } from '../../src/kernel/clock.ts';
-import type { Logged } from '../../src/kernel/log.ts';
+import type { Logged } from '../../src/logs/log.ts';
 
 /** An audit record, of a thousand people and forty actions, and each request its own. */
 const aRecord = (occurredAt: number, n: number): Logged<'audit'> => ({

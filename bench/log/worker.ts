@@ -1,4 +1,4 @@
-import { type LogFilter, rangeOf } from '../../src/kernel/log.ts';
+import { type LogFilter, rangeOf } from '../../src/logs/log.ts';
 import { countIn } from '../../src/logs/rows.ts';
 import { exportLog, type LogReader, readLog } from '../../src/modules/company-log/service.ts';
 import { CompanyLog } from '../../src/objects/company-log.ts';

@@ -6,7 +6,7 @@ import { ok } from '../../src/http/endpoint.ts';
 import * as console from '../../src/http/surfaces/console.ts';
 import * as organization from '../../src/http/surfaces/organization.ts';
 import { clock, DAY_MS } from '../../src/kernel/clock.ts';
-import { DEFAULT_RETENTION_DAYS } from '../../src/kernel/log.ts';
+import { DEFAULT_RETENTION_DAYS } from '../../src/logs/log.ts';
 import { forgetPrincipals } from '../../test/support/known-principals.ts';
 import { logs, metered } from './environment.ts';
 import { foundCompany } from './found.ts';

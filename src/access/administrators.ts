@@ -4,9 +4,9 @@ import { groupBindings, groupPolicies, groups } from '../db/schema/groups.ts';
 import { policies } from '../db/schema/policies.ts';
 import { users } from '../db/schema/users.ts';
 import { idList } from '../db/statements.ts';
-import { MANAGED_POLICIES } from '../kernel/managed-policies.ts';
-import type { PolicyDocument } from '../kernel/policy-document.ts';
-import { matchesEverything } from '../kernel/wildcard.ts';
+import { MANAGED_POLICIES } from '../permissions/managed-policies.ts';
+import type { PolicyDocument } from '../permissions/policy-document.ts';
+import { matchesEverything } from '../permissions/wildcard.ts';
 
 /** The most administrators who are mailed. */
 const MAX_ADMINISTRATORS = 50;

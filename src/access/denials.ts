@@ -1,6 +1,6 @@
-import type { Action, ResourceType } from '../kernel/actions.ts';
-import { resourceArn } from '../kernel/arn.ts';
-import { type Denials, NOTHING_DENIED } from '../kernel/denials.ts';
+import type { Action, ResourceType } from '../permissions/actions.ts';
+import { resourceArn } from '../permissions/arn.ts';
+import { type Denials, NOTHING_DENIED } from '../permissions/denials.ts';
 import type { Actor, Principal } from './actors.ts';
 import { type Access, decide, rulesFor } from './evaluation.ts';
 
@@ -20,13 +20,16 @@ const listedOnly = (action: Action, type?: ResourceType): Kind => ({
 });
 const shared = (get: Action, share: Action): Kind => ({ list: [get, share], get: [get, share] });
 
-/** What lists hold, by what a GET of one asks. Users and groups are asked for in the words of each surface. */
+/** What lists hold, by what a GET of one asks. Users, groups and service accounts are asked for in the words of each surface. */
 const KINDS = {
   account: listedAndRead('accounts:ListAccounts', 'accounts:GetAccount'),
   service_account: listedAndRead('service-accounts:ListServiceAccounts', 'service-accounts:GetServiceAccount'),
   organization_user: listedAndRead('users:ListUsers', 'users:GetUser'),
   organization_group: listedAndRead('groups:ListGroups', 'groups:GetGroup'),
   user: listedAndRead('users:list', 'users:get'),
+  /** A service account, in the words of the console. */
+  integration_user: listedOnly('users:list_integration_users'),
+  api_key: listedAndRead('api_keys:list', 'api_keys:get'),
   group: listedAndRead('groups:list', 'groups:get'),
   permission: listedAndRead('permissions:list', 'permissions:get'),
   table: listedOnly('managed-tables:list'),

@@ -1,9 +1,9 @@
-import type { Action } from '../kernel/actions.ts';
-import { ALL_ACTIONS } from '../kernel/actions.ts';
-import type { LegacyGrant, LegacyPermission, Role } from '../kernel/legacy.ts';
-import { grantOfPermission, grantOfRole } from '../kernel/legacy.ts';
-import type { PolicyDocument, PolicyStatement } from '../kernel/policy-document.ts';
-import { compile, type Matcher, matchesEverything } from '../kernel/wildcard.ts';
+import type { Action } from '../permissions/actions.ts';
+import { ALL_ACTIONS } from '../permissions/actions.ts';
+import type { LegacyGrant, LegacyPermission, Role } from '../permissions/legacy.ts';
+import { grantOfPermission, grantOfRole } from '../permissions/legacy.ts';
+import type { PolicyDocument, PolicyStatement } from '../permissions/policy-document.ts';
+import { compile, type Matcher, matchesEverything } from '../permissions/wildcard.ts';
 
 /** The policies, permissions and privileges of a group, which apply to its members. */
 export interface GroupGrants {

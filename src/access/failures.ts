@@ -1,5 +1,5 @@
-import type { Action } from '../kernel/actions.ts';
 import { defineFailure } from '../kernel/failure.ts';
+import type { Action } from '../permissions/actions.ts';
 
 /** The same wherever a credential is missing, wrong or at its end: whoever asks learns no more. */
 export const invalidToken = defineFailure('token.invalid', 'unauthenticated', {

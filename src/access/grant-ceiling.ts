@@ -1,6 +1,6 @@
-import type { Action } from '../kernel/actions.ts';
-import { ALL_ACTIONS } from '../kernel/actions.ts';
-import { mayOverlap } from '../kernel/wildcard.ts';
+import type { Action } from '../permissions/actions.ts';
+import { ALL_ACTIONS } from '../permissions/actions.ts';
+import { mayOverlap } from '../permissions/wildcard.ts';
 import type { Access, ActionRules, Grants, Rule } from './evaluation.ts';
 import { compileAccess, isAdministrator, rulesFor } from './evaluation.ts';
 

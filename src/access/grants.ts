@@ -1,4 +1,4 @@
-import type { PolicyDocument, PolicyStatement } from '../kernel/policy-document.ts';
+import type { PolicyDocument, PolicyStatement } from '../permissions/policy-document.ts';
 import type { Principal } from './actors.ts';
 import type { Grants } from './evaluation.ts';
 import { grantExceeds } from './failures.ts';

@@ -1,6 +1,6 @@
-import type { Action, ResourceType } from '../kernel/actions.ts';
-import { resourceArn } from '../kernel/arn.ts';
 import { Failure } from '../kernel/failure.ts';
+import type { Action, ResourceType } from '../permissions/actions.ts';
+import { resourceArn } from '../permissions/arn.ts';
 import type { Principal } from './actors.ts';
 import { decide, dependsOnResource, isAdministrator, rulesFor } from './evaluation.ts';
 import { accessDenied, administratorsOnly, peopleOnly } from './failures.ts';

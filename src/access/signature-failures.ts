@@ -11,6 +11,20 @@ export const malformedSignatureHeader = defineFailure('signature.malformed', 'un
   detail: (field: string, message: string) => ({ message, field, reason: 'malformed' }),
 });
 
+/** A token where a signature is asked for, whether the token is good or not. @param counterpart where tokens are taken for the same */
+export const signedRequestsOnly = defineFailure('signature.token_sent', 'unauthenticated', {
+  message: 'This route takes signed requests, not tokens. Tokens are taken by the routes of the console, below `/v1`.',
+  detail: (counterpart: string | null) => ({
+    ...(counterpart !== null && {
+      message: `This route takes signed requests, not tokens. With a token, use \`${counterpart}\` of the console.`,
+    }),
+    field: 'authorization',
+    reason: 'malformed',
+    takes: 'signature',
+    counterpart: counterpart ?? '/v1',
+  }),
+});
+
 /** @param serverTime what our clock says, where the sender can still use it */
 export const clockSkew = defineFailure('signature.clock_skew', 'unauthenticated', {
   message: 'x-date differs from the server’s clock by more than 300 seconds.',

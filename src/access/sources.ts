@@ -2,7 +2,7 @@ import { and, eq, inArray, isNull, type SQL, type SQLWrapper } from 'drizzle-orm
 import type { ControlDb, Results } from '../db/client.ts';
 import { groupBindings, groupPermissions, groupPolicies, groups } from '../db/schema/groups.ts';
 import { permissions, policies } from '../db/schema/policies.ts';
-import { managedPolicyById } from '../kernel/managed-policies.ts';
+import { managedPolicyById } from '../permissions/managed-policies.ts';
 import type { Principal } from './actors.ts';
 import type { AccessSources, GroupGrants } from './evaluation.ts';
 

@@ -1,5 +1,5 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
-import type { Denials } from '../kernel/denials.ts';
+import type { Denials } from '../permissions/denials.ts';
 import { idList } from './statements.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { defineFailure } from '../kernel/failure.ts';
-import { POLICY_LIMITS } from '../kernel/policy-document.ts';
+import { POLICY_LIMITS } from '../permissions/policy-document.ts';
 
 /** Without a pause: whoever comes in between is done then, and only so many of them in a row are in the way. */
 const ATTEMPTS = 5;

@@ -1,13 +1,14 @@
 import { and, asc, desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
-import type { Denials } from '../kernel/denials.ts';
+import type { Denials } from '../permissions/denials.ts';
 import type { ControlDb } from './client.ts';
 import { isNotDenied } from './denials.ts';
+import { contains } from './search.ts';
 
 /** A table whose rows are listed. */
 type Listed = SQLiteTable & { id: SQLiteColumn };
 
-/** What is listed. Each ordering needs an index that begins with the filter's columns, or holds them. */
+/** What is listed. Each ordering of a long list needs an index that begins with the filter's columns, or holds them. */
 export interface Listing<T extends Listed, Extra extends Extras> {
   table: T;
   filter: SQL;
@@ -20,11 +21,16 @@ export interface Listing<T extends Listed, Extra extends Extras> {
 }
 
 /** Which page of it, in which order. Pages count from 1. Rows that tie in `by` are ordered by id, so pages are stable. */
-export interface PageRequest<By = SQLiteColumn> {
+export interface PageRequest<By = SQLiteColumn | SQL> {
   by: By;
   descending: boolean;
   page: number;
   perPage: number;
+}
+
+/** The same of what contains a text; empty for all. */
+export interface SearchRequest<By> extends PageRequest<By> {
+  search: string;
 }
 
 type Extras = Record<string, SQL.Aliased>;
@@ -45,7 +51,7 @@ export async function readPage<T extends Listed, Extra extends Extras = Record<n
   const size = db
     .$with('size')
     .as(db.select({ total: sql<number>`coalesce((${counted}), 0)`.as('total') }).from(sql`(select 1)`));
-  const order = (column: SQLiteColumn, down: boolean): SQL => (down ? desc(column) : asc(column));
+  const order = (column: SQLiteColumn | SQL, down: boolean): SQL => (down ? desc(column) : asc(column));
   const ids = (down: boolean, limit: SQL, offset: SQL): SQL =>
     sql`select id from (select ${source.id} as id from ${source.table} where ${filter} order by ${order(source.by, down)}, ${order(source.id, down)} limit ${limit} offset ${offset})`;
 
@@ -74,7 +80,7 @@ export async function readPage<T extends Listed, Extra extends Extras = Record<n
 }
 
 /**
- * Which page of records with names, without those that are denied. `search` is a lower-case part of the name; empty for all.
+ * Which page of records with names, without those that are denied. `search` is a part of the name; empty for all.
  */
 export interface ListRequest {
   page: number;
@@ -92,7 +98,7 @@ export function readNewest<T extends Listed & Record<'companyId' | 'name' | 'cre
 ) {
   const filter = and(
     eq(table.companyId, companyId),
-    search === '' ? undefined : sql`instr(lower(${table.name}), ${search}) > 0`,
+    contains([table.name], search),
     isNotDenied(table.id, denied),
   ) as SQL;
   return readPage(db, { table, filter }, { by: table.createdAt, descending: true, page, perPage });

@@ -1,18 +1,24 @@
 import type { Context as HonoContext } from 'hono';
 import type { Failure } from '../kernel/failure.ts';
 import { wellFormed } from '../kernel/text.ts';
-import { messageOf, type Surface, secondsToWait, tryAgainIn, worded } from './surface.ts';
+import { tryAgainIn } from '../texts/errors/say.ts';
+import { DEFAULT_LOCALE, type Locale } from '../texts/locales.ts';
+import { messageOf, type Surface, secondsToWait, worded } from './surface.ts';
 
-/** The answer to a failure in the wording of its surface. */
-export function failureResponse(surface: Surface, failure: Failure): Response {
-  if (failure.kind === 'too_many') return tooManyRequests(failure, messageOf(surface, failure));
-  const { status, body } = worded(surface, failure);
+/** What says in which language an answer is, and that others get it in another. */
+export const inLanguage = (locale: Locale) => ({ 'Content-Language': locale, Vary: 'Accept-Language' });
+
+/** The answer to a failure in the wording of its surface. @param locale what the caller speaks */
+export function failureResponse(surface: Surface, failure: Failure, locale: Locale = surface.language): Response {
+  if (failure.kind === 'too_many') return tooManyRequests(failure, messageOf(surface, failure, locale), locale);
+  const { status, body } = worded(surface, failure, locale);
   const { retryAfter, allowed } = failure.detail;
   // A refusal names what was sent, whatever that is.
   return new Response(JSON.stringify(body, wellFormed), {
     status,
     headers: {
       'Content-Type': 'application/json',
+      ...inLanguage(locale),
       ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
       ...(status === 405 && Array.isArray(allowed) && { Allow: allowed.join(', ') }),
     },
@@ -25,11 +31,12 @@ export function failureResponse(surface: Surface, failure: Failure): Response {
  */
 export function tooManyRequests(
   failure: Failure,
-  message = `${failure.message} ${tryAgainIn(secondsToWait(failure))}`,
+  message = `${failure.message} ${tryAgainIn(secondsToWait(failure), DEFAULT_LOCALE)}`,
+  locale: Locale = DEFAULT_LOCALE,
 ): Response {
   const seconds = secondsToWait(failure);
   const body = { error: 'RateLimitExceeded', message, details: { field: null, reason: failure.reason } };
-  return Response.json(body, { status: 429, headers: { 'Retry-After': String(seconds) } });
+  return Response.json(body, { status: 429, headers: { ...inLanguage(locale), 'Retry-After': String(seconds) } });
 }
 
 /**

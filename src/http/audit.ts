@@ -1,8 +1,8 @@
 import type { MiddlewareHandler } from 'hono';
 import type { Bindings } from '../config.ts';
-import type { AuditRecord } from '../kernel/audit-record.ts';
 import { clock } from '../kernel/clock.ts';
 import { newId } from '../kernel/ids.ts';
+import type { AuditRecord } from '../logs/audit-record.ts';
 import { log, logError } from '../platform/log.ts';
 import { actionOf } from './endpoint.ts';
 import type { RequestFacts } from './entrance.ts';

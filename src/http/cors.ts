@@ -4,7 +4,7 @@ import { openContext } from '../context.ts';
 import { setHeaders, tooManyRequests } from './answer.ts';
 import type { Contract } from './endpoint.ts';
 import { type HttpEnv, originOf } from './mount.ts';
-import { countByIp, rateLimited } from './rate-limits.ts';
+import { countPreflight, rateLimited } from './rate-limits.ts';
 
 export type Header = readonly [name: string, value: string];
 
@@ -29,13 +29,13 @@ const REQUEST_HEADERS = [
   'Mcp-Protocol-Version',
 ];
 
-/** What a preflight of these routes is told, whoever asks; a browser may remember it for ten minutes. */
+/** What a preflight of these routes is told, whoever asks; a browser may remember it for two hours, as long as any does. */
 export function preflightOf(contracts: readonly Contract[], headers: readonly string[] = REQUEST_HEADERS): Header[] {
   const methods = METHODS.filter((method) => contracts.some((contract) => contract.method === method));
   return [
     ['Access-Control-Allow-Methods', methods.join(',').toUpperCase()],
     ['Access-Control-Allow-Headers', headers.join(',')],
-    ['Access-Control-Max-Age', '600'],
+    ['Access-Control-Max-Age', '7200'],
   ];
 }
 
@@ -57,10 +57,10 @@ export const cors =
     if (!isOpen) c.res.headers.append('Vary', 'Origin');
   };
 
-/** The answer to a preflight, which counts against the limit of its address as every request does. */
+/** The answer to a preflight, which counts against a limit of its own of its address. */
 export async function answerPreflight(c: HonoContext<HttpEnv>, headers: readonly Header[]): Promise<Response> {
   const { context } = openContext(originOf(c), { kind: 'anonymous' });
-  const byIp = await countByIp(context);
+  const byIp = await countPreflight(context);
   c.get('facts').limits.push(byIp);
   if (!byIp.allowed) return tooManyRequests(rateLimited(byIp, context.now()));
   return new Response(null, { status: 204, headers: Object.fromEntries(headers) });

@@ -8,10 +8,10 @@ import type {
   ViewerActor,
 } from '../access/actors.ts';
 import type { Context, PrincipalContext } from '../context.ts';
-import { type Action, isAction, type ResourceType } from '../kernel/actions.ts';
 import type { FailureType } from '../kernel/failure.ts';
 import type { PreparedAnswer } from '../kernel/files.ts';
 import type { Unread } from '../kernel/unread-json.ts';
+import { type Action, isAction, type ResourceType } from '../permissions/actions.ts';
 import type { Credential, Surface } from './surface.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -138,6 +138,8 @@ export interface Contract {
    * or `none` when it is something of another service, so that the action is checked on all resources of the type.
    */
   resource?: ResourceType | 'none';
+  /** The parameter of the path with the id that the action is checked on, where that is not `id`: of a part that is of its own type. */
+  resourceIn?: string;
   /** How callers prove who they are, where it is not the surface's way. */
   credential?: Credential;
   /** What generated clients call it: verb and noun, such as `replaceGroupPermissions`. Once in the API, and kept for good. */

@@ -16,11 +16,11 @@ import type {
   PrincipalContext,
   RequestOwner,
 } from '../context.ts';
-import { resourceArn } from '../kernel/arn.ts';
 import { Failure } from '../kernel/failure.ts';
 import type { LimitState } from '../kernel/fixed-window.ts';
 import type { KeyedRequest, KeyState, KeyUse } from '../objects/idempotency-keys.ts';
 import type { TokenLimiter } from '../objects/token-limiter.ts';
+import { resourceArn } from '../permissions/arn.ts';
 import { callObject } from '../platform/objects.ts';
 import { admit, isPrincipal } from './admission.ts';
 import { actionOf, type Contract, type RouteAccess, type TokenKind } from './endpoint.ts';
@@ -193,7 +193,7 @@ export async function authorize(contract: Contract, ctx: PrincipalContext, param
 }
 
 async function authorizeAccess(
-  { access, resource, path }: Contract,
+  { access, resource, resourceIn = 'id', path }: Contract,
   ctx: PrincipalContext,
   parameter: Parameter,
 ): Promise<void> {
@@ -204,7 +204,7 @@ async function authorizeAccess(
   if (action === null) return;
   if (resource === 'none') return requireAction(actor, action, '*');
   if (typeof access !== 'object' || !('on' in access))
-    return requireAction(actor, action, parameter('id') ?? '*', resource);
+    return requireAction(actor, action, parameter(resourceIn) ?? '*', resource);
   // Most access is the same for all resources: then there is nothing to look up.
   const id = parameter(parametersOf(path)[0] ?? '');
   const isLocated = id !== undefined && dependsOnResource(actor.access, action);

@@ -1,9 +1,9 @@
-import console from './examples/console.json' with { type: 'json' };
-import knowledge from './examples/knowledge.json' with { type: 'json' };
-import managedTables from './examples/managed-tables.json' with { type: 'json' };
-import mcp from './examples/mcp.json' with { type: 'json' };
-import organization from './examples/organization.json' with { type: 'json' };
-import sharing from './examples/sharing.json' with { type: 'json' };
+import console from '../generated/examples/console.json' with { type: 'json' };
+import knowledge from '../generated/examples/knowledge.json' with { type: 'json' };
+import managedTables from '../generated/examples/managed-tables.json' with { type: 'json' };
+import mcp from '../generated/examples/mcp.json' with { type: 'json' };
+import organization from '../generated/examples/organization.json' with { type: 'json' };
+import sharing from '../generated/examples/sharing.json' with { type: 'json' };
 
 /** A request and its answer, without secrets, as they really were. */
 export interface Example {

@@ -1,4 +1,5 @@
 import { accessDenied, administratorsOnly, invalidToken, peopleOnly } from '../access/failures.ts';
+import { signedRequestsOnly } from '../access/signature-failures.ts';
 import { accessNotChanged } from '../db/failures.ts';
 import { defineFailure, everywhere, type FailureType, invalid } from '../kernel/failure.ts';
 import { actionOf, type Contract, type RouteAccess } from './endpoint.ts';
@@ -120,6 +121,7 @@ export function impliedFailures(contract: Contract, surfaceCredential: Credentia
     ...(body ? [malformedJson, notJson, tooDeep, tooManyValues, tooManyNames] : []),
     ...(body || isSigned ? [bodyTooLarge] : []),
     ...(isSigned ? [replayUnknown] : []),
+    ...(isSigned && credential === 'signature' && access !== 'operator' ? [signedRequestsOnly] : []),
     ...(contract.method === 'get' ? [] : [accessNotChanged]),
     ...(takesIdempotencyKey(contract)
       ? [

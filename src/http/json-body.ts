@@ -2,12 +2,13 @@ import type { HonoRequest, MiddlewareHandler } from 'hono';
 import type { z } from 'zod';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
-import { excessOf, type JsonBounds } from '../kernel/json-bounds.ts';
 import { NestedTooDeep } from '../kernel/json-walk.ts';
 import { illFormedPath, shorten } from '../kernel/text.ts';
 import { readUnread, type Unread } from '../kernel/unread-json.ts';
 import type { Contract } from './endpoint.ts';
+import './field-words.ts';
 import { malformedJson, notJson, tooDeep, tooManyNames, tooManyValues } from './failures.ts';
+import { excessOf, type JsonBounds } from './json-bounds.ts';
 import type { HttpEnv } from './mount.ts';
 
 /**
@@ -43,11 +44,19 @@ export function readJson({ body: schema, exactNumbers, unread }: Contract): Midd
 /** The failure of a body that its schema refuses. A message can list names that were sent, and a path is made of them. */
 export const invalidBody = ({ issues }: Pick<z.ZodError, 'issues'>): Failure =>
   invalid(
-    issues.slice(0, MAX_PROBLEMS).map(({ path, message }) => ({
-      field: shorten(path.join('.'), MAX_WORDS),
-      message: shorten(message, MAX_WORDS),
-    })),
+    issues.slice(0, MAX_PROBLEMS).flatMap((issue) =>
+      fieldsOf(issue).map((path) => ({
+        field: shorten(path.join('.'), MAX_WORDS),
+        message: shorten(issue.message, MAX_WORDS),
+      })),
+    ),
   );
+
+/** What an issue is about: the field, or each of those that the schema does not know. */
+const fieldsOf = (issue: z.core.$ZodIssue): PropertyKey[][] =>
+  issue.code === 'unrecognized_keys'
+    ? issue.keys.slice(0, MAX_PROBLEMS).map((key) => [...issue.path, key])
+    : [issue.path];
 
 /** The value that a body holds; undefined where there is none. */
 async function jsonOf(request: HonoRequest, parse: (text: string) => unknown): Promise<unknown> {

@@ -38,19 +38,23 @@ export interface Ordering<Field extends string = string> {
   descending: boolean;
 }
 
-/** `order_by` over the fields a list can be ordered by; the newest come first when it is not sent. */
-export const orderBy = <const Fields extends readonly ['created_at', ...string[]]>(fields: Fields) => {
+/** An ordering over the fields a list can be ordered by: `standard` when it is not sent. */
+const ordering = <const Fields extends readonly [string, ...string[]]>(fields: Fields, standard: string) => {
   type Field = Fields[number];
   return z
     .enum([...fields, ...fields.map((field) => `-${field}` as const)] as [Field, ...(Field | `-${Field}`)[]], {
       error: `must be one of ${fields.join(', ')}; prefix "-" for descending`,
     })
-    .default('-created_at' as `-${Field}`)
+    .default(standard as `-${Field}`)
     .meta({ description: 'The field to sort by; a `-` before it sorts in descending order.' })
     .transform(
       (text): Ordering<Field> => ({ field: text.replace(/^-/, '') as Field, descending: text.startsWith('-') }),
     );
 };
+
+/** `order_by` over the fields a list can be ordered by; the newest come first when it is not sent. */
+export const orderBy = <const Fields extends readonly ['created_at', ...string[]]>(fields: Fields) =>
+  ordering(fields, '-created_at');
 
 /** A yes or no in a query string; no when it is not sent. */
 export const queryFlag = z
@@ -80,11 +84,46 @@ export function livingOrAll(actor: Principal, includeDeleted: boolean): 'living'
   return includeDeleted ? 'all' : 'living';
 }
 
-/** The query of the lists of visualizations and dashboards. */
-export const searchableList = pageQuery('per_page').extend({
-  search: z
+/** Text that a list is searched for. @param where what has to contain it, such as `the name` */
+export const searchIn = (where: string) =>
+  z
     .string()
     .max(200)
     .default('')
-    .meta({ description: 'Text that the name must contain, ignoring case; no wildcards.' }),
+    .meta({ description: `Text that ${where} must contain, ignoring case; no wildcards.` });
+
+/** The query of the lists of visualizations and dashboards. */
+export const searchableList = pageQuery('per_page').extend({ search: searchIn('the name') });
+
+/** How a list of people, or of what people administer, is searched and ordered. */
+interface Sorting<Fields extends readonly [string, ...string[]]> {
+  /** What is searched: `the name`. */
+  search: string;
+  fields: Fields;
+  /** The order when none is asked for. */
+  standard: Fields[number] | `-${Fields[number]}`;
+}
+
+/** The query of a list that can be searched and sorted: a page, `search` and `sort_by`. */
+export const sortedList = <const Fields extends readonly [string, ...string[]]>(
+  { search, fields, standard }: Sorting<Fields>,
+  size?: { standard: number; maximum: number },
+) =>
+  pageQuery('per_page', size).extend({
+    search: searchIn(search),
+    sort_by: ordering(fields, standard),
+  });
+
+/** The query of a sorted list in the terms of the database. */
+export const sortedRequest = <Field extends string>(query: {
+  page: number;
+  per_page: number;
+  search: string;
+  sort_by: Ordering<Field>;
+}) => ({
+  by: query.sort_by.field,
+  descending: query.sort_by.descending,
+  page: query.page,
+  perPage: query.per_page,
+  search: query.search,
 });

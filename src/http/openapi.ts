@@ -5,8 +5,8 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
-import { actionEntry } from '../kernel/actions.ts';
 import { invalid } from '../kernel/failure.ts';
+import { actionEntry } from '../permissions/actions.ts';
 import { actionOf, type Contract, type Endpoint, type RouteAccess } from './endpoint.ts';
 import { isTokenAccess } from './entrance.ts';
 import { EXAMPLES, type Example } from './examples.ts';

@@ -1,6 +1,6 @@
-import { acceptedLocale, DEFAULT_LOCALE, type Locale, localeOf } from '../kernel/locales.ts';
 import { escapeHtml } from '../kernel/text.ts';
-import type { FrameAncestors, ViewBranding } from '../kernel/viewing.ts';
+import type { FrameAncestors, ViewBranding } from '../presentation/viewing.ts';
+import { acceptedLocale, DEFAULT_LOCALE, type Locale, localeOf } from '../texts/locales.ts';
 
 /** The pages that `src/web` builds. */
 export type PageName = 'view' | 'portal' | 'plain' | 'docs';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DEFAULT_LOCALE } from '../kernel/locales.ts';
+import { DEFAULT_LOCALE } from '../texts/locales.ts';
 import { aboutResponse, aboutView } from './about.ts';
 import { prepared, raw } from './endpoint.ts';
 import { brokenParts } from './health.ts';

@@ -17,6 +17,19 @@ export async function countByIp(ctx: Context): Promise<LimitState> {
   return callObject(ctx.bindings.IP_LIMITER, limiterOf(ctx.ip), async (limiter) => await limiter.take(limit));
 }
 
+/** How many preflights an address may send for each request it may. */
+const PREFLIGHTS_PER_REQUEST = 10;
+
+/** Counts a preflight. Browsers send them by themselves, so they neither use up the limit of requests nor meet it. */
+export async function countPreflight(ctx: Context): Promise<LimitState> {
+  const limit = ctx.config.RATE_LIMIT_IP_PER_SECOND * PREFLIGHTS_PER_REQUEST;
+  return callObject(
+    ctx.bindings.IP_LIMITER,
+    limiterOf(ctx.ip),
+    async (limiter) => await limiter.take(limit, 'preflight'),
+  );
+}
+
 /**
  * Counts the request against the limit of a token or an outsider, and begins to use its idempotency key.
  * @param tokenId an id of the token, never itself

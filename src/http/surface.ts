@@ -1,5 +1,8 @@
-import type { ZodObject } from 'zod';
+import { type ZodObject, z } from 'zod';
 import type { Failure, FailureKind, FailureType, SurfaceName, Wording } from '../kernel/failure.ts';
+import { FIELD_REASONS } from '../texts/errors/fields.ts';
+import { ofField, translate, tryAgainIn } from '../texts/errors/say.ts';
+import { acceptedLocale, type Locale } from '../texts/locales.ts';
 
 /**
  * How callers of a surface prove who they are. `bearer` is a session token or a service token, `external` these or the token
@@ -7,12 +10,34 @@ import type { Failure, FailureKind, FailureType, SurfaceName, Wording } from '..
  */
 export type Credential = 'signature' | 'bearer' | 'external' | 'machine' | 'agent';
 
-/** What an error tells. Managed tables have no code for most. */
+const fieldProblem = z
+  .object({
+    field: z.string(),
+    reason: z.enum(FIELD_REASONS),
+    message: z.string().meta({ description: 'For a person, in the language that `Accept-Language` asks for.' }),
+    limits: z
+      .object({ min: z.number().optional(), max: z.number().optional() })
+      .optional()
+      .meta({ description: 'What the value must keep within.' }),
+    row: z.int().optional().meta({ description: '0-based, where rows were sent.' }),
+  })
+  .loose()
+  .meta({ id: 'FieldProblem' });
+
+/** What `details` of an error hold: what is wrong with each field, or what else is told of the failure. */
+export const errorDetails = z.union([z.array(fieldProblem), z.record(z.string(), z.unknown())]);
+
+/** What an error tells. */
 export interface ErrorWords {
-  code?: string;
+  code: string;
+  /** In the language of the caller, and in that of the surface. */
   message: string;
+  ownMessage: string;
   details?: unknown;
 }
+
+/** How a surface words all failures of a family that say nothing else. */
+export type FamilyWording = Wording & { code: string };
 
 /** One way to say the domain: who calls, and how failures are worded. */
 export interface Surface {
@@ -26,9 +51,9 @@ export interface Surface {
   /** Whose words it uses. */
   wordedAs: SurfaceName;
   /** How it words a failure by its family, where the failure says nothing else. */
-  families: Record<FailureKind, Wording>;
-  /** The sentence that follows its own words for too many requests. */
-  tryAgainIn(seconds: number): string;
+  families: Record<FailureKind, FamilyWording>;
+  /** What it speaks to who asks for no language. */
+  language: Locale;
   /** Schema of an error body, for the API's description, and the field of it that holds the code. */
   errorBody: ZodObject;
   codeField: string;
@@ -37,7 +62,7 @@ export interface Surface {
   /** Of a surface whose clients look there: the path of what tells how to prove who they are, named by every 401. */
   metadataPath?: string;
   /** How it words a 500, which tells nothing of what went wrong inside. */
-  internalError: Omit<ErrorWords, 'details'>;
+  internalError: Pick<ErrorWords, 'code' | 'message'>;
 }
 
 /** The status of a failure, by its family, where a surface does not say otherwise. */
@@ -53,8 +78,11 @@ const STATUS: Record<FailureKind, number> = {
   unavailable: 503,
 };
 
-const withCodes = (codes: Record<FailureKind, string>): Record<FailureKind, Wording> =>
-  Object.fromEntries(Object.entries(codes).map(([kind, code]) => [kind, { code }])) as Record<FailureKind, Wording>;
+const withCodes = (codes: Record<FailureKind, string>): Record<FailureKind, FamilyWording> =>
+  Object.fromEntries(Object.entries(codes).map(([kind, code]) => [kind, { code }])) as Record<
+    FailureKind,
+    FamilyWording
+  >;
 
 /** The families of failures in the words of the organization API. */
 export const ORGANIZATION_FAMILIES = withCodes({
@@ -86,37 +114,54 @@ export const CONSOLE_FAMILIES = withCodes({
 export function wordingOf(
   { wordedAs, families }: Pick<Surface, 'wordedAs' | 'families'>,
   { kind, says }: Pick<FailureType, 'kind' | 'says'>,
-): Wording & { status: number } {
+): Wording & { status: number; code: string } {
   const own = says[wordedAs];
   return { status: STATUS[kind], ...families[kind], ...(typeof own === 'string' ? { code: own } : own) };
 }
 
-/** A failure in the words of a surface. */
-export function worded(surface: Surface, failure: Failure): { status: number; body: unknown } {
-  const { status, code, details = detailsOf(failure) } = wordingOf(surface, failure);
-  return { status, body: surface.errorOf({ code, message: messageOf(surface, failure), details }) };
+/** A failure in the words of a surface. @param locale what the caller speaks */
+export function worded(
+  surface: Surface,
+  failure: Failure,
+  locale: Locale = surface.language,
+): { status: number; body: unknown } {
+  const { status, code, details = detailsOf(failure, locale) } = wordingOf(surface, failure);
+  const message = messageOf(surface, failure, locale);
+  const ownMessage = messageOf(surface, failure, surface.language);
+  return { status, body: surface.errorOf({ code, message, ownMessage, details }) };
 }
 
 /** What a failure says on a surface. One of too many requests also says when to try again, in the same language. */
-export function messageOf(surface: Surface, failure: Failure): string {
-  const { message } = wordingOf(surface, failure);
-  if (failure.kind !== 'too_many') return message ?? failure.message;
-  const seconds = secondsToWait(failure);
-  return message === undefined
-    ? `${failure.message} ${tryAgainIn(seconds)}`
-    : `${message} ${surface.tryAgainIn(seconds)}`;
+export function messageOf(surface: Surface, failure: Failure, locale: Locale = surface.language): string {
+  const sentence = sentenceOf(surface, failure, locale);
+  return failure.kind === 'too_many' ? `${sentence} ${tryAgainIn(secondsToWait(failure), locale)}` : sentence;
 }
 
-/** When to try again, in English. */
-export const tryAgainIn = (seconds: number): string =>
-  `Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
+/** Failures are written in English; some have a sentence of their own where the surface speaks another language. */
+function sentenceOf(surface: Surface, failure: Failure, locale: Locale): string {
+  const { message } = wordingOf(surface, failure);
+  if (message !== undefined && locale === surface.language) return message;
+  return translate(surface.language === 'en' ? (message ?? failure.message) : failure.message, locale);
+}
+
+/** Something went wrong inside, in the words of a surface: nothing is told of it. */
+export function internalErrorOf(surface: Surface, locale: Locale): unknown {
+  const { code, message } = surface.internalError;
+  return surface.errorOf({ code, message: translate(INTERNAL, locale), ownMessage: message });
+}
+
+const INTERNAL = 'Something went wrong on our side. Try again later.';
+
+/** The language of an answer: what the caller likes best of ours, or that of the surface. */
+export const languageOf = ({ language }: Surface, headers: Headers): Locale =>
+  acceptedLocale(headers.get('Accept-Language'), language) ?? language;
 
 /** How long to wait before a request is made again that was one of too many. */
 export const secondsToWait = ({ detail }: Failure): number => Math.max(1, Math.ceil(detail.retryAfter ?? 1));
 
 /** What the answer's `details` hold: the fields at fault, or what else the failure tells; undefined when none. */
-function detailsOf(failure: Failure): unknown {
+function detailsOf(failure: Failure, locale: Locale): unknown {
   const { message: _message, problems, retryAfter: _retryAfter, ...rest } = failure.detail;
-  if (problems) return problems;
+  if (problems) return problems.map(({ field, message, ...more }) => ({ field, ...ofField(message, locale), ...more }));
   return Object.keys(rest).length > 0 ? rest : undefined;
 }

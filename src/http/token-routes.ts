@@ -9,6 +9,7 @@ import { failureOf, type HttpEnv, originOf } from './mount.ts';
 
 const PRIVATE: Header = ['Cache-Control', 'private, no-store'];
 const NO_REFERRER: Header = ['Referrer-Policy', 'no-referrer'];
+const ANY_PAGE: Header = ['Access-Control-Allow-Origin', '*'];
 
 /**
  * Cross-origin rules, and what answers to outsiders have in common: nobody keeps them for others, and an address that
@@ -34,7 +35,9 @@ export function crossOrigin(
     if (isPreflight) c.res = await answerPreflight(c, ofTokens);
     else await next();
     const viewer = isPreflight && c.res.ok ? await viewerOf(c, asked.open, asked.token) : knownViewer(c);
-    setHeaders(c, [EXPOSED, PRIVATE, NO_REFERRER, ...allowedReader(viewer, c.req.header('origin'))]);
+    // Too many requests are refused before it is known whose pages the token names. Any page may read so: it shows nothing.
+    const reader = viewer === null && c.res.status === 429 ? [ANY_PAGE] : allowedReader(viewer, c.req.header('origin'));
+    setHeaders(c, [EXPOSED, PRIVATE, NO_REFERRER, ...reader]);
     c.res.headers.append('Vary', 'Origin');
   };
 }
@@ -58,7 +61,7 @@ function tokenOpeners(contracts: readonly Contract[], tokens: Authentication['to
 /** Who may read the answer: any page where the token names none, else the pages it names. */
 function allowedReader(viewer: ViewerActor | null, origin: string | undefined): Header[] {
   if (viewer === null || origin === undefined) return [];
-  if (viewer.allowedOrigins.length === 0) return [['Access-Control-Allow-Origin', '*']];
+  if (viewer.allowedOrigins.length === 0) return [ANY_PAGE];
   return viewer.allowedOrigins.includes(origin) ? [['Access-Control-Allow-Origin', origin]] : [];
 }
 

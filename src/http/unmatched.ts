@@ -14,6 +14,18 @@ export function unmatched(surfaces: SurfaceEndpoints[], path: string): Failure {
   return methods.length === 0 ? unknownRoute() : wrongMethod([...new Set(methods)]);
 }
 
+/**
+ * The path of the console, as its contracts have it, that is about what a path of the organization API is about; null where
+ * there is none.
+ */
+export function counterpartOf(surfaces: readonly SurfaceEndpoints[], path: string): string | null {
+  const onConsole = `/v1${path.replace(/^\/admin(?=\/)/, '')}`;
+  const bearing = surfaces
+    .filter(({ surface }) => surface.credential === 'bearer')
+    .flatMap(({ endpoints }) => endpoints);
+  return bearing.find(({ contract }) => matchesPath(contract.path, onConsole))?.contract.path ?? null;
+}
+
 /** The surface that a path belongs to, whether or not an endpoint takes it: the one with the longest base above it. */
 export function surfaceOf(surfaces: readonly Surface[], path: string): Surface {
   const fitting = surfaces.flatMap((surface) =>

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Bindings, configOf } from '../config.ts';
-import type { AuditRecord } from '../kernel/audit-record.ts';
+import type { AuditRecord } from '../logs/audit-record.ts';
 import { keepInLog } from '../modules/company-log/service.ts';
 import { limiterOf } from '../objects/ip-limiter.ts';
 import { withinJurisdiction } from '../objects/jurisdiction.ts';

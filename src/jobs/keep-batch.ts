@@ -1,6 +1,6 @@
 import type { ZodType } from 'zod';
 import type { Bindings } from '../config.ts';
-import type { LogKind, LogRecords } from '../kernel/log.ts';
+import type { LogKind, LogRecords } from '../logs/log.ts';
 import { appendToLog } from '../modules/company-log/service.ts';
 import { logError } from '../platform/log.ts';
 

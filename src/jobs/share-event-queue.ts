@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Bindings } from '../config.ts';
-import { SHARE_ACTOR_KINDS, SHARE_EVENT_TYPES, type ShareEvent, TARGET_TYPES } from '../kernel/share-event.ts';
+import { SHARE_ACTOR_KINDS, SHARE_EVENT_TYPES, type ShareEvent, TARGET_TYPES } from '../sharing/share-event.ts';
 import { keepBatch } from './keep-batch.ts';
 
 /** An event as it goes through the queue. */

@@ -42,24 +42,6 @@ export const slug = z
   .regex(SLUG_PATTERN, 'must be lower-case letters and digits, separated by single hyphens')
   .meta({ description: 'Lower-case letters and digits, separated by single hyphens.' });
 
-/** The slug of a company, as somebody signing in types it: what is none simply finds no company. */
-export const companySlug = z.string().min(1).max(63);
-
-const LONGEST_TYPED_CODE = 4096;
-
-/** A code that people type or paste, as it was given out: without spaces, hyphens and line ends around and within. */
-export const typedCode = z
-  .string()
-  .min(1)
-  .max(LONGEST_TYPED_CODE)
-  .transform((code) => code.replaceAll(/[\s\p{Dash}]/gu, ''))
-  .meta({ description: 'Spaces, hyphens and line ends around and within it make no difference.' });
-
-/** A code of an authenticator app or a mail. */
-export const sixDigits = typedCode
-  .pipe(z.string().regex(/^[0-9]{6}$/, 'must be six digits'))
-  .meta({ examples: ['123456'] });
-
 export const LONGEST_TOKEN = 64 * 1024;
 
 /** A token or secret as it was given out, here or by a provider of identities, whose tokens are the longest. */
@@ -67,12 +49,6 @@ export const givenToken = z.string().min(1).max(LONGEST_TOKEN);
 
 /** The address of another system. */
 export const webAddress = z.url().max(2048);
-
-/** Of an OpenID Provider. */
-export const trustEmail = z.boolean().default(false).meta({
-  description:
-    'Whether an email address counts as verified of which the provider does not say so, as Entra ID does not. Not for issuers of more than one organization, whose people could claim any address.',
-});
 
 /** A name that people give to a thing: one line, not blank, bounded. It stands in mails, headers of files and lists. */
 export const displayName = z
@@ -98,14 +74,3 @@ export const idsInput = (minimum = 0) =>
 /** Whether JSON is an object. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** Values by slug. Not a record of zod's, which trips over a field called `__proto__`. */
-export const valuesBySlug = (description: string) =>
-  z
-    .custom<Record<string, unknown>>(isRecord, 'must be an object of slugs and values')
-    .meta({ type: 'object', additionalProperties: true, description });
-
-/** The body of every execution. The parameters are checked against what is executed, not here. */
-export const executeBody = z.object({
-  parameters: valuesBySlug('Values of filters or parameters, by slug.').default({}),
-});

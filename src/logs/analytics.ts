@@ -1,5 +1,5 @@
-import { type LogKey, type LogRange, overlapOf, type Wanted } from '../kernel/log.ts';
 import { type DayTable, tablesIn } from './day-tables.ts';
+import { type LogKey, type LogRange, overlapOf, type Wanted } from './log.ts';
 import type { ListedPart } from './parts.ts';
 import { conditionsOf } from './rows.ts';
 import { lateTableOf } from './tables.ts';

@@ -1,4 +1,4 @@
-import type { LogFilter, Logged, LogKind } from '../kernel/log.ts';
+import type { LogFilter, Logged, LogKind } from './log.ts';
 import { TABLES } from './tables.ts';
 
 /**

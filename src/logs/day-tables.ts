@@ -1,14 +1,5 @@
 import { DAY_MS } from '../kernel/clock.ts';
-import {
-  compareKeys,
-  dayRange,
-  keyAfter,
-  LOG_KINDS,
-  type LogKind,
-  type LogRange,
-  overlapOf,
-  rangeOf,
-} from '../kernel/log.ts';
+import { compareKeys, dayRange, keyAfter, LOG_KINDS, type LogKind, type LogRange, overlapOf, rangeOf } from './log.ts';
 import { lastMoved } from './parts.ts';
 import { columnsOf, createTable, TABLES } from './tables.ts';
 

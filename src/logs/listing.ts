@@ -1,5 +1,5 @@
 import { clock, DAY_MS } from '../kernel/clock.ts';
-import { compareKeys, type LogFilter, type Logged, type LogKind, type LogRange, rangeOf } from '../kernel/log.ts';
+import { compareKeys, type LogFilter, type Logged, type LogKind, type LogRange, rangeOf } from './log.ts';
 import { countParts, type ListedPart, partsIn } from './parts.ts';
 import { countIn, daysIn, recordsIn, slicesOf } from './rows.ts';
 

@@ -1,8 +1,8 @@
 import { clock, HOUR_MS } from '../kernel/clock.ts';
-import { compareKeys, dayOf, dayRange, keyAfter, keyOf, type Logged, type LogKind, rangeOf } from '../kernel/log.ts';
 import { deleteObjects } from '../platform/stored-files.ts';
 import { contentsOf } from './contents.ts';
 import { forgetTables, freeMoved } from './day-tables.ts';
+import { compareKeys, dayOf, dayRange, keyAfter, keyOf, type Logged, type LogKind, rangeOf } from './log.ts';
 import { encodePart, readPart } from './part-file.ts';
 import { deletePart, insertPart, isNamed, markMoved, type Part, partFor } from './parts.ts';
 import { countIn, isFull, logSizes, newestOrOldest, recordsIn } from './rows.ts';

@@ -1,5 +1,5 @@
-import { type LogFilter, type Logged, wantedBy } from '../kernel/log.ts';
 import { readAll } from '../platform/bounded.ts';
+import { type LogFilter, type Logged, wantedBy } from './log.ts';
 
 /**
  * Writes records as a file of R2: NDJSON, compressed, the newest first, which is the order that lists have.

@@ -1,5 +1,5 @@
-import type { LogFilter, LogKey, LogKind, LogRange } from '../kernel/log.ts';
 import { countFrom } from './contents.ts';
+import type { LogFilter, LogKey, LogKind, LogRange } from './log.ts';
 
 /** Which records a file has: those of one day from the first to the last. */
 interface PartRange {

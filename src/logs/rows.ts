@@ -1,5 +1,6 @@
 import { MINUTE_MS } from '../kernel/clock.ts';
 import { createdAtOf } from '../kernel/ids.ts';
+import { type DayTable, tableFor, tablesIn } from './day-tables.ts';
 import {
   compareKeys,
   dayRange,
@@ -11,8 +12,7 @@ import {
   type LogRange,
   overlapOf,
   type Wanted,
-} from '../kernel/log.ts';
-import { type DayTable, tableFor, tablesIn } from './day-tables.ts';
+} from './log.ts';
 import { columnsOf, lateTableOf, TABLES } from './tables.ts';
 
 /** Limits of one piece of work; an object, so that tests can lower them. */

@@ -1,4 +1,4 @@
-import { LOG_KINDS, type LogFilterField, type Logged, type LogKind } from '../kernel/log.ts';
+import { LOG_KINDS, type LogFilterField, type Logged, type LogKind } from './log.ts';
 
 /** How the log of a company keeps a kind of records. */
 interface Table<K extends LogKind> {

@@ -1,5 +1,5 @@
-import type { Logged } from '../kernel/log.ts';
 import type { LogAnalytics, SeenViewer, TopOf } from './analytics.ts';
+import type { Logged } from './log.ts';
 
 type Outcome = 'resolved' | 'executed' | 'denied';
 

@@ -1,6 +1,6 @@
 import { clock, MINUTE_MS } from '../kernel/clock.ts';
-import { compareKeys, keyAfter, keyOf, type Logged, type LogKey, rangeOf } from '../kernel/log.ts';
 import { tablesIn } from './day-tables.ts';
+import { compareKeys, keyAfter, keyOf, type Logged, type LogKey, rangeOf } from './log.ts';
 import { isThere, logSizes, newestOrOldest, recordsIn } from './rows.ts';
 import { addViews } from './views.ts';
 

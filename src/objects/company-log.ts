@@ -1,5 +1,8 @@
 import { DurableObject } from 'cloudflare:workers';
 import { clock, DAY_MS, MINUTE_MS } from '../kernel/clock.ts';
+import { type OwnAnalytics, readAnalytics, readViewers, type SeenViewer } from '../logs/analytics.ts';
+import { takeOverFormerTables } from '../logs/day-tables.ts';
+import { forgetCounts, type LogPage, listRecords } from '../logs/listing.ts';
 import {
   compareKeys,
   DEFAULT_RETENTION_DAYS,
@@ -10,10 +13,7 @@ import {
   type LogKey,
   type LogKind,
   rangeOf,
-} from '../kernel/log.ts';
-import { type OwnAnalytics, readAnalytics, readViewers, type SeenViewer } from '../logs/analytics.ts';
-import { takeOverFormerTables } from '../logs/day-tables.ts';
-import { forgetCounts, type LogPage, listRecords } from '../logs/listing.ts';
+} from '../logs/log.ts';
 import { deleteLeftovers, type Mover, mergeLate, moveOldest } from '../logs/mover.ts';
 import { countParts, type ListedPart, lastMoved, partsIn } from '../logs/parts.ts';
 import { insertRecords, isFull, isKnownInMinute, newestOrOldest, recordsIn } from '../logs/rows.ts';

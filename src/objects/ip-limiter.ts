@@ -1,9 +1,9 @@
 import { DurableObject } from 'cloudflare:workers';
-import type { AuditRecord } from '../kernel/audit-record.ts';
 import { clock, MINUTE_MS } from '../kernel/clock.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
 import { newId } from '../kernel/ids.ts';
 import { networkOf } from '../kernel/networks.ts';
+import type { AuditRecord } from '../logs/audit-record.ts';
 import { logError } from '../platform/log.ts';
 
 const WINDOW_MS = 1000;
@@ -17,9 +17,9 @@ export const limiterOf = (ip: string | null): string => (ip === null ? 'unknown'
 export class IpLimiter extends DurableObject<{ AUDIT: Queue }> {
   readonly #windows = new FixedWindows(WINDOW_MS);
 
-  /** Counts one request. `limit` is requests per second. */
-  take(limit: number): LimitState {
-    return this.#windows.take('ip', limit, clock.now());
+  /** Counts one request, or one preflight apart from them. `limit` is how many of these a second may have. */
+  take(limit: number, what: 'request' | 'preflight' = 'request'): LimitState {
+    return this.#windows.take(what, limit, clock.now());
   }
 
   /**

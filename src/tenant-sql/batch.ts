@@ -1,5 +1,5 @@
 import type { Client, Connection, Submittable } from '@neondatabase/serverless';
-import { arrayLiteral } from '../kernel/compiled-sql.ts';
+import { arrayLiteral } from '../sql-templates/compiled.ts';
 import { type ExtendedProtocol, parserOf } from './driver.ts';
 import type { Statement } from './rows.ts';
 

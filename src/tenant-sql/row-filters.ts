@@ -1,4 +1,4 @@
-import { arrayLiteral } from '../kernel/compiled-sql.ts';
+import { arrayLiteral } from '../sql-templates/compiled.ts';
 import { type ColumnType, POSTGRES_TYPES } from './columns.ts';
 import { quoted } from './identifiers.ts';
 import { toPostgresText } from './values.ts';

@@ -1,5 +1,5 @@
-import { arrayLiteral } from '../kernel/compiled-sql.ts';
-import { type SqlToken, sqlTokens } from '../kernel/sql-lexer.ts';
+import { arrayLiteral } from '../sql-templates/compiled.ts';
+import { type SqlToken, sqlTokens } from '../sql-templates/lexer.ts';
 import { ALLOWED_FUNCTIONS, ALLOWED_SETTINGS, ALLOWED_TYPES } from './user-sql-functions.ts';
 
 /** The names in a statement that may be harmful, by their position. */

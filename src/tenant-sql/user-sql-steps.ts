@@ -1,4 +1,4 @@
-import type { CompiledSql } from '../kernel/compiled-sql.ts';
+import type { CompiledSql } from '../sql-templates/compiled.ts';
 import { CHECK_NAMES, type NamesToCheck, valuesOf } from './user-sql-guard.ts';
 
 type StatementName = 'begin' | 'check_names' | 'set_limits' | 'declare' | 'check_tables' | 'list_tables' | 'roll_back';

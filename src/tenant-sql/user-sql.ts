@@ -1,7 +1,7 @@
 import type { Client, Connection, Submittable } from '@neondatabase/serverless';
-import type { CompiledSql } from '../kernel/compiled-sql.ts';
 import { Failure } from '../kernel/failure.ts';
 import { indexAfter } from '../kernel/text.ts';
+import type { CompiledSql } from '../sql-templates/compiled.ts';
 import type { TenantSql } from './client.ts';
 import type { ColumnType } from './columns.ts';
 import { type ExtendedProtocol, type Socket, socketOf } from './driver.ts';

@@ -1,4 +1,4 @@
-import type { Locale } from '../kernel/locales.ts';
+import type { Locale } from './locales.ts';
 
 /** A text for each of the plural forms that a language has; `other` stands for those that are not given. */
 export type Forms = Partial<Record<Intl.LDMLPluralRule, string>> & { other: string };

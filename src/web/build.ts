@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { build, type Metafile } from 'esbuild';
-import { DEFAULT_LOCALE, LOCALES, type Locale } from '../kernel/locales.ts';
+import { DEFAULT_LOCALE, LOCALES, type Locale } from '../texts/locales.ts';
 import { PAGE_TEXTS, type PageTexts } from '../texts/pages/languages.ts';
 
 const SOURCE = import.meta.dirname;

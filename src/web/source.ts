@@ -6,7 +6,7 @@ import type {
   ViewBranding,
   ViewOptions,
   ViewResult,
-} from '../kernel/viewing.ts';
+} from '../presentation/viewing.ts';
 import { ApiProblem, call, callFile } from './api.ts';
 import { TEXTS } from './texts.ts';
 import type { ParameterValues } from './values.ts';

@@ -1,4 +1,4 @@
-import type { ViewCell, ViewChart, ViewColumn } from '../kernel/viewing.ts';
+import type { ViewCell, ViewChart, ViewColumn } from '../presentation/viewing.ts';
 import { type CellText, columnTextsOf, isNumeric, labelText } from './charts/format.ts';
 import { type Data, type Point, pointOf } from './charts/plot.ts';
 import { h } from './dom.ts';

@@ -1,4 +1,4 @@
-import { DEFAULT_LOCALE, type Locale, localeOf } from '../kernel/locales.ts';
+import { DEFAULT_LOCALE, type Locale, localeOf } from '../texts/locales.ts';
 import type { PageTexts } from '../texts/pages/en.ts';
 
 /** Only one of them is loaded. */

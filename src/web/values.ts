@@ -1,4 +1,4 @@
-import type { ViewFilter } from '../kernel/viewing.ts';
+import type { ViewFilter } from '../presentation/viewing.ts';
 
 /** Values of filters by slug, in the API's format. */
 export type ParameterValues = Record<string, unknown>;

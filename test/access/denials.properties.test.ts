@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { UserActor } from '../../src/access/actors.ts';
 import { deniedIds, isDeniedOn } from '../../src/access/denials.ts';
 import { compileAccess } from '../../src/access/evaluation.ts';
-import { resourceArn } from '../../src/kernel/arn.ts';
-import { deniedBy } from '../../src/kernel/denials.ts';
+import { resourceArn } from '../../src/permissions/arn.ts';
+import { deniedBy } from '../../src/permissions/denials.ts';
 
 const COMPANY = '0123456789abcdef01234567';
 const PREFIX = resourceArn('dashboards:get', COMPANY, '');

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AccessSources } from '../../src/access/evaluation.ts';
 import { allowedActions, compileAccess, decide } from '../../src/access/evaluation.ts';
-import type { Action } from '../../src/kernel/actions.ts';
-import { actionEntry } from '../../src/kernel/actions.ts';
+import type { Action } from '../../src/permissions/actions.ts';
+import { actionEntry } from '../../src/permissions/actions.ts';
 import {
   allowStatement,
   denyStatement,
@@ -14,7 +14,7 @@ import {
   SOME_RESOURCES,
   sources,
   withStatement,
-} from '../kernel/arbitrary.ts';
+} from '../permissions/arbitrary.ts';
 
 /** The decision rule, read aloud: all sources, one after the other, nothing prepared, nothing remembered. */
 function reference(of: AccessSources, action: Action, resource: string): string {

@@ -7,10 +7,10 @@ import {
   dependsOnResource,
   isAdministrator,
 } from '../../src/access/evaluation.ts';
-import type { Action } from '../../src/kernel/actions.ts';
-import { ALL_ACTIONS } from '../../src/kernel/actions.ts';
-import type { PolicyStatement } from '../../src/kernel/policy-document.ts';
-import { COMPANY, documentOf } from '../kernel/arbitrary.ts';
+import type { Action } from '../../src/permissions/actions.ts';
+import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
+import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
+import { COMPANY, documentOf } from '../permissions/arbitrary.ts';
 
 const allow = (actions: string, resources = '*', sid?: string): PolicyStatement => ({
   effect: 'Allow',

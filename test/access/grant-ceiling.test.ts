@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import type { GroupGrants } from '../../src/access/evaluation.ts';
 import { compileAccess, decide, isAdministrator } from '../../src/access/evaluation.ts';
 import { findExcess } from '../../src/access/grant-ceiling.ts';
-import { managedPolicyNamed } from '../../src/kernel/managed-policies.ts';
-import type { PolicyStatement } from '../../src/kernel/policy-document.ts';
-import { COMPANY, documentOf, SOME_ACTIONS, SOME_RESOURCES, sources } from '../kernel/arbitrary.ts';
+import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
+import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
+import { COMPANY, documentOf, SOME_ACTIONS, SOME_RESOURCES, sources } from '../permissions/arbitrary.ts';
 
 const USERS = `arn:svc:users::${COMPANY}:user/`;
 const say = (effect: 'Allow' | 'Deny', actions: string, resources = '*'): PolicyStatement => ({

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type AccessSources, compileAccess, type GroupGrants } from '../../src/access/evaluation.ts';
 import { recall, remember } from '../../src/access/known-principals.ts';
-import { managedPolicyNamed } from '../../src/kernel/managed-policies.ts';
+import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 
 const idOf = (kind: string, n: number) => `${kind}${n}`.padEnd(24, '0');

@@ -69,7 +69,7 @@ describe('the creation of an account', () => {
   ])('refuses %s, naming the field', async (_what, json, field) => {
     const { status, body } = await admin.post('/accounts', { json });
     expect([status, body.error]).toEqual([422, 'ValidationError']);
-    expect(body.details).toEqual([{ field, message: expect.any(String) }]);
+    expect(body.details).toEqual([expect.objectContaining({ field, message: expect.any(String) })]);
   });
 
   it('refuses a body that is not JSON', async () => {

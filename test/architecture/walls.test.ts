@@ -1,10 +1,22 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { breaches, importsOf, usesOfHttp } from './walls.ts';
+import {
+  breaches,
+  importsOf,
+  LAYERS,
+  misplacedSnapshots,
+  operationsIn,
+  operationsNamed,
+  usedByOneAlone,
+  usesOfHttp,
+  wordsOfTheDomain,
+} from './walls.ts';
 
-const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
-  .map((file) => ({ file, text: readFileSync(`src/${file}`, 'utf8') }));
+const sourcesOf = (folder: string) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
+    .map((file) => ({ file, text: readFileSync(`${folder}/${file}`, 'utf8') }));
+const sources = sourcesOf('src');
 const imports = sources.flatMap(({ file, text }) => importsOf(file, text));
 
 describe('the walls between the folders of src', () => {
@@ -23,6 +35,7 @@ describe('the walls between the folders of src', () => {
     ['modules/knowledge/semantic/check.ts', "import '../../users/store.ts';", 'another module is used through'],
     ['modules/groups/service.ts', "const { limitHeaders } = await import('../../http/rate-limits.ts');", 'HTTP'],
     ['modules/groups/service.ts', "export { groupEndpoints } from './routes.console.ts';", 'only app.ts'],
+    ['modules/groups/service.ts', "export { groupTools } from './tools.mcp.ts';", 'only app.ts'],
     ['modules/groups/members.ts', "import { eq } from 'drizzle-orm';", 'drizzle appears only'],
     ['modules/sign-in/service.ts', "import type { HonoRequest } from 'hono';", 'Hono appears only'],
     ['modules/uploads/load.ts', "import { Client } from '@neondatabase/serverless';", 'Neon driver appears only'],
@@ -38,6 +51,54 @@ describe('the walls between the folders of src', () => {
   });
 });
 
+it('docs/architecture.md lists the folders of src in the order of the walls', () => {
+  const text = readFileSync('docs/architecture.md', 'utf8');
+  const [, table = ''] = /^\| folder \| is \|\n([\s\S]*?)\n\n/m.exec(text) ?? [];
+  const first = table.split('\n').map((row) => row.split('|')[1] ?? '');
+  expect(first.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name))).toEqual(LAYERS.flat());
+});
+
+describe('http/', () => {
+  const operations = sources.flatMap(({ file, text }) => operationsIn(file, text));
+
+  it('names no operation of a module', () => {
+    expect(operations.length).toBeGreaterThan(200);
+    expect(operations).toContain('query_metrics');
+    expect(sources.flatMap(({ file, text }) => operationsNamed(file, text, operations))).toEqual([]);
+  });
+
+  it.each(["operation: 'listDashboards'", "const INSTRUCTIONS = 'Ask query_metrics first.';"])(
+    'may not hold %s',
+    (text) => {
+      expect(operationsNamed('http/mcp/tools.ts', text, operations)).toHaveLength(1);
+    },
+  );
+});
+
+describe('what several folders use', () => {
+  it('is used by more than one of them', () => expect(usedByOneAlone(imports)).toEqual([]));
+
+  it('may not be used by one alone', () => {
+    const one = importsOf('modules/uploads/load.ts', "import { kept } from '../../tenant-sql/kept.ts';");
+    expect(usedByOneAlone(one)).toEqual(['src/tenant-sql/kept.ts is used by modules/uploads alone: it stands there.']);
+    const other = importsOf('modules/groups/service.ts', "import { kept } from '../../tenant-sql/kept.ts';");
+    expect(usedByOneAlone([...one, ...other])).toEqual([]);
+  });
+});
+
+describe('the kernel', () => {
+  it('knows no domain', () => {
+    expect(sources.flatMap(({ file, text }) => wordsOfTheDomain(file, text))).toEqual([]);
+  });
+
+  it.each(['export interface PolicyDocument {}', 'export const companySlug = z.string();'])(
+    'may not hold %s',
+    (text) => {
+      expect(wordsOfTheDomain('kernel/fields.ts', text)).toHaveLength(1);
+    },
+  );
+});
+
 describe('services', () => {
   it('know nothing of HTTP, its globals included', () => {
     expect(sources.flatMap(({ file, text }) => usesOfHttp(file, text))).toEqual([]);
@@ -46,5 +107,24 @@ describe('services', () => {
   it.each(['async (request: Request) => request.url', 'return new Response(body);'])('may not hold %s', (text) => {
     expect(usesOfHttp('modules/groups/service.ts', text)).toHaveLength(1);
     expect(usesOfHttp('modules/groups/routes.console.ts', text)).toEqual([]);
+  });
+});
+
+describe('generated files', () => {
+  const tests = sourcesOf('test').filter(
+    ({ file, text }) => !file.startsWith('architecture/') && text.includes('.toMatchFileSnapshot('),
+  );
+
+  it('stand in folders of their own, each with a line about the command that writes them', () => {
+    expect(tests.length).toBeGreaterThanOrEqual(3);
+    expect(tests.flatMap(({ file, text }) => misplacedSnapshots(file, text))).toEqual([]);
+    for (const folder of ['src', 'client', 'test/contract']) {
+      expect(readFileSync(`${folder}/generated/README.md`, 'utf8')).toContain('npm run contract');
+    }
+  });
+
+  it('may not stand beside what people write', () => {
+    const text = "await expect(table).toMatchFileSnapshot('routes.tsv');";
+    expect(misplacedSnapshots('contract/routes.test.ts', text)).toHaveLength(1);
   });
 });

@@ -5,8 +5,9 @@ import { posix } from 'node:path';
  * beside it or below.
  */
 export const LAYERS: readonly (readonly string[])[] = [
-  ['kernel'],
-  ['formats', 'platform', 'tenant-sql', 'texts'],
+  ['generated', 'kernel'],
+  ['formats', 'permissions', 'platform', 'sql-templates', 'texts'],
+  ['presentation', 'sharing', 'tenant-sql'],
   ['db'],
   ['access'],
   ['logs'],
@@ -69,9 +70,9 @@ function breach({ from, to }: Import): string[] {
   if (from.startsWith('web/'))
     return from === 'web/build.ts' || isOfPages(to)
       ? []
-      : line('pages know only kernel/ and texts/. Move what it needs there.');
+      : line('pages know only kernel/, texts/ and presentation/. Move what it needs to presentation/.');
   if (to.startsWith('web/'))
-    return line('what runs in browsers is imported by web/ alone. Move what both need to kernel/.');
+    return line('what runs in browsers is imported by web/ alone. Move what both need to presentation/.');
   const home = PACKAGES.find(({ name }) => name.test(to));
   if (home) return home.home.test(from) ? [] : line(home.says);
   const [own, other] = [layerOf(from), layerOf(to)];
@@ -80,9 +81,9 @@ function breach({ from, to }: Import): string[] {
   if (other > own) return line(`${folderOf(from)} is below ${folderOf(to)}. Move what it needs to a layer above both.`);
   if (other === own)
     return line(
-      `${folderOf(from)} and ${folderOf(to)} stand beside each other and share nothing. Move what both need to kernel/.`,
+      `${folderOf(from)} and ${folderOf(to)} stand beside each other and share nothing. Move what both need to a layer above.`,
     );
-  const isRoute = /\/(routes\.[\w.-]+|views)\.ts$/.test(from);
+  const isRoute = /\/(routes\.[\w.-]+|views|tools\.mcp)\.ts$/.test(from);
   if (from.startsWith('modules/') && to.startsWith('http/') && !isRoute) {
     return line('services know nothing of HTTP. Move it to the routes, or what is imported to kernel/.');
   }
@@ -91,12 +92,66 @@ function breach({ from, to }: Import): string[] {
 
 function ofModules(from: string, to: string): string[] {
   if (!from.startsWith('modules/') || !to.startsWith('modules/')) return [];
-  if (/\/routes\.[^/]+$/.test(to)) return ['only app.ts imports routes. Move what it needs to service.ts or views.ts.'];
+  if (/\/(routes\.[^/]+|tools\.mcp\.ts)$/.test(to)) {
+    return ['only app.ts imports routes and tools. Move what it needs to service.ts or views.ts.'];
+  }
   if (moduleOf(from) === moduleOf(to)) return [];
   return PUBLIC_FILES.includes(posix.basename(to))
     ? []
     : [`another module is used through its ${PUBLIC_FILES.join(', ')} only. Export it from one of them.`];
 }
+
+/** The operations that a file of a module declares, and its tools of more than one word. */
+export const operationsIn = (file: string, text: string): string[] =>
+  /^modules\/.*\/(routes\.[\w.-]+|tools\.mcp)\.ts$/.test(file)
+    ? [...text.matchAll(/\b(?:operationId: '(\w+)'|name: '(\w+_\w+)',\n\s+title:)/g)].map(
+        ([, id, tool]) => id ?? tool ?? '',
+      )
+    : [];
+
+/** One line for each operation of a module that the code of `http` names. */
+export function operationsNamed(file: string, text: string, operations: readonly string[]): string[] {
+  if (!file.startsWith('http/')) return [];
+  const words = new Set(withoutComments(text).match(/\w+/g));
+  return operations
+    .filter((operation) => words.has(operation))
+    .map((operation) => `src/${file} names ${operation}: http/ knows no operation of a module. Move it to the module.`);
+}
+
+/** Folders whose files are there because several use them. */
+const COMMON = /^(kernel|tenant-sql)\//;
+
+/**
+ * One line for each file of a common folder that one other folder or module alone imports, and no file beside it. What
+ * speaks the protocol of Postgres, through the driver, stands with the client all the same.
+ */
+export function usedByOneAlone(imports: readonly Import[]): string[] {
+  const users = new Map<string, Set<string>>();
+  for (const { from, to } of imports) {
+    if (COMMON.test(to)) users.set(to, (users.get(to) ?? new Set()).add(ownerOf(from)));
+  }
+  const usesDriver = (file: string) => imports.some(({ from, to }) => from === file && to.startsWith('@neondatabase/'));
+  return [...users]
+    .filter(([file, { size }]) => size === 1 && !users.get(file)?.has(folderOf(file)) && !usesDriver(file))
+    .map(([file, [user]]) => `src/${file} is used by ${user} alone: it stands there.`);
+}
+
+const ownerOf = (file: string): string => (moduleOf(file) ? `modules/${moduleOf(file)}` : folderOf(file));
+
+/** Words of the domain. Failures alone name them all: they are worded for every surface. */
+const OF_THE_DOMAIN =
+  /\w*(?:compan(?:y|ies)|dashboard|visualization|embed(?!ded)|outsider|viewer|tenant|polic(?:y|ies)|permission|principal|branding|\bsql)\w*/gi;
+
+/** One line for each word of the domain that the code of a file of `kernel` holds. */
+export function wordsOfTheDomain(file: string, text: string): string[] {
+  if (!file.startsWith('kernel/') || file === 'kernel/failure.ts') return [];
+  const found = new Set([...withoutComments(text).matchAll(OF_THE_DOMAIN)].map(([word]) => word));
+  return [...found].map(
+    (word) => `src/${file} speaks of ${word}: kernel/ knows no domain. Move it to a folder that does.`,
+  );
+}
+
+const withoutComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*/g, '');
 
 /** The first circle that the modules form, with the import that closes it. */
 function circle(imports: readonly Import[]): string[] {
@@ -128,6 +183,13 @@ function circle(imports: readonly Import[]): string[] {
   return [];
 }
 
+/** One line for each snapshot in a file of its own, which `npm run contract` writes, that stands among what people write. */
+export const misplacedSnapshots = (file: string, text: string): string[] =>
+  [...text.matchAll(/\.toMatchFileSnapshot\(\s*['`]([^'`]*)/g)]
+    .map(([, path = '']) => path)
+    .filter((path) => !/(^|\/)generated\//.test(path))
+    .map((path) => `test/${file} writes ${path}: generated files stand in a folder generated/.`);
+
 /** The layers that ask others by HTTP, or hand bytes to the runtime as an answer of it. */
 const ASKS_BY_HTTP =
   /^(platform|tenant-sql|formats|http|web)\/|^modules\/.*\/routes\.[\w.-]+$|^(app|api|background|index|context)\.ts$/;
@@ -146,4 +208,4 @@ export function usesOfHttp(file: string, text: string): string[] {
 const folderOf = (file: string): string => file.split('/')[0] as string;
 const layerOf = (file: string): number => LAYERS.findIndex((layer) => layer.includes(folderOf(file)));
 const moduleOf = (file: string): string | undefined => /^modules\/([^/]+)\//.exec(file)?.[1];
-const isOfPages = (to: string): boolean => /^(web|kernel|texts)\//.test(to) || !to.includes('.ts');
+const isOfPages = (to: string): boolean => /^(web|kernel|texts|presentation)\//.test(to) || !to.includes('.ts');

@@ -1,6 +1,6 @@
 import { env, runDurableObjectAlarm } from 'cloudflare:test';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { PLATFORM_LOG } from '../../src/kernel/log.ts';
+import { PLATFORM_LOG } from '../../src/logs/log.ts';
 import { type Answer, bearer, call } from '../support/api.ts';
 import { recordsOf } from '../support/log.ts';
 import { aPolicy, signed } from '../support/signed.ts';
@@ -336,7 +336,7 @@ describe('GET /admin/audit-events', () => {
   ])('refuses %s=%s', async (field, value) => {
     const { status, body } = await events({ [field]: value });
     expect([status, body.error]).toEqual([422, 'ValidationError']);
-    expect(body.details).toContainEqual({ field, message: expect.any(String) });
+    expect(body.details).toContainEqual(expect.objectContaining({ field, message: expect.any(String) }));
   });
 
   it('is refused to all but administrators', async () => {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
-import type { Logged } from '../../src/kernel/log.ts';
+import type { Logged } from '../../src/logs/log.ts';
 import { append, daysAgo, settle } from '../company-log/support.ts';
 import { signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';

@@ -5,6 +5,7 @@ import {
   type ClientOptions,
   createClient,
   endpointOf,
+  fieldErrors,
   oneOf,
   withKey,
   withToken,
@@ -55,6 +56,58 @@ describe('the client', () => {
     const { results, total } = await robot.get('/accounts', { query: { quantity: 1, order_by: '-name' } });
     expect([total, results[0]?.name]).toEqual([2, 'default']);
     expect(await robot.delete('/accounts/{id}', { params: { id } })).toBeUndefined();
+  });
+
+  it('reads every record of every kind of list, page after page', async () => {
+    const [robot, person] = [
+      client({ credential: withKey(company.apiKey) }),
+      client({ credential: withToken(company.token) }),
+    ];
+    for (const name of ['one', 'two', 'three'])
+      await robot.post('/groups', { body: { name, description: 'Of a list.' } });
+    const names = async (list: AsyncIterable<{ name: string }>) =>
+      (await Array.fromAsync(list)).map(({ name }) => name);
+    const all = await names(robot.list('/groups', { query: { quantity: 100 } }));
+    expect(all).toEqual(expect.arrayContaining(['one', 'two', 'three']));
+    expect(await names(robot.list('/groups', { query: { quantity: 2 } }))).toEqual(all);
+    expect((await names(person.list('/v1/groups', { query: { per_page: 2 } }))).toSorted()).toEqual(all.toSorted());
+    expect(await names(person.list('/v1/dashboards'))).toEqual([]);
+  });
+
+  it('reads rows by their cursor', async () => {
+    const person = client({ credential: withToken(company.token) });
+    await person.post('/v1/managed-tables/provision');
+    const columns = [{ name: 'n', display_name: 'N', type: 'integer' as const, nullable: false }];
+    const { _id: id } = await person.post('/v1/managed-tables', { body: { display_name: 'listed', columns } });
+    const rows = Array.from({ length: 5 }, (_, n) => ({ n }));
+    await person.post('/v1/managed-tables/{id}/data', { params: { id }, body: { rows } });
+    const query = { per_page: 2, sort_by: 'n' };
+    const listed = await Array.fromAsync(person.list('/v1/managed-tables/{id}/data', { params: { id }, query }));
+    expect(listed.map(({ n }) => n)).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  it('tells what is wrong with each field', async () => {
+    const person = client({ credential: withToken(company.token) });
+    const body = { name: '', slug: 'a b', description: 'Of nothing but a test.' };
+    const error = await person.post('/v1/groups', { body }).catch((thrown) => thrown);
+    expect(fieldErrors(error)).toEqual({
+      name: 'must not be empty',
+      slug: 'must be lower-case letters and digits, separated by single hyphens',
+    });
+    expect(fieldErrors(new Error('of something else'))).toEqual({});
+  });
+
+  it('neither repeats a sign-in nor waits for long by itself', async () => {
+    let asked = 0;
+    const limited = (async () => {
+      asked += 1;
+      return Response.json({ error: 'RateLimitExceeded' }, { status: 429, headers: { 'retry-after': '21' } });
+    }) as typeof fetch;
+    const body = { company_slug: 'a', email: 'a@b.co', password: 'p' };
+    await expect(client({ fetch: limited }).post('/v1/auth/login', { body })).rejects.toMatchObject({ retryAfter: 21 });
+    const person = client({ fetch: limited, credential: withToken('t') });
+    await expect(person.get('/v1/auth/me')).rejects.toMatchObject({ status: 429, retryAfter: 21 });
+    expect(asked).toBe(2);
   });
 
   it('sends filters, lists and what comes twice', async () => {

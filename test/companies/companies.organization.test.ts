@@ -80,7 +80,7 @@ describe('the creation of an organization', () => {
   ])('refuses %s, naming the field', async (_what, overrides, field) => {
     const { status, body } = await found(input(overrides));
     expect([status, body.error]).toEqual([422, 'ValidationError']);
-    expect(body.details).toContainEqual({ field, message: expect.any(String) });
+    expect(body.details).toContainEqual(expect.objectContaining({ field, message: expect.any(String) }));
   });
 
   it('answers 401 before 422', async () => {

@@ -1,7 +1,7 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
-import type { Logged } from '../../src/kernel/log.ts';
+import type { Logged } from '../../src/logs/log.ts';
 import { later, resetClock, standAt } from '../support/clock.ts';
 import { recordsOf } from '../support/log.ts';
 import {

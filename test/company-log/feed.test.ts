@@ -1,10 +1,10 @@
 import { env, runDurableObjectAlarm } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Bindings } from '../../src/config.ts';
-import type { AuditRecord } from '../../src/kernel/audit-record.ts';
 import { newId } from '../../src/kernel/ids.ts';
-import type { ShareEvent } from '../../src/kernel/share-event.ts';
+import type { AuditRecord } from '../../src/logs/audit-record.ts';
 import { keepInLog } from '../../src/modules/company-log/service.ts';
+import type { ShareEvent } from '../../src/sharing/share-event.ts';
 import { call } from '../support/api.ts';
 import { runScheduled } from '../support/clock.ts';
 import { anAuditRecord, recordsOf } from '../support/log.ts';

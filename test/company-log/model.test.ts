@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
-import { compareKeys, keyOf, type LogFilter, type Logged } from '../../src/kernel/log.ts';
+import { compareKeys, keyOf, type LogFilter, type Logged } from '../../src/logs/log.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { recordsOf } from '../support/log.ts';
 import { append, aRecord, page, resetSizes, setSizes, settle } from './support.ts';

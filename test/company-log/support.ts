@@ -1,7 +1,7 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { clock, DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
-import { type LogFilter, type Logged, type LogKind, rangeOf } from '../../src/kernel/log.ts';
+import { type LogFilter, type Logged, type LogKind, rangeOf } from '../../src/logs/log.ts';
 import { countIn, logSizes } from '../../src/logs/rows.ts';
 import { readLog } from '../../src/modules/company-log/service.ts';
 import { readerOf } from '../support/log.ts';

@@ -2,7 +2,7 @@ import { env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
-import type { Logged } from '../../src/kernel/log.ts';
+import type { Logged } from '../../src/logs/log.ts';
 import { later, resetClock, standAt } from '../support/clock.ts';
 import { append, aRecord, ask, filesOf, logOf, resetSizes, setSizes, settle } from './support.ts';
 

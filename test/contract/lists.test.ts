@@ -30,7 +30,7 @@ async function listed(as: Caller, path: string, { signed }: Case): Promise<{ tot
   const { total, records, results } = await must(
     as.get(isPaged ? `${path}${path.includes('?') ? '&' : '?'}${size}=100` : path),
   );
-  const ids = (records ?? results).map(({ id, _id }: { id: string; _id: string }) => id ?? _id);
+  const ids = (records ?? results).map((shown: Record<string, string>) => shown.id ?? shown._id ?? shown.principal_id);
   return { ...(isPaged && { total }), ids };
 }
 

@@ -6,7 +6,7 @@ import { aTable, column } from '../managed-tables/support.ts';
 import { aSchedule, SCHEDULES } from '../schedules/support.ts';
 import { aContext, aMember, CONTEXTS, dashboardGrant } from '../share-portal/support.ts';
 import { aShare } from '../shares/support.ts';
-import { aConsoleGroup, aPermission, policyInput } from '../support/console.ts';
+import { aConsoleGroup, aPermission, enter, policyInput } from '../support/console.ts';
 import { allow, aServiceAccountThat, bind, must } from '../support/signed.ts';
 import { aUser, type Company } from '../support/worlds.ts';
 import { aFile, aHeldQueue, upload } from '../uploads/support.ts';
@@ -131,6 +131,27 @@ export const LISTS: Record<string, Case> = {
     denied: ['groups:list', 'groups:get'],
     make: record('groups', 'group', async (company) => (await aConsoleGroup(company))._id),
   },
+  '/v1/service-accounts': {
+    denied: ['users:list_integration_users'],
+    make: record('users', 'user', async (company) => (await aServiceAccountThat(company)).id),
+  },
+  '/v1/service-accounts/{id}/keys': {
+    denied: ['api_keys:list', 'api_keys:get'],
+    make: async (company) => {
+      const robot = await aServiceAccountThat(company);
+      const path = `/v1/service-accounts/${robot.id}/keys`;
+      const { _id } = await must(company.as.post(path));
+      return { id: _id, arn: arn('api_keys', company, 'api-key', _id), path };
+    },
+  },
+  '/v1/groups/{id}/members': {
+    denied: ['users:get'],
+    make: async (company) => {
+      const { groupId, ...made } = await ofGroup(record('users', 'user', aPerson))(company);
+      for (const id of [await aPerson(company), made.id]) await enter(company, id, groupId);
+      return { ...made, path: `/v1/groups/${groupId}/members` };
+    },
+  },
   '/v1/permissions': {
     denied: ['permissions:list', 'permissions:get'],
     make: record('permissions', 'permission', (company) => aPermission(company)),
@@ -244,6 +265,7 @@ export const LISTS: Record<string, Case> = {
 /** Lists whose records nobody can be denied one by one, and why. */
 export const OTHERS: Record<string, string> = {
   '/admin/audit-events': 'for administrators, whom no Deny reaches',
+  '/v1/audit-events': 'for administrators, whom no Deny reaches',
   '/admin/deleted/accounts': 'for administrators, whom no Deny reaches',
   '/v1/managed-tables/deleted': 'for administrators, whom no Deny reaches',
   '/service-accounts/{id}/keys': 'keys are of the service account that the route asks for',

@@ -4,8 +4,8 @@ import threatModel from '../../docs/threat-model.md?raw';
 import { SURFACES } from '../../src/app.ts';
 import { actionOf, type Contract } from '../../src/http/endpoint.ts';
 import { filled, parametersOf } from '../../src/http/paths.ts';
-import type { Action } from '../../src/kernel/actions.ts';
-import type { PolicyStatement } from '../../src/kernel/policy-document.ts';
+import type { Action } from '../../src/permissions/actions.ts';
+import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
 import type { Answer, Caller, Sending } from '../support/api.ts';
 import { policyInput } from '../support/console.ts';
 import { type Principal, principalsOf } from '../support/principals.ts';
@@ -59,6 +59,7 @@ const PLACES: Record<string, string> = {
   permissions: 'permissions:permission',
   policies: 'iam:policy',
   company: 'company:company',
+  api_keys: 'api_keys:api-key',
   'managed-tables': 'managed-tables:table',
   visualizations: 'visualizations:visualization',
   dashboards: 'dashboards:dashboard',

@@ -68,7 +68,7 @@ describe('/openapi.json', () => {
     const added = described.filter((found) => isNew(keyOf(found))).map(lineOf);
     const [head] = LINES;
     const table = [head, ...kept.map((at) => LINES[at + 1]), ...added].join('\n');
-    await expect(`${table}\n`).toMatchFileSnapshot('routes.tsv');
+    await expect(`${table}\n`).toMatchFileSnapshot('generated/routes.tsv');
   });
 
   it.each(ROUTES.map((route) => [keyOf(route), route] as const))(

@@ -1,5 +1,5 @@
 import type { Schema } from '@cfworker/json-schema';
-import table from './routes.tsv?raw';
+import table from './generated/routes.tsv?raw';
 
 /** A route as the contract lists it. */
 export interface Route {

@@ -69,6 +69,10 @@ const CASES: Record<string, () => Promise<Case>> = {
     const id = await idOf(signed(company.apiKey).post('/service-accounts', { json }));
     return organization(`/service-accounts/${id}`, 'service_accounts', { name: 'Changed' }, METADATA);
   },
+  'PUT /v1/service-accounts/{id}': async () => {
+    const id = await idOf(company.as.post('/v1/service-accounts', { json: { name: 'A machine' } }));
+    return console(`/v1/service-accounts/${id}`, 'service_accounts', { name: 'Changed' }, METADATA);
+  },
   'PATCH /users/{id}': async () => {
     const { id } = await aUser(company);
     return organization(`/users/${id}`, 'users', { is_active: false }, METADATA);
@@ -76,6 +80,13 @@ const CASES: Record<string, () => Promise<Case>> = {
   'PATCH /groups/{id}': async () => {
     const id = await idOf(signed(company.apiKey).post('/groups', { json: { name: 'A group' } }));
     return organization(`/groups/${id}`, 'groups', ...TEXTS);
+  },
+  'PUT /v1/users/{id}': async () => {
+    const { id } = await aUser(company);
+    return {
+      ...console(`/v1/users/${id}`, 'users', { name: 'Changed' }, { team_ids: ['by-the-rival'] }),
+      record: ({ teams, ...rest }) => ({ ...rest, team_ids: teams }),
+    };
   },
   'PUT /v1/groups/{id}': async () => {
     const { _id } = await aConsoleGroup(company);
@@ -179,6 +190,7 @@ const ofList = (kind: string, id: string, change: Json, rival: Json): Case => ({
 
 /** Routes that put one thing, sent whole, in the place of another: there is no other member that could be lost. */
 const WHOLE = new Set([
+  'PUT /v1/auth/me',
   'PUT /v1/users/{id}/groups',
   'PUT /v1/groups/{id}/permissions',
   'PUT /api/v1/share-contexts/{id}/grants',

@@ -1,11 +1,11 @@
-import type { Action } from '../../src/kernel/actions.ts';
+import type { Action } from '../../src/permissions/actions.ts';
 import { ENDPOINTS } from '../data-api/support.ts';
 import { aConcept, aName, aNode, anItem, aRelation, PREFIX } from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';
 import type { Answer, Caller } from '../support/api.ts';
 import { aConsoleGroup, aPermission, groupInput, policyInput } from '../support/console.ts';
 import { must } from '../support/signed.ts';
-import type { Company } from '../support/worlds.ts';
+import { aUser, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS, VISUALIZATIONS } from '../visualizations/support.ts';
 import { type Reach, thingArn, type Way } from './ways/way.ts';
 
@@ -117,6 +117,15 @@ export const WRITES: Record<string, Write> = {
     made: ({ as }) => aTable(as, tableName(), [column('n', 'integer')]),
     json: { columns: [column('n', 'integer'), column('m', 'integer')] },
   }),
+  'PUT users': changes({
+    thing: 'user',
+    can: 'users:update',
+    gets: 'users:get',
+    method: 'put',
+    path: '/v1/users/{id}',
+    made: async (company) => (await aUser(company)).id,
+    json: { name: 'Changed' },
+  }),
   'POST groups': creates('groups:create', '/v1/groups', () => groupInput()),
   'PUT groups': changes({
     thing: 'group',
@@ -125,6 +134,16 @@ export const WRITES: Record<string, Write> = {
     method: 'put',
     path: '/v1/groups/{id}',
     made: aGroup,
+    json: changed,
+  }),
+  'POST service accounts': creates('users:create_integration_user', '/v1/service-accounts', named('Robot')),
+  'PUT service accounts': changes({
+    thing: 'service account on the console',
+    can: 'users:create_integration_user',
+    gets: 'users:list_integration_users',
+    method: 'put',
+    path: '/v1/service-accounts/{id}',
+    made: async ({ as }) => (await must(as.post('/v1/service-accounts', { json: named('Robot')() })))._id,
     json: changed,
   }),
   'PUT permissions': changes({

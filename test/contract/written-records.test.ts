@@ -13,6 +13,7 @@ import { WRITES } from './writes.ts';
 const OTHERS = new Set([
   'POST /groups/{id}/bindings',
   'POST /service-accounts/{id}/keys',
+  'POST /v1/service-accounts/{id}/keys',
   'POST /api/v1/dashboards/{id}/shares',
   'PUT /api/v1/dashboard-shares/{shareId}',
   'POST /api/v1/share-contexts',

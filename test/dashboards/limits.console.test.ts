@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { templateOf } from '../../src/kernel/sql-template.ts';
 import { dashboardInputs } from '../../src/modules/dashboards/service.ts';
+import { templateOf } from '../../src/sql-templates/template.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
 

@@ -11,6 +11,7 @@ describe('npm run test:changed', () => {
     ['src/formats/csv/records.ts', 'test/formats/csv/'],
     ['src/objects/attempt-limiter.ts', 'test/objects/'],
     ['src/db/schema/groups.ts', 'test/versions/'],
+    ['src/generated/examples/console.json', 'test/contract/'],
     ['src/logs/rows.ts', 'test/company-log/'],
     ['src/modules/managed-database/service.ts', 'test/managed-tables/'],
     ['src/modules/organizations/service.ts', 'test/companies/'],

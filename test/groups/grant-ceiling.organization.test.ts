@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { managedPolicyNamed } from '../../src/kernel/managed-policies.ts';
+import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
 import type { Answer, Caller } from '../support/api.ts';
 import {
   aGroup,

@@ -36,7 +36,7 @@ export function guardsIn(file: string, source: string): Found[] {
       start,
       end: start + text.length,
     }));
-  if (file.endsWith('.sql') || file.includes('tenant-sql/migrations/')) return found(CONSTRAINTS);
+  if (file.endsWith('.sql') || file.includes('managed-database/migrations/')) return found(CONSTRAINTS);
   if (OF_OBJECTS.test(file)) return found(IN_OBJECTS).filter(({ start }) => !isComment(source, start));
   return [
     ...(/(?:store|queries)\.ts$/.test(file) ? writeConditions(source) : []),

@@ -1,8 +1,11 @@
 import { env } from 'cloudflare:test';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { configOf } from '../../src/config.ts';
 import { call, type Sending } from '../support/api.ts';
+import { resetClock, standAt } from '../support/clock.ts';
 import { aCompany } from '../support/worlds.ts';
+
+afterEach(resetClock);
 
 const CONSOLE = 'https://console.example.com';
 const PRODUCTION = { ALLOWED_ORIGINS: `${CONSOLE}, https://admin.example.com` };
@@ -65,7 +68,7 @@ describe('a preflight', () => {
         'if-none-match',
         'mcp-protocol-version',
       ]);
-      expect(headers.get('access-control-max-age')).toBe('600');
+      expect(headers.get('access-control-max-age')).toBe('7200');
       expect(headers.get('vary')).toMatch(/origin/i);
       expect(headers.get('x-correlation-id')).toMatch(/^[\da-f-]{36}$/);
     },
@@ -105,6 +108,21 @@ describe('an answer', () => {
     expect(headers.get('vary')).toMatch(/origin/i);
     // Tokens and signatures travel in headers: no cookie is ever needed.
     expect(headers.get('access-control-allow-credentials')).toBeNull();
+  });
+
+  it.each([
+    ['where the configuration says who may read', '/accounts', CONSOLE],
+    ['where a token says so', `/api/v1/public/shares/${'A'.repeat(43)}/execute`, '*'],
+  ])('to one preflight too many can be read, %s', async (_what, path, reader) => {
+    const headers = { 'cf-connecting-ip': reader === '*' ? '203.0.113.81' : '203.0.113.82' };
+    const sending = from(CONSOLE, PRODUCTION, { headers, env: { RATE_LIMIT_IP_PER_SECOND: '1' } });
+    standAt(Date.now());
+    for (let left = 10; left > 0; left--) expect((await call('OPTIONS', path, sending)).status).toBe(204);
+    const answer = await call('OPTIONS', path, sending);
+    expect(answer.status).toBe(429);
+    expect(answer.headers.get('access-control-allow-origin')).toBe(reader);
+    expect(answer.headers.get('access-control-expose-headers')?.split(',')).toContain('Retry-After');
+    expect(answer.headers.get('retry-after')).toBe('1');
   });
 
   it('can be read with status 500 from an allowed origin', async () => {

@@ -7,7 +7,10 @@ import { aCompany } from '../support/worlds.ts';
 const UNKNOWN = [
   ['/nothing', { error: 'NotFound', message: expect.any(String), details: {} }],
   ['/v1/nothing', { error: 'NOT_FOUND', message: expect.any(String) }],
-  ['/v1/managed-tables/a/b/c/d', { error: 'Rota não encontrada.' }],
+  [
+    '/v1/managed-tables/a/b/c/d',
+    { error: 'Rota não encontrada.', error_code: 'NOT_FOUND', message: 'Rota não encontrada.' },
+  ],
   ['/api/v1/nothing', { error_code: 'NOT_FOUND', message: expect.any(String) }],
   ['/api/v1/domain-knowledge/nothing', { error: 'NOT_FOUND', message: expect.any(String) }],
   ['/v1/managed-tablesx', { error: 'NOT_FOUND', message: expect.any(String) }],
@@ -70,7 +73,8 @@ describe('a body', () => {
       headers: { ...json, authorization: `Bearer ${token}` },
       body: '{',
     });
-    expect([answer.status, answer.body]).toEqual([400, { error: 'O corpo da requisição não é um JSON válido.' }]);
+    const error = 'O corpo da requisição não é um JSON válido.';
+    expect([answer.status, answer.body]).toEqual([400, { error, error_code: 'BAD_REQUEST', message: error }]);
   });
 });
 
@@ -80,7 +84,10 @@ describe('a name', () => {
     async (name) => {
       const { apiKey } = await aCompany();
       const { status, body } = await signed(apiKey).post('/groups', { json: { name } });
-      expect([status, body.details]).toEqual([422, [{ field: 'name', message: 'must hold no control characters' }]]);
+      expect([status, body.details]).toEqual([
+        422,
+        [{ field: 'name', reason: 'format', message: 'must hold no control characters' }],
+      ]);
       expect((await signed(apiKey).post('/groups', { json: { name: 'Ação e reação 🙂' } })).status).toBe(201);
     },
   );

@@ -162,7 +162,7 @@ describe('a body with a member that is required', () => {
   ])('is refused with the names of its missing members: %s', async (_what, sending) => {
     const { status, body } = await company.as.post('/v1/groups', sending);
     expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
-    expect(body.details).toContainEqual({ field: 'name', message: expect.any(String) });
+    expect(body.details).toContainEqual({ field: 'name', reason: 'required', message: 'is required' });
   });
 
   it.each([

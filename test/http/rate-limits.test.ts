@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { tryAgainIn } from '../../src/texts/errors/say.ts';
 import { type Answer, call } from '../support/api.ts';
 import { later, resetClock, standAt } from '../support/clock.ts';
 import { signed } from '../support/signed.ts';
@@ -40,15 +41,19 @@ const limitOf = ({ headers }: Answer) => ({
   reset: Number(headers.get('x-ratelimit-reset')),
 });
 
-const messageOf = (seconds: number): string =>
-  `Too many requests. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
+/** In English, and in Portuguese on managed tables. */
+const messagesOf = (seconds: number): string[] => [
+  `Too many requests. ${tryAgainIn(seconds, 'en')}`,
+  `Requisições demais. ${tryAgainIn(seconds, 'pt-BR')}`,
+];
 
 function expectTooMany({ status, headers, body }: Answer, longest: number): void {
   expect(status).toBe(429);
   const seconds = Number(headers.get('retry-after'));
   expect(seconds).toBeGreaterThanOrEqual(1);
   expect(seconds).toBeLessThanOrEqual(longest);
-  expect(body).toMatchObject({ error: 'RateLimitExceeded', message: messageOf(seconds) });
+  expect(body.error).toBe('RateLimitExceeded');
+  expect(messagesOf(seconds)).toContain(body.message);
   expect(headers.get('x-ratelimit-remaining')).toBe('0');
   expect(headers.get('x-correlation-id')).not.toBeNull();
 }
@@ -124,20 +129,33 @@ describe.each([
   });
 });
 
-describe('a preflight', () => {
-  it.each(['/accounts', '/v1/auth/login', '/nothing', '/api/v1/public/shares/no-such-token/resolve'])(
-    'is limited by address at %s as every request is',
-    async (path) => {
-      standAt(Date.now());
-      const request = sending({ ip: 2 }, anAddress());
-      const headers = { ...request.headers, origin: 'https://console.test', 'access-control-request-method': 'POST' };
-      const answers = await Promise.all(
-        Array.from({ length: 3 }, () => call('OPTIONS', path, { ...request, headers })),
-      );
-      expect(answers.map(({ status }) => status).sort()).toEqual([204, 204, 429]);
-      expectTooMany(answers.find(({ status }) => status === 429) as Answer, 1);
-    },
-  );
+describe('preflights', () => {
+  const asking = { origin: 'https://console.test', 'access-control-request-method': 'POST' };
+  const PATHS = ['/accounts', '/v1/auth/login', '/nothing', '/api/v1/public/shares/no-such-token/resolve'];
+
+  it.each(PATHS)('at %s are limited by address, to ten times what requests are', async (path) => {
+    standAt(Date.now());
+    const request = sending({ ip: 1 }, anAddress());
+    const headers = { ...request.headers, ...asking };
+    const answers = await Promise.all(Array.from({ length: 12 }, () => call('OPTIONS', path, { ...request, headers })));
+    const statuses = answers.map(({ status }) => status).sort();
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 204), 429, 429]);
+    for (const answer of answers) expect(limitOf(answer).limit).toBe(10);
+    for (const answer of answers.filter(({ status }) => status === 429)) expectTooMany(answer, 1);
+    later(1_001);
+    expect((await call('OPTIONS', path, { ...request, headers })).status).toBe(204);
+  });
+
+  it('neither use up the limit of requests nor meet it', async () => {
+    standAt(Date.now());
+    const request = sending({ ip: 2 }, anAddress());
+    const preflight = () => call('OPTIONS', '/health', { ...request, headers: { ...request.headers, ...asking } });
+    const get = () => call('GET', '/health', request);
+    for (let left = 19; left > 0; left--) expect((await preflight()).status).toBe(204);
+    const statuses = [];
+    for (let left = 3; left > 0; left--) statuses.push((await get()).status);
+    expect([statuses, (await preflight()).status, (await preflight()).status]).toEqual([[200, 200, 429], 204, 429]);
+  });
 });
 
 describe('the addresses of IPv6', () => {

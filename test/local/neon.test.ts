@@ -6,8 +6,8 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LocalNeon, startLocalNeon } from '../../local/neon/server.ts';
 import { type LocalPostgres, startPostgres } from '../../local/postgres.ts';
+import { type NeonApi, neonApi } from '../../src/platform/neon.ts';
 import { openTenantSql } from '../../src/tenant-sql/client.ts';
-import { type NeonApi, neonApi } from '../../src/tenant-sql/neon.ts';
 
 describe('the local Neon', () => {
   const apiKey = 'key-of-a-person';

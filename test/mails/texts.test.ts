@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { NoticeEvent } from '../../src/db/schema/mails.ts';
-import { LOCALES, type Locale } from '../../src/kernel/locales.ts';
 import { consentMail } from '../../src/modules/mails/schedules.ts';
 import {
   invitationMail,
@@ -13,6 +12,7 @@ import {
 } from '../../src/modules/mails/texts.ts';
 import type { MailTheme } from '../../src/modules/mails/theme.ts';
 import { nameInMail, textForOutsiders } from '../../src/modules/mails/user-text.ts';
+import { LOCALES, type Locale } from '../../src/texts/locales.ts';
 import { MAIL_TEXTS } from '../../src/texts/mails/languages.ts';
 import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
 

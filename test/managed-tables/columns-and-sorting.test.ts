@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/kernel/failure.ts';
 import { planColumns, type WantedColumn } from '../../src/modules/managed-tables/column-plan.ts';
+import { nearerWindow } from '../../src/modules/managed-tables/row-pages.ts';
 import { parseSort } from '../../src/modules/managed-tables/sort.ts';
-import { nearerWindow } from '../../src/tenant-sql/row-pages.ts';
 
 const column = (name: string, extra: Partial<WantedColumn> = {}): WantedColumn => ({
   name,

@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type AskedFilter, readSelection } from '../../src/modules/managed-tables/selection.ts';
-import { parseSort } from '../../src/modules/managed-tables/sort.ts';
-import type { Column } from '../../src/tenant-sql/columns.ts';
 import {
   countRows,
   type PageOf,
   type Position,
   selectFollowing,
   selectWindow,
-} from '../../src/tenant-sql/row-pages.ts';
+} from '../../src/modules/managed-tables/row-pages.ts';
+import { type AskedFilter, readSelection } from '../../src/modules/managed-tables/selection.ts';
+import { parseSort } from '../../src/modules/managed-tables/sort.ts';
+import type { Column } from '../../src/tenant-sql/columns.ts';
 import type { Statement } from '../../src/tenant-sql/rows.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';

@@ -141,7 +141,7 @@ describe('an export', () => {
     ['filter[nope][eq]=1', 'filter[nope][eq]', 'must name a column of the table'],
   ])('is refused with %s', async (asked, field, message) => {
     const { status, body } = await table.export(`?${asked}`);
-    expect([status, body.details]).toEqual([422, [{ field, message }]]);
+    expect([status, body.details]).toEqual([422, [expect.objectContaining({ field, message })]]);
   });
 
   it('of an unknown table is not found', async () => {

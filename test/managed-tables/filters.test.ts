@@ -169,7 +169,10 @@ describe('a filter', () => {
     ['{"b":{"is_null":"yes"}}', 'filter[b][is_null]'],
   ])('as JSON such as %s is refused by its name', async (json, field) => {
     const { status, body } = await table.rows(query([['filter', json]]));
-    expect([status, body.details]).toEqual([422, [{ field, message: expect.stringMatching(/\w{3}/) }]]);
+    expect([status, body.details]).toEqual([
+      422,
+      [expect.objectContaining({ field, message: expect.stringMatching(/\w{3}/) })],
+    ]);
   });
 
   it('finds rows by id', async () => {
@@ -215,7 +218,10 @@ describe('a filter', () => {
     ['id is_null false', 'filter[id][is_null]'],
   ])('%s is refused by its name', async (written, field) => {
     const { status, body } = await table.rows(query(filters(written)));
-    expect([status, body.details]).toEqual([422, [{ field, message: expect.stringMatching(/\w{3}/) }]]);
+    expect([status, body.details]).toEqual([
+      422,
+      [expect.objectContaining({ field, message: expect.stringMatching(/\w{3}/) })],
+    ]);
   });
 
   it('is refused beyond 50, and a list beyond 1000 values', async () => {

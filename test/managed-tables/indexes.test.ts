@@ -211,7 +211,7 @@ describe('a unique index', () => {
     const { status, body } = await table.index(['a', 'n'], true);
     expect([status, body.details]).toEqual([
       422,
-      [{ field: 'columns', message: expect.stringMatching(/"a", "n".*x\), \(y, 1/) }],
+      [expect.objectContaining({ field: 'columns', message: expect.stringMatching(/"a", "n".*x\), \(y, 1/) })],
     ]);
     expect(await stored(table.name)).toEqual([]);
   });
@@ -238,7 +238,10 @@ describe('a unique index', () => {
     const table = await aFilledTable([{ a: '1' }, { a: '1.0' }], column('a'));
     await table.index(['a'], true);
     const { status, body } = await table.put({ columns: [column('a', 'decimal')] });
-    expect([status, body.details]).toEqual([422, [{ field: 'columns.0.type', message: expect.stringMatching(/"a"/) }]]);
+    expect([status, body.details]).toEqual([
+      422,
+      [expect.objectContaining({ field: 'columns.0.type', message: expect.stringMatching(/"a"/) })],
+    ]);
     expect(valuesOf(await table.rows(), 'a')).toEqual(['1', '1.0']);
   });
 });

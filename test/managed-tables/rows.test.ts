@@ -274,7 +274,7 @@ describe('the change and the deletion of a row', () => {
     ] as const) {
       const refused = await table.updateRow(id, changes);
       expect(refused.status).toBe(422);
-      expect(refused.body.details).toStrictEqual([{ field, message: expect.any(String) }]);
+      expect(refused.body.details).toStrictEqual([expect.objectContaining({ field, message: expect.any(String) })]);
     }
     expect((await table.updateRow(id, [])).status).toBe(422);
     expect((await table.rows()).body.records).toStrictEqual([{ id, a: 1 }]);
@@ -338,7 +338,9 @@ describe('the list of rows', () => {
     const table = await freshTable(column('n', 'integer'));
     const refused = await table.rows(`?${query}`);
     expect(refused.status).toBe(422);
-    expect(refused.body.details).toStrictEqual([{ field: query.split('=')[0], message: expect.any(String) }]);
+    expect(refused.body.details).toStrictEqual([
+      expect.objectContaining({ field: query.split('=')[0], message: expect.any(String) }),
+    ]);
   });
 
   it('is refused when a page is too large for one answer, and answered by smaller ones', async () => {

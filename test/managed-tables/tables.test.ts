@@ -86,10 +86,10 @@ describe('the creation of a table', () => {
   ])('refuses %j as a name (%s)', async (name) => {
     const asTable = await create(name, [column('a')]);
     expect(asTable.status).toBe(422);
-    expect(asTable.body.details).toContainEqual({ field: 'display_name', message: expect.any(String) });
+    expect(asTable.body.details).toContainEqual(expect.objectContaining({ field: 'display_name' }));
     const asColumn = await create('fine', [{ ...column('a'), name }]);
     expect(asColumn.status).toBe(422);
-    expect(asColumn.body.details).toContainEqual({ field: 'columns.0.name', message: expect.any(String) });
+    expect(asColumn.body.details).toContainEqual(expect.objectContaining({ field: 'columns.0.name' }));
     expect(asColumn.body.error).toBe('Os dados enviados são inválidos.');
   });
 
@@ -104,7 +104,9 @@ describe('the creation of a table', () => {
     expect((await create('fine', [])).status).toBe(422);
     expect((await create('fine', undefined)).status).toBe(422);
     const twice = await create('fine', [column('a'), column('b'), column('a')]);
-    expect(twice.body.details).toStrictEqual([{ field: 'columns.2.name', message: 'is used by another column' }]);
+    expect(twice.body.details).toStrictEqual([
+      { field: 'columns.2.name', reason: 'taken', message: 'é usado por outra coluna' },
+    ]);
     expect((await create('fine', [column('a', 'varchar')])).status).toBe(422);
     for (const member of ['name', 'display_name', 'type', 'nullable']) {
       expect((await create('fine', [{ ...column('a'), [member]: undefined }])).status, member).toBe(422);

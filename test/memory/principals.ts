@@ -1,6 +1,6 @@
 import { remember } from '../../src/access/known-principals.ts';
-import { managedPolicyNamed } from '../../src/kernel/managed-policies.ts';
 import { credentialOf, knownOf } from '../../src/modules/service-accounts/known-key.ts';
+import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
 
 /** A text of some length, different for each number. */
 const id = (kind: string, n: number, length = 24): string => `${kind}${n}`.padEnd(length, '0');

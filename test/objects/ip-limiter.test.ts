@@ -1,6 +1,6 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
-import type { AuditRecord } from '../../src/kernel/audit-record.ts';
+import type { AuditRecord } from '../../src/logs/audit-record.ts';
 import type { IpLimiter } from '../../src/objects/ip-limiter.ts';
 import { anAuditRecord } from '../support/log.ts';
 

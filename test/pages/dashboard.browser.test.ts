@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { ViewResult } from '../../src/kernel/viewing.ts';
+import type { ViewResult } from '../../src/presentation/viewing.ts';
 import { axeFindings, installed, numberIn, settled, useBrowser } from './browser.ts';
 import { CHARTS, FILTERS } from './everything.ts';
 import { aDashboard, aLink, labelsOf, resultsOf, url } from './world.ts';

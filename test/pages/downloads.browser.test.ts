@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { read, utils, type WorkSheet } from '@e965/xlsx';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { ViewResult } from '../../src/kernel/viewing.ts';
+import type { ViewResult } from '../../src/presentation/viewing.ts';
 import { axeFindings, installed, settled, useBrowser } from './browser.ts';
 import { aContext, aDashboard, aLink, anEmbed, api, demo, mailedCode, resultsOf } from './world.ts';
 

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { LOCALES, type Locale } from '../../src/kernel/locales.ts';
+import { LOCALES, type Locale } from '../../src/texts/locales.ts';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
 import { axeFindings, type Instead, installed, numberIn, settled, useBrowser } from './browser.ts';
 import { aContext, aDashboard, aLink, anEmbed, demo, mailedCode, url } from './world.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LOCALES } from '../../src/kernel/locales.ts';
+import { LOCALES } from '../../src/texts/locales.ts';
 import { MAIL_TEXTS } from '../../src/texts/mails/languages.ts';
 import { axeFindings, installed, useBrowser } from './browser.ts';
 import { aScheduledMail } from './mails.ts';

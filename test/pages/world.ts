@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, inject } from 'vitest';
 import { type Demo, runDemo } from '../../local/demo.ts';
 import type { DemoDashboard } from '../../local/demo-dashboard.ts';
-import type { SharedItemView, ViewResult } from '../../src/kernel/viewing.ts';
+import type { SharedItemView, ViewResult } from '../../src/presentation/viewing.ts';
 import { send } from '../support/send.ts';
 
 /** The system that answers in these tests, and its company. */

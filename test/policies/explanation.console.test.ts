@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ALL_ACTIONS } from '../../src/kernel/actions.ts';
-import { managedPolicyNamed } from '../../src/kernel/managed-policies.ts';
+import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
+import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
 import { aConsoleGroup, aPermission, enter, fieldsOf, NOBODY, policyInput, statusAndCode } from '../support/console.ts';
 import { allow, aServiceAccount, deny, must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { PolicyStatement } from '../../src/kernel/policy-document.ts';
+import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
 import type { Answer } from '../support/api.ts';
 import { aConsoleGroup, policyInput } from '../support/console.ts';
 import { rivalBefore } from '../support/rival.ts';

@@ -69,7 +69,16 @@ describe('a service token', () => {
       {
         user: null,
         service_account: { id: robot.id, name: 'Robot', account_id: company.accountId },
-        context: { company_id: company.id },
+        context: {
+          company_id: company.id,
+          company: {
+            id: company.id,
+            name: expect.any(String),
+            slug: company.slug,
+            locale: expect.any(String),
+            branding: {},
+          },
+        },
       },
     ]);
   });

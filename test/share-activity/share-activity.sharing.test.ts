@@ -2,7 +2,7 @@ import { createExecutionContext, createMessageBatch, env, waitOnExecutionContext
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
-import type { ShareEvent } from '../../src/kernel/share-event.ts';
+import type { ShareEvent } from '../../src/sharing/share-event.ts';
 import { filesOf, settle } from '../company-log/support.ts';
 import { anEmbed, embedOf } from '../embeds/support.ts';
 import {

@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { newSecretToken } from '../../src/kernel/ids.ts';
 import { sha256Hex } from '../../src/platform/secrets.ts';
 import { aContext } from '../share-portal/support.ts';
 import { call } from '../support/api.ts';
+import { resetClock, standAt } from '../support/clock.ts';
 import { recordsOf } from '../support/log.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aSalesDashboard, aShare, linkOf, policy, regionsIn, regionsOf, someSales } from './support.ts';
@@ -15,6 +16,7 @@ beforeAll(async () => {
   await someSales(company);
   id = (await aSalesDashboard(company)).dashboard._id;
 });
+afterEach(resetClock);
 
 const shared = async (...policies: unknown[]) =>
   linkOf((await aShare(company, id, { share_filter_policies: policies })).token);
@@ -322,6 +324,20 @@ describe('the origins of a share', () => {
 });
 
 describe('the limits', () => {
+  it.each([
+    ['the token', { RATE_LIMIT_TOKEN_PER_MINUTE: '1' }, '203.0.113.90'],
+    ['the address', { RATE_LIMIT_IP_PER_SECOND: '1' }, '203.0.113.91'],
+  ])('of %s are told to a page that may use the token', async (_what, env, address) => {
+    const PARTNER = 'https://partner.test';
+    const share = await aShare(company, id, { embed_options: { allowed_origins: [PARTNER] } });
+    const link = linkOf(share.token, { origin: PARTNER, 'cf-connecting-ip': address });
+    standAt(Date.now());
+    expect((await link.resolve({ env })).headers.get('access-control-allow-origin')).toBe(PARTNER);
+    const { status, headers } = await link.resolve({ env });
+    expect([status, headers.get('access-control-allow-origin')]).toEqual([429, '*']);
+    expect(headers.get('access-control-expose-headers')).toContain('Retry-After');
+  });
+
   it('are counted per token, so that one viewer does not starve another or the company', async () => {
     const limited = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '3' } };
     const [one, other] = [await aShare(company, id), await aShare(company, id)];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { isCommonPassword } from '../../src/kernel/passwords.ts';
 import { newPassword, triedPassword } from '../../src/modules/users/fields.ts';
+import { isCommonPassword } from '../../src/modules/users/passwords.ts';
 
 describe('common passwords', () => {
   test.each(['123456', 'password', 'Password', 'PASSWORD1', 'qwertyuiop', 'iloveyou', 'trustno1', 'letmein'])(

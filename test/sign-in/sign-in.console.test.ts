@@ -169,7 +169,7 @@ describe('GET /v1/auth/me', () => {
   it('answers the current user', async () => {
     const { status, body } = await company.as.get('/v1/auth/me');
     expect(status).toBe(200);
-    expect(body.context).toEqual({ company_id: company.id });
+    expect(body.context).toMatchObject({ company_id: company.id });
     expect(body.user).toMatchObject({ _id: company.owner.id, status: 'active', group_ids: [expect.any(String)] });
   });
 

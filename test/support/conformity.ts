@@ -2,6 +2,7 @@ import { dereference, type Schema, validate } from '@cfworker/json-schema';
 import { SURFACES } from '../../src/app.ts';
 import { describe } from '../../src/http/openapi.ts';
 import { bySpecificity, matchesPath } from '../../src/http/paths.ts';
+import { isTranslated } from '../../src/texts/errors/say.ts';
 
 interface Response {
   content?: Record<string, { schema: Schema }>;
@@ -79,9 +80,32 @@ function problemOf({ responses }: Operation, { status, headers, body }: Answered
   const declared = response.content[mediaType];
   if (!declared) return `the media type is ${mediaType}`;
   const found = mismatches(body, declared.schema);
-  if (found.length === 0) return undefined;
+  if (found.length === 0) return status >= 400 ? untranslated(body as ErrorBody) : undefined;
   const advice = status >= 400 ? "list the failure in the contract's `fails`: " : '';
   return `${advice}${found.join('\n')}\n${excerpt(body)}`;
+}
+
+interface ErrorBody {
+  error?: string;
+  error_code?: string;
+  message?: string;
+  details?: unknown;
+}
+
+/** The words of databases stay as they are. */
+const WORDS_OF_OTHERS = ['DB_QUERY_ERROR', 'DbQueryError'];
+/** How every sentence about a field begins in English. */
+const ENGLISH = /^(must|is|has|have|cannot|needs?|takes|holds|send|does) /;
+
+/** What of an error is said in one language alone. Managed tables speak Portuguese. */
+function untranslated({ error, error_code: code, message, details }: ErrorBody): string | undefined {
+  if (message === undefined || WORDS_OF_OTHERS.includes(code ?? error ?? '')) return undefined;
+  const ofFields = Array.isArray(details) ? details.map((each) => String(each.message)) : [];
+  const inPortuguese = error !== undefined && code !== undefined;
+  const bad = inPortuguese
+    ? ofFields.filter((text) => ENGLISH.test(text))
+    : [...ofFields, ...(error === 'RateLimitExceeded' ? [] : [message])].filter((text) => !isTranslated(text));
+  return bad.length > 0 ? `texts/errors has no other language for ${JSON.stringify(bad)}` : undefined;
 }
 
 /** Where a value is not as a schema of the description says. */

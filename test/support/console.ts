@@ -1,5 +1,5 @@
-import type { Role } from '../../src/kernel/legacy.ts';
-import type { PolicyStatement } from '../../src/kernel/policy-document.ts';
+import type { Role } from '../../src/permissions/legacy.ts';
+import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
 import type { Answer } from './api.ts';
 import { must } from './signed.ts';
 import type { Company } from './worlds.ts';

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
-import type { AuditRecord } from '../../src/kernel/audit-record.ts';
 import { newId } from '../../src/kernel/ids.ts';
-import { type LogFilter, type LogKind, type LogRecords, PLATFORM_LOG } from '../../src/kernel/log.ts';
+import type { AuditRecord } from '../../src/logs/audit-record.ts';
+import { type LogFilter, type LogKind, type LogRecords, PLATFORM_LOG } from '../../src/logs/log.ts';
 import { exportLog, type LogReader } from '../../src/modules/company-log/service.ts';
 
 /** What reads the log of a company, as a service of its caller does. */

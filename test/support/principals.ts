@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
-import type { Role } from '../../src/kernel/legacy.ts';
-import type { PolicyStatement } from '../../src/kernel/policy-document.ts';
+import type { Role } from '../../src/permissions/legacy.ts';
+import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
 import type { Caller } from './api.ts';
 import { allow, aServiceAccountThat, type ServiceAccount } from './signed.ts';
 import { aUser, type Company } from './worlds.ts';

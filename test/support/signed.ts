@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test';
 import { type Key, sign } from '../../examples/signing/sign.ts';
-import type { Action } from '../../src/kernel/actions.ts';
 import { newId } from '../../src/kernel/ids.ts';
-import type { PolicyStatement } from '../../src/kernel/policy-document.ts';
+import type { Action } from '../../src/permissions/actions.ts';
+import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
 import { type Answer, BASE_URL, bearer, type Caller, call, type Sending } from './api.ts';
 import type { Company } from './worlds.ts';
 

@@ -1,7 +1,11 @@
 import { inject } from 'vitest';
+import {
+  type ProvisioningRecord,
+  provision,
+  type TenantConnection,
+} from '../../src/modules/managed-database/provisioning.ts';
+import { type NeonApi, neonApi } from '../../src/platform/neon.ts';
 import { openTenantSql, type TenantSql } from '../../src/tenant-sql/client.ts';
-import { type NeonApi, neonApi } from '../../src/tenant-sql/neon.ts';
-import { type ProvisioningRecord, provision, type TenantConnection } from '../../src/tenant-sql/provisioning.ts';
 
 /** The local Neon's management API, as production code calls it. */
 export const neon = (apiKey = inject('neonApiKey')): NeonApi =>

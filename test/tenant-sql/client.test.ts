@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
+import { migrate, TENANT_SCHEMA_VERSION } from '../../src/modules/managed-database/migrations.ts';
 import {
   isPostgresError,
   openTenantSql,
@@ -8,7 +9,6 @@ import {
   type TenantTx,
 } from '../../src/tenant-sql/client.ts';
 import { copyIn } from '../../src/tenant-sql/copy.ts';
-import { migrate, TENANT_SCHEMA_VERSION } from '../../src/tenant-sql/migrations.ts';
 import { tenantNames } from '../../src/tenant-sql/roles.ts';
 import { behindTheApi } from '../managed-tables/support.ts';
 import { aTenant, tunnel } from '../support/tenant.ts';

@@ -58,6 +58,14 @@ export const IDENTITY: Kind[] = [
     table: 'service_accounts',
   },
   {
+    name: 'a service account on the console',
+    route: '/v1/service-accounts/{id}',
+    make: async (company) => ({ by: company.as, path: `/v1/service-accounts/${(await aServiceAccount(company)).id}` }),
+    change: 'put',
+    changes: (name) => ({ name }),
+    table: 'service_accounts',
+  },
+  {
     name: 'a group of the organization API',
     route: '/groups/{id}',
     make: async (company) => ({ by: organization(company), path: `/groups/${await aGroup(company)}` }),
@@ -80,6 +88,14 @@ export const IDENTITY: Kind[] = [
     change: 'patch',
     changes: (text) => ({ metadata: { text } }),
     shows: ({ metadata }) => metadata.text,
+    table: 'users',
+  },
+  {
+    name: 'a user of the console',
+    route: '/v1/users/{id}',
+    make: async (company) => ({ by: company.as, path: `/v1/users/${(await aUser(company)).id}` }),
+    change: 'put',
+    changes: (name) => ({ name }),
     table: 'users',
   },
   {

@@ -170,15 +170,18 @@ describe('a download', () => {
       const { status, body } = await of(query);
       return [status, body.details?.[0]];
     };
-    expect(await problem({ format: 'csv' })).toEqual([422, { field, message: 'is required with format' }]);
+    expect(await problem({ format: 'csv' })).toEqual([
+      422,
+      { field, reason: 'required', message: 'is required with format' },
+    ]);
     for (const id of [other._id, 'x', ''])
       expect(await problem({ format: 'csv', visualization_id: id })).toEqual([
         422,
-        { field, message: 'must be on the dashboard' },
+        { field, reason: 'not_found', message: 'must be on the dashboard' },
       ]);
     expect(await problem({ visualization_id: rows._id })).toEqual([
       422,
-      { field, message: 'is only accepted with format' },
+      { field, reason: 'conflict', message: 'is only accepted with format' },
     ]);
     expect((await problem({ ...csv(), format: 'ndjson' }))[0]).toBe(422);
     expect((await problem({ ...csv(), safe: 'false' }))[0]).toBe(422);
@@ -186,7 +189,7 @@ describe('a download', () => {
     expect((await alone({ format: 'csv' })).status).toBe(200);
     expect(await problem({ format: 'csv', visualization_id: other._id }, alone)).toEqual([
       422,
-      { field, message: 'must be the visualization that the token shows' },
+      { field, reason: 'conflict', message: 'must be the visualization that the token shows' },
     ]);
   });
 

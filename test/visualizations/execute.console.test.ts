@@ -92,7 +92,7 @@ describe('the execution of a visualization', () => {
       expect([status, body.error, body.details]).toEqual([
         422,
         'VALIDATION_ERROR',
-        [{ field: 'parameters.region', message: 'is required' }],
+        [{ field: 'parameters.region', reason: 'required', message: 'is required' }],
       ]);
     }
   });

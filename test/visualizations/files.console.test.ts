@@ -107,7 +107,7 @@ describe('the result of a visualization as a file', () => {
     const { status, body } = await fileOfSql(sql(32_768), { format: 'xlsx' });
     expect([status, body.details]).toEqual([
       422,
-      [{ field: 'format', message: expect.stringMatching(/^cannot be xlsx: "long"/) }],
+      [expect.objectContaining({ field: 'format', message: expect.stringMatching(/^cannot be xlsx: "long"/) })],
     ]);
     expect((await fileOfSql(sql(32_767), { format: 'xlsx', safe: 'true' })).status).toBe(422);
     expect((await fileOfSql(sql(32_767), { format: 'xlsx' })).status).toBe(200);
@@ -180,15 +180,18 @@ describe('the result of a visualization of a dashboard as a file', () => {
       return [status, body.details[0]];
     };
     const field = 'visualization_id';
-    expect(await refused({ format: 'csv' })).toEqual([422, { field, message: 'is required with format' }]);
+    expect(await refused({ format: 'csv' })).toEqual([
+      422,
+      { field, reason: 'required', message: 'is required with format' },
+    ]);
     for (const id of [off._id, 'x', ''])
       expect(await refused({ format: 'csv', visualization_id: id })).toEqual([
         422,
-        { field, message: 'must be on the dashboard' },
+        { field, reason: 'not_found', message: 'must be on the dashboard' },
       ]);
     expect(await refused({ visualization_id: on._id })).toEqual([
       422,
-      { field, message: 'is only accepted with format' },
+      { field, reason: 'conflict', message: 'is only accepted with format' },
     ]);
     expect((await refused({ format: 'json', visualization_id: on._id }))[0]).toBe(422);
     expect((await widget(_id, { format: 'csv', visualization_id: on._id })).status).toBe(200);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ViewPlace } from '../../src/kernel/viewing.ts';
+import type { ViewPlace } from '../../src/presentation/viewing.ts';
 import { arrange } from '../../src/web/dashboard/arrange.ts';
 
 const place = (x: number, y: number, w: number, h: number, visualization_id = 'v'): ViewPlace => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ViewCell, ViewChart, ViewColumn } from '../../src/kernel/viewing.ts';
+import type { ViewCell, ViewChart, ViewColumn } from '../../src/presentation/viewing.ts';
 import { cellTextOf, columnTextsOf, numberStyleOf, numberText, periodTextOf } from '../../src/web/charts/format.ts';
 import { cloudsOf, type Data, MAX_SLICES, plotOf, slicesOf } from '../../src/web/charts/plot.ts';
 

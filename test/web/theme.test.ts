@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { contrastProblems, STANDARD_COLOURS } from '../../src/kernel/branding.ts';
 import { contrast } from '../../src/kernel/colours.ts';
+import { contrastProblems, STANDARD_COLOURS } from '../../src/presentation/branding.ts';
 import { colourOfSeries, STANDARD, themeOf } from '../../src/web/branding/theme.ts';
 
 const aColour = fc.integer({ min: 0, max: 0xffffff }).map((number) => `#${number.toString(16).padStart(6, '0')}`);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ViewFilter } from '../../src/kernel/viewing.ts';
+import type { ViewFilter } from '../../src/presentation/viewing.ts';
 import { initialValues, isNone, toParameters, toQuery, unmet } from '../../src/web/values.ts';
 
 const filter = (slug: string, kind: ViewFilter['kind'], standing: unknown = null, required = false): ViewFilter => ({

@@ -1,6 +1,6 @@
 import { sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import type { Branding } from '../../kernel/branding.ts';
-import { LOCALES } from '../../kernel/locales.ts';
+import type { Branding } from '../../presentation/branding.ts';
+import { LOCALES } from '../../texts/locales.ts';
 import { flag, id, json, timestamps } from '../columns.ts';
 
 /** A company's logo; the picture itself is in R2. */

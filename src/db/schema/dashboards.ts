@@ -1,5 +1,5 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import type { Parameter } from '../../kernel/parameters.ts';
+import type { Parameter } from '../../sql-templates/parameters.ts';
 import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 import { visualizations } from './visualizations.ts';
 

@@ -1,5 +1,5 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import type { BoundValue } from '../../kernel/parameters.ts';
+import type { BoundValue } from '../../sql-templates/parameters.ts';
 import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 
 /** What a result can be read as. */

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { index, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import type { Role } from '../../kernel/legacy.ts';
+import type { Role } from '../../permissions/legacy.ts';
 import { companyId, deletedAt, flag, id, json, timestamp, timestamps } from '../columns.ts';
 
 export const groups = sqliteTable(

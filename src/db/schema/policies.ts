@@ -1,6 +1,6 @@
 import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import type { LegacyPermission } from '../../kernel/legacy.ts';
-import type { PolicyDocument } from '../../kernel/policy-document.ts';
+import type { LegacyPermission } from '../../permissions/legacy.ts';
+import type { PolicyDocument } from '../../permissions/policy-document.ts';
 import { companyId, id, json, timestamps } from '../columns.ts';
 
 /** A company's own policies. The managed ones stand in the code. */

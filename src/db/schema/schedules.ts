@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import type { TargetType } from '../../kernel/share-event.ts';
+import type { TargetType } from '../../sharing/share-event.ts';
 import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 
 export const SCHEDULE_FORMATS = ['summary', 'csv', 'xlsx'] as const;

@@ -1,7 +1,7 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import type { TargetType } from '../../kernel/share-event.ts';
-import type { FilterPolicy } from '../../kernel/sharing-terms.ts';
-import type { ViewerAttributes } from '../../kernel/viewer-attributes.ts';
+import type { TargetType } from '../../sharing/share-event.ts';
+import type { FilterPolicy } from '../../sharing/terms.ts';
+import type { ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 
 /** What a company shows to a circle of people, inside and outside. */

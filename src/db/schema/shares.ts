@@ -1,5 +1,5 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import type { FilterPolicy } from '../../kernel/sharing-terms.ts';
+import type { FilterPolicy } from '../../sharing/terms.ts';
 import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 
 /** How a shared dashboard is shown, and where. Fields are as in the API. */

@@ -31,6 +31,7 @@ export const users = sqliteTable(
     index('users_by_creation').on(table.companyId, table.createdAt, table.id, table.deletedAt),
     index('users_by_update').on(table.companyId, table.updatedAt, table.id, table.deletedAt),
     index('users_by_email').on(table.companyId, table.email, table.id, table.deletedAt),
+    index('users_by_name').on(table.companyId, sql`name collate nocase`, table.id, table.deletedAt),
     index('users_by_last_login').on(table.companyId, table.lastLoginAt, table.id, table.deletedAt),
     index('users_living_of_email').on(table.email).where(sql`deleted_at is null`),
   ],

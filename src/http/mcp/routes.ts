@@ -3,12 +3,12 @@ import { Failure } from '../../kernel/failure.ts';
 import { logError } from '../../platform/log.ts';
 import { type Perform, prepared, type Route } from '../endpoint.ts';
 import type { SurfaceEndpoints } from '../openapi.ts';
-import { worded } from '../surface.ts';
+import { internalErrorOf, worded } from '../surface.ts';
 import { endpoint, METADATA_PATH, surface } from '../surfaces/mcp.ts';
 import { INVALID_REQUEST, PROTOCOL_VERSIONS, refusedMessage } from './protocol.ts';
 import { failedResult, resultOf, type ToolResult } from './results.ts';
 import type { ListedTool } from './server.ts';
-import { type ArgumentsSchema, argumentsSchema, routeInput, TOOLS, type Tool } from './tools.ts';
+import { type ArgumentsSchema, argumentsSchema, routeInput, type Tool } from './tools.ts';
 
 /** Without listing what it has, which may be much. */
 function isEmpty(sent: object | null): boolean {
@@ -62,11 +62,19 @@ const metadataEndpoint = (path: string, operationId: string, summary: string) =>
     }),
   );
 
+/** What agents are told of. Constant: nothing that people of a company write ever comes to stand in a model's instructions. */
+export interface Offer {
+  /** In the order in which they are listed. */
+  tools: readonly Tool[];
+  /** For a model: which tool to call when. */
+  instructions: string;
+}
+
 /**
  * The Model Context Protocol. Each tool performs a route of the API, which `surfaces` holds: its authorization, validation
  * and failures are that route's own.
  */
-export function mcpEndpoints(surfaces: () => SurfaceEndpoints[]) {
+export function mcpEndpoints({ tools, instructions }: Offer, surfaces: () => SurfaceEndpoints[]) {
   let routes: Map<string, Route> | undefined;
   const schemas = new Map<string, ArgumentsSchema>();
 
@@ -90,7 +98,7 @@ export function mcpEndpoints(surfaces: () => SurfaceEndpoints[]) {
   };
 
   const list = (): ListedTool[] =>
-    TOOLS.map((tool) => {
+    tools.map((tool) => {
       const { name, title, description } = tool;
       return { name, title, description, inputSchema: schemaOf(tool) };
     });
@@ -100,7 +108,7 @@ export function mcpEndpoints(surfaces: () => SurfaceEndpoints[]) {
     sent: Record<string, unknown>,
     perform: Perform,
   ): Promise<ToolResult | undefined> => {
-    const tool = TOOLS.find((each) => each.name === name);
+    const tool = tools.find((each) => each.name === name);
     if (!tool) return undefined;
     const route = routeOf(tool.operation);
     try {
@@ -109,7 +117,7 @@ export function mcpEndpoints(surfaces: () => SurfaceEndpoints[]) {
     } catch (error) {
       if (error instanceof Failure) return failedResult(worded(surface, error).body);
       logError('tool_failed', error, { tool: name });
-      return failedResult(surface.errorOf(surface.internalError));
+      return failedResult(internalErrorOf(surface, surface.language));
     }
   };
 
@@ -141,6 +149,7 @@ export function mcpEndpoints(surfaces: () => SurfaceEndpoints[]) {
         const { answerMessage } = await import('./server.ts');
         return answerMessage(request, body, {
           version: ctx.config.VERSION,
+          instructions,
           list,
           call: (name, sent) => callTool(name, sent, perform),
         });

@@ -5,9 +5,8 @@ import { illFormedPath, shorten } from '../../kernel/text.ts';
 import { deepParameters } from '../deep-object.ts';
 import type { Contract, Route, RouteInput } from '../endpoint.ts';
 import { parametersOf } from '../paths.ts';
-import { filterSchema } from './filter-schema.ts';
 
-/** A tool: the route that it stands for, and which of what that takes it takes too. */
+/** A tool, as its module declares it: the route that it stands for, and which of what that takes it takes too. */
 export interface Tool {
   name: string;
   title: string;
@@ -16,9 +15,11 @@ export interface Tool {
   /** The route's `operationId`. */
   operation: string;
   /** What the route's `{id}` is called here. */
-  id?: 'table_id' | 'dashboard_id';
+  id?: string;
   /** Those parameters of the route's query and fields of its body that it takes. */
   argumentNames: readonly string[];
+  /** How some of them are described to a model, where the route's own schema says less. */
+  argumentSchemas?: Readonly<Record<string, object>>;
   /** Names under which some of them may be sent as well. */
   aliases?: Readonly<Record<string, string>>;
   /** The only values that some of them may have here. */
@@ -30,85 +31,8 @@ export interface Tool {
   fixed?: Readonly<Record<string, string>>;
 }
 
-const PAGE = ['page', 'per_page'];
-const LIST = ['search', ...PAGE];
-
-export const TOOLS: readonly Tool[] = [
-  {
-    name: 'list_tables',
-    title: 'List tables',
-    description: 'Lists the tables with their columns, ids and numbers of rows.',
-    operation: 'listManagedTables',
-    argumentNames: LIST,
-  },
-  {
-    name: 'describe_table',
-    title: 'Describe a table',
-    description: 'Shows the columns of one table with their types.',
-    operation: 'getManagedTable',
-    id: 'table_id',
-    argumentNames: [],
-  },
-  {
-    name: 'query_rows',
-    title: 'Query rows',
-    description: 'Reads rows of one table, filtered, searched and sorted. For totals and averages, use query_metrics.',
-    operation: 'listManagedTableRows',
-    id: 'table_id',
-    argumentNames: ['filter', 'fields', 'sort_by', 'cursor', 'count', ...LIST],
-  },
-  {
-    name: 'list_metrics',
-    title: 'List metrics',
-    description:
-      'Lists the metrics that query_metrics can compute. With `kind` "dimension", lists the dimensions to group and filter them by.',
-    operation: 'listSemanticItems',
-    argumentNames: ['kind', ...LIST],
-    allowedValues: { kind: ['metric', 'dimension'] },
-    defaults: { kind: 'metric' },
-    fixed: { status: 'active' },
-  },
-  {
-    name: 'query_metrics',
-    title: 'Query metrics',
-    description: 'Computes metrics, grouped by dimensions. Use the names or ids that list_metrics returns.',
-    operation: 'queryMetrics',
-    argumentNames: ['metrics', 'dimensions', 'filters', 'time_grain', 'order_by', 'limit'],
-    bodyArgument: 'query',
-  },
-  {
-    name: 'ask',
-    title: 'Ask',
-    description:
-      'Answers a question in plain language with the available metrics and dimensions, or says what it could mean. To write the query yourself, use query_metrics.',
-    operation: 'askQuestion',
-    argumentNames: ['question', 'execute'],
-  },
-  {
-    name: 'search_concepts',
-    title: 'Search concepts',
-    description: 'Finds business terms and what they mean, by part of a name, description or alias.',
-    operation: 'listConcepts',
-    argumentNames: LIST,
-    aliases: { query: 'search' },
-    fixed: { status: 'active' },
-  },
-  {
-    name: 'list_dashboards',
-    title: 'List dashboards',
-    description: 'Lists the dashboards with their filters.',
-    operation: 'listDashboards',
-    argumentNames: LIST,
-  },
-  {
-    name: 'run_dashboard',
-    title: 'Run a dashboard',
-    description: 'Runs one dashboard and returns the result of each visualization on it.',
-    operation: 'executeDashboard',
-    id: 'dashboard_id',
-    argumentNames: ['parameters'],
-  },
-];
+/** What a tool takes that stands for a list. */
+export const LIST_ARGUMENTS: readonly string[] = ['search', 'page', 'per_page'];
 
 export interface ArgumentsSchema {
   type: 'object';
@@ -122,11 +46,11 @@ const ID = { type: 'string', description: 'The `_id` or `id` from the list.' };
 
 /** What a tool takes, as JSON Schema: the schemas of the route, so that a model is told what the route expects. */
 export function argumentsSchema(tool: Tool, { contract }: Route['endpoint']): ArgumentsSchema {
-  const { argumentNames, id, aliases = {}, bodyArgument } = tool;
+  const { argumentNames, argumentSchemas, id, aliases = {}, bodyArgument } = tool;
   // What a query is read as says more than the text that it is sent as: `page` is a whole number.
   const query = schemaOf(contract.query, 'output');
   const body = schemaOf(contract.body, 'input');
-  const known: Record<string, object> = { ...query.properties, ...body.properties, filter: filterSchema };
+  const known: Record<string, object> = { ...query.properties, ...body.properties, ...argumentSchemas };
   const taken = argumentNames.map((name) => [name, { ...known[name], ...narrowed(tool, name) }] as const);
   const required = bodyArgument ? [] : argumentNames.filter((name) => body.required?.includes(name));
   const mustHave = [...(id ? [id] : []), ...required];

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Principal } from '../../access/actors.ts';
 import type { Page } from '../../db/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { CONSOLE_FAMILIES, type Surface, tryAgainIn } from '../surface.ts';
+import { CONSOLE_FAMILIES, errorDetails, type Surface } from '../surface.ts';
 
 /** Endpoints of the console: called by people with a session token, and programs with a service token. */
 export const endpoint = endpointFor<Principal>();
@@ -16,13 +16,13 @@ export const surface: Surface = {
   bases: ['/v1', '/.well-known'],
   wordedAs: 'console',
   families: CONSOLE_FAMILIES,
-  tryAgainIn,
+  language: 'en',
   codeField: 'error',
   errorBody: z
     .object({
       error: z.string().meta({ examples: ['USER_NOT_FOUND'] }),
       message: z.string(),
-      details: z.unknown().optional(),
+      details: errorDetails.optional(),
     })
     .meta({ id: 'ConsoleError' }),
   errorOf: ({ code, message, details }) => ({ error: code, message, ...(details !== undefined && { details }) }),

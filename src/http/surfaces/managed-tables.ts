@@ -1,25 +1,29 @@
 import { z } from 'zod';
 import type { Principal } from '../../access/actors.ts';
-import type { FailureKind, Wording } from '../../kernel/failure.ts';
+import type { FailureKind } from '../../kernel/failure.ts';
 import { endpointFor } from '../endpoint.ts';
-import type { Surface } from '../surface.ts';
+import { CONSOLE_FAMILIES, errorDetails, type FamilyWording, type Surface } from '../surface.ts';
 
 export { list, listOf } from './console.ts';
 
 /** Endpoints of managed tables: called by people and programs with a token, worded in Portuguese. */
 export const endpoint = endpointFor<Principal>();
 
-const FAMILIES: Record<FailureKind, Wording> = {
-  invalid: { message: 'Os dados enviados são inválidos.' },
-  unauthenticated: { message: 'Token ausente, inválido ou expirado.' },
-  forbidden: { message: 'Você não tem permissão para realizar esta ação.' },
-  missing: { message: 'Recurso não encontrado.' },
-  conflict: { message: 'A operação conflita com o estado atual do recurso.' },
-  too_large: { message: 'O corpo da requisição excede o tamanho permitido.' },
-  too_many: {},
-  malformed: { message: 'A requisição está malformada.' },
-  unavailable: { message: 'Serviço temporariamente indisponível. Tente novamente em instantes.' },
+/** The codes of the console, with sentences in Portuguese. */
+const SENTENCES: Record<FailureKind, string> = {
+  invalid: 'Os dados enviados são inválidos.',
+  unauthenticated: 'Token ausente, inválido ou expirado.',
+  forbidden: 'Você não tem permissão para realizar esta ação.',
+  missing: 'Recurso não encontrado.',
+  conflict: 'A operação conflita com o estado atual do recurso.',
+  too_large: 'O corpo da requisição excede o tamanho permitido.',
+  too_many: 'Requisições demais.',
+  malformed: 'A requisição está malformada.',
+  unavailable: 'Serviço temporariamente indisponível. Tente novamente em instantes.',
 };
+const FAMILIES = Object.fromEntries(
+  Object.entries(SENTENCES).map(([kind, message]) => [kind, { ...CONSOLE_FAMILIES[kind as FailureKind], message }]),
+) as Record<FailureKind, FamilyWording>;
 
 export const surface: Surface = {
   name: 'managed-tables',
@@ -30,19 +34,21 @@ export const surface: Surface = {
   bases: ['/v1/managed-tables'],
   wordedAs: 'managed-tables',
   families: FAMILIES,
-  tryAgainIn: (seconds) => `Tente novamente em ${seconds} ${seconds === 1 ? 'segundo' : 'segundos'}.`,
+  language: 'pt-BR',
   codeField: 'error_code',
   errorBody: z
     .object({
       error: z.string().meta({ description: 'A sentence in Portuguese.', examples: ['Tabela não encontrada.'] }),
-      error_code: z.string().optional(),
-      details: z.unknown().optional(),
+      error_code: z.string(),
+      message: z.string().meta({ description: 'The same, in the language that `Accept-Language` asks for.' }),
+      details: errorDetails.optional(),
     })
     .meta({ id: 'ManagedTablesError' }),
-  errorOf: ({ code, message, details }) => ({
-    error: message,
-    ...(code && { error_code: code }),
+  errorOf: ({ code, message, ownMessage, details }) => ({
+    error: ownMessage,
+    error_code: code,
+    message,
     ...(details !== undefined && { details }),
   }),
-  internalError: { message: 'Ocorreu um erro interno. Tente novamente em instantes.' },
+  internalError: { code: 'INTERNAL_ERROR', message: 'Ocorreu um erro interno. Tente novamente em instantes.' },
 };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ServiceAccountActor } from '../../access/actors.ts';
 import type { Page } from '../../db/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { ORGANIZATION_FAMILIES, type Surface, tryAgainIn } from '../surface.ts';
+import { errorDetails, ORGANIZATION_FAMILIES, type Surface } from '../surface.ts';
 
 /** Endpoints of the organization API: called by service accounts with signed requests. */
 export const endpoint = endpointFor<ServiceAccountActor>();
@@ -15,16 +15,13 @@ export const surface: Surface = {
   bases: [''],
   wordedAs: 'organization',
   families: ORGANIZATION_FAMILIES,
-  tryAgainIn,
+  language: 'en',
   codeField: 'error',
   errorBody: z
     .object({
       error: z.string().meta({ examples: ['NotFound'] }),
       message: z.string(),
-      details: z.union([
-        z.array(z.object({ field: z.string(), message: z.string() })),
-        z.record(z.string(), z.unknown()),
-      ]),
+      details: errorDetails,
     })
     .meta({ id: 'OrganizationError' }),
   errorOf: ({ code, message, details = {} }) => ({ error: code, message, details }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { OutsiderActor, Principal } from '../../access/actors.ts';
 import type { Page } from '../../db/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { CONSOLE_FAMILIES, type Surface, tryAgainIn } from '../surface.ts';
+import { CONSOLE_FAMILIES, errorDetails, type Surface } from '../surface.ts';
 
 /** Endpoints of sharing and embedding that people and programs of the company call with a token. */
 export const endpoint = endpointFor<Principal>();
@@ -19,10 +19,10 @@ export const surface: Surface = {
   bases: ['/api', '/embed', '/unsubscribe', '/mail-consent'],
   wordedAs: 'sharing',
   families: CONSOLE_FAMILIES,
-  tryAgainIn,
+  language: 'en',
   codeField: 'error_code',
   errorBody: z
-    .object({ error_code: z.string(), message: z.string(), details: z.unknown().optional() })
+    .object({ error_code: z.string(), message: z.string(), details: errorDetails.optional() })
     .meta({ id: 'SharingError' }),
   errorOf: ({ code, message, details }) => ({ error_code: code, message, ...(details !== undefined && { details }) }),
   internalError: { code: 'INTERNAL_ERROR', message: 'Something went wrong on our side. Try again later.' },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { viewBy } from '../../http/wire.ts';
 import { metadata, timestamp } from '../../kernel/fields.ts';
-import { viewBy } from '../../kernel/wire.ts';
 
 /** An account as the organization API shows it. */
 export const accountView = z

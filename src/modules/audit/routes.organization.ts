@@ -2,30 +2,12 @@ import { z } from 'zod';
 import { ok, raw } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
-import { isoMilliseconds } from '../../kernel/fields.ts';
 import { EXPORT_FORMATS, streamEvents } from './export.ts';
+import { auditFilters, times } from './fields.ts';
 import { exportAuditEvents, listAuditEvents } from './service.ts';
 import { auditEventView, viewAuditEvent } from './views.ts';
 
-const word = z.string().min(1).max(128);
-
-const times = {
-  from: isoMilliseconds.meta({ description: 'The earliest time, included.' }),
-  to: isoMilliseconds.meta({ description: 'The latest time, included.' }),
-};
-
-const auditQuery = pageQuery('quantity')
-  .extend({
-    correlation_id: word,
-    principal_id: word,
-    action: word.meta({ examples: ['accounts:CreateAccount'] }),
-    ...times,
-  })
-  .partial({ correlation_id: true, principal_id: true, action: true, from: true, to: true });
-
-const exportQuery = z
-  .strictObject({ ...times, format: z.enum(['ndjson', 'csv']).default('ndjson') })
-  .partial({ from: true, to: true });
+const exportQuery = z.strictObject({ ...times, format: z.enum(['ndjson', 'csv']).default('ndjson') });
 
 export const auditEndpoints = [
   endpoint(
@@ -37,7 +19,7 @@ export const auditEndpoints = [
       summary: 'List audit events',
       description:
         'One record for each request of a known caller, on every surface. Newest first. A record can be read a few seconds after its request; old records take longer to find.',
-      query: auditQuery,
+      query: pageQuery('quantity').extend(auditFilters),
       returns: ok(listOf(auditEventView)),
       fails: [],
     },

@@ -1,34 +1,46 @@
 import { z } from 'zod';
+import { viewBy } from '../../http/wire.ts';
 import { timestamp } from '../../kernel/fields.ts';
-import { viewBy } from '../../kernel/wire.ts';
+
+/** When it was, and which answer it was. */
+const head = {
+  correlation_id: z.string().meta({ description: 'The `x-correlation-id` of the answer.' }),
+  occurred_at: timestamp,
+};
+
+/** Who asked for what, and how it was answered. */
+const rest = {
+  principal_type: z.enum(['user', 'service_account', 'outsider', 'operator', 'anonymous']),
+  principal_id: z.string().nullable(),
+  credential: z
+    .string()
+    .nullable()
+    .meta({ description: 'Id of the API key, the session, the share or the embed token.' }),
+  method: z.string(),
+  route: z
+    .string()
+    .nullable()
+    .meta({ examples: ['/accounts/{id}'] }),
+  action: z.string().nullable().meta({ description: 'The permission that the route asks for.' }),
+  resource_id: z
+    .string()
+    .nullable()
+    .meta({ description: 'The id of the resource that the path names, or of the one that was created.' }),
+  status: z.int(),
+  ip: z.string().nullable(),
+  duration_ms: z.int(),
+};
 
 /** A request as administrators see it. */
 export const auditEventView = z
-  .object({
-    id: z.string(),
-    correlation_id: z.string().meta({ description: 'The `x-correlation-id` of the answer.' }),
-    occurred_at: timestamp,
-    organization_id: z.string(),
-    principal_type: z.enum(['user', 'service_account', 'outsider', 'operator', 'anonymous']),
-    principal_id: z.string().nullable(),
-    credential: z
-      .string()
-      .nullable()
-      .meta({ description: 'Id of the API key, the session, the share or the embed token.' }),
-    method: z.string(),
-    route: z
-      .string()
-      .nullable()
-      .meta({ examples: ['/accounts/{id}'] }),
-    action: z.string().nullable().meta({ description: 'The permission that the route asks for.' }),
-    resource_id: z
-      .string()
-      .nullable()
-      .meta({ description: 'The id of the resource that the path names, or of the one that was created.' }),
-    status: z.int(),
-    ip: z.string().nullable(),
-    duration_ms: z.int(),
-  })
+  .object({ id: z.string(), ...head, organization_id: z.string(), ...rest })
   .meta({ id: 'AuditEvent' });
 
 export const viewAuditEvent = viewBy(auditEventView);
+
+/** The same on the console. */
+export const consoleAuditEventView = z
+  .object({ _id: z.string(), ...head, company_id: z.string(), ...rest })
+  .meta({ id: 'CompanyAuditEvent' });
+
+export const viewConsoleAuditEvent = viewBy(consoleAuditEventView);

@@ -1,8 +1,8 @@
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
-import { type Branding, contrastProblems, STANDARD_COLOURS } from '../../kernel/branding.ts';
 import { invalid } from '../../kernel/failure.ts';
+import { type Branding, contrastProblems, STANDARD_COLOURS } from '../../presentation/branding.ts';
 import { companyNotFound } from './failures.ts';
 import { deleteLogo } from './logos.ts';
 import { type Company, selectCompany, updateBranding, updateLogo } from './store.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { companies } from '../../db/schema/companies.ts';
-import type { Locale } from '../../kernel/locales.ts';
+import type { Locale } from '../../texts/locales.ts';
 
 /** What a mail has of its company, where it is read with something else that has a name. */
 export const MAILED_COMPANY = {

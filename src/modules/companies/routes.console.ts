@@ -3,8 +3,8 @@ import { administratorsOnly } from '../../access/failures.ts';
 
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { LOCALES } from '../../kernel/locales.ts';
-import { sent, viewBy } from '../../kernel/wire.ts';
+import { sent, viewBy } from '../../http/wire.ts';
+import { LOCALES } from '../../texts/locales.ts';
 import { companyNotFound } from './failures.ts';
 import { changeSettings, getSettings } from './settings.ts';
 

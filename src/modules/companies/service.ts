@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import type { ViewBranding } from '../../kernel/viewing.ts';
+import type { ViewBranding } from '../../presentation/viewing.ts';
 import { companyNotFound } from './failures.ts';
 import { type Company, selectCompanyBySlug } from './store.ts';
 import { viewBranding } from './views.ts';

@@ -1,7 +1,7 @@
 import { and, eq } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { companies, type Logo } from '../../db/schema/companies.ts';
-import type { Branding } from '../../kernel/branding.ts';
+import type { Branding } from '../../presentation/branding.ts';
 
 export type Company = typeof companies.$inferSelect;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type Branding, FONTS } from '../../kernel/branding.ts';
-import type { ViewBranding } from '../../kernel/viewing.ts';
+import { type Branding, FONTS } from '../../presentation/branding.ts';
+import type { ViewBranding } from '../../presentation/viewing.ts';
 import type { Brand } from './branding.ts';
 import { logoPath } from './logos.ts';
 

@@ -1,4 +1,3 @@
-import { compareKeys, type LogFilter, type Logged, type LogKey } from '../../kernel/log.ts';
 import {
   type Counts,
   type LogAnalytics,
@@ -7,6 +6,7 @@ import {
   TOP_LENGTH,
   type TopOf,
 } from '../../logs/analytics.ts';
+import { compareKeys, type LogFilter, type Logged, type LogKey } from '../../logs/log.ts';
 import { MissingPart, readPart } from '../../logs/part-file.ts';
 import { mostOf, Tally, TooManyViewers, type ViewerShare } from '../../logs/tally.ts';
 import type { CompanyLog } from '../../objects/company-log.ts';

@@ -1,7 +1,7 @@
 import { type Bindings, configOf } from '../../config.ts';
 import { clock } from '../../kernel/clock.ts';
-import { LOG_KINDS, type Logged, type LogKind, type LogRecords, PLATFORM_LOG } from '../../kernel/log.ts';
 import { withinTime } from '../../kernel/time-limit.ts';
+import { LOG_KINDS, type Logged, type LogKind, type LogRecords, PLATFORM_LOG } from '../../logs/log.ts';
 import { withinJurisdiction } from '../../objects/jurisdiction.ts';
 import { logError } from '../../platform/log.ts';
 import { callObject } from '../../platform/objects.ts';

@@ -8,7 +8,7 @@ import {
   type LogKey,
   type LogKind,
   type LogRecords,
-} from '../../kernel/log.ts';
+} from '../../logs/log.ts';
 import { MissingPart, readPart } from '../../logs/part-file.ts';
 import type { ListedPart } from '../../logs/parts.ts';
 import { callObject } from '../../platform/objects.ts';

@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
-import { type LogKind, type LogRecords, PLATFORM_LOG } from '../../kernel/log.ts';
+import { type LogKind, type LogRecords, PLATFORM_LOG } from '../../logs/log.ts';
 import { logError } from '../../platform/log.ts';
 import { callObject } from '../../platform/objects.ts';
 import { deleteObjects } from '../../platform/stored-files.ts';

@@ -3,7 +3,7 @@ import type { Filter, Widget } from '../../db/schema/dashboards.ts';
 import type { FieldProblem } from '../../kernel/failure.ts';
 import { description, displayName, slug } from '../../kernel/fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import { isChoice, MAX_TEXT_LENGTH } from '../../kernel/parameters.ts';
+import { isChoice, MAX_TEXT_LENGTH } from '../../sql-templates/parameters.ts';
 import {
   kindsOf,
   lengthOf,

@@ -1,7 +1,7 @@
 import type { Filter } from '../../db/schema/dashboards.ts';
-import { type BoundValue, type BoundValues, isChoice, type ParameterKind } from '../../kernel/parameters.ts';
-import { attributesOf, type Input } from '../../kernel/sharing-terms.ts';
-import { takesList, templateOf } from '../../kernel/sql-template.ts';
+import { attributesOf, type Input } from '../../sharing/terms.ts';
+import { type BoundValue, type BoundValues, isChoice, type ParameterKind } from '../../sql-templates/parameters.ts';
+import { takesList, templateOf } from '../../sql-templates/template.ts';
 import type { Visualization } from '../visualizations/service.ts';
 
 type Definition = Pick<Visualization, 'id' | 'sql' | 'parameters'>;

@@ -1,12 +1,12 @@
 import type { CompanyContext } from '../../context.ts';
 import type { Filter, FilterOption } from '../../db/schema/dashboards.ts';
-import { arrayLiteral, type CompiledSql, usedSlugs } from '../../kernel/compiled-sql.ts';
 import { Failure } from '../../kernel/failure.ts';
-import type { BoundValues } from '../../kernel/parameters.ts';
-import { optionsRule } from '../../kernel/sharing-filters.ts';
-import type { ViewerRules } from '../../kernel/sharing-rules.ts';
-import { allowsNothing } from '../../kernel/sharing-values.ts';
-import { templateOf } from '../../kernel/sql-template.ts';
+import { optionsRule } from '../../sharing/filters.ts';
+import type { ViewerRules } from '../../sharing/rules.ts';
+import { allowsNothing } from '../../sharing/values.ts';
+import { arrayLiteral, type CompiledSql, usedSlugs } from '../../sql-templates/compiled.ts';
+import type { BoundValues } from '../../sql-templates/parameters.ts';
+import { templateOf } from '../../sql-templates/template.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
 import { type Cell, runUserSql, STANDARD_LIMITS } from '../../tenant-sql/user-sql.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';

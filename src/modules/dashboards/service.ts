@@ -5,10 +5,10 @@ import { commit, readTogether } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { Failure, invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import type { BoundValues } from '../../kernel/parameters.ts';
-import { viewerRules } from '../../kernel/sharing-rules.ts';
-import { boundValues } from '../../kernel/sharing-values.ts';
 import { slugFrom } from '../../kernel/text.ts';
+import { viewerRules } from '../../sharing/rules.ts';
+import { boundValues } from '../../sharing/values.ts';
+import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { databaseMessage } from '../../tenant-sql/failures.ts';
 import { executionFailed } from '../visualizations/failures.ts';
 import {

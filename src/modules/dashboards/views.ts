@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { isAllowed } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
+import { viewBy } from '../../http/wire.ts';
 import { timestamp } from '../../kernel/fields.ts';
-import { viewBy } from '../../kernel/wire.ts';
 import type { Visualization } from '../visualizations/service.ts';
 import { chartView, viewChart } from '../visualizations/views.ts';
 import { definitionFields, filter, staticOptions } from './definition.ts';

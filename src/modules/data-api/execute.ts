@@ -1,11 +1,11 @@
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { readOnce, readTogether } from '../../db/client.ts';
-import { resourceArn } from '../../kernel/arn.ts';
 import { Failure, invalid } from '../../kernel/failure.ts';
-import type { BoundValues } from '../../kernel/parameters.ts';
-import { viewerRules } from '../../kernel/sharing-rules.ts';
-import { boundValues, canonicalValues } from '../../kernel/sharing-values.ts';
+import { resourceArn } from '../../permissions/arn.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
+import { viewerRules } from '../../sharing/rules.ts';
+import { boundValues, canonicalValues } from '../../sharing/values.ts';
+import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { userSqlFailures } from '../../tenant-sql/failures.ts';
 import type { UserSqlResult } from '../../tenant-sql/user-sql.ts';
 import { keptResults, UNKNOWN_TABLES } from '../managed-database/service.ts';

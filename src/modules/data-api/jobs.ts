@@ -4,7 +4,6 @@ import { Failure } from '../../kernel/failure.ts';
 import { logError } from '../../platform/log.ts';
 import { bytesIn, SegmentWriter } from '../../platform/segments.ts';
 import { resultTooLarge } from '../../tenant-sql/failures.ts';
-import { MOST_ROWS, streamUserSql } from '../../tenant-sql/user-sql-stream.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { executionFailed } from '../visualizations/failures.ts';
 import { getVisualization, resultWriter, statementOf } from '../visualizations/service.ts';
@@ -12,6 +11,7 @@ import { asExecutionFailure } from './execute.ts';
 import { KEPT_MS, UNBEGUN_MS } from './job-service.ts';
 import { claimDueJobs, claimJob, type DataJob, deleteJob, giveUpJob, selectOldJobs, updateTry } from './job-store.ts';
 import { deleteResult, deleteTry, pieceOf } from './pieces.ts';
+import { MOST_ROWS, streamUserSql } from './user-sql-stream.ts';
 
 const MAX_TRIES = 5;
 /** How long a try is believed to be at work after it last said so, and how often it does. Milliseconds. */

@@ -1,6 +1,6 @@
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
-import type { Parameter } from '../../kernel/parameters.ts';
 import { cut } from '../../kernel/text.ts';
+import type { Parameter } from '../../sql-templates/parameters.ts';
 
 /**
  * The values of a query by the slug of the parameter, as a body would hold them: a list is repeated, the ends of a range are

@@ -5,8 +5,8 @@ import { ENDPOINT_STATUSES } from '../../db/schema/viz-api-endpoints.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { sent, viewBy } from '../../http/wire.ts';
 import { description, displayName, slug, timestamp } from '../../kernel/fields.ts';
-import { sent, viewBy } from '../../kernel/wire.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { endpointNotFound, endpointSlugTaken } from './failures.ts';
 import {

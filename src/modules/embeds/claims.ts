@@ -1,13 +1,13 @@
 import { errors, SignJWT } from 'jose';
 import { invalidToken } from '../../access/failures.ts';
 import type { Context } from '../../context.ts';
-import type { Branding } from '../../kernel/branding.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import type { Locale } from '../../kernel/locales.ts';
-import type { EmbedTerms } from '../../kernel/sharing-terms.ts';
-import type { Viewer, ViewerAttributes } from '../../kernel/viewer-attributes.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
 import { newestSecret, secretOf } from '../../platform/secrets.ts';
+import type { Branding } from '../../presentation/branding.ts';
+import type { EmbedTerms } from '../../sharing/terms.ts';
+import type { Viewer, ViewerAttributes } from '../../sharing/viewer-attributes.ts';
+import type { Locale } from '../../texts/locales.ts';
 import { embedKey, type KeyName, rememberKey } from './key.ts';
 import type { EmbedTarget } from './token-id.ts';
 

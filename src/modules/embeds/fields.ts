@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { valuesBySlug } from '../../kernel/fields.ts';
-import { MAX_PARAMETERS, MAX_SLUG_LENGTH } from '../../kernel/parameters.ts';
+import { valuesBySlug } from '../../sql-templates/fields.ts';
+import { MAX_PARAMETERS, MAX_SLUG_LENGTH } from '../../sql-templates/parameters.ts';
 import { origin, viewer } from '../viewing/service.ts';
 
 const MAX_ORIGINS = 20;

@@ -3,7 +3,7 @@ import type { Context, PrincipalContext } from '../../context.ts';
 import { type ControlDb, commit } from '../../db/client.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { invalid } from '../../kernel/failure.ts';
-import type { TargetType } from '../../kernel/share-event.ts';
+import type { TargetType } from '../../sharing/share-event.ts';
 import { getDashboard } from '../dashboards/service.ts';
 import { recordShareEvent } from '../share-activity/service.ts';
 import { getVisualization } from '../visualizations/service.ts';

@@ -1,4 +1,4 @@
-import type { TargetType } from '../../kernel/share-event.ts';
+import type { TargetType } from '../../sharing/share-event.ts';
 
 /** What an embed token shows. */
 export interface EmbedTarget {

@@ -10,7 +10,7 @@ import { selectServiceAccount, serviceAccountNotFound } from '../service-account
 import { selectUser, userNotFound } from '../users/service.ts';
 import { bindingExists, bindingNotFound, groupNotFound, outsideOwnAccount } from './failures.ts';
 import { prepareBinding, requireMayRemoveDenials } from './service.ts';
-import { deleteBinding, type GroupBinding, readBindings, selectGroup } from './store.ts';
+import { deleteBinding, type GroupBinding, readBindings, readMembersByName, selectGroup } from './store.ts';
 
 /** A principal to be bound to a group within an account. */
 export type Member = Pick<GroupBinding, 'principalType' | 'principalId' | 'accountId'>;
@@ -79,6 +79,22 @@ export async function listMembers(
     service_account: deniedEverywhere(ctx.actor, 'service_account'),
   };
   return readBindings(ctx.db, { companyId, groupId, accountId, denied }, page);
+}
+
+/** A page of a group's members by name, without those that the caller may not see. */
+export async function listMembersByName(
+  ctx: PrincipalContext,
+  groupId: string,
+  { search, ...page }: { page: number; perPage: number; search: string },
+) {
+  const { companyId } = ctx.actor;
+  const [group] = await selectGroup(ctx.db, companyId, groupId);
+  if (!group) throw groupNotFound();
+  const denied = {
+    user: deniedEverywhere(ctx.actor, 'user'),
+    service_account: deniedEverywhere(ctx.actor, 'service_account'),
+  };
+  return readMembersByName(ctx.db, { companyId, groupId, search, denied }, page);
 }
 
 /** Removes a principal from a group. It may thereby not gain what the caller may not do. */

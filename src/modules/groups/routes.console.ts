@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { deniedInLists } from '../../access/denials.ts';
 import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { pageQuery } from '../../http/list-query.ts';
+import { pageQuery, searchIn, sortedList, sortedRequest } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { displayName, idsInput, slug } from '../../kernel/fields.ts';
-import { LEGACY_ACTIONS } from '../../kernel/legacy.ts';
+import { LEGACY_ACTIONS } from '../../permissions/legacy.ts';
 import { permissionNotFound } from '../legacy-permissions/failures.ts';
 import { policyLimitExceeded, policyNotFound } from '../policies/failures.ts';
 import { attachPolicyToGroup, detachPolicyFromGroup } from './attachments.ts';
@@ -19,9 +18,10 @@ import {
   groupSlugTaken,
   policyNotAttached,
 } from './failures.ts';
+import { listMembersByName } from './members.ts';
 import { addGroupPermissions, removeGroupPermissions, replaceGroupPermissions } from './permissions.ts';
-import { changeGroup, deleteGroup, getGroup, listGroups } from './service.ts';
-import { consoleGroupView, viewConsoleGroup } from './views.ts';
+import { changeGroup, deleteGroup, getGroup, searchGroups } from './service.ts';
+import { consoleGroupView, groupMemberView, viewConsoleGroup, viewGroupMember } from './views.ts';
 
 const ROLES = 50;
 
@@ -50,13 +50,19 @@ const groupChanges = z.object({ name, slug, description }).partial();
 const somePermissions = z.object({ permissionIds: idsInput(1) });
 const anyPermissions = z.object({ permissionIds: idsInput() });
 
-const groupListQuery = pageQuery('per_page').extend({
+const groupListQuery = sortedList({
+  search: 'the name',
+  fields: ['name', 'created_at'],
+  standard: '-created_at',
+}).extend({
   include_global: z
     .enum(['true', 'false'], { error: 'must be true or false' })
     .default('true')
     .transform((text) => text === 'true')
     .meta({ description: '`false` leaves out global groups.' }),
 });
+
+const searchableMembers = pageQuery('per_page').extend({ search: searchIn('the name or email address') });
 
 export const consoleGroupEndpoints = [
   endpoint(
@@ -66,20 +72,13 @@ export const consoleGroupEndpoints = [
       access: 'groups:list',
       operationId: 'listGroups',
       summary: 'List groups',
-      description: 'Newest first.',
+      description: 'The newest first, unless `sort_by` says otherwise.',
       query: groupListQuery,
       returns: ok(listOf(consoleGroupView)),
       fails: [],
     },
     async ({ ctx, query }) =>
-      list(
-        await listGroups(
-          ctx,
-          { which: 'living', withoutGlobal: !query.include_global, denied: deniedInLists(ctx.actor, 'group') },
-          { by: 'created_at', descending: true, page: query.page, perPage: query.per_page },
-        ),
-        viewConsoleGroup,
-      ),
+      list(await searchGroups(ctx, { withoutGlobal: !query.include_global }, sortedRequest(query)), viewConsoleGroup),
   ),
   endpoint(
     {
@@ -93,6 +92,25 @@ export const consoleGroupEndpoints = [
       fails: [groupNotFound],
     },
     async ({ ctx, params }) => viewConsoleGroup(await getGroup(ctx, params.id)),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/groups/{id}/members',
+      access: 'groups:get',
+      operationId: 'listGroupMembers',
+      summary: 'List the members of a group',
+      description:
+        'Users and service accounts by name, each with the account in which it is a member. Who is a member in two accounts stands there twice.',
+      query: searchableMembers,
+      returns: ok(listOf(groupMemberView)),
+      fails: [groupNotFound],
+    },
+    async ({ ctx, params, query }) =>
+      list(
+        await listMembersByName(ctx, params.id, { page: query.page, perPage: query.per_page, search: query.search }),
+        viewGroupMember,
+      ),
   ),
   endpoint(
     {

@@ -3,7 +3,7 @@ import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { listQuery, pageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
-import { sent } from '../../kernel/wire.ts';
+import { sent } from '../../http/wire.ts';
 import { accountNotFound } from '../accounts/failures.ts';
 import { policyLimitExceeded, policyNotFound } from '../policies/failures.ts';
 import { serviceAccountNotFound } from '../service-accounts/failures.ts';

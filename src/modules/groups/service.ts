@@ -1,12 +1,14 @@
 import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
+import { deniedInLists } from '../../access/denials.ts';
 import { isAdministrator } from '../../access/evaluation.ts';
 import { accessFreedByRemoving, requireMayGrant } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
-import type { Role } from '../../kernel/legacy.ts';
-import { managedPolicyNamed } from '../../kernel/managed-policies.ts';
+import type { SearchRequest } from '../../db/page.ts';
 import { slugFrom } from '../../kernel/text.ts';
+import type { Role } from '../../permissions/legacy.ts';
+import { managedPolicyNamed } from '../../permissions/managed-policies.ts';
 import {
   globalGroupNotDeletable,
   globalGroupNotModifiable,
@@ -83,6 +85,21 @@ export function newGroup(
 export function prepareBinding(ctx: Context, member: Omit<GroupBinding, 'id' | 'createdAt'>) {
   const record: GroupBinding = { ...member, id: ctx.newId(), createdAt: ctx.now() };
   return { record, statement: insertBinding(ctx.db, record) };
+}
+
+/** A page of the company's living groups whose names contain a text, without those that the caller may not see. */
+export function searchGroups(
+  ctx: PrincipalContext,
+  { withoutGlobal }: { withoutGlobal: boolean },
+  { search, ...page }: SearchRequest<'name' | 'created_at'>,
+) {
+  const denied = deniedInLists(ctx.actor, 'group');
+  return readGroups(
+    ctx.db,
+    ctx.actor.companyId,
+    { which: 'living', withoutGlobal, search, denied },
+    { ...page, by: page.by === 'name' ? 'name_in_any_case' : page.by },
+  );
 }
 
 /** A page of the company's groups. */

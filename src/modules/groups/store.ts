@@ -7,8 +7,9 @@ import { groupBindings, groupPermissions, groupPolicies, groups } from '../../db
 import { policies } from '../../db/schema/policies.ts';
 import { serviceAccounts } from '../../db/schema/service-accounts.ts';
 import { users } from '../../db/schema/users.ts';
+import { contains, inAnyCase } from '../../db/search.ts';
 import { byId, exists, insertWhen, livingById, whichOf } from '../../db/statements.ts';
-import type { Denials } from '../../kernel/denials.ts';
+import type { Denials } from '../../permissions/denials.ts';
 
 export type Group = typeof groups.$inferSelect;
 export type GroupBinding = typeof groupBindings.$inferSelect;
@@ -61,13 +62,20 @@ export const selectGroupEvenDeleted = (db: ControlDb, companyId: string, id: str
     .from(groups)
     .where(byId(groups, companyId, id));
 
-const ORDER = { created_at: groups.createdAt, updated_at: groups.updatedAt, name: groups.name };
+const ORDER = {
+  created_at: groups.createdAt,
+  updated_at: groups.updatedAt,
+  name: groups.name,
+  name_in_any_case: inAnyCase(groups.name),
+};
 
 /** What a list of groups leaves out. */
 export interface GroupFilter {
   which: 'living' | 'all';
   /** Leaves out the groups that every company is born with. */
   withoutGlobal?: boolean;
+  /** Part of the name. */
+  search?: string;
   denied: Denials;
 }
 
@@ -75,7 +83,7 @@ export interface GroupFilter {
 export const readGroups = (
   db: ControlDb,
   companyId: string,
-  { which, withoutGlobal, denied }: GroupFilter,
+  { which, withoutGlobal, search = '', denied }: GroupFilter,
   page: PageRequest<keyof typeof ORDER>,
 ) =>
   readPage(
@@ -86,6 +94,7 @@ export const readGroups = (
         eq(groups.companyId, companyId),
         whichOf(groups, which),
         withoutGlobal ? eq(groups.isGlobal, false) : undefined,
+        contains([groups.name], search),
         isNotDenied(groups.id, denied),
       ) as SQL,
       extra: COUNTS,
@@ -156,25 +165,49 @@ const isOtherOrNotDenied = (type: PrincipalType, denied: Denials): SQL | undefin
   return isNamed && sql`(${groupBindings.principalType} <> ${type} or ${isNamed})`;
 };
 
-/** A page of a group's bindings, of one account or of all, without those of principals that are denied. */
-export const readBindings = (
+/** Which bindings of a group are listed: of one account or of all, without those of principals that are denied. */
+interface BindingFilter {
+  companyId: string;
+  groupId: string;
+  accountId?: string;
+  denied: Record<PrincipalType, Denials>;
+}
+
+const listedBindings = (of: BindingFilter): SQL =>
+  and(
+    eq(groupBindings.companyId, of.companyId),
+    eq(groupBindings.groupId, of.groupId),
+    of.accountId === undefined ? undefined : eq(groupBindings.accountId, of.accountId),
+    isOtherOrNotDenied('user', of.denied.user),
+    isOtherOrNotDenied('service_account', of.denied.service_account),
+  ) as SQL;
+
+/** A page of a group's bindings. */
+export const readBindings = (db: ControlDb, of: BindingFilter, page: Omit<PageRequest, 'by'>) =>
+  readPage(db, { table: groupBindings, filter: listedBindings(of) }, { ...page, by: groupBindings.createdAt });
+
+const ofMember = (table: typeof users | typeof serviceAccounts): SQL =>
+  byId(table, sql`${groupBindings.companyId}`, sql`${groupBindings.principalId}`);
+const MEMBER_EMAIL = sql<string | null>`(select ${users.email} from ${users}
+  where ${groupBindings.principalType} = 'user' and ${ofMember(users)})`;
+const MEMBER_NAME = sql<string>`case ${groupBindings.principalType}
+  when 'user' then (select ${users.name} from ${users} where ${ofMember(users)})
+  else (select ${serviceAccounts.name} from ${serviceAccounts} where ${ofMember(serviceAccounts)}) end`;
+
+/** A page of a group's bindings with who is bound, by name, else by email. `search` is a part of either; empty for all. */
+export const readMembersByName = (
   db: ControlDb,
-  of: { companyId: string; groupId: string; accountId?: string; denied: Record<PrincipalType, Denials> },
-  page: Omit<PageRequest, 'by'>,
+  { search, ...of }: BindingFilter & { search: string },
+  page: { page: number; perPage: number },
 ) =>
   readPage(
     db,
     {
       table: groupBindings,
-      filter: and(
-        eq(groupBindings.companyId, of.companyId),
-        eq(groupBindings.groupId, of.groupId),
-        of.accountId === undefined ? undefined : eq(groupBindings.accountId, of.accountId),
-        isOtherOrNotDenied('user', of.denied.user),
-        isOtherOrNotDenied('service_account', of.denied.service_account),
-      ) as SQL,
+      filter: and(listedBindings(of), contains([MEMBER_NAME, MEMBER_EMAIL], search)) as SQL,
+      extra: { name: MEMBER_NAME.as('name'), email: MEMBER_EMAIL.as('email') },
     },
-    { ...page, by: groupBindings.createdAt },
+    { ...page, by: inAnyCase(sql`coalesce(nullif(${MEMBER_NAME}, ''), ${MEMBER_EMAIL})`), descending: false },
   );
 
 /** Removes a binding. A deleted group has none. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { viewBy } from '../../http/wire.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
-import { LEGACY_ACTIONS } from '../../kernel/legacy.ts';
-import { viewBy } from '../../kernel/wire.ts';
+import { LEGACY_ACTIONS } from '../../permissions/legacy.ts';
 import type { GroupWithCounts } from './service.ts';
 
 /** A group as the organization API shows it. */
@@ -67,3 +67,16 @@ export const groupBindingView = z
   .meta({ id: 'GroupBinding' });
 
 export const viewGroupBinding = viewBy(groupBindingView);
+
+/** A member of a group as the console shows it. */
+export const groupMemberView = z
+  .object({
+    principal_type: z.enum(['user', 'service_account']),
+    principal_id: z.string(),
+    name: z.string(),
+    email: z.string().nullable().meta({ description: 'Null for a service account.' }),
+    account_id: z.string(),
+  })
+  .meta({ id: 'GroupMember' });
+
+export const viewGroupMember = viewBy(groupMemberView);

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { grantExceeds } from '../../access/failures.ts';
 import { created, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { displayName, email, givenToken, idsInput, isoTimestamp } from '../../kernel/fields.ts';
+import { displayName, email, givenToken, idsInput, isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { brandingView, viewBranding } from '../companies/service.ts';
 import { groupNotFound } from '../groups/failures.ts';
 import { policyLimitExceeded } from '../policies/failures.ts';
 import { emailTaken } from '../users/failures.ts';
@@ -11,7 +12,7 @@ import { statusOf } from '../users/service.ts';
 import { invitedUserView, viewConsoleUser } from '../users/views.ts';
 import { invalidInvitation } from './failures.ts';
 import { inviteUser } from './invite.ts';
-import { acceptInvitation } from './service.ts';
+import { acceptInvitation, openInvitation } from './service.ts';
 
 const invitation = z
   .object({
@@ -20,6 +21,16 @@ const invitation = z
     group_ids: idsInput().default([]),
   })
   .transform(({ team_ids, group_ids, ...rest }) => ({ ...rest, teams: team_ids, groupIds: group_ids }));
+
+/** An invitation, for whoever holds its link. */
+const invitationView = z
+  .object({
+    email: z.string(),
+    name: z.string(),
+    company: z.object({ name: z.string(), slug: z.string(), branding: brandingView }),
+    expires_at: timestamp,
+  })
+  .meta({ id: 'Invitation' });
 
 export const invitationEndpoints = [
   endpoint(
@@ -41,6 +52,29 @@ export const invitationEndpoints = [
     async ({ ctx, body }) => {
       const invited = await inviteUser(ctx, body);
       return { ...viewConsoleUser(invited), invitation_expires_at: isoTimestamp(invited.expiresAt) };
+    },
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/users/invitation',
+      recordedAs: 'auth:invitation',
+      access: 'public',
+      operationId: 'getInvitation',
+      summary: 'Get an invitation',
+      description: 'What the page of the link shows before it is accepted. The token stays good.',
+      query: z.object({ token: givenToken }),
+      returns: ok(invitationView),
+      fails: [invalidInvitation],
+    },
+    async ({ ctx, query }) => {
+      const { user, company, expiresAt } = await openInvitation(ctx, query.token);
+      return {
+        email: user.email,
+        name: user.name,
+        company: { name: company.name, slug: company.slug, branding: viewBranding(ctx.baseUrl, company) },
+        expires_at: isoTimestamp(expiresAt),
+      };
     },
   ),
   endpoint(

@@ -5,7 +5,7 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
-import { selectCompany } from '../companies/service.ts';
+import { type Company, selectCompany } from '../companies/service.ts';
 import {
   consoleLink,
   invitationMail,
@@ -85,6 +85,24 @@ export async function mailInvitation(ctx: Context, { companyId, email }: MailReq
   const { name, inviter } = open;
   const company = await mailedCompany(ctx, open.company);
   await ctx.mailer.send(invitationMail({ to: email, name, company, inviter, url, days: DAYS }));
+}
+
+/** Who is invited by a link, and to which company. `expiresAt` in milliseconds. */
+export interface OpenInvitation {
+  user: User;
+  company: Company;
+  expiresAt: number;
+}
+
+/** The invitation of a link that works, for whoever holds it. */
+export async function openInvitation(ctx: Context, token: string): Promise<OpenInvitation> {
+  const [found] = await selectInvited(ctx.db, await sha256Hex(token), ctx.now());
+  if (!found) throw invalidInvitation();
+  const { companyId, id } = found.user;
+  ctx.belongsTo(companyId, { type: 'user', id });
+  const [company] = await selectCompany(ctx.db, companyId);
+  if (!company) throw invalidInvitation();
+  return { ...found, company };
 }
 
 /**

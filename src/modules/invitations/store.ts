@@ -54,10 +54,10 @@ export const setDigest = (db: ControlDb, companyId: string, userId: string, dige
     .set({ digest })
     .where(and(eq(invitations.companyId, companyId), eq(invitations.userId, userId)));
 
-/** The user behind a link that works. */
+/** The user behind a link that works, and until when it does. */
 export const selectInvited = (db: ControlDb, digest: string, now: number) =>
   db
-    .select({ user: users })
+    .select({ user: users, expiresAt: sql<number>`${invitations.expiresAt}`.as('invitation_expires_at') })
     .from(invitations)
     .innerJoin(users, and(eq(users.id, invitations.userId), eq(users.companyId, invitations.companyId)))
     .where(

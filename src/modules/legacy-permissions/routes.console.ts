@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { grantExceeds } from '../../access/failures.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { pageQuery } from '../../http/list-query.ts';
+import { sortedList, sortedRequest } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
-import { ALL_SERVICES, type Service } from '../../kernel/actions.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import { LEGACY_ACTIONS } from '../../kernel/legacy.ts';
+import { ALL_SERVICES, type Service } from '../../permissions/actions.ts';
+import { LEGACY_ACTIONS } from '../../permissions/legacy.ts';
 import { foreignPermissionTarget, permissionNotFound } from './failures.ts';
 import {
   changePermission,
@@ -81,14 +81,17 @@ export const permissionEndpoints = [
       access: 'permissions:list',
       operationId: 'listPermissions',
       summary: 'List permissions',
-      description: 'Permissions of the older model, which groups can have besides policies. Newest first.',
+      description:
+        'Permissions of the older model, which groups can have besides policies. The newest first, unless `sort_by` says otherwise.',
       // Document 2 shows no query here: who sends none gets as many as there can be on a page.
-      query: pageQuery('per_page', { standard: 100, maximum: 100 }),
+      query: sortedList(
+        { search: 'the name', fields: ['name', 'created_at'], standard: '-created_at' },
+        { standard: 100, maximum: 100 },
+      ),
       returns: ok(listOf(permissionView)),
       fails: [],
     },
-    async ({ ctx, query }) =>
-      list(await listPermissions(ctx, { page: query.page, perPage: query.per_page }), viewPermission),
+    async ({ ctx, query }) => list(await listPermissions(ctx, sortedRequest(query)), viewPermission),
   ),
   endpoint(
     {

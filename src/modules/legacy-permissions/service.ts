@@ -5,13 +5,14 @@ import { requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
-import type { LegacyPermission } from '../../kernel/legacy.ts';
+import type { LegacyPermission } from '../../permissions/legacy.ts';
 import { foreignPermissionTarget, permissionNotFound } from './failures.ts';
 import {
   deletePermission as deleteRecord,
   insertPermission,
   type Permission,
   type PermissionChanges,
+  type PermissionSearch,
   readPermissions,
   selectPermission,
   updatePermission,
@@ -22,8 +23,8 @@ export { selectPermissions } from './store.ts';
 export type { Permission };
 
 /** A page of the company's permissions. */
-export function listPermissions(ctx: PrincipalContext, page: { page: number; perPage: number }) {
-  return readPermissions(ctx.db, ctx.actor.companyId, deniedInLists(ctx.actor, 'permission'), page);
+export function listPermissions(ctx: PrincipalContext, wanted: PermissionSearch) {
+  return readPermissions(ctx.db, ctx.actor.companyId, deniedInLists(ctx.actor, 'permission'), wanted);
 }
 
 /** A permission of the company. */

@@ -1,11 +1,12 @@
 import { and, eq, inArray, type SQL } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
-import { readPage } from '../../db/page.ts';
+import { readPage, type SearchRequest } from '../../db/page.ts';
 import { groupPermissions } from '../../db/schema/groups.ts';
 import { permissions } from '../../db/schema/policies.ts';
+import { contains, inAnyCase } from '../../db/search.ts';
 import { byId, idList } from '../../db/statements.ts';
-import type { Denials } from '../../kernel/denials.ts';
+import type { Denials } from '../../permissions/denials.ts';
 
 export type Permission = typeof permissions.$inferSelect;
 
@@ -24,20 +25,28 @@ export const selectPermissions = (db: ControlDb, companyId: string, ids: string[
     .from(permissions)
     .where(and(eq(permissions.companyId, companyId), inArray(permissions.id, idList(ids))));
 
-/** A page of a company's permissions, the newest first, without those that are denied. */
+const ORDER = { name: inAnyCase(permissions.name), created_at: permissions.createdAt };
+
+export type PermissionSearch = SearchRequest<keyof typeof ORDER>;
+
+/** A page of a company's permissions, without those that are denied. */
 export const readPermissions = (
   db: ControlDb,
   companyId: string,
   denied: Denials,
-  page: { page: number; perPage: number },
+  { search, ...page }: PermissionSearch,
 ) =>
   readPage(
     db,
     {
       table: permissions,
-      filter: and(eq(permissions.companyId, companyId), isNotDenied(permissions.id, denied)) as SQL,
+      filter: and(
+        eq(permissions.companyId, companyId),
+        contains([permissions.name], search),
+        isNotDenied(permissions.id, denied),
+      ) as SQL,
     },
-    { ...page, by: permissions.createdAt, descending: true },
+    { ...page, by: ORDER[page.by] },
   );
 
 export type PermissionChanges = Partial<Pick<Permission, 'name' | 'description' | 'target' | 'actions'>>;

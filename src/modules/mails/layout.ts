@@ -1,6 +1,6 @@
-import type { Locale } from '../../kernel/locales.ts';
 import { escapeHtml } from '../../kernel/text.ts';
 import type { Mail } from '../../platform/mail.ts';
+import type { Locale } from '../../texts/locales.ts';
 import { type Section, sectionHtml, sectionText } from './sections.ts';
 import { backgroundStyle, buttonStyle, headerOf, type MailTheme, pictureOf, textStyle } from './theme.ts';
 import { oneLine } from './user-text.ts';

@@ -1,6 +1,6 @@
 import type { RunProblem } from '../../db/schema/schedules.ts';
-import type { Locale } from '../../kernel/locales.ts';
 import type { AttachedFile, Mail } from '../../platform/mail.ts';
+import type { Locale } from '../../texts/locales.ts';
 import type { Section } from './sections.ts';
 import { mailTo, type Recipient } from './texts.ts';
 import { nameInMail } from './user-text.ts';

@@ -1,6 +1,6 @@
 import type { Notice } from '../../db/schema/mails.ts';
-import type { Locale } from '../../kernel/locales.ts';
 import type { Mail } from '../../platform/mail.ts';
+import type { Locale } from '../../texts/locales.ts';
 import { MAIL_TEXTS, type MailTexts } from '../../texts/mails/languages.ts';
 import { type Content, compose } from './layout.ts';
 import type { MailTheme } from './theme.ts';

@@ -1,6 +1,6 @@
-import { type Branding, STANDARD_COLOURS } from '../../kernel/branding.ts';
 import { inkOn } from '../../kernel/colours.ts';
 import type { InlinePicture } from '../../platform/mail.ts';
+import { type Branding, STANDARD_COLOURS } from '../../presentation/branding.ts';
 
 /** What mails have of a company's brand. */
 export interface MailTheme extends Branding {

@@ -1,7 +1,7 @@
 import type { CompanyContext, Context } from '../../context.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { decrypt, encrypt, newestPrefix, reencrypt } from '../../platform/cipher.ts';
-import type { ProvisioningRecord } from '../../tenant-sql/provisioning.ts';
+import type { ProvisioningRecord } from './provisioning.ts';
 import * as store from './store.ts';
 
 const contextOf = (companyId: string) => `tenant-sql:${companyId}`;

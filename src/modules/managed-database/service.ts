@@ -1,14 +1,14 @@
 import type { CompanyContext, Context } from '../../context.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
+import { neonApi } from '../../platform/neon.ts';
 import { openTenantSql, type TenantSql, type TenantSqlOptions } from '../../tenant-sql/client.ts';
 import { databaseUnavailable } from '../../tenant-sql/failures.ts';
-import { migrate, TENANT_SCHEMA_VERSION } from '../../tenant-sql/migrations.ts';
-import { neonApi } from '../../tenant-sql/neon.ts';
-import { provision as provisionDatabase } from '../../tenant-sql/provisioning.ts';
 import { tenantNames, throughPooler } from '../../tenant-sql/roles.ts';
 import { DataVersions } from './data-versions.ts';
 import { notProvisioned } from './failures.ts';
 import { KeptResults } from './kept-results.ts';
+import { migrate, TENANT_SCHEMA_VERSION } from './migrations.ts';
+import { provision as provisionDatabase } from './provisioning.ts';
 import { readerPlaces } from './reader-places.ts';
 import { connectionCipher, provisioningRecord } from './record.ts';
 import * as store from './store.ts';

@@ -1,7 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
 import { decrypt, encrypt } from '../../platform/cipher.ts';
-import type { Position } from '../../tenant-sql/row-pages.ts';
 import { badCursor } from './failures.ts';
+import type { Position } from './row-pages.ts';
 import type { AskedRows } from './selection.ts';
 import { readSort } from './sort.ts';
 

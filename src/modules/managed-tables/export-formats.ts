@@ -3,6 +3,9 @@ import { MAX_CELL_TEXT, MAX_SHEET_ROWS, WorkbookWriter } from '../../formats/wor
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { bindAsSettings, copyOut } from '../../tenant-sql/copy-out.ts';
 import { LineBuffers } from '../../tenant-sql/line-buffers.ts';
+import { bindings, isSelective } from '../../tenant-sql/row-filters.ts';
+import { writeParquet } from './export-parquet.ts';
+import type { RawRow } from './page.ts';
 import {
   asCsv,
   asRows,
@@ -13,13 +16,10 @@ import {
   selectBatch,
   selectRows,
   type Walk,
-} from '../../tenant-sql/row-batches.ts';
-import { bindings, isSelective } from '../../tenant-sql/row-filters.ts';
-import type { RowOrder } from '../../tenant-sql/row-pages.ts';
-import { longColumnOf } from '../../tenant-sql/surveys.ts';
-import { writeParquet } from './export-parquet.ts';
-import type { RawRow } from './page.ts';
+} from './row-batches.ts';
+import type { RowOrder } from './row-pages.ts';
 import { rowOf } from './row-view.ts';
+import { longColumnOf } from './surveys.ts';
 import { cellsOf, longText } from './workbook-cells.ts';
 
 /** What a table can be exported as. */

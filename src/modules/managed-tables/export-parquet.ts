@@ -7,11 +7,11 @@ import {
 } from '../../formats/parquet/write.ts';
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
-import { usualBatchRows } from '../../tenant-sql/row-batches.ts';
-import { scalesOf } from '../../tenant-sql/surveys.ts';
 import type { Selected, Writer } from './export-formats.ts';
 import type { RawRow } from './page.ts';
 import { parquetValue } from './parquet-values.ts';
+import { usualBatchRows } from './row-batches.ts';
+import { scalesOf } from './surveys.ts';
 
 /** Parquet: each batch of rows is a row group. */
 export function writeParquet(selected: Selected, nextRows: (tx: TenantTx) => Promise<RawRow[]>): Writer {

@@ -1,7 +1,7 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { qualified } from '../../tenant-sql/identifiers.ts';
-import { lockShape } from '../../tenant-sql/row-batches.ts';
 import type { Statement } from '../../tenant-sql/rows.ts';
+import { lockShape } from './row-batches.ts';
 import { type CatalogueRow, selectTable, type TableKey } from './store.ts';
 
 /** The most exports of a company at once: each takes a connection, and keeps its table as it is. */

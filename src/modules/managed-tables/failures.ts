@@ -1,6 +1,6 @@
-import { defineFailure, type FieldProblem, invalid, notFound } from '../../kernel/failure.ts';
+import { defineFailure, type FieldProblem, invalid } from '../../kernel/failure.ts';
 
-export const tableNotFound = notFound('managed_table', {
+export const tableNotFound = defineFailure('managed_table.not_found', 'missing', {
   message: 'There is no such table.',
   portuguese: 'Tabela não encontrada.',
 });

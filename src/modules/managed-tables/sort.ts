@@ -1,6 +1,6 @@
 import type { Column } from '../../tenant-sql/columns.ts';
-import type { RowOrder } from '../../tenant-sql/row-pages.ts';
 import { badSort } from './failures.ts';
+import type { RowOrder } from './row-pages.ts';
 
 const GRAMMAR = /^(?:-([a-z_][a-z0-9_]*)(?: desc)?|([a-z_][a-z0-9_]*)(?: (asc|desc))?)$/i;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CompanyContext } from '../../context.ts';
+import { viewBy } from '../../http/wire.ts';
 import { timestamp } from '../../kernel/fields.ts';
-import { viewBy } from '../../kernel/wire.ts';
 import { column, type ManagedTable } from './table.ts';
 
 /** A table as the API shows it. */

@@ -3,8 +3,8 @@ import type { Context } from '../../context.ts';
 import { raw } from '../../http/endpoint.ts';
 import { type PageName, pageLocale, pageResponse } from '../../http/page.ts';
 import { endpoint } from '../../http/surfaces/sharing.ts';
-import type { Locale } from '../../kernel/locales.ts';
-import type { FrameAncestors, ViewBranding } from '../../kernel/viewing.ts';
+import type { FrameAncestors, ViewBranding } from '../../presentation/viewing.ts';
+import type { Locale } from '../../texts/locales.ts';
 import { brandingOfSlug } from '../companies/service.ts';
 
 /** What a token says of the page that it opens. Invalid tokens are no failure: nobody may show their page in a frame. */

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { companySlug, email, givenToken } from '../../kernel/fields.ts';
-import { sent } from '../../kernel/wire.ts';
+import { sent } from '../../http/wire.ts';
+import { email, givenToken } from '../../kernel/fields.ts';
+import { companySlug } from '../sign-in/fields.ts';
 import { ssoRequired } from '../sign-in/service.ts';
 import { newPassword } from '../users/fields.ts';
 import { invalidResetToken } from './failures.ts';

@@ -3,9 +3,9 @@ import { allowedActions, compileAccess, type Decision, decide } from '../../acce
 import { accessReads, accessSources, callersAccess } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
-import type { Action } from '../../kernel/actions.ts';
-import { policyArn } from '../../kernel/arn.ts';
-import { managedPolicyById } from '../../kernel/managed-policies.ts';
+import type { Action } from '../../permissions/actions.ts';
+import { policyArn } from '../../permissions/arn.ts';
+import { managedPolicyById } from '../../permissions/managed-policies.ts';
 import { selectServiceAccount, serviceAccountNotFound } from '../service-accounts/service.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
 import { selectPoliciesOf } from './policy-store.ts';
@@ -19,10 +19,14 @@ export interface ReachingPolicy {
   groupIds: string[];
 }
 
+/** What somebody may do. */
+export interface OwnAccess {
+  policies: ReachingPolicy[];
+  actions: Action[];
+}
+
 /** What the caller may do: the policies that say so, and the actions allowed on every resource at once. */
-export async function explainOwnAccess(
-  ctx: PrincipalContext,
-): Promise<{ policies: ReachingPolicy[]; actions: Action[] }> {
+export async function explainOwnAccess(ctx: PrincipalContext): Promise<OwnAccess> {
   const { companyId, access } = ctx.actor;
   const found = await selectPoliciesOf(ctx.db, companyId, callersAccess(ctx.actor));
   const policies = new Map<string, ReachingPolicy>();
@@ -77,7 +81,8 @@ async function sourcesOf(ctx: PrincipalContext, { type, id }: PrincipalReference
     return accessSources(companyId, user.isOwner, access);
   }
   const [serviceAccount] = await selectServiceAccount(ctx.db, companyId, id);
-  if (!serviceAccount || isDenied(ctx.actor, 'service_account', id)) throw serviceAccountNotFound('principal.id');
+  const isHidden = isDenied(ctx.actor, 'service_account', id) || isDenied(ctx.actor, 'integration_user', id);
+  if (!serviceAccount || isHidden) throw serviceAccountNotFound('principal.id');
   const { accountId } = serviceAccount;
   return accessSources(companyId, false, await readTogether(ctx.db, accessReads(ctx.db, { ...of, accountId })));
 }

@@ -1,6 +1,6 @@
 import { policyLimitExceeded } from '../../db/failures.ts';
 import { defineFailure, notFoundBy, taken } from '../../kernel/failure.ts';
-import { POLICY_LIMITS } from '../../kernel/policy-document.ts';
+import { POLICY_LIMITS } from '../../permissions/policy-document.ts';
 
 export { policyLimitExceeded } from '../../db/failures.ts';
 

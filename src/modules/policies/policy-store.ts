@@ -1,10 +1,12 @@
-import { and, asc, count, eq, inArray, not, type SQL } from 'drizzle-orm';
+import { and, asc, count, desc, eq, inArray, not, type SQL, sql } from 'drizzle-orm';
 import { type AccessOf, isBindingOf } from '../../access/sources.ts';
 import { type ControlDb, readTogether } from '../../db/client.ts';
+import type { SearchRequest } from '../../db/page.ts';
 import { groupBindings, groupPolicies } from '../../db/schema/groups.ts';
 import { policies } from '../../db/schema/policies.ts';
+import { contains, inAnyCase } from '../../db/search.ts';
 import { byId, exists, idList } from '../../db/statements.ts';
-import type { PolicyDocument } from '../../kernel/policy-document.ts';
+import type { PolicyDocument } from '../../permissions/policy-document.ts';
 
 export type PolicyRecord = typeof policies.$inferSelect;
 
@@ -12,31 +14,54 @@ export type PolicyRecord = typeof policies.$inferSelect;
 export const selectOwnNames = (db: ControlDb, companyId: string) =>
   db.select({ name: policies.name }).from(policies).where(eq(policies.companyId, companyId));
 
+const LISTED = { id: sql<string>`listed.id`, name: sql`listed.name`, created_at: sql`listed.created_at` };
+const ORDER = { name: inAnyCase(LISTED.name), created_at: LISTED.created_at };
+
+export type PolicySearch = SearchRequest<keyof typeof ORDER>;
+
 /**
- * How many policies a company has of its own, and some of them, oldest first.
- * @param names only those with one of these names
+ * How many policies there are, managed ones and those of a company's own, and a page of them: managed ones by their id alone.
+ * @param managed those that are listed: the others stand in the code only
+ * @param names only own ones with one of these names
  */
-export async function readOwnPolicies(
+export async function readPolicies(
   db: ControlDb,
   companyId: string,
-  { offset, limit, names }: { offset: number; limit: number; names: readonly string[] | 'all' },
+  {
+    search,
+    by,
+    descending,
+    page,
+    perPage,
+    managed,
+    names,
+  }: PolicySearch & {
+    managed: readonly { id: string; name: string; createdAt: number }[];
+    names: readonly string[] | 'all';
+  },
 ) {
-  const ofCompany = and(
+  const given = JSON.stringify(managed.map(({ id, name, createdAt }) => ({ id, name, createdAt })));
+  const own = and(
     eq(policies.companyId, companyId),
     names === 'all' ? undefined : inArray(policies.name, idList(names)),
   );
+  const listed = sql`(select value ->> 'id' as id, value ->> 'name' as name, value ->> 'createdAt' as created_at
+    from json_each(${given}) union all select id, name, created_at from ${policies} where ${own}) as listed`;
+  const found = contains([LISTED.name], search);
+  const order = (column: SQL): SQL => (descending ? desc(column) : asc(column));
   const {
     counted: [counted],
     records,
   } = await readTogether(db, {
-    counted: db.select({ total: count() }).from(policies).where(ofCompany),
+    counted: db.select({ total: sql<number>`count(*)` }).from(listed).where(found),
     records: db
-      .select()
-      .from(policies)
-      .where(ofCompany)
-      .orderBy(asc(policies.createdAt), asc(policies.id))
-      .limit(limit)
-      .offset(offset),
+      .select({ id: LISTED.id.as('listed_id'), own: policies })
+      .from(listed)
+      .leftJoin(policies, and(eq(policies.id, LISTED.id), eq(policies.companyId, companyId)))
+      .where(found)
+      .orderBy(order(ORDER[by]), order(LISTED.id))
+      .limit(perPage)
+      .offset((page - 1) * perPage),
   });
   return { total: counted?.total ?? 0, records };
 }

@@ -1,7 +1,7 @@
 import type { policies } from '../../db/schema/policies.ts';
-import { type PolicyType, policyArn } from '../../kernel/arn.ts';
-import { MANAGED_POLICIES, type ManagedPolicy } from '../../kernel/managed-policies.ts';
-import type { PolicyDocument } from '../../kernel/policy-document.ts';
+import { type PolicyType, policyArn } from '../../permissions/arn.ts';
+import { MANAGED_POLICIES, type ManagedPolicy } from '../../permissions/managed-policies.ts';
+import type { PolicyDocument } from '../../permissions/policy-document.ts';
 
 /** A policy as people see it, whether the system's or a company's own. Times in milliseconds. */
 export interface Policy {

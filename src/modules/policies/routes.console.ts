@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { grantExceeds } from '../../access/failures.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { pageQuery } from '../../http/list-query.ts';
+import { sortedList, sortedRequest } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
-import { type Action, ALL_ACTIONS, catalogue } from '../../kernel/actions.ts';
 import { description } from '../../kernel/fields.ts';
-import { POLICY_LIMITS } from '../../kernel/policy-document.ts';
+import { type Action, ALL_ACTIONS, catalogue } from '../../permissions/actions.ts';
+import { POLICY_LIMITS } from '../../permissions/policy-document.ts';
 import { serviceAccountNotFound } from '../service-accounts/failures.ts';
 import { userNotFound } from '../users/failures.ts';
 import { explainOwnAccess, simulate } from './explanation.ts';
@@ -21,7 +21,7 @@ import {
   listPolicies,
   locatePolicy,
 } from './service.ts';
-import { policyDocumentInput, policyView, reachingPolicyView, viewPolicy, viewReachingPolicy } from './views.ts';
+import { ownPermissionsView, policyDocumentInput, policyView, viewOwnPermissions, viewPolicy } from './views.ts';
 
 /** It becomes part of an ARN, where `*` would read as a pattern. */
 const policyName = z
@@ -81,12 +81,13 @@ export const policyEndpoints = [
       access: 'policies:list',
       operationId: 'listPolicies',
       summary: 'List policies',
-      description: 'Managed policies first, then the company’s own, oldest first.',
-      query: pageQuery('per_page'),
+      description:
+        'Managed policies first, then the company’s own, the oldest first, unless `sort_by` says otherwise: managed policies are older than all others.',
+      query: sortedList({ search: 'the name', fields: ['name', 'created_at'], standard: 'created_at' }),
       returns: ok(listOf(policyView)),
       fails: [],
     },
-    async ({ ctx, query }) => list(await listPolicies(ctx, { page: query.page, perPage: query.per_page }), viewPolicy),
+    async ({ ctx, query }) => list(await listPolicies(ctx, sortedRequest(query)), viewPolicy),
   ),
   endpoint(
     {
@@ -202,27 +203,9 @@ export const policyEndpoints = [
       access: 'authenticated',
       operationId: 'getOwnPermissions',
       summary: "Get the caller's permissions",
-      returns: ok(
-        z.object({
-          user_id: z.string(),
-          company_id: z.string(),
-          is_owner: z.boolean(),
-          policies: z.array(reachingPolicyView),
-          actions: z.array(z.string()).meta({ description: 'Every action allowed on all resources at once.' }),
-        }),
-      ),
+      returns: ok(ownPermissionsView),
       fails: [],
     },
-    async ({ ctx }) => {
-      const { policies, actions } = await explainOwnAccess(ctx);
-      const { id, companyId, access } = ctx.actor;
-      return {
-        user_id: id,
-        company_id: companyId,
-        is_owner: access.isOwner,
-        policies: policies.map(viewReachingPolicy),
-        actions,
-      };
-    },
+    async ({ ctx }) => viewOwnPermissions(ctx.actor, await explainOwnAccess(ctx)),
   ),
 ];

@@ -5,8 +5,8 @@ import { requireMayWritePolicy } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
-import { policyArn, resourceArn } from '../../kernel/arn.ts';
-import { isSmallEnough, type PolicyDocument } from '../../kernel/policy-document.ts';
+import { policyArn, resourceArn } from '../../permissions/arn.ts';
+import { isSmallEnough, type PolicyDocument } from '../../permissions/policy-document.ts';
 import { policyInUse, policyNameTaken, policyNotFound, policyNotModifiable, policyTooLarge } from './failures.ts';
 import { isSystemName, ownPolicy, type Policy, SYSTEM_POLICIES, systemPolicy } from './policy.ts';
 import {
@@ -15,32 +15,31 @@ import {
   insertPolicy,
   type PolicyChanges,
   type PolicyRecord,
-  readOwnPolicies,
+  type PolicySearch,
+  readPolicies,
   selectOwnNames,
   selectPolicy,
   updatePolicy,
 } from './policy-store.ts';
 
+export { explainOwnAccess } from './explanation.ts';
 export { policyNotFound } from './failures.ts';
 export { ownPolicy } from './policy.ts';
 export { selectPolicy } from './policy-store.ts';
 
 const NAME_IS_UNIQUE = { 'policies.name': policyNameTaken };
 
-/** A page of the managed policies and then the company's own, oldest first. */
+/** A page of the managed policies and the company's own. */
 export async function listPolicies(
   ctx: PrincipalContext,
-  { page, perPage }: { page: number; perPage: number },
+  wanted: PolicySearch,
 ): Promise<{ total: number; records: Policy[] }> {
-  const system = SYSTEM_POLICIES.filter(({ arn }) => isListed(ctx, arn));
-  const start = (page - 1) * perPage;
-  const managed = system.slice(start, start + perPage);
-  const own = await readOwnPolicies(ctx.db, ctx.actor.companyId, {
-    offset: Math.max(0, start - system.length),
-    limit: perPage - managed.length,
+  const { total, records } = await readPolicies(ctx.db, ctx.actor.companyId, {
+    ...wanted,
+    managed: SYSTEM_POLICIES.filter(({ arn }) => isListed(ctx, arn)),
     names: await listedNames(ctx),
   });
-  return { total: system.length + own.total, records: [...managed, ...own.records.map(ownPolicy)] };
+  return { total, records: records.map(({ id, own }) => (own ? ownPolicy(own) : (systemPolicy(id) as Policy))) };
 }
 
 /** Whether the caller is denied to get a policy: where another route names it, it is as if absent. */

@@ -1,8 +1,14 @@
 import { z } from 'zod';
+import type { Principal } from '../../access/actors.ts';
+import { viewBy } from '../../http/wire.ts';
 import { timestamp } from '../../kernel/fields.ts';
-import { POLICY_LIMITS, POLICY_VERSION, type PolicyDocument, validateDocument } from '../../kernel/policy-document.ts';
-import { viewBy } from '../../kernel/wire.ts';
-import type { ReachingPolicy } from './explanation.ts';
+import {
+  POLICY_LIMITS,
+  POLICY_VERSION,
+  type PolicyDocument,
+  validateDocument,
+} from '../../permissions/policy-document.ts';
+import type { OwnAccess, ReachingPolicy } from './explanation.ts';
 import type { Policy } from './policy.ts';
 
 /** A policy document as it is shown. */
@@ -54,7 +60,7 @@ const shown = viewBy(policyView);
 export const viewPolicy = (policy: Policy) => shown({ ...policy, isDeprecated: false });
 
 /** A policy that reaches the caller. */
-export const reachingPolicyView = z.object({
+const reachingPolicyView = z.object({
   _id: z.string(),
   arn: z.string(),
   name: z.string(),
@@ -62,8 +68,30 @@ export const reachingPolicyView = z.object({
   group_ids: z.array(z.string()).meta({ description: 'The groups through which the caller has it.' }),
 });
 
-export const viewReachingPolicy = ({ id, groupIds, ...rest }: ReachingPolicy): z.input<typeof reachingPolicyView> => ({
+const viewReachingPolicy = ({ id, groupIds, ...rest }: ReachingPolicy): z.input<typeof reachingPolicyView> => ({
   _id: id,
   ...rest,
   group_ids: groupIds,
+});
+
+/** What the caller may do. */
+export const ownPermissionsView = z
+  .object({
+    user_id: z.string(),
+    company_id: z.string(),
+    is_owner: z.boolean(),
+    policies: z.array(reachingPolicyView),
+    actions: z.array(z.string()).meta({ description: 'Every action allowed on all resources at once.' }),
+  })
+  .meta({ id: 'OwnPermissions' });
+
+export const viewOwnPermissions = (
+  { id, companyId, access }: Principal,
+  { policies, actions }: OwnAccess,
+): z.input<typeof ownPermissionsView> => ({
+  user_id: id,
+  company_id: companyId,
+  is_owner: access.isOwner,
+  policies: policies.map(viewReachingPolicy),
+  actions,
 });

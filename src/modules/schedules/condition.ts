@@ -1,7 +1,7 @@
 import type { Condition } from '../../db/schema/schedules.ts';
 import { compareDecimals } from '../../kernel/decimals.ts';
-import { type SqlToken, sqlTokens } from '../../kernel/sql-lexer.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
+import { type SqlToken, sqlTokens } from '../../sql-templates/lexer.ts';
 import type { Cell, UserSqlResult } from '../../tenant-sql/user-sql.ts';
 import { toPostgresText } from '../../tenant-sql/values.ts';
 

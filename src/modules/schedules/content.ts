@@ -1,11 +1,11 @@
-import { type CellTexts, cellTextsIn, isNumeric, numberStyleOf } from '../../kernel/cell-texts.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { contentType, fileName } from '../../kernel/files.ts';
-import type { Locale } from '../../kernel/locales.ts';
 import { shorten } from '../../kernel/text.ts';
 import { readBounded } from '../../platform/bounded.ts';
 import type { AttachedFile } from '../../platform/mail.ts';
+import { type CellTexts, cellTextsIn, isNumeric, numberStyleOf } from '../../presentation/cell-texts.ts';
 import type { UserSqlResult } from '../../tenant-sql/user-sql.ts';
+import type { Locale } from '../../texts/locales.ts';
 import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
 import { type Section, sectionBytes } from '../mails/service.ts';
 import { type SharedItem, visualizationsOf } from '../viewing/service.ts';

@@ -6,9 +6,10 @@ import {
   SCHEDULE_FORMATS,
   SCHEDULE_STATUSES,
 } from '../../db/schema/schedules.ts';
-import { displayName, email, timestamp, valuesBySlug } from '../../kernel/fields.ts';
+import { displayName, email, timestamp } from '../../kernel/fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import { TARGET_TYPES } from '../../kernel/share-event.ts';
+import { TARGET_TYPES } from '../../sharing/share-event.ts';
+import { valuesBySlug } from '../../sql-templates/fields.ts';
 import type { Recipient } from './store.ts';
 
 const MAX_RECIPIENTS = 50;

@@ -7,8 +7,8 @@ import { concurrentChange, retryOnConcurrentChange } from '../../db/failures.ts'
 import type { RunSubject } from '../../db/schema/schedules.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import { TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
 import { isTimeZone } from '../../kernel/time-zones.ts';
+import { TARGET_TYPES, type TargetType } from '../../sharing/share-event.ts';
 import { selectDashboardVisualizations } from '../dashboards/service.ts';
 import { loadSharedItem, visualizationsOf } from '../viewing/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';

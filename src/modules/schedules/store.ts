@@ -5,9 +5,10 @@ import { readPage } from '../../db/page.ts';
 import { dashboards } from '../../db/schema/dashboards.ts';
 import { mailConsents, scheduleRecipients, schedules } from '../../db/schema/schedules.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
+import { contains } from '../../db/search.ts';
 import { byId, exists, idList, insertWhen } from '../../db/statements.ts';
-import type { Denials } from '../../kernel/denials.ts';
-import type { TargetType } from '../../kernel/share-event.ts';
+import type { Denials } from '../../permissions/denials.ts';
+import type { TargetType } from '../../sharing/share-event.ts';
 
 type Row = typeof schedules.$inferSelect;
 type Changed = Omit<Row, 'nextRunAt'> & { nextRunAt: Row['nextRunAt'] | undefined };
@@ -149,7 +150,7 @@ export const readSchedules = (
   const filter = and(
     eq(schedules.companyId, companyId),
     or(ofType('dashboard'), ofType('visualization')),
-    search === '' ? undefined : sql`instr(lower(${schedules.name}), ${search}) > 0`,
+    contains([schedules.name], search),
   ) as SQL;
   return readPage(
     db,

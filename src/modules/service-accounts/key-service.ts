@@ -4,6 +4,7 @@ import { requireMayGrant } from '../../access/grants.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
+import { type Denials, NOTHING_DENIED } from '../../permissions/denials.ts';
 import { expiryInPast, keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
 import { KEY_LIFETIME_MS, mintKey } from './keys.ts';
 import { getServiceAccount } from './service.ts';
@@ -71,10 +72,15 @@ export async function serviceAccountToSignAs(ctx: PrincipalContext, id: string):
   return serviceAccount;
 }
 
-/** A page of a service account's keys, revoked ones included. */
-export async function listKeys(ctx: PrincipalContext, serviceAccountId: string, page: KeyPageRequest) {
+/** A page of a service account's keys, revoked ones included. `denied` are those that are left out. */
+export async function listKeys(
+  ctx: PrincipalContext,
+  serviceAccountId: string,
+  page: KeyPageRequest,
+  denied: Denials = NOTHING_DENIED,
+) {
   await getServiceAccount(ctx, serviceAccountId);
-  return readKeys(ctx.db, ctx.actor.companyId, serviceAccountId, page);
+  return readKeys(ctx.db, ctx.actor.companyId, { serviceAccountId, denied }, page);
 }
 
 /** Revokes a key: the next request signed with it is refused. The key stays listed. */

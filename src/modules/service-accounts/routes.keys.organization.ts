@@ -1,24 +1,11 @@
-import { z } from 'zod';
 import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { listQuery, pageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
-import { description } from '../../kernel/fields.ts';
-import { sent } from '../../kernel/wire.ts';
 import { keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
+import { keyInput } from './fields.ts';
 import { issueKey, listKeys, revokeKey, serviceAccountToSignAs } from './service.ts';
 import { apiKeyView, issuedApiKeyView, viewApiKey } from './views.ts';
-
-const keyInput = z
-  .object({
-    description: description.default(''),
-    expires_at: z.iso
-      .datetime({ offset: true })
-      .transform((text) => Date.parse(text))
-      .optional()
-      .meta({ description: 'In the future; a year from now when not sent.' }),
-  })
-  .transform(sent);
 
 export const apiKeyEndpoints = [
   endpoint(

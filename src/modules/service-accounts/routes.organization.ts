@@ -1,12 +1,13 @@
 import { z } from 'zod';
+import { deniedInLists } from '../../access/denials.ts';
 import { administratorsOnly } from '../../access/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
-import { description, displayName, metadata } from '../../kernel/fields.ts';
-import { sent } from '../../kernel/wire.ts';
+import { sent } from '../../http/wire.ts';
 import { accountNotFound } from '../accounts/failures.ts';
 import { serviceAccountAlreadyDeleted, serviceAccountNotFound } from './failures.ts';
+import { accountId, serviceAccountChanges, serviceAccountFields } from './fields.ts';
 import {
   changeServiceAccount,
   createServiceAccount,
@@ -16,27 +17,10 @@ import {
 } from './service.ts';
 import { serviceAccountView, viewServiceAccount } from './views.ts';
 
-const serviceAccountInput = z
-  .object({
-    name: displayName,
-    description: description.default(''),
-    account_id: z.string().max(100),
-    metadata: metadata.default({}),
-  })
-  .transform(sent);
-
-const serviceAccountChanges = z
-  .object({
-    name: displayName,
-    description,
-    is_active: z.boolean().meta({ description: 'Keys of an inactive service account are refused.' }),
-    metadata: metadata.meta({ description: 'Replaces the metadata as a whole.' }),
-  })
-  .partial()
-  .transform(sent);
+const serviceAccountInput = z.object({ ...serviceAccountFields, account_id: accountId }).transform(sent);
 
 const serviceAccountListQuery = listQuery(['created_at', 'updated_at', 'name', 'last_used_at']).extend({
-  account_id: z.string().max(100).optional(),
+  account_id: accountId.optional(),
   include_inactive: queryFlag,
   include_deleted: queryFlag,
 });
@@ -63,6 +47,7 @@ export const serviceAccountEndpoints = [
             accountId: query.account_id,
             includeInactive: query.include_inactive,
             which: livingOrAll(ctx.actor, query.include_deleted),
+            denied: deniedInLists(ctx.actor, 'service_account'),
           },
           pageRequest(query),
         ),

@@ -1,7 +1,8 @@
 import type { Principal, ServiceAccountActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { recordLastUse } from '../../access/last-uses.ts';
-import type { Authenticate, Context } from '../../context.ts';
+import { signedRequestsOnly } from '../../access/signature-failures.ts';
+import type { Authenticate, Context, IncomingRequest } from '../../context.ts';
 import { type AuthenticateToken, byAudience, signToken, validFor, verifyToken } from '../sign-in/service.ts';
 import { credentialOf, type KeyProof, knownOf } from './known-key.ts';
 import { authenticateSignature } from './signature.ts';
@@ -46,8 +47,20 @@ export const authenticateServiceToken: AuthenticateToken = async (ctx, token) =>
   };
 };
 
+const hasToken = (request: IncomingRequest): boolean => /^Bearer\b/i.test(request.header('authorization') ?? '');
+
 /** Authenticates a service account by a service token, or else by a signature. */
-export const authenticateMachine: Authenticate = (ctx, request) => {
-  const hasToken = /^Bearer\b/i.test(request.header('authorization') ?? '');
-  return (hasToken ? byAudience({ machine: authenticateServiceToken }) : authenticateSignature)(ctx, request);
-};
+export const authenticateMachine: Authenticate = (ctx, request) =>
+  (hasToken(request) ? byAudience({ machine: authenticateServiceToken }) : authenticateSignature)(ctx, request);
+
+/**
+ * Authenticates a service account by a signature alone. Whoever sends a token is told where tokens are taken, before anybody
+ * looks whether it is good.
+ * @param counterpartOf the route that takes tokens for what a path is about, or null
+ */
+export const authenticateSignatureAlone =
+  (counterpartOf: (path: string) => string | null): Authenticate =>
+  async (ctx, request) => {
+    if (hasToken(request)) throw signedRequestsOnly(counterpartOf(new URL(request.url).pathname));
+    return authenticateSignature(ctx, request);
+  };

@@ -1,5 +1,5 @@
 import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
-import { deniedInLists } from '../../access/denials.ts';
+import { isDenied } from '../../access/denials.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
@@ -8,6 +8,7 @@ import { serviceAccountAlreadyDeleted, serviceAccountNotFound } from './failures
 import {
   endServiceAccount,
   insertServiceAccount,
+  type NewServiceAccount,
   readServiceAccounts,
   type ServiceAccount,
   type ServiceAccountChanges,
@@ -24,14 +25,22 @@ export { issueKey, listKeys, prepareApiKey, revokeKey, serviceAccountToSignAs } 
 export { type ApiKey, selectServiceAccount } from './store.ts';
 export type { ServiceAccount };
 
+/** What a service account is made of. It is in the company's default account where it names none. */
+interface ServiceAccountInput {
+  name: string;
+  description: string;
+  accountId?: string;
+  metadata: Metadata;
+}
+
 /** A new service account and the statement that stores it, if its account lives. */
-export function prepareServiceAccount(
+export function prepareServiceAccount<Input extends ServiceAccountInput>(
   ctx: Context,
   companyId: string,
-  input: { name: string; description: string; accountId: string; metadata: Metadata },
+  input: Input,
 ) {
   const now = ctx.now();
-  const record: ServiceAccount = {
+  const record = {
     ...input,
     id: ctx.newId(),
     companyId,
@@ -40,18 +49,26 @@ export function prepareServiceAccount(
     createdAt: now,
     updatedAt: now,
     deletedAt: null,
-  };
+  } satisfies NewServiceAccount;
   return { record, statement: insertServiceAccount(ctx.db, record) };
 }
 
 /** A page of the company's service accounts. */
 export function listServiceAccounts(
   ctx: PrincipalContext,
-  filter: Omit<ServiceAccountFilter, 'denied'>,
+  filter: ServiceAccountFilter,
   page: ServiceAccountPageRequest,
 ) {
-  const denied = deniedInLists(ctx.actor, 'service_account');
-  return readServiceAccounts(ctx.db, ctx.actor.companyId, { ...filter, denied }, page);
+  return readServiceAccounts(ctx.db, ctx.actor.companyId, filter, page);
+}
+
+/**
+ * The id of a service account that a path of the console names beside something else.
+ * @throws serviceAccountNotFound where a Deny keeps it from the caller
+ */
+export function shownOnConsole(ctx: PrincipalContext, id: string): string {
+  if (isDenied(ctx.actor, 'integration_user', id)) throw serviceAccountNotFound();
+  return id;
 }
 
 /** A living service account of the company. */
@@ -61,15 +78,14 @@ export async function getServiceAccount(ctx: PrincipalContext, id: string): Prom
   return serviceAccount;
 }
 
-/** Makes a service account in an account of the company. */
-export async function createServiceAccount(
-  ctx: PrincipalContext,
-  input: { name: string; description: string; accountId: string; metadata: Metadata },
-): Promise<ServiceAccount> {
+/** Makes a service account in an account of the company, the default one where none is named. */
+export async function createServiceAccount(ctx: PrincipalContext, input: ServiceAccountInput): Promise<ServiceAccount> {
   const { record, statement } = prepareServiceAccount(ctx, ctx.actor.companyId, input);
-  const { inserted } = await commit(ctx.db, { inserted: statement });
-  if (inserted.length === 0) throw accountNotFound('account_id');
-  return record;
+  const {
+    inserted: [stored],
+  } = await commit(ctx.db, { inserted: statement });
+  if (!stored) throw accountNotFound('account_id');
+  return { ...record, ...stored };
 }
 
 /** Changes what is sent. */

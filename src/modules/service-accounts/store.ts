@@ -10,19 +10,25 @@ import { companies } from '../../db/schema/companies.ts';
 import { groupBindings } from '../../db/schema/groups.ts';
 import { apiKeys, serviceAccounts } from '../../db/schema/service-accounts.ts';
 import { byId, exists, insertWhen, livingById, whichOf } from '../../db/statements.ts';
-import type { Denials } from '../../kernel/denials.ts';
+import type { Denials } from '../../permissions/denials.ts';
 
 export type ServiceAccount = typeof serviceAccounts.$inferSelect;
+/** One that is to be stored; in the company's default account where it names none. */
+export type NewServiceAccount = Omit<ServiceAccount, 'accountId'> & { accountId?: string };
 export type ApiKey = typeof apiKeys.$inferSelect;
 
-/** Stores a service account if its account lives. */
-export const insertServiceAccount = (db: ControlDb, record: ServiceAccount) =>
-  insertWhen(
-    db,
-    serviceAccounts,
-    record,
-    exists(accounts, livingById(accounts, record.companyId, record.accountId)),
-  ).returning({ id: serviceAccounts.id });
+/** Stores a service account if its account lives. The default one is found at that moment. */
+export function insertServiceAccount(db: ControlDb, record: NewServiceAccount) {
+  const { companyId, accountId } = record;
+  const account =
+    accountId === undefined
+      ? (and(eq(accounts.companyId, companyId), eq(accounts.isDefault, true)) as SQL)
+      : livingById(accounts, companyId, accountId);
+  const stored = { ...record, accountId: sql`(select ${accounts.id} from ${accounts} where ${account})` };
+  return insertWhen(db, serviceAccounts, stored, exists(accounts, account)).returning({
+    accountId: serviceAccounts.accountId,
+  });
+}
 
 /** The living service account of an id. */
 export const selectServiceAccount = (db: ControlDb, companyId: string, id: string) =>
@@ -123,12 +129,21 @@ const KEY_ORDER = { created_at: apiKeys.createdAt, updated_at: apiKeys.updatedAt
 export type KeyPageRequest = PageRequest<keyof typeof KEY_ORDER>;
 
 /** A page of a service account's keys, revoked ones included. */
-export const readKeys = (db: ControlDb, companyId: string, serviceAccountId: string, page: KeyPageRequest) =>
+export const readKeys = (
+  db: ControlDb,
+  companyId: string,
+  { serviceAccountId, denied }: { serviceAccountId: string; denied: Denials },
+  page: KeyPageRequest,
+) =>
   readPage(
     db,
     {
       table: apiKeys,
-      filter: and(eq(apiKeys.companyId, companyId), eq(apiKeys.serviceAccountId, serviceAccountId)) as SQL,
+      filter: and(
+        eq(apiKeys.companyId, companyId),
+        eq(apiKeys.serviceAccountId, serviceAccountId),
+        isNotDenied(apiKeys.id, denied),
+      ) as SQL,
     },
     { ...page, by: KEY_ORDER[page.by] },
   );

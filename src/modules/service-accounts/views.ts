@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { viewBy } from '../../http/wire.ts';
 import { metadata, timestamp } from '../../kernel/fields.ts';
-import { viewBy } from '../../kernel/wire.ts';
 
 /** A service account as the organization API shows it. */
 export const serviceAccountView = z
@@ -21,8 +21,25 @@ export const serviceAccountView = z
 
 export const viewServiceAccount = viewBy(serviceAccountView);
 
-const apiKeyShape = z.object({
-  id: z.string(),
+/** A service account as the console shows it. */
+export const consoleServiceAccountView = z
+  .object({
+    _id: z.string(),
+    name: z.string(),
+    description: z.string(),
+    account_id: z.string(),
+    company_id: z.string(),
+    is_active: z.boolean(),
+    metadata,
+    created_at: timestamp,
+    updated_at: timestamp,
+    last_used_at: timestamp.nullable(),
+  })
+  .meta({ id: 'CompanyServiceAccount' });
+
+export const viewConsoleServiceAccount = viewBy(consoleServiceAccountView);
+
+const keyFields = {
   access_key: z.string(),
   description: z.string(),
   service_account_id: z.string(),
@@ -30,12 +47,21 @@ const apiKeyShape = z.object({
   is_active: z.boolean(),
   created_at: timestamp,
   last_used_at: timestamp.nullable(),
-});
+};
+const secret = { secret_key: z.string() };
 
 /** An API key as lists show it. */
-export const apiKeyView = apiKeyShape.meta({ id: 'ApiKey' });
+export const apiKeyView = z.object({ id: z.string(), ...keyFields }).meta({ id: 'ApiKey' });
 
 /** An API key as it is shown once, to the one who made it. */
-export const issuedApiKeyView = apiKeyShape.extend({ secret_key: z.string() }).meta({ id: 'IssuedApiKey' });
+export const issuedApiKeyView = z.object({ id: z.string(), ...keyFields, ...secret }).meta({ id: 'IssuedApiKey' });
 
 export const viewApiKey = viewBy(apiKeyView);
+
+/** The same on the console. */
+export const consoleApiKeyView = z.object({ _id: z.string(), ...keyFields }).meta({ id: 'CompanyApiKey' });
+export const issuedConsoleApiKeyView = z
+  .object({ _id: z.string(), ...keyFields, ...secret })
+  .meta({ id: 'IssuedCompanyApiKey' });
+
+export const viewConsoleApiKey = viewBy(consoleApiKeyView);

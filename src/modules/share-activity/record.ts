@@ -4,10 +4,10 @@ import { MINUTE_MS } from '../../kernel/clock.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { idPrefixAt } from '../../kernel/ids.ts';
 import { RecentlyUsed } from '../../kernel/recently-used.ts';
-import type { ShareActorKind, ShareEvent, ShareEventType, TargetType } from '../../kernel/share-event.ts';
 import { keyedDigest } from '../../platform/keyed-digest.ts';
 import { log, logError } from '../../platform/log.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
+import type { ShareActorKind, ShareEvent, ShareEventType, TargetType } from '../../sharing/share-event.ts';
 import { keepInLog } from '../company-log/service.ts';
 
 /** An event to record; its other fields come from the context. */

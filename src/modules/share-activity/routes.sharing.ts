@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/sharing.ts';
+import { viewBy } from '../../http/wire.ts';
 import { isoMilliseconds, isoTimestamp, timestamp } from '../../kernel/fields.ts';
-import { SHARE_ACTOR_KINDS, SHARE_EVENT_TYPES, type ShareEvent, TARGET_TYPES } from '../../kernel/share-event.ts';
 import { INTERVALS, isTimeZone } from '../../kernel/time-zones.ts';
-import { viewBy } from '../../kernel/wire.ts';
+import { SHARE_ACTOR_KINDS, SHARE_EVENT_TYPES, type ShareEvent, TARGET_TYPES } from '../../sharing/share-event.ts';
 import { shareEventNotFound } from './failures.ts';
 import { type Analytics, type EventFilter, getShareEvent, listShareEvents, shareAnalytics } from './service.ts';
 

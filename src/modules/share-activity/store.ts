@@ -5,8 +5,8 @@ import { dashboards } from '../../db/schema/dashboards.ts';
 import { shareGrants } from '../../db/schema/share-contexts.ts';
 import { dashboardShares } from '../../db/schema/shares.ts';
 import { idList } from '../../db/statements.ts';
-import type { Denials } from '../../kernel/denials.ts';
-import type { TargetType } from '../../kernel/share-event.ts';
+import type { Denials } from '../../permissions/denials.ts';
+import type { TargetType } from '../../sharing/share-event.ts';
 
 /** The types of what the company's contexts grant. */
 export const selectGrantTypes = (db: ControlDb, companyId: string, contextId: string) =>

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { invalidToken } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint, portalEndpoint } from '../../http/surfaces/sharing.ts';
-import { email, givenToken, typedCode } from '../../kernel/fields.ts';
-import { sent } from '../../kernel/wire.ts';
+import { sent } from '../../http/wire.ts';
+import { email, givenToken } from '../../kernel/fields.ts';
+import { typedCode } from '../sign-in/fields.ts';
 import { wrongEmailedCode } from '../sign-in/service.ts';
 import {
   endPortalSession,

@@ -4,7 +4,7 @@ import { commit } from '../../db/client.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import type { Page } from '../../db/page.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import type { ViewerAttributes } from '../../kernel/viewer-attributes.ts';
+import type { ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import { groupNotFound } from '../groups/service.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
@@ -14,6 +14,7 @@ import {
   deleteMember,
   insertMember,
   type MemberRow,
+  type MemberSearch,
   readMembers,
   type ShareMember,
   selectGrantedDashboards,
@@ -32,14 +33,14 @@ export type NewMember = { attributes: ViewerAttributes } & (
   | { type: 'external_email'; email: string }
 );
 
-/** A page of a context's members, in the order they came. */
+/** A page of a context's members. */
 export async function listMembers(
   ctx: PrincipalContext,
   contextId: string,
-  part: { page: number; perPage: number },
+  wanted: MemberSearch,
 ): Promise<Page<ShareMember>> {
   const denied = { internal_user: deniedEverywhere(ctx.actor, 'user'), group: deniedEverywhere(ctx.actor, 'group') };
-  return readMembers(ctx.db, await getContext(ctx, contextId), { ...part, denied });
+  return readMembers(ctx.db, await getContext(ctx, contextId), { ...wanted, denied });
 }
 
 /** A context that shows nothing which the caller is denied, and the dashboards that it shows. */
@@ -60,7 +61,7 @@ export async function contextToJoin(ctx: PrincipalContext, id: string) {
 /** Adds a member, to whom the context shows everything that it does: nothing that the caller is denied. */
 export async function addMember(ctx: PrincipalContext, contextId: string, member: NewMember): Promise<ShareMember> {
   const { context, dashboards } = await contextToJoin(ctx, contextId);
-  const email = await addressOf(ctx, member);
+  const called = await nameAndEmailOf(ctx, member);
   const record: MemberRow = {
     id: ctx.newId(),
     companyId: ctx.actor.companyId,
@@ -75,7 +76,7 @@ export async function addMember(ctx: PrincipalContext, contextId: string, member
   if (added.length === 0) {
     throw context.memberCount >= MAX_MEMBERS ? tooManyMembers(MAX_MEMBERS) : concurrentChange();
   }
-  const result = { ...record, email };
+  const result = { ...record, ...called };
   recordContextEvent(ctx, 'member.added', context, detailsOf(result));
   return result;
 }
@@ -89,25 +90,25 @@ export async function removeMember(ctx: PrincipalContext, contextId: string, id:
   recordContextEvent(ctx, 'member.removed', context, detailsOf({ ...removed, email }));
 }
 
-async function addressOf(ctx: PrincipalContext, member: NewMember): Promise<string | null> {
-  if (member.type === 'external_email') return member.email;
+async function nameAndEmailOf(ctx: PrincipalContext, member: NewMember): Promise<Pick<ShareMember, 'name' | 'email'>> {
+  if (member.type === 'external_email') return { name: null, email: member.email };
   const { companyId } = ctx.actor;
   const id = ID_PATTERN.test(member.id) ? member.id : '';
   if (member.type === 'group') {
     const [group] = await selectGroup(ctx.db, companyId, id);
     if (!group || isDenied(ctx.actor, 'group', id)) throw groupNotFound();
-    return null;
+    return { name: group.name, email: null };
   }
   const [user] = await selectUser(ctx.db, companyId, id);
   if (!user || isDenied(ctx.actor, 'user', id)) throw userNotFound();
-  return user.email;
+  return { name: user.name, email: user.email };
 }
 
 /** The id of a user or group; null for an address from outside. */
 export const memberIdOf = ({ memberType, subject }: Pick<MemberRow, 'memberType' | 'subject'>): string | null =>
   memberType === 'external_email' ? null : subject;
 
-const detailsOf = (member: ShareMember) => ({
+const detailsOf = (member: Omit<ShareMember, 'name'>) => ({
   member_id: memberIdOf(member),
   member_type: member.memberType,
   email: member.email,

@@ -1,6 +1,6 @@
 import { isAllowed, requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
-import { TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
+import { TARGET_TYPES, type TargetType } from '../../sharing/share-event.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
 import type { Grant } from './store.ts';
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { pageQuery } from '../../http/list-query.ts';
-import { endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing.ts';
+import { sortedList, sortedRequest } from '../../http/list-query.ts';
+import { endpoint, list, listOf } from '../../http/surfaces/sharing.ts';
+import { viewBy } from '../../http/wire.ts';
 import { description, displayName, email, slug, timestamp } from '../../kernel/fields.ts';
-import { TARGET_TYPES } from '../../kernel/share-event.ts';
-import { viewBy } from '../../kernel/wire.ts';
+import { TARGET_TYPES } from '../../sharing/share-event.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { groupNotFound } from '../groups/failures.ts';
 import { userNotFound } from '../users/failures.ts';
@@ -54,6 +54,7 @@ const memberView = z
     id: z.string(),
     member_type: z.enum(['internal_user', 'group', 'external_email']),
     member_id: z.string().nullable().meta({ description: 'The id of the user or group; null for an outsider.' }),
+    name: z.string().optional().meta({ description: 'The name of the user or group; left out for an outsider.' }),
     email: z.string().nullable().meta({ description: 'The email address of the user or outsider; null for a group.' }),
     attributes: z
       .record(z.string(), z.unknown())
@@ -65,7 +66,12 @@ const memberView = z
 
 const shownMember = viewBy(memberView);
 const viewMember = (member: ShareMember) =>
-  shownMember({ ...member, memberId: memberIdOf(member), attributes: member.attributes ?? undefined });
+  shownMember({
+    ...member,
+    memberId: memberIdOf(member),
+    name: member.name ?? undefined,
+    attributes: member.attributes ?? undefined,
+  });
 
 const memberId = z.string().min(1).max(64);
 const attributes = viewerAttributes.default({});
@@ -95,12 +101,13 @@ export const shareContextEndpoints = [
       access,
       operationId: 'listShareContexts',
       summary: 'List share contexts',
-      description: 'Contexts of which the caller may share everything. Newest first.',
-      query: pageQuery('per_page'),
+      description:
+        'Contexts of which the caller may share everything. The newest first, unless `sort_by` says otherwise.',
+      query: sortedList({ search: 'the name', fields: ['name', 'created_at'], standard: '-created_at' }),
       returns: ok(listOf(contextView)),
       fails: [],
     },
-    async ({ ctx, query }) => list(await listContexts(ctx, pageRequest(query)), viewContext),
+    async ({ ctx, query }) => list(await listContexts(ctx, sortedRequest(query)), viewContext),
   ),
   endpoint(
     {
@@ -181,11 +188,16 @@ export const shareContextEndpoints = [
       access,
       operationId: 'listShareContextMembers',
       summary: 'List the members of a share context',
-      query: pageQuery('per_page'),
+      description: 'In the order in which they were added, unless `sort_by` says otherwise.',
+      query: sortedList({
+        search: 'the name or email address',
+        fields: ['name', 'created_at'],
+        standard: 'created_at',
+      }),
       returns: ok(listOf(memberView)),
       fails: [shareContextNotFound],
     },
-    async ({ ctx, params, query }) => list(await listMembers(ctx, params.id, pageRequest(query)), viewMember),
+    async ({ ctx, params, query }) => list(await listMembers(ctx, params.id, sortedRequest(query)), viewMember),
   ),
   endpoint(
     {

@@ -4,14 +4,15 @@ import { commit } from '../../db/client.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import type { Page } from '../../db/page.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
-import { policyProblems } from '../../kernel/sharing-terms.ts';
 import { slugFrom } from '../../kernel/text.ts';
+import { policyProblems } from '../../sharing/terms.ts';
 import type { DashboardVersions } from '../dashboards/service.ts';
 import { type NewShareEvent, recordShareEvent } from '../share-activity/service.ts';
 import { inputsOf, loadSharedItem, requireSharingOf } from '../viewing/service.ts';
 import { shareContextNotFound, shareContextSlugTaken } from './failures.ts';
 import { requireSeeing, requireSharing, requireSharingSomeType, typesNotShared } from './permission.ts';
 import {
+  type ContextSearch,
   contextDeletion,
   type Grant,
   insertContext,
@@ -35,13 +36,10 @@ const deniedTargets = ({ actor }: PrincipalContext) => ({
   visualization: deniedEverywhere(actor, 'shared_visualization'),
 });
 
-/** A page of the contexts of which the caller may share everything, the newest first. */
-export async function listContexts(
-  ctx: PrincipalContext,
-  part: { page: number; perPage: number },
-): Promise<Page<ShareContext>> {
+/** A page of the contexts of which the caller may share everything. */
+export async function listContexts(ctx: PrincipalContext, wanted: ContextSearch): Promise<Page<ShareContext>> {
   return readContexts(ctx.db, ctx.actor.companyId, {
-    ...part,
+    ...wanted,
     hidden: typesNotShared(ctx),
     denied: deniedTargets(ctx),
   });

@@ -1,17 +1,18 @@
 import { and, eq, isNull, not, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
-import { readPage } from '../../db/page.ts';
+import { readPage, type SearchRequest } from '../../db/page.ts';
 import { dashboards, dashboardVisualizations } from '../../db/schema/dashboards.ts';
 import { groups } from '../../db/schema/groups.ts';
 import { shareContexts, shareGrants, shareMembers } from '../../db/schema/share-contexts.ts';
 import { dashboardShares } from '../../db/schema/shares.ts';
 import { users } from '../../db/schema/users.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
+import { contains, inAnyCase } from '../../db/search.ts';
 import { byId, exists, insertWhen, livingById, slugOrSuffixed } from '../../db/statements.ts';
-import type { Denials } from '../../kernel/denials.ts';
-import type { TargetType } from '../../kernel/share-event.ts';
-import type { FilterPolicy } from '../../kernel/sharing-terms.ts';
+import type { Denials } from '../../permissions/denials.ts';
+import type { TargetType } from '../../sharing/share-event.ts';
+import type { FilterPolicy } from '../../sharing/terms.ts';
 import { type DashboardVersions, dashboardsUnchanged } from '../dashboards/service.ts';
 
 /** What a context shows, and the policies that narrow it. Its fields are named as in the API. */
@@ -25,7 +26,7 @@ type Row = typeof shareContexts.$inferSelect;
 type Version = Pick<Row, 'companyId' | 'id' | 'version'>;
 export type ShareContext = Row & { grants: Grant[]; memberCount: number };
 export type MemberRow = typeof shareMembers.$inferSelect;
-export type ShareMember = MemberRow & { email: string | null };
+export type ShareMember = MemberRow & { name: string | null; email: string | null };
 
 /** Grants of deleted things are left out. */
 const LIVING = sql`(target_type = 'dashboard' and exists (select 1 from ${dashboards} where dashboards.id = target_id and dashboards.company_id = share_grants.company_id)
@@ -54,19 +55,20 @@ const grantsNothingDenied = (denied: Record<TargetType, Denials>): (SQL | undefi
     );
   });
 
-/**
- * A page of a company's contexts, the newest first, without those that show something of a type in `hidden`, or something that
- * is denied.
- */
+const CONTEXT_ORDER = { name: inAnyCase(shareContexts.name), created_at: shareContexts.createdAt };
+
+export type ContextSearch = SearchRequest<keyof typeof CONTEXT_ORDER>;
+
+/** A page of a company's contexts, without those that show something of a type in `hidden`, or something that is denied. */
 export const readContexts = (
   db: ControlDb,
   companyId: string,
   {
-    page,
-    perPage,
+    search,
     hidden,
     denied,
-  }: { page: number; perPage: number; hidden: readonly TargetType[]; denied: Record<TargetType, Denials> },
+    ...page
+  }: ContextSearch & { hidden: readonly TargetType[]; denied: Record<TargetType, Denials> },
 ) => {
   const notHidden = hidden.map(
     (type) =>
@@ -76,10 +78,15 @@ export const readContexts = (
     db,
     {
       table: shareContexts,
-      filter: and(eq(shareContexts.companyId, companyId), ...notHidden, ...grantsNothingDenied(denied)) as SQL,
+      filter: and(
+        eq(shareContexts.companyId, companyId),
+        contains([shareContexts.name], search),
+        ...notHidden,
+        ...grantsNothingDenied(denied),
+      ) as SQL,
       extra: EXTRA,
     },
-    { by: shareContexts.createdAt, descending: true, page, perPage },
+    { ...page, by: CONTEXT_ORDER[page.by] },
   );
 };
 
@@ -181,11 +188,22 @@ export const contextDeletion = (db: ControlDb, { companyId, id, version }: Row, 
 const EMAIL = sql<string | null>`case member_type when 'external_email' then subject
   when 'internal_user' then (select email from ${users} where users.id = subject and users.company_id = share_members.company_id) end`;
 
-/** A page of a context's members, in the order they came, without people and groups that are denied. */
+const NAME = sql<string | null>`case member_type
+  when 'internal_user' then (select name from ${users} where users.id = subject and users.company_id = share_members.company_id)
+  when 'group' then (select name from ${groups} where groups.id = subject and groups.company_id = share_members.company_id) end`;
+
+const MEMBER_ORDER = {
+  name: inAnyCase(sql`coalesce(${NAME}, ${EMAIL})`),
+  created_at: shareMembers.createdAt,
+};
+
+export type MemberSearch = SearchRequest<keyof typeof MEMBER_ORDER>;
+
+/** A page of a context's members, without people and groups that are denied. `search` is a part of the name or email. */
 export const readMembers = (
   db: ControlDb,
   { companyId, id }: Row,
-  { page, perPage, denied }: { page: number; perPage: number; denied: Record<'internal_user' | 'group', Denials> },
+  { search, denied, ...page }: MemberSearch & { denied: Record<'internal_user' | 'group', Denials> },
 ) =>
   readPage(
     db,
@@ -194,14 +212,15 @@ export const readMembers = (
       filter: and(
         eq(shareMembers.companyId, companyId),
         eq(shareMembers.contextId, id),
+        contains([NAME, EMAIL], search),
         ...Object.entries(denied).map(([type, ofType]) => {
           const isNamed = isNotDenied(shareMembers.subject, ofType);
           return isNamed && sql`(${shareMembers.memberType} <> ${type} or ${isNamed})`;
         }),
       ) as SQL,
-      extra: { email: EMAIL.as('email') },
+      extra: { name: NAME.as('name'), email: EMAIL.as('email') },
     },
-    { by: shareMembers.createdAt, descending: false, page, perPage },
+    { ...page, by: MEMBER_ORDER[page.by] },
   );
 
 /** Adds a member while the context is that version and has room, and the dashboards that it shows are those versions. */
@@ -252,7 +271,7 @@ export const selectGrantedDashboards = (db: ControlDb, { companyId, id }: Row) =
 /** The living group of an id. */
 export const selectGroup = (db: ControlDb, companyId: string, id: string) =>
   db
-    .select({ id: groups.id })
+    .select({ id: groups.id, name: groups.name })
     .from(groups)
     .where(livingById(groups, companyId, id));
 

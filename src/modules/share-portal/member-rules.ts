@@ -1,7 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
-import type { ViewerRules } from '../../kernel/sharing-rules.ts';
-import type { FilterPolicy } from '../../kernel/sharing-terms.ts';
-import { combinedAttributes, type ViewerAttributes } from '../../kernel/viewer-attributes.ts';
+import type { ViewerRules } from '../../sharing/rules.ts';
+import type { FilterPolicy } from '../../sharing/terms.ts';
+import { combinedAttributes, type ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import { type EmbedOptions, selectActiveShares } from '../shares/service.ts';
 import { recordOf, rulesOf, type SharedItem } from '../viewing/service.ts';
 import { selectGrantsToAddress } from './store.ts';

@@ -3,7 +3,7 @@ import { accessDenied } from '../../access/failures.ts';
 import { ok, prepared } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { portalEndpoint as endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing.ts';
-import { executeBody } from '../../kernel/fields.ts';
+import { executeBody } from '../../sql-templates/fields.ts';
 import { companyNotFound } from '../companies/failures.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { downloadFailures, executionFailures, optionFailures } from '../viewing/failures.ts';

@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { PreparedAnswer } from '../../kernel/files.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import type { ViewerRules } from '../../kernel/sharing-rules.ts';
+import type { ViewerRules } from '../../sharing/rules.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { dashboardNotFound } from '../dashboards/service.ts';
 import { countView, recordShareEvent, refusalReason } from '../share-activity/service.ts';

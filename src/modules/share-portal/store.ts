@@ -10,7 +10,7 @@ import { dashboards } from '../../db/schema/dashboards.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { shareContexts, shareGrants, shareMembers } from '../../db/schema/share-contexts.ts';
 import { byId } from '../../db/statements.ts';
-import type { TargetType } from '../../kernel/share-event.ts';
+import type { TargetType } from '../../sharing/share-event.ts';
 
 export type PortalActor = Principal | OutsiderActor;
 

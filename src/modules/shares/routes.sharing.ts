@@ -1,7 +1,7 @@
 import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { pageQuery } from '../../http/list-query.ts';
-import { endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing.ts';
+import { sortedList, sortedRequest } from '../../http/list-query.ts';
+import { endpoint, list, listOf } from '../../http/surfaces/sharing.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { shareContextNotFound } from '../share-contexts/failures.ts';
 import { candidatesView } from '../viewing/service.ts';
@@ -24,6 +24,8 @@ const decided = {
   anyOf: ['dashboards:share'],
 } as const;
 
+const shareListQuery = sortedList({ search: 'the name', fields: ['name', 'created_at'], standard: '-created_at' });
+
 export const shareEndpoints = [
   endpoint(
     {
@@ -32,13 +34,13 @@ export const shareEndpoints = [
       access: 'dashboards:share',
       operationId: 'listDashboardShares',
       summary: 'List the shares of a dashboard',
-      description: 'The newest first.',
-      query: pageQuery('per_page'),
+      description: 'The newest first, unless `sort_by` says otherwise.',
+      query: shareListQuery,
       returns: ok(listOf(shareView)),
       fails: [dashboardNotFound],
     },
     async ({ ctx, params, query }) =>
-      list(await listDashboardShares(ctx, params.id, pageRequest(query)), (share) => viewShare(ctx, share)),
+      list(await listDashboardShares(ctx, params.id, sortedRequest(query)), (share) => viewShare(ctx, share)),
   ),
   endpoint(
     {
@@ -64,12 +66,12 @@ export const shareEndpoints = [
       access: 'dashboards:share',
       operationId: 'listShares',
       summary: 'List the shares of the company',
-      description: 'The newest first.',
-      query: pageQuery('per_page'),
+      description: 'The newest first, unless `sort_by` says otherwise.',
+      query: shareListQuery,
       returns: ok(listOf(shareView)),
       fails: [],
     },
-    async ({ ctx, query }) => list(await listShares(ctx, pageRequest(query)), (share) => viewShare(ctx, share)),
+    async ({ ctx, query }) => list(await listShares(ctx, sortedRequest(query)), (share) => viewShare(ctx, share)),
   ),
   endpoint(
     {

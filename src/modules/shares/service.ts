@@ -7,16 +7,24 @@ import type { Page } from '../../db/page.ts';
 import type { EmbedOptions } from '../../db/schema/shares.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
-import { isChoice } from '../../kernel/parameters.ts';
-import { type FilterPolicy, type Input, policyProblems } from '../../kernel/sharing-terms.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
+import { type FilterPolicy, type Input, policyProblems } from '../../sharing/terms.ts';
+import { isChoice } from '../../sql-templates/parameters.ts';
 import { getDashboard } from '../dashboards/service.ts';
 import { recordShareEvent, viewsOf } from '../share-activity/service.ts';
 import { readContext, shareContextNotFound } from '../share-contexts/service.ts';
 import { inputsOf, loadSharedItem, optionsSource, requireSharingOf, type SharedItem } from '../viewing/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
 import { shareNotFound, shareRevoked } from './failures.ts';
-import { type DashboardShare, insertShare, readShare, readShares, updateShare, updateToRevoked } from './store.ts';
+import {
+  type DashboardShare,
+  insertShare,
+  readShare,
+  readShares,
+  type ShareSearch,
+  updateShare,
+  updateToRevoked,
+} from './store.ts';
 
 export { selectActiveShares } from './store.ts';
 export type { EmbedOptions };
@@ -45,29 +53,27 @@ export function statusOf(share: DashboardShare, now: number): 'active' | 'revoke
   return share.expiresAt !== null && share.expiresAt <= now ? 'expired' : 'active';
 }
 
-/** A page of the company's shares, the newest first. */
-export const listShares = (
-  ctx: PrincipalContext,
-  part: { page: number; perPage: number },
-): Promise<Page<ShareWithViews>> => sharesOf(ctx, part);
+/** A page of the company's shares. */
+export const listShares = (ctx: PrincipalContext, wanted: ShareSearch): Promise<Page<ShareWithViews>> =>
+  sharesOf(ctx, wanted);
 
-/** A page of a dashboard's shares, the newest first. */
+/** A page of a dashboard's shares. */
 export async function listDashboardShares(
   ctx: PrincipalContext,
   dashboardId: string,
-  part: { page: number; perPage: number },
+  wanted: ShareSearch,
 ): Promise<Page<ShareWithViews>> {
   requireNotDenied(ctx, [dashboardId], ['dashboards:get']);
   await getDashboard(ctx, dashboardId);
-  return sharesOf(ctx, { ...part, dashboardId });
+  return sharesOf(ctx, { ...wanted, dashboardId });
 }
 
 async function sharesOf(
   ctx: PrincipalContext,
-  part: { page: number; perPage: number; dashboardId?: string },
+  wanted: ShareSearch & { dashboardId?: string },
 ): Promise<Page<ShareWithViews>> {
   const denied = deniedEverywhere(ctx.actor, 'shared_dashboard');
-  const page = await readShares(ctx.db, ctx.actor.companyId, { ...part, denied });
+  const page = await readShares(ctx.db, ctx.actor.companyId, { ...wanted, denied });
   return { ...page, records: await withViews(ctx, page.records) };
 }
 

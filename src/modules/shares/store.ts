@@ -1,13 +1,14 @@
 import { and, eq, getTableColumns, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
-import { readPage } from '../../db/page.ts';
+import { readPage, type SearchRequest } from '../../db/page.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { dashboards } from '../../db/schema/dashboards.ts';
 import { shareContexts } from '../../db/schema/share-contexts.ts';
 import { dashboardShares } from '../../db/schema/shares.ts';
+import { contains, inAnyCase } from '../../db/search.ts';
 import { byId, exists, insertWhen } from '../../db/statements.ts';
-import type { Denials } from '../../kernel/denials.ts';
+import type { Denials } from '../../permissions/denials.ts';
 import { type DashboardVersions, dashboardsUnchanged } from '../dashboards/service.ts';
 
 type Row = typeof dashboardShares.$inferSelect;
@@ -22,22 +23,23 @@ const DASHBOARD_EXISTS =
 
 const EXTRA = { dashboardExists: DASHBOARD_EXISTS };
 
-/** A page of a company's shares, or of those of one dashboard, the newest first, without those of dashboards that are denied. */
+const ORDER = { name: inAnyCase(dashboardShares.name), created_at: dashboardShares.createdAt };
+
+export type ShareSearch = SearchRequest<keyof typeof ORDER>;
+
+/** A page of a company's shares, or of those of one dashboard, without those of dashboards that are denied. */
 export const readShares = (
   db: ControlDb,
   companyId: string,
-  { page, perPage, dashboardId, denied }: { page: number; perPage: number; dashboardId?: string; denied: Denials },
+  { search, dashboardId, denied, ...page }: ShareSearch & { dashboardId?: string; denied: Denials },
 ) => {
   const filter = and(
     eq(dashboardShares.companyId, companyId),
     dashboardId === undefined ? undefined : eq(dashboardShares.dashboardId, dashboardId),
+    contains([dashboardShares.name], search),
     isNotDenied(dashboardShares.dashboardId, denied),
   ) as SQL;
-  return readPage(
-    db,
-    { table: dashboardShares, filter, extra: EXTRA },
-    { by: dashboardShares.createdAt, descending: true, page, perPage },
-  );
+  return readPage(db, { table: dashboardShares, filter, extra: EXTRA }, { ...page, by: ORDER[page.by] });
 };
 
 /** One share. */

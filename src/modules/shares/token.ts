@@ -3,9 +3,9 @@ import { invalidToken } from '../../access/failures.ts';
 import type { Context, OpenToken } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { dashboardShares } from '../../db/schema/shares.ts';
-import type { ViewerRules } from '../../kernel/sharing-rules.ts';
-import type { FrameAncestors, ViewBranding } from '../../kernel/viewing.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
+import type { FrameAncestors, ViewBranding } from '../../presentation/viewing.ts';
+import type { ViewerRules } from '../../sharing/rules.ts';
 import { type Brand, viewBranding } from '../companies/service.ts';
 import { recordShareEvent, refusalReason } from '../share-activity/service.ts';
 import {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { sent, viewBy } from '../../http/wire.ts';
 import { displayName, isoMilliseconds, timestamp } from '../../kernel/fields.ts';
-import { sent, viewBy } from '../../kernel/wire.ts';
 import { embedOptionsView, filterPolicies, origin, viewEmbedOptions } from '../viewing/service.ts';
 import { type ShareWithViews, statusOf } from './service.ts';
 

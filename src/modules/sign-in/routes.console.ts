@@ -2,27 +2,16 @@ import { z } from 'zod';
 import { invalidToken } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { companySlug, email, givenToken } from '../../kernel/fields.ts';
-import { sent } from '../../kernel/wire.ts';
+import { sent } from '../../http/wire.ts';
+import { email, givenToken } from '../../kernel/fields.ts';
 import { companyExists, companyNotFound } from '../companies/service.ts';
 import { triedPassword } from '../users/fields.ts';
-import { getUser, userNotFound } from '../users/service.ts';
-import { consoleUserView, viewConsoleUser } from '../users/views.ts';
 import { signInFailures, ssoRequired, tooManyAttempts, wrongCredentials } from './failures.ts';
+import { companySlug } from './fields.ts';
 import { logIn, logOut, publicKeySet, refreshSession } from './service.ts';
 import { signInResultView, tokenPairView, viewSignInResult, viewTokenPair } from './views.ts';
 
 const loginInput = z.object({ company_slug: companySlug, email, password: triedPassword }).transform(sent);
-
-const context = z.object({ company_id: z.string() });
-const currentPrincipalView = z.union([
-  z.object({ user: consoleUserView, context }),
-  z.object({
-    user: z.null(),
-    service_account: z.object({ id: z.string(), name: z.string(), account_id: z.string() }),
-    context,
-  }),
-]);
 
 export const signInEndpoints = [
   endpoint(
@@ -52,29 +41,6 @@ export const signInEndpoints = [
       fails: [companyNotFound, ssoRequired, wrongCredentials, tooManyAttempts, ...signInFailures],
     },
     async ({ ctx, body }) => viewSignInResult(await logIn(ctx, body)),
-  ),
-  endpoint(
-    {
-      method: 'get',
-      path: '/v1/auth/me',
-      recordedAs: 'auth:me',
-      access: 'authenticated',
-      operationId: 'getCurrentUser',
-      summary: 'Get the current user',
-      description: 'With a service token: the service account, and no user.',
-      returns: ok(currentPrincipalView),
-      fails: [userNotFound],
-    },
-    async ({ ctx }) => {
-      const { actor } = ctx;
-      const context = { company_id: actor.companyId };
-      if (actor.kind === 'user') return { user: viewConsoleUser(await getUser(ctx, actor.id)), context };
-      return {
-        user: null,
-        service_account: { id: actor.id, name: actor.name, account_id: actor.accountId },
-        context,
-      };
-    },
   ),
   endpoint(
     {

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { companySlug, email, sixDigits } from '../../kernel/fields.ts';
-import { sent } from '../../kernel/wire.ts';
+import { sent } from '../../http/wire.ts';
+import { email } from '../../kernel/fields.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { signInFailures, ssoRequired, wrongEmailedCode } from './failures.ts';
+import { companySlug, sixDigits } from './fields.ts';
 import { logInWithCode, requestCode } from './passwordless.ts';
 import { signInResultView, viewSignInResult } from './views.ts';
 

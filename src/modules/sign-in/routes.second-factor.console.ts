@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { grantExceeds, invalidToken } from '../../access/failures.ts';
 import { noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { givenToken, sixDigits, typedCode } from '../../kernel/fields.ts';
+import { givenToken } from '../../kernel/fields.ts';
 import { triedPassword } from '../users/fields.ts';
 import { userNotFound } from '../users/service.ts';
 import { type EnabledSecondFactor, enableSecondFactor, setUpSecondFactor } from './enrolment.ts';
@@ -20,6 +20,7 @@ import {
   wrongCredentials,
   wrongSecondFactor,
 } from './failures.ts';
+import { sixDigits, typedCode } from './fields.ts';
 import type { Reauthentication } from './reauthentication.ts';
 import { logInWithSecondFactor } from './second-factor.ts';
 import { disableSecondFactor, replaceBackupCodes, resetSecondFactor } from './second-factor-changes.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
+import { viewBy } from '../../http/wire.ts';
 import { timestamp } from '../../kernel/fields.ts';
-import { viewBy } from '../../kernel/wire.ts';
 import type { Session } from '../sessions/queries.ts';
 import { newPassword, triedPassword } from '../users/fields.ts';
 import { userNotFound } from '../users/service.ts';

@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNotNull, isNull, lt, not, notLike, type SQL, sql } from 'drizzle-orm';
+import { and, count, eq, inArray, isNotNull, isNull, lt, not, notLike, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { backupCodes, pendingSecondFactors, secondFactors, usedTotpSteps } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
@@ -66,6 +66,17 @@ export const addBackupCodes = (db: ControlDb, factor: SecondFactor, codes: Store
 
 const byFactor = ({ companyId, id }: SecondFactor): SQL =>
   and(eq(backupCodes.companyId, companyId), eq(backupCodes.factorId, id)) as SQL;
+
+/** How many backup codes of a user's second factor were not used yet. */
+export const countBackupCodes = (db: ControlDb, companyId: string, userId: string) =>
+  db
+    .select({ left: count() })
+    .from(secondFactors)
+    .innerJoin(
+      backupCodes,
+      and(eq(backupCodes.factorId, secondFactors.id), eq(backupCodes.companyId, secondFactors.companyId)),
+    )
+    .where(and(eq(secondFactors.companyId, companyId), eq(secondFactors.userId, userId)));
 
 /** Deletes the backup codes of a factor that are not of this set, if the set is stored. */
 export const deleteOtherBackupCodes = (db: ControlDb, factor: SecondFactor, { digests }: StoredCodes) => {

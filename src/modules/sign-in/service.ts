@@ -28,6 +28,7 @@ export { signInFailures, ssoRequired, userNotActive, wrongEmailedCode } from './
 export { purgeSignIns, reencryptSecondFactors } from './maintenance.ts';
 export { mailCode } from './passwordless.ts';
 export { newSession, prepareRotation, type RefreshToken } from './rotation.ts';
+export { countBackupCodes } from './second-factor-store.ts';
 export { mailSecurityChange, prepareSecurityMail } from './security-mails.ts';
 export { logOut, refreshSession, type TokenPair } from './sessions.ts';
 export { publicKeySet, secondsUntil, signToken, validFor, verifyToken } from './tokens.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { viewBy } from '../../kernel/wire.ts';
+import { viewBy } from '../../http/wire.ts';
 import type { SignedIn, SignInResult } from './complete.ts';
 
 /** The tokens of a session. */

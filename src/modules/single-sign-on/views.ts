@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { isoTimestamp, timestamp, trustEmail, webAddress } from '../../kernel/fields.ts';
+import { isoTimestamp, timestamp, webAddress } from '../../kernel/fields.ts';
+import { trustEmail } from '../sign-in/fields.ts';
 import type { Configuration, ConfigurationInput } from './configuration.ts';
 
 const MOST_REDIRECT_URIS = 20;

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { companySlug, givenToken, trustEmail, webAddress } from '../../kernel/fields.ts';
+import { givenToken, webAddress } from '../../kernel/fields.ts';
 import { openIdFailures } from '../../platform/openid.ts';
 import { companyNotFound } from '../companies/service.ts';
+import { companySlug, trustEmail } from '../sign-in/fields.ts';
 import { signInFailures, ssoRequired } from '../sign-in/service.ts';
 import { signInResultView, viewSignInResult } from '../sign-in/views.ts';
 import { userNotFound } from '../users/service.ts';

@@ -1,11 +1,11 @@
 import type { CompanyContext } from '../../context.ts';
 import type { PostgresError } from '../../tenant-sql/client.ts';
 import { literal, quoted } from '../../tenant-sql/identifiers.ts';
-import { ROW_ID } from '../../tenant-sql/upsert.ts';
 import { blockBytes, readBlock } from './blocks.ts';
 import { cutValue, type LoadPlan, nextChunk, type Position, planLoad, type ZoneEdges } from './inference/index.ts';
 import type { ConfirmedColumn, ConfirmedSchema, Reading, WorkedJob } from './job.ts';
 import { JobProblem, rowRefused } from './problems.ts';
+import { ROW_ID } from './upsert-sql.ts';
 
 /** How far a load has come; stored with its job. */
 export interface LoadState {

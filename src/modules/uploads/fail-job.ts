@@ -1,9 +1,9 @@
 import type { CompanyContext } from '../../context.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
-import { stagingTable } from '../../tenant-sql/staging.ts';
 import type { JobError } from './job.ts';
 import { Superseded } from './problems.ts';
+import { stagingTable } from './staging.ts';
 import * as store from './store.ts';
 
 /** Ends a job as failed and drops the rows it has loaded; the transaction has locked it and read its `state`. */

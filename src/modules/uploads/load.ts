@@ -3,7 +3,6 @@ import { isoTimestamp } from '../../kernel/fields.ts';
 import { isPostgresError, type PostgresError } from '../../tenant-sql/client.ts';
 import { copyIn } from '../../tenant-sql/copy.ts';
 import { countRowIds, createTable, drawRowIds } from '../../tenant-sql/ddl.ts';
-import { stagingTable } from '../../tenant-sql/staging.ts';
 import {
   type Chunk,
   copyStatements,
@@ -21,6 +20,7 @@ import type { JobProgress, WorkedJob } from './job.ts';
 import { JobProblem, rowsDiffer, Superseded } from './problems.ts';
 import { publish } from './publish.ts';
 import { bytesOf } from './receive.ts';
+import { stagingTable } from './staging.ts';
 import { zoneEdges } from './time-zones.ts';
 import { saveProgress, type Work, workOnJob } from './work.ts';
 import { GUARD_REFUSED, guardedAdvance } from './work-store.ts';

@@ -4,9 +4,7 @@ import { logError } from '../../platform/log.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import { addPrimaryKey, moveIntoPlace } from '../../tenant-sql/ddl.ts';
 import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
-import { keepRows } from '../../tenant-sql/kept.ts';
 import { tenantNames } from '../../tenant-sql/roles.ts';
-import { appendRows, DRAW_BEGINNING, stagingTable, vacuum } from '../../tenant-sql/staging.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import {
   type Changing,
@@ -19,6 +17,7 @@ import {
 } from '../managed-tables/service.ts';
 import { type LoadState, loadedColumns, requireConfirmed } from './chunks.ts';
 import type { JobProgress } from './job.ts';
+import { keepRows } from './kept-rows.ts';
 import {
   duplicateValue,
   JobProblem,
@@ -30,6 +29,7 @@ import {
   tooLongForIndex,
 } from './problems.ts';
 import { locateRefusedRow, RowRefused } from './refused-row.ts';
+import { appendRows, DRAW_BEGINNING, stagingTable, vacuum } from './staging.ts';
 import { lockJob } from './store.ts';
 import { upsertRows } from './upsert.ts';
 import type { Work } from './work.ts';

@@ -1,11 +1,11 @@
 import { deniedEverywhere } from '../../access/denials.ts';
 import { requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
-import { resourceArn } from '../../kernel/arn.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import type { SentBody } from '../../kernel/files.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
+import { resourceArn } from '../../permissions/arn.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
 import { resultUnknown } from '../../tenant-sql/failures.ts';
 import { databaseOf, databaseToRead, requireDatabase, scheduleSweep } from '../managed-database/service.ts';

@@ -1,4 +1,4 @@
-import type { Denials } from '../../kernel/denials.ts';
+import type { Denials } from '../../permissions/denials.ts';
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { datetimeJson } from '../../tenant-sql/values.ts';
 import { deniedValues, notDenied } from '../managed-tables/service.ts';

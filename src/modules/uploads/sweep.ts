@@ -6,15 +6,15 @@ import { logError } from '../../platform/log.ts';
 import { deleteObjects } from '../../platform/stored-files.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { databaseUnavailable } from '../../tenant-sql/failures.ts';
-import { dropKept } from '../../tenant-sql/kept.ts';
-import { stagingTable } from '../../tenant-sql/staging.ts';
 import { databaseOf } from '../managed-database/service.ts';
 import { purgeTrash, sweepExports, sweepIndexes } from '../managed-tables/service.ts';
 import { failJobAtStep } from './fail-job.ts';
+import { dropKept } from './kept-rows.ts';
 import { type KeptTable, readKept } from './load-store.ts';
 import { expired, Superseded } from './problems.ts';
 import { filesOf, jobIdOf } from './receive.ts';
 import { SILENCE_MS } from './service.ts';
+import { stagingTable } from './staging.ts';
 import * as store from './sweep-store.ts';
 import { UNDOABLE_MS } from './undo.ts';
 

@@ -3,7 +3,6 @@ import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
-import { bringBack, dropKept, holdKept, removeAdded } from '../../tenant-sql/kept.ts';
 import type { Statement } from '../../tenant-sql/rows.ts';
 import { scheduleSweep } from '../managed-database/service.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
@@ -22,6 +21,7 @@ import {
   type UndoLimitRow,
 } from '../managed-tables/service.ts';
 import { jobNotFound, notUndoable, type UndoRefusal } from './failures.ts';
+import { bringBack, dropKept, holdKept, removeAdded } from './kept-rows.ts';
 import { type Load, type LoadRow, lockLoad, markUndone, selectLastLoad, selectLoads, toLoad } from './load-store.ts';
 import { vacuumTable } from './publish.ts';
 import { requireJob, requireJobsDatabase } from './service.ts';

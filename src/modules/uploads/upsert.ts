@@ -2,8 +2,6 @@ import type { CompanyContext } from '../../context.ts';
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { lockAgainstWrites } from '../../tenant-sql/ddl.ts';
 import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
-import { DRAW_BEGINNING } from '../../tenant-sql/staging.ts';
-import * as sql from '../../tenant-sql/upsert.ts';
 import { tooManyIndexes } from '../managed-tables/failures.ts';
 import { type ManagedTable, requireUniqueIndex } from '../managed-tables/service.ts';
 import { type LoadState, loadedColumns } from './chunks.ts';
@@ -11,6 +9,8 @@ import { isById } from './inference/index.ts';
 import type { LoadResult } from './job.ts';
 import { columnMissingFor, idUnknown, JobProblem, keyNotUnique, keyTwice, noIndexLeft } from './problems.ts';
 import { RowRefused } from './refused-row.ts';
+import { DRAW_BEGINNING } from './staging.ts';
+import * as sql from './upsert-sql.ts';
 import type { Work } from './work.ts';
 
 /**

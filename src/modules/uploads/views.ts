@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { PrincipalContext } from '../../context.ts';
+import { viewBy } from '../../http/wire.ts';
 import { resultCell, timestamp } from '../../kernel/fields.ts';
-import { viewBy } from '../../kernel/wire.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
 import { mayReadRows } from '../managed-tables/service.ts';
 import type { InferredColumn } from './inference/index.ts';

@@ -11,6 +11,7 @@ import {
   ownerNotDeactivatable,
   ownerNotDeletable,
   selfNotDeactivatable,
+  selfNotDeletable,
   userAlreadyDeleted,
   userNotFound,
   userStillInvited,
@@ -28,6 +29,7 @@ import {
   type User,
   type UserFilter,
   type UserPageRequest,
+  type UserSearch,
   updateUser,
 } from './store.ts';
 
@@ -37,10 +39,10 @@ export function listUsers(ctx: PrincipalContext, filter: Omit<UserFilter, 'denie
   return readUsers(ctx.db, ctx.actor.companyId, { ...filter, denied }, page);
 }
 
-/** A page of the company's living users with the groups they are in, the newest first. */
-export function listUsersWithGroups(ctx: PrincipalContext, page: { page: number; perPage: number }) {
+/** A page of the company's living users with the groups they are in. */
+export function listUsersWithGroups(ctx: PrincipalContext, wanted: UserSearch) {
   const denied = { users: deniedInLists(ctx.actor, 'user'), groups: deniedEverywhere(ctx.actor, 'group') };
-  return readUsersWithGroups(ctx.db, ctx.actor.companyId, denied, page);
+  return readUsersWithGroups(ctx.db, ctx.actor.companyId, denied, wanted);
 }
 
 /** A living user of the company. */
@@ -121,4 +123,10 @@ export async function deleteUser(ctx: PrincipalContext, id: string): Promise<voi
   if (deleted.length > 0) return;
   if (!user) throw userNotFound();
   throw user.deletedAt === null ? ownerNotDeletable() : userAlreadyDeleted();
+}
+
+/** The same for people, who do not delete themselves. The link of somebody who is only invited stops working. */
+export async function deleteOtherUser(ctx: PrincipalContext, id: string): Promise<void> {
+  if (id === ctx.actor.id) throw selfNotDeletable();
+  await deleteUser(ctx, id);
 }

@@ -11,6 +11,13 @@ export const emailTaken = taken('user', 'email', {
 export const ownerNotDeletable = defineFailure('user.owner_not_deletable', 'conflict', {
   message: 'The owner cannot be deleted.',
   detail: { field: 'id', reason: 'is_owner' },
+  console: { status: 400, code: 'CANNOT_DELETE_OWNER' },
+});
+
+export const selfNotDeletable = defineFailure('user.self_not_deletable', 'conflict', {
+  message: 'You cannot delete yourself.',
+  detail: { field: 'id', reason: 'is_self' },
+  console: { status: 400, code: 'CANNOT_DELETE_SELF' },
 });
 
 export const ownerNotDeactivatable = defineFailure('user.owner_not_deactivatable', 'conflict', {

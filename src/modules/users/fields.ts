@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { invalid } from '../../kernel/failure.ts';
-import { isCommonPassword, isMadeOf } from '../../kernel/passwords.ts';
+import { isCommonPassword, isMadeOf } from './passwords.ts';
 
 const MAXIMUM_LENGTH = 128;
 /** Code units that so many characters can be typed in, each of them decomposed. */

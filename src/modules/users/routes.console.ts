@@ -1,11 +1,42 @@
 import { z } from 'zod';
-import { ok, versioned } from '../../http/endpoint.ts';
-import { pageQuery } from '../../http/list-query.ts';
+import { noContent, ok, versioned } from '../../http/endpoint.ts';
+import { sortedList, sortedRequest } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
-import { activateUser, deactivateUser, listUsersWithGroups } from './administration.ts';
-import { ownerNotDeactivatable, selfNotDeactivatable, userNotFound, userStillInvited } from './failures.ts';
-import { getUser } from './service.ts';
-import { consoleUserView, userStatusView, viewConsoleUser, viewUserOfList, viewUserStatus } from './views.ts';
+import { displayName, idsInput } from '../../kernel/fields.ts';
+import { activateUser, deactivateUser, deleteOtherUser, listUsersWithGroups } from './administration.ts';
+import {
+  ownerNotDeactivatable,
+  ownerNotDeletable,
+  selfNotDeactivatable,
+  selfNotDeletable,
+  userAlreadyDeleted,
+  userNotFound,
+  userStillInvited,
+} from './failures.ts';
+import { changeProfile, getUser } from './service.ts';
+import {
+  consoleUserView,
+  userStatus,
+  userStatusView,
+  viewConsoleUser,
+  viewUserOfList,
+  viewUserStatus,
+} from './views.ts';
+
+const userListQuery = sortedList({
+  search: 'the name or email address',
+  fields: ['name', 'created_at', 'email', 'last_login_at'],
+  standard: '-created_at',
+}).extend({
+  include: z.literal('groups').optional(),
+  status: userStatus.optional().meta({ description: 'Only users of this status.' }),
+  group_id: z.string().min(1).max(100).optional().meta({ description: 'Only members of this group, in any account.' }),
+});
+
+const userChanges = z
+  .object({ name: displayName, team_ids: idsInput() })
+  .partial()
+  .transform(({ team_ids: teams, ...rest }) => ({ ...rest, ...(teams && { teams }) }));
 
 export const consoleUserEndpoints = [
   endpoint(
@@ -15,14 +46,14 @@ export const consoleUserEndpoints = [
       access: 'users:list',
       operationId: 'listUsers',
       summary: 'List users',
-      description: 'Newest first.',
-      query: pageQuery('per_page').extend({ include: z.literal('groups').optional() }),
+      description: 'The newest first, unless `sort_by` says otherwise.',
+      query: userListQuery,
       returns: ok(listOf(consoleUserView)),
       fails: [],
     },
     async ({ ctx, query }) =>
       list(
-        await listUsersWithGroups(ctx, { page: query.page, perPage: query.per_page }),
+        await listUsersWithGroups(ctx, { ...sortedRequest(query), status: query.status, groupId: query.group_id }),
         viewUserOfList(query.include === 'groups'),
       ),
   ),
@@ -38,6 +69,34 @@ export const consoleUserEndpoints = [
       fails: [userNotFound],
     },
     async ({ ctx, params }) => viewConsoleUser(await getUser(ctx, params.id)),
+  ),
+  endpoint(
+    {
+      method: 'put',
+      path: '/v1/users/{id}',
+      access: 'users:update',
+      operationId: 'updateUser',
+      summary: 'Update a user',
+      description: 'Changes only the fields that are sent; `team_ids` replace all teams of the user.',
+      body: userChanges,
+      returns: ok(consoleUserView),
+      fails: [userNotFound],
+    },
+    async ({ ctx, params, body }) => viewConsoleUser(await changeProfile(ctx, params.id, body)),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/v1/users/{id}',
+      access: 'users:delete',
+      operationId: 'deleteUser',
+      summary: 'Delete a user',
+      description:
+        'Memberships are removed, and sessions end. Of somebody who has not accepted the invitation yet, the link stops working.',
+      returns: noContent,
+      fails: [userNotFound, userAlreadyDeleted, selfNotDeletable, ownerNotDeletable],
+    },
+    ({ ctx, params }) => deleteOtherUser(ctx, params.id),
   ),
   endpoint(
     {

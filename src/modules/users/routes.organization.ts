@@ -3,8 +3,8 @@ import { administratorsOnly } from '../../access/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
+import { sent } from '../../http/wire.ts';
 import { email, metadata } from '../../kernel/fields.ts';
-import { sent } from '../../kernel/wire.ts';
 import { changeUser, createUser, deleteUser, findUser, listUsers } from './administration.ts';
 import {
   emailTaken,

@@ -1,8 +1,17 @@
+import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { isDenied } from '../../access/denials.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import { userNotFound } from './failures.ts';
-import { insertUser, selectGroupsOfUser, selectUser, type User, type UserWithGroups } from './store.ts';
+import {
+  insertUser,
+  selectGroupsOfUser,
+  selectUser,
+  type User,
+  type UserStatus,
+  type UserWithGroups,
+  updateUser,
+} from './store.ts';
 
 export { emailTaken, userNotFound } from './failures.ts';
 export { claimedEmail } from './fields.ts';
@@ -17,9 +26,7 @@ export {
   setPassword,
   upgradePasswordHash,
 } from './store.ts';
-export type { User, UserWithGroups };
-
-export type UserStatus = 'invited' | 'active' | 'inactive';
+export type { User, UserStatus, UserWithGroups };
 
 /** Where a user stands: invited ones have never been active. */
 export function statusOf(user: Pick<User, 'isActive' | 'activatedAt'>): UserStatus {
@@ -82,14 +89,38 @@ export function shownGroups(ctx: PrincipalContext, memberships: readonly { group
   return memberships.flatMap(({ groupId }) => (isDenied(ctx.actor, 'group', groupId) ? [] : [groupId]));
 }
 
-/** A user of the caller's company with the groups it is in, without those that the caller may not see. */
-export async function getUser(ctx: PrincipalContext, id: string): Promise<{ user: User; groupIds: string[] }> {
+/** A user with the groups it is in, without those that the caller may not see. */
+export interface UserInGroups {
+  user: User;
+  groupIds: string[];
+}
+
+/** A user of the caller's company with the groups it is in. */
+export async function getUser(ctx: PrincipalContext, id: string): Promise<UserInGroups> {
   const { companyId } = ctx.actor;
   const {
     user: [user],
     memberships,
   } = await readTogether(ctx.db, {
     user: selectUser(ctx.db, companyId, id),
+    memberships: selectGroupsOfUser(ctx.db, companyId, id),
+  });
+  if (!user) throw userNotFound();
+  return { user, groupIds: shownGroups(ctx, memberships) };
+}
+
+/** Changes what is sent of how a user is called, and the teams. */
+export async function changeProfile(
+  ctx: PrincipalContext,
+  id: string,
+  changes: Partial<Pick<User, 'name' | 'teams'>>,
+): Promise<UserInGroups> {
+  const { companyId } = ctx.actor;
+  const {
+    updated: [user],
+    memberships,
+  } = await commitAccess(ctx, onlyPrincipals(companyId, id), {
+    updated: updateUser(ctx.db, companyId, id, ctx.now(), changes),
     memberships: selectGroupsOfUser(ctx.db, companyId, id),
   });
   if (!user) throw userNotFound();

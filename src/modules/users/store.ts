@@ -1,13 +1,14 @@
-import { and, asc, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import { isBindingOf } from '../../access/sources.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
-import { type PageRequest, readPage } from '../../db/page.ts';
+import { type PageRequest, readPage, type SearchRequest } from '../../db/page.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { passwordResets } from '../../db/schema/sign-in.ts';
 import { accountUserCounts, accountUsers, userCounts, users } from '../../db/schema/users.ts';
+import { contains, inAnyCase } from '../../db/search.ts';
 import { afterChange, byId, exists, livingById, whichOf } from '../../db/statements.ts';
-import { type Denials, isNothingDenied } from '../../kernel/denials.ts';
+import { type Denials, isNothingDenied } from '../../permissions/denials.ts';
 
 export type User = typeof users.$inferSelect;
 
@@ -134,21 +135,61 @@ export interface UserWithGroups extends User {
   groups: GroupName[];
 }
 
-/** A page of a company's living users with the groups they are in, the newest first, without what is denied of both. */
-export const readUsersWithGroups = (
+/** Where a user stands: invited ones have never been active. */
+export type UserStatus = 'invited' | 'active' | 'inactive';
+
+const HAS_STATUS: Record<UserStatus, SQL> = {
+  active: eq(users.isActive, true),
+  invited: and(eq(users.isActive, false), isNull(users.activatedAt)) as SQL,
+  inactive: and(eq(users.isActive, false), isNotNull(users.activatedAt)) as SQL,
+};
+
+/** The members of a group, in whatever account: nobody where the group is denied. */
+const membersOf = (db: ControlDb, companyId: string, groupId: string, denied: Denials) =>
+  db
+    .select({ id: groupBindings.principalId })
+    .from(groupBindings)
+    .where(
+      and(
+        eq(groupBindings.companyId, companyId),
+        eq(groupBindings.groupId, groupId),
+        eq(groupBindings.principalType, 'user'),
+        isNotDenied(groupBindings.groupId, denied),
+      ),
+    );
+
+/** What people are ordered by in the console. */
+const CONSOLE_ORDER = {
+  name: inAnyCase(users.name),
+  created_at: users.createdAt,
+  email: users.email,
+  last_login_at: users.lastLoginAt,
+};
+
+export type UserSearch = SearchRequest<keyof typeof CONSOLE_ORDER> & { status?: UserStatus; groupId?: string };
+
+/** A page of a company's living users with the groups they are in, without what is denied of both. */
+export function readUsersWithGroups(
   db: ControlDb,
   companyId: string,
   denied: { users: Denials; groups: Denials },
-  page: { page: number; perPage: number },
-) =>
-  readPage(
+  { search, status, groupId, ...page }: UserSearch,
+) {
+  const { filter, ...all } = ofCompany(companyId, { which: 'living', denied: denied.users });
+  const narrowed = [
+    contains([users.name, users.email], search),
+    status && HAS_STATUS[status],
+    groupId === undefined ? undefined : inArray(users.id, membersOf(db, companyId, groupId, denied.groups)),
+  ].filter((condition) => condition !== undefined);
+  return readPage(
     db,
     {
-      ...ofCompany(companyId, { which: 'living', denied: denied.users }),
+      ...(narrowed.length === 0 ? { ...all, filter } : { table: users, filter: and(filter, ...narrowed) as SQL }),
       extra: { groups: groupsWithout(denied.groups) },
     },
-    { ...page, by: users.createdAt, descending: true },
+    { ...page, by: CONSOLE_ORDER[page.by] },
   );
+}
 
 const ofCompany = (companyId: string, { which, denied }: UserFilter) => ({
   table: users,
@@ -182,7 +223,7 @@ export const updateUser = (
   companyId: string,
   id: string,
   now: number,
-  changes: Partial<Pick<User, 'isActive' | 'metadata'>>,
+  changes: Partial<Pick<User, 'isActive' | 'metadata' | 'name' | 'teams'>>,
 ) =>
   db
     .update(users)

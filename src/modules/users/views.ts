@@ -1,7 +1,10 @@
 import { z } from 'zod';
+import { viewBy } from '../../http/wire.ts';
 import { metadata, timestamp } from '../../kernel/fields.ts';
-import { viewBy } from '../../kernel/wire.ts';
-import { statusOf, type User, type UserWithGroups } from './service.ts';
+import { statusOf, type User, type UserInGroups, type UserWithGroups } from './service.ts';
+
+/** Where a user stands. */
+export const userStatus = z.enum(['invited', 'active', 'inactive']);
 
 /** A user as the console shows it. */
 export const consoleUserView = z
@@ -10,7 +13,7 @@ export const consoleUserView = z
     email: z.string(),
     name: z.string(),
     company_id: z.string(),
-    status: z.enum(['invited', 'active', 'inactive']),
+    status: userStatus,
     teams: z.array(z.string()),
     group_ids: z.array(z.string()),
     groups: z
@@ -22,7 +25,7 @@ export const consoleUserView = z
   .meta({ id: 'User' });
 
 const shown = viewBy(consoleUserView);
-export const viewConsoleUser = ({ user, groupIds }: { user: User; groupIds: string[] }) =>
+export const viewConsoleUser = ({ user, groupIds }: UserInGroups) =>
   shown({ ...user, status: statusOf(user), groupIds, groups: undefined });
 
 /** A user of a list. @param expanded whether the groups themselves are shown beside their ids */

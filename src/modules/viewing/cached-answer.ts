@@ -1,10 +1,10 @@
 import type { CompanyContext } from '../../context.ts';
 import { type PreparedAnswer, preparedJson } from '../../kernel/files.ts';
-import type { BoundValues } from '../../kernel/parameters.ts';
-import { canonicalValues } from '../../kernel/sharing-values.ts';
 import { findCached, putCached } from '../../platform/edge-cache.ts';
 import { logError } from '../../platform/log.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
+import { canonicalValues } from '../../sharing/values.ts';
+import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { DataVersions, type ReadOf } from '../managed-database/service.ts';
 import type { Refusals, Visualization } from '../visualizations/service.ts';
 import { recordOf, type SharedItem, visualizationsOf } from './shared-item.ts';

@@ -2,12 +2,12 @@ import type { CompanyContext } from '../../context.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import { type PreparedAnswer, preparedJson } from '../../kernel/files.ts';
-import type { BoundValues } from '../../kernel/parameters.ts';
-import { downloadsDisabled, policyViolation } from '../../kernel/sharing-failures.ts';
-import type { ViewerRules } from '../../kernel/sharing-rules.ts';
-import { boundValues } from '../../kernel/sharing-values.ts';
-import type { ViewAnswer } from '../../kernel/viewing.ts';
 import { textOf } from '../../platform/bounded.ts';
+import type { ViewAnswer } from '../../presentation/viewing.ts';
+import { downloadsDisabled, policyViolation } from '../../sharing/failures.ts';
+import type { ViewerRules } from '../../sharing/rules.ts';
+import { boundValues } from '../../sharing/values.ts';
+import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { optionsUnder, runDashboard, widgetOf } from '../dashboards/service.ts';
 import { keptResults, UNKNOWN_TABLES, untilWaking } from '../managed-database/service.ts';
 import {

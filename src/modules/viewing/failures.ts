@@ -1,6 +1,6 @@
 import { accessDenied } from '../../access/failures.ts';
 import { defineFailure } from '../../kernel/failure.ts';
-import { downloadsDisabled, filterDisabled, filterNotFound, policyViolation } from '../../kernel/sharing-failures.ts';
+import { downloadsDisabled, filterDisabled, filterNotFound, policyViolation } from '../../sharing/failures.ts';
 import { tenantSqlFailures, userSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
 import { executionFailed } from '../visualizations/failures.ts';

@@ -1,7 +1,7 @@
 /** What viewers of a dashboard or visualization may see and do, however it was shared. */
 
 import type { Context } from '../../context.ts';
-import type { FrameAncestors } from '../../kernel/viewing.ts';
+import type { FrameAncestors } from '../../presentation/viewing.ts';
 import { originNotAllowed } from './failures.ts';
 
 export { optionsQuery, optionsView } from '../dashboards/views.ts';

@@ -1,10 +1,10 @@
 import type { CompanyContext, Context, PrincipalContext } from '../../context.ts';
 import { type Results, readTogether } from '../../db/client.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import type { TargetType } from '../../kernel/share-event.ts';
-import { usableFilters } from '../../kernel/sharing-filters.ts';
-import { type ViewerRules, viewerRules } from '../../kernel/sharing-rules.ts';
-import type { Input, Terms } from '../../kernel/sharing-terms.ts';
+import { usableFilters } from '../../sharing/filters.ts';
+import { type ViewerRules, viewerRules } from '../../sharing/rules.ts';
+import type { TargetType } from '../../sharing/share-event.ts';
+import type { Input, Terms } from '../../sharing/terms.ts';
 import {
   type Dashboard,
   dashboardInputs,

@@ -1,18 +1,19 @@
 import { z } from 'zod';
 import type { EmbedOptions } from '../../db/schema/shares.ts';
 import { ExactNumber } from '../../kernel/exact-json.ts';
-import { timestamp, valuesBySlug } from '../../kernel/fields.ts';
+import { timestamp } from '../../kernel/fields.ts';
 import { MEDIA_TYPES } from '../../kernel/files.ts';
+import { cut } from '../../kernel/text.ts';
+import { POLICY_MODES } from '../../sharing/terms.ts';
+import type { ViewerAttributes } from '../../sharing/viewer-attributes.ts';
+import { valuesBySlug } from '../../sql-templates/fields.ts';
 import {
   MAX_LIST_LENGTH,
   MAX_SLUG_LENGTH,
   MAX_TEXT_LENGTH,
   PARAMETER_KINDS,
   PARAMETER_SLUG_PATTERN,
-} from '../../kernel/parameters.ts';
-import { POLICY_MODES } from '../../kernel/sharing-terms.ts';
-import { cut } from '../../kernel/text.ts';
-import type { ViewerAttributes } from '../../kernel/viewer-attributes.ts';
+} from '../../sql-templates/parameters.ts';
 import { executionSchema } from '../visualizations/service.ts';
 import { chartView } from '../visualizations/views.ts';
 

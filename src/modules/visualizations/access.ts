@@ -2,9 +2,9 @@ import { isDeniedOn } from '../../access/denials.ts';
 import { accessDenied } from '../../access/failures.ts';
 import { isMet, requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
-import type { Action } from '../../kernel/actions.ts';
-import { resourceArn } from '../../kernel/arn.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import type { Action } from '../../permissions/actions.ts';
+import { resourceArn } from '../../permissions/arn.ts';
 import { selectIsSeenByOthers, type Target } from './queries.ts';
 
 /** Why visualizations are not shown, by id. */

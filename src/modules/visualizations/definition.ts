@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { CHART_TYPES } from '../../db/schema/visualizations.ts';
 import type { FieldProblem } from '../../kernel/failure.ts';
-import { description, displayName, metadata, slug, valuesBySlug } from '../../kernel/fields.ts';
+import { description, displayName, metadata, slug } from '../../kernel/fields.ts';
+import { charactersBefore } from '../../kernel/text.ts';
+import { valuesBySlug } from '../../sql-templates/fields.ts';
 import {
   coerceParameter,
   MAX_SLUG_LENGTH,
@@ -9,9 +11,8 @@ import {
   PARAMETER_SLUG_PATTERN,
   type Parameter,
   type ParameterKind,
-} from '../../kernel/parameters.ts';
-import { misuse, parseTemplate, TemplateError } from '../../kernel/sql-template.ts';
-import { charactersBefore } from '../../kernel/text.ts';
+} from '../../sql-templates/parameters.ts';
+import { misuse, parseTemplate, TemplateError } from '../../sql-templates/template.ts';
 
 const MAX_SQL_LENGTH = 20_000;
 const MAX_PARAMETERS = 50;

@@ -1,7 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
 import { Failure, invalid } from '../../kernel/failure.ts';
-import { viewerRules } from '../../kernel/sharing-rules.ts';
-import { boundValues } from '../../kernel/sharing-values.ts';
+import { viewerRules } from '../../sharing/rules.ts';
+import { boundValues } from '../../sharing/values.ts';
 import { databaseMessage } from '../../tenant-sql/failures.ts';
 import { definitionProblems, type Preview } from './definition.ts';
 import { previewFailed } from './failures.ts';

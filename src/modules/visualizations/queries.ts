@@ -7,7 +7,7 @@ import { dashboardShares, embedSigningKeys } from '../../db/schema/shares.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
 import { vizApiEndpoints } from '../../db/schema/viz-api-endpoints.ts';
 import { byId } from '../../db/statements.ts';
-import type { TargetType } from '../../kernel/share-event.ts';
+import type { TargetType } from '../../sharing/share-event.ts';
 
 /** A dashboard, or a visualization by itself. */
 export interface Target {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { resultCell } from '../../kernel/fields.ts';
 import { fileHeaders, MEDIA_TYPES, PreparedAnswer } from '../../kernel/files.ts';
-import { policyViolation } from '../../kernel/sharing-failures.ts';
+import { policyViolation } from '../../sharing/failures.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
 import { databaseMessage } from '../../tenant-sql/failures.ts';
 import { executionFailed } from './failures.ts';

@@ -1,13 +1,19 @@
 import type { CompanyContext } from '../../context.ts';
-import { type CompiledSql, compileTemplate, placeInTemplate, usedSlugs } from '../../kernel/compiled-sql.ts';
 import { Failure, invalid } from '../../kernel/failure.ts';
-import { type BoundValue, type BoundValues, defaultOf, isChoice, type Parameter } from '../../kernel/parameters.ts';
-import { policyViolation } from '../../kernel/sharing-failures.ts';
-import { allowsNothing } from '../../kernel/sharing-values.ts';
-import { TemplateError, templateOf } from '../../kernel/sql-template.ts';
 import { charactersBefore } from '../../kernel/text.ts';
 import { pauseBeforeRetry } from '../../platform/concurrency.ts';
 import { logError } from '../../platform/log.ts';
+import { policyViolation } from '../../sharing/failures.ts';
+import { allowsNothing } from '../../sharing/values.ts';
+import { type CompiledSql, compileTemplate, placeInTemplate, usedSlugs } from '../../sql-templates/compiled.ts';
+import {
+  type BoundValue,
+  type BoundValues,
+  defaultOf,
+  isChoice,
+  type Parameter,
+} from '../../sql-templates/parameters.ts';
+import { TemplateError, templateOf } from '../../sql-templates/template.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { databaseUnavailable, queryFailed, queryTimedOut } from '../../tenant-sql/failures.ts';
 import {

@@ -4,11 +4,11 @@ import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import { viewerRules } from '../../kernel/sharing-rules.ts';
-import { attributesOf, type Input } from '../../kernel/sharing-terms.ts';
-import { boundValues } from '../../kernel/sharing-values.ts';
-import { takesList, templateOf } from '../../kernel/sql-template.ts';
 import { slugFrom } from '../../kernel/text.ts';
+import { viewerRules } from '../../sharing/rules.ts';
+import { attributesOf, type Input } from '../../sharing/terms.ts';
+import { boundValues } from '../../sharing/values.ts';
+import { takesList, templateOf } from '../../sql-templates/template.ts';
 import { requireSharingAll, unseenAt } from './access.ts';
 import {
   definitionProblems,

@@ -1,4 +1,4 @@
-import type { Locale } from '../../kernel/locales.ts';
+import type { Locale } from '../locales.ts';
 import { texts as en, type PageTexts } from './en.ts';
 import { texts as es } from './es.ts';
 import { texts as ptBr } from './pt-BR.ts';

@@ -1,4 +1,4 @@
-import type { ViewBranding } from '../../kernel/viewing.ts';
+import type { ViewBranding } from '../../presentation/viewing.ts';
 import { h } from '../dom.ts';
 import { type ChartColours, type Scheme, STANDARD, themeOf } from './theme.ts';
 

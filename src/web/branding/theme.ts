@@ -1,4 +1,3 @@
-import { type Branding, STANDARD_COLOURS } from '../../kernel/branding.ts';
 import {
   type Colour,
   contrast,
@@ -8,6 +7,7 @@ import {
   readable,
   TEXT_CONTRAST,
 } from '../../kernel/colours.ts';
+import { type Branding, STANDARD_COLOURS } from '../../presentation/branding.ts';
 
 export type Scheme = 'light' | 'dark';
 

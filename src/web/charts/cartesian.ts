@@ -1,6 +1,6 @@
 import type { ChartConfiguration, ChartOptions, Scale } from 'chart.js';
 import { cut } from '../../kernel/text.ts';
-import type { ViewChart } from '../../kernel/viewing.ts';
+import type { ViewChart } from '../../presentation/viewing.ts';
 import { axis, common, titleOf } from './common.ts';
 import { faded, palette, pointShape, seriesColour } from './palette.ts';
 import { MAX_SERIES, type Plot } from './plot.ts';

@@ -16,7 +16,7 @@ import {
   ScatterController,
   Tooltip,
 } from 'chart.js';
-import type { ViewCell, ViewChart } from '../../kernel/viewing.ts';
+import type { ViewCell, ViewChart } from '../../presentation/viewing.ts';
 import { listed, TEXTS } from '../texts.ts';
 import { cartesian, orderOf } from './cartesian.ts';
 import { axis, common, titleOf } from './common.ts';

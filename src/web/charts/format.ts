@@ -1,8 +1,8 @@
-import { type CellText, cellTextsIn, isNumeric } from '../../kernel/cell-texts.ts';
-import type { ViewCell } from '../../kernel/viewing.ts';
+import { type CellText, cellTextsIn, isNumeric } from '../../presentation/cell-texts.ts';
+import type { ViewCell } from '../../presentation/viewing.ts';
 import { LOCALE, TEXTS } from '../texts.ts';
 
-export { type CellText, isNumeric, type NumberStyle, numberStyleOf } from '../../kernel/cell-texts.ts';
+export { type CellText, isNumeric, type NumberStyle, numberStyleOf } from '../../presentation/cell-texts.ts';
 
 /** In the page's language. */
 export const { numberText, cellTextOf, periodTextOf, columnTextsOf } = cellTextsIn(LOCALE, TEXTS);

@@ -1,4 +1,4 @@
-import type { ViewCell, ViewChart, ViewColumn } from '../../kernel/viewing.ts';
+import type { ViewCell, ViewChart, ViewColumn } from '../../presentation/viewing.ts';
 import { TEXTS } from '../texts.ts';
 import { labelText, type NumberStyle, numberStyleOf, periodTextOf, toNumber } from './format.ts';
 import { timestampsOf } from './timestamps.ts';

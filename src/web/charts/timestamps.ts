@@ -1,4 +1,4 @@
-import type { ViewCell, ViewColumn } from '../../kernel/viewing.ts';
+import type { ViewCell, ViewColumn } from '../../presentation/viewing.ts';
 import { LOCALE } from '../texts.ts';
 
 /** Ticks along an axis of time, in UTC like the data. */

@@ -1,4 +1,4 @@
-import type { ViewPlace } from '../../kernel/viewing.ts';
+import type { ViewPlace } from '../../presentation/viewing.ts';
 
 /** The columns of a dashboard's grid, unless its layout is wider. */
 const COLUMNS = 12;

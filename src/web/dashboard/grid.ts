@@ -1,4 +1,4 @@
-import type { ViewChart, ViewPlace } from '../../kernel/viewing.ts';
+import type { ViewChart, ViewPlace } from '../../presentation/viewing.ts';
 import { h } from '../dom.ts';
 import { arrange } from './arrange.ts';
 import { type CardOptions, type Widget, widgetOf } from './widget.ts';

@@ -1,4 +1,4 @@
-import type { EmbedOptions, SharedItemView, ViewFilter } from '../../kernel/viewing.ts';
+import type { EmbedOptions, SharedItemView, ViewFilter } from '../../presentation/viewing.ts';
 import { ApiProblem } from '../api.ts';
 import { h } from '../dom.ts';
 import { type FilterBar, filterBar } from '../filters/bar.ts';

@@ -1,5 +1,5 @@
 import { fileName } from '../../kernel/files.ts';
-import type { ViewChart, ViewResult } from '../../kernel/viewing.ts';
+import type { ViewChart, ViewResult } from '../../presentation/viewing.ts';
 import type { Drawing } from '../charts/draw.ts';
 import { numberStyleOf, numberText, toNumber } from '../charts/format.ts';
 import { type Data, type Point, pointOf, rolesOf } from '../charts/plot.ts';

@@ -1,4 +1,4 @@
-import type { ViewFilter } from '../../kernel/viewing.ts';
+import type { ViewFilter } from '../../presentation/viewing.ts';
 import { h } from '../dom.ts';
 import type { Source } from '../source.ts';
 import { TEXTS } from '../texts.ts';

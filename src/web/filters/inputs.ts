@@ -1,4 +1,4 @@
-import type { ViewFilter } from '../../kernel/viewing.ts';
+import type { ViewFilter } from '../../presentation/viewing.ts';
 import { debounced, h, uniqueId } from '../dom.ts';
 import { LOCALE, TEXTS } from '../texts.ts';
 import { rangeOf } from '../values.ts';

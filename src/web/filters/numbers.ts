@@ -1,4 +1,4 @@
-import type { Locale } from '../../kernel/locales.ts';
+import type { Locale } from '../../texts/locales.ts';
 
 /** The signs of numbers in a language. */
 function signsOf(locale: Locale): { group: string; decimal: string } {

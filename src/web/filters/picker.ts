@@ -1,4 +1,4 @@
-import type { ViewFilter, ViewOptions } from '../../kernel/viewing.ts';
+import type { ViewFilter, ViewOptions } from '../../presentation/viewing.ts';
 import { ApiProblem } from '../api.ts';
 import { debounced, h, uniqueId } from '../dom.ts';
 import { listed, TEXTS } from '../texts.ts';

@@ -1,4 +1,4 @@
-import type { SharedItemView, ViewOptions } from '../../kernel/viewing.ts';
+import type { SharedItemView, ViewOptions } from '../../presentation/viewing.ts';
 import { downloadPath, executedOf, optionsPath, type Source } from '../source.ts';
 import type { Session } from './session.ts';
 

@@ -1,4 +1,4 @@
-import type { TokenView } from '../../kernel/viewing.ts';
+import type { TokenView } from '../../presentation/viewing.ts';
 import { ApiProblem, call } from '../api.ts';
 import type { Host } from '../embedding.ts';
 import type { Access } from '../source.ts';

@@ -1,5 +1,5 @@
 import '../styles/main.css';
-import type { SharedItemView } from '../../kernel/viewing.ts';
+import type { SharedItemView } from '../../presentation/viewing.ts';
 import { ApiProblem } from '../api.ts';
 import { applyBranding, brandingOfPage, logoOf } from '../branding/apply.ts';
 import { itemPage } from '../dashboard/page.ts';

@@ -1,8 +1,8 @@
-import { afterAll } from 'vitest';
+import { afterAll, expect, vi } from 'vitest';
 import { resetClock } from '../../support/clock.ts';
 import { linkIn, mailTo } from '../../support/mail.ts';
 import { allow } from '../../support/signed.ts';
-import { aProvisionedCompany } from '../../support/worlds.ts';
+import { aProvisionedCompany, aUser } from '../../support/worlds.ts';
 import { aVisualization, someSales } from '../../visualizations/support.ts';
 import { type Step, walk } from '../walk.ts';
 import { SECOND_FACTOR, SESSIONS, SIGN_IN } from './sign-in.ts';
@@ -27,6 +27,10 @@ const USERS: Step[] = [
     stranger: 'never',
   },
   {
+    route: 'GET /v1/users/invitation',
+    query: () => ({ token: linkIn(mailTo('bruno@acme.test')).searchParams.get('token') as string }),
+  },
+  {
     route: 'POST /v1/users/accept-invitation',
     json: () => ({
       token: linkIn(mailTo('bruno@acme.test')).searchParams.get('token'),
@@ -36,6 +40,8 @@ const USERS: Step[] = [
   },
   { route: 'GET /v1/users', query: () => ({ include: 'groups' }) },
   { route: 'GET /v1/users/{id}', params: { id: 'user' } },
+  { route: 'PUT /v1/users/{id}', params: { id: 'user' }, json: () => ({ name: 'Bruno Braga', team_ids: ['finance'] }) },
+  { route: 'GET /v1/groups/{id}/members', params: { id: 'group' } },
   { route: 'DELETE /v1/users/{id}/groups', params: { id: 'user' }, json: ({ group }) => ({ group_ids: [group] }) },
   { route: 'POST /v1/users/{id}/groups', params: { id: 'user' }, json: ({ group }) => ({ group_ids: [group] }) },
   { route: 'PUT /v1/users/{id}/groups', params: { id: 'user' }, json: ({ group }) => ({ group_ids: [group] }) },
@@ -48,6 +54,13 @@ const USERS: Step[] = [
       kept.reset = linkIn(mailTo('bruno@acme.test')).searchParams.get('token') as string;
     },
     json: ({ reset }) => ({ token: reset, password: 'another-quiet-harbour' }),
+  },
+  {
+    route: 'DELETE /v1/users/{id}',
+    params: { id: 'leaver' },
+    before: async ({ company, kept }) => {
+      kept.leaver = (await aUser(company)).id;
+    },
   },
 ];
 
@@ -100,6 +113,40 @@ const PERMISSIONS: Step[] = [
   { route: 'DELETE /v1/groups/{id}/policies/{policy_id}', params: { id: 'group', policy_id: 'policy' } },
   { route: 'DELETE /v1/policies/{id}', params: { id: 'policy' } },
   { route: 'DELETE /v1/groups/{id}', params: { id: 'group' } },
+];
+
+const MACHINES: Step[] = [
+  {
+    route: 'POST /v1/service-accounts',
+    json: () => ({ name: 'Nightly load', description: 'Loads the sales of the day.' }),
+    keep: id('robot'),
+  },
+  { route: 'GET /v1/service-accounts', query: () => ({ per_page: '1' }) },
+  { route: 'GET /v1/service-accounts/{id}', params: { id: 'robot' } },
+  {
+    route: 'PUT /v1/service-accounts/{id}',
+    params: { id: 'robot' },
+    json: () => ({ description: 'Loads the sales and the returns of the day.' }),
+  },
+  {
+    route: 'POST /v1/service-accounts/{id}/keys',
+    params: { id: 'robot' },
+    json: () => ({ description: 'On the server that loads.' }),
+    keep: id('key'),
+  },
+  { route: 'GET /v1/service-accounts/{id}/keys', params: { id: 'robot' } },
+  { route: 'DELETE /v1/service-accounts/{id}/keys/{key_id}', params: { id: 'robot', key_id: 'key' } },
+  { route: 'DELETE /v1/service-accounts/{id}', params: { id: 'robot' } },
+  {
+    route: 'GET /v1/audit-events',
+    query: () => ({ action: 'api_keys:delete', per_page: '1' }),
+    // Records are written in batches, behind the requests they are about.
+    before: ({ company }) =>
+      vi.waitFor(
+        async () => expect((await company.as.get('/v1/audit-events?action=api_keys:delete')).body.total).toBe(2),
+        { timeout: 20_000, interval: 200 },
+      ),
+  },
 ];
 
 const DASHBOARDS: Step[] = [
@@ -206,5 +253,5 @@ walk(
     await someSales(company);
     return { company };
   },
-  [...SIGN_IN, ...SESSIONS, ...USERS, ...PERMISSIONS, ...DASHBOARDS, ...SECOND_FACTOR],
+  [...SIGN_IN, ...SESSIONS, ...USERS, ...PERMISSIONS, ...MACHINES, ...DASHBOARDS, ...SECOND_FACTOR],
 );

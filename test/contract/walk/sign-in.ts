@@ -53,6 +53,7 @@ export const SIGN_IN: Step[] = [
   },
   { route: 'POST /v1/auth/refresh', json: ({ refresh }) => ({ refresh_token: refresh }) },
   { route: 'GET /v1/auth/me' },
+  { route: 'PUT /v1/auth/me', json: () => ({ name: 'Olga Owner' }) },
   { route: 'GET /v1/auth/permissions' },
   { route: 'GET /.well-known/jwks.json' },
   {

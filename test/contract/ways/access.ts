@@ -69,7 +69,6 @@ const attachment = (surface: 'console' | 'organization', method: 'post' | 'delet
   },
 });
 
-/** People, groups, policies and service accounts that are named in a body, or beside another thing. */
 /** Who may have access, with the action that each surface asks to get one. */
 const PRINCIPALS = [
   {
@@ -86,7 +85,40 @@ const PRINCIPALS = [
   },
 ] as const;
 
+/** A service account whose keys are asked for on the console, where each key is a thing of its own. */
+const byItsKeys = (way: string, method: 'get' | 'post' | 'delete', besides: Allowed): Way => ({
+  thing: 'service account on the console',
+  way,
+  routes: [`${method.toUpperCase()} /v1/service-accounts/{id}/keys${method === 'delete' ? '/{key_id}' : ''}`],
+  besides: [besides],
+  denied: ['users:list_integration_users'],
+  async make(company) {
+    const { id, keyId } = await aServiceAccountThat(company);
+    const path = `/v1/service-accounts/${id}/keys`;
+    return {
+      arn: thingArn(company, 'service account on the console', id),
+      ask: (as) => as[method](method === 'delete' ? `${path}/${keyId}` : path),
+    };
+  },
+});
+
+/** People, groups, policies and service accounts that are named in a body, or beside another thing. */
 export const NAMED: Way[] = [
+  byItsKeys('its keys', 'get', 'api_keys:list'),
+  byItsKeys('given a key', 'post', 'api_keys:create'),
+  byItsKeys('a key of it, revoked', 'delete', 'api_keys:delete'),
+  {
+    thing: 'service account on the console',
+    way: 'what it may do, simulated',
+    routes: ['POST /v1/policies/simulate'],
+    besides: ['policies:get'],
+    denied: ['users:list_integration_users'],
+    async make(company) {
+      const { id } = await aServiceAccountThat(company);
+      const json = { principal: { type: 'service_account', id }, checks: [{ action: 'users:list', resource: '*' }] };
+      return { arn: thingArn(company, 'service account on the console', id), ask: post('/v1/policies/simulate', json) };
+    },
+  },
   namedGroup('entered', 'POST /v1/users/{id}/groups', ['users:assign_groups'], async (company, id) =>
     post(await groupsOf(company), { group_ids: [id] }),
   ),
@@ -121,6 +153,19 @@ export const NAMED: Way[] = [
       };
     },
     reached: ({ body }) => body === 'out',
+  },
+  {
+    thing: 'group',
+    way: 'whose people are listed',
+    routes: ['GET /v1/users'],
+    besides: ['users:list'],
+    denied: ['groups:get'],
+    async make(company) {
+      const id = await aGroup(company);
+      await enter(company, (await aUser(company)).id, id);
+      return { arn: thingArn(company, 'group', id), ask: (as) => as.get(`/v1/users?group_id=${id}`) };
+    },
+    reached: ({ body }) => body.total === 1,
   },
   namedGroup('of an invitation', 'POST /v1/users/invite', ['users:invite'], async (_, id) =>
     post('/v1/users/invite', {

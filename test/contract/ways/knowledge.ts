@@ -1,4 +1,4 @@
-import type { Action } from '../../../src/kernel/actions.ts';
+import type { Action } from '../../../src/permissions/actions.ts';
 import { nothing } from '../../knowledge/ask/support.ts';
 import { aModel, proposal } from '../../knowledge/model.ts';
 import { aQuestion, aSum, QUESTIONS } from '../../knowledge/questions/support.ts';

@@ -1,4 +1,4 @@
-import type { Action } from '../../../src/kernel/actions.ts';
+import type { Action } from '../../../src/permissions/actions.ts';
 import { aHeldQueue, aSchedule, SCHEDULES, scheduleOf } from '../../schedules/support.ts';
 import type { Caller } from '../../support/api.ts';
 import { aUser, type Company } from '../../support/worlds.ts';

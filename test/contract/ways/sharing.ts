@@ -1,4 +1,4 @@
-import type { Action } from '../../../src/kernel/actions.ts';
+import type { Action } from '../../../src/permissions/actions.ts';
 import { makeEmbed, SIGNING_KEYS } from '../../embeds/support.ts';
 import { EVENTS, expectTypes } from '../../share-activity/support.ts';
 import { aContext, aMember, CONTEXTS, dashboardGrant } from '../../share-portal/support.ts';

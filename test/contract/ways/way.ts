@@ -1,4 +1,4 @@
-import type { Action } from '../../../src/kernel/actions.ts';
+import type { Action } from '../../../src/permissions/actions.ts';
 import type { Answer, Caller } from '../../support/api.ts';
 import type { Principal } from '../../support/principals.ts';
 import type { Company } from '../../support/worlds.ts';
@@ -52,6 +52,7 @@ const TYPES: Record<string, string> = {
   group: 'groups:group',
   permission: 'permissions:permission',
   'service account': 'service-accounts:service-account',
+  'service account on the console': 'users:user',
 };
 
 /** The ARN of a thing by what people call it. */

@@ -232,7 +232,7 @@ export const MANAGED_TABLES = [
       title: 'of the company that are read at once',
     },
   ]),
-  ...guardsOf('src/tenant-sql/migrations/0005_row_count_changes.ts', ROW_COUNTS, [
+  ...guardsOf('src/modules/managed-database/migrations/0005_row_count_changes.ts', ROW_COUNTS, [
     { text: ' FOR NO KEY UPDATE SKIP LOCKED', without: '', title: 'side by side' },
     {
       text: 'WHEN (NEW.count_version = OLD.count_version)',
@@ -240,10 +240,10 @@ export const MANAGED_TABLES = [
       title: 'whatever was beside the number',
     },
   ]),
-  ...guardsOf('src/tenant-sql/migrations/0001_managed_tables.ts', TABLES, [
+  ...guardsOf('src/modules/managed-database/migrations/0001_managed_tables.ts', TABLES, [
     { text: 'UNIQUE INDEX managed_tables_display_name', without: 'INDEX managed_tables_display_name' },
   ]),
-  ...guardsOf('src/tenant-sql/migrations/0001_upload_jobs.ts', UPLOAD_RACES, [
+  ...guardsOf('src/modules/managed-database/migrations/0001_upload_jobs.ts', UPLOAD_RACES, [
     { text: 'UNIQUE INDEX upload_jobs_name', without: 'INDEX upload_jobs_name', title: 'a confirm' },
   ]),
   ...guardsOf('src/modules/uploads/work-store.ts', UPLOADS, [
@@ -323,7 +323,7 @@ export const MANAGED_TABLES = [
     { text: 'locked?.step !== step', without: '!locked', tests: UPLOAD_RACES, title: 'waited too long' },
   ]),
   ...guardsOf(
-    'src/tenant-sql/migrations.ts',
+    'src/modules/managed-database/migrations.ts',
     ['test/tenant-sql/client.test.ts'],
     [
       {

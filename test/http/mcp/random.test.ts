@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { beforeAll, expect, inject, it } from 'vitest';
-import { TOOLS } from '../../../src/http/mcp/tools.ts';
+import { FOR_AGENTS } from '../../../src/app.ts';
 import { itemsOf } from '../../knowledge/metrics/support.ts';
 import { aConcept } from '../../knowledge/support.ts';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
@@ -10,6 +10,8 @@ import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
 import { someSales } from '../../visualizations/support.ts';
 import { type Agent, agent } from './support.ts';
+
+const { tools: TOOLS } = FOR_AGENTS;
 
 const calls = inject('randomCalls');
 

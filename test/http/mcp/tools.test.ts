@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { SURFACES } from '../../../src/app.ts';
+import { FOR_AGENTS, SURFACES } from '../../../src/app.ts';
 import { actionOf } from '../../../src/http/endpoint.ts';
-import { TOOLS } from '../../../src/http/mcp/tools.ts';
 import { itemsOf } from '../../knowledge/metrics/support.ts';
 import { aConcept } from '../../knowledge/support.ts';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
@@ -10,6 +9,8 @@ import { allow, aServiceAccountThat, must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
 import { someSales } from '../../visualizations/support.ts';
 import { type Agent, agent, failureIn } from './support.ts';
+
+const { tools: TOOLS } = FOR_AGENTS;
 
 let company: Company;
 let table: string;

@@ -5,7 +5,7 @@ import { type PageRequest, readPage } from '../../../db/page.ts';
 import { askedQuestions as asked, type Outcome, verifiedQuestions } from '../../../db/schema/knowledge-questions.ts';
 import { resources } from '../../../db/schema/knowledge-resources.ts';
 import { afterChange, byId, idList, insertWhen } from '../../../db/statements.ts';
-import type { Denials } from '../../../kernel/denials.ts';
+import type { Denials } from '../../../permissions/denials.ts';
 import { isQueryable } from '../metrics/store.ts';
 
 export type AskedRow = typeof asked.$inferSelect;

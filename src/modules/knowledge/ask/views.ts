@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { OUTCOMES } from '../../../db/schema/knowledge-questions.ts';
+import { viewBy } from '../../../http/wire.ts';
 import { timestamp } from '../../../kernel/fields.ts';
-import { viewBy } from '../../../kernel/wire.ts';
 import { metricQuery } from '../metrics/query.ts';
 import { metricResult, usedItems, viewResult, viewUsed } from '../metrics/views.ts';
 import { storedQuery } from '../questions/service.ts';

@@ -5,7 +5,7 @@ import { type PageRequest, readPage } from '../../../db/page.ts';
 import { type JobStatus, type JobType, jobs } from '../../../db/schema/knowledge-jobs.ts';
 import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { byId, idList } from '../../../db/statements.ts';
-import type { Denials } from '../../../kernel/denials.ts';
+import type { Denials } from '../../../permissions/denials.ts';
 import type { AiUsage } from '../../../platform/ai.ts';
 
 export type JobRow = typeof jobs.$inferSelect;

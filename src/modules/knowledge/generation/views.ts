@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { JOB_STATUSES, JOB_TYPES } from '../../../db/schema/knowledge-jobs.ts';
 import { RESOURCE_TYPES } from '../../../db/schema/knowledge-resources.ts';
+import { viewBy } from '../../../http/wire.ts';
 import { timestamp } from '../../../kernel/fields.ts';
-import { viewBy } from '../../../kernel/wire.ts';
 import { businessDomain } from '../business-domains/service.ts';
 import { usageView } from '../resources/views.ts';
 import { ACCEPTED_FILE_TYPES, type conceptPrerequisites, type JobRow, type ontologyPrerequisites } from './service.ts';

@@ -3,7 +3,7 @@ import type { ControlDb } from '../../../db/client.ts';
 import { isNotDenied } from '../../../db/denials.ts';
 import { type ResourceType, resources } from '../../../db/schema/knowledge-resources.ts';
 import { idList } from '../../../db/statements.ts';
-import type { Denials } from '../../../kernel/denials.ts';
+import type { Denials } from '../../../permissions/denials.ts';
 
 /**
  * The active resources of a company with an id after this one, by their ids, without those that are denied.

@@ -1,4 +1,4 @@
-import type { CompiledSql } from '../../../kernel/compiled-sql.ts';
+import type { CompiledSql } from '../../../sql-templates/compiled.ts';
 import { type FilterOperator, textBindings } from '../../../tenant-sql/row-filters.ts';
 import type { Item } from './definition.ts';
 import { type Expression, ExpressionError, isTime, sql, type Table, TextBudget } from './expression.ts';

@@ -1,6 +1,6 @@
 import { deniedEverywhere } from '../../../access/denials.ts';
 import type { CompanyContext } from '../../../context.ts';
-import { isNothingDenied } from '../../../kernel/denials.ts';
+import { isNothingDenied } from '../../../permissions/denials.ts';
 import { uniqueKeyFrom } from '../resources/service.ts';
 import { selectBuilt } from './store.ts';
 import { metricNamesIn } from './tokens.ts';

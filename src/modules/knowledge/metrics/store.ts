@@ -3,7 +3,7 @@ import type { ControlDb } from '../../../db/client.ts';
 import { isNotDenied } from '../../../db/denials.ts';
 import { resources } from '../../../db/schema/knowledge-resources.ts';
 import { idList } from '../../../db/statements.ts';
-import type { Denials } from '../../../kernel/denials.ts';
+import type { Denials } from '../../../permissions/denials.ts';
 
 /**
  * The semantic items that are denied or come from denied concepts alone, and those that build on others: how they name metrics in a formula, and the ids of items

@@ -1,4 +1,4 @@
-import { type SqlTokenKind, sqlTokenAt } from '../../../kernel/sql-lexer.ts';
+import { type SqlTokenKind, sqlTokenAt } from '../../../sql-templates/lexer.ts';
 import { ExpressionError } from './expression.ts';
 
 /** A word, a text in quotes, a number, a reference to a metric, or a sign of one or two characters. */

@@ -1,4 +1,4 @@
-import type { CompiledSql } from '../../../kernel/compiled-sql.ts';
+import type { CompiledSql } from '../../../sql-templates/compiled.ts';
 import { type Bind, caseFolded, comparison, textBindings } from '../../../tenant-sql/row-filters.ts';
 import { dimensionValue, MAX_SQL } from './compile.ts';
 import type { Item } from './definition.ts';

@@ -1,5 +1,5 @@
-import { type Denials, NOTHING_DENIED } from '../../../kernel/denials.ts';
 import { ExactNumber } from '../../../kernel/exact-json.ts';
+import { type Denials, NOTHING_DENIED } from '../../../permissions/denials.ts';
 import { type MetricQueryInput, metricQuery } from '../metrics/query.ts';
 import { type HiddenItems, namesHidden } from '../metrics/service.ts';
 import { textUpTo } from '../resources/fields.ts';

@@ -5,7 +5,7 @@ import { type PageRequest, readPage } from '../../../db/page.ts';
 import { type QuestionStatus, verifiedQuestions as questions } from '../../../db/schema/knowledge-questions.ts';
 import { byId, exists, insertWhen } from '../../../db/statements.ts';
 
-import type { Denials } from '../../../kernel/denials.ts';
+import type { Denials } from '../../../permissions/denials.ts';
 
 export type QuestionRow = typeof questions.$inferSelect;
 

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { isAllowedOnAll } from '../../../access/requirements.ts';
 import type { PrincipalContext } from '../../../context.ts';
 import { QUESTION_STATUSES } from '../../../db/schema/knowledge-questions.ts';
+import { viewBy } from '../../../http/wire.ts';
 import { timestamp } from '../../../kernel/fields.ts';
-import { viewBy } from '../../../kernel/wire.ts';
 import { metricQuery } from '../metrics/query.ts';
 import { type QuestionRow, storedQuery } from './service.ts';
 

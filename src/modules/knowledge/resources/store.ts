@@ -10,7 +10,7 @@ import {
   versions,
 } from '../../../db/schema/knowledge-resources.ts';
 import { afterChange, byId, idList, insertWhen } from '../../../db/statements.ts';
-import type { Denials } from '../../../kernel/denials.ts';
+import type { Denials } from '../../../permissions/denials.ts';
 
 export type ResourceRow = typeof resources.$inferSelect;
 export type VersionRow = typeof versions.$inferSelect;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CHANGES, type Content, STATUSES, VALIDATION_CODES } from '../../../db/schema/knowledge-resources.ts';
+import { viewBy } from '../../../http/wire.ts';
 import { isoTimestamp, timestamp } from '../../../kernel/fields.ts';
-import { viewBy } from '../../../kernel/wire.ts';
 import type { Resource, VersionRow } from './service.ts';
 
 const validationError = z

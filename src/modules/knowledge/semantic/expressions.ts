@@ -1,7 +1,7 @@
 import type { CompanyContext } from '../../../context.ts';
 import type { ValidationError } from '../../../db/schema/knowledge-resources.ts';
 import { type Failure, isInvalid } from '../../../kernel/failure.ts';
-import { sqlTokens } from '../../../kernel/sql-lexer.ts';
+import { sqlTokens } from '../../../sql-templates/lexer.ts';
 import { databaseMessage, queryTimedOut, resultTooLarge } from '../../../tenant-sql/failures.ts';
 import { quoted } from '../../../tenant-sql/identifiers.ts';
 import { runUserSql } from '../../../tenant-sql/user-sql.ts';

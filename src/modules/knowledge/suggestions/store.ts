@@ -6,7 +6,7 @@ import { jobs } from '../../../db/schema/knowledge-jobs.ts';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { type SuggestionStatus, suggestions, type TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 import { afterChange, byId, exists, idList } from '../../../db/statements.ts';
-import type { Denials } from '../../../kernel/denials.ts';
+import type { Denials } from '../../../permissions/denials.ts';
 
 export type SuggestionRow = typeof suggestions.$inferSelect;
 

@@ -6,7 +6,7 @@ import { isBlank } from '../../../formats/values/classify.ts';
 import { CONVERSION_ROOM, type Conversion, MISFIT, NULL, type ZoneEdges } from '../../../formats/values/conversion.ts';
 import { convert } from '../../../formats/values/convert.ts';
 import { POINT } from '../../../formats/values/forms.ts';
-import { ROW_ID } from '../../../tenant-sql/upsert.ts';
+import { ROW_ID } from '../upsert-sql.ts';
 import { cutValue, InferenceError } from './errors.ts';
 import type { ColumnFormats, ColumnType, FileReading } from './schema.ts';
 import { conversionTo } from './values.ts';

@@ -1,0 +1,1 @@
+CREATE INDEX `users_by_name` ON `users` (`company_id`,name collate nocase,`id`,`deleted_at`);

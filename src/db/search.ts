@@ -1,0 +1,33 @@
+import { or, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+
+/** Different letters beyond ASCII whose case is ignored. D1 takes expressions of a depth of 100, and each adds two. */
+const MOST_LETTERS = 30;
+
+/**
+ * For the WHERE of a list: one of the texts contains `search`, in any case and literally. Undefined where nothing is searched
+ * for. The database changes the case of ASCII letters only; other letters of `search` are replaced one by one.
+ */
+export function contains(texts: readonly SQLWrapper[], search: string): SQL | undefined {
+  if (search === '') return undefined;
+  // Letter by letter: the small form of a letter is another one at the end of a word in Greek.
+  const wanted = [...search].map((letter) => letter.toLowerCase()).join('');
+  const letters = [...new Set(wanted)].filter(hasCapital).slice(0, MOST_LETTERS);
+  const lower = (text: SQLWrapper): SQL =>
+    letters.reduce(
+      (folded, letter) => sql`replace(${folded}, ${character(letter.toUpperCase())}, ${character(letter)})`,
+      sql`lower(${text})`,
+    );
+  return or(...texts.map((text) => sql`instr(${lower(text)}, ${wanted}) > 0`));
+}
+
+/** Whether it is a letter beyond ASCII with one capital of its own. */
+function hasCapital(letter: string): boolean {
+  const capital = letter.toUpperCase();
+  return letter > '\x7f' && capital !== letter && [...capital].length === 1 && capital.toLowerCase() === letter;
+}
+
+/** As a part of the statement: D1 takes 100 parameters. */
+const character = (letter: string): SQL => sql.raw(`char(${letter.codePointAt(0)})`);
+
+/** A text to order by, whatever the case of its letters in ASCII. */
+export const inAnyCase = (text: SQLWrapper): SQL => sql`${text} collate nocase`;

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+
+type Issue = z.core.$ZodRawIssue;
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+  null: 'null',
+  file: 'a file',
+};
+
+const FORMATS: Readonly<Record<string, string>> = {
+  email: 'must be an email address',
+  url: 'must be a web address',
+  datetime: 'must be a time such as 2026-01-31T12:00:00Z',
+  date: 'must be a date such as "2024-01-31"',
+  uuid: 'must be a UUID',
+};
+
+/** Characters of the values that are listed to choose from. */
+const MAX_VALUES = 500;
+
+/**
+ * What is said of a field that a schema refuses and has no words of its own for: in English, which `texts/errors` says in
+ * other languages.
+ */
+function wordsFor(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.input === undefined) return 'is required';
+      return Object.hasOwn(TYPES, issue.expected) ? `must be ${TYPES[issue.expected]}` : 'is not valid';
+    case 'too_small':
+      return atLeast(issue);
+    case 'too_big':
+      return atMost(issue);
+    case 'invalid_format':
+      return FORMATS[issue.format] ?? 'has not the expected form';
+    case 'invalid_value':
+      return issue.input === undefined ? 'is required' : oneOf(issue.values);
+    case 'unrecognized_keys':
+      return 'is not a field of this request';
+    case 'invalid_union':
+      if (issue.input === undefined) return 'is required';
+      return 'fits none of the forms that it can have';
+    default:
+      return 'is not valid';
+  }
+}
+
+const oneOf = (values: readonly unknown[]): string =>
+  values.length === 1 ? `must be ${values[0]}` : `must be one of ${values.join(', ').slice(0, MAX_VALUES)}`;
+
+function atLeast({ origin, minimum, inclusive }: z.core.$ZodRawIssue<z.core.$ZodIssueTooSmall>): string {
+  const one = Number(minimum) === 1;
+  if (origin === 'string') return one ? 'must not be empty' : `must have at least ${minimum} characters`;
+  if (LISTS.includes(origin)) return one ? 'must hold at least one entry' : `must hold at least ${minimum} entries`;
+  return inclusive === false ? `must be more than ${minimum}` : `must be at least ${minimum}`;
+}
+
+function atMost({ origin, maximum, inclusive }: z.core.$ZodRawIssue<z.core.$ZodIssueTooBig>): string {
+  if (origin === 'string') return `must have at most ${maximum} characters`;
+  if (LISTS.includes(origin)) return `must hold at most ${maximum} entries`;
+  return inclusive === false ? `must be less than ${maximum}` : `must be at most ${maximum}`;
+}
+
+const LISTS: readonly string[] = ['array', 'set', 'map', 'object', 'file'];
+
+z.config({ customError: (issue) => wordsFor(issue as Issue) });

@@ -1,0 +1,51 @@
+import type { z } from 'zod';
+import { isoTimestamp } from '../kernel/fields.ts';
+
+/** `snake_case` in `camelCase`. */
+type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<Camel<Tail>>}`
+  : Name;
+
+/** How the code calls a field of the wire: in camel case, but for the names that differ. */
+type Property<Name extends string> = Name extends keyof typeof OTHER_NAMES ? (typeof OTHER_NAMES)[Name] : Camel<Name>;
+
+const OTHER_NAMES = { _id: 'id', organization_id: 'companyId' } as const;
+
+/** A time is shown under a name that ends so. In the control database it is milliseconds since the epoch. */
+const TIME = '_at';
+type Value<Name extends string, Shown> = Name extends `${string}${typeof TIME}` ? Shown | number : Shown;
+
+/** What a schema shows, as the code holds it. */
+export type Record<Shown> = {
+  [Name in keyof Shown as Name extends string ? Property<Name> : never]: Name extends string
+    ? Value<Name, Shown[Name]>
+    : never;
+};
+
+const propertyOf = (name: string): string =>
+  Object.hasOwn(OTHER_NAMES, name)
+    ? OTHER_NAMES[name as keyof typeof OTHER_NAMES]
+    : name.replaceAll(/(?<=.)_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+
+/**
+ * Shows a record as its schema says: names in snake case, times as ISO 8601. What is undefined is left out; what the record
+ * holds beyond the schema too.
+ */
+export function viewBy<Schema extends z.ZodObject>(schema: Schema) {
+  const names = Object.keys(schema.shape).map((name) => [name, propertyOf(name), name.endsWith(TIME)] as const);
+  return (record: Record<z.input<Schema>>): z.input<Schema> => {
+    const shown: { [name: string]: unknown } = {};
+    for (const [name, property, isTime] of names) {
+      const value = record[property as keyof typeof record];
+      if (value !== undefined) shown[name] = isTime && typeof value === 'number' ? isoTimestamp(value) : value;
+    }
+    return shown as z.input<Schema>;
+  };
+}
+
+/** What was sent, under the code's names. */
+export type Sent<Input> = { [Name in keyof Input as Name extends string ? Property<Name> : never]: Input[Name] };
+
+/** Reads a body's fields into the code's names: for `transform`. What was not sent stays absent. */
+export const sent = <Input extends object>(input: Input): Sent<Input> =>
+  Object.fromEntries(Object.entries(input).map(([name, value]) => [propertyOf(name), value])) as Sent<Input>;

@@ -1,0 +1,105 @@
+import { DAY_MS } from '../kernel/clock.ts';
+import { type Denials, deniedBy } from '../permissions/denials.ts';
+import type { ShareEvent } from '../sharing/share-event.ts';
+import type { AuditRecord } from './audit-record.ts';
+
+/** What is kept in the log of a company: records of requests, and what happened with what it shares. */
+export interface LogRecords {
+  audit: AuditRecord;
+  share: ShareEvent;
+}
+
+export type LogKind = keyof LogRecords;
+
+export const LOG_KINDS = ['audit', 'share'] as const satisfies LogKind[];
+
+/** A record as its company's log has it: whose it is, is known by where it is. */
+export type Logged<K extends LogKind = LogKind> = Omit<LogRecords[K], 'companyId'>;
+
+/** The fields of a record by which a list may be narrowed. */
+export interface LogFilterField {
+  audit: 'correlationId' | 'principalId' | 'action';
+  share: 'type' | 'targetType' | 'shareId' | 'shareContextId';
+}
+
+/** Records that are not meant: those of which a field names something denied, where another field has a value. */
+export interface DeniedRecords {
+  field: string;
+  denied: Denials;
+  where?: { field: string; value: string };
+}
+
+/** Which records of a log are meant. Times in milliseconds, both ends included. */
+export interface LogFilter {
+  from?: number;
+  to?: number;
+  /** What these fields have to be. */
+  values: Readonly<Record<string, string>>;
+  denied?: readonly DeniedRecords[];
+}
+
+/** Which records are meant, whenever they are of. */
+export type Wanted = Pick<LogFilter, 'values' | 'denied'>;
+
+/** Where a record stands in its log: those of one time are ordered by id. */
+export interface LogKey {
+  at: number;
+  id: string;
+}
+
+/** From `lower`, included, up to `upper`, not included. */
+export interface LogRange {
+  lower: LogKey;
+  upper: LogKey;
+}
+
+/** Whose log holds what belongs to no company: requests of strangers and of the operator. */
+export const PLATFORM_LOG = 'platform';
+
+/** Days that records stay in their object when the configuration does not say. */
+export const DEFAULT_RETENTION_DAYS = 90;
+
+/** Compares keys, for sorting. */
+export const compareKeys = (a: LogKey, b: LogKey): number => a.at - b.at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+
+export const keyOf = ({ occurredAt, id }: { occurredAt: number; id: string }): LogKey => ({ at: occurredAt, id });
+
+/** The smallest key that is greater than this one. */
+export const keyAfter = ({ at, id }: LogKey): LogKey => ({ at, id: `${id}\u0000` });
+
+/** What two ranges have in common; null where that is nothing. */
+export function overlapOf(one: LogRange, other: LogRange): LogRange | null {
+  const lower = compareKeys(one.lower, other.lower) > 0 ? one.lower : other.lower;
+  const upper = compareKeys(one.upper, other.upper) < 0 ? one.upper : other.upper;
+  return compareKeys(lower, upper) < 0 ? { lower, upper } : null;
+}
+
+/** The day of a time. */
+export function dayRange(at: number): LogRange {
+  const start = Math.floor(at / DAY_MS) * DAY_MS;
+  return { lower: { at: start, id: '' }, upper: { at: start + DAY_MS, id: '' } };
+}
+
+/** All records that the times of a filter let through. */
+export const rangeOf = ({ from, to }: Pick<LogFilter, 'from' | 'to'>): LogRange => ({
+  lower: { at: from ?? Number.MIN_SAFE_INTEGER, id: '' },
+  upper: { at: to === undefined ? Number.MAX_SAFE_INTEGER : to + 1, id: '' },
+});
+
+/** `2026-01-31`, of a time. */
+export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 'YYYY-MM-DD'.length);
+
+/** Tells of one record after another whether a filter means it, whenever it is of. */
+export function wantedBy({ values, denied = [] }: Wanted): (record: object) => boolean {
+  const has = (record: object, field: string, value: string) => (record as Record<string, unknown>)[field] === value;
+  const refusals = denied.map(({ field, where, denied: ids }) => {
+    const isDenied = deniedBy(ids);
+    return (record: object) => {
+      const id = (record as Record<string, unknown>)[field];
+      return typeof id === 'string' && (!where || has(record, where.field, where.value)) && isDenied(id);
+    };
+  });
+  return (record) =>
+    Object.entries(values).every(([field, value]) => has(record, field, value)) &&
+    !refusals.some((refuses) => refuses(record));
+}

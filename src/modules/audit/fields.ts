@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { isoMilliseconds } from '../../kernel/fields.ts';
+
+const word = z.string().min(1).max(128);
+
+/** Between which times events are meant. */
+export const times = {
+  from: isoMilliseconds.meta({ description: 'The earliest time, included.' }).optional(),
+  to: isoMilliseconds.meta({ description: 'The latest time, included.' }).optional(),
+};
+
+/** What a list of events is filtered by. */
+export const auditFilters = {
+  correlation_id: word.optional(),
+  principal_id: word.optional(),
+  action: word.meta({ examples: ['accounts:CreateAccount'] }).optional(),
+  ...times,
+};

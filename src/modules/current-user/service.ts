@@ -1,0 +1,38 @@
+import type { PrincipalContext, UserContext } from '../../context.ts';
+import { readTogether } from '../../db/client.ts';
+import { type Company, companyNotFound, selectCompany } from '../companies/service.ts';
+import { countBackupCodes } from '../sign-in/service.ts';
+import { selectGroupsOfUser, selectUser, shownGroups, type UserInGroups, userNotFound } from '../users/service.ts';
+
+/** Who asks, with the company. */
+export interface CurrentUser extends UserInGroups {
+  /** Backup codes of the second factor that were not used yet. */
+  backupCodesLeft: number;
+  company: Company;
+}
+
+/** The user who asks. */
+export async function currentUser(ctx: UserContext): Promise<CurrentUser> {
+  const { companyId, id } = ctx.actor;
+  const {
+    user: [user],
+    memberships,
+    companies: [company],
+    codes: [codes],
+  } = await readTogether(ctx.db, {
+    user: selectUser(ctx.db, companyId, id),
+    memberships: selectGroupsOfUser(ctx.db, companyId, id),
+    companies: selectCompany(ctx.db, companyId),
+    codes: countBackupCodes(ctx.db, companyId, id),
+  });
+  if (!user) throw userNotFound();
+  if (!company) throw companyNotFound();
+  return { user, groupIds: shownGroups(ctx, memberships), backupCodesLeft: codes?.left ?? 0, company };
+}
+
+/** The company of whoever asks. */
+export async function currentCompany(ctx: PrincipalContext): Promise<Company> {
+  const [company] = await selectCompany(ctx.db, ctx.actor.companyId);
+  if (!company) throw companyNotFound();
+  return company;
+}

@@ -1,0 +1,56 @@
+import { Failure } from '../../kernel/failure.ts';
+import type { CompiledSql } from '../../sql-templates/compiled.ts';
+import type { TenantSql } from '../../tenant-sql/client.ts';
+import { resultTooLarge } from '../../tenant-sql/failures.ts';
+import { namesIn, type UserSqlResult, UserSqlRun } from '../../tenant-sql/user-sql.ts';
+import { fetchOf, openingOf, type Steps } from '../../tenant-sql/user-sql-steps.ts';
+
+/** Rows of the first batch; how many the next ones have follows from how large those were. */
+const FIRST_ROWS = 100;
+/** The most rows of a batch. */
+export const MOST_ROWS = 10_000;
+/** A batch is to have about so many bytes, and must not have more than the second. Two are held at once. */
+const BATCH_BYTES = 1024 * 1024;
+const MAX_BATCH_BYTES = 16 * 1024 * 1024;
+
+export type UserSqlBatch = Pick<UserSqlResult, 'columns' | 'rows'>;
+
+/**
+ * Runs user SQL as `runUserSql` does, and gives its rows batch by batch, as of one moment, in memory that does not depend on
+ * how many there are. While a batch is worked on, the next one is fetched. The first batch may be empty.
+ * @param sql opened with the read-only login and used for nothing else; to be closed afterwards, which ends the transaction
+ * @param limits `batchRows` are the most rows of a batch
+ * @throws resultTooLarge where a batch has too many bytes: with fewer `batchRows` it may fit
+ */
+export async function* streamUserSql(
+  sql: TenantSql,
+  statement: CompiledSql,
+  { milliseconds, batchRows }: { milliseconds: number; batchRows: number },
+): AsyncGenerator<UserSqlBatch> {
+  const names = namesIn(statement);
+  if (names instanceof Failure) throw names;
+  const client = await sql.connect();
+  const endsAt = performance.now() + milliseconds;
+  const fetch = (rows: number, before: Steps = []) => {
+    const limits = { rows, bytes: MAX_BATCH_BYTES, milliseconds, endsAt };
+    const run = new UserSqlRun([...before, ...fetchOf(rows)], limits, () => sql.drop());
+    run.join(client, []);
+    client.query(run);
+    // Whoever stops reading leaves the batch that is under way behind.
+    run.result.catch(() => undefined);
+    return { run, wanted: rows };
+  };
+  let { run, wanted } = fetch(Math.min(FIRST_ROWS, batchRows), openingOf(statement, names, Math.ceil(milliseconds)));
+  for (;;) {
+    const { columns, rows, truncated } = await run.result;
+    if (truncated) throw resultTooLarge();
+    const isLast = rows.length < wanted;
+    if (!isLast) ({ run, wanted } = fetch(Math.min(batchRows, rowsAfter(rows.length, run.bytes))));
+    yield { columns, rows };
+    if (isLast) return;
+  }
+}
+
+/** How many rows to fetch after so many that had so many bytes; four times as many at the most. */
+const rowsAfter = (rows: number, bytes: number): number =>
+  Math.max(1, Math.min(rows * 4, Math.floor((BATCH_BYTES * rows) / Math.max(1, bytes))));

@@ -1,0 +1,13 @@
+import type { Tool } from '../../../http/mcp/tools.ts';
+
+/** How agents ask in words. */
+export const askTools: readonly Tool[] = [
+  {
+    name: 'ask',
+    title: 'Ask',
+    description:
+      'Answers a question in plain language with the available metrics and dimensions, or says what it could mean. To write the query yourself, use query_metrics.',
+    operation: 'askQuestion',
+    argumentNames: ['question', 'execute'],
+  },
+];

@@ -1,0 +1,14 @@
+import { LIST_ARGUMENTS, type Tool } from '../../../http/mcp/tools.ts';
+
+/** Where agents look up what words mean. */
+export const conceptTools: readonly Tool[] = [
+  {
+    name: 'search_concepts',
+    title: 'Search concepts',
+    description: 'Finds business terms and what they mean, by part of a name, description or alias.',
+    operation: 'listConcepts',
+    argumentNames: LIST_ARGUMENTS,
+    aliases: { query: 'search' },
+    fixed: { status: 'active' },
+  },
+];

@@ -1,0 +1,16 @@
+import { LIST_ARGUMENTS, type Tool } from '../../../http/mcp/tools.ts';
+
+/** Which metrics agents may compute. */
+export const semanticTools: readonly Tool[] = [
+  {
+    name: 'list_metrics',
+    title: 'List metrics',
+    description:
+      'Lists the metrics that query_metrics can compute. With `kind` "dimension", lists the dimensions to group and filter them by.',
+    operation: 'listSemanticItems',
+    argumentNames: ['kind', ...LIST_ARGUMENTS],
+    allowedValues: { kind: ['metric', 'dimension'] },
+    defaults: { kind: 'metric' },
+    fixed: { status: 'active' },
+  },
+];

@@ -1,0 +1,66 @@
+import type { TenantSql } from '../../tenant-sql/client.ts';
+import { OWN_LIMITS } from '../../tenant-sql/transaction.ts';
+import { MANAGED_TABLES } from './migrations/0001_managed_tables.ts';
+import { UPLOAD_JOBS } from './migrations/0001_upload_jobs.ts';
+import { LOADS } from './migrations/0004_loads.ts';
+import { ROW_COUNT_CHANGES } from './migrations/0005_row_count_changes.ts';
+
+/** One step of a company's schema. A released step never changes; changes are further versions. */
+interface TenantMigration {
+  version: number;
+  /** SQL texts, each of one or more statements, run in order. */
+  sql: string[];
+}
+
+const MIGRATIONS: TenantMigration[] = [
+  { version: 1, sql: [MANAGED_TABLES, UPLOAD_JOBS] },
+  { version: 2, sql: [OWN_LIMITS] },
+  // Until when a job is being worked on, unless that ends before.
+  { version: 3, sql: ['ALTER TABLE console.upload_jobs ADD COLUMN turn_until timestamptz'] },
+  { version: 4, sql: [LOADS] },
+  { version: 5, sql: [ROW_COUNT_CHANGES] },
+];
+
+/** The schema version of this release. */
+export const TENANT_SCHEMA_VERSION = MIGRATIONS.length;
+
+/** An arbitrary number: the holder of this lock migrates the database. */
+const LOCK = 728_346_190;
+
+const BASE_SCHEMA = `
+  CREATE SCHEMA IF NOT EXISTS console;
+  CREATE SCHEMA IF NOT EXISTS trash;
+  CREATE TABLE IF NOT EXISTS console.migrations (
+    version integer PRIMARY KEY,
+    applied_at timestamptz NOT NULL DEFAULT now()
+  );
+`;
+
+/**
+ * Migrates a company's database to `TENANT_SCHEMA_VERSION`, in one transaction, if needed. Concurrent calls are safe.
+ * Revokes the reader's default SELECT on the service's own tables.
+ *
+ * @param sql the owner's connection
+ * @param reader name of the reader's role, see `tenantNames`
+ * @returns the database's version after the call (a newer release may have migrated it further)
+ */
+export async function migrate(sql: TenantSql, reader: string): Promise<number> {
+  return await sql.transaction(
+    async (tx) => {
+      await tx.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
+      await tx.query(BASE_SCHEMA);
+      const [row] = await tx.query<{ version: number }>(
+        'SELECT coalesce(max(version), 0) AS version FROM console.migrations',
+      );
+      const current = row?.version ?? 0;
+      const missing = MIGRATIONS.filter(({ version }) => version > current);
+      for (const migration of missing) {
+        for (const text of migration.sql) await tx.query(text);
+        await tx.query('INSERT INTO console.migrations (version) VALUES ($1)', [migration.version]);
+      }
+      await tx.query(`REVOKE ALL ON ALL TABLES IN SCHEMA console FROM ${reader}`);
+      return Math.max(current, TENANT_SCHEMA_VERSION);
+    },
+    { statementTimeoutMs: 120_000, lockTimeoutMs: 60_000 },
+  );
+}

@@ -1,0 +1,102 @@
+import { type Column, type ColumnType, POSTGRES_TYPES } from '../../tenant-sql/columns.ts';
+import { qualified, quoted } from '../../tenant-sql/identifiers.ts';
+import type { Statement } from '../../tenant-sql/rows.ts';
+
+/** Converts a column's values to another type, as SQL over the column's quoted name. */
+interface Conversion {
+  /** SQL that is true for values that convert without loss. It never raises, whatever the value. */
+  fits(column: string): string;
+  using(column: string): string;
+}
+
+const always = (using: (column: string) => string): Conversion => ({ fits: () => 'true', using });
+
+/** From text: the value matches a regular expression and Postgres accepts it. Spaces around it are ignored. */
+const fromText = (type: ColumnType, shape: string): Conversion => ({
+  fits: (c) => `(btrim(${c}) ~ '${shape}' AND pg_input_is_valid(btrim(${c}), '${POSTGRES_TYPES[type]}'))`,
+  using: (c) => `btrim(${c})::${POSTGRES_TYPES[type]}`,
+});
+
+const zeroOrOne: Conversion = { fits: (c) => `${c} IN (0, 1)`, using: (c) => `${c} = 1` };
+
+const utc = (column: string): string => `(${column} AT TIME ZONE 'UTC')`;
+
+/** 007 is a code, not the number 7: the conversion would lose its leading zeros. */
+const NUMBER_START = '^[+-]?(?!0[0-9])';
+const DAY = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
+/** Postgres also accepts 24:00 and second 60, which mean another time; rows and files do not. */
+const TIME = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6}0*)?)?';
+const DATETIME = `^${DAY}([Tt ]${TIME}([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)?)?$`;
+
+const textToDatetime = fromText('datetime', DATETIME);
+
+/** Other pairs convert only if every value is null. */
+const CONVERSIONS: Partial<Record<`${ColumnType} ${ColumnType}`, Conversion>> = {
+  'text integer': fromText('integer', `${NUMBER_START}[0-9]+$`),
+  'text decimal': fromText('decimal', `${NUMBER_START}([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]{1,6})?$`),
+  'text boolean': {
+    fits: (c) => `lower(btrim(${c})) IN ('true', 'false')`,
+    using: (c) => `lower(btrim(${c})) = 'true'`,
+  },
+  'text date': fromText('date', `^${DAY}$`),
+  'text datetime': {
+    // An offset can move a datetime out of the years that the API supports.
+    fits: (c) => `CASE WHEN ${textToDatetime.fits(c)} THEN
+      extract(year FROM ${utc(textToDatetime.using(c))}) BETWEEN 1 AND 9999 ELSE false END`,
+    using: textToDatetime.using,
+  },
+  'integer text': always((c) => `${c}::text`),
+  'integer decimal': always((c) => `${c}::numeric`),
+  'integer boolean': zeroOrOne,
+  'decimal text': always((c) => `${c}::text`),
+  'decimal integer': {
+    fits: (c) => `(${c} = trunc(${c}) AND ${c} BETWEEN -9223372036854775808 AND 9223372036854775807)`,
+    using: (c) => `${c}::bigint`,
+  },
+  'decimal boolean': zeroOrOne,
+  'boolean text': always((c) => `${c}::text`),
+  'boolean integer': always((c) => `${c}::int::bigint`),
+  'boolean decimal': always((c) => `${c}::int::numeric`),
+  'date text': always((c) => `to_char(${c}, 'YYYY-MM-DD')`),
+  'date datetime': always((c) => `(${c}::timestamp AT TIME ZONE 'UTC')`),
+  'datetime text': always((c) => `to_char(${utc(c)}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`),
+  'datetime date': {
+    fits: (c) => `${utc(c)} = date_trunc('day', ${utc(c)})`,
+    using: (c) => `${utc(c)}::date`,
+  },
+};
+
+const NONE = (to: ColumnType): Conversion => ({ fits: () => 'false', using: () => `NULL::${POSTGRES_TYPES[to]}` });
+
+const conversionOf = (from: ColumnType, to: ColumnType): Conversion => CONVERSIONS[`${from} ${to}`] ?? NONE(to);
+
+/** What a change may not meet in any row of a column: its SQL, and what is told of the first row that has it, as text. */
+export interface Obstacle {
+  where: string;
+  told: string;
+}
+
+/** A value that `to` cannot hold without loss, told by at most 100 of its characters. */
+export function misfit(from: Column, to: ColumnType): Obstacle {
+  const column = quoted(from.name);
+  const fits = conversionOf(from.type, to).fits(column);
+  return { where: `${column} IS NOT NULL AND NOT (${fits})`, told: `left(${column}::text, 100)` };
+}
+
+export const isNull = (column: string): Obstacle => ({ where: `${quoted(column)} IS NULL`, told: "''::text" });
+
+/**
+ * A query that looks for obstacles, at most a thousand, in one pass over the table: asked for one by one they would be a pass
+ * each. Answers `found`: what is told of each, or null.
+ */
+export function selectObstacles(table: string, obstacles: readonly Obstacle[]): Statement {
+  const found = obstacles.map(({ where, told }) => `any_value(${told}) FILTER (WHERE ${where})`);
+  const from = found.length > 0 ? ` FROM ${qualified('public', table)}` : '';
+  return { text: `SELECT ARRAY[${found.join(', ')}]::text[] AS found${from}`, values: [] };
+}
+
+/** The action of ALTER TABLE that converts a column in place. The session's time zone must be UTC. */
+export function convertColumn(from: Column, to: ColumnType): string {
+  const column = quoted(from.name);
+  return `ALTER COLUMN ${column} TYPE ${POSTGRES_TYPES[to]} USING ${conversionOf(from.type, to).using(column)}`;
+}

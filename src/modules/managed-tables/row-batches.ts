@@ -1,0 +1,113 @@
+import type { Column, ColumnType } from '../../tenant-sql/columns.ts';
+import { qualified } from '../../tenant-sql/identifiers.ts';
+import { type Bind, bindings, conditionsOf, ofSource, type RowSelection, where } from '../../tenant-sql/row-filters.ts';
+import { rowBytes, type Statement, selectedColumns } from '../../tenant-sql/rows.ts';
+import { orderBy, type RowOrder, sourceOf } from './row-pages.ts';
+
+/** The most rows of a batch. */
+export const BATCH_ROWS = 20_000;
+/** A batch ends with the row that passes this many bytes of values. */
+const BATCH_BYTES = 4 * 1024 * 1024;
+
+/** How many rows `selectBatch` takes, where texts and decimals have some 16 bytes on average. */
+export const usualBatchRows = (shown: Column[]): number =>
+  Math.min(BATCH_ROWS, Math.ceil(BATCH_BYTES / (36 + (32 + 16) * shown.length)));
+
+/** The rows that are walked through. */
+export interface Walk {
+  table: string;
+  /** The columns to show, besides `id`. */
+  shown: Column[];
+  rows: RowSelection;
+}
+
+/** Which rows come next: so many after an id, in insertion order, or these. */
+export type Next = { after: string | null; rows: number } | { ids: string[] };
+
+/**
+ * Selects the next rows of a walk in its order.
+ * @param list what is selected of each: expressions over the table, called `source`
+ */
+export function selectRows({ table, rows }: Walk, next: Next, list: string, bind: Bind): string {
+  if ('ids' in next)
+    return `
+      SELECT ${list}
+      FROM unnest(${bind(next.ids)}::uuid[]) WITH ORDINALITY AS listed(row_id, place)
+      JOIN ${sourceOf(table)} ON source."id" = listed.row_id
+      ORDER BY listed.place`;
+  const id = ofSource('id');
+  const conditions = conditionsOf(rows, bind);
+  if (next.after !== null) conditions.push(`${id} > ${bind(next.after)}::uuid`);
+  return `SELECT ${list} FROM ${sourceOf(table)} ${where(conditions)} ORDER BY ${id} LIMIT ${next.rows}`;
+}
+
+/**
+ * Selects the next rows of a walk as far as they fit into memory, so that they may be fewer than asked for. To weigh them
+ * costs Postgres as much as to read them.
+ * @param list what is selected of each: expressions over the columns of `selectedColumns`, in `batch`
+ */
+export function selectBatch(walk: Walk, next: Next, list: string, bind: Bind): string {
+  const place = 'ids' in next ? 'listed.place' : ofSource('id');
+  const part = selectRows(walk, next, `${place} AS place, ${selectedColumns(walk.shown)}`, bind);
+  return `
+    SELECT ${list} FROM (
+      SELECT part.*, sum((${rowBytes(walk.shown)})::float8)
+        OVER (ORDER BY part.place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+      FROM (${part}) AS part
+    ) AS batch
+    WHERE batch.before IS NULL OR batch.before < ${BATCH_BYTES}
+    ORDER BY batch.place`;
+}
+
+/** Opens a cursor of the ids of the selected rows in this order; `FETCH_IDS` reads on. */
+export function declareIds({ table, rows }: Walk, order: RowOrder): Statement {
+  const { values, bind } = bindings();
+  const ids = `SELECT source."id" FROM ${sourceOf(table)} ${where(conditionsOf(rows, bind))} ORDER BY ${orderBy(order, false)}`;
+  return { text: `DECLARE walked NO SCROLL CURSOR FOR ${ids}`, values };
+}
+
+/** The next ids of the cursor of `declareIds`. */
+export const FETCH_IDS = `FETCH ${BATCH_ROWS} FROM walked`;
+
+/** Keeps a table from being changed, emptied or deleted until the transaction ends. Rows may come and go. */
+export const lockShape = (table: string): Statement => ({
+  text: `LOCK TABLE ${qualified('public', table)} IN ACCESS SHARE MODE`,
+  values: [],
+});
+
+/** The select list of a batch as it is. */
+export const asRows = (columns: Column[]): string =>
+  ['batch."id"', ...columns.map((_, index) => `batch.c${index}`)].join(', ');
+
+/**
+ * The select list for CSV, in words that only one type has: decimals with a point, datetimes with a time.
+ * @param safe whether a spreadsheet must take no text for a formula
+ * @param from what the values are selected from: the table itself, or a batch of it
+ */
+export const asCsv = (columns: Column[], safe: boolean, from: 'source' | 'batch'): string =>
+  [
+    `${from}."id"`,
+    ...columns.map(({ name, type }, index) => {
+      const value = from === 'source' ? ofSource(name) : `batch.c${index}`;
+      return (safe && type === 'text' ? noFormula : CSV[type])(value);
+    }),
+  ].join(', ');
+
+const asItIs = (value: string): string => value;
+
+/** A text as a spreadsheet takes it for no formula: which begins with one of these. */
+export const noFormula = (value: string): string =>
+  `CASE WHEN left(${value}, 1) IN ('=', '+', '-', '@', E'\\t', E'\\r') THEN '''' || ${value} ELSE ${value} END`;
+
+const CSV: Record<ColumnType, (value: string) => string> = {
+  text: asItIs,
+  integer: asItIs,
+  // Three digits after a point could be thousands.
+  decimal: (value) =>
+    `CASE scale(${value}) WHEN 0 THEN round(${value}, 1) WHEN 3 THEN round(${value}, 4) ELSE ${value} END`,
+  // A cast takes five times as long.
+  boolean: (value) => `CASE ${value} WHEN true THEN 'true' WHEN false THEN 'false' END`,
+  date: asItIs,
+  // Of a session in UTC.
+  datetime: (value) => `replace(${value}::timestamp::text, ' ', 'T') || 'Z'`,
+};

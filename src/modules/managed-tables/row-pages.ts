@@ -1,0 +1,174 @@
+import type { Column, ColumnType } from '../../tenant-sql/columns.ts';
+import { qualified } from '../../tenant-sql/identifiers.ts';
+import {
+  type Bind,
+  bindings,
+  conditionsOf,
+  ofSource,
+  type RowSelection,
+  typeName,
+  where,
+} from '../../tenant-sql/row-filters.ts';
+import { rowBytes, type Statement, selectedColumns } from '../../tenant-sql/rows.ts';
+
+/** The order of rows: by a column, or by insertion if there is none. */
+export interface RowOrder {
+  column: string;
+  type: ColumnType | 'uuid';
+  descending: boolean;
+}
+
+/** The rows of a page, counted from the nearer end of the table. */
+export interface Window {
+  limit: number;
+  offset: number;
+  /** Whether they are counted from the end, in reverse order. */
+  fromEnd: boolean;
+}
+
+/** A row that a page comes after: its id, and its value in the column of the order as Postgres writes it. */
+export interface Position {
+  id: string;
+  key: string | null;
+}
+
+/** The rows that come after one, or the first ones. */
+export interface Following {
+  limit: number;
+  after: Position | null;
+}
+
+/** What a page is made of. */
+export interface PageOf {
+  table: string;
+  /** The columns to show, besides `id`. */
+  shown: Column[];
+  rows: RowSelection;
+  order: RowOrder | null;
+  /** The values of a larger page are not sent. */
+  maxBytes: number;
+}
+
+/** A longer value of the order's column does not fit into a cursor. No index holds such. */
+export const MAX_KEY_BYTES = 4000;
+
+/** A result row of a page: values of the page, and one row of the table, whose columns are null if there is none. */
+export type PageRow = { id: string | null } & Record<string, string | boolean | null> & {
+    /** The length of the page's values as text. */
+    bytes: string;
+    /** Of an empty page: whether the table has any row. */
+    has_rows: boolean | null;
+    /** Whether rows come after the page. */
+    has_more: boolean;
+    /** Of the last row: its value in the order's column, and its length. Null if it is longer than `MAX_KEY_BYTES`. */
+    key: string | null;
+    key_bytes: string | null;
+  };
+
+/**
+ * The window of rows `offset` to `offset + limit` among `total`. Pages near the end cost no more than the first ones.
+ */
+export function nearerWindow(total: number, offset: number, limit: number): Window {
+  const after = total - offset - limit;
+  if (offset <= after || offset >= total) return { limit, offset, fromEnd: false };
+  return { limit: Math.min(limit, total - offset), offset: Math.max(0, after), fromEnd: true };
+}
+
+/** Selects the rows of a window, as rows of `PageRow`. */
+export function selectWindow(page: PageOf, { limit, offset, fromEnd }: Window): Statement {
+  const { values, bind } = bindings();
+  const ids = `ARRAY(
+    SELECT source."id" FROM ${sourceOf(page.table)} ${where(conditionsOf(page.rows, bind))}
+    ORDER BY ${orderBy(page.order, fromEnd)} LIMIT ${bind(limit)}::bigint OFFSET ${bind(offset)}::bigint
+  )`;
+  return { text: pageOfIds(page, ids, limit, fromEnd, bind), values };
+}
+
+/**
+ * Selects the rows that follow another in the order, as rows of `PageRow`. Each part of the order is one walk along an
+ * index, if there is one: rows with a value, then those without.
+ */
+export function selectFollowing(page: PageOf, { limit, after }: Following): Statement {
+  const { values, bind } = bindings();
+  const ids = walk(page, limit + 1, after, bind);
+  return { text: pageOfIds(page, ids, limit, false, bind), values };
+}
+
+/** Counts the selected rows, as `total`. */
+export function countRows(table: string, rows: RowSelection): Statement {
+  const { values, bind } = bindings();
+  return { text: `SELECT count(*) AS total FROM ${sourceOf(table)} ${where(conditionsOf(rows, bind))}`, values };
+}
+
+/** The table to select from, under its alias. */
+export const sourceOf = (table: string): string => `${qualified('public', table)} AS source`;
+
+/**
+ * The ids are selected first, with the columns of the order only: along the index, or in a sort that holds no whole rows.
+ * `ids` is an array, which keeps its order; it may hold one more than the page, to tell whether others follow.
+ */
+function pageOfIds(page: PageOf, ids: string, limit: number, fromEnd: boolean, bind: Bind): string {
+  const most = `${bind(limit)}::int`;
+  const { table, shown, order, maxBytes } = page;
+  const key = order && order.column !== 'id' ? `${ofSource(order.column)}::text` : 'NULL::text';
+  const isLast = `listed.place = ${most}`;
+  return `
+    WITH found AS MATERIALIZED (
+      SELECT ${ids} AS ids
+    ), page AS MATERIALIZED (
+      SELECT listed.place, ${selectedColumns(shown)},
+        CASE WHEN ${isLast} AND octet_length(${key}) <= ${MAX_KEY_BYTES} THEN ${key} END AS key,
+        CASE WHEN ${isLast} THEN octet_length(${key}) END AS key_bytes
+      FROM found CROSS JOIN unnest(found.ids[1:${most}]) WITH ORDINALITY AS listed(row_id, place)
+      JOIN ${sourceOf(table)} ON source."id" = listed.row_id
+    ), size AS (
+      SELECT coalesce(sum(${rowBytes(shown)}), 0) AS bytes FROM page
+    )
+    SELECT size.bytes, page.*,
+      cardinality(found.ids) > ${most} AS has_more,
+      CASE WHEN cardinality(found.ids) = 0 THEN EXISTS (SELECT FROM ${sourceOf(table)}) END AS has_rows
+    FROM size CROSS JOIN found LEFT JOIN page ON size.bytes <= ${bind(maxBytes)}::bigint
+    ORDER BY page.place ${fromEnd ? 'DESC' : 'ASC'}`;
+}
+
+/** The ids of the first rows after a position, in order. */
+function walk({ table, rows, order }: PageOf, limit: number, after: Position | null, bind: Bind): string {
+  const conditions = conditionsOf(rows, bind);
+  const most = `${bind(limit)}::bigint`;
+  const id = ofSource('id');
+  const ids = (found: string[], ordered: string, count: string) =>
+    `ARRAY(SELECT ${id} FROM ${sourceOf(table)} ${where([...conditions, ...found])} ORDER BY ${ordered} LIMIT ${count})`;
+  if (!order || order.column === 'id') {
+    const [sign, direction] = order?.descending ? ['<', 'DESC'] : ['>', 'ASC'];
+    return ids(after ? [`${id} ${sign} ${bind(after.id)}::uuid`] : [], `${id} ${direction}`, most);
+  }
+  const column = ofSource(order.column);
+  const lastId = after && `${bind(after.id)}::uuid`;
+  // Ordered by both, though one is null, because an index of both is.
+  const without = (past: string[], count: string) => ids([`${column} IS NULL`, ...past], `${column}, ${id}`, count);
+  if (after && after.key === null) return without([`${id} > ${lastId}`], most);
+  const key = after && `${bind(after.key)}::${typeName(order)}`;
+  const valued = order.descending
+    ? // Nulls first is how an index is read backwards; there are none among these.
+      ids(
+        [`${column} IS NOT NULL`, ...(key ? [`${column} <= ${key}`, `(${column} < ${key} OR ${id} > ${lastId})`] : [])],
+        `${column} DESC NULLS FIRST, ${id}`,
+        most,
+      )
+    : ids(
+        [`${column} IS NOT NULL`, ...(key ? [`(${column}, ${id}) > (${key}, ${lastId})`] : [])],
+        `${column}, ${id}`,
+        most,
+      );
+  // Where the rows with a value suffice, none of the others is looked for.
+  return `(SELECT valued.ids || ${without([], `(${most} - cardinality(valued.ids))`)} FROM (SELECT ${valued} AS ids OFFSET 0) AS valued)`;
+}
+
+/** Nulls come last in both directions; ties are ordered by id, which is insertion order. */
+export function orderBy(order: RowOrder | null, reversed: boolean): string {
+  const direction = (descending: boolean) => (descending === reversed ? 'ASC' : 'DESC');
+  const id = ofSource('id');
+  if (!order || order.column === 'id') return `${id} ${direction(order?.descending ?? false)}`;
+  const nulls = reversed ? 'FIRST' : 'LAST';
+  return `${ofSource(order.column)} ${direction(order.descending)} NULLS ${nulls}, ${id} ${direction(false)}`;
+}

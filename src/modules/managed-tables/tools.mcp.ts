@@ -1,0 +1,50 @@
+import { LIST_ARGUMENTS, type Tool } from '../../http/mcp/tools.ts';
+import { FILTER_OPERATORS, type FilterOperator } from '../../tenant-sql/row-filters.ts';
+
+/** Not as a list of types: several clients of the protocol cannot read one. */
+const SCALAR = { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] };
+
+const valueSchema = (operator: FilterOperator): object => {
+  if (operator === 'in' || operator === 'nin') return { type: 'array', items: SCALAR };
+  if (operator === 'is_null') return { type: 'boolean' };
+  return operator === 'contains' || operator === 'starts_with' ? { type: 'string' } : SCALAR;
+};
+
+/** `filter`, for a model. */
+const filterSchema = {
+  type: 'object',
+  description: '`{ column: { operator: value } }`. All must fit. `ne` and `nin` keep nulls.',
+  additionalProperties: {
+    type: 'object',
+    properties: Object.fromEntries(FILTER_OPERATORS.map((operator) => [operator, valueSchema(operator)])),
+    additionalProperties: false,
+  },
+};
+
+/** What agents read of tables. */
+export const managedTableTools: readonly Tool[] = [
+  {
+    name: 'list_tables',
+    title: 'List tables',
+    description: 'Lists the tables with their columns, ids and numbers of rows.',
+    operation: 'listManagedTables',
+    argumentNames: LIST_ARGUMENTS,
+  },
+  {
+    name: 'describe_table',
+    title: 'Describe a table',
+    description: 'Shows the columns of one table with their types.',
+    operation: 'getManagedTable',
+    id: 'table_id',
+    argumentNames: [],
+  },
+  {
+    name: 'query_rows',
+    title: 'Query rows',
+    description: 'Reads rows of one table, filtered, searched and sorted. For totals and averages, use query_metrics.',
+    operation: 'listManagedTableRows',
+    id: 'table_id',
+    argumentNames: ['filter', 'fields', 'sort_by', 'cursor', 'count', ...LIST_ARGUMENTS],
+    argumentSchemas: { filter: filterSchema },
+  },
+];

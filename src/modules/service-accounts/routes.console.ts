@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import { deniedInLists } from '../../access/denials.ts';
+import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
+import { pageQuery, queryFlag } from '../../http/list-query.ts';
+import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { sent } from '../../http/wire.ts';
+import { accountNotFound } from '../accounts/failures.ts';
+import { serviceAccountAlreadyDeleted, serviceAccountNotFound } from './failures.ts';
+import { accountId, serviceAccountChanges, serviceAccountFields } from './fields.ts';
+import {
+  changeServiceAccount,
+  createServiceAccount,
+  deleteServiceAccount,
+  getServiceAccount,
+  listServiceAccounts,
+} from './service.ts';
+import { consoleServiceAccountView, viewConsoleServiceAccount } from './views.ts';
+
+const serviceAccountInput = z
+  .object({
+    ...serviceAccountFields,
+    account_id: accountId
+      .optional()
+      .meta({ description: "The account that it is in; the company's default account when not sent." }),
+  })
+  .transform(sent);
+
+const serviceAccountListQuery = pageQuery('per_page').extend({
+  account_id: accountId.optional(),
+  include_inactive: queryFlag.meta({ description: '`true` lists inactive ones too.' }),
+});
+
+export const consoleServiceAccountEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/service-accounts',
+      access: 'users:list_integration_users',
+      operationId: 'listCompanyServiceAccounts',
+      summary: 'List service accounts',
+      description: 'Newest first. Lists inactive ones too with `include_inactive=true`.',
+      query: serviceAccountListQuery,
+      returns: ok(listOf(consoleServiceAccountView)),
+      fails: [],
+    },
+    async ({ ctx, query }) =>
+      list(
+        await listServiceAccounts(
+          ctx,
+          {
+            accountId: query.account_id,
+            includeInactive: query.include_inactive,
+            which: 'living',
+            denied: deniedInLists(ctx.actor, 'integration_user'),
+          },
+          { by: 'created_at', descending: true, page: query.page, perPage: query.per_page },
+        ),
+        viewConsoleServiceAccount,
+      ),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/service-accounts/{id}',
+      access: 'users:list_integration_users',
+      operationId: 'getCompanyServiceAccount',
+      summary: 'Get a service account',
+      returns: ok(consoleServiceAccountView),
+      versioned: versioned('last_used_at'),
+      fails: [serviceAccountNotFound],
+    },
+    async ({ ctx, params }) => viewConsoleServiceAccount(await getServiceAccount(ctx, params.id)),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/service-accounts',
+      access: 'users:create_integration_user',
+      operationId: 'createCompanyServiceAccount',
+      summary: 'Create a service account',
+      description: 'It is in no group, and so may do nothing yet.',
+      body: serviceAccountInput,
+      returns: created(consoleServiceAccountView),
+      fails: [accountNotFound],
+    },
+    async ({ ctx, body }) => viewConsoleServiceAccount(await createServiceAccount(ctx, body)),
+  ),
+  endpoint(
+    {
+      method: 'put',
+      path: '/v1/service-accounts/{id}',
+      access: 'users:create_integration_user',
+      operationId: 'updateCompanyServiceAccount',
+      summary: 'Update a service account',
+      description: 'Changes only the fields that are sent.',
+      body: serviceAccountChanges,
+      returns: ok(consoleServiceAccountView),
+      fails: [serviceAccountNotFound],
+    },
+    async ({ ctx, params, body }) => viewConsoleServiceAccount(await changeServiceAccount(ctx, params.id, body)),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/v1/service-accounts/{id}',
+      access: 'users:delete_integration_user',
+      operationId: 'deleteCompanyServiceAccount',
+      summary: 'Delete a service account',
+      description: 'Its keys are revoked and its memberships removed.',
+      returns: noContent,
+      fails: [serviceAccountNotFound, serviceAccountAlreadyDeleted],
+    },
+    ({ ctx, params }) => deleteServiceAccount(ctx, params.id),
+  ),
+];

@@ -1,0 +1,71 @@
+import { deniedInLists } from '../../access/denials.ts';
+import { grantExceeds } from '../../access/failures.ts';
+import { created, noContent, ok } from '../../http/endpoint.ts';
+import { pageQuery } from '../../http/list-query.ts';
+import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
+import { keyInput } from './fields.ts';
+import { issueKey, listKeys, revokeKey, serviceAccountToSignAs, shownOnConsole } from './service.ts';
+import { consoleApiKeyView, issuedConsoleApiKeyView, viewConsoleApiKey } from './views.ts';
+
+/** Keys are things of their own here; the service account of the path is only named, as something the console shows. */
+export const consoleApiKeyEndpoints = [
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/service-accounts/{id}/keys',
+      access: 'api_keys:create',
+      resource: 'none',
+      operationId: 'createCompanyApiKey',
+      summary: 'Create an API key',
+      description:
+        '`secret_key` is shown in this answer only. Refused if the service account may do more than the caller.',
+      body: keyInput,
+      stillMay: (ctx, id) => serviceAccountToSignAs(ctx, shownOnConsole(ctx, id)),
+      returns: created(issuedConsoleApiKeyView),
+      fails: [serviceAccountNotFound, grantExceeds],
+    },
+    async ({ ctx, params, body }) => {
+      const { key, secretKey } = await issueKey(ctx, shownOnConsole(ctx, params.id), body);
+      return { ...viewConsoleApiKey(key), secret_key: secretKey };
+    },
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/service-accounts/{id}/keys',
+      access: 'api_keys:list',
+      resource: 'none',
+      operationId: 'listCompanyApiKeys',
+      summary: 'List the API keys of a service account',
+      description: 'Newest first. Revoked keys stay listed, with `is_active: false`.',
+      query: pageQuery('per_page'),
+      returns: ok(listOf(consoleApiKeyView)),
+      fails: [serviceAccountNotFound],
+    },
+    async ({ ctx, params, query: { page, per_page: perPage } }) =>
+      list(
+        await listKeys(
+          ctx,
+          shownOnConsole(ctx, params.id),
+          { by: 'created_at', descending: true, page, perPage },
+          deniedInLists(ctx.actor, 'api_key'),
+        ),
+        viewConsoleApiKey,
+      ),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/v1/service-accounts/{id}/keys/{key_id}',
+      access: 'api_keys:delete',
+      resourceIn: 'key_id',
+      operationId: 'revokeCompanyApiKey',
+      summary: 'Revoke an API key',
+      description: 'The next request signed with it is refused.',
+      returns: noContent,
+      fails: [serviceAccountNotFound, keyNotFound, keyAlreadyRevoked],
+    },
+    ({ ctx, params }) => revokeKey(ctx, shownOnConsole(ctx, params.id), params.key_id),
+  ),
+];

@@ -1,0 +1,38 @@
+import type { Column } from '../../tenant-sql/columns.ts';
+import { literal, qualified, quoted } from '../../tenant-sql/identifiers.ts';
+
+/** A table of schema `kept` holds the rows that a load has replaced; it is named by the id of the load's job. */
+const kept = (jobId: string): string => qualified('kept', jobId);
+
+/**
+ * Statements that move all rows of a table of schema `public` to `kept`, for one simple query. The reader's rights to new
+ * tables are revoked: without, Postgres's statistics (`pg_stats`) would show it values of tables that it cannot name. Each
+ * row is kept as it is when it is deleted, also when it was being changed. They affect as many rows as they move.
+ */
+export function keepRows(table: string, jobId: string, reader: string): string {
+  return [
+    `CREATE TABLE ${kept(jobId)} (LIKE ${qualified('public', table)})`,
+    `REVOKE ALL ON ${kept(jobId)} FROM ${reader}`,
+    `WITH gone AS (DELETE FROM ${qualified('public', table)} RETURNING *) INSERT INTO ${kept(jobId)} SELECT * FROM gone`,
+  ].join('; ');
+}
+
+/** Holds kept rows until the transaction ends; fails with 42P01 where they have been dropped. */
+export const holdKept = (jobId: string): string => `LOCK TABLE ${kept(jobId)} IN ACCESS SHARE MODE`;
+
+/** Copies kept rows back into their table, under their ids. */
+export function bringBack(table: string, jobId: string, columns: Column[]): string {
+  const names = ['id', ...columns.map(({ name }) => name)].map(quoted).join(', ');
+  return `INSERT INTO ${qualified('public', table)} (${names}) SELECT ${names} FROM ${kept(jobId)}`;
+}
+
+export const dropKept = (jobId: string): string => `DROP TABLE IF EXISTS ${kept(jobId)}`;
+
+/**
+ * Removes the rows that a load has added to a table of schema `public`.
+ * @param beginning the first 24 characters of their ids; the other 12 are a counter (see `countRowIds`)
+ */
+export function removeAdded(table: string, beginning: string): string {
+  const [from, to] = ['100000000000', 'ffffffffffff'].map((rest) => `${literal(beginning + rest)}::uuid`);
+  return `DELETE FROM ${qualified('public', table)} WHERE "id" BETWEEN ${from} AND ${to}`;
+}

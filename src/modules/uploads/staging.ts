@@ -1,0 +1,26 @@
+import { literal, qualified, quoted } from '../../tenant-sql/identifiers.ts';
+
+/** The table of schema `console` that holds the rows of a load until all are there, named by the id of the table to be. */
+export const stagingTable = (tableId: string): string => qualified('console', tableId);
+
+/** Draws how the ids of rows begin that are added together: the rest of each is its counter (see `countRowIds`). */
+export const DRAW_BEGINNING = 'SELECT left(uuidv7()::text, 24) AS beginning';
+
+/**
+ * Appends the rows of a table that was loaded in `console` to a table of schema `public`, in their order. They get new
+ * ids, so they come after all existing rows, however long ago they were staged.
+ * @param columns names that both tables have
+ * @param beginning drawn while the table is locked
+ */
+export function appendRows(table: string, stagingId: string, columns: string[], beginning: string): string {
+  const names = columns.map((name) => quoted(name)).join(', ');
+  const values = columns.map((name) => `staged.${quoted(name)}`).join(', ');
+  return `INSERT INTO ${qualified('public', table)} ("id", ${names})
+    SELECT (${literal(beginning)} || right(staged."id"::text, 12))::uuid, ${values}
+    FROM ${stagingTable(stagingId)} AS staged ORDER BY staged."id"`;
+}
+
+/** Frees the space of deleted rows, unless the table is locked. Must not be in a transaction. */
+export function vacuum(table: string): string {
+  return `VACUUM (ANALYZE, SKIP_LOCKED) ${qualified('public', table)}`;
+}

@@ -1,0 +1,70 @@
+import { literal, qualified, quoted } from '../../tenant-sql/identifiers.ts';
+
+/** The rows of a table that was loaded in `console`, and the table of schema `public` that they go into. */
+export interface Upsert {
+  table: string;
+  stagingId: string;
+  /** Columns of which no two staged rows have the same values, none of them null; or `ROW_ID` alone. */
+  key: string[];
+  /** The other columns that are staged. */
+  others: string[];
+}
+
+const staged = ({ stagingId }: Upsert): string => `${qualified('console', stagingId)} AS staged`;
+const target = ({ table }: Upsert): string => `${qualified('public', table)} AS present`;
+/** The staged column that holds the ids of the table's rows as texts. No column of a table can have this name. */
+export const ROW_ID = '$id';
+
+const UUID = '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
+
+/** SQL of a staged value of the key; null for a text that is no id. */
+function keyValue(of: string, name: string): string {
+  const value = `${of}.${quoted(name)}`;
+  return name === ROW_ID ? `CASE WHEN btrim(${value}) ~ '${UUID}' THEN btrim(${value})::uuid END` : value;
+}
+
+const keyOf = (of: string, key: string[]): string => key.map((name) => keyValue(of, name)).join(', ');
+const columnsOf = (of: string, names: string[]): string => names.map((name) => `${of}.${quoted(name)}`).join(', ');
+const sameKey = ({ key }: Upsert): string =>
+  key.map((name) => `present.${quoted(name === ROW_ID ? 'id' : name)} = ${keyValue('staged', name)}`).join(' AND ');
+const isNew = (upsert: Upsert): string => `NOT EXISTS (SELECT FROM ${target(upsert)} WHERE ${sameKey(upsert)})`;
+
+/** Finds out whether any two staged rows have the same key: a row, or none. */
+export const selectAnyDuplicateKey = (upsert: Upsert): string =>
+  `SELECT FROM ${staged(upsert)} GROUP BY ${keyOf('staged', upsert.key)} HAVING count(*) > 1 LIMIT 1`;
+
+/** The first staged row whose key an earlier one has: which row of the load it is, from 1 on, and its key as texts. */
+export const selectFirstDuplicateKey = (upsert: Upsert): string => `
+  SELECT numbered."$row" AS row, ${textsOf('numbered', upsert.key)} AS key FROM (
+    SELECT staged.*, row_number() OVER (ORDER BY staged."id") AS "$row",
+      row_number() OVER (PARTITION BY ${keyOf('staged', upsert.key)} ORDER BY staged."id") AS "$nth"
+    FROM ${staged(upsert)}
+  ) AS numbered WHERE numbered."$nth" = 2 ORDER BY numbered."$row" LIMIT 1`;
+
+/** The first staged row whose key no row of the table has, as `selectFirstDuplicateKey` tells it. */
+export const selectFirstNew = (upsert: Upsert): string => `
+  SELECT staged."$row" AS row, ${textsOf('staged', upsert.key)} AS key FROM (
+    SELECT staged.*, row_number() OVER (ORDER BY staged."id") AS "$row" FROM ${staged(upsert)}
+  ) AS staged WHERE ${isNew(upsert)} ORDER BY staged."$row" LIMIT 1`;
+
+const textsOf = (of: string, names: string[]): string =>
+  `ARRAY[${names.map((name) => `${of}.${quoted(name)}::text`).join(', ')}]`;
+
+/** Updates the rows of the same key whose other values differ. There must be other columns. */
+export function updateSame(upsert: Upsert): string {
+  const { others } = upsert;
+  const sets = others.map((name) => `${quoted(name)} = staged.${quoted(name)}`).join(', ');
+  const differs = `ROW(${columnsOf('present', others)}) IS DISTINCT FROM ROW(${columnsOf('staged', others)})`;
+  return `UPDATE ${target(upsert)} SET ${sets} FROM ${staged(upsert)} WHERE ${sameKey(upsert)} AND ${differs}`;
+}
+
+/**
+ * Inserts the rows whose key no row of the table has, in their order.
+ * @param beginning how their ids begin (see `DRAW_BEGINNING`)
+ */
+export function insertNew(upsert: Upsert, beginning: string): string {
+  const names = [...upsert.key, ...upsert.others];
+  return `INSERT INTO ${qualified('public', upsert.table)} ("id", ${names.map(quoted).join(', ')})
+    SELECT (${literal(beginning)} || right(staged."id"::text, 12))::uuid, ${columnsOf('staged', names)}
+    FROM ${staged(upsert)} WHERE ${isNew(upsert)} ORDER BY staged."id"`;
+}

@@ -1,0 +1,73 @@
+import { ID_PATTERN } from '../kernel/ids.ts';
+import type { Action, LegacyVerb, Service } from './actions.ts';
+import { actionEntry, isService, servicePlace } from './actions.ts';
+import { arn } from './arn.ts';
+
+/** What roles and legacy permissions may allow. `*` is all actions. */
+export const LEGACY_ACTIONS = ['read', 'create', 'update', 'delete', '*'] as const satisfies readonly (
+  | LegacyVerb
+  | '*'
+)[];
+export type LegacyAction = (typeof LEGACY_ACTIONS)[number];
+
+/** A role inside a group. `target` is `*` or a service of the catalogue; any other target allows nothing. */
+export interface Role {
+  name: string;
+  target: string;
+  actions: readonly LegacyAction[];
+}
+
+/** The scope of a legacy permission (document 2). */
+export interface LegacyTarget {
+  /** Id of a company, or `*` for all of them. */
+  company_id: string;
+  /** A service of the catalogue; left out means all of them. */
+  service_name?: string | null;
+  /** Id of one resource of that service, or `*`; left out means all of them. */
+  service_id?: string | null;
+}
+
+export interface LegacyPermission {
+  id: string;
+  target: LegacyTarget;
+  actions: readonly LegacyAction[];
+}
+
+/** A role or permission in the terms of a policy statement: these actions on these resource patterns. */
+export interface LegacyGrant {
+  allows(action: Action): boolean;
+  resources: readonly string[];
+}
+
+/** What a role allows within its company, or null if nothing. */
+export function grantOfRole(role: Role): LegacyGrant | null {
+  if (role.target === '*') return grant(null, role.actions, ['*']);
+  return isService(role.target) ? grant(role.target, role.actions, ['*']) : null;
+}
+
+/**
+ * What a permission allows to members of company `companyId`, or null if nothing: its target is another company, a service
+ * nobody knows, or a resource without its service. Policies are addressed by name, so no `service_id` reaches one.
+ */
+export function grantOfPermission(permission: LegacyPermission, companyId: string): LegacyGrant | null {
+  const { company_id, service_name, service_id } = permission.target;
+  if (company_id !== '*' && company_id !== companyId) return null;
+  if (service_name == null) return service_id == null ? grant(null, permission.actions, ['*']) : null;
+  if (!isService(service_name)) return null;
+  if (service_id == null || service_id === '*') return grant(service_name, permission.actions, ['*']);
+  if (!ID_PATTERN.test(service_id) || service_name === 'policies') return null;
+  const { arnService, types } = servicePlace(service_name);
+  const resources = types.map((type) => arn(arnService, companyId, type, service_id));
+  return grant(service_name, permission.actions, resources);
+}
+
+function grant(service: Service | null, actions: readonly LegacyAction[], resources: readonly string[]): LegacyGrant {
+  return {
+    resources,
+    allows(action) {
+      const entry = actionEntry(action);
+      if (service !== null && entry.service !== service) return false;
+      return actions.includes('*') || (entry.legacy?.every((verb) => actions.includes(verb)) ?? false);
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import type { ParameterKind } from '../sql-templates/parameters.ts';
+import type { Branding } from './branding.ts';
+
+/** What a viewer's page is given of a dashboard or visualization, and how results come back. JSON, as it travels. */
+
+/** A filter that the viewer may use. */
+export interface ViewFilter {
+  slug: string;
+  label: string;
+  kind: ParameterKind;
+  /** As a caller would send it; null for none. */
+  default: unknown;
+  required: boolean;
+}
+
+/** How the columns of a result are drawn. */
+export interface ViewChart {
+  visualization_id: string;
+  name: string;
+  description: string;
+  chart: {
+    type: 'table' | 'line' | 'bar' | 'area' | 'pie' | 'number' | 'scatter';
+    /** Names of columns; what is null or empty is chosen from the result. */
+    x: string | null;
+    y: string[];
+    series: string | null;
+    options: Record<string, unknown>;
+  };
+}
+
+/** Where a visualization stands, in cells of a grid of at least 12 columns. */
+export interface ViewPlace {
+  visualization_id: string;
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+}
+
+/** A dashboard, or a visualization alone (whose layout has one place). */
+export interface SharedItemView {
+  id: string;
+  name: string;
+  slug: string;
+  description: string;
+  layout: ViewPlace[];
+  filters: ViewFilter[];
+  charts: ViewChart[];
+}
+
+export interface EmbedOptions {
+  allowed_origins?: string[];
+  hide_header?: boolean;
+  hide_controls?: boolean;
+  allow_downloads?: boolean;
+}
+
+/** What a page wears. */
+export interface ViewBranding extends Branding {
+  logo_url?: string;
+}
+
+/** What a token opens: the answers of resolve and embed info. */
+export type TokenView =
+  | { requires_auth: true; company_slug: string }
+  | {
+      requires_auth: false;
+      branding: ViewBranding;
+      dashboard?: SharedItemView;
+      visualization?: SharedItemView;
+      embed_options?: EmbedOptions | null;
+      expires_at: string | null;
+    };
+
+export type ViewCell = string | number | boolean | null;
+
+export interface ViewColumn {
+  name: string;
+  type: 'text' | 'integer' | 'decimal' | 'boolean' | 'date' | 'datetime';
+}
+
+/** The result of one visualization: columns and rows, or why there are none. */
+export interface ViewResult {
+  visualization_id: string;
+  columns?: ViewColumn[];
+  rows?: ViewCell[][];
+  row_count?: number;
+  /** There is more than the limits let through. */
+  truncated?: boolean;
+  error?: { error_code: string; message: string };
+}
+
+/** The answer to an execution: of a dashboard, or of a single visualization. */
+export type ViewAnswer = ({ results: ViewResult[] } | { result: ViewResult }) & {
+  /** When the results were computed, where that was before the request. */
+  as_of?: string;
+  /** These are the last results, as the database is waking; there are new ones in a moment. */
+  waking?: true;
+};
+
+/** Options of a select or multi_select. */
+export interface ViewOptions {
+  filter_slug: string;
+  options: { label: string; value: string }[];
+  source: 'static' | 'dynamic' | 'policy';
+}
+
+/** Which origins may show a page inside theirs: any, or those of a list. Nobody may where it is empty. */
+export type FrameAncestors = 'anywhere' | readonly string[];

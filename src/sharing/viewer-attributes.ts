@@ -1,0 +1,70 @@
+import { type BoundValue, coerceParameter, isChoice, type ParameterKind } from '../sql-templates/parameters.ts';
+
+type Scalar = string | number | boolean;
+
+/** What is known of a viewer by those who let the viewer in, by slug: it decides what is shown. */
+export type ViewerAttributes = Readonly<Record<string, Scalar | readonly Scalar[]>>;
+
+/** Who looks at an embed, as its host knows them. */
+export interface Viewer {
+  id: string;
+  attributes: ViewerAttributes;
+}
+
+/** An input as far as it is bound to attributes. */
+interface Bound {
+  kind: ParameterKind;
+  takesList: boolean;
+  viewerAttributes: readonly string[];
+}
+
+/**
+ * The value of an input that is bound to attributes: what all of them allow. A list stays a list.
+ * @returns undefined where the viewer has not all of them, or one of them is no value of the input
+ */
+export function attributeValue(
+  { kind, takesList, viewerAttributes }: Bound,
+  attributes: ViewerAttributes,
+): NonNullable<BoundValue> | undefined {
+  let left: NonNullable<BoundValue> | undefined;
+  for (const name of viewerAttributes) {
+    const given = Object.hasOwn(attributes, name) ? attributes[name] : undefined;
+    const coerced = coerceParameter(isChoice(kind) ? 'multi_select' : kind, given);
+    const value = 'value' in coerced ? coerced.value : null;
+    if (value === null || (value.type === 'list' && value.values.length > 1 && !takesList)) return undefined;
+    left = left === undefined ? value : inBoth(left, value);
+    if (left === undefined) return undefined;
+  }
+  return left;
+}
+
+/** What two values allow: of lists what is in both, of others the value itself where it is the same; else undefined. */
+export function inBoth(
+  one: NonNullable<BoundValue>,
+  other: NonNullable<BoundValue>,
+): NonNullable<BoundValue> | undefined {
+  if (one.type === 'list' && other.type === 'list') {
+    return { type: 'list', values: one.values.filter((value) => other.values.includes(value)) };
+  }
+  return JSON.stringify(one) === JSON.stringify(other) ? one : undefined;
+}
+
+/**
+ * The attributes of somebody who is let in for several reasons, such as two groups: where several name one, what is in all
+ * of them. Texts, numbers and booleans count as the texts that they are bound as.
+ */
+export function combinedAttributes(all: readonly ViewerAttributes[]): ViewerAttributes {
+  const combined = new Map<string, Scalar | readonly Scalar[]>();
+  for (const attributes of all) {
+    for (const [slug, value] of Object.entries(attributes)) {
+      const known = combined.get(slug);
+      combined.set(slug, known === undefined ? value : listOf(known).filter((each) => has(value, each)));
+    }
+  }
+  return Object.fromEntries(combined);
+}
+
+const listOf = (value: Scalar | readonly Scalar[]): readonly Scalar[] => (typeof value === 'object' ? value : [value]);
+
+const has = (value: Scalar | readonly Scalar[], one: Scalar): boolean =>
+  listOf(value).some((each) => String(each) === String(one));

@@ -1,0 +1,224 @@
+import { RecentlyUsed } from '../kernel/recently-used.ts';
+import { type SqlToken, sqlTokenAt } from './lexer.ts';
+import type { ParameterKind } from './parameters.ts';
+
+/** Which part of a parameter's value a place takes: a date range gives its two ends. */
+export type ParameterPart = 'value' | 'from' | 'to';
+
+/** One `{{slug}}` of a template. */
+export interface Placeholder {
+  slug: string;
+  part: ParameterPart;
+  /** It stands in `ANY (…)`, `SOME (…)` or `ALL (…)`, and so takes a list. */
+  list: boolean;
+  place: Place;
+}
+
+/** Where something stands in a template, which decides whether a statement has it. */
+export interface Place {
+  /** Index of the `[[ … ]]` around it; null outside of them. */
+  clause: number | null;
+  /** Indexes of the clauses that it is the default of: a statement has it only where these are dropped. */
+  unless: readonly number[];
+}
+
+/** `start` is where it begins in the template, as an index of the string. */
+type Piece = { start: number; place: Place } & (
+  | { type: 'sql'; text: string }
+  | { type: 'placeholder'; placeholder: Placeholder }
+);
+
+/** A parsed template. */
+export interface SqlTemplate {
+  pieces: readonly Piece[];
+  placeholders: readonly Placeholder[];
+}
+
+/** A template that cannot be used. `message` is for its author; `position` is an index of the string. */
+export class TemplateError extends Error {
+  readonly position: number;
+
+  constructor(message: string, position: number) {
+    super(message);
+    this.name = 'TemplateError';
+    this.position = position;
+  }
+}
+
+/** Each place after them knows them all: a line of nothing else would take a thousand times its length. */
+const MAX_DEFAULTS = 20;
+
+const SLUG_IN_BRACES = /\{\{[ \t\n\r]*([a-z0-9][a-z0-9_]*(?:-[a-z0-9_]+)*)(?:\.([a-z]+))?[ \t\n\r]*\}\}/y;
+
+/**
+ * Parses SQL in Metabase's form: `{{slug}}` is a bound parameter, `{{slug.from}}` and `{{slug.to}}` the ends of a date
+ * range, and `[[ … ]]` a clause that is dropped when one of its parameters has no value. What follows a clause that ends in a
+ * comment, `[[ {{slug}} -- ]] 1`, is its default, to the end of the line. Literals, other comments, quoted names and `ARRAY[[…]]`
+ * are left alone.
+ * @throws TemplateError
+ */
+export function parseTemplate(sql: string): SqlTemplate {
+  return new TemplateParser(sql).parse();
+}
+
+/** About the bytes that templates may take in an isolate, which has 128 MB for everything. */
+const KEPT_BYTES = 8 * 1024 * 1024;
+const BYTES_OF_PIECE = 150;
+
+const templates = new RecentlyUsed<string, SqlTemplate>(
+  KEPT_BYTES,
+  (sql, { pieces }) => 2 * sql.length + BYTES_OF_PIECE * pieces.length,
+);
+
+/** The same, parsed once for each version of a text: to read a long one takes milliseconds. @throws TemplateError */
+export function templateOf(sql: string): SqlTemplate {
+  const known = templates.get(sql);
+  if (known) return known;
+  const template = parseTemplate(sql);
+  templates.set(sql, template);
+  return template;
+}
+
+class TemplateParser {
+  readonly #sql: string;
+  readonly #pieces: Piece[] = [];
+  readonly #placeholders: Placeholder[] = [];
+  /** Start of the SQL not yet put into a piece. */
+  #from = 0;
+  #clauses = 0;
+  #clause: { index: number; start: number; placeholders: number } | null = null;
+  /** The clauses that the rest of the line is the default of. */
+  #unless: readonly number[] = [];
+  /** End of what means something: `;`, spaces and comments at the end are left out. */
+  #end = 0;
+  /** Brackets of an array that are open: inside of it every bracket is SQL's own. */
+  #brackets = 0;
+  /** The last two tokens that mean something, lower-case. */
+  #last: [string, string] = ['', ''];
+
+  constructor(sql: string) {
+    this.#sql = sql;
+  }
+
+  parse(): SqlTemplate {
+    for (let at = 0; at < this.#sql.length; ) at = this.#take(sqlTokenAt(this.#sql, at));
+    // People end their statement with `;`; the statement around it would not bear one.
+    this.#flush(this.#end);
+    if (this.#clause) throw new TemplateError('an optional clause "[[" is not closed', this.#clause.start);
+    return { pieces: this.#pieces, placeholders: this.#placeholders };
+  }
+
+  /** @returns where the next token begins */
+  #take({ kind, start, end }: SqlToken): number {
+    if (this.#unless.length > 0) this.#endDefault(kind, start, end);
+    if (kind === 'comment') return this.#comment(start, end);
+    if (kind === 'space') return end;
+    if (this.#sql[start] !== ';') this.#end = end;
+    if (kind === 'position') throw new TemplateError('write parameters as {{slug}}, not as $1', start);
+    if (kind === 'symbol') {
+      const pair = this.#sql.slice(start, start + 2);
+      if (pair === '{{') return this.#placeholder(start);
+      if (pair === '[[' && this.#brackets === 0 && this.#last[1] !== 'array') return this.#open(start);
+      if (pair === ']]' && this.#brackets === 0 && this.#clause) return this.#close(start);
+      if (this.#sql[start] === '[') this.#brackets++;
+      if (this.#sql[start] === ']') this.#brackets = Math.max(0, this.#brackets - 1);
+    }
+    this.#remember(this.#sql.slice(start, end).toLowerCase());
+    return end;
+  }
+
+  /** A comment to the end of a line that stands in a clause ends with the clause, and what follows it is the default. */
+  #comment(start: number, end: number): number {
+    const closed = this.#sql.slice(start, end).indexOf(']]');
+    if (!this.#clause || this.#brackets > 0 || closed < 0 || !this.#sql.startsWith('--', start)) return end;
+    this.#flush(start);
+    this.#from = start + closed;
+    const { index } = this.#clause;
+    const next = this.#close(start + closed);
+    if (this.#unless.length === MAX_DEFAULTS)
+      throw new TemplateError(`a line holds at most ${MAX_DEFAULTS} optional clauses with a default`, start);
+    this.#unless = [...this.#unless, index];
+    return next;
+  }
+
+  /** A default ends with its line. */
+  #endDefault(kind: SqlToken['kind'], start: number, end: number): void {
+    const line = this.#sql.slice(start, end).search(/[\n\r]/);
+    if (line < 0) return;
+    if (kind !== 'space' || this.#clause)
+      throw new TemplateError('the default of an optional clause ends with its line', start);
+    this.#flush(start + line);
+    this.#unless = [];
+  }
+
+  get #place(): Place {
+    return { clause: this.#clause?.index ?? null, unless: this.#unless };
+  }
+
+  #remember(token: string): void {
+    this.#last = [this.#last[1], token];
+  }
+
+  #placeholder(start: number): number {
+    SLUG_IN_BRACES.lastIndex = start;
+    const found = SLUG_IN_BRACES.exec(this.#sql);
+    if (!found) throw new TemplateError('a parameter is written {{slug}}', start);
+    const [, slug = '', part = 'value'] = found;
+    if (part !== 'value' && part !== 'from' && part !== 'to') {
+      throw new TemplateError(`{{${slug}.${part}}}: a date range gives .from and .to`, start);
+    }
+    this.#flush(start);
+    const list = this.#last[1] === '(' && ['any', 'some', 'all'].includes(this.#last[0]);
+    const placeholder: Placeholder = { slug, part, list, place: this.#place };
+    this.#placeholders.push(placeholder);
+    this.#pieces.push({ type: 'placeholder', placeholder, start, place: this.#place });
+    this.#remember('{{}}');
+    this.#from = SLUG_IN_BRACES.lastIndex;
+    this.#end = this.#from;
+    return this.#from;
+  }
+
+  #open(start: number): number {
+    if (this.#clause) throw new TemplateError('optional clauses "[[ … ]]" do not nest', start);
+    this.#flush(start);
+    this.#clause = { index: this.#clauses++, start, placeholders: this.#placeholders.length };
+    this.#from = start + 2;
+    return this.#from;
+  }
+
+  #close(start: number): number {
+    const { start: opened, placeholders } = this.#clause as { start: number; placeholders: number };
+    this.#flush(start);
+    if (this.#placeholders.length === placeholders) {
+      throw new TemplateError('an optional clause "[[ … ]]" needs a parameter', opened);
+    }
+    this.#clause = null;
+    this.#from = start + 2;
+    this.#end = this.#from;
+    return this.#from;
+  }
+
+  #flush(end: number): void {
+    if (end > this.#from) {
+      const text = this.#sql.slice(this.#from, end);
+      this.#pieces.push({ type: 'sql', text, start: this.#from, place: this.#place });
+    }
+    this.#from = end;
+  }
+}
+
+/** A use of a parameter that its kind does not allow, in words for the author; undefined when all are right. */
+export function misuse({ slug, part }: Placeholder, kind: ParameterKind | undefined): string | undefined {
+  if (kind === undefined) return `uses {{${slug}}}, which is not among the parameters`;
+  if (kind === 'date_range' && part === 'value') {
+    return `uses {{${slug}}}, which is a date range: use {{${slug}.from}} and {{${slug}.to}}`;
+  }
+  if (kind !== 'date_range' && part !== 'value') return `uses {{${slug}.${part}}}, but ${slug} is not a date range`;
+  return undefined;
+}
+
+/** Whether a parameter can be given any number of values: its every use takes a list. */
+export function takesList(template: SqlTemplate, slug: string, kind: ParameterKind): boolean {
+  if (kind === 'multi_select') return true;
+  return kind === 'select' && template.placeholders.every((place) => place.slug !== slug || place.list);
+}

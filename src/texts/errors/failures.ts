@@ -1,0 +1,999 @@
+/**
+ * What failures say, in English, Portuguese and Spanish. `{name}` stands for what differs from case to case. Where a
+ * failure has a Portuguese sentence of its own for managed tables, that one is said.
+ */
+export const FAILURES: readonly (readonly [english: string, portuguese: string, spanish: string])[] = [
+  // By rule.
+  ['There is no such {thing}.', 'Não encontrado: {thing}.', 'No se encontró: {thing}.'],
+  [
+    'Another {thing} has this {field}.',
+    'Já existe: {thing} com o mesmo {field}.',
+    'Ya existe: {thing} con el mismo {field}.',
+  ],
+  ['This {thing} is already deleted.', 'Já foi excluído: {thing}.', 'Ya se eliminó: {thing}.'],
+  ['The same {thing} already exists.', 'Já existe: {thing}.', 'Ya existe: {thing}.'],
+
+  // Requests.
+  ['The request is not valid.', 'A requisição não é válida.', 'La solicitud no es válida.'],
+  ['The body is not valid JSON.', 'O corpo não é um JSON válido.', 'El cuerpo no es un JSON válido.'],
+  [
+    'Send the body as JSON, with Content-Type: application/json.',
+    'Envie o corpo como JSON, com Content-Type: application/json.',
+    'Envíe el cuerpo como JSON, con Content-Type: application/json.',
+  ],
+  ['The body is nested too deeply.', 'O corpo tem níveis demais.', 'El cuerpo tiene demasiados niveles.'],
+  [
+    'The body is nested more than {levels} levels deep.',
+    'O corpo tem mais de {levels} níveis.',
+    'El cuerpo tiene más de {levels} niveles.',
+  ],
+  ['The body holds too many values.', 'O corpo tem valores demais.', 'El cuerpo tiene demasiados valores.'],
+  [
+    'The body has more than {signs} commas and opening brackets.',
+    'O corpo tem mais de {signs} vírgulas e colchetes de abertura.',
+    'El cuerpo tiene más de {signs} comas y corchetes de apertura.',
+  ],
+  [
+    'The members of the body have too many different names.',
+    'Os campos do corpo têm nomes diferentes demais.',
+    'Los campos del cuerpo tienen demasiados nombres distintos.',
+  ],
+  [
+    'The members of the body have more than {names} different names.',
+    'Os campos do corpo têm mais de {names} nomes diferentes.',
+    'Los campos del cuerpo tienen más de {names} nombres distintos.',
+  ],
+  [
+    'The body is larger than this route accepts.',
+    'O corpo é maior do que esta rota aceita.',
+    'El cuerpo es mayor de lo que esta ruta acepta.',
+  ],
+  [
+    'The body is larger than {limit} bytes.',
+    'O corpo tem mais de {limit} bytes.',
+    'El cuerpo tiene más de {limit} bytes.',
+  ],
+  [
+    'The body ended before the form was complete.',
+    'O corpo terminou antes de o formulário estar completo.',
+    'El cuerpo terminó antes de que el formulario estuviera completo.',
+  ],
+  ['The body was cut off.', 'O corpo foi interrompido.', 'El cuerpo se interrumpió.'],
+  ['The form has too many parts.', 'O formulário tem partes demais.', 'El formulario tiene demasiadas partes.'],
+  [
+    'The header of a part is too long.',
+    'O cabeçalho de uma parte é longo demais.',
+    'El encabezado de una parte es demasiado largo.',
+  ],
+  [
+    'A boundary is followed by text.',
+    'Há texto depois de um separador do formulário.',
+    'Hay texto después de un separador del formulario.',
+  ],
+  ['A part does not say which field it is.', 'Uma parte não diz de que campo é.', 'Una parte no dice de qué campo es.'],
+  [
+    'The form is incomplete or malformed.',
+    'O formulário está incompleto ou malformado.',
+    'El formulario está incompleto o mal formado.',
+  ],
+  [
+    'The resource has changed since it was read: `If-Match` names another version. Nothing was changed. Read it again, then repeat the change.',
+    'O recurso mudou desde que foi lido: `If-Match` indica outra versão. Nada foi alterado. Leia-o novamente e repita a alteração.',
+    'El recurso cambió desde que se leyó: `If-Match` indica otra versión. No se cambió nada. Léalo de nuevo y repita el cambio.',
+  ],
+  [
+    'This method is not available on this route.',
+    'Este método não está disponível nesta rota.',
+    'Este método no está disponible en esta ruta.',
+  ],
+  ['There is no such route.', 'Esta rota não existe.', 'Esta ruta no existe.'],
+  ['Too many requests.', 'Requisições demais.', 'Demasiadas solicitudes.'],
+  ['Too many attempts.', 'Tentativas demais.', 'Demasiados intentos.'],
+  [
+    'The server cannot check at the moment whether this request was sent before. Sign it again with a new nonce and resend it.',
+    'No momento o servidor não consegue verificar se esta requisição já foi enviada. Assine-a de novo com outro nonce e reenvie.',
+    'Por ahora el servidor no puede comprobar si esta solicitud ya se envió. Fírmela de nuevo con otro nonce y reenvíela.',
+  ],
+  [
+    'The server cannot check at the moment whether this request was made before. Send it again with the same key.',
+    'No momento o servidor não consegue verificar se esta requisição já foi feita. Envie-a de novo com a mesma chave.',
+    'Por ahora el servidor no puede comprobar si esta solicitud ya se hizo. Envíela de nuevo con la misma clave.',
+  ],
+  [
+    'This idempotency key was already used for another request. Use a new key.',
+    'Esta chave de idempotência já foi usada em outra requisição. Use uma nova chave.',
+    'Esta clave de idempotencia ya se usó en otra solicitud. Use una clave nueva.',
+  ],
+  [
+    'The first request under this idempotency key is still at work. Send the request again later.',
+    'A primeira requisição com esta chave de idempotência ainda está em andamento. Envie-a de novo mais tarde.',
+    'La primera solicitud con esta clave de idempotencia sigue en curso. Envíela de nuevo más tarde.',
+  ],
+  [
+    'This request was already carried out. What you may do has changed since, so its answer is not shown again. Nothing was done.',
+    'Esta requisição já foi executada. Suas permissões mudaram desde então e a resposta não é mostrada de novo. Nada foi feito.',
+    'Esta solicitud ya se ejecutó. Sus permisos han cambiado desde entonces y la respuesta no se muestra de nuevo. No se hizo nada.',
+  ],
+  [
+    'This request was already carried out. Its answer was not kept, usually because it was too large.',
+    'Esta requisição já foi executada. A resposta não foi guardada, em geral por ser grande demais.',
+    'Esta solicitud ya se ejecutó. La respuesta no se guardó, normalmente por ser demasiado grande.',
+  ],
+  [
+    'Someone else is changing the same resource at the moment. Try again.',
+    'Outra pessoa está alterando o mesmo recurso agora. Tente novamente.',
+    'Otra persona está cambiando el mismo recurso en este momento. Inténtelo de nuevo.',
+  ],
+  [
+    'Something went wrong on our side. Try again later.',
+    'Algo deu errado do nosso lado. Tente novamente mais tarde.',
+    'Algo falló por nuestra parte. Inténtelo más tarde.',
+  ],
+  [
+    'Files cannot be stored at the moment. Nothing was stored; try again later.',
+    'Não é possível armazenar arquivos no momento. Nada foi armazenado; tente novamente mais tarde.',
+    'Por ahora no se pueden almacenar archivos. No se almacenó nada; inténtelo más tarde.',
+  ],
+  [
+    'Too many files are being read at the moment. Try again in a few seconds.',
+    'Há arquivos demais sendo lidos no momento. Tente novamente em alguns segundos.',
+    'Se están leyendo demasiados archivos en este momento. Inténtelo de nuevo en unos segundos.',
+  ],
+
+  // Access.
+  [
+    'The token is missing, invalid or expired.',
+    'O token está ausente, é inválido ou expirou.',
+    'El token falta, no es válido o ha caducado.',
+  ],
+  [
+    'The caller does not have the permission that this needs.',
+    'Você não tem a permissão necessária.',
+    'No tiene el permiso necesario.',
+  ],
+  ['This needs the permission {action}.', 'Isto requer a permissão {action}.', 'Esto requiere el permiso {action}.'],
+  [
+    'Only administrators may do this.',
+    'Só administradores podem fazer isto.',
+    'Solo los administradores pueden hacer esto.',
+  ],
+  [
+    'This is for people, with a session of their own. A service account has none.',
+    'Isto é para pessoas, com uma sessão própria. Uma conta de serviço não tem.',
+    'Esto es para personas, con una sesión propia. Una cuenta de servicio no tiene.',
+  ],
+  [
+    'This would give more than the caller may do.',
+    'Isto daria mais do que você mesmo pode fazer.',
+    'Esto daría más de lo que usted mismo puede hacer.',
+  ],
+  [
+    'This would allow {action} on {resource}, which you are not allowed yourself.',
+    'Isto permitiria {action} em {resource}, o que você mesmo não pode.',
+    'Esto permitiría {action} en {resource}, lo que usted mismo no puede.',
+  ],
+  [
+    'Access cannot be changed at the moment. Nothing was changed. Try again.',
+    'As permissões não podem ser alteradas no momento. Nada foi alterado. Tente novamente.',
+    'Por ahora no se puede cambiar el acceso. No se cambió nada. Inténtelo de nuevo.',
+  ],
+  [
+    'This needs the platform operator’s token.',
+    'Isto requer o token do operador da plataforma.',
+    'Esto requiere el token del operador de la plataforma.',
+  ],
+  ['A header of the signature is missing.', 'Falta um cabeçalho da assinatura.', 'Falta un encabezado de la firma.'],
+  ['The header {field} is missing.', 'Falta o cabeçalho {field}.', 'Falta el encabezado {field}.'],
+  [
+    'A header of the signature is malformed.',
+    'Um cabeçalho da assinatura está malformado.',
+    'Un encabezado de la firma está mal formado.',
+  ],
+  [
+    'Authorization must be `HMAC {access_key}:{signature}`.',
+    'Authorization deve ser `HMAC {access_key}:{signature}`.',
+    'Authorization debe ser `HMAC {access_key}:{signature}`.',
+  ],
+  [
+    'x-date differs from the server’s clock by more than 300 seconds.',
+    'x-date difere do relógio do servidor em mais de 300 segundos.',
+    'x-date difiere del reloj del servidor en más de 300 segundos.',
+  ],
+  [
+    'x-content-sha256 is not the digest of the body.',
+    'x-content-sha256 não é o resumo do corpo.',
+    'x-content-sha256 no es el resumen del cuerpo.',
+  ],
+  [
+    'The access key is unknown, revoked or expired, or its service account or account is inactive.',
+    'A chave de acesso é desconhecida, foi revogada ou expirou, ou sua conta de serviço ou conta está inativa.',
+    'La clave de acceso es desconocida, se revocó o caducó, o su cuenta de servicio o cuenta está inactiva.',
+  ],
+  [
+    'The signature does not match the request. Compare `details.string_to_sign` with the text that you signed.',
+    'A assinatura não corresponde à requisição. Compare `details.string_to_sign` com o texto que você assinou.',
+    'La firma no corresponde a la solicitud. Compare `details.string_to_sign` con el texto que firmó.',
+  ],
+  ['This nonce was used before.', 'Este nonce já foi usado.', 'Este nonce ya se usó.'],
+  [
+    'A limit on policies is exceeded: the size of a document, the policies of one group, or the documents that apply to one user or service account.',
+    'Um limite das políticas foi ultrapassado: o tamanho de um documento, as políticas de um grupo, ou os documentos que valem para um usuário ou conta de serviço.',
+    'Se superó un límite de las políticas: el tamaño de un documento, las políticas de un grupo, o los documentos que se aplican a un usuario o cuenta de servicio.',
+  ],
+  [
+    'At most {count} policies can be attached to a group.',
+    'No máximo {count} políticas podem ser anexadas a um grupo.',
+    'Como máximo se pueden adjuntar {count} políticas a un grupo.',
+  ],
+  [
+    "A policy's document can have at most {size} KiB as JSON.",
+    'O documento de uma política pode ter no máximo {size} KiB como JSON.',
+    'El documento de una política puede ocupar como máximo {size} KiB como JSON.',
+  ],
+  [
+    'The policies that apply to one user or service account can have documents of at most {size} KiB together.',
+    'Os documentos das políticas que valem para um usuário ou conta de serviço podem ter no máximo {size} KiB no total.',
+    'Los documentos de las políticas que se aplican a un usuario o cuenta de servicio pueden ocupar como máximo {size} KiB en total.',
+  ],
+
+  // Accounts, users, groups, policies, keys.
+  ['This account is not deleted.', 'Esta conta não está excluída.', 'Esta cuenta no está eliminada.'],
+  [
+    'The default account cannot be deleted. Make another account the default first.',
+    'A conta padrão não pode ser excluída. Torne outra conta a padrão primeiro.',
+    'La cuenta predeterminada no se puede eliminar. Haga predeterminada otra cuenta primero.',
+  ],
+  [
+    'The default account is always active. Make another, active account the default first.',
+    'A conta padrão está sempre ativa. Torne outra conta ativa a padrão primeiro.',
+    'La cuenta predeterminada está siempre activa. Haga predeterminada otra cuenta activa primero.',
+  ],
+  [
+    'Users or service accounts are still attached to this account. Remove them first.',
+    'Ainda há usuários ou contas de serviço ligados a esta conta. Remova-os primeiro.',
+    'Aún hay usuarios o cuentas de servicio vinculados a esta cuenta. Quítelos primero.',
+  ],
+  [
+    '{users} and {serviceAccounts} are still attached to this account. Remove them first.',
+    '{users} e {serviceAccounts} ainda estão ligados a esta conta. Remova-os primeiro.',
+    '{users} y {serviceAccounts} siguen vinculados a esta cuenta. Quítelos primero.',
+  ],
+  [
+    'Another user has this email address.',
+    'Outro usuário tem este endereço de e-mail.',
+    'Otro usuario tiene esta dirección de correo.',
+  ],
+  ['The owner cannot be deleted.', 'O proprietário não pode ser excluído.', 'El propietario no se puede eliminar.'],
+  [
+    'The owner cannot be deactivated.',
+    'O proprietário não pode ser desativado.',
+    'El propietario no se puede desactivar.',
+  ],
+  ['You cannot deactivate yourself.', 'Você não pode desativar a si mesmo.', 'No puede desactivarse a sí mismo.'],
+  [
+    'This user has not accepted the invitation yet.',
+    'Este usuário ainda não aceitou o convite.',
+    'Este usuario aún no ha aceptado la invitación.',
+  ],
+  [
+    'A global group cannot be deleted.',
+    'Um grupo global não pode ser excluído.',
+    'Un grupo global no se puede eliminar.',
+  ],
+  [
+    'The name, slug and description of a global group cannot be changed.',
+    'O nome, o slug e a descrição de um grupo global não podem ser alterados.',
+    'El nombre, el slug y la descripción de un grupo global no se pueden cambiar.',
+  ],
+  ['This group has no such binding.', 'Este grupo não tem este vínculo.', 'Este grupo no tiene este vínculo.'],
+  [
+    'This principal is in the group within this account already.',
+    'Este participante já está no grupo nesta conta.',
+    'Este participante ya está en el grupo en esta cuenta.',
+  ],
+  [
+    'This policy is not attached to the group.',
+    'Esta política não está anexada ao grupo.',
+    'Esta política no está adjunta al grupo.',
+  ],
+  [
+    'This policy is attached to groups. Detach it first.',
+    'Esta política está anexada a grupos. Desanexe-a primeiro.',
+    'Esta política está adjunta a grupos. Sepárela primero.',
+  ],
+  [
+    'This policy is attached to {groups}. Detach it first.',
+    'Esta política está anexada a grupos ({groups}). Desanexe-a primeiro.',
+    'Esta política está adjunta a grupos ({groups}). Sepárela primero.',
+  ],
+  [
+    'A managed policy can be neither changed nor deleted. Clone it, and change the copy.',
+    'Uma política gerenciada não pode ser alterada nem excluída. Clone-a e altere a cópia.',
+    'Una política administrada no se puede cambiar ni eliminar. Clónela y cambie la copia.',
+  ],
+  [
+    'This service account has no such key.',
+    'Esta conta de serviço não tem esta chave.',
+    'Esta cuenta de servicio no tiene esta clave.',
+  ],
+  ['This key is already revoked.', 'Esta chave já foi revogada.', 'Esta clave ya se revocó.'],
+  [
+    'You can only create permissions for your own company.',
+    'Você só pode criar permissões para a sua própria empresa.',
+    'Solo puede crear permisos para su propia empresa.',
+  ],
+  ['Another organization has this slug.', 'Outra organização tem este slug.', 'Otra organización tiene este slug.'],
+  ['There is no company with this slug.', 'Não há empresa com este slug.', 'No hay ninguna empresa con este slug.'],
+  ['A logo has at most 256 KiB.', 'Um logo tem no máximo 256 KiB.', 'Un logotipo ocupa como máximo 256 KiB.'],
+
+  // Sign-in.
+  [
+    'The email or the password is wrong.',
+    'O e-mail ou a senha está errado.',
+    'El correo o la contraseña no es correcto.',
+  ],
+  [
+    'This user may not sign in to the company.',
+    'Este usuário não pode entrar na empresa.',
+    'Este usuario no puede entrar en la empresa.',
+  ],
+  [
+    'Your sessions were ended while you signed in. Sign in again.',
+    'Suas sessões foram encerradas enquanto você entrava. Entre novamente.',
+    'Sus sesiones se cerraron mientras entraba. Entre de nuevo.',
+  ],
+  ['The code is wrong or has expired.', 'O código está errado ou expirou.', 'El código no es correcto o ha caducado.'],
+  [
+    'The code is wrong, or was used before.',
+    'O código está errado ou já foi usado.',
+    'El código no es correcto o ya se usó.',
+  ],
+  [
+    'This needs a sign-in of the last ten minutes. Sign in again.',
+    'Isto requer uma entrada nos últimos dez minutos. Entre novamente.',
+    'Esto requiere haber entrado en los últimos diez minutos. Entre de nuevo.',
+  ],
+  [
+    'Sign in with the identity provider of your company.',
+    'Entre com o provedor de identidade da sua empresa.',
+    'Entre con el proveedor de identidad de su empresa.',
+  ],
+  [
+    'This sign-in has expired, was finished, or had too many wrong codes. Sign in again.',
+    'Esta entrada expirou, foi concluída ou teve códigos errados demais. Entre novamente.',
+    'Este inicio de sesión caducó, terminó o tuvo demasiados códigos incorrectos. Entre de nuevo.',
+  ],
+  [
+    'The second factor is already enabled. Disable it first to set up another authenticator.',
+    'O segundo fator já está ativado. Desative-o primeiro para configurar outro autenticador.',
+    'El segundo factor ya está activado. Desactívelo primero para configurar otro autenticador.',
+  ],
+  ['The second factor is not enabled.', 'O segundo fator não está ativado.', 'El segundo factor no está activado.'],
+  [
+    'There is no authenticator to enable. Set one up first.',
+    'Não há autenticador a ativar. Configure um primeiro.',
+    'No hay ningún autenticador que activar. Configure uno primero.',
+  ],
+  ['This user has no second factor.', 'Este usuário não tem segundo fator.', 'Este usuario no tiene segundo factor.'],
+  [
+    'You cannot reset your own second factor. Disable it, with your password or a code.',
+    'Você não pode redefinir o seu próprio segundo fator. Desative-o, com a sua senha ou um código.',
+    'No puede restablecer su propio segundo factor. Desactívelo, con su contraseña o un código.',
+  ],
+  [
+    'Only administrators may reset the second factor of the owner.',
+    'Só administradores podem redefinir o segundo fator do proprietário.',
+    'Solo los administradores pueden restablecer el segundo factor del propietario.',
+  ],
+  [
+    'You have no such session, or it has ended.',
+    'Você não tem esta sessão, ou ela terminou.',
+    'No tiene esta sesión, o ya terminó.',
+  ],
+  [
+    'The link is unknown, used or expired.',
+    'O link é desconhecido, já foi usado ou expirou.',
+    'El enlace es desconocido, ya se usó o caducó.',
+  ],
+  [
+    'The invitation is unknown, used or expired.',
+    'O convite é desconhecido, já foi usado ou expirou.',
+    'La invitación es desconocida, ya se usó o caducó.',
+  ],
+  [
+    'The token is not a valid ID token of a provider of this company, or its email is not verified: where the provider does not say so, `trust_email` of the configuration decides.',
+    'O token não é um ID token válido de um provedor desta empresa, ou o e-mail não foi verificado: quando o provedor não o diz, decide `trust_email` da configuração.',
+    'El token no es un ID token válido de un proveedor de esta empresa, o su correo no está verificado: si el proveedor no lo dice, decide `trust_email` de la configuración.',
+  ],
+  [
+    'This user signed in with another identity before. An administrator can remove that identity.',
+    'Este usuário já entrou com outra identidade. Um administrador pode remover essa identidade.',
+    'Este usuario entró antes con otra identidad. Un administrador puede quitar esa identidad.',
+  ],
+  [
+    'The keys of the identity provider could not be read.',
+    'As chaves do provedor de identidade não puderam ser lidas.',
+    'No se pudieron leer las claves del proveedor de identidad.',
+  ],
+  [
+    'Single sign-on is not configured for this company.',
+    'O logon único não está configurado para esta empresa.',
+    'El inicio de sesión único no está configurado para esta empresa.',
+  ],
+  [
+    'The identity provider could not be reached, or its answer was not valid.',
+    'Não foi possível alcançar o provedor de identidade, ou a resposta dele não foi válida.',
+    'No se pudo llegar al proveedor de identidad, o su respuesta no fue válida.',
+  ],
+  [
+    'The identity provider could not be reached.',
+    'Não foi possível alcançar o provedor de identidade.',
+    'No se pudo llegar al proveedor de identidad.',
+  ],
+  [
+    'The identity provider’s discovery document is not valid.',
+    'O documento de descoberta do provedor de identidade não é válido.',
+    'El documento de descubrimiento del proveedor de identidad no es válido.',
+  ],
+  [
+    'The address of the identity provider may not be called.',
+    'O endereço do provedor de identidade não pode ser chamado.',
+    'No se puede llamar a la dirección del proveedor de identidad.',
+  ],
+  [
+    'The address {problem}.',
+    'O endereço não pode ser chamado: {problem}.',
+    'No se puede llamar a la dirección: {problem}.',
+  ],
+  [
+    'This sign-in is unknown, finished or expired. Start again from the console.',
+    'Esta entrada é desconhecida, foi concluída ou expirou. Comece de novo pelo console.',
+    'Este inicio de sesión es desconocido, terminó o caducó. Empiece de nuevo desde la consola.',
+  ],
+  [
+    'Send the answer as a form (application/x-www-form-urlencoded).',
+    'Envie a resposta como formulário (application/x-www-form-urlencoded).',
+    'Envíe la respuesta como formulario (application/x-www-form-urlencoded).',
+  ],
+  [
+    'The code is unknown, used or expired. Begin the sign-in again.',
+    'O código é desconhecido, já foi usado ou expirou. Comece a entrada de novo.',
+    'El código es desconocido, ya se usó o caducó. Empiece el inicio de sesión de nuevo.',
+  ],
+
+  // Databases and queries.
+  [
+    "The company's database cannot be reached at the moment.",
+    'O banco de dados da empresa está inacessível no momento.',
+    'Por ahora no se puede llegar a la base de datos de la empresa.',
+  ],
+  [
+    'The connection was lost before the database confirmed the change, which may or may not have been made. Check before trying again.',
+    'A conexão foi perdida antes de o banco de dados confirmar a alteração, que pode ou não ter sido feita. Verifique antes de tentar de novo.',
+    'La conexión se perdió antes de que la base de datos confirmara el cambio, que puede haberse hecho o no. Compruébelo antes de intentarlo de nuevo.',
+  ],
+  [
+    "The company's database is full, or takes no changes at the moment. Nothing was changed.",
+    'O banco de dados da empresa está cheio ou não aceita alterações no momento. Nada foi alterado.',
+    'La base de datos de la empresa está llena o no admite cambios por ahora. No se cambió nada.',
+  ],
+  [
+    'The database is being set up; try again in a moment.',
+    'O banco de dados está sendo preparado; tente novamente em instantes.',
+    'La base de datos se está preparando; inténtelo de nuevo en un momento.',
+  ],
+  [
+    'The database could not be set up at the moment; try again later.',
+    'O banco de dados não pôde ser preparado agora; tente novamente mais tarde.',
+    'La base de datos no se pudo preparar ahora; inténtelo más tarde.',
+  ],
+  [
+    'The managed database is not provisioned. Provision it first: POST /v1/managed-tables/provision.',
+    'O banco de dados gerenciado não foi provisionado. Provisione-o primeiro: POST /v1/managed-tables/provision.',
+    'La base de datos administrada no está aprovisionada. Aprovisiónela primero: POST /v1/managed-tables/provision.',
+  ],
+  ['There is no data yet.', 'Ainda não há dados.', 'Aún no hay datos.'],
+  ['The query failed.', 'A consulta falhou.', 'La consulta falló.'],
+  ['The query is not allowed.', 'A consulta não é permitida.', 'La consulta no está permitida.'],
+  ['The query took too long.', 'A consulta demorou demais.', 'La consulta tardó demasiado.'],
+  [
+    'The result of the query is too large.',
+    'O resultado da consulta é grande demais.',
+    'El resultado de la consulta es demasiado grande.',
+  ],
+  [
+    'The query of the visualization failed, took too long, or is not allowed.',
+    'A consulta da visualização falhou, demorou demais ou não é permitida.',
+    'La consulta de la visualización falló, tardó demasiado o no está permitida.',
+  ],
+  [
+    'A parameter has a value that does not fit.',
+    'Um parâmetro tem um valor que não serve.',
+    'Un parámetro tiene un valor que no sirve.',
+  ],
+  [
+    'The database cannot be reached at the moment.',
+    'O banco de dados está inacessível no momento.',
+    'Por ahora no se puede llegar a la base de datos.',
+  ],
+
+  // Tables and uploads: those that have no Portuguese sentence of their own are not among them.
+  ['Another table has this name.', 'Outra tabela tem este nome.', 'Otra tabla tiene este nombre.'],
+  [
+    'Another table has the name of the deleted one. Rename that, then restore this one.',
+    'Outra tabela tem o nome da excluída. Renomeie-a e depois restaure esta.',
+    'Otra tabla tiene el nombre de la eliminada. Cámbiele el nombre y luego restaure esta.',
+  ],
+  [
+    'The table cannot be emptied while files are loaded into it.',
+    'A tabela não pode ser esvaziada enquanto arquivos são carregados nela.',
+    'La tabla no se puede vaciar mientras se cargan archivos en ella.',
+  ],
+  [
+    'The table cannot be changed or deleted while files are loaded into it.',
+    'A tabela não pode ser alterada nem excluída enquanto arquivos são carregados nela.',
+    'La tabla no se puede cambiar ni eliminar mientras se cargan archivos en ella.',
+  ],
+  [
+    'The row is too large to be stored.',
+    'A linha é grande demais para ser armazenada.',
+    'La fila es demasiado grande para almacenarla.',
+  ],
+  [
+    'The values of this row are too large for one answer. List it by its `id`, with some of its `fields`.',
+    'Os valores desta linha são grandes demais para uma resposta. Liste-a pelo `id`, com parte dos `fields`.',
+    'Los valores de esta fila son demasiado grandes para una respuesta. Enumérela por su `id`, con algunos de sus `fields`.',
+  ],
+  [
+    'The values of this page are too large for one answer. Ask for fewer rows.',
+    'Os valores desta página são grandes demais para uma resposta. Peça menos linhas.',
+    'Los valores de esta página son demasiado grandes para una respuesta. Pida menos filas.',
+  ],
+  [
+    'Too many large rows are being written at the moment.',
+    'Há linhas grandes demais sendo gravadas no momento.',
+    'Se están escribiendo demasiadas filas grandes en este momento.',
+  ],
+  [
+    'Looking for these rows takes too long. Use filters that an index answers, or that leave fewer rows.',
+    'A busca por estas linhas demora demais. Use filtros que um índice responda, ou que deixem menos linhas.',
+    'La búsqueda de estas filas tarda demasiado. Use filtros que un índice responda, o que dejen menos filas.',
+  ],
+  [
+    'Other exports of your company are running.',
+    'Outras exportações da sua empresa estão em andamento.',
+    'Hay otras exportaciones de su empresa en curso.',
+  ],
+  [
+    'The format cannot hold so many rows. Ask for fewer, or for another format.',
+    'O formato não comporta tantas linhas. Peça menos, ou outro formato.',
+    'El formato no admite tantas filas. Pida menos, u otro formato.',
+  ],
+  [
+    'Others are using the table. Try again in a moment.',
+    'A tabela está em uso por outros. Tente novamente em instantes.',
+    'Otros están usando la tabla. Inténtelo de nuevo en un momento.',
+  ],
+  [
+    'Others are using the table, or the change takes too long. Nothing was changed.',
+    'A tabela está em uso por outros, ou a alteração demora demais. Nada foi alterado.',
+    'Otros están usando la tabla, o el cambio tarda demasiado. No se cambió nada.',
+  ],
+  [
+    'The table has as many indexes as it can have.',
+    'A tabela já tem o máximo de índices.',
+    'La tabla ya tiene el máximo de índices.',
+  ],
+  [
+    'Another row has this value, and an index of the table says that it is unique.',
+    'Outra linha tem este valor, e um índice da tabela exige que ele seja único.',
+    'Otra fila tiene este valor, y un índice de la tabla exige que sea único.',
+  ],
+  [
+    'Some values do not fit the columns of the table; nothing was written.',
+    'Alguns valores não servem nas colunas da tabela; nada foi gravado.',
+    'Algunos valores no encajan en las columnas de la tabla; no se escribió nada.',
+  ],
+  [
+    'The columns cannot be changed as asked; the table was left as it was.',
+    'As colunas não podem ser alteradas como pedido; a tabela ficou como estava.',
+    'Las columnas no se pueden cambiar como se pide; la tabla quedó como estaba.',
+  ],
+  [
+    'The columns do not match those of the files.',
+    'As colunas não correspondem às dos arquivos.',
+    'Las columnas no corresponden a las de los archivos.',
+  ],
+  [
+    'The columns do not match those of the table.',
+    'As colunas não correspondem às da tabela.',
+    'Las columnas no corresponden a las de la tabla.',
+  ],
+  [
+    'The upload job is not waiting for its confirm.',
+    'O upload não está aguardando confirmação.',
+    'La carga no está esperando confirmación.',
+  ],
+  ['The upload job has ended.', 'O upload já foi encerrado.', 'La carga ya terminó.'],
+  [
+    'The load cannot be undone. `details.reason` says why: `not_done`, `already_undone`, `upsert`, `earlier_version`, `too_old`, `table_deleted`, `later_load`, `columns_changed`, `truncated` or `unique_index`.',
+    'A carga não pode ser desfeita. `details.reason` diz por quê.',
+    'La carga no se puede deshacer. `details.reason` dice por qué.',
+  ],
+  [
+    'Send the files as multipart/form-data, in the field "files".',
+    'Envie os arquivos como multipart/form-data, no campo "files".',
+    'Envíe los archivos como multipart/form-data, en el campo "files".',
+  ],
+  ['No file was sent.', 'Nenhum arquivo foi enviado.', 'No se envió ningún archivo.'],
+  ['Too many files were sent.', 'Foram enviados arquivos demais.', 'Se enviaron demasiados archivos.'],
+  [
+    'The files are too large together.',
+    'Os arquivos são grandes demais no total.',
+    'Los archivos son demasiado grandes en total.',
+  ],
+  [
+    'Files of this type are not accepted.',
+    'Arquivos deste tipo não são aceitos.',
+    'No se aceptan archivos de este tipo.',
+  ],
+
+  // Dashboards, visualizations, sharing.
+  [
+    'The visualization is on a dashboard, or published by an endpoint of the Data API. Remove it there first.',
+    'A visualização está em um dashboard, ou é publicada por um endpoint da Data API. Remova-a de lá primeiro.',
+    'La visualización está en un dashboard, o la publica un endpoint de la Data API. Quítela de ahí primero.',
+  ],
+  [
+    'There is no such job. Jobs and their results are deleted after a day.',
+    'Este job não existe. Jobs e seus resultados são excluídos depois de um dia.',
+    'Este trabajo no existe. Los trabajos y sus resultados se eliminan después de un día.',
+  ],
+  [
+    'At most 20 jobs of a company can be unfinished at once. Try again later.',
+    'No máximo 20 jobs de uma empresa podem estar inacabados ao mesmo tempo. Tente novamente mais tarde.',
+    'Como máximo 20 trabajos de una empresa pueden estar sin terminar a la vez. Inténtelo más tarde.',
+  ],
+  [
+    'A schedule can be run at most 5 times in ten minutes, besides its scheduled runs.',
+    'Um agendamento pode ser executado no máximo 5 vezes em dez minutos, além das execuções agendadas.',
+    'Una programación se puede ejecutar como máximo 5 veces en diez minutos, además de sus ejecuciones programadas.',
+  ],
+  [
+    'The company has the maximum number of schedules. Delete one first.',
+    'A empresa tem o máximo de agendamentos. Exclua um primeiro.',
+    'La empresa tiene el máximo de programaciones. Elimine una primero.',
+  ],
+  [
+    'A company can have at most {most} schedules. Delete one first.',
+    'Uma empresa pode ter no máximo {most} agendamentos. Exclua um primeiro.',
+    'Una empresa puede tener como máximo {most} programaciones. Elimine una primero.',
+  ],
+  [
+    'The link is not valid, or there is nothing left to unsubscribe from.',
+    'O link não é válido, ou não há mais nada a cancelar.',
+    'El enlace no es válido, o ya no queda nada que cancelar.',
+  ],
+  [
+    'The link is not valid, or these emails were ended.',
+    'O link não é válido, ou estes e-mails foram encerrados.',
+    'El enlace no es válido, o estos correos terminaron.',
+  ],
+  [
+    '`context_id` must be the id of a share context that you are a member of.',
+    '`context_id` deve ser o id de um contexto de compartilhamento do qual você é membro.',
+    '`context_id` debe ser el id de un contexto compartido del que usted es miembro.',
+  ],
+  [
+    'The company has the maximum number of signing keys. Delete one first.',
+    'A empresa tem o máximo de chaves de assinatura. Exclua uma primeiro.',
+    'La empresa tiene el máximo de claves de firma. Elimine una primero.',
+  ],
+  [
+    'A company has at most {limit} signing keys: delete one first.',
+    'Uma empresa tem no máximo {limit} chaves de assinatura: exclua uma primeiro.',
+    'Una empresa tiene como máximo {limit} claves de firma: elimine una primero.',
+  ],
+  [
+    'The share is revoked. Create another one.',
+    'O compartilhamento foi revogado. Crie outro.',
+    'El enlace compartido se revocó. Cree otro.',
+  ],
+  ['Sign in to the portal to see this.', 'Entre no portal para ver isto.', 'Entre en el portal para ver esto.'],
+  [
+    'This site is not one of the allowed origins.',
+    'Este site não é uma das origens permitidas.',
+    'Este sitio no es uno de los orígenes permitidos.',
+  ],
+  [
+    'Too many people are viewing this at the moment. Try again in a few seconds.',
+    'Pessoas demais estão vendo isto no momento. Tente novamente em alguns segundos.',
+    'Demasiadas personas están viendo esto en este momento. Inténtelo de nuevo en unos segundos.',
+  ],
+  [
+    'The viewer may not choose this filter or value.',
+    'O espectador não pode escolher este filtro ou valor.',
+    'El espectador no puede elegir este filtro o valor.',
+  ],
+  [
+    'Results cannot be downloaded here.',
+    'Aqui os resultados não podem ser baixados.',
+    'Aquí no se pueden descargar resultados.',
+  ],
+  [
+    'There is no such filter, or it has no options.',
+    'Este filtro não existe, ou não tem opções.',
+    'Este filtro no existe, o no tiene opciones.',
+  ],
+  ['This filter is not available.', 'Este filtro não está disponível.', 'Este filtro no está disponible.'],
+  ['The context has this member already.', 'O contexto já tem este membro.', 'El contexto ya tiene este miembro.'],
+
+  // Knowledge.
+  [
+    'No AI provider is configured.',
+    'Nenhum provedor de IA está configurado.',
+    'No hay ningún proveedor de IA configurado.',
+  ],
+  [
+    'The AI provider could not be reached in time, or failed to answer.',
+    'O provedor de IA não pôde ser alcançado a tempo, ou não respondeu.',
+    'No se pudo llegar a tiempo al proveedor de IA, o no respondió.',
+  ],
+  [
+    'The AI provider could not be reached in time.',
+    'O provedor de IA não pôde ser alcançado a tempo.',
+    'No se pudo llegar a tiempo al proveedor de IA.',
+  ],
+  ['The AI provider failed to answer.', 'O provedor de IA não respondeu.', 'El proveedor de IA no respondió.'],
+  [
+    'The AI provider failed. Verified questions are still answered.',
+    'O provedor de IA falhou. Perguntas verificadas continuam sendo respondidas.',
+    'El proveedor de IA falló. Las preguntas verificadas se siguen respondiendo.',
+  ],
+  [
+    'The AI provider proposed no change.',
+    'O provedor de IA não propôs nenhuma alteração.',
+    'El proveedor de IA no propuso ningún cambio.',
+  ],
+  [
+    'The AI provider refused the request.',
+    'O provedor de IA recusou a requisição.',
+    'El proveedor de IA rechazó la solicitud.',
+  ],
+  [
+    'The AI provider refused the request ({status}).',
+    'O provedor de IA recusou a requisição ({status}).',
+    'El proveedor de IA rechazó la solicitud ({status}).',
+  ],
+  [
+    'The answer of the AI provider is not valid.',
+    'A resposta do provedor de IA não é válida.',
+    'La respuesta del proveedor de IA no es válida.',
+  ],
+  ['The job has ended.', 'O job terminou.', 'El trabajo terminó.'],
+  ['The job has ended: it is {status}.', 'O job terminou: está {status}.', 'El trabajo terminó: está {status}.'],
+  [
+    'Another job of this type is running. Wait until it ends, or cancel it.',
+    'Outro job deste tipo está em andamento. Espere que termine, ou cancele-o.',
+    'Otro trabajo de este tipo está en curso. Espere a que termine, o cancélelo.',
+  ],
+  [
+    'Something that the generation needs is missing.',
+    'Falta algo de que a geração precisa.',
+    'Falta algo que la generación necesita.',
+  ],
+  [
+    'The file is larger than this route accepts.',
+    'O arquivo é maior do que esta rota aceita.',
+    'El archivo es mayor de lo que esta ruta acepta.',
+  ],
+  [
+    'The file is larger than {limit} bytes.',
+    'O arquivo tem mais de {limit} bytes.',
+    'El archivo tiene más de {limit} bytes.',
+  ],
+  [
+    'The document is larger than an import accepts.',
+    'O documento é maior do que uma importação aceita.',
+    'El documento es mayor de lo que una importación acepta.',
+  ],
+  [
+    'The document is larger than {limit} bytes.',
+    'O documento tem mais de {limit} bytes.',
+    'El documento tiene más de {limit} bytes.',
+  ],
+  [
+    'The document would be larger than {limit} bytes.',
+    'O documento teria mais de {limit} bytes.',
+    'El documento tendría más de {limit} bytes.',
+  ],
+  [
+    'The document is not in the format that `Content-Type` says.',
+    'O documento não está no formato que `Content-Type` diz.',
+    'El documento no está en el formato que dice `Content-Type`.',
+  ],
+  [
+    'The document cannot be read: {problem}',
+    'O documento não pode ser lido: {problem}',
+    'El documento no se puede leer: {problem}',
+  ],
+  [
+    'There is more active knowledge than fits into a document.',
+    'Há mais conhecimento ativo do que cabe em um documento.',
+    'Hay más conocimiento activo del que cabe en un documento.',
+  ],
+  [
+    'The {thing} is archived. To restore it, send the status draft or active with the change.',
+    'Está arquivado ({thing}). Para restaurá-lo, envie com a alteração o status draft ou active.',
+    'Está archivado ({thing}). Para restaurarlo, envíe con el cambio el estado draft o active.',
+  ],
+  [
+    'The kind must stay {kind}, because other items refer to it. Change those first.',
+    'O tipo deve continuar {kind}, porque outros itens se referem a ele. Altere-os primeiro.',
+    'El tipo debe seguir siendo {kind}, porque otros elementos se refieren a él. Cámbielos primero.',
+  ],
+  [
+    'Other items refer to this item as a metric or an entity, so its kind cannot be changed.',
+    'Outros itens se referem a este como métrica ou entidade, por isso o tipo não pode ser alterado.',
+    'Otros elementos se refieren a este como métrica o entidad, por lo que su tipo no se puede cambiar.',
+  ],
+  [
+    'Joining the tables of the items would count rows of the metric more than once.',
+    'Unir as tabelas dos itens contaria linhas da métrica mais de uma vez.',
+    'Unir las tablas de los elementos contaría filas de la métrica más de una vez.',
+  ],
+  [
+    'No mapped relations lead from the tables of one item to those of another.',
+    'Nenhuma relação mapeada leva das tabelas de um item às de outro.',
+    'Ninguna relación mapeada lleva de las tablas de un elemento a las de otro.',
+  ],
+  [
+    'The mapped relations lead from the tables of one item to those of another in more than one way.',
+    'As relações mapeadas levam das tabelas de um item às de outro por mais de um caminho.',
+    'Las relaciones mapeadas llevan de las tablas de un elemento a las de otro por más de un camino.',
+  ],
+  [
+    'There is no active metric or dimension of that id or name, or it has errors.',
+    'Não há métrica ou dimensão ativa com esse id ou nome, ou ela tem erros.',
+    'No hay métrica o dimensión activa con ese id o nombre, o tiene errores.',
+  ],
+  [
+    'There is no active {kind} "{name}" without validation errors.',
+    'Não há {kind} "{name}" ativa sem erros de validação.',
+    'No hay {kind} "{name}" activa sin errores de validación.',
+  ],
+  [
+    'The {kind} "{name}" cannot be computed: {why}.',
+    'Não é possível calcular {kind} "{name}": {why}.',
+    'No se puede calcular {kind} "{name}": {why}.',
+  ],
+  ['Too many questions within a minute.', 'Perguntas demais em um minuto.', 'Demasiadas preguntas en un minuto.'],
+  [
+    'There is no such question, or it is no longer kept.',
+    'Esta pergunta não existe, ou não é mais guardada.',
+    'Esta pregunta no existe, o ya no se guarda.',
+  ],
+  [
+    'The question was not answered: there is no query to accept.',
+    'A pergunta não foi respondida: não há consulta a aceitar.',
+    'La pregunta no se respondió: no hay consulta que aceptar.',
+  ],
+  [
+    'The same verified question already exists; case, accents and punctuation make no difference.',
+    'A mesma pergunta verificada já existe; maiúsculas, acentos e pontuação não fazem diferença.',
+    'La misma pregunta verificada ya existe; mayúsculas, acentos y puntuación no importan.',
+  ],
+  [
+    'The verified question is archived. To restore it, send `status: verified` with the change.',
+    'A pergunta verificada está arquivada. Para restaurá-la, envie `status: verified` com a alteração.',
+    'La pregunta verificada está archivada. Para restaurarla, envíe `status: verified` con el cambio.',
+  ],
+  [
+    'The company has the maximum number of verified questions.',
+    'A empresa tem o máximo de perguntas verificadas.',
+    'La empresa tiene el máximo de preguntas verificadas.',
+  ],
+  [
+    'A company can have at most {limit} verified questions. Archive one first.',
+    'Uma empresa pode ter no máximo {limit} perguntas verificadas. Arquive uma primeiro.',
+    'Una empresa puede tener como máximo {limit} preguntas verificadas. Archive una primero.',
+  ],
+  [
+    'The suggestion is not pending any more.',
+    'A sugestão não está mais pendente.',
+    'La sugerencia ya no está pendiente.',
+  ],
+  [
+    'The suggestion is not pending any more: it is {status}.',
+    'A sugestão não está mais pendente: está {status}.',
+    'La sugerencia ya no está pendiente: está {status}.',
+  ],
+  [
+    'The suggestion depends on others that are still pending. Accept those in `details.suggestion_ids` first.',
+    'A sugestão depende de outras ainda pendentes. Aceite primeiro as de `details.suggestion_ids`.',
+    'La sugerencia depende de otras aún pendientes. Acepte primero las de `details.suggestion_ids`.',
+  ],
+  [
+    'The target has changed since the suggestion was made.',
+    'O alvo mudou desde que a sugestão foi feita.',
+    'El destino ha cambiado desde que se hizo la sugerencia.',
+  ],
+  [
+    'Something went wrong on our side, and the suggestion may or may not have been accepted. Get it again to see its status.',
+    'Algo deu errado do nosso lado, e a sugestão pode ou não ter sido aceita. Consulte-a de novo para ver o status.',
+    'Algo falló por nuestra parte, y la sugerencia puede haberse aceptado o no. Consúltela de nuevo para ver su estado.',
+  ],
+  [
+    'The redirect_uri is not one of those configured for the company.',
+    'O redirect_uri não é um dos configurados para a empresa.',
+    'El redirect_uri no es uno de los configurados para la empresa.',
+  ],
+  [
+    'x-date must be ISO 8601 in UTC, such as 2026-01-31T12:00:00Z or 2026-01-31T12:00:00.123456+00:00.',
+    'x-date deve ser ISO 8601 em UTC, como 2026-01-31T12:00:00Z ou 2026-01-31T12:00:00.123456+00:00.',
+    'x-date debe ser ISO 8601 en UTC, como 2026-01-31T12:00:00Z o 2026-01-31T12:00:00.123456+00:00.',
+  ],
+  [
+    'x-nonce must be 8 to 128 printable ASCII characters without spaces.',
+    'x-nonce deve ter de 8 a 128 caracteres ASCII imprimíveis, sem espaços.',
+    'x-nonce debe tener de 8 a 128 caracteres ASCII imprimibles, sin espacios.',
+  ],
+  [
+    'x-content-sha256 must be a SHA-256 in lower-case hex.',
+    'x-content-sha256 deve ser um SHA-256 em hexadecimal minúsculo.',
+    'x-content-sha256 debe ser un SHA-256 en hexadecimal en minúscula.',
+  ],
+  [
+    'The company has no business domain: configure one first.',
+    'A empresa não tem domínio de negócio: configure um primeiro.',
+    'La empresa no tiene dominio de negocio: configure uno primero.',
+  ],
+  [
+    'Another row has this value, and an index of the table says that it is unique',
+    'Outra linha tem este valor, e um índice da tabela exige que ele seja único',
+    'Otra fila tiene este valor, y un índice de la tabla exige que sea único',
+  ],
+];
+
+/** The things and fields that sentences made by rule name, as `{thing}`, `{field}` and `{kind}`. */
+export const NOUNS: Readonly<Record<string, readonly [portuguese: string, spanish: string]>> = {
+  account: ['conta', 'cuenta'],
+  'api key': ['chave de API', 'clave de API'],
+  binding: ['vínculo', 'vínculo'],
+  company: ['empresa', 'empresa'],
+  concept: ['conceito', 'concepto'],
+  dashboard: ['dashboard', 'dashboard'],
+  dimension: ['dimensão', 'dimensión'],
+  email: ['e-mail', 'correo'],
+  endpoint: ['endpoint', 'endpoint'],
+  entity: ['entidade', 'entidad'],
+  event: ['evento', 'evento'],
+  group: ['grupo', 'grupo'],
+  index: ['índice', 'índice'],
+  job: ['job', 'trabajo'],
+  logo: ['logo', 'logotipo'],
+  member: ['membro', 'miembro'],
+  metric: ['métrica', 'métrica'],
+  name: ['nome', 'nombre'],
+  node: ['nó', 'nodo'],
+  'ontology node': ['nó da ontologia', 'nodo de la ontología'],
+  'ontology relation': ['relação da ontologia', 'relación de la ontología'],
+  permission: ['permissão', 'permiso'],
+  policy: ['política', 'política'],
+  relation: ['relação', 'relación'],
+  row: ['linha', 'fila'],
+  schedule: ['agendamento', 'programación'],
+  script: ['script', 'script'],
+  'semantic item': ['item semântico', 'elemento semántico'],
+  'service account': ['conta de serviço', 'cuenta de servicio'],
+  share: ['compartilhamento', 'enlace compartido'],
+  'share context': ['contexto de compartilhamento', 'contexto compartido'],
+  'signing key': ['chave de assinatura', 'clave de firma'],
+  slug: ['slug', 'slug'],
+  suggestion: ['sugestão', 'sugerencia'],
+  table: ['tabela', 'tabla'],
+  'upload job': ['upload', 'carga'],
+  user: ['usuário', 'usuario'],
+  'verified question': ['pergunta verificada', 'pregunta verificada'],
+  visualization: ['visualização', 'visualización'],
+};

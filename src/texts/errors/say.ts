@@ -1,0 +1,142 @@
+import type { Locale } from '../locales.ts';
+import { FAILURES, NOUNS } from './failures.ts';
+import { FIELDS, type FieldReason } from './fields.ts';
+
+/** A sentence with places for what differs from case to case. */
+interface Sentence {
+  /** The literal texts around the places, in English. */
+  parts: string[];
+  /** The names of the places, in the order of the English sentence. */
+  places: string[];
+  words: Record<Locale, string>;
+  reason?: FieldReason;
+}
+
+/** Braces that are doubled are those of a template of SQL. */
+const PLACE = /(?<!\{(?!\{\{))\{(\w+)\}(?!\}(?!\}))/;
+
+const sentence = (english: string, portuguese: string, spanish: string, reason?: FieldReason): Sentence => {
+  const split = english.split(PLACE);
+  return {
+    parts: split.filter((_, index) => index % 2 === 0),
+    places: split.filter((_, index) => index % 2 === 1),
+    words: { en: english, 'pt-BR': portuguese, es: spanish },
+    ...(reason && { reason }),
+  };
+};
+
+const ALL = [
+  ...FIELDS.map(([reason, english, portuguese, spanish]) => sentence(english, portuguese, spanish, reason)),
+  ...FAILURES.map(([english, portuguese, spanish]) => sentence(english, portuguese, spanish)),
+];
+const FIXED = new Map(ALL.filter(({ places }) => places.length === 0).map((each) => [each.words.en, each]));
+
+const literalLength = ({ parts }: Sentence): number => parts.join('').length;
+/** The most specific first: `must be {value}` takes what nothing else does. */
+const OPEN = ALL.filter(({ places }) => places.length > 0).toSorted((a, b) => literalLength(b) - literalLength(a));
+
+/** What stands in the places of a sentence, if a text is that sentence. Linear in the text. */
+function valuesIn(text: string, { parts, places }: Sentence): Record<string, string> | undefined {
+  const [first = '', ...rest] = parts;
+  if (!text.startsWith(first)) return undefined;
+  const values: Record<string, string> = {};
+  let from = first.length;
+  for (const [index, part] of rest.entries()) {
+    const isLast = index === rest.length - 1;
+    const end = isLast ? text.length - part.length : text.indexOf(part, from);
+    if (end < from || (isLast && !text.endsWith(part))) return undefined;
+    const [place = '', value] = [places[index], text.slice(from, end)];
+    if (isLimit(place) && !NUMBER.test(value)) return undefined;
+    values[place] = value;
+    from = end + part.length;
+  }
+  return values;
+}
+
+const NUMBER = /^-?\d+(\.\d+)?$/;
+const isLimit = (place: string): place is 'min' | 'max' => place === 'min' || place === 'max';
+
+interface Found {
+  sentence: Sentence;
+  values: Record<string, string>;
+}
+
+function find(text: string): Found | undefined {
+  const fixed = FIXED.get(text);
+  if (fixed) return { sentence: fixed, values: {} };
+  for (const each of OPEN) {
+    const values = valuesIn(text, each);
+    if (values) return { sentence: each, values };
+  }
+  return undefined;
+}
+
+/** The places whose values are nouns of ours. */
+const NAMES_THINGS = ['thing', 'field', 'kind'];
+
+function inLanguage(text: string, found: Found | undefined, locale: Locale): string {
+  if (!found || locale === 'en') return text;
+  const at = locale === 'es' ? 1 : 0;
+  return found.sentence.words[locale].replaceAll(new RegExp(PLACE, 'g'), (_, place: string) => {
+    const value = found.values[place] ?? '';
+    return NAMES_THINGS.includes(place) && Object.hasOwn(NOUNS, value) ? (NOUNS[value]?.[at] ?? value) : value;
+  });
+}
+
+/** An English sentence of ours in another language. What is no sentence of ours, such as PostgreSQL's words, stays as it is. */
+export const translate = (english: string, locale: Locale): string =>
+  locale === 'en' ? english : inLanguage(english, find(english), locale);
+
+/** Whether a sentence can be said in every language. */
+export const isTranslated = (english: string): boolean => find(english) !== undefined;
+
+/** What is said of a field: why, to a person, and with which limits. */
+export interface SaidOfField {
+  reason: FieldReason;
+  message: string;
+  limits?: { min?: number; max?: number };
+}
+
+const AT_LEAST_ONE = /^must (not be empty|hold at least one\b)/;
+
+/** What an English sentence says of a field. */
+export function ofField(english: string, locale: Locale): SaidOfField {
+  const found = find(english);
+  const limits = Object.entries(found?.values ?? {}).flatMap(([place, value]) =>
+    isLimit(place) ? [[place, Number(value)] as const] : [],
+  );
+  if (AT_LEAST_ONE.test(english)) limits.push(['min', 1]);
+  return {
+    reason: found?.sentence.reason ?? 'format',
+    message: inLanguage(english, found, locale),
+    ...(limits.length > 0 && { limits: Object.fromEntries(limits) }),
+  };
+}
+
+/** When to try again, in a sentence: in minutes where that is long. */
+export function tryAgainIn(seconds: number, locale: Locale): string {
+  const [count, unit] = seconds < LONG ? [seconds, 0] : [Math.ceil(seconds / 60), 1];
+  const [one, many] = UNITS[locale][unit] as readonly [string, string];
+  return `${TRY_AGAIN_IN[locale]} ${count} ${count === 1 ? one : many}.`;
+}
+
+const LONG = 120;
+const TRY_AGAIN_IN: Record<Locale, string> = {
+  en: 'Try again in',
+  'pt-BR': 'Tente novamente em',
+  es: 'Inténtelo de nuevo en',
+};
+const UNITS: Record<Locale, readonly (readonly [one: string, many: string])[]> = {
+  en: [
+    ['second', 'seconds'],
+    ['minute', 'minutes'],
+  ],
+  'pt-BR': [
+    ['segundo', 'segundos'],
+    ['minuto', 'minutos'],
+  ],
+  es: [
+    ['segundo', 'segundos'],
+    ['minuto', 'minutos'],
+  ],
+};

@@ -1,0 +1,58 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { excessOf } from '../../src/http/json-bounds.ts';
+
+const FREE = { depth: 1_000, signs: 1_000, names: 1_000 };
+const isNestedDeeper = (text: string, depth: number) => excessOf(text, { ...FREE, depth }) === 'depth';
+
+const depthOf = (value: unknown): number =>
+  typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
+
+it('the depth of a JSON text is that of its value', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 6 }), fc.nat(8), fc.boolean(), (value, limit, spaced) => {
+      const text = JSON.stringify(value, null, spaced ? 2 : 0);
+      expect(isNestedDeeper(text, limit)).toBe(depthOf(JSON.parse(text)) > limit);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+it.each([
+  ['brackets in a string', '["[[[[", {"{{{{": 1}]', 2],
+  ['brackets after an escaped quote', '["\\"[[[["]', 1],
+  ['the end of a string after a backslash', '["\\\\", [1]]', 2],
+])('the depth of a JSON text does not count %s', (_what, text, depth) => {
+  expect([isNestedDeeper(text, depth), isNestedDeeper(text, depth - 1)]).toEqual([false, true]);
+});
+
+it.each(['"', '"\\', '[', '}}}', '', '"[[['])(
+  'the depth of %j, which is no JSON, is found without an error',
+  (text) => {
+    expect(isNestedDeeper(text, 100)).toBe(false);
+  },
+);
+
+/** Arrays and objects, and what stands behind the first of their members. */
+const signsOf = (value: unknown): number =>
+  typeof value === 'object' && value !== null
+    ? Math.max(1, Object.values(value).length) +
+      Object.values(value).reduce((sum: number, each) => sum + signsOf(each), 0)
+    : 0;
+
+const namesOf = (value: unknown): string[] =>
+  typeof value === 'object' && value !== null
+    ? [...(Array.isArray(value) ? [] : Object.keys(value)), ...Object.values(value).flatMap(namesOf)]
+    : [];
+
+it('the signs and the names of a JSON text are those of its value', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 4 }), fc.nat(12), fc.boolean(), (value, limit, spaced) => {
+      const text = JSON.stringify(value, null, spaced ? 2 : 0);
+      const read = JSON.parse(text);
+      expect(excessOf(text, { ...FREE, signs: limit })).toBe(signsOf(read) > limit ? 'signs' : null);
+      expect(excessOf(text, { ...FREE, names: limit })).toBe(new Set(namesOf(read)).size > limit ? 'names' : null);
+    }),
+    { numRuns: 2_000 },
+  );
+});

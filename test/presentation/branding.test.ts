@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { colourOf, contrast, inkOn, mixed, readable, TEXT_CONTRAST } from '../../src/kernel/colours.ts';
+import { contrastProblems, STANDARD_COLOURS } from '../../src/presentation/branding.ts';
+import { theme } from '../../src/presentation/branding-fields.ts';
+
+const aColour = fc.integer({ min: 0, max: 0xffffff }).map((number) => `#${number.toString(16).padStart(6, '0')}`);
+
+describe('colours', () => {
+  it.each([
+    ['#FFF', '#ffffff'],
+    ['#1d5BD8', '#1d5bd8'],
+    ['#12345', undefined],
+    ['red', undefined],
+    ['#12345678', undefined],
+    ['url(x)', undefined],
+  ])('are read: %j', (text, colour) => {
+    expect(colourOf(text)).toBe(colour);
+  });
+
+  it.each([
+    ['#000000', '#ffffff', 21],
+    ['#777777', '#ffffff', 4.47],
+    ['#767676', '#ffffff', 4.54],
+    ['#ffffff', '#ffffff', 1],
+  ])('have the contrast of WCAG: %s on %s', (one, other, ratio) => {
+    expect(Math.floor(contrast(one, other) * 100) / 100).toBe(ratio);
+    expect(contrast(other, one)).toBe(contrast(one, other));
+  });
+
+  it('are mixed', () => {
+    expect([mixed('#000000', '#ffffff', 0), mixed('#000000', '#ff8000', 0.5)]).toEqual(['#000000', '#804000']);
+  });
+
+  it('can always be written on, and made readable', () => {
+    fc.assert(
+      fc.property(aColour, aColour, (colour, ground) => {
+        expect(contrast(inkOn(ground), ground)).toBeGreaterThan(TEXT_CONTRAST);
+        const made = readable(colour, [ground], TEXT_CONTRAST, inkOn(ground));
+        expect(contrast(made, ground)).toBeGreaterThanOrEqual(TEXT_CONTRAST);
+        if (contrast(colour, ground) >= TEXT_CONTRAST) expect(made).toBe(colour);
+      }),
+    );
+  });
+});
+
+describe('the colours of a brand', () => {
+  it('are readable where there is none', () => {
+    expect(contrastProblems(STANDARD_COLOURS)).toEqual([]);
+  });
+
+  it('are named in pairs where nobody can read them', () => {
+    const problems = contrastProblems({
+      background: '#ffffff',
+      text_color: '#888888',
+      primary_color: '#ffee00',
+      chart_palette: ['#0055aa', '#bbbbbb'],
+    });
+    expect(problems.map(({ field }) => field)).toEqual(['text_color', 'primary_color', 'chart_palette.1']);
+    expect(problems[0]?.message).toBe('#888888 on the background #ffffff has a contrast of 3.54; WCAG AA asks for 4.5');
+    expect(problems[2]?.message).toMatch(/asks for 3$/);
+  });
+
+  it('need not be as dark for what is drawn as for text', () => {
+    const colour = '#888888';
+    expect(contrastProblems({ background: '#ffffff', chart_palette: [colour] })).toEqual([]);
+    expect(contrastProblems({ background: '#ffffff', text_color: colour })).toHaveLength(1);
+  });
+});
+
+describe('a theme', () => {
+  it('is taken in part, its colours in one form', () => {
+    expect(theme.parse({ background: '#FFF', text_color: '#123', radius: 0, unknown: 1 })).toEqual({
+      background: '#ffffff',
+      text_color: '#112233',
+      radius: 0,
+    });
+  });
+
+  it.each([
+    [{ background: '#ffffff', text_color: '#eeeeee' }, ['text_color']],
+    [{ background: '#fff', chart_palette: ['#000', '#fff'] }, ['chart_palette', '1']],
+    [{ background: 'white' }, ['background']],
+    [{ radius: 33 }, ['radius']],
+    [{ radius: -1 }, ['radius']],
+    [{ radius: 1.5 }, ['radius']],
+    [{ font: 'Comic Sans' }, ['font']],
+    [{ name: '' }, ['name']],
+    [{ name: 'x'.repeat(81) }, ['name']],
+    [{ chart_palette: [] }, ['chart_palette']],
+    [{ chart_palette: Array(21).fill('#000') }, ['chart_palette']],
+    ['dark', []],
+  ])('%j is refused', (given, path) => {
+    expect(theme.safeParse(given).error?.issues[0]?.path).toEqual(path);
+  });
+});

@@ -1,0 +1,325 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
+import type { Caller } from '../support/api.ts';
+import { NOBODY, statusAndCode } from '../support/console.ts';
+import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import {
+  aGroup,
+  allow,
+  aPolicy,
+  aServiceAccount,
+  aServiceAccountThat,
+  must,
+  signed,
+  withServiceToken,
+} from '../support/signed.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+
+const PATH = '/v1/service-accounts';
+
+let company: Company;
+let other: Company;
+/** Somebody who may do what ApiKeyManager allows, and nothing else. */
+let manager: Caller;
+/** The organization API, for what it shows of the same records. */
+let admin: Caller;
+beforeAll(async () => {
+  [company, other] = await Promise.all([aCompany(), aCompany()]);
+  const [{ actions } = { actions: [] }] = managedPolicyNamed('ApiKeyManager').document.statements;
+  manager = (await aUser(company, { can: actions })).as;
+  admin = signed(company.apiKey);
+});
+
+const arnOf = (id: string) => `arn:svc:users::${company.id}:user/${id}`;
+const aMachine = (json: Record<string, unknown> = {}) => must(manager.post(PATH, { json: { name: 'Robot', ...json } }));
+
+describe('whoever ApiKeyManager is attached to', () => {
+  it('makes a machine in a browser, gives it a key that signs, revokes the key, and deletes the machine', async () => {
+    const made = await aMachine();
+    const key = await must(manager.post(`${PATH}/${made._id}/keys`, { json: { description: 'CI' } }));
+    expect((await signed(key).get('/accounts')).status).toBe(403);
+    expect((await manager.delete(`${PATH}/${made._id}/keys/${key._id}`)).status).toBe(204);
+    expect((await signed(key).get('/accounts')).body.details.reason).toBe('unknown_key');
+    expect((await manager.delete(`${PATH}/${made._id}`)).status).toBe(204);
+  });
+});
+
+describe('a service account on the console', () => {
+  it('is the record of the organization API in the words of the console', async () => {
+    const json = { name: 'Nightly load', description: 'Loads', account_id: company.accountId };
+    const { status, body, headers } = await manager.post(PATH, { json });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      ...json,
+      _id: expect.stringMatching(/^[a-f0-9]{24}$/),
+      company_id: company.id,
+      is_active: true,
+      metadata: {},
+      created_at: expect.stringMatching(/Z$/),
+      updated_at: body.created_at,
+      last_used_at: null,
+    });
+    expect(headers.get('location')).toBe(`${PATH}/${body._id}`);
+    expect((await manager.get(`${PATH}/${body._id}`)).body).toEqual(body);
+    const { _id: id, company_id: organization_id, ...same } = body;
+    expect(await must(admin.get(`/service-accounts/${id}`))).toEqual({
+      ...same,
+      id,
+      organization_id,
+      deleted_at: null,
+    });
+  });
+
+  it('is made in the default account of its own company when it names none, whichever that is at the time', async () => {
+    const third = await aCompany();
+    const as = { organization: signed(third.apiKey), console: third.as };
+    const json = { name: 'Robot' };
+    expect((await must(as.console.post(PATH, { json }))).account_id).toBe(third.accountId);
+    const account = await must(as.organization.post('/accounts', { json: { name: 'Next' } }));
+    const moves = () => must(as.organization.patch(`/accounts/${account.id}`, { json: { is_default: true } }));
+    const answer = await overtaken(/^insert into "service_accounts"/, moves, (env) =>
+      as.console.post(PATH, { json, env }),
+    );
+    expect([answer.status, answer.body.account_id]).toEqual([201, account.id]);
+    const { _id } = answer.body;
+    expect(await rowOf('select account_id from service_accounts where id = ?', _id)).toEqual({
+      account_id: account.id,
+    });
+  });
+
+  it.each([
+    ['that is another company’s', () => other.accountId],
+    ['that does not exist', () => NOBODY],
+    ['called default', () => 'default'],
+  ])('is not made in an account %s', async (_what, accountId) => {
+    const { status, body } = await manager.post(PATH, { json: { name: 'R', account_id: accountId() } });
+    expect([status, body.error, body.details]).toEqual([
+      404,
+      'ACCOUNT_NOT_FOUND',
+      { field: 'account_id', reason: 'not_found' },
+    ]);
+  });
+
+  it.each([
+    ['no name', {}, 'name'],
+    ['an account that is no text', { name: 'R', account_id: null }, 'account_id'],
+    ['a long description', { name: 'R', description: 'd'.repeat(2001) }, 'description'],
+  ])('is refused with %s', async (_what, json, field) => {
+    const { status, body } = await manager.post(PATH, { json });
+    expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
+    expect(body.details).toContainEqual({ field, message: expect.any(String) });
+  });
+
+  it('is changed in what is sent; its keys are refused while it is inactive', async () => {
+    const { _id } = await aMachine({ description: 'Stays' });
+    const key = await must(manager.post(`${PATH}/${_id}/keys`));
+    const json = { name: 'Renamed', is_active: false, metadata: { team: 'data' } };
+    const changed = await must(manager.put(`${PATH}/${_id}`, { json }));
+    expect(changed).toMatchObject({ ...json, description: 'Stays' });
+    expect((await signed(key).get('/accounts')).status).toBe(401);
+    await must(manager.put(`${PATH}/${_id}`, { json: { is_active: true } }));
+    expect((await signed(key).get('/accounts')).status).toBe(403);
+  });
+
+  it('is deleted once, with its keys and memberships', async () => {
+    const robot = await aServiceAccountThat(company, allow('users:list'));
+    expect((await manager.delete(`${PATH}/${robot.id}`)).status).toBe(204);
+    expect((await robot.as.get('/accounts')).status).toBe(401);
+    expect(await countOf('group_bindings where principal_id = ?', robot.id)).toBe(0);
+    expect(statusAndCode(await manager.delete(`${PATH}/${robot.id}`))).toEqual([404, 'SERVICE_ACCOUNT_NOT_FOUND']);
+    expect(statusAndCode(await manager.get(`${PATH}/${robot.id}`))).toEqual([404, 'SERVICE_ACCOUNT_NOT_FOUND']);
+  });
+
+  it('is changed and deleted by who may act on that one alone', async () => {
+    const [one, two] = [await aMachine(), await aMachine()];
+    const can = ['users:list_integration_users', 'users:create_integration_user', 'users:delete_integration_user'];
+    const { as } = await aUser(company, { can, on: [arnOf(one._id)] });
+    const statuses = async ({ _id }: { _id: string }) => [
+      (await as.get(`${PATH}/${_id}`)).status,
+      (await as.put(`${PATH}/${_id}`, { json: { name: 'Mine' } })).status,
+      (await as.delete(`${PATH}/${_id}`)).status,
+    ];
+    expect([await statuses(two), await statuses(one)]).toEqual([
+      [403, 403, 403],
+      [200, 200, 204],
+    ]);
+    expect((await as.get(PATH)).status).toBe(403);
+  });
+
+  it('is managed by a program with a service token, too', async () => {
+    const robot = await aServiceAccountThat(company, allow('users:*'));
+    const as = await withServiceToken(robot);
+    const { _id } = await must(as.post(PATH, { json: { name: 'Made by a machine' } }));
+    expect((await must(as.get(`${PATH}/${_id}`))).name).toBe('Made by a machine');
+  });
+});
+
+describe('the list of service accounts on the console', () => {
+  it('has the newest first, and leaves out the deleted, and the inactive unless they are asked for', async () => {
+    const { id: account_id } = await must(admin.post('/accounts', { json: { name: 'Listed on the console' } }));
+    const made: string[] = [];
+    for (let left = 0; left < 4; left++) made.push((await aMachine({ account_id }))._id);
+    const [first, inactive, deleted, last] = made as [string, string, string, string];
+    await must(manager.put(`${PATH}/${inactive}`, { json: { is_active: false } }));
+    await must(manager.delete(`${PATH}/${deleted}`));
+    const listed = async (query = '') => {
+      const { total, quantity, records } = await must(manager.get(`${PATH}?account_id=${account_id}${query}`));
+      return [total, quantity, records.map(({ _id }: { _id: string }) => _id)];
+    };
+    expect(await listed()).toEqual([2, 2, [last, first]]);
+    expect(await listed('&include_inactive=true')).toEqual([3, 3, [last, inactive, first]]);
+    expect(await listed('&include_inactive=true&per_page=1&page=2')).toEqual([3, 1, [inactive]]);
+    expect((await must(manager.get(`${PATH}?account_id=${other.accountId}`))).total).toBe(0);
+  });
+
+  it.each(['include_deleted=true', 'quantity=1', 'include_inactive=1', 'per_page=101'])(
+    'does not take %s',
+    async (query) => {
+      expect(statusAndCode(await manager.get(`${PATH}?${query}`))).toEqual([422, 'VALIDATION_ERROR']);
+    },
+  );
+});
+
+describe('an API key on the console', () => {
+  it('shows its secret once, and is listed in the words of the console', async () => {
+    const { _id: id } = await aMachine();
+    const { status, body } = await manager.post(`${PATH}/${id}/keys`, { json: { description: 'CI' } });
+    expect([status, body]).toEqual([
+      201,
+      {
+        _id: expect.any(String),
+        access_key: expect.stringMatching(new RegExp(`^sa_${company.slug}_${company.accountId}_[a-z2-7]{20}$`)),
+        secret_key: expect.stringMatching(/^[\w-]{43}$/),
+        description: 'CI',
+        service_account_id: id,
+        expires_at: expect.any(String),
+        is_active: true,
+        created_at: expect.any(String),
+        last_used_at: null,
+      },
+    ]);
+    const { secret_key, ...shown } = body;
+    const listed = await must(manager.get(`${PATH}/${id}/keys`));
+    expect(listed).toEqual({ total: 1, quantity: 1, records: [shown] });
+    expect(JSON.stringify(listed)).not.toContain(secret_key);
+  });
+
+  it('is issued without a body, and not with an expiry in the past', async () => {
+    const { _id } = await aMachine();
+    expect((await manager.post(`${PATH}/${_id}/keys`)).status).toBe(201);
+    const { status, body } = await manager.post(`${PATH}/${_id}/keys`, {
+      json: { expires_at: '2001-01-01T00:00:00Z' },
+    });
+    expect([status, body.error, body.details[0].field]).toEqual([422, 'VALIDATION_ERROR', 'expires_at']);
+  });
+
+  it('is revoked once, and stays listed', async () => {
+    const { _id } = await aMachine();
+    const key = await must(manager.post(`${PATH}/${_id}/keys`));
+    expect((await manager.delete(`${PATH}/${_id}/keys/${key._id}`)).status).toBe(204);
+    expect((await must(manager.get(`${PATH}/${_id}/keys`))).records).toMatchObject([{ is_active: false }]);
+    const again = await manager.delete(`${PATH}/${_id}/keys/${key._id}`);
+    expect(statusAndCode(again)).toEqual([404, 'API_KEY_NOT_FOUND']);
+    expect(statusAndCode(await manager.delete(`${PATH}/${_id}/keys/${NOBODY}`))).toEqual([404, 'API_KEY_NOT_FOUND']);
+  });
+
+  it('is not found under another service account', async () => {
+    const [one, two] = [await aServiceAccount(company), await aServiceAccount(company)];
+    expect((await manager.delete(`${PATH}/${one.id}/keys/${two.keyId}`)).status).toBe(404);
+    expect((await two.as.get('/accounts')).status).toBe(403);
+  });
+
+  it('is revoked by who may revoke that one alone, and not where that is denied', async () => {
+    const robot = await aServiceAccount(company);
+    const key = await must(admin.post(`/service-accounts/${robot.id}/keys`, { json: {} }));
+    const arn = `arn:svc:api_keys::${company.id}:api-key/${key.id}`;
+    const path = (id: string) => `${PATH}/${robot.id}/keys/${id}`;
+    const denied = await aUser(company, { can: ['*'], denied: ['api_keys:delete'], deniedOn: [arn] });
+    expect((await denied.as.delete(path(key.id))).status).toBe(403);
+    const { as } = await aUser(company, { can: ['api_keys:delete'], on: [arn] });
+    expect((await as.delete(path(robot.keyId))).status).toBe(403);
+    expect((await as.delete(path(key.id))).status).toBe(204);
+  });
+});
+
+describe('the ceiling of what a key of the console may do', () => {
+  it('refuses a key for a service account that may do more than the caller, and accepts one for any other', async () => {
+    const { as } = await aUser(company, { can: ['api_keys:create', 'users:*'] });
+    const wider = await aServiceAccountThat(company, allow('users:*', 'groups:GetGroup'));
+    const narrower = await aServiceAccountThat(company, allow('users:ListUsers'));
+    const keys = await countOf('api_keys where service_account_id = ?', wider.id);
+    const refused = await as.post(`${PATH}/${wider.id}/keys`, { json: {} });
+    expect([refused.status, refused.body.error, refused.body.details.action]).toEqual([
+      403,
+      'FORBIDDEN',
+      'groups:GetGroup',
+    ]);
+    expect(await countOf('api_keys where service_account_id = ?', wider.id)).toBe(keys);
+    expect((await as.post(`${PATH}/${narrower.id}/keys`, { json: {} })).status).toBe(201);
+    expect((await company.as.post(`${PATH}/${wider.id}/keys`, { json: {} })).status).toBe(201);
+  });
+
+  it('holds for a kept answer: it is given again only while a new one would be', async () => {
+    const { as } = await aUser(company, { can: ['api_keys:create'] });
+    const robot = await aServiceAccount(company);
+    const sending = { json: {}, headers: { 'idempotency-key': 'a-key-of-the-console' } };
+    const first = await as.post(`${PATH}/${robot.id}/keys`, sending);
+    const again = await as.post(`${PATH}/${robot.id}/keys`, sending);
+    expect([first.status, again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 201, 'true']);
+    expect(again.body).toEqual(first.body);
+
+    const groupId = await aGroup(company, await aPolicy(company, [allow('*')]));
+    const json = { principal_type: 'service_account', principal_id: robot.id, account_id: company.accountId };
+    await must(admin.post(`/groups/${groupId}/bindings`, { json }));
+    const refused = await as.post(`${PATH}/${robot.id}/keys`, sending);
+    expect([refused.status, refused.body.secret_key]).toEqual([403, undefined]);
+  });
+});
+
+describe('a service account that a Deny keeps from the caller', () => {
+  it('is not found by its keys, and cannot be simulated', async () => {
+    const robot = await aServiceAccount(company);
+    const denied = await aUser(company, {
+      can: ['*'],
+      denied: ['users:list_integration_users'],
+      deniedOn: [arnOf(robot.id)],
+    });
+    const path = `${PATH}/${robot.id}`;
+    expect((await denied.as.get(path)).status).toBe(403);
+    for (const answer of [
+      await denied.as.get(`${path}/keys`),
+      await denied.as.post(`${path}/keys`, { json: {} }),
+      await denied.as.delete(`${path}/keys/${robot.keyId}`),
+      await denied.as.post('/v1/policies/simulate', {
+        json: {
+          principal: { type: 'service_account', id: robot.id },
+          checks: [{ action: 'users:list', resource: '*' }],
+        },
+      }),
+    ]) {
+      expect(statusAndCode(answer)).toEqual([404, 'SERVICE_ACCOUNT_NOT_FOUND']);
+    }
+    expect((await robot.as.get('/accounts')).status).toBe(403);
+    expect((await must(admin.get(`/service-accounts/${robot.id}/keys`))).total).toBe(1);
+  });
+});
+
+describe('an id', () => {
+  it('is not found when it is malformed or another company’s', async () => {
+    const stranger = await aServiceAccount(other);
+    for (const id of [stranger.id, NOBODY, 'x', '%00']) {
+      const path = `${PATH}/${encodeURIComponent(id)}`;
+      for (const answer of [
+        await company.as.get(path),
+        await company.as.put(path, { json: { name: 'Mine' } }),
+        await company.as.delete(path),
+        await company.as.get(`${path}/keys`),
+        await company.as.post(`${path}/keys`, { json: {} }),
+        await company.as.delete(`${path}/keys/${stranger.keyId}`),
+      ]) {
+        expect(statusAndCode(answer)).toEqual([404, 'SERVICE_ACCOUNT_NOT_FOUND']);
+      }
+    }
+    expect((await stranger.as.get('/accounts')).status).toBe(403);
+  });
+});

@@ -1,0 +1,499 @@
+import { describe, expect, it } from 'vitest';
+import { Failure } from '../../src/kernel/failure.ts';
+import { optionsRule, usableFilters } from '../../src/sharing/filters.ts';
+import { viewerRules } from '../../src/sharing/rules.ts';
+import type { Input, Terms } from '../../src/sharing/terms.ts';
+import { boundValues } from '../../src/sharing/values.ts';
+import { combinedAttributes, type ViewerAttributes } from '../../src/sharing/viewer-attributes.ts';
+import type { BoundValue } from '../../src/sql-templates/parameters.ts';
+import { embed, input, list, policy } from './support.ts';
+
+const region = input('region');
+const decide = (terms: Terms, sent: Record<string, unknown>, inputs = [region]): BoundValue | undefined | string => {
+  try {
+    return boundValues(viewerRules(inputs, terms), sent).get(inputs[0]?.slug ?? '');
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return error.reason;
+  }
+};
+const VIOLATION = 'sharing.policy_violation';
+const INVALID = 'request.invalid';
+
+const selectableAB = { policies: [policy('region', 'selectable', 'a', 'b')] };
+const lockedAB = { policies: [policy('region', 'locked', 'a', 'b')] };
+const hidden = { policies: [policy('region', 'hidden')] };
+const withDefault = input('region', { default: ['c'] });
+const byArea = input('region', { viewerAttributes: ['area'] });
+const byBoth = input('region', { viewerAttributes: ['area', 'zone'] });
+describe('a request of a viewer', () => {
+  const cases: [what: string, terms: Terms, sent: Record<string, unknown>, bound: unknown, input?: Input][] = [
+    ['without terms: what is sent', {}, { region: ['a'] }, list('a')],
+    ['without terms: nothing', {}, {}, null],
+    ['without terms: the default', {}, {}, list('c'), withDefault],
+    ['without terms: the default taken away', {}, { region: null }, null, withDefault],
+    ['without terms: a required default stays', {}, { region: [] }, list('c'), { ...withDefault, required: true }],
+    ['without terms: a required value is missing', {}, {}, INVALID, input('region', { required: true })],
+    ['without terms: an unknown parameter', {}, { other: 1 }, INVALID],
+    ['an embed: an unknown parameter', { embed: { fixed: {}, allowed: [], required: [] } }, { other: 1 }, VIOLATION],
+    ['without terms: a wrong kind', {}, { region: { a: 1 } }, INVALID],
+
+    ['selectable: one of the allowed', selectableAB, { region: ['b'] }, list('b')],
+    ['selectable: left out means all allowed', selectableAB, {}, list('a', 'b')],
+    ['selectable: no value means all allowed', selectableAB, { region: '' }, list('a', 'b')],
+    ['selectable: an empty list means all allowed', selectableAB, { region: [] }, list('a', 'b')],
+    ['selectable: never the default', selectableAB, {}, list('a', 'b'), withDefault],
+    ['selectable: another value', selectableAB, { region: ['c'] }, VIOLATION],
+    ['selectable: one allowed, one not', selectableAB, { region: ['a', 'c'] }, VIOLATION],
+    ['selectable: another case is another value', selectableAB, { region: ['A'] }, VIOLATION],
+    ['selectable: satisfies required', selectableAB, {}, list('a', 'b'), input('region', { required: true })],
+    ['selectable on a select: a list', selectableAB, {}, list('a', 'b'), input('region', { kind: 'select' })],
+    ['selectable on a select: one', selectableAB, { region: 'a' }, list('a'), input('region', { kind: 'select' })],
+    [
+      'selectable on a select: a list is no choice',
+      selectableAB,
+      { region: ['a', 'b'] },
+      INVALID,
+      input('region', { kind: 'select' }),
+    ],
+
+    ['an attribute: a list', { attributes: { area: ['a', 'b'] } }, {}, list('a', 'b'), byArea],
+    ['an attribute: one value', { attributes: { area: 'a' } }, {}, list('a'), byArea],
+    ['an attribute: a number is the text of it', { attributes: { area: 7 } }, {}, list('7'), byArea],
+    [
+      'an attribute: never chosen, though it is the same',
+      { attributes: { area: ['a'] } },
+      { region: ['a'] },
+      VIOLATION,
+      byArea,
+    ],
+    ['an attribute: never taken away', { attributes: { area: ['a'] } }, { region: null }, VIOLATION, byArea],
+    ['an attribute: never the default', { attributes: { area: ['a'] } }, {}, list('a'), { ...byArea, default: ['c'] }],
+    ['an attribute: satisfies required', { attributes: { area: ['a'] } }, {}, list('a'), { ...byArea, required: true }],
+    ['an attribute: a viewer without it', { attributes: { region: ['a'] } }, {}, VIOLATION, byArea],
+    ['an attribute: a viewer of whom nothing is known', {}, {}, VIOLATION, byArea],
+    ['an attribute: an empty list is none', { attributes: { area: [] } }, {}, VIOLATION, byArea],
+    ['an attribute: an empty text is none', { attributes: { area: '' } }, {}, VIOLATION, byArea],
+    [
+      'an attribute: one that objects inherit is none',
+      { attributes: {} },
+      {},
+      VIOLATION,
+      { ...byArea, viewerAttributes: ['constructor'] },
+    ],
+    ['an attribute: nobody else’s', { attributes: { area: ['a'] } }, { area: ['b'] }, INVALID, byArea],
+    [
+      'an attribute on a select: one',
+      { attributes: { area: 'a' } },
+      {},
+      list('a'),
+      { ...byArea, kind: 'select', takesList: false },
+    ],
+    [
+      'an attribute on a select: a list of one',
+      { attributes: { area: ['a'] } },
+      {},
+      list('a'),
+      { ...byArea, kind: 'select', takesList: false },
+    ],
+    [
+      'an attribute on a select: more than its SQL takes',
+      { attributes: { area: ['a', 'b'] } },
+      {},
+      VIOLATION,
+      { ...byArea, kind: 'select', takesList: false },
+    ],
+    [
+      'an attribute on a select: a list where its SQL takes one',
+      { attributes: { area: ['a', 'b'] } },
+      {},
+      list('a', 'b'),
+      { ...byArea, kind: 'select' },
+    ],
+    [
+      'an attribute on a number',
+      { attributes: { area: 7 } },
+      {},
+      { type: 'number', value: '7' },
+      { ...byArea, kind: 'number', takesList: false },
+    ],
+    [
+      'an attribute on a number: no number',
+      { attributes: { area: 'x' } },
+      {},
+      VIOLATION,
+      { ...byArea, kind: 'number', takesList: false },
+    ],
+    [
+      'an attribute on a text: a list',
+      { attributes: { area: ['a', 'b'] } },
+      {},
+      VIOLATION,
+      { ...byArea, kind: 'text', takesList: false },
+    ],
+    ['two attributes: what both allow', { attributes: { area: ['a', 'b'], zone: ['b', 'c'] } }, {}, list('b'), byBoth],
+    ['two attributes: nothing', { attributes: { area: ['a'], zone: ['c'] } }, {}, list(), byBoth],
+    ['two attributes: one of them', { attributes: { area: ['a'] } }, {}, VIOLATION, byBoth],
+    [
+      'an attribute under a selectable policy',
+      { ...selectableAB, attributes: { area: ['b', 'c'] } },
+      {},
+      list('b'),
+      byArea,
+    ],
+    ['an attribute under a locked policy', { ...lockedAB, attributes: { area: ['c'] } }, {}, list(), byArea],
+    ['an attribute under a hidden policy', { ...hidden, attributes: { area: ['a'] } }, {}, list('a'), byArea],
+    ['no attribute under a hidden policy', { ...hidden, attributes: {} }, {}, VIOLATION, byArea],
+    ['no attribute under a locked policy', { ...lockedAB, attributes: {} }, {}, VIOLATION, byArea],
+    [
+      'an attribute and a fixed value',
+      { ...embed({ fixed: { region: ['a', 'c'] } }), attributes: { area: ['a', 'b'] } },
+      {},
+      list('a'),
+      byArea,
+    ],
+    [
+      'an attribute and an allowed one',
+      { ...embed({ allowed: ['region'] }), attributes: { area: ['a'] } },
+      { region: ['a'] },
+      VIOLATION,
+      byArea,
+    ],
+    [
+      'an attribute and a required one',
+      { ...embed({ allowed: ['region'], required: ['region'] }), attributes: { area: ['a'] } },
+      {},
+      list('a'),
+      byArea,
+    ],
+    ['an insider chooses', { isInsider: true }, { region: ['b'] }, list('b'), byArea],
+    ['an insider has the default', { isInsider: true }, {}, list('c'), { ...byArea, default: ['c'] }],
+    ['locked: all allowed', lockedAB, {}, list('a', 'b')],
+    ['locked: an allowed value sent', lockedAB, { region: ['a'] }, VIOLATION],
+    ['locked: null sent', lockedAB, { region: null }, VIOLATION],
+    ['hidden: no value', hidden, {}, null],
+    ['hidden: no default either', hidden, {}, null, withDefault],
+    ['hidden: a value sent', hidden, { region: ['c'] }, VIOLATION, withDefault],
+
+    [
+      'two selectable: what both allow',
+      { policies: [policy('region', 'selectable', 'a', 'b'), policy('region', 'selectable', 'b', 'c')] },
+      {},
+      list('b'),
+    ],
+    [
+      'two selectable: what one allows',
+      { policies: [policy('region', 'selectable', 'a', 'b'), policy('region', 'selectable', 'b', 'c')] },
+      { region: ['a'] },
+      VIOLATION,
+    ],
+    [
+      'nothing in common: no rows',
+      { policies: [policy('region', 'locked', 'a'), policy('region', 'selectable', 'b')] },
+      {},
+      list(),
+    ],
+    [
+      'locked and selectable: closed',
+      { policies: [policy('region', 'selectable', 'a', 'b'), policy('region', 'locked', 'b', 'c')] },
+      { region: ['b'] },
+      VIOLATION,
+    ],
+    [
+      'hidden and selectable: bound, not chosen',
+      { policies: [policy('region', 'selectable', 'a'), policy('region', 'hidden')] },
+      {},
+      list('a'),
+    ],
+    [
+      'hidden and selectable, the other way round',
+      { policies: [policy('region', 'hidden'), policy('region', 'selectable', 'a')] },
+      {},
+      list('a'),
+    ],
+    ['a policy for a filter that is gone', { policies: [policy('gone', 'locked', 'a')] }, {}, VIOLATION],
+    ['hiding a filter that is gone', { policies: [policy('gone', 'hidden')] }, { region: ['a'] }, list('a')],
+    ['a policy for a filter that takes no list any more', lockedAB, {}, VIOLATION, input('region', { kind: 'text' })],
+
+    ['embed: fixed', embed({ fixed: { region: 'a' } }), {}, list('a')],
+    ['embed: fixed and sent again', embed({ fixed: { region: 'a' } }), { region: 'a' }, VIOLATION],
+    ['embed: not allowed', embed({}), { region: 'a' }, VIOLATION],
+    ['embed: not allowed, so the default', embed({}), {}, list('c'), withDefault],
+    ['embed: allowed', embed({ allowed: ['region'] }), { region: 'a' }, list('a')],
+    ['embed: allowed, left out', embed({ allowed: ['region'] }), {}, null],
+    ['embed: required, left out', embed({ allowed: ['region'], required: ['region'] }), {}, INVALID],
+    [
+      'embed: required, left to its default',
+      embed({ allowed: ['region'], required: ['region'] }),
+      {},
+      INVALID,
+      withDefault,
+    ],
+    ['embed: required and sent', embed({ allowed: ['region'], required: ['region'] }), { region: 'a' }, list('a')],
+    [
+      'embed: fixed to what its kind no longer takes',
+      embed({ fixed: { region: 'a' } }),
+      {},
+      list(),
+      input('region', { kind: 'number' }),
+    ],
+    ['embed and policy: fixed within', { ...embed({ fixed: { region: ['a', 'c'] } }), ...selectableAB }, {}, list('a')],
+    [
+      'embed and policy: fixed to no value',
+      { ...embed({ fixed: { region: null } }), ...selectableAB },
+      {},
+      list('a', 'b'),
+    ],
+    [
+      'embed and policy: allowed within',
+      { ...embed({ allowed: ['region'] }), ...selectableAB },
+      { region: 'c' },
+      VIOLATION,
+    ],
+
+    [
+      'a parameter of a visualization: closed to outsiders',
+      {},
+      { region: 'a' },
+      VIOLATION,
+      input('region', { origin: 'parameter' }),
+    ],
+    [
+      'a parameter of a visualization: its own default',
+      {},
+      {},
+      undefined,
+      input('region', { origin: 'parameter', default: 'a' }),
+    ],
+    [
+      'a parameter of a visualization: open to the company',
+      { isInsider: true },
+      { region: 'a' },
+      list('a'),
+      input('region', { origin: 'parameter' }),
+    ],
+    [
+      'a parameter of a visualization: opened by an embed',
+      embed({ allowed: ['region'] }),
+      { region: 'a' },
+      list('a'),
+      input('region', { origin: 'parameter' }),
+    ],
+  ];
+  it.each(cases)('is bound or refused by its terms (%s)', (_what, terms, sent, bound, of = region) => {
+    expect(decide(terms, sent, [of])).toEqual(bound);
+  });
+
+  it('is refused with everything that is wrong at once, also under names that JavaScript knows', () => {
+    const sent = JSON.parse('{"__proto__": "a", "constructor": "b", "region": {"deep": [[[]]]}}');
+    const run = () => boundValues(viewerRules([region]), sent);
+    expect(run).toThrow(expect.objectContaining({ reason: INVALID }));
+    try {
+      run();
+    } catch (error) {
+      expect((error as Failure).detail.problems?.map(({ field }) => field)).toEqual([
+        'parameters.__proto__',
+        'parameters.constructor',
+        'parameters.region',
+      ]);
+    }
+  });
+});
+
+describe('the filters of a viewer', () => {
+  it('are those that may be chosen, with the default where it is allowed', () => {
+    const inputs = [withDefault, input('city', { default: ['a'] }), input('shop')];
+    const terms = {
+      policies: [
+        policy('region', 'selectable', 'a'),
+        policy('city', 'selectable', 'a', 'b'),
+        policy('shop', 'locked', 'x'),
+      ],
+    };
+    expect(
+      usableFilters(viewerRules(inputs, terms)).map(({ input: { slug }, allowed, default: standing }) => [
+        slug,
+        allowed,
+        standing,
+      ]),
+    ).toEqual([
+      ['region', ['a'], null],
+      ['city', ['a', 'b'], ['a']],
+    ]);
+  });
+
+  it('have options only where they may be chosen', () => {
+    expect(optionsRule(viewerRules([region], selectableAB), 'region', null).allowed).toEqual(['a', 'b']);
+    for (const terms of [lockedAB, hidden, embed({})]) {
+      expect(() => optionsRule(viewerRules([region], terms), 'region', null)).toThrow(
+        expect.objectContaining({ reason: 'sharing.filter_disabled' }),
+      );
+    }
+    expect(() => optionsRule(viewerRules([region]), 'other', null)).toThrow(
+      expect.objectContaining({ reason: 'sharing.filter_not_found' }),
+    );
+  });
+});
+
+describe('a visualization that is not bound by what holds for its viewer', () => {
+  const reached = input('region', { appliesTo: ['v', 'w'] });
+  const narrowedTo = input('region', { appliesTo: ['v'], skips: ['w'] });
+  const gone = input('region', { appliesTo: ['v', 'w'], origin: 'parameter' });
+  const noChoice = input('region', { appliesTo: ['v'], skips: ['w'], kind: 'text' });
+  const fixed = embed({ fixed: { region: ['a'] } });
+  const cases: [what: string, terms: Terms, of: Input[], refused: string[], unenforceable: string[]][] = [
+    ['no terms', {}, [narrowedTo], [], []],
+    ['locked, and bound everywhere', lockedAB, [reached], [], []],
+    ['locked, and not for one of them', lockedAB, [narrowedTo], ['w'], []],
+    ['selectable, and not for one of them', selectableAB, [narrowedTo], ['w'], []],
+    ['hidden holds to nothing', hidden, [narrowedTo], [], []],
+    ['locked, and the filter is gone', lockedAB, [gone], ['v', 'w'], []],
+    ['selectable, and the filter is gone', selectableAB, [gone], ['v', 'w'], []],
+    ['locked, and the filter is no choice any more', lockedAB, [noChoice], ['v', 'w'], []],
+    ['locked, and nothing has the parameter', lockedAB, [input('region')], [], []],
+    ['locked, and neither filter nor parameter is left', lockedAB, [], [], ['region']],
+    ['fixed, and bound everywhere', fixed, [reached], [], []],
+    ['fixed, and not for one of them', fixed, [narrowedTo], ['w'], []],
+    ['fixed, for parameters that no filter stands for', fixed, [gone], [], []],
+    ['fixed, and neither filter nor parameter is left', fixed, [], [], ['region']],
+    ['fixed to no value holds to nothing', embed({ fixed: { region: null } }), [], [], []],
+  ];
+  it.each(cases)(
+    'is refused where a policy or an embed fixes values (%s)',
+    (_what, terms, of, refused, unenforceable) => {
+      const rules = viewerRules(of, terms);
+      expect([[...rules.refused], rules.unenforceable]).toEqual([refused, unenforceable]);
+      if (unenforceable.length > 0)
+        expect(() => boundValues(rules, {})).toThrow(expect.objectContaining({ reason: VIOLATION }));
+      else expect(() => boundValues(rules, {})).not.toThrow();
+    },
+  );
+
+  it('is refused without a name that the viewer did not send', () => {
+    const told = (of: Input[], terms: Terms, sent: Record<string, unknown>) => {
+      try {
+        boundValues(viewerRules(of, terms), sent);
+      } catch (error) {
+        return JSON.stringify((error as Failure).detail);
+      }
+      throw new Error('Nothing was refused.');
+    };
+    expect(told([], lockedAB, {})).not.toContain('region');
+    expect(told([input('region', { required: true })], embed({}), {})).not.toContain('region');
+    expect(told([region], lockedAB, { region: ['a'] })).toContain('region');
+  });
+});
+
+describe('the SQL of options', () => {
+  const city = input('city');
+  const shop = input('shop');
+  const gone = input('region', { origin: 'parameter', appliesTo: ['v'] });
+  const DISABLED = 'sharing.filter_disabled';
+  const enforced = [['region', list('a', 'b')]];
+  const cases: [what: string, terms: Terms, uses: string[] | null, outcome: unknown, of?: Input[]][] = [
+    ['without terms: nothing is bound', {}, ['region'], []],
+    ['locked elsewhere, and used', lockedAB, ['region'], enforced],
+    ['selectable elsewhere, and used', selectableAB, ['region', 'shop'], enforced],
+    ['hidden elsewhere: nothing is bound', hidden, ['region'], []],
+    ['locked elsewhere, and not used', lockedAB, ['shop'], DISABLED],
+    ['selectable elsewhere, and not used', selectableAB, [], DISABLED],
+    ['locked elsewhere, and options that are no SQL', lockedAB, null, enforced],
+    [
+      'enforced to two, and one is used',
+      { policies: [...lockedAB.policies, policy('shop', 'selectable', 'x')] },
+      ['region'],
+      DISABLED,
+    ],
+    [
+      'enforced to nothing in common',
+      { policies: [policy('region', 'locked', 'a'), policy('region', 'locked', 'b')] },
+      ['region'],
+      [['region', list()]],
+    ],
+    ['locked, and the filter is gone', lockedAB, ['region'], DISABLED, [gone, city]],
+    [
+      'fixed elsewhere, and used',
+      embed({ fixed: { region: ['a'] }, allowed: ['city'] }),
+      ['region'],
+      [['region', list('a')]],
+    ],
+    ['fixed elsewhere, and not used', embed({ fixed: { region: ['a'] }, allowed: ['city'] }), [], DISABLED],
+    [
+      'fixed for what is no filter',
+      embed({ fixed: { region: ['a'] }, allowed: ['city'] }),
+      ['region'],
+      DISABLED,
+      [gone, city],
+    ],
+    [
+      'a policy of its own: what it names is shown without the SQL',
+      { policies: [...lockedAB.policies, policy('city', 'selectable', 'x')] },
+      [],
+      null,
+    ],
+    ['a policy of its own does not need to be used', { policies: [policy('city', 'selectable', 'x')] }, [], []],
+  ];
+  it.each(cases)('is bound by the terms, or not run (%s)', (_what, terms, uses, outcome, of = [region, city, shop]) => {
+    const ask = () => optionsRule(viewerRules(of, terms), 'city', uses && (() => new Set(uses))).bound;
+    if (outcome === DISABLED) expect(ask).toThrow(expect.objectContaining({ reason: DISABLED }));
+    else expect(outcome === null ? ask() : [...(ask() ?? ['none'])]).toEqual(outcome);
+  });
+});
+
+describe('an input that an attribute of the viewer decides', () => {
+  const attributes = { area: ['a'] };
+  const shown = input('region', { viewerAttributes: ['area'], appliesTo: ['v'], skips: ['w'] });
+
+  it('is no filter that is shown, and enforced on the options of others', () => {
+    const rules = viewerRules([shown, input('city')], { attributes });
+    expect(usableFilters(rules).map(({ input: { slug } }) => slug)).toEqual(['city']);
+    expect(rules.enforced).toEqual(new Map([['region', list('a')]]));
+    expect(() => optionsRule(rules, 'region', null)).toThrow(
+      expect.objectContaining({ reason: 'sharing.filter_disabled' }),
+    );
+    expect(() => optionsRule(rules, 'city', () => new Set())).toThrow(
+      expect.objectContaining({ reason: 'sharing.filter_disabled' }),
+    );
+    expect(optionsRule(rules, 'city', () => new Set(['region'])).bound).toEqual(new Map([['region', list('a')]]));
+    const without = viewerRules([shown, input('city')], {});
+    expect(() => optionsRule(without, 'city', () => new Set(['region']))).toThrow();
+  });
+
+  it('is not shown where it does not apply', () => {
+    expect([...viewerRules([shown], { attributes }).refused]).toEqual(['w']);
+    expect([...viewerRules([shown], {}).refused].sort()).toEqual(['v', 'w']);
+    const besides = input('region', { appliesTo: ['v'], skips: ['w', 'u'], unbound: ['w'] });
+    expect([...viewerRules([besides], { attributes }).refused]).toEqual(['w']);
+    expect([...viewerRules([besides, shown], { isInsider: true }).refused]).toEqual([]);
+  });
+});
+
+describe('the attributes of several memberships', () => {
+  const cases: [ViewerAttributes[], ViewerAttributes][] = [
+    [[], {}],
+    [[{ a: 'x' }, { b: ['y'] }], { a: 'x', b: ['y'] }],
+    [[{ a: ['x', 'y'] }, { a: ['y', 'z'] }], { a: ['y'] }],
+    [[{ a: 'x' }, { a: ['x', 'y'] }], { a: ['x'] }],
+    [[{ a: 7 }, { a: '7' }], { a: [7] }],
+    [[{ a: 'x' }, { a: 'y' }, { a: 'x' }], { a: [] }],
+  ];
+  it.each(cases)('%j are %j together', (all, together) => {
+    expect(combinedAttributes(all)).toEqual(together);
+    expect(Object.keys(combinedAttributes(all.toReversed()))).toHaveLength(Object.keys(together).length);
+  });
+});
+
+describe('downloads', () => {
+  it.each<[what: string, terms: Terms, allowed: boolean]>([
+    ['nothing said', {}, false],
+    ['nobody who shares', { downloads: [] }, false],
+    ['one that allows', { downloads: [true] }, true],
+    ['one that does not', { downloads: [false] }, false],
+    ['all that allow', { downloads: [true, true] }, true],
+    ['one of several that does not', { downloads: [true, false, true] }, false],
+  ])('are decided by those who share: %s', (_what, terms, allowed) => {
+    expect(viewerRules([region], terms).downloads).toBe(allowed);
+    expect(viewerRules([region], { ...terms, ...lockedAB }).downloads).toBe(allowed);
+    expect(decide({ ...terms, ...lockedAB }, {})).toEqual(list('a', 'b'));
+  });
+});

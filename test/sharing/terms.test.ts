@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import type { FilterPolicy } from '../../src/sharing/terms.ts';
+import { embedProblems, policyProblems } from '../../src/sharing/terms.ts';
+import { embed, input, policy } from './support.ts';
+
+const region = input('region');
+
+describe('the validation of terms', () => {
+  const scalar = input('one', { kind: 'select', takesList: false });
+  const inputs = [region, scalar, input('name', { kind: 'text' }), input('must', { required: true })];
+  it.each<[FilterPolicy[], string[]]>([
+    [[policy('region', 'selectable', 'a')], []],
+    [[policy('other', 'hidden')], ['p.0.filter_slug']],
+    [[policy('name', 'locked', 'a')], ['p.0.filter_slug']],
+    [[policy('region', 'locked')], ['p.0.allowed_values']],
+    [[policy('region', 'hidden'), policy('region', 'hidden')], ['p.1.filter_slug']],
+    [[policy('one', 'selectable', 'a')], ['p.0.filter_kind']],
+    [[{ ...policy('one', 'selectable', 'a', 'b'), filter_kind: 'select' }], ['p.0.filter_slug']],
+    [[{ ...policy('one', 'locked', 'a'), filter_kind: 'select' }], []],
+    [[policy('must', 'hidden')], ['p.0.mode']],
+  ])('names what cannot be kept of the policies %j', (policies, fields) => {
+    expect(policyProblems(inputs, policies, 'p').map(({ field }) => field)).toEqual(fields);
+  });
+
+  it.each([
+    [{ fixed: { region: 'a', must: 'b' } }, []],
+    [{ fixed: { region: { a: 1 }, must: 'b' } }, ['fixed_params.region']],
+    [{ fixed: { other: 'a', must: 'b' } }, ['fixed_params.other']],
+    [{ fixed: { must: 'b' }, allowed: ['must'] }, ['allowed_params.0']],
+    [{ allowed: ['must', 'other'] }, ['allowed_params.1']],
+    [{ allowed: ['must'], required: ['region'] }, ['required_params.0']],
+    [{ allowed: ['region'] }, ['allowed_params']],
+  ])('names what cannot be kept of the embed %j', (terms, fields) => {
+    expect(embedProblems(inputs, embed(terms).embed).map(({ field }) => field)).toEqual(fields);
+  });
+});

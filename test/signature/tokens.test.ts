@@ -1,0 +1,65 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { SURFACES } from '../../src/app.ts';
+import { filled } from '../../src/http/paths.ts';
+import { bearer, call } from '../support/api.ts';
+import { aServiceAccount, withServiceToken } from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+
+let company: Company;
+let machine: ReturnType<typeof bearer>;
+beforeAll(async () => {
+  company = await aCompany();
+  machine = await withServiceToken(await aServiceAccount(company));
+});
+
+const PUBLIC = ['public', 'operator'];
+const ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
+  endpoints
+    .map(({ contract }) => contract)
+    .filter(({ credential = surface.credential }) => credential === 'signature')
+    .filter(({ access }) => !(typeof access === 'string' ? PUBLIC.includes(access) : 'token' in access))
+    .map(({ method, path }) => ({ route: `${method.toUpperCase()} ${path}`, method, path })),
+);
+
+/** Where tokens are taken for the same. */
+const COUNTERPARTS: Record<string, string> = {
+  '/users': '/v1/users',
+  '/users/{id}': '/v1/users/{id}',
+  '/groups': '/v1/groups',
+  '/groups/{id}': '/v1/groups/{id}',
+  '/groups/{id}/policies/{policy_id}': '/v1/groups/{id}/policies/{policy_id}',
+  '/service-accounts': '/v1/service-accounts',
+  '/service-accounts/{id}': '/v1/service-accounts/{id}',
+  '/service-accounts/{id}/keys': '/v1/service-accounts/{id}/keys',
+  '/service-accounts/{id}/keys/{key_id}': '/v1/service-accounts/{id}/keys/{key_id}',
+  '/admin/audit-events': '/v1/audit-events',
+};
+
+describe('a token on a route that takes signed requests', () => {
+  it.each(ROUTES)('is told so, and where tokens are taken, whether it is good or not: $route', async (route) => {
+    const address = filled(route.path, () => 'a'.repeat(24));
+    const counterpart = COUNTERPARTS[route.path];
+    const answers = [
+      await company.as[route.method](address),
+      await machine[route.method](address),
+      await bearer('garbage')[route.method](address),
+      await bearer('sa_a_b_c:secret')[route.method](address),
+      await call(route.method.toUpperCase(), address, { headers: { authorization: 'bearer' } }),
+    ];
+    for (const { status, body } of answers) {
+      expect(status).toBe(401);
+      expect(body).toEqual({
+        error: 'Unauthorized',
+        message: expect.stringContaining(counterpart ?? '/v1'),
+        details: { field: 'authorization', reason: 'malformed', takes: 'signature', counterpart: counterpart ?? '/v1' },
+      });
+      expect(body.message).toMatch(/^This route takes signed requests, not tokens\. /);
+    }
+  });
+
+  it('is told of routes that there are', () => {
+    const paths = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract.path));
+    const told = Object.entries(COUNTERPARTS).flat();
+    expect(told.filter((path) => !paths.includes(path))).toEqual([]);
+  });
+});

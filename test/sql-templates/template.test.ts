@@ -1,0 +1,279 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compileTemplate } from '../../src/sql-templates/compiled.ts';
+import { sqlTokens } from '../../src/sql-templates/lexer.ts';
+import { type BoundValue, coerceParameter, type ParameterKind } from '../../src/sql-templates/parameters.ts';
+import { misuse, parseTemplate, TemplateError, takesList } from '../../src/sql-templates/template.ts';
+
+const KINDS = new Map<string, ParameterKind>([
+  ['r', 'select'],
+  ['m', 'multi_select'],
+  ['q', 'text'],
+  ['n', 'number'],
+  ['d', 'date'],
+  ['p', 'date_range'],
+]);
+const ALL: Record<string, unknown> = {
+  r: 'R1',
+  m: ['M1', 'M2'],
+  q: 'Q1',
+  n: 42,
+  d: '2024-01-31',
+  p: { from: '2024-01-01', to: '2024-02-01' },
+};
+
+const valuesOf = (sent: Record<string, unknown>) =>
+  new Map(
+    Object.entries(sent).map(([slug, input]): [string, BoundValue] => {
+      const coerced = coerceParameter(KINDS.get(slug) as ParameterKind, input);
+      if ('problem' in coerced) throw new Error(coerced.problem);
+      return [slug, coerced.value];
+    }),
+  );
+const compile = (sql: string, sent: Record<string, unknown> = ALL) =>
+  compileTemplate(parseTemplate(sql), KINDS, valuesOf(sent));
+/** Spaces do not count. */
+const plain = (sql: string, sent?: Record<string, unknown>) => compile(sql, sent).text.replaceAll(/\s+/g, ' ').trim();
+
+describe('an SQL template', () => {
+  it.each([
+    // Typed binding.
+    ['x = {{r}}', 'x = ($1::text)'],
+    ['x = ANY({{r}})', 'x = ANY( ($1::text[]) )'],
+    ['x = any ( {{ r }} )', 'x = any ( ($1::text[]) )'],
+    ['x <> ALL({{m}}::int[])', 'x <> ALL( ($1::text[]) ::int[])'],
+    ['cardinality({{m}})', 'cardinality( ($1::text[]) )'],
+    ['x ILIKE {{q}}', 'x ILIKE ($1::text)'],
+    ['LIMIT {{n}}', 'LIMIT ($1::numeric)'],
+    ['day = {{d}}', 'day = ($1::date)'],
+    ['day BETWEEN {{p.from}} AND {{p.to}}', 'day BETWEEN ($1::date) AND ($2::date)'],
+    ['{{q}} {{n}} {{q}}', '($1::text) ($2::numeric) ($1::text)'],
+    ['{{r}} = ANY({{r}})', '($1::text) = ANY( ($2::text[]) )'],
+    ['-{{n}}2', '- ($1::numeric) 2'],
+    // Where braces are no parameter.
+    ["'{{q}}'", "'{{q}}'"],
+    ["'it''s {{q}}'", "'it''s {{q}}'"],
+    ["E'\\'{{q}}'", "E'\\'{{q}}'"],
+    ["E'a'\n  'b\\'{{q}}'", "E'a' 'b\\'{{q}}'"],
+    ["e'\\\\' || {{q}}", "e'\\\\' || ($1::text)"],
+    ["'\\' || {{q}}", "'\\' || ($1::text)"],
+    ["U&'\\' || {{q}}", "U&'\\' || ($1::text)"],
+    ['"{{q}}"', '"{{q}}"'],
+    ['"a""{{q}}"', '"a""{{q}}"'],
+    ['U&"{{q}}"', 'U&"{{q}}"'],
+    ['$${{q}}$$', '$${{q}}$$'],
+    ['$a$ {{q}} $$ {{q}} $a$ {{q}}', '$a$ {{q}} $$ {{q}} $a$ ($1::text)'],
+    ['a$b$ {{q}}', 'a$b$ ($1::text)'],
+    ['/* {{q}} /* [[ */ ]] */ {{q}}', '/* {{q}} /* [[ */ ]] */ ($1::text)'],
+    ['-- {{q}}\n{{q}}', '-- {{q}} ($1::text)'],
+    ['{{q}} +--{{n}}', '($1::text) +'],
+    // Optional clauses.
+    ['a [[AND r = {{r}}]] b', 'a AND r = ($1::text) b'],
+    ['a[[AND r = {{r}}]]b', 'a AND r = ($1::text) b'],
+    ["[[ x = ']]' AND r = {{r}} ]]", "x = ']]' AND r = ($1::text)"],
+    ['[[ x[1] = {{n}} ]] y', 'x[1] = ($1::numeric) y'],
+    ['[[ x[y[1]] = {{n}} ]] z', 'x[y[1]] = ($1::numeric) z'],
+    ['ARRAY[[1,2],[3,4]]', 'ARRAY[[1,2],[3,4]]'],
+    ['array [[{{n}}],[2]]', 'array [[ ($1::numeric) ],[2]]'],
+    ['[[ x = ANY(ARRAY[[{{n}}]]) ]] y', 'x = ANY(ARRAY[[ ($1::numeric) ]]) y'],
+    // The end of a statement.
+    ['SELECT 1;', 'SELECT 1'],
+    ['SELECT 1 ; -- done\n;', 'SELECT 1'],
+    ["SELECT ';' ;", "SELECT ';'"],
+    ['SELECT 1; SELECT 2;', 'SELECT 1; SELECT 2'],
+    ['', ''],
+    // What is left open is PostgreSQL's to refuse.
+    ["{{q}} 'open {{q}}", "($1::text) 'open {{q}}"],
+    ['{{q}} /* open {{q}}', '($1::text)'],
+    ['{{q}} $a$ open {{q}}', '($1::text) $a$ open {{q}}'],
+  ])('binds parameters with their types: %s', (sql, expected) => {
+    expect(plain(sql)).toBe(expected);
+  });
+
+  it.each([
+    ['a [[AND r = {{r}}]] b', {}, 'a b', []],
+    ['a [[AND r = {{r}}]] b', { r: null }, 'a b', []],
+    ['a [[AND r = {{r}}]] b', { r: '' }, 'a b', []],
+    ['a [[AND m = ANY({{m}})]] b', { m: [] }, 'a b', []],
+    ['[[r = {{r}} AND q = {{q}}]] x', { r: 'v' }, 'x', []],
+    ['[[d >= {{p.from}}]] [[d < {{p.to}}]]', { p: { from: '2024-01-01' } }, 'd >= ($1::date)', ['2024-01-01']],
+    ['[[d >= {{p.from}} AND d < {{p.to}}]] x', { p: { from: '2024-01-01' } }, 'x', []],
+    ['{{r}} IS NULL OR r = {{r}}', {}, '($1::text) IS NULL OR r = ($1::text)', [null]],
+    ['{{p.to}}', { p: { from: '2024-01-01' } }, '($1::date)', [null]],
+    // What follows a comment that a clause ends in is its default, to the end of the line.
+    ['x BETWEEN [[ {{n}} -- ]] 1\nAND 5', {}, 'x BETWEEN 1 AND 5', []],
+    ['x BETWEEN [[ {{n}} -- ]] 1\nAND 5', { n: 3 }, 'x BETWEEN ($1::numeric) AND 5', ['3']],
+    ['where x between [[ {{n}} -- ]] 1 and 5', {}, 'where x between 1 and 5', []],
+    ['SELECT [[{{n}} --]]1;', {}, 'SELECT 1', []],
+    ['SELECT [[{{n}} --]]1;', { n: 2 }, 'SELECT ($1::numeric)', ['2']],
+    ['[[ {{n}} -- or ]] [[ {{q}} -- or ]] 1\r\nx', {}, '1 x', []],
+    ['[[ {{n}} -- or ]] [[ {{q}} -- or ]] 1\r\nx', { q: 'a' }, '($1::text) x', ['a']],
+    ['[[ {{n}} -- or ]] [[ {{q}} -- or ]] 1\r\nx', { n: 1, q: 'a' }, '($1::numeric) x', ['1']],
+    ['[[ {{n}} -- ]] {{q}}\n{{q}}', { n: 1, q: 'a' }, '($1::numeric) ($2::text)', ['1', 'a']],
+    ['[[ AND r = {{r}} -- why\n ]] b', { r: 'v' }, 'AND r = ($1::text) -- why b', ['v']],
+    // What is dropped does not let its neighbours grow together.
+    ['1 /[[{{n}}]]* 2', {}, '1 / * 2', []],
+    ['-[[{{n}}]]- 1', {}, '- - 1', []],
+    ["'a'[[{{n}}]]'b'", {}, "'a' 'b'", []],
+    [
+      'm = ANY({{m}})',
+      { m: ['a"b', 'c\\d', "e'f", '{g}', 'h,i', ' ', 'NULL'] },
+      'm = ANY( ($1::text[]) )',
+      ['{"a\\"b","c\\\\d","e\'f","{g}","h,i"," ","NULL"}'],
+    ],
+  ])('keeps a clause only with a value for its parameters: %s with %j', (sql, sent, text, values) => {
+    expect(plain(sql, sent)).toBe(text);
+    expect(compile(sql, sent).values).toEqual(values);
+  });
+
+  it.each([
+    '{{}}',
+    '{{ }}',
+    '{{a b}}',
+    '{{A}}',
+    '{{a',
+    '{{a}',
+    '{{-a}}',
+    '{{a--b}}',
+    '{{a.}}',
+    '{{a.until}}',
+    '{{{q}}}',
+    '{{q',
+    "{{'q'}}",
+    '[[ {{q}}',
+    '[[ 1 ]]',
+    '[[ [[ {{q}} ]] ]]',
+    "[[ {{q}} ' ]]",
+    '[[ {{q}} -- ] ]',
+    '[[ {{q}} --',
+    '[[ {{q}} /* ]]',
+    '[[ -- {{q}} ]] 1',
+    "[[ {{q}} -- ]] 'a\nb'",
+    '[[ {{q}} -- ]] [[ {{n}}\n]]',
+    '[[ {{q}} -- ]] /* a\n */ 1',
+    'SELECT $1',
+    'SELECT $12 + 1',
+  ])('refuses %s', (sql) => {
+    expect(() => parseTemplate(sql)).toThrow(TemplateError);
+  });
+
+  it('binds an empty list as one that holds nothing, and keeps its clause', () => {
+    const values = new Map<string, BoundValue>([['r', { type: 'list', values: [] }]]);
+    expect(compileTemplate(parseTemplate('[[r = ANY({{r}})]]'), KINDS, values)).toEqual({
+      text: expect.stringContaining('r = ANY('),
+      values: ['{}'],
+    });
+  });
+
+  it('refuses several values where one is compared', () => {
+    const values = new Map<string, BoundValue>([['r', { type: 'list', values: ['a', 'b'] }]]);
+    expect(() => compileTemplate(parseTemplate('r = {{r}}'), KINDS, values)).toThrow(TemplateError);
+    expect(() => compileTemplate(parseTemplate('r = ANY({{r}}) OR r = {{r}}'), KINDS, values)).toThrow(TemplateError);
+  });
+
+  it('tells which parameters take a list, and which are misused', () => {
+    const template = parseTemplate('r = ANY({{r}}) AND q = {{q}} AND {{p}} = {{q.from}} AND {{other}}');
+    expect([
+      takesList(template, 'r', 'select'),
+      takesList(template, 'q', 'select'),
+      takesList(template, 'q', 'multi_select'),
+    ]).toEqual([true, false, true]);
+    expect(template.placeholders.map((place) => misuse(place, KINDS.get(place.slug)) !== undefined)).toEqual([
+      false,
+      false,
+      true,
+      true,
+      true,
+    ]);
+  });
+});
+
+describe('any SQL template', () => {
+  const value = fc.string({ unit: 'grapheme', minLength: 8, maxLength: 40 }).map((text) => `«${text}»`);
+  const hostile = fc.constantFrom("»'; DROP TABLE x; --", '»{{q}}', '»[[ {{n}} ]]', '»$1', '»$$', '»*/', '»"', '»\\');
+  const fragments = fc.array(
+    fc.constantFrom(
+      '{{q}}',
+      '{{r}}',
+      'ANY({{m}})',
+      '[[ AND q = {{q}} ]]',
+      "'lit'",
+      '-- c\n',
+      '/* c */',
+      '$$x$$',
+      '"id"',
+      'a',
+      '1',
+      '(',
+      ')',
+      '[1]',
+      ' ',
+      '::text',
+      ';',
+    ),
+    { maxLength: 12 },
+  );
+
+  it('has a text that holds no value and does not depend on any', () => {
+    fc.assert(
+      fc.property(fragments, fc.oneof(value, hostile), fc.oneof(value, hostile), (parts, one, other) => {
+        const sql = parts.join(' ');
+        const [a, b] = [one, other].map((text) =>
+          compile(sql, { q: text.replaceAll('\0', ''), r: text.replaceAll('\0', ''), m: [text.replaceAll('\0', '')] }),
+        );
+        expect(a?.text).toBe(b?.text);
+        expect(a?.text).not.toContain(one);
+        const numbers = [...(a?.text ?? '').matchAll(/\$(\d+)::/g)].map(([, number]) => Number(number));
+        expect(new Set(numbers)).toEqual(new Set(a?.values.map((_, index) => index + 1)));
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('stays as it is, token by token, without parameters', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 60 }), (sql) => {
+        fc.pre(!/\{\{|\[\[|\$\d/.test(sql) && !/[;]/.test(sql));
+        const compiled = compile(sql, {});
+        expect(compiled.values).toEqual([]);
+        expect(sql.startsWith(compiled.text)).toBe(true);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('consists of its tokens, without gaps', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'aeuEU&$1\'"\\-/*\n [{;é'), maxLength: 60 }), (sql) => {
+        const tokens = sqlTokens(sql);
+        expect(tokens.map(({ start, end }) => sql.slice(start, end)).join('')).toBe(sql);
+        for (const { start, end } of tokens) expect(end).toBeGreaterThan(start);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it('holds so many defaults on a line that its places stay few', () => {
+    const clauses = (count: number) => '[[{{q}}--]] '.repeat(count);
+    expect(() => parseTemplate(clauses(21))).toThrow('a line holds at most 20 optional clauses with a default');
+    const { pieces } = parseTemplate(`${clauses(20)}\n`.repeat(80));
+    const places = pieces.reduce((sum, { place }) => sum + place.unless.length, 0);
+    expect(places).toBeLessThanOrEqual(20 * pieces.length);
+  });
+
+  it('is compiled quickly, however long and deeply nested it is', () => {
+    const started = performance.now();
+    for (const sql of [
+      '('.repeat(20_000),
+      "E'".repeat(10_000),
+      `E'a'${'-- '.repeat(7_000)}`,
+      '/*'.repeat(10_000),
+      '$a'.repeat(10_000),
+      '{{q}}'.repeat(4_000),
+      '[[{{q}}]]'.repeat(2_000),
+    ]) {
+      compile(sql);
+    }
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+});

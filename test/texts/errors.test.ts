@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { FAILURES } from '../../src/texts/errors/failures.ts';
+import { FIELDS } from '../../src/texts/errors/fields.ts';
+import { isTranslated, ofField, translate, tryAgainIn } from '../../src/texts/errors/say.ts';
+
+const SENTENCES = [...FIELDS.map(([, ...words]) => words), ...FAILURES];
+const placesOf = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(([, place]) => place).toSorted();
+
+describe('every sentence of errors', () => {
+  it('stands there once', () => {
+    const english = SENTENCES.map(([text]) => text);
+    expect(english.filter((text, index) => english.indexOf(text) !== index)).toEqual([]);
+  });
+
+  it.each(SENTENCES)('names the same places in every language: %s', (english, portuguese, spanish) => {
+    expect([placesOf(portuguese), placesOf(spanish)]).toEqual([placesOf(english), placesOf(english)]);
+  });
+
+  it.each(SENTENCES)('is found as itself: %s', (english, portuguese, spanish) => {
+    const filled = (text: string) =>
+      text.replaceAll(/\{(\w+)\}/g, (_, place) => (['min', 'max'].includes(place) ? '7' : `<${place}>`));
+    expect([translate(filled(english), 'pt-BR'), translate(filled(english), 'es')]).toEqual([
+      filled(portuguese),
+      filled(spanish),
+    ]);
+  });
+});
+
+describe('what is said of a field', () => {
+  it.each([
+    ['must have at least 12 characters', { reason: 'too_short', limits: { min: 12 } }],
+    ['must not be empty', { reason: 'too_short', limits: { min: 1 } }],
+    ['must be at most 3.5', { reason: 'too_large', limits: { max: 3.5 } }],
+    ['must be at most 16 KiB as JSON', { reason: 'too_large' }],
+    ['must be one of a, b', { reason: 'not_one_of' }],
+    ['is required', { reason: 'required' }],
+    ['Any words of a database', { reason: 'format' }],
+  ])('tells a program why, and the limits: %s', (message, told) => {
+    expect(ofField(message, 'en')).toStrictEqual({ message, ...told });
+  });
+
+  it('is a sentence in the language that was asked for, with the nouns of that language', () => {
+    expect(translate('There is no such service account.', 'es')).toBe('No se encontró: cuenta de servicio.');
+    expect(ofField('must have at least 12 characters', 'pt-BR').message).toBe('deve ter pelo menos 12 caracteres');
+  });
+
+  it('stays in English where it is no sentence of ours', () => {
+    expect(isTranslated('column "a" does not exist')).toBe(false);
+    expect(translate('column "a" does not exist', 'es')).toBe('column "a" does not exist');
+  });
+});
+
+it('says long waits in minutes', () => {
+  expect([1, 119, 120, 1741].map((seconds) => tryAgainIn(seconds, 'en'))).toEqual([
+    'Try again in 1 second.',
+    'Try again in 119 seconds.',
+    'Try again in 2 minutes.',
+    'Try again in 30 minutes.',
+  ]);
+  expect(tryAgainIn(60, 'es')).toBe('Inténtelo de nuevo en 60 segundos.');
+});
