@@ -507,6 +507,11 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
     'La consulta de la visualización falló, tardó demasiado o no está permitida.',
   ],
   [
+    'The query failed, took too long, or is not allowed.',
+    'A consulta falhou, demorou demais ou não é permitida.',
+    'La consulta falló, tardó demasiado o no está permitida.',
+  ],
+  [
     'A parameter has a value that does not fit.',
     'Um parâmetro tem um valor que não serve.',
     'Un parámetro tiene un valor que no sirve.',
