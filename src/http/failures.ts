@@ -60,7 +60,6 @@ export const wrongMethod = defineFailure('request.wrong_method', 'missing', {
 export const rateLimitExceeded = defineFailure('rate_limit.exceeded', 'too_many', {
   message: 'Too many requests.',
   detail: (retryAfter: number) => ({ retryAfter }),
-  'managed-tables': 'RateLimitExceeded',
 });
 
 /** The gate that remembers nonces cannot be asked. */

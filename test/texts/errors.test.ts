@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { FAILURES } from '../../src/texts/errors/failures.ts';
 import { FIELDS } from '../../src/texts/errors/fields.ts';
-import { isTranslated, ofField, translate, tryAgainIn } from '../../src/texts/errors/say.ts';
+import { isTranslated, ofField, PLACE, translate, tryAgainIn } from '../../src/texts/errors/say.ts';
 
 const SENTENCES = [...FIELDS.map(([, ...words]) => words), ...FAILURES];
-const placesOf = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(([, place]) => place).toSorted();
+const placesOf = (text: string) => [...text.matchAll(new RegExp(PLACE, 'g'))].map(([, place]) => place).toSorted();
 
 describe('every sentence of errors', () => {
   it('stands there once', () => {
@@ -18,7 +18,7 @@ describe('every sentence of errors', () => {
 
   it.each(SENTENCES)('is found as itself: %s', (english, portuguese, spanish) => {
     const filled = (text: string) =>
-      text.replaceAll(/\{(\w+)\}/g, (_, place) => (['min', 'max'].includes(place) ? '7' : `<${place}>`));
+      text.replaceAll(new RegExp(PLACE, 'g'), (_, place) => (['min', 'max'].includes(place) ? '7' : `<${place}>`));
     expect([translate(filled(english), 'pt-BR'), translate(filled(english), 'es')]).toEqual([
       filled(portuguese),
       filled(spanish),

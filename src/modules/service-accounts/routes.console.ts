@@ -6,7 +6,6 @@ import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { sent } from '../../http/wire.ts';
 import { accountNotFound } from '../accounts/failures.ts';
 import { serviceAccountAlreadyDeleted, serviceAccountNotFound } from './failures.ts';
-import { accountId, serviceAccountChanges, serviceAccountFields } from './fields.ts';
 import {
   changeServiceAccount,
   createServiceAccount,
@@ -14,7 +13,13 @@ import {
   getServiceAccount,
   listServiceAccounts,
 } from './service.ts';
-import { consoleServiceAccountView, viewConsoleServiceAccount } from './views.ts';
+import {
+  accountId,
+  consoleServiceAccountView,
+  serviceAccountChanges,
+  serviceAccountFields,
+  viewConsoleServiceAccount,
+} from './views.ts';
 
 const serviceAccountInput = z
   .object({

@@ -4,9 +4,8 @@ import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
-import { keyInput } from './fields.ts';
 import { issueKey, listKeys, revokeKey, serviceAccountToSignAs, shownOnConsole } from './service.ts';
-import { consoleApiKeyView, issuedConsoleApiKeyView, viewConsoleApiKey } from './views.ts';
+import { consoleApiKeyView, issuedConsoleApiKeyView, keyInput, viewConsoleApiKey } from './views.ts';
 
 /** Keys are things of their own here; the service account of the path is only named, as something the console shows. */
 export const consoleApiKeyEndpoints = [

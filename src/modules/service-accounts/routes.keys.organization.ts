@@ -3,9 +3,8 @@ import { created, noContent, ok } from '../../http/endpoint.ts';
 import { listQuery, pageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
-import { keyInput } from './fields.ts';
 import { issueKey, listKeys, revokeKey, serviceAccountToSignAs } from './service.ts';
-import { apiKeyView, issuedApiKeyView, viewApiKey } from './views.ts';
+import { apiKeyView, issuedApiKeyView, keyInput, viewApiKey } from './views.ts';
 
 export const apiKeyEndpoints = [
   endpoint(

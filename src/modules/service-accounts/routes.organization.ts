@@ -7,7 +7,6 @@ import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { sent } from '../../http/wire.ts';
 import { accountNotFound } from '../accounts/failures.ts';
 import { serviceAccountAlreadyDeleted, serviceAccountNotFound } from './failures.ts';
-import { accountId, serviceAccountChanges, serviceAccountFields } from './fields.ts';
 import {
   changeServiceAccount,
   createServiceAccount,
@@ -15,7 +14,13 @@ import {
   getServiceAccount,
   listServiceAccounts,
 } from './service.ts';
-import { serviceAccountView, viewServiceAccount } from './views.ts';
+import {
+  accountId,
+  serviceAccountChanges,
+  serviceAccountFields,
+  serviceAccountView,
+  viewServiceAccount,
+} from './views.ts';
 
 const serviceAccountInput = z.object({ ...serviceAccountFields, account_id: accountId }).transform(sent);
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { viewBy } from '../../http/wire.ts';
-import { metadata, timestamp } from '../../kernel/fields.ts';
+import { sent, viewBy } from '../../http/wire.ts';
+import { description, displayName, metadata, timestamp } from '../../kernel/fields.ts';
 
 /** A service account as the organization API shows it. */
 export const serviceAccountView = z
@@ -65,3 +65,34 @@ export const issuedConsoleApiKeyView = z
   .meta({ id: 'IssuedCompanyApiKey' });
 
 export const viewConsoleApiKey = viewBy(consoleApiKeyView);
+
+/** What a service account is made of besides its account. */
+export const serviceAccountFields = {
+  name: displayName,
+  description: description.default(''),
+  metadata: metadata.default({}),
+};
+
+/** An account as a body or a query names it. */
+export const accountId = z.string().max(100);
+
+export const serviceAccountChanges = z
+  .object({
+    name: displayName,
+    description,
+    is_active: z.boolean().meta({ description: 'Keys of an inactive service account are refused.' }),
+    metadata: metadata.meta({ description: 'Replaces the metadata as a whole.' }),
+  })
+  .partial()
+  .transform(sent);
+
+export const keyInput = z
+  .object({
+    description: description.default(''),
+    expires_at: z.iso
+      .datetime({ offset: true })
+      .transform((text) => Date.parse(text))
+      .optional()
+      .meta({ description: 'In the future; a year from now when not sent.' }),
+  })
+  .transform(sent);

@@ -1208,15 +1208,15 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
     ],
     [
       'not_found',
-      'uses {{{slug}}}, which is not among the parameters',
-      'usa {{{slug}}}, que não está entre os parâmetros',
-      'usa {{{slug}}}, que no está entre los parámetros',
+      'uses {place}, which is not among the parameters',
+      'usa {place}, que não está entre os parâmetros',
+      'usa {place}, que no está entre los parámetros',
     ],
     [
       'conflict',
-      'uses {{{slug}}}, which is a date range: use {from} and {to}',
-      'usa {{{slug}}}, que é um intervalo de datas: use {from} e {to}',
-      'usa {{{slug}}}, que es un rango de fechas: use {from} y {to}',
+      'uses {place}, which is a date range: use {from} and {to}',
+      'usa {place}, que é um intervalo de datas: use {from} e {to}',
+      'usa {place}, que es un rango de fechas: use {from} y {to}',
     ],
     [
       'conflict',

@@ -12,8 +12,8 @@ interface Sentence {
   reason?: FieldReason;
 }
 
-/** Braces that are doubled are those of a template of SQL. */
-const PLACE = /(?<!\{(?!\{\{))\{(\w+)\}(?!\}(?!\}))/;
+/** Where something stands that differs. Braces that are doubled are those of a template of SQL. */
+export const PLACE = /(?<!\{)\{(\w+)\}(?!\})/;
 
 const sentence = (english: string, portuguese: string, spanish: string, reason?: FieldReason): Sentence => {
   const split = english.split(PLACE);

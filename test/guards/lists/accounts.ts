@@ -26,6 +26,7 @@ export const ACCOUNTS = [
   ]),
   ...guardsOf('src/modules/service-accounts/store.ts', SERVICE_ACCOUNTS, [
     { in: 'insertServiceAccount', text: 'livingById(', without: 'byId(' },
+    { in: 'insertServiceAccount', text: 'exists(accounts, account)', without: 'sql`1`' },
     { in: 'updateServiceAccount', text: 'livingById(', without: 'byId(' },
     { in: 'softDeleteServiceAccount', text: 'livingById(', without: 'byId(' },
     { in: 'insertApiKey', text: 'livingById(', without: 'byId(' },
