@@ -259,7 +259,7 @@ describe('a value that is too long for an index', () => {
     const { records } = (await table.rows()).body;
     const { status, body } = await table.index(['a', 'b']);
     const message = expect.stringMatching(new RegExp(`"b".*${records[1].id}`));
-    expect([status, body.details]).toEqual([422, [{ field: 'columns', message }]]);
+    expect([status, body.details]).toEqual([422, [expect.objectContaining({ field: 'columns', message })]]);
     expect(await stored(table.name)).toEqual([]);
   });
 
@@ -270,7 +270,7 @@ describe('a value that is too long for an index', () => {
     const refused = await table.insert([{ b: noise(20) }, { a: 'y' }, { b: 'z', a: long }]);
     expect([refused.status, refused.body.details]).toEqual([
       422,
-      [{ row: 2, field: 'a', message: expect.stringMatching(/"a"/) }],
+      [expect.objectContaining({ row: 2, field: 'a', message: expect.stringMatching(/"a"/) })],
     ]);
     const { records } = (await table.rows()).body;
     const changed = await table.updateRow(records[0].id, { b: long, a: long });

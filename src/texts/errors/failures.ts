@@ -958,6 +958,21 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
     'Outra linha tem este valor, e um índice da tabela exige que ele seja único',
     'Otra fila tiene este valor, y un índice de la tabla exige que sea único',
   ],
+  [
+    '{items} can be joined in more than one way.',
+    '{items}: as tabelas podem ser unidas por mais de um caminho.',
+    '{items}: las tablas se pueden unir por más de un camino.',
+  ],
+  [
+    '{items} have tables that no mapped relation joins.',
+    '{items}: há tabelas que nenhuma relação mapeada une.',
+    '{items}: hay tablas que ninguna relación mapeada une.',
+  ],
+  [
+    '{items} cannot be joined without counting rows more than once: the joined column is neither `id` nor unique.',
+    '{items}: não podem ser unidas sem contar linhas mais de uma vez: a coluna da união não é `id` nem única.',
+    '{items}: no se pueden unir sin contar filas más de una vez: la columna de la unión no es `id` ni única.',
+  ],
 ];
 
 /** The things and fields that sentences made by rule name, as `{thing}`, `{field}` and `{kind}`. */

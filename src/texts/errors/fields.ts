@@ -1272,4 +1272,10 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
       'uma cláusula opcional "[[ … ]]" precisa de um parâmetro (no caractere {position})',
       'una cláusula opcional "[[ … ]]" necesita un parámetro (en el carácter {position})',
     ],
+    [
+      'conflict',
+      '{problem}: "{name}" is of type {type}',
+      '{problem}: "{name}" é do tipo {type}',
+      '{problem}: "{name}" es de tipo {type}',
+    ],
   ];
