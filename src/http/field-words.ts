@@ -22,7 +22,10 @@ const FORMATS: Readonly<Record<string, string>> = {
   uuid: 'must be a UUID',
 };
 
-/** Characters of the values that are listed to choose from. */
+/** What is said of each field that a schema does not know. */
+export const UNKNOWN = 'is not a field of this request';
+
+/** Characters of the values that are listed to choose from, and of the names that are not known. */
 const MAX_VALUES = 500;
 
 /**
@@ -43,7 +46,10 @@ function wordsFor(issue: Issue): string {
     case 'invalid_value':
       return issue.input === undefined ? 'is required' : oneOf(issue.values);
     case 'unrecognized_keys':
-      return 'is not a field of this request';
+      return `${UNKNOWN}: ${issue.keys
+        .map((key) => JSON.stringify(key))
+        .join(', ')
+        .slice(0, MAX_VALUES)}`;
     case 'invalid_union':
       if (issue.input === undefined) return 'is required';
       return 'fits none of the forms that it can have';

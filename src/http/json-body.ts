@@ -6,8 +6,8 @@ import { NestedTooDeep } from '../kernel/json-walk.ts';
 import { illFormedPath, shorten } from '../kernel/text.ts';
 import { readUnread, type Unread } from '../kernel/unread-json.ts';
 import type { Contract } from './endpoint.ts';
-import './field-words.ts';
 import { malformedJson, notJson, tooDeep, tooManyNames, tooManyValues } from './failures.ts';
+import { UNKNOWN } from './field-words.ts';
 import { excessOf, type JsonBounds } from './json-bounds.ts';
 import type { HttpEnv } from './mount.ts';
 
@@ -47,7 +47,7 @@ export const invalidBody = ({ issues }: Pick<z.ZodError, 'issues'>): Failure =>
     issues.slice(0, MAX_PROBLEMS).flatMap((issue) =>
       fieldsOf(issue).map((path) => ({
         field: shorten(path.join('.'), MAX_WORDS),
-        message: shorten(issue.message, MAX_WORDS),
+        message: issue.code === 'unrecognized_keys' ? UNKNOWN : shorten(issue.message, MAX_WORDS),
       })),
     ),
   );

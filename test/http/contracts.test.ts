@@ -95,7 +95,7 @@ describe('the contract of a route', () => {
 
 describe('an answer', () => {
   const json = new Headers({ 'content-type': 'application/json' });
-  const refusal = (error: string) => ({ error, message: 'No.', details: {} });
+  const refusal = (error: string) => ({ error, message: 'There is no such group.', details: {} });
   const conform = (status: number, error: string) => () =>
     mustConform('GET', `/groups/${'0'.repeat(24)}`, { status, headers: json, body: refusal(error) });
 

@@ -148,7 +148,8 @@ describe('a change of the columns', () => {
     expect(refused.body.details).toStrictEqual(
       losses.map(([, to], index) => ({
         field: `columns.${index}.type`,
-        message: expect.stringMatching(new RegExp(`^"v${index}" holds ".*", which cannot become ${to} without loss$`)),
+        reason: 'conflict',
+        message: expect.stringMatching(new RegExp(`^"v${index}" tem ".*", que não pode virar ${to} sem perda$`)),
       })),
     );
     expect([(await table.get()).body, (await table.rows()).body]).toStrictEqual(before);
@@ -176,8 +177,8 @@ describe('a change of the columns', () => {
     const table = await filledTable([column('a'), column('b', 'text', false)], [{ b: 'x' }]);
     const refused = await table.put({ columns: [column('a', 'text', false), column('b'), column('c', 'text', false)] });
     expect(refused.body.details).toStrictEqual([
-      { field: 'columns.0.nullable', message: '"a" is null in some rows' },
-      { field: 'columns.2.nullable', message: '"c" would be null in the existing rows' },
+      { field: 'columns.0.nullable', reason: 'conflict', message: '"a" está vazia em algumas linhas' },
+      { field: 'columns.2.nullable', reason: 'conflict', message: '"c" ficaria vazia nas linhas existentes' },
     ]);
     await table.truncate();
     expect((await table.put({ columns: [column('a', 'text', false), column('c', 'text', false)] })).status).toBe(200);

@@ -133,12 +133,12 @@ describe('an export', () => {
   });
 
   it.each([
-    ['format=pdf', 'format', 'must be one of csv, ndjson, xlsx, parquet'],
-    ['safe=yes', 'safe', 'must be true or false'],
-    ['page=2', 'page', 'is not a parameter of this route'],
-    ['fields=nope', 'fields', '"nope" is not a column of the table'],
-    ['sort_by=nope', 'sort_by', 'must name a column of the table or "id"'],
-    ['filter[nope][eq]=1', 'filter[nope][eq]', 'must name a column of the table'],
+    ['format=pdf', 'format', 'deve ser um destes: csv, ndjson, xlsx, parquet'],
+    ['safe=yes', 'safe', 'deve ser true ou false'],
+    ['page=2', 'page', 'não é um parâmetro desta rota'],
+    ['fields=nope', 'fields', '"nope" não é uma coluna da tabela'],
+    ['sort_by=nope', 'sort_by', 'deve indicar uma coluna da tabela ou "id"'],
+    ['filter[nope][eq]=1', 'filter[nope][eq]', 'deve indicar uma coluna da tabela'],
   ])('is refused with %s', async (asked, field, message) => {
     const { status, body } = await table.export(`?${asked}`);
     expect([status, body.details]).toEqual([422, [expect.objectContaining({ field, message })]]);
@@ -211,13 +211,14 @@ describe('an export as a workbook', () => {
       { n: 2, t: `=${most}` },
       { n: 3, t: `${most}xx` },
     ]);
-    const message = '"t" has a text of more than 32767 characters, which no cell can hold';
+    const message = '"t" tem um texto de mais de 32767 caracteres, que nenhuma célula comporta';
+    const tooLong = { field: 'fields', reason: 'too_long', message, limits: { max: 32_767 } };
     const answerOf = async (asked: string) => {
       const { status, body } = await long.export(`?format=xlsx${asked}`);
       return [status, body.details];
     };
-    expect(await answerOf('')).toEqual([422, [{ field: 'fields', message }]]);
-    expect(await answerOf('&safe=true&filter[n][eq]=2')).toEqual([422, [{ field: 'fields', message }]]);
+    expect(await answerOf('')).toEqual([422, [tooLong]]);
+    expect(await answerOf('&safe=true&filter[n][eq]=2')).toEqual([422, [tooLong]]);
     const [header, row] = await sheetOf(long, '&filter[n][lt]=2&filter[t][is_null]=false');
     expect([header, row?.[2]]).toEqual([['id', 'n', 't'], `${most}x`]);
     expect((await long.export('?format=xlsx&fields=n')).status).toBe(200);

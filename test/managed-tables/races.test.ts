@@ -214,7 +214,7 @@ describe('an answer of Postgres that is lost', () => {
     await disturb(company.id, { statement: 'INSERT INTO "public"', effect: 'lose_answer' });
     const answer = await table.insert([{ v: 2 }]);
     expect(answer.status).toBe(503);
-    expect(answer.body.error_code).toBeUndefined();
+    expect(answer.body.error_code).toBe('SERVICE_UNAVAILABLE');
     expect(answer.headers.get('retry-after')).toBe('5');
     expect(await table.rows()).toMatchObject({ body: { total: 1 } });
   });

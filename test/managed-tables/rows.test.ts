@@ -191,10 +191,10 @@ describe('the insertion of rows', () => {
     const refused = await table.insert([{ t: [{ a: 1 }] }, members, { ['é'.repeat(5_000)]: 1 }, 7]);
     expect(refused.status).toBe(422);
     expect(refused.body.details).toStrictEqual([
-      { row: 0, field: 't', message: expect.stringContaining('must be a string') },
-      { row: 1, field: '', message: 'must have at most 2000 fields' },
-      { row: 2, field: `${'é'.repeat(99)}…`, message: 'is not a column of the table' },
-      { row: 3, field: '', message: 'must be an object of column names and values' },
+      { row: 0, field: 't', reason: 'type', message: 'deve ser um texto Unicode sem caracteres NUL' },
+      { row: 1, field: '', reason: 'too_many', limits: { max: 2000 }, message: 'deve ter no máximo 2000 campos' },
+      { row: 2, field: `${'é'.repeat(99)}…`, reason: 'unknown', message: 'não é uma coluna da tabela' },
+      { row: 3, field: '', reason: 'type', message: 'deve ser um objeto de nomes de colunas e valores' },
     ]);
   });
 

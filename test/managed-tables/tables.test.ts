@@ -209,7 +209,11 @@ describe('a table of another company', () => {
       await table.delete(),
     ]) {
       expect(answer.status).toBe(404);
-      expect(answer.body).toStrictEqual({ error: 'Tabela não encontrada.' });
+      expect(answer.body).toStrictEqual({
+        error: 'Tabela não encontrada.',
+        error_code: 'NOT_FOUND',
+        message: 'Tabela não encontrada.',
+      });
     }
     expect((await tableRoutes(other.as, id).rows()).body.records).toStrictEqual([{ id: rowId, a: 'secret' }]);
   });

@@ -127,7 +127,7 @@ describe('a schedule', () => {
     ],
     ['a recipient that is nobody', () => ({ recipients: [{}] }), 'recipients.0'],
     ['a recipient that is two', () => ({ recipients: [{ ...me, email: 'a@x.test' }] }), 'recipients.0'],
-    ['a recipient with something else', () => ({ recipients: [{ ...me, name: 'Ina' }] }), 'recipients.0'],
+    ['a recipient with something else', () => ({ recipients: [{ ...me, name: 'Ina' }] }), 'recipients.0.name'],
     ['a recipient of no form', () => ({ recipients: [{ email: 'nobody' }] }), 'recipients.0.email'],
     ['a user who is none', () => ({ recipients: [{ user_id: NOBODY }] }), 'recipients.0.user_id'],
     ['an address of nobody who may see it', () => ({ recipients: [me, { email: 'a@x.test' }] }), 'recipients.1.email'],

@@ -949,11 +949,6 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
     'x-content-sha256 debe ser un SHA-256 en hexadecimal en minúscula.',
   ],
   [
-    'The company has no business domain: configure one first.',
-    'A empresa não tem domínio de negócio: configure um primeiro.',
-    'La empresa no tiene dominio de negocio: configure uno primero.',
-  ],
-  [
     'Another row has this value, and an index of the table says that it is unique',
     'Outra linha tem este valor, e um índice da tabela exige que ele seja único',
     'Otra fila tiene este valor, y un índice de la tabla exige que sea único',
@@ -972,6 +967,16 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
     '{items} cannot be joined without counting rows more than once: the joined column is neither `id` nor unique.',
     '{items}: não podem ser unidas sem contar linhas mais de uma vez: a coluna da união não é `id` nem única.',
     '{items}: no se pueden unir sin contar filas más de una vez: la columna de la unión no es `id` ni única.',
+  ],
+  [
+    'This route takes signed requests, not tokens. With a token, use `{path}` of the console.',
+    'Esta rota aceita requisições assinadas, não tokens. Com um token, use `{path}` do console.',
+    'Esta ruta acepta solicitudes firmadas, no tokens. Con un token, use `{path}` de la consola.',
+  ],
+  [
+    'This route takes signed requests, not tokens. Tokens are taken by the routes of the console, below `/v1`.',
+    'Esta rota aceita requisições assinadas, não tokens. Tokens são aceitos pelas rotas do console, abaixo de `/v1`.',
+    'Esta ruta acepta solicitudes firmadas, no tokens. Las rutas de la consola, bajo `/v1`, aceptan tokens.',
   ],
 ];
 

@@ -1278,4 +1278,28 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
       '{problem}: "{name}" é do tipo {type}',
       '{problem}: "{name}" es de tipo {type}',
     ],
+    [
+      'conflict',
+      'are only allowed for filters of kind select or multi_select',
+      'só são permitidos para filtros do tipo select ou multi_select',
+      'solo se permiten para filtros de tipo select o multi_select',
+    ],
+    [
+      'required',
+      'the company has no business domain: configure one first',
+      'a empresa não tem domínio de negócio: configure um primeiro',
+      'la empresa no tiene dominio de negocio: configure uno primero',
+    ],
+    [
+      'required',
+      'the company has no concept of type entity_hint: create one first',
+      'a empresa não tem conceito do tipo entity_hint: crie um primeiro',
+      'la empresa no tiene un concepto de tipo entity_hint: cree uno primero',
+    ],
+    [
+      'unknown',
+      'is not a field of this request: {names}',
+      'não é um campo desta requisição: {names}',
+      'no es un campo de esta solicitud: {names}',
+    ],
   ];

@@ -79,6 +79,7 @@ function inLanguage(text: string, found: Found | undefined, locale: Locale): str
   const at = locale === 'es' ? 1 : 0;
   return found.sentence.words[locale].replaceAll(new RegExp(PLACE, 'g'), (_, place: string) => {
     const value = found.values[place] ?? '';
+    if (place === 'problem') return translate(value, locale);
     return NAMES_THINGS.includes(place) && Object.hasOwn(NOUNS, value) ? (NOUNS[value]?.[at] ?? value) : value;
   });
 }

@@ -325,11 +325,7 @@ describe('a semantic model of Apache Ossie', () => {
   it.each([
     ['version: 0.1.0\nsemantic_model: []\n', 1, 'version: must be 0.2.0.dev0'],
     ['version: 0.2.0.dev0\nsemantic_model: 7\n', 2, 'semantic_model: must be a list'],
-    [
-      'version: 0.2.0.dev0\nsemantic_model:\n  - name: x\n',
-      3,
-      'datasets: Invalid input: expected array, received undefined',
-    ],
+    ['version: 0.2.0.dev0\nsemantic_model:\n  - name: x\n', 3, 'datasets: is required'],
   ])('says what is wrong with %j', async (text, line, message) => {
     const { errors } = await must(importAs(company.as, YAML_TYPE, text));
     expect(errors).toEqual([{ line, message }]);
