@@ -124,6 +124,8 @@ describe('a confirm', () => {
       expect((await cancel(stranger, jobId)).status).toBe(404);
       expect((await stranger.as.get(`/v1/managed-tables/upload-jobs/${jobId}`)).body).toEqual({
         error: 'Upload não encontrado.',
+        error_code: 'NOT_FOUND',
+        message: 'Upload não encontrado.',
       });
       expect((await stranger.as.get('/v1/managed-tables/upload-jobs/active')).body).toEqual({ records: [] });
     }

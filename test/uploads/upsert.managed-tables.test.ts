@@ -290,12 +290,12 @@ describe('an upsert', () => {
   });
 
   it.each([
-    ['upsert', [], 'must name 1 to 4 columns'],
-    ['upsert', ['code', 'store', 'name', 'price', 'code'], 'must name 1 to 4 columns'],
-    ['upsert', ['code', 'code'], 'must name each column once'],
-    ['upsert', ['Code'], '"Code" is not a column of the table'],
-    ['upsert', ['id', 'code'], '"id" identifies rows by itself: leave out the other columns'],
-    ['append', ['code'], 'is for the mode upsert'],
+    ['upsert', [], 'deve indicar de 1 a 4 colunas'],
+    ['upsert', ['code', 'store', 'name', 'price', 'code'], 'deve indicar de 1 a 4 colunas'],
+    ['upsert', ['code', 'code'], 'deve indicar cada coluna uma só vez'],
+    ['upsert', ['Code'], '"Code" não é uma coluna da tabela'],
+    ['upsert', ['id', 'code'], '"id" identifica as linhas sozinho: omita as outras colunas'],
+    ['append', ['code'], 'é para o modo upsert'],
   ])('is refused at the door: mode %s with the key %j', async (mode, key, message) => {
     const { id } = await aFilledTable();
     const refused = await postFiles(company, [aFile('f.csv', 'code\na\n')], { into: id, mode, key });

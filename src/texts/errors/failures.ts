@@ -978,6 +978,7 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
     'Esta rota aceita requisições assinadas, não tokens. Tokens são aceitos pelas rotas do console, abaixo de `/v1`.',
     'Esta ruta acepta solicitudes firmadas, no tokens. Las rutas de la consola, bajo `/v1`, aceptan tokens.',
   ],
+  ['You cannot delete yourself.', 'Você não pode excluir a si mesmo.', 'No puede eliminarse a sí mismo.'],
 ];
 
 /** The things and fields that sentences made by rule name, as `{thing}`, `{field}` and `{kind}`. */
