@@ -6,11 +6,11 @@
  * CPU of workerd beside that of an honest body of the same size at the same route, which is one long text. Bodies that pass
  * and are worked with are those of `bodies/worked.ts`. None may cost more than eight times as much.
  */
-import { readdir, readFile } from 'node:fs/promises';
 import { bodyWith, COSTLY } from '../test/contract/costly.ts';
 import { type Asked, requestFor, routesOf } from './bodies/routes.ts';
 import { WORKED } from './bodies/worked.ts';
 import { startSystem } from './system.ts';
+import { exactCpuSeconds } from './usage.ts';
 import { atMost, median, verdict } from './verdict.ts';
 
 const LIMIT = 8;
@@ -31,13 +31,13 @@ try {
 
   /** Sends a body. @returns seconds of CPU of workerd */
   const costOf = async (route: Asked, body: string, mustPass = false): Promise<number> => {
-    const before = await cpuNow(worker);
+    const before = await exactCpuSeconds(worker);
     const answer = await fetch(await requestFor(system, route, body, token));
     const said = await answer.text();
     const isKnown = answer.status !== 401 || route.credential === 'none';
     if (!isKnown || (mustPass && !answer.ok))
       throw new Error(`${route.method} ${route.path} answered ${answer.status}: ${said.slice(0, 500)}`);
-    return (await cpuNow(worker)) - before;
+    return (await exactCpuSeconds(worker)) - before;
   };
   const costs = async (route: Asked, bodyFor: (n: number) => string, mustPass = false) => {
     const figures = [];
@@ -82,14 +82,4 @@ try {
   }
 } finally {
   await system.stop();
-}
-
-/** Seconds of CPU of all threads of a process, to the microsecond. Needs Linux. */
-async function cpuNow(pid: number): Promise<number> {
-  let nanoseconds = 0;
-  for (const thread of await readdir(`/proc/${pid}/task`)) {
-    const text = await readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '0');
-    nanoseconds += Number(text.split(' ')[0]);
-  }
-  return nanoseconds / 1e9;
 }

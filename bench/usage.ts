@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 
 /** Clock ticks a second in /proc; 100 on all common Linux systems. */
 const TICKS = 100;
@@ -13,6 +13,16 @@ export async function cpuSeconds(pid: number, withChildren = false): Promise<num
     .map(Number);
   const [own = 0, system = 0, children = 0, childrenSystem = 0] = fields.slice(11, 15);
   return (own + system + (withChildren ? children + childrenSystem : 0)) / TICKS;
+}
+
+/** The same of all threads that it has, to the microsecond: for work of milliseconds. Needs Linux. */
+export async function exactCpuSeconds(pid: number): Promise<number> {
+  let nanoseconds = 0;
+  for (const thread of await readdir(`/proc/${pid}/task`)) {
+    const text = await readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '0');
+    nanoseconds += Number(text.split(' ')[0]);
+  }
+  return nanoseconds / 1e9;
 }
 
 /** Resident memory of a process in MB: now, and its peak since it started or since `resetPeak`. Needs Linux. */

@@ -59,7 +59,7 @@ function wordsFor(issue: Issue): string {
 }
 
 const oneOf = (values: readonly unknown[]): string =>
-  values.length === 1 ? `must be ${values[0]}` : `must be one of ${values.join(', ').slice(0, MAX_VALUES)}`;
+  values.length === 1 ? `must be exactly ${values[0]}` : `must be one of ${values.join(', ').slice(0, MAX_VALUES)}`;
 
 function atLeast({ origin, minimum, inclusive }: z.core.$ZodRawIssue<z.core.$ZodIssueTooSmall>): string {
   const one = Number(minimum) === 1;

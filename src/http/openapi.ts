@@ -48,7 +48,8 @@ const SECURITY_SCHEMES = {
 
 const ABOUT =
   'Every answer carries `x-correlation-id`, and `X-RateLimit-Limit`, `-Remaining` and `-Reset` (Unix time in seconds) of the ' +
-  'limit with the fewest requests left. The examples are requests that were really made; secrets in them are not shown, and long lists are cut.';
+  'limit with the fewest requests left. Errors are worded in English, Portuguese or Spanish, by `Accept-Language`; programs tell ' +
+  'them apart by their codes, and what is wrong with a field by `reason` and `limits`. The examples are requests that were really made; secrets in them are not shown, and long lists are cut.';
 
 const E_TAG = z.string().meta({ description: 'The version of the resource. It changes whenever the resource does.' });
 const IF_NONE_MATCH = z.string().optional().meta({

@@ -1,7 +1,7 @@
 import { type ZodObject, z } from 'zod';
 import type { Failure, FailureKind, FailureType, SurfaceName, Wording } from '../kernel/failure.ts';
 import { FIELD_REASONS } from '../texts/errors/fields.ts';
-import { ofField, translate, tryAgainIn } from '../texts/errors/say.ts';
+import { explainField, translate, tryAgainIn } from '../texts/errors/say.ts';
 import { acceptedLocale, type Locale } from '../texts/locales.ts';
 
 /**
@@ -65,6 +65,9 @@ export interface Surface {
   internalError: Pick<ErrorWords, 'code' | 'message'>;
 }
 
+/** What a 500 says, in English. */
+export const INTERNAL_ERROR = 'Something went wrong on our side. Try again later.';
+
 /** The status of a failure, by its family, where a surface does not say otherwise. */
 const STATUS: Record<FailureKind, number> = {
   invalid: 422,
@@ -126,8 +129,8 @@ export function worded(
   locale: Locale = surface.language,
 ): { status: number; body: unknown } {
   const { status, code, details = detailsOf(failure, locale) } = wordingOf(surface, failure);
-  const message = messageOf(surface, failure, locale);
-  const ownMessage = messageOf(surface, failure, surface.language);
+  const ownMessage = messageOf(surface, failure);
+  const message = locale === surface.language ? ownMessage : messageOf(surface, failure, locale);
   return { status, body: surface.errorOf({ code, message, ownMessage, details }) };
 }
 
@@ -146,11 +149,10 @@ function sentenceOf(surface: Surface, failure: Failure, locale: Locale): string 
 
 /** Something went wrong inside, in the words of a surface: nothing is told of it. */
 export function internalErrorOf(surface: Surface, locale: Locale): unknown {
-  const { code, message } = surface.internalError;
-  return surface.errorOf({ code, message: translate(INTERNAL, locale), ownMessage: message });
+  const { code, message: ownMessage } = surface.internalError;
+  const message = locale === surface.language ? ownMessage : translate(INTERNAL_ERROR, locale);
+  return surface.errorOf({ code, message, ownMessage });
 }
-
-const INTERNAL = 'Something went wrong on our side. Try again later.';
 
 /** The language of an answer: what the caller likes best of ours, or that of the surface. */
 export const languageOf = ({ language }: Surface, headers: Headers): Locale =>
@@ -162,6 +164,7 @@ export const secondsToWait = ({ detail }: Failure): number => Math.max(1, Math.c
 /** What the answer's `details` hold: the fields at fault, or what else the failure tells; undefined when none. */
 function detailsOf(failure: Failure, locale: Locale): unknown {
   const { message: _message, problems, retryAfter: _retryAfter, ...rest } = failure.detail;
-  if (problems) return problems.map(({ field, message, ...more }) => ({ field, ...ofField(message, locale), ...more }));
+  if (problems)
+    return problems.map(({ field, message, ...more }) => ({ field, ...explainField(message, locale), ...more }));
   return Object.keys(rest).length > 0 ? rest : undefined;
 }

@@ -16,7 +16,7 @@ const TIME = '_at';
 type Value<Name extends string, Shown> = Name extends `${string}${typeof TIME}` ? Shown | number : Shown;
 
 /** What a schema shows, as the code holds it. */
-export type Record<Shown> = {
+type Held<Shown> = {
   [Name in keyof Shown as Name extends string ? Property<Name> : never]: Name extends string
     ? Value<Name, Shown[Name]>
     : never;
@@ -33,7 +33,7 @@ const propertyOf = (name: string): string =>
  */
 export function viewBy<Schema extends z.ZodObject>(schema: Schema) {
   const names = Object.keys(schema.shape).map((name) => [name, propertyOf(name), name.endsWith(TIME)] as const);
-  return (record: Record<z.input<Schema>>): z.input<Schema> => {
+  return (record: Held<z.input<Schema>>): z.input<Schema> => {
     const shown: { [name: string]: unknown } = {};
     for (const [name, property, isTime] of names) {
       const value = record[property as keyof typeof record];
@@ -44,7 +44,7 @@ export function viewBy<Schema extends z.ZodObject>(schema: Schema) {
 }
 
 /** What was sent, under the code's names. */
-export type Sent<Input> = { [Name in keyof Input as Name extends string ? Property<Name> : never]: Input[Name] };
+type Sent<Input> = { [Name in keyof Input as Name extends string ? Property<Name> : never]: Input[Name] };
 
 /** Reads a body's fields into the code's names: for `transform`. What was not sent stays absent. */
 export const sent = <Input extends object>(input: Input): Sent<Input> =>

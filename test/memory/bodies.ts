@@ -8,7 +8,7 @@ const AROUND = 300;
 
 let token = '';
 
-/** What costs most to read of a body of 1 MiB, at every route that takes JSON. All but the deepest places are refused. */
+/** What costs most to read of a body of 1 MiB, at every route that takes JSON: as the whole body, and in its last place. */
 export const BODIES: Case[] = COSTLY.map(([what, json]) => ({
   name: `bodies of 1 MiB of ${what}, at every route`,
   prepare: async (system) => {

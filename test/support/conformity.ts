@@ -80,7 +80,8 @@ function problemOf({ responses }: Operation, { status, headers, body }: Answered
   const declared = response.content[mediaType];
   if (!declared) return `the media type is ${mediaType}`;
   const found = mismatches(body, declared.schema);
-  if (found.length === 0) return status >= 400 ? untranslated(body as ErrorBody) : undefined;
+  if (found.length === 0)
+    return status >= 400 ? untranslated(body as ErrorBody, headers.get('content-language')) : undefined;
   const advice = status >= 400 ? "list the failure in the contract's `fails`: " : '';
   return `${advice}${found.join('\n')}\n${excerpt(body)}`;
 }
@@ -97,14 +98,13 @@ const WORDS_OF_OTHERS = ['DB_QUERY_ERROR', 'DbQueryError'];
 /** How every sentence about a field begins in English. */
 const ENGLISH = /^(must|is|has|have|cannot|needs?|takes|holds|send|does) /;
 
-/** What of an error is said in one language alone. Managed tables speak Portuguese. */
-function untranslated({ error, error_code: code, message, details }: ErrorBody): string | undefined {
+/** What of an error is said in one language alone, by the language that it says it is in. */
+function untranslated({ error, error_code: code, message, details }: ErrorBody, language: string | null) {
   if (message === undefined || WORDS_OF_OTHERS.includes(code ?? error ?? '')) return undefined;
   const ofFields = Array.isArray(details) ? details.map((each) => String(each.message)) : [];
-  const inPortuguese = error !== undefined && code !== undefined;
-  const bad = inPortuguese
-    ? ofFields.filter((text) => ENGLISH.test(text))
-    : [...ofFields, ...(error === 'RateLimitExceeded' ? [] : [message])].filter((text) => !isTranslated(text));
+  // That of too many requests has two sentences.
+  const said = error === 'RateLimitExceeded' ? ofFields : [...ofFields, message];
+  const bad = said.filter((text) => (language === 'en' ? !isTranslated(text) : ENGLISH.test(text)));
   return bad.length > 0 ? `texts/errors has no other language for ${JSON.stringify(bad)}` : undefined;
 }
 

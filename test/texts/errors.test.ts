@@ -1,7 +1,8 @@
+import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { FAILURES } from '../../src/texts/errors/failures.ts';
 import { FIELDS } from '../../src/texts/errors/fields.ts';
-import { isTranslated, ofField, PLACE, translate, tryAgainIn } from '../../src/texts/errors/say.ts';
+import { explainField, isTranslated, PLACE, translate, tryAgainIn } from '../../src/texts/errors/say.ts';
 
 const SENTENCES = [...FIELDS.map(([, ...words]) => words), ...FAILURES];
 const placesOf = (text: string) => [...text.matchAll(new RegExp(PLACE, 'g'))].map(([, place]) => place).toSorted();
@@ -36,12 +37,12 @@ describe('what is said of a field', () => {
     ['is required', { reason: 'required' }],
     ['Any words of a database', { reason: 'format' }],
   ])('tells a program why, and the limits: %s', (message, told) => {
-    expect(ofField(message, 'en')).toStrictEqual({ message, ...told });
+    expect(explainField(message, 'en')).toStrictEqual({ message, ...told });
   });
 
   it('is a sentence in the language that was asked for, with the nouns of that language', () => {
     expect(translate('There is no such service account.', 'es')).toBe('No se encontró: cuenta de servicio.');
-    expect(ofField('must have at least 12 characters', 'pt-BR').message).toBe('deve ter pelo menos 12 caracteres');
+    expect(explainField('must have at least 12 characters', 'pt-BR').message).toBe('deve ter pelo menos 12 caracteres');
   });
 
   it('stays in English where it is no sentence of ours', () => {
@@ -58,4 +59,17 @@ it('says long waits in minutes', () => {
     'Try again in 30 minutes.',
   ]);
   expect(tryAgainIn(60, 'es')).toBe('Inténtelo de nuevo en 60 segundos.');
+});
+
+describe('the texts of errors', () => {
+  /** What is written in English in the sources, without the escapes of strings. */
+  const written = globSync('src/**/*.ts', { exclude: (path) => path.startsWith('src/texts/errors') })
+    .map((file) => readFileSync(file, 'utf8').replaceAll(/\\(['`])/g, '$1'))
+    .join('\n');
+  const isWritten = (part: string): boolean => written.includes(part.replace(/^[\s:,]+|[\s:,]+$/g, ''));
+
+  it.each(SENTENCES)('hold nothing that is said no more: %s', (english) => {
+    const parts = english.split(PLACE).filter((_, index) => index % 2 === 0);
+    expect(parts.filter((part) => !isWritten(part))).toEqual([]);
+  });
 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Principal } from '../../access/actors.ts';
 import type { Page } from '../../db/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { CONSOLE_FAMILIES, errorDetails, type Surface } from '../surface.ts';
+import { CONSOLE_FAMILIES, errorDetails, INTERNAL_ERROR, type Surface } from '../surface.ts';
 
 /** Endpoints of the console: called by people with a session token, and programs with a service token. */
 export const endpoint = endpointFor<Principal>();
@@ -26,7 +26,7 @@ export const surface: Surface = {
     })
     .meta({ id: 'ConsoleError' }),
   errorOf: ({ code, message, details }) => ({ error: code, message, ...(details !== undefined && { details }) }),
-  internalError: { code: 'INTERNAL_ERROR', message: 'Something went wrong on our side. Try again later.' },
+  internalError: { code: 'INTERNAL_ERROR', message: INTERNAL_ERROR },
 };
 
 /** Schema of the list envelope of the console and of managed tables. */

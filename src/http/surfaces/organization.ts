@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ServiceAccountActor } from '../../access/actors.ts';
 import type { Page } from '../../db/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { errorDetails, ORGANIZATION_FAMILIES, type Surface } from '../surface.ts';
+import { errorDetails, INTERNAL_ERROR, ORGANIZATION_FAMILIES, type Surface } from '../surface.ts';
 
 /** Endpoints of the organization API: called by service accounts with signed requests. */
 export const endpoint = endpointFor<ServiceAccountActor>();
@@ -25,7 +25,7 @@ export const surface: Surface = {
     })
     .meta({ id: 'OrganizationError' }),
   errorOf: ({ code, message, details = {} }) => ({ error: code, message, details }),
-  internalError: { code: 'InternalError', message: 'Something went wrong on our side. Try again later.' },
+  internalError: { code: 'InternalError', message: INTERNAL_ERROR },
 };
 
 /** Schema of the list envelope of this surface. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { OutsiderActor, Principal } from '../../access/actors.ts';
 import type { Page } from '../../db/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { CONSOLE_FAMILIES, errorDetails, type Surface } from '../surface.ts';
+import { CONSOLE_FAMILIES, errorDetails, INTERNAL_ERROR, type Surface } from '../surface.ts';
 
 /** Endpoints of sharing and embedding that people and programs of the company call with a token. */
 export const endpoint = endpointFor<Principal>();
@@ -25,7 +25,7 @@ export const surface: Surface = {
     .object({ error_code: z.string(), message: z.string(), details: errorDetails.optional() })
     .meta({ id: 'SharingError' }),
   errorOf: ({ code, message, details }) => ({ error_code: code, message, ...(details !== undefined && { details }) }),
-  internalError: { code: 'INTERNAL_ERROR', message: 'Something went wrong on our side. Try again later.' },
+  internalError: { code: 'INTERNAL_ERROR', message: INTERNAL_ERROR },
 };
 
 /** Schema of the list envelope of sharing. */

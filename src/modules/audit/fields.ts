@@ -16,3 +16,7 @@ export const auditFilters = {
   action: word.meta({ examples: ['accounts:CreateAccount'] }).optional(),
   ...times,
 };
+
+/** For the description of the API, on both surfaces. */
+export const WHAT_IS_LISTED =
+  'One record for each request of a known caller, on every surface. Newest first. A record can be read a few seconds after its request; old records take longer to find.';

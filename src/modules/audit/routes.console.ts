@@ -1,7 +1,8 @@
 import { ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
-import { auditFilters } from './fields.ts';
+import { sent } from '../../http/wire.ts';
+import { auditFilters, WHAT_IS_LISTED } from './fields.ts';
 import { listAuditEvents } from './service.ts';
 import { consoleAuditEventView, viewConsoleAuditEvent } from './views.ts';
 
@@ -13,21 +14,12 @@ export const consoleAuditEndpoints = [
       access: 'administrator',
       operationId: 'listCompanyAuditEvents',
       summary: 'List audit events',
-      description:
-        'One record for each request of a known caller, on every surface. Newest first. A record can be read a few seconds after its request; old records take longer to find.',
+      description: WHAT_IS_LISTED,
       query: pageQuery('per_page').extend(auditFilters),
       returns: ok(listOf(consoleAuditEventView)),
       fails: [],
     },
-    async ({ ctx, query: { page, per_page, correlation_id, principal_id, ...rest } }) =>
-      list(
-        await listAuditEvents(
-          ctx,
-          { ...rest, correlationId: correlation_id, principalId: principal_id },
-          page,
-          per_page,
-        ),
-        viewConsoleAuditEvent,
-      ),
+    async ({ ctx, query: { page, per_page: perPage, ...filter } }) =>
+      list(await listAuditEvents(ctx, sent(filter), page, perPage), viewConsoleAuditEvent),
   ),
 ];

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { ok, raw } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
+import { sent } from '../../http/wire.ts';
 import { EXPORT_FORMATS, streamEvents } from './export.ts';
-import { auditFilters, times } from './fields.ts';
+import { auditFilters, times, WHAT_IS_LISTED } from './fields.ts';
 import { exportAuditEvents, listAuditEvents } from './service.ts';
 import { auditEventView, viewAuditEvent } from './views.ts';
 
@@ -17,22 +18,13 @@ export const auditEndpoints = [
       access: 'administrator',
       operationId: 'listAuditEvents',
       summary: 'List audit events',
-      description:
-        'One record for each request of a known caller, on every surface. Newest first. A record can be read a few seconds after its request; old records take longer to find.',
+      description: WHAT_IS_LISTED,
       query: pageQuery('quantity').extend(auditFilters),
       returns: ok(listOf(auditEventView)),
       fails: [],
     },
-    async ({ ctx, query: { page, quantity, correlation_id, principal_id, ...rest } }) =>
-      list(
-        await listAuditEvents(
-          ctx,
-          { ...rest, correlationId: correlation_id, principalId: principal_id },
-          page,
-          quantity,
-        ),
-        viewAuditEvent,
-      ),
+    async ({ ctx, query: { page, quantity, ...filter } }) =>
+      list(await listAuditEvents(ctx, sent(filter), page, quantity), viewAuditEvent),
   ),
   endpoint(
     {

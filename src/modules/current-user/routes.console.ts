@@ -26,12 +26,14 @@ export const currentUserEndpoints = [
     },
     async ({ ctx, query }) => {
       const { actor } = ctx;
-      const permissions = query.include && { permissions: viewOwnPermissions(actor, await explainOwnAccess(ctx)) };
-      const shown =
+      const shown = async () =>
         actor.kind === 'user'
           ? viewCurrentUser(ctx.baseUrl, await currentUser({ ...ctx, actor }))
           : viewCurrentServiceAccount(ctx.baseUrl, actor, await currentCompany(ctx));
-      return { ...shown, ...permissions };
+      const permissions = async () =>
+        query.include && { permissions: viewOwnPermissions(actor, await explainOwnAccess(ctx)) };
+      const [principal, access] = await Promise.all([shown(), permissions()]);
+      return { ...principal, ...access };
     },
   ),
   endpoint(

@@ -43,7 +43,7 @@ import {
 export type { Filter, FilterOption, Widget } from '../../db/schema/dashboards.ts';
 export { dashboardNotFound } from './failures.ts';
 export { dashboardInputs } from './inputs.ts';
-export { filterOptions, optionsUnder } from './options.ts';
+export { optionsUnder } from './options.ts';
 export {
   type DashboardVersions,
   dashboardsUnchanged,

@@ -154,8 +154,9 @@ async function findLosses(
   const kept = plan.kept.flatMap((each): FieldProblem[] => {
     const { index, from, to } = each;
     const value = misfitIn.get(each) ?? null;
-    const held = showsValues ? `${JSON.stringify(value)}, which` : 'a value that';
-    const lost = `"${from.name}" holds ${held} cannot become ${to.type} without loss`;
+    const lost = showsValues
+      ? `"${from.name}" holds ${JSON.stringify(value)}, which cannot become ${to.type} without loss`
+      : `"${from.name}" holds a value that cannot become ${to.type} without loss`;
     return [
       ...(value === null ? [] : [{ field: `columns.${index}.type`, message: lost }]),
       ...((nullIn.get(each) ?? null) === null

@@ -180,7 +180,10 @@ export const tooLongForIndex = ({
     {
       ...(row !== undefined && { row }),
       field,
-      message: `"${column}" is too long for an index${id === undefined ? '' : `, in the row ${id}`}`,
+      message:
+        id === undefined
+          ? `"${column}" is too long for an index`
+          : `"${column}" is too long for an index, in the row ${id}`,
     },
   ]);
 

@@ -42,7 +42,7 @@ export function matchColumns(confirmed: Sent[], inferred: InferredColumn[]): Con
     if (source === undefined || source === null) {
       return isNamed
         ? matching.refuse(place, 'source_index', NO_SOURCE)
-        : matching.refuse(place, 'name', `${NO_SOURCE}: say which one with source_index`);
+        : matching.refuse(place, 'name', 'is not a column of the files: say which one with source_index');
     }
     return matching.take(place, source) ? [{ ...column, source_index: source }] : [];
   });

@@ -86,7 +86,7 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
     ],
     ['format', 'must be a UUID', 'deve ser um UUID', 'debe ser un UUID'],
     ['format', 'has not the expected form', 'não tem a forma esperada', 'no tiene la forma esperada'],
-    ['not_one_of', 'must be {value}', 'deve ser {value}', 'debe ser {value}'],
+    ['not_one_of', 'must be exactly {value}', 'deve ser exatamente {value}', 'debe ser exactamente {value}'],
     ['not_one_of', 'must be one of {values}', 'deve ser um destes: {values}', 'debe ser uno de estos: {values}'],
     [
       'type',
@@ -371,12 +371,6 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
       'is not a field of the policy language',
       'não é um campo da linguagem de políticas',
       'no es un campo del lenguaje de políticas',
-    ],
-    [
-      'not_one_of',
-      'names no action of "{service}"',
-      'não indica nenhuma ação de "{service}"',
-      'no indica ninguna acción de "{service}"',
     ],
 
     // Single sign-on and addresses.
@@ -1066,12 +1060,6 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
 
     // Made of what was sent.
     [
-      'conflict',
-      'cannot be multi_select: = ANY({{…}}) is not used for the parameter in',
-      'não pode ser multi_select: = ANY({{…}}) não é usado para o parâmetro em',
-      'no puede ser multi_select: = ANY({{…}}) no se usa para el parámetro en',
-    ],
-    [
       'too_long',
       'are too long: the token would not fit into a URL',
       'são longos demais: o token não caberia em uma URL',
@@ -1226,51 +1214,51 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
     ],
     [
       'format',
-      'an optional clause "[[" is not closed (at character {position})',
-      'uma cláusula opcional "[[" não é fechada (no caractere {position})',
-      'una cláusula opcional "[[" no se cierra (en el carácter {position})',
+      'an optional clause "[[" is not closed',
+      'uma cláusula opcional "[[" não é fechada',
+      'una cláusula opcional "[[" no se cierra',
     ],
     [
       'format',
-      'write parameters as {{slug}}, not as $1 (at character {position})',
-      'escreva parâmetros como {{slug}}, não como $1 (no caractere {position})',
-      'escriba los parámetros como {{slug}}, no como $1 (en el carácter {position})',
+      'write parameters as {{slug}}, not as $1',
+      'escreva parâmetros como {{slug}}, não como $1',
+      'escriba los parámetros como {{slug}}, no como $1',
     ],
     [
       'too_many',
-      'a line holds at most {max} optional clauses with a default (at character {position})',
-      'uma linha tem no máximo {max} cláusulas opcionais com padrão (no caractere {position})',
-      'una línea tiene como máximo {max} cláusulas opcionales con valor predeterminado (en el carácter {position})',
+      'a line holds at most {max} optional clauses with a default',
+      'uma linha tem no máximo {max} cláusulas opcionais com padrão',
+      'una línea tiene como máximo {max} cláusulas opcionales con valor predeterminado',
     ],
     [
       'format',
-      'the default of an optional clause ends with its line (at character {position})',
-      'o padrão de uma cláusula opcional termina com a sua linha (no caractere {position})',
-      'el valor predeterminado de una cláusula opcional termina con su línea (en el carácter {position})',
+      'the default of an optional clause ends with its line',
+      'o padrão de uma cláusula opcional termina com a sua linha',
+      'el valor predeterminado de una cláusula opcional termina con su línea',
     ],
     [
       'format',
-      'a parameter is written {{slug}} (at character {position})',
-      'um parâmetro é escrito {{slug}} (no caractere {position})',
-      'un parámetro se escribe {{slug}} (en el carácter {position})',
+      'a parameter is written {{slug}}',
+      'um parâmetro é escrito {{slug}}',
+      'un parámetro se escribe {{slug}}',
     ],
     [
       'format',
-      '{place}: a date range gives .from and .to (at character {position})',
-      '{place}: um intervalo de datas dá .from e .to (no caractere {position})',
-      '{place}: un rango de fechas da .from y .to (en el carácter {position})',
+      '{place}: a date range gives .from and .to',
+      '{place}: um intervalo de datas dá .from e .to',
+      '{place}: un rango de fechas da .from y .to',
     ],
     [
       'format',
-      'optional clauses "[[ … ]]" do not nest (at character {position})',
-      'cláusulas opcionais "[[ … ]]" não se aninham (no caractere {position})',
-      'las cláusulas opcionales "[[ … ]]" no se anidan (en el carácter {position})',
+      'optional clauses "[[ … ]]" do not nest',
+      'cláusulas opcionais "[[ … ]]" não se aninham',
+      'las cláusulas opcionales "[[ … ]]" no se anidan',
     ],
     [
       'required',
-      'an optional clause "[[ … ]]" needs a parameter (at character {position})',
-      'uma cláusula opcional "[[ … ]]" precisa de um parâmetro (no caractere {position})',
-      'una cláusula opcional "[[ … ]]" necesita un parámetro (en el carácter {position})',
+      'an optional clause "[[ … ]]" needs a parameter',
+      'uma cláusula opcional "[[ … ]]" precisa de um parâmetro',
+      'una cláusula opcional "[[ … ]]" necesita un parámetro',
     ],
     [
       'conflict',
@@ -1301,5 +1289,11 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
       'is not a field of this request: {names}',
       'não é um campo desta requisição: {names}',
       'no es un campo de esta solicitud: {names}',
+    ],
+    [
+      'format',
+      '{problem} (at character {position})',
+      '{problem} (no caractere {position})',
+      '{problem} (en el carácter {position})',
     ],
   ];

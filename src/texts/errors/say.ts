@@ -32,7 +32,7 @@ const ALL = [
 const FIXED = new Map(ALL.filter(({ places }) => places.length === 0).map((each) => [each.words.en, each]));
 
 const literalLength = ({ parts }: Sentence): number => parts.join('').length;
-/** The most specific first: `must be {value}` takes what nothing else does. */
+/** The most specific first: `must be at most {max}` begins as others do. */
 const OPEN = ALL.filter(({ places }) => places.length > 0).toSorted((a, b) => literalLength(b) - literalLength(a));
 
 /** What stands in the places of a sentence, if a text is that sentence. Linear in the text. */
@@ -92,23 +92,27 @@ export const translate = (english: string, locale: Locale): string =>
 export const isTranslated = (english: string): boolean => find(english) !== undefined;
 
 /** What is said of a field: why, to a person, and with which limits. */
-export interface SaidOfField {
+export interface FieldExplanation {
   reason: FieldReason;
   message: string;
   limits?: { min?: number; max?: number };
 }
 
+/** Why, where a sentence only says where its problem is: why that is one. */
+const reasonOf = (found: Found | undefined): FieldReason | undefined =>
+  (found?.values.problem === undefined ? undefined : reasonOf(find(found.values.problem))) ?? found?.sentence.reason;
+
 const AT_LEAST_ONE = /^must (not be empty|hold at least one\b)/;
 
 /** What an English sentence says of a field. */
-export function ofField(english: string, locale: Locale): SaidOfField {
+export function explainField(english: string, locale: Locale): FieldExplanation {
   const found = find(english);
   const limits = Object.entries(found?.values ?? {}).flatMap(([place, value]) =>
     isLimit(place) ? [[place, Number(value)] as const] : [],
   );
   if (AT_LEAST_ONE.test(english)) limits.push(['min', 1]);
   return {
-    reason: found?.sentence.reason ?? 'format',
+    reason: reasonOf(found) ?? 'format',
     message: inLanguage(english, found, locale),
     ...(limits.length > 0 && { limits: Object.fromEntries(limits) }),
   };

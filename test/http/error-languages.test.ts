@@ -1,0 +1,69 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aCompany, type Company } from '../support/worlds.ts';
+
+const WRONG = { json: { name: 'x', slug: 'sales', description: 'Of a test of words.' } };
+const speaking = (language: string) => ({ headers: { 'accept-language': language } });
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+
+describe('an error', () => {
+  it.each([
+    ['en', 'en', 'The request is not valid.', 'must have at least 2 characters'],
+    ['pt', 'pt-BR', 'A requisição não é válida.', 'deve ter pelo menos 2 caracteres'],
+    ['es-MX,en;q=0.5', 'es', 'La solicitud no es válida.', 'debe tener al menos 2 caracteres'],
+    ['*', 'en', 'The request is not valid.', 'must have at least 2 characters'],
+    ['xx', 'en', 'The request is not valid.', 'must have at least 2 characters'],
+    [`es;q=0.1,${'x'.repeat(4096)}`, 'es', 'La solicitud no es válida.', 'debe tener al menos 2 caracteres'],
+  ])('is said in the language that is asked for: %s', async (asked, language, message, ofName) => {
+    const { status, headers, body } = await company.as.post('/v1/groups', { ...WRONG, ...speaking(asked) });
+    expect([status, headers.get('content-language'), body.message]).toEqual([422, language, message]);
+    expect(headers.get('vary')).toContain('Accept-Language');
+    expect(body.details).toEqual([{ field: 'name', reason: 'too_short', message: ofName, limits: { min: 2 } }]);
+  });
+
+  it('is said in English where no language is asked for', async () => {
+    expect((await company.as.post('/v1/groups', WRONG)).body.message).toBe('The request is not valid.');
+  });
+
+  it.each([
+    ['', 'pt-BR', 'Tabela não encontrada.'],
+    ['*', 'pt-BR', 'Tabela não encontrada.'],
+    ['xx', 'pt-BR', 'Tabela não encontrada.'],
+    ['en', 'en', 'There is no such table.'],
+    ['es', 'es', 'No se encontró: tabla.'],
+  ])(
+    'of managed tables keeps its Portuguese sentence beside the one that is asked for: "%s"',
+    async (asked, language, message) => {
+      const { status, headers, body } = await company.as.get(`/v1/managed-tables/${'0'.repeat(24)}`, speaking(asked));
+      expect([status, headers.get('content-language')]).toEqual([404, language]);
+      expect(body).toEqual({ error: 'Tabela não encontrada.', error_code: 'NOT_FOUND', message });
+    },
+  );
+
+  it('names each field that the route does not know, and only that, as unknown', async () => {
+    const query = await company.as.get('/v1/groups?colour=red');
+    expect(query.body.details).toEqual([
+      { field: 'colour', reason: 'unknown', message: 'is not a parameter of this route' },
+    ]);
+  });
+
+  it('tells what is missing from what is empty', async () => {
+    const { body } = await company.as.post('/v1/groups', { json: { slug: '' } });
+    const reasons = Object.fromEntries(
+      body.details.map(({ field, reason }: { field: string; reason: string }) => [field, reason]),
+    );
+    expect(reasons).toMatchObject({ name: 'required', description: 'required' });
+  });
+
+  it('is a sentence in whichever language says when to try again', async () => {
+    const env = { RATE_LIMIT_PRINCIPAL_PER_MINUTE: '1' };
+    const ask = () => company.as.get('/v1/auth/me', { env, ...speaking('es') });
+    await ask();
+    const { status, body } = await ask();
+    expect([status, body.error]).toEqual([429, 'RateLimitExceeded']);
+    expect(body.message).toMatch(/^Demasiadas solicitudes\. Inténtelo de nuevo en \d+ segundos?\.$/);
+  });
+});
