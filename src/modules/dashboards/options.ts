@@ -65,7 +65,7 @@ function usedInOptions({ options }: Pick<Filter, 'options'>) {
  * The options of a select or multi_select filter, each value once; none that means no value.
  * @param filters all those of the dashboard
  */
-async function filterOptions(
+export async function filterOptions(
   ctx: CompanyContext,
   { options }: Pick<Filter, 'options'>,
   filters: readonly Filter[],
