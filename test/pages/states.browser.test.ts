@@ -58,11 +58,12 @@ describe.skipIf(!installed)('a page in an unusual state', () => {
     const { path } = await aLink(await aDashboard([COUNT], AIRCRAFT));
     const { page, problems } = await open(path);
     await expect.poll(() => numberIn(page, 'Strikes').catch(() => '')).toBe('10,000');
-    let asked = 0;
+    let answered = 0;
     await page.route('**/execute', async (route) => {
-      asked += 1;
       const response = await route.fetch();
-      if (asked > 1) return route.fulfill({ response });
+      // One that finds no place on a busy machine is asked for again.
+      if (response.ok()) answered += 1;
+      if (answered !== 1) return route.fulfill({ response });
       const json = { ...(await response.json()), as_of: '2026-01-31T12:03:00.000Z', waking: true };
       return route.fulfill({ response, json });
     });
@@ -72,7 +73,7 @@ describe.skipIf(!installed)('a page in an unusual state', () => {
     expect(await numberIn(page, 'Strikes')).toBe('954');
     expect(await axeFindings(page)).toEqual([]);
     await note.waitFor({ state: 'detached' });
-    expect(asked).toBe(2);
+    expect(answered).toBe(2);
     expect(await numberIn(page, 'Strikes')).toBe('954');
     expect(problems).toEqual([]);
     await page.context().close();
