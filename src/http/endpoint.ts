@@ -167,9 +167,14 @@ export interface Contract {
   safe?: true;
   /**
    * What an answer is given again under an idempotency key for only while it passes, where more than `access` decides that and
-   * it depends on other data than the caller's access. It is asked about the first parameter of the path. @throws as the service does
+   * it depends on other data than the caller's access. It is asked about the first parameter of the path. Where no GET of the
+   * surface shows what that names, it also tells whether it is there. @throws as the service does
    */
   stillMay?: (ctx: PrincipalContext, id: string) => Promise<unknown>;
+  /** Of a write: members that the GET of the record shows, and that it changes by other means than a member of the same name. */
+  changes?: readonly string[];
+  /** Of a POST whose body is made of what the GET of the path's record shows: that part of it. */
+  readBack?: (record: Record<string, unknown>) => unknown;
   /** For the audit trail: the field of the body with the id or ids of what is attached to the resource of the path, or to what is made. */
   attaches?: string;
   /** Where what a 201 made can be read, as the path before its id, when that is not beneath the route's own path. */

@@ -1,7 +1,7 @@
-import type { HonoRequest, MiddlewareHandler } from 'hono';
+import type { Context as HonoContext, HonoRequest, MiddlewareHandler } from 'hono';
 import type { z } from 'zod';
 import { parseExactJson } from '../kernel/exact-json.ts';
-import { Failure, invalid } from '../kernel/failure.ts';
+import { Failure, type FieldProblem, invalid } from '../kernel/failure.ts';
 import { NestedTooDeep } from '../kernel/json-walk.ts';
 import { illFormedPath, shorten } from '../kernel/text.ts';
 import { readUnread, type Unread } from '../kernel/unread-json.ts';
@@ -22,35 +22,46 @@ const MAX_PROBLEMS = 100;
 /** Characters of the field of a problem, and of what is said of it. */
 const MAX_WORDS = 1000;
 
+/** What is wrong with the members of a body that its schema does not know. */
+type CheckUnknown = (c: HonoContext<HttpEnv>, body: unknown) => Promise<FieldProblem[]>;
+
 /**
  * Reads and validates JSON bodies; the result is the context's `body`. A request without a body, or with one of length 0, is
  * accepted wherever no field of the body is required.
  */
-export function readJson({ body: schema, exactNumbers, unread }: Contract): MiddlewareHandler<HttpEnv> {
+export function readJson(
+  { body: schema, exactNumbers, unread }: Contract,
+  checkUnknown: CheckUnknown,
+): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const value = unread
       ? await unreadOf(c.req, unread)
       : await jsonOf(c.req, exactNumbers ? parseExactJson : parseText);
+    const unknown = await checkUnknown(c, value);
     const parsed = await schema?.safeParseAsync(value === undefined ? {} : value);
-    if (parsed?.error) {
-      if (value === undefined && saysJson(c.req)) throw malformedJson();
-      throw invalidBody(parsed.error);
-    }
+    if (parsed?.error && value === undefined && saysJson(c.req)) throw malformedJson();
+    if (parsed?.error || unknown.length > 0) throw invalidBody(parsed?.error, unknown);
     c.set('body', parsed?.data);
     await next();
   };
 }
 
-/** The failure of a body that its schema refuses. A message can list names that were sent, and a path is made of them. */
-export const invalidBody = ({ issues }: Pick<z.ZodError, 'issues'>): Failure =>
+/**
+ * The failure of a body that its schema refuses, or that has members which it does not know. A message can list names that
+ * were sent, and a path is made of them.
+ */
+export const invalidBody = (refused: Pick<z.ZodError, 'issues'> | undefined, unknown: FieldProblem[] = []): Failure =>
   invalid(
-    issues.slice(0, MAX_PROBLEMS).flatMap((issue) =>
-      fieldsOf(issue).map((path) => ({
-        field: shorten(path.join('.'), MAX_WORDS),
-        message: issue.code === 'unrecognized_keys' ? UNKNOWN : shorten(issue.message, MAX_WORDS),
-      })),
-    ),
+    [...unknown, ...(refused?.issues ?? []).flatMap(problemsOf)]
+      .slice(0, MAX_PROBLEMS)
+      .map(({ field, message }) => ({ field: shorten(field, MAX_WORDS), message: shorten(message, MAX_WORDS) })),
   );
+
+const problemsOf = (issue: z.core.$ZodIssue): FieldProblem[] =>
+  fieldsOf(issue).map((path) => ({
+    field: path.join('.'),
+    message: issue.code === 'unrecognized_keys' ? UNKNOWN : issue.message,
+  }));
 
 /** What an issue is about: the field, or each of those that the schema does not know. */
 const fieldsOf = (issue: z.core.$ZodIssue): PropertyKey[][] =>

@@ -17,6 +17,7 @@ import { bySpecificity, honoPath } from './paths.ts';
 import { perform } from './perform.ts';
 import { queryOf, refuseBrokenText, refuseNameless, requireValid } from './query.ts';
 import type { Surface } from './surface.ts';
+import { namedRecord, unknownProblems } from './unknown-members.ts';
 import { forVersion, isKnown, versionedBy, versionOf } from './versions.ts';
 import { readersOf, writtenFor } from './written-records.ts';
 
@@ -48,7 +49,7 @@ export function mount(
     app.on(
       contract.method.toUpperCase(),
       [honoPath(contract.path)],
-      ...middlewares(contract, surface, authentication),
+      ...middlewares(contract, surface, authentication, endpoints),
       (c) => answer(c, endpoint, isRead, reading, readers),
     );
   }
@@ -66,6 +67,7 @@ function middlewares(
   contract: Contract,
   surface: Surface,
   authentication: Authentication,
+  endpoints: Endpoint[],
 ): MiddlewareHandler<HttpEnv>[] {
   const bounded = limitBody(bodyLimitOf(contract));
   const enterRoute = entrance(contract, surface, authentication);
@@ -83,8 +85,13 @@ function middlewares(
     if (!contract.openQuery) chain.push(named);
     chain.push(wellEncoded, zValidator('query', queryOf(contract), requireValid) as MiddlewareHandler);
   }
-  if (contract.body) chain.push(ofJson(readJson(contract)));
+  if (contract.body) chain.push(ofJson(readJson(contract, checkUnknown(contract, endpoints))));
   return chain;
+}
+
+function checkUnknown(contract: Contract, endpoints: Endpoint[]) {
+  const record = namedRecord(contract, endpoints);
+  return (c: HonoContext<HttpEnv>, body: unknown) => unknownProblems(body, contract, record, callOf(c));
 }
 
 const wellEncoded: MiddlewareHandler<HttpEnv> = async (c, next) => {
@@ -144,14 +151,8 @@ async function answer(
   const attached = contract.attaches ? idsOf(Object(c.get('body'))[contract.attaches]) : [];
   facts.resourceIds = [...named, ...attached];
   const valid = c.req as unknown as { valid(target: 'query'): unknown };
-  const call = {
-    ctx: c.get('context'),
-    params: c.req.param(),
-    query: contract.query ? valid.valid('query') : undefined,
-    body: c.get('body'),
-    request: c.req.raw,
-    perform: (route: Route, ask: () => RouteInput) => perform(c.var, c.req.raw, route, ask),
-  };
+  const query = contract.query ? valid.valid('query') : undefined;
+  const call = { ...callOf(c), query, body: c.get('body') };
   const result = await (reading ? forVersion(c.req.header('if-match'), reading, call, handle) : handle(call));
   if (result instanceof Response) return result;
   if (result instanceof PreparedAnswer) return new Response(result.body, { headers: result.headers });
@@ -165,9 +166,17 @@ async function answer(
   if (named.length === 0) facts.resourceIds = [...made, ...attached];
   const under = contract.madeUnder ?? (isRead ? c.req.path : undefined);
   if (contract.returns.status === 201 && under && made.length > 0) c.header('Location', `${under}/${made[0]}`);
-  const shown = await writtenFor(readers, c.get('context') as unknown as PrincipalContext, result as object);
+  const shown = await writtenFor(readers, call.ctx, result as object);
   return c.json(shown, contract.returns.status as 200);
 }
+
+/** What a handler is given, but for the query and the body. */
+const callOf = (c: HonoContext<HttpEnv>) => ({
+  ctx: c.get('context') as unknown as PrincipalContext,
+  params: c.req.param() as Record<string, string>,
+  request: c.req.raw,
+  perform: (route: Route, ask: () => RouteInput) => perform(c.var, c.req.raw, route, ask),
+});
 
 /** The id of what an answer shows, under the name its surface gives it. */
 function madeId(result: unknown): string[] {

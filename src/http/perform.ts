@@ -6,6 +6,7 @@ import { authorize, type RequestFacts } from './entrance.ts';
 import { invalidBody } from './json-body.ts';
 import { queryOf, requireValid } from './query.ts';
 import { wordingOf } from './surface.ts';
+import { unknownMembers, unknownProblem } from './unknown-members.ts';
 
 /** What is known of the request that another route is performed in. */
 interface Within {
@@ -39,8 +40,9 @@ async function performed(
   await authorize(contract, context as PrincipalContext, (name) => params[name]);
   const parsedQuery = queryOf(contract).safeParse(query);
   requireValid(parsedQuery);
+  const unknown = contract.body ? unknownMembers(contract.body, body).map(unknownProblem) : [];
   const parsedBody = await contract.body?.safeParseAsync(body);
-  if (parsedBody?.error) throw invalidBody(parsedBody.error);
+  if (parsedBody?.error || unknown.length > 0) throw invalidBody(parsedBody?.error, unknown);
   return handle({
     ctx: context,
     params,

@@ -66,20 +66,31 @@ export interface Unread {
 
 const BOM = [0xef, 0xbb, 0xbf];
 
+/** Other fields whose names are read, and the bytes of a name. */
+const MAX_OTHERS = 100;
+const MAX_NAME = 1000;
+
 /**
  * Checks that bytes are JSON, and reads no more of an object than one field, the list of `unread`: its objects are
- * `UnreadObject`s, and all else in it is null. In place of a value that is no object, or of a list that is none, stands an
+ * `UnreadObject`s, and all else in it is null. Of other fields stand their names, with null. In place of a value that is no object, or of a list that is none, stands an
  * empty value of its type.
  * @throws SyntaxError, NestedTooDeep
  */
 export function readUnread(bytes: Uint8Array, unread: Unread, deepest: number): unknown {
   const walk = new JsonWalk(bytes, BOM.every((byte, index) => bytes[index] === byte) ? BOM.length : 0, deepest);
-  const body: Record<string, unknown> = {};
+  const body: Record<string, unknown> = Object.create(null);
+  let others = 0;
   const first = walk.next();
   if (first === OBJECT) {
     walk.members((start, end) => {
       if (isCalled(unread.list, bytes, start, end)) body[unread.list] = readList(walk, unread.most);
-      else walk.value(1);
+      else {
+        if (end - start <= MAX_NAME && others < MAX_OTHERS) {
+          body[JSON.parse(decoder.decode(bytes.subarray(start, end)))] = null;
+          others += 1;
+        }
+        walk.value(1);
+      }
     }, 0);
   } else walk.value();
   walk.next();

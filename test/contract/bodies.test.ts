@@ -70,7 +70,7 @@ async function costOf(contract: Contract, surface: Surface, text: string) {
     set: () => undefined,
   };
   try {
-    await readJson(contract)(c as never, async () => undefined);
+    await readJson(contract, async () => [])(c as never, async () => undefined);
     return { answer: 0, normalized: longest };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
+import { unknownMembers } from '../../src/http/unknown-members.ts';
 import { type Answer, bearer, type Caller, call, type Sending } from '../support/api.ts';
 import { aServiceAccount, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
@@ -88,7 +89,10 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
       await step.before?.(world);
       const { method, route, path } = addressOf(step, world);
       const credential = route?.credential ?? 'none';
-      const send = (caller: Caller | undefined) => sendAs(caller, method, path, sendingOf(step, world));
+      const sending = sendingOf(step, world);
+      const mistyped = withUnknownMember(step.route, sending);
+      // Who may not is told so before what is wrong with the body.
+      const send = (caller: Caller | undefined) => sendAs(caller, method, path, mistyped ?? sending);
 
       if (!['none', 'bearer?'].includes(credential)) {
         const forged = credential === 'token in path' ? path.replace(world.kept.token ?? '', 'forged') : path;
@@ -99,17 +103,24 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
       }
       if (step.params && step.stranger !== 'never' && ['bearer', 'signature', 'external'].includes(credential)) {
         const { apiKey, as } = world.stranger;
-        const answer = await send(credential === 'signature' ? signed(apiKey) : as);
+        const other = credential === 'signature' ? signed(apiKey) : as;
+        const answer = await (step.stranger ? sendAs(other, method, path, sending) : send(other));
         expectRefusal(answer, step.stranger ?? 404, step.route);
       }
 
-      const answer = await send(callerOf(step, world, credential));
+      const caller = callerOf(step, world, credential);
+      if (mistyped) expectUnknownMember(await sendAs(caller, method, path, mistyped), step.route);
+      const answer = await sendAs(caller, method, path, sending);
       expect([answer.status, answer.body]).toEqual([Number(route?.success ?? 200), answer.body]);
       if (answer.status === 201) {
         const location = answer.headers.get('location');
         if (location === null) shownNowhere.add(step.route);
-        else
-          expect(await sendAs(callerOf(step, world, credential), 'GET', location, {})).toMatchObject({ status: 200 });
+        else expect(await sendAs(caller, 'GET', location, {})).toMatchObject({ status: 200 });
+      }
+      if (isReplacement(step.route) && sending.json) {
+        const { body: json } = await sendAs(caller, 'GET', path, {});
+        const sentBack = await sendAs(caller, method, path, { ...sending, json });
+        expect([step.route, sentBack.status, sentBack.body]).toEqual([step.route, answer.status, sentBack.body]);
       }
       Object.assign(world.kept, step.keep?.(answer.body, answer));
       if (!step.unshown) examples.add(step.route, { ...shown(step, world), answer: answer.body });
@@ -137,6 +148,33 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
     });
   });
 }
+
+const endpointOf = (route: string) =>
+  SURFACES.flatMap(({ endpoints }) => endpoints).find(
+    ({ contract: { method, path } }) => `${method.toUpperCase()} ${path}` === route,
+  );
+
+const UNKNOWN = 'descripton';
+
+/** The same request with a member that nobody knows; undefined where the body may have any, or there is none. */
+function withUnknownMember(route: string, { json, ...rest }: Sending): Sending | undefined {
+  const schema = endpointOf(route)?.contract.body;
+  const mistyped = { ...Object(json), [UNKNOWN]: 'a typing error' };
+  const isClosed = json !== undefined && schema && unknownMembers(schema, mistyped).length > 0;
+  return isClosed ? { ...rest, json: mistyped } : undefined;
+}
+
+/** Whether a route puts another record in the place of the one that its own GET shows. */
+const isReplacement = (route: string): boolean =>
+  /^(PUT|PATCH) /.test(route) && endpointOf(route.replace(/^\w+/, 'GET')) !== undefined;
+
+/** Each surface words it in its own way; the field stands in all of them. */
+const expectUnknownMember = ({ status, body }: Answer, route: string): void =>
+  expect([
+    route,
+    status,
+    (body.details ?? body.error?.details)?.map(({ field, reason }: never) => [field, reason]),
+  ]).toEqual([route, 422, [[UNKNOWN, 'unknown']]]);
 
 function addressOf({ route: name, params = {}, query }: Step, { kept }: World) {
   const [method = '', template = ''] = name.split(' ');

@@ -28,9 +28,10 @@ const accountChanges = z
     name: displayName,
     metadata: metadata.meta({ description: 'Replaces the metadata as a whole.' }),
     is_active: z.boolean().meta({ description: 'The default account is always active.' }),
-    is_default: z
-      .literal(true, { error: 'must be true; to take the default away, make another account the default' })
-      .meta({ description: 'Moves the default to this account.' }),
+    is_default: z.boolean().meta({
+      description:
+        'True moves the default to this account. False is taken beside other changes of an account that is not the default.',
+    }),
   })
   .partial()
   .transform(sent);

@@ -4,6 +4,7 @@ import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
 import type { Which } from '../../db/statements.ts';
+import { invalid } from '../../kernel/failure.ts';
 import {
   accountAlreadyDeleted,
   accountInUse,
@@ -85,6 +86,7 @@ export async function createAccount(
 export async function changeAccount(ctx: PrincipalContext, id: string, changes: AccountChanges): Promise<Account> {
   const { companyId } = ctx.actor;
   const now = ctx.now();
+  if (changes.isDefault === false) await requireNotDefault(ctx, id, changes);
   if (changes.isDefault && changes.isActive === false) {
     await getAccount(ctx, id);
     throw defaultAccountNotDeactivatable();
@@ -104,6 +106,15 @@ export async function changeAccount(ctx: PrincipalContext, id: string, changes: 
   await getAccount(ctx, id);
   throw defaultAccountNotDeactivatable();
 }
+
+/** A record that was read and is sent back says of most accounts that they are not the default, and changes nothing by that. */
+async function requireNotDefault(ctx: PrincipalContext, id: string, changes: AccountChanges): Promise<void> {
+  const { isDefault } = await getAccount(ctx, id);
+  const isAlone = Object.keys(changes).length === 1;
+  if (isDefault || isAlone) throw invalid([{ field: 'is_default', message: NO_DEFAULT }]);
+}
+
+const NO_DEFAULT = 'must be true; to take the default away, make another account the default';
 
 /** Deletes an account that nothing uses. */
 export async function deleteAccount(ctx: PrincipalContext, id: string): Promise<void> {

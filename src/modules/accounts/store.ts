@@ -80,11 +80,11 @@ export const clearDefault = (
 
 export type AccountChanges = Partial<Pick<Account, 'name' | 'metadata' | 'isActive' | 'isDefault'>>;
 
-/** Changes a living account, unless its being the default and its being inactive would meet. */
+/** Changes a living account, unless its being the default and its being inactive would meet. By itself it never ceases to be it. */
 export const updateAccount = (db: ControlDb, companyId: string, id: string, now: number, changes: AccountChanges) =>
   db
     .update(accounts)
-    .set({ ...changes, updatedAt: now })
+    .set({ ...changes, isDefault: changes.isDefault || undefined, updatedAt: now })
     .where(
       and(
         livingById(accounts, companyId, id),

@@ -6,7 +6,7 @@ import { accepted, endpointFor, ok, raw } from '../../http/endpoint.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { MEDIA_TYPES } from '../../kernel/files.ts';
 import { executeBody } from '../../sql-templates/fields.ts';
-import { endpointArn } from './execute.ts';
+import { endpointArn, readPublished } from './execute.ts';
 import { endpointNotFound, jobNotFound, tooManyJobs } from './failures.ts';
 import { createJob, getJob, jobArn } from './job-service.ts';
 import { download, linkTo, type ResultViewer } from './link.ts';
@@ -43,6 +43,7 @@ export const dataJobEndpoints = [
         'Writes the result of an endpoint to a file in the background: up to 10,000,000 rows, 5 GiB and 10 minutes; a larger one fails. Jobs and results are deleted after a day.',
       body: executeBody.extend({ format: z.enum(DATA_FORMATS).default('json') }),
       exactNumbers: true,
+      stillMay: readPublished,
       returns: accepted(z.object({ job_id: z.string(), status })),
       fails: [endpointNotFound, tooManyJobs],
     },

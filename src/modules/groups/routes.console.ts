@@ -209,6 +209,7 @@ export const consoleGroupEndpoints = [
       operationId: 'attachGroupPolicy',
       summary: 'Attach a policy to a group',
       description: 'Attaching it twice changes nothing. Refused if the policy allows more than the caller may do.',
+      changes: ['attached_policies'],
       returns: noContent,
       fails: [groupNotFound, policyNotFound, policyLimitExceeded, grantExceeds],
     },

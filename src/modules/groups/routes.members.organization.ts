@@ -81,6 +81,7 @@ export const groupMemberEndpoints = [
       operationId: 'attachOrganizationGroupPolicy',
       summary: 'Attach a policy to a group',
       description: 'Attaching it twice changes nothing. Refused if the policy allows more than the caller may do.',
+      changes: ['attached_policies'],
       returns: noContent,
       fails: [groupNotFound, policyNotFound, policyLimitExceeded, grantExceeds],
     },

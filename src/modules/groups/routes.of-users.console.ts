@@ -42,6 +42,7 @@ export const userGroupEndpoints = [
         'Refused if an added group allows more than the caller may do, or a removed group denies something that the caller may not do.',
       body: anyGroups,
       attaches: 'group_ids',
+      changes: ['groups'],
       returns: ok(consoleUserView),
       fails: [userNotFound, groupNotFound, policyLimitExceeded, grantExceeds, concurrentChange],
     },

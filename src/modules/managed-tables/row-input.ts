@@ -77,12 +77,14 @@ export function encodeRows(columns: Column[], rows: readonly (UnreadObject | nul
 /** Validates the changed fields of a row, at least one, and encodes their values. */
 export function encodeChanges(
   columns: Column[],
+  rowId: string,
   changes: Record<string, unknown>,
 ): { column: Column; text: string | null }[] {
   const byName = new Map(columns.map((column) => [column.name, column]));
   const problems: FieldProblem[] = [];
   const encoded: { column: Column; text: string | null }[] = [];
   for (const [name, value] of Object.entries(changes).slice(0, columns.length + MAX_ROW_PROBLEMS)) {
+    if (name === 'id' && value === rowId) continue;
     const column = byName.get(name);
     const text = column && value !== null ? toPostgresText(column.type, value) : null;
     if (!column) problems.push({ field: shorten(name, SHOWN_NAME), message: notAColumn(name) });

@@ -140,10 +140,9 @@ export async function updateRow(
       // The lock prevents a change of the column's type, after which Postgres might round the value.
       const table = await lockTable(tx, ctx, tableId, 'row');
       changing(table.displayName);
-      const encoded = encodeChanges(table.columns, changes);
+      const encoded = await encodeFor(tx, table, rowId, changes);
       written.columns = encoded.map(({ column }) => column);
       written.texts = () => [Object.fromEntries(encoded.map(({ text }, index) => [index, text ?? '']))];
-      if (!isRowId(rowId)) throw rowNotFound();
       await requireRowVersion(tx, ctx, table, rowId);
       const { text, values } = sql.updateRow(table.displayName, table.columns, rowId, encoded, MAX_PAGE_BYTES);
       const [found] = await tx.query<sql.FoundRow>(text, values);
@@ -154,6 +153,25 @@ export async function updateRow(
   const isShown = ([name]: [string, unknown]) => name === 'id' || Object.hasOwn(changes, name);
   return Object.assign(Object.create(null), Object.fromEntries(Object.entries(row).filter(isShown)));
 }
+
+/** What a change writes. Who changes a row that is not there is told so before what is wrong with the change. */
+async function encodeFor(tx: TenantTx, table: ManagedTable, rowId: string, changes: Record<string, unknown>) {
+  if (!isRowId(rowId)) throw rowNotFound();
+  try {
+    return encodeChanges(table.columns, rowId, changes);
+  } catch (refusal) {
+    const found = await lockRow(tx, table, rowId);
+    throw isFound(found) ? refusal : rowNotFound();
+  }
+}
+
+async function lockRow(tx: TenantTx, table: ManagedTable, rowId: string): Promise<sql.FoundRow | undefined> {
+  const lock = sql.lockRow(table.displayName, table.columns, rowId, MAX_PAGE_BYTES);
+  const [, [found]] = await tx.queryAll<[unknown, sql.FoundRow]>(lock);
+  return found;
+}
+
+const isFound = (found: sql.FoundRow | undefined): found is sql.FoundRow => found !== undefined && found.bytes !== null;
 
 /** Whether the caller may be shown values of the table's rows, in whatever answer they stand. */
 export const mayReadRows = (ctx: PrincipalContext, tableId: string): boolean =>
@@ -174,14 +192,12 @@ export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: str
 /** Locks the row of a write that is made for a version of it, and refuses the write where that is another one. */
 async function requireRowVersion(tx: TenantTx, ctx: CompanyContext, table: ManagedTable, rowId: string): Promise<void> {
   if (!ctx.requireVersion) return;
-  const lock = sql.lockRow(table.displayName, table.columns, rowId, MAX_PAGE_BYTES);
-  const [, [found]] = await tx.queryAll<[unknown, sql.FoundRow]>(lock);
-  await ctx.requireVersion(rowFrom(table, found));
+  await ctx.requireVersion(rowFrom(table, await lockRow(tx, table, rowId)));
 }
 
 /** The row as it was found, if it is one that can be answered. */
 function rowFrom({ columns }: ManagedTable, found: sql.FoundRow | undefined): Row {
-  if (!found || found.bytes === null) throw rowNotFound();
+  if (!isFound(found)) throw rowNotFound();
   const { id, bytes, ...values } = found;
   if (id === null) throw rowTooLargeToReturn(Number(bytes), MAX_PAGE_BYTES);
   return rowOf(columns, { id, ...values });

@@ -24,7 +24,7 @@ const WHO = {
 };
 
 const recipient = z
-  .strictObject({
+  .object({
     user_id: z.string().min(1).max(100).optional().meta({ description: WHO.user }),
     email: email.optional().meta({ description: WHO.email }),
   })
@@ -52,7 +52,7 @@ const recipients = z
   });
 
 const condition = z
-  .strictObject({
+  .object({
     visualization_id: z.string().regex(ID_PATTERN, 'must be the id of a visualization'),
     column: z.string().min(1).max(200),
     op: z.enum(CONDITION_OPS),

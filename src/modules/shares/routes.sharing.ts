@@ -109,6 +109,7 @@ export const shareEndpoints = [
       operationId: 'revokeShare',
       summary: 'Revoke a share',
       description: 'Its token stops working with the next request. The share stays in lists.',
+      changes: ['status'],
       returns: noContent,
       fails: [shareNotFound],
     },

@@ -32,6 +32,8 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
       'não é um campo desta requisição',
       'no es un campo de esta solicitud',
     ],
+    ['conflict', 'is changed by {route}', 'é alterado por {route}', 'se cambia con {route}'],
+    ['conflict', 'cannot be changed', 'não pode ser alterado', 'no se puede cambiar'],
     ['type', 'is not valid', 'não é válido', 'no es válido'],
     ['type', 'must be text', 'deve ser um texto', 'debe ser un texto'],
     ['type', 'must be a number', 'deve ser um número', 'debe ser un número'],

@@ -35,7 +35,7 @@ export interface NotAccepted {
   failure: Failure;
 }
 
-async function getSuggestion(ctx: PrincipalContext, id: string): Promise<store.SuggestionRow> {
+export async function getSuggestion(ctx: PrincipalContext, id: string): Promise<store.SuggestionRow> {
   const [row] = await store.selectSuggestion(ctx.db, ctx.actor.companyId, id, deniedSuggestions(ctx));
   if (!row) throw suggestionNotFound();
   return row;

@@ -24,6 +24,7 @@ import {
 import {
   acceptSuggestion,
   acceptSuggestions,
+  getSuggestion,
   listSuggestions,
   type NotAccepted,
   rejectSuggestion,
@@ -171,6 +172,7 @@ export const suggestionEndpoints = [
       body: z
         .object({ override_payload: z.record(z.string(), z.unknown()).optional() })
         .meta({ id: 'SuggestionAcceptance' }),
+      stillMay: getSuggestion,
       returns: ok(acceptedRecord),
       fails: [
         suggestionNotFound,
@@ -195,6 +197,7 @@ export const suggestionEndpoints = [
       operationId: 'rejectSuggestion',
       summary: 'Reject a suggestion',
       body: z.object({ review_note: textUpTo(4096).nullable().default(null) }).meta({ id: 'SuggestionRejection' }),
+      stillMay: getSuggestion,
       returns: ok(suggestionRecord),
       fails: [suggestionNotFound, suggestionNotPending],
     },

@@ -1,0 +1,231 @@
+import type { z } from 'zod';
+import type { PrincipalContext } from '../context.ts';
+import { Failure, type FieldProblem } from '../kernel/failure.ts';
+import { isRecord } from '../kernel/fields.ts';
+import type { Contract, Endpoint, Perform } from './endpoint.ts';
+import { authorize } from './entrance.ts';
+import { UNKNOWN } from './field-words.ts';
+import { parametersOf } from './paths.ts';
+
+type Schema = z.core.$ZodType;
+type Members = Readonly<Record<string, unknown>>;
+
+/** A member of a JSON value that its schema does not know. */
+interface UnknownMember {
+  path: string[];
+  value: unknown;
+  /** The object of the record that stands where this member's object does. */
+  within: Members | undefined;
+}
+
+/** A schema without what is put around it: `optional`, `nullable`, defaults, transformations of what was read. */
+function bare(schema: Schema): z.core.$ZodTypes {
+  const typed = schema as z.core.$ZodTypes;
+  const { def } = typed._zod;
+  switch (def.type) {
+    case 'optional':
+    case 'nullable':
+    case 'default':
+    case 'prefault':
+    case 'nonoptional':
+    case 'readonly':
+    case 'catch':
+      return bare(def.innerType);
+    case 'lazy':
+      return bare(def.getter());
+    case 'pipe':
+      return bare((def.in as z.core.$ZodTypes)._zod.def.type === 'transform' ? def.out : def.in);
+    default:
+      return typed;
+  }
+}
+
+/** The members of an object that a schema knows; null where it takes any, or is of no object. */
+export function knownMembers(schema: Schema): Readonly<Record<string, Schema>> | null {
+  const { def } = bare(schema)._zod;
+  if (def.type !== 'object') return null;
+  const isOpen = def.catchall && (def.catchall as z.core.$ZodTypes)._zod.def.type !== 'never';
+  return isOpen ? null : def.shape;
+}
+
+/**
+ * All members that a schema does not know, however deep. @param record what the same record is shown as: objects of a list are
+ * found in it by their id or their like, else by their place
+ */
+export function unknownMembers(schema: Schema, value: unknown, record?: unknown, path: string[] = []): UnknownMember[] {
+  const { def } = bare(schema)._zod;
+  if (Array.isArray(value)) {
+    if (def.type === 'union') return unknownMembers(closest(def.options, value), value, record, path);
+    if (def.type !== 'array') return [];
+    const counterpart = counterpartsIn(record);
+    return value.flatMap((item, index) =>
+      unknownMembers(def.element, item, counterpart(item, index), [...path, String(index)]),
+    );
+  }
+  if (!isRecord(value)) return [];
+  const within = isRecord(record) ? record : undefined;
+  if (def.type === 'union') return unknownMembers(closest(def.options, value), value, record, path);
+  const known = knownMembers(schema);
+  if (def.type !== 'record' && !known) return [];
+  return Object.entries(value).flatMap(([name, member]) => {
+    const inner = def.type === 'record' ? def.valueType : ownMember(known, name);
+    const at = [...path, name];
+    if (!inner) return [{ path: at, value: member, within }];
+    return unknownMembers(inner, member, ownMember(within, name), at);
+  });
+}
+
+const ownMember = <T>(members: Readonly<Record<string, T>> | null | undefined, name: string): T | undefined =>
+  members && Object.hasOwn(members, name) ? members[name] : undefined;
+
+/** The form of a union that a value is probably meant in. */
+function closest(options: readonly Schema[], value: object): Schema {
+  const distances = options.map((option) => distanceOf(option, value));
+  return options[distances.indexOf(Math.min(...distances))] as Schema;
+}
+
+/** How far a value is from a form: members that the form does not know, or at once everything where it is another one. */
+function distanceOf(option: Schema, value: object): number {
+  const { def } = bare(option)._zod;
+  if (Array.isArray(value)) return def.type === 'array' ? 0 : Number.MAX_VALUE;
+  const known = knownMembers(option);
+  if (!known) return def.type === 'array' ? Number.MAX_VALUE : 0;
+  const sent = Object.entries(value);
+  const isOther = sent.some(([name, member]) => contradicts(ownMember(known, name), member));
+  return isOther ? Number.MAX_VALUE : sent.filter(([name]) => !Object.hasOwn(known, name)).length;
+}
+
+/** Whether a member that tells forms apart says that it is another form. */
+function contradicts(schema: Schema | undefined, value: unknown): boolean {
+  const values = schema && bare(schema)._zod.values;
+  return values !== undefined && !values.has(value as z.core.util.Literal);
+}
+
+/** What tells the objects of a list apart, in this order. */
+const KEYS = ['id', '_id', 'source_index', 'slug', 'name'];
+
+const isScalar = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number';
+
+/** Finds the object of a record's list that an object of a body's list was read from. */
+function counterpartsIn(list: unknown): (item: unknown, index: number) => unknown {
+  if (!Array.isArray(list)) return () => undefined;
+  const byKey = new Map<string, Map<unknown, unknown>>();
+  const found = (key: string) => {
+    if (!byKey.has(key)) byKey.set(key, new Map(list.map((item) => [ownMember(Object(item), key), item])));
+    return byKey.get(key);
+  };
+  return (item, index) => {
+    const key = KEYS.find((name) => isScalar(ownMember(Object(item), name)));
+    return (key && found(key)?.get(Object(item)[key])) ?? list[index];
+  };
+}
+
+/** Of a write whose body may hold members that it does not know: what the record of its path is, and who changes the rest of it. */
+export interface NamedRecord {
+  /** The GET that shows it, where there is one on the surface. */
+  reading: Endpoint | undefined;
+  /** The route that changes a member of it, such as `POST /v1/users/{id}/activate`; undefined where none does. */
+  changer: (member: string) => string | undefined;
+}
+
+/** The record that a write's path names: what its own GET shows, else the GET of what it stands beneath. */
+export function namedRecord(contract: Contract, endpoints: readonly Endpoint[]): NamedRecord {
+  const { method, path } = contract;
+  const beneath = [...path.matchAll(/\}/g)].map(({ index }) => path.slice(0, index + 1)).toReversed();
+  const [reading] = (method === 'post' ? beneath : [path, ...beneath]).flatMap((shown) =>
+    endpoints.filter(({ contract: other }) => other.method === 'get' && other.path === shown),
+  );
+  const record = reading?.contract.path ?? path;
+  const writes = endpoints.map((endpoint) => endpoint.contract).filter((other) => isOf(other.path, record));
+  return {
+    reading,
+    changer: (member) => {
+      const found = writes.find((write) => write.changes?.includes(member) || replaces(write, member));
+      return found && `${found.method.toUpperCase()} ${found.path}`;
+    },
+  };
+}
+
+const isOf = (path: string, record: string): boolean => path === record || path.startsWith(`${record}/`);
+
+const replaces = ({ method, body }: Contract, member: string): boolean =>
+  (method === 'put' || method === 'patch') && body !== undefined && !!ownMember(knownMembers(body), member);
+
+/**
+ * What is wrong with the members of a body that its route does not know. Those that the record of the path is shown with, and
+ * that are equal there, are what was read and is sent back: nothing is wrong with them.
+ * @throws what the path names is not there
+ */
+export async function unknownProblems(
+  body: unknown,
+  contract: Contract,
+  record: NamedRecord,
+  call: Omit<Call, 'body' | 'query'>,
+): Promise<FieldProblem[]> {
+  const schema = contract.body as Schema;
+  if (unknownMembers(schema, body).length === 0) return [];
+  const shown = await shownRecord(contract, record, call);
+  const moves = (name: string): boolean =>
+    MOVING.test(name) || record.reading?.contract.versioned?.without.includes(name) === true;
+  return unknownMembers(schema, body, shown).flatMap((member) => {
+    const { path, value, within } = member;
+    const name = path.at(-1) as string;
+    if (!within || !Object.hasOwn(within, name)) return [unknownProblem(member)];
+    if (moves(name) || isSame(value, within[name], moves)) return [];
+    const changer = path.length === 1 ? record.changer(name) : undefined;
+    return [{ field: path.join('.'), message: changer ? `is changed by ${changer}` : 'cannot be changed' }];
+  });
+}
+
+export const unknownProblem = ({ path }: UnknownMember): FieldProblem => ({ field: path.join('.'), message: UNKNOWN });
+
+/** What a handler is given. */
+interface Call {
+  ctx: PrincipalContext;
+  params: Record<string, string>;
+  query: unknown;
+  body: unknown;
+  request: Request;
+  perform: Perform;
+}
+
+/**
+ * The record as its GET shows it to the caller; undefined where the caller may not get it, or the body is of something else.
+ * @throws what the path names is not there, or cannot be read now
+ */
+async function shownRecord(
+  { method, path, stillMay, readBack }: Contract,
+  { reading }: NamedRecord,
+  call: Omit<Call, 'body' | 'query'>,
+): Promise<unknown> {
+  const { ctx, params } = call;
+  const [first] = parametersOf(path);
+  if (stillMay) await stillMay(ctx, params[first ?? ''] ?? '');
+  if (!reading || stillMay) return undefined;
+  const { contract, handle } = reading;
+  try {
+    const shown = await handle({ ...call, query: contract.query?.parse({}), body: undefined });
+    await authorize(contract, ctx, (name) => params[name]);
+    const json = JSON.parse(JSON.stringify(shown));
+    return readBack ? readBack(json) : method === 'post' ? undefined : json;
+  } catch (error) {
+    const isThere = params[first ?? ''] === undefined || Object(error).kind !== 'missing';
+    if (error instanceof Failure && isThere && error.kind !== 'unavailable') return undefined;
+    throw error;
+  }
+}
+
+/** Times, counters and who was last: they change by themselves, or with any other change. */
+const MOVING = /_at$|_count$|^version$|^updated_by/;
+
+/** Whether two JSON values are the same, but for members that move. Members may stand in any order. */
+function isSame(one: unknown, other: unknown, moves: (name: string) => boolean): boolean {
+  if (Array.isArray(one) && Array.isArray(other))
+    return one.length === other.length && one.every((item, index) => isSame(item, other[index], moves));
+  if (!isRecord(one) || !isRecord(other)) return one === other;
+  const names = Object.keys(one);
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => Object.hasOwn(other, name) && (moves(name) || isSame(one[name], other[name], moves)))
+  );
+}

@@ -1,0 +1,171 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { SURFACES } from '../../src/app.ts';
+import { knownMembers, unknownMembers } from '../../src/http/unknown-members.ts';
+import { aTable, column } from '../managed-tables/support.ts';
+import { call } from '../support/api.ts';
+import { aConsoleGroup } from '../support/console.ts';
+import { must } from '../support/signed.ts';
+import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aFile, confirm, upload, waiting } from '../uploads/support.ts';
+
+const pathsOf = (schema: z.ZodType, value: unknown) => unknownMembers(schema, value).map(({ path }) => path.join('.'));
+
+describe('members that a schema does not know', () => {
+  const leaf = z.object({ kind: z.literal('leaf'), value: z.number() });
+  const branch = z.object({ kind: z.literal('branch'), children: z.array(leaf), value: z.string().optional() });
+  const schema = z
+    .object({
+      name: z.string().optional(),
+      nodes: z.array(z.union([leaf, branch])).nullable(),
+      open: z.record(z.string(), z.unknown()),
+    })
+    .transform((read) => read);
+
+  it.each([
+    ['none', { name: 'x', nodes: null, open: { any: { thing: 1 } } }, []],
+    ['another case', { Name: 'x' }, ['Name']],
+    [
+      'a name of JavaScript',
+      JSON.parse('{ "__proto__": 1, "constructor": 2, "toString": 3 }'),
+      ['__proto__', 'constructor', 'toString'],
+    ],
+    ['beneath a list', { nodes: [{ kind: 'leaf', value: 1, extra: 2 }] }, ['nodes.0.extra']],
+    ['of another form of a union', { nodes: [{ kind: 'leaf', children: [] }] }, ['nodes.0.children']],
+    [
+      'beneath a union',
+      { nodes: [{ kind: 'branch', children: [{ kind: 'leaf', wrong: 1 }] }] },
+      ['nodes.0.children.0.wrong'],
+    ],
+    ['what is no object', 'text', []],
+  ])('are found: %s', (_what, value, expected) => {
+    expect(pathsOf(schema, value)).toEqual(expected);
+  });
+
+  /** Kinds of schemas that `unknownMembers` looks into, or that hold no members. */
+  const KINDS = new Set(
+    'object array union record string number int boolean enum literal null any unknown custom transform template_literal'.split(
+      ' ',
+    ),
+  );
+  const OPEN = ['POST /mcp', 'PUT /v1/managed-tables/{id}/data/{rowId}'];
+  const BODIES = SURFACES.flatMap(({ endpoints }) => endpoints).flatMap(({ contract: { method, path, body } }) =>
+    body ? [[`${method.toUpperCase()} ${path}`, body] as const] : [],
+  );
+
+  it.each(BODIES)('are looked for in every body: %s', (route, body) => {
+    const seen = new Set<unknown>();
+    const kindsIn = (one: unknown): string[] => {
+      if (seen.has(one)) return [];
+      seen.add(one);
+      const { def } = (one as z.core.$ZodTypes)._zod as unknown as { def: Record<string, unknown> & { type: string } };
+      const inner = [def.innerType, def.in, def.element, def.valueType, ...((def.options as unknown[]) ?? [])];
+      const members = Object.values((def.shape as Record<string, unknown>) ?? {});
+      const getter = def.type === 'lazy' ? [(def.getter as () => unknown)()] : [];
+      return [def.type, ...[...inner, ...members, ...getter].filter(Boolean).flatMap(kindsIn)];
+    };
+    const WRAPPERS = [
+      'optional',
+      'nullable',
+      'default',
+      'prefault',
+      'nonoptional',
+      'readonly',
+      'catch',
+      'lazy',
+      'pipe',
+    ];
+    expect(kindsIn(body).filter((kind) => !KINDS.has(kind) && !WRAPPERS.includes(kind))).toEqual([]);
+    const isOpen = pathsOf(body, { unheard_of: 1 }).length === 0;
+    expect([route, isOpen]).toEqual([route, OPEN.includes(route)]);
+  });
+
+  it('are all that an open object has', () => {
+    expect(knownMembers(z.looseObject({ name: z.string() }))).toBeNull();
+  });
+});
+
+describe('a record that was read and is sent back', () => {
+  let company: Company;
+  beforeAll(async () => {
+    company = await aProvisionedCompany();
+  });
+
+  const detailsOf = ({
+    status,
+    body,
+  }: {
+    status: number;
+    body: { details?: { field: string; reason: string; message: string }[] };
+  }) => [status, ...(body.details ?? []).map(({ field, reason, message }) => `${field}: ${reason}: ${message}`)];
+
+  it('is taken with changes of what the route sets, and the rest is as it was', async () => {
+    const { _id } = await aConsoleGroup(company);
+    const path = `/v1/groups/${_id}`;
+    const read = await must(company.as.get(path));
+    const { status, body } = await company.as.put(path, { json: { ...read, name: 'Another name' } });
+    expect([status, body]).toEqual([200, { ...read, name: 'Another name', updated_at: body.updated_at }]);
+  });
+
+  it('may have other times and counters, for they move', async () => {
+    const { _id } = await aConsoleGroup(company);
+    const path = `/v1/groups/${_id}`;
+    const read = await must(company.as.get(path));
+    const json = { ...read, updated_at: '2001-01-01T00:00:00.000Z', created_at: null };
+    expect((await company.as.put(path, { json })).status).toBe(200);
+  });
+
+  it('is refused where it differs in what another route changes, which is named, or nobody', async () => {
+    const user = await aUser(company);
+    const path = `/v1/users/${user.id}`;
+    const read = await must(company.as.get(path));
+    const json = { ...read, status: 'inactive', group_ids: ['another'], company_id: 'another', Name: 'x' };
+    expect(detailsOf(await company.as.put(path, { json }))).toEqual([
+      422,
+      'company_id: conflict: cannot be changed',
+      'status: conflict: is changed by POST /v1/users/{id}/activate',
+      'group_ids: conflict: is changed by PUT /v1/users/{id}/groups',
+      'Name: unknown: is not a field of this request',
+    ]);
+  });
+
+  it('is refused as unknown to who may not read it, however it was guessed', async () => {
+    const { _id } = await aConsoleGroup(company);
+    const { as: editor } = await aUser(company, { can: ['groups:update'] });
+    const json = { name: 'Changed', company_id: company.id };
+    expect(detailsOf(await editor.put(`/v1/groups/${_id}`, { json }))).toEqual([
+      422,
+      'company_id: unknown: is not a field of this request',
+    ]);
+  });
+
+  it('is a row with its id', async () => {
+    const table = await aTable(company.as, 'sent_back', [column('n', 'integer')]);
+    const rows = `/v1/managed-tables/${table}/data`;
+    await must(company.as.post(rows, { json: { rows: [{ n: 1 }] } }));
+    const { records } = await must(company.as.get(rows));
+    const path = `${rows}/${records[0].id}`;
+    expect((await company.as.put(path, { json: { ...records[0], n: 2 } })).body.n).toBe(2);
+    const [status] = detailsOf(await company.as.put(path, { json: { n: 3, id: crypto.randomUUID() } }));
+    const missing = `${rows}/${crypto.randomUUID()}`;
+    expect([status, (await company.as.put(missing, { json: { m: 1 } })).status]).toEqual([422, 404]);
+  });
+
+  it('is an inferred schema, whose columns have their evidence', async () => {
+    const jobId = await upload(company, [aFile('cities.csv', 'city,people\nRio,6\nOslo,1\n')]);
+    const job = await waiting(company, jobId);
+    const { suggested_table_name: display_name, ...schema } = job.inferred_schema;
+    const different = schema.columns.map((each: object) => ({ ...each, evidence: {} }));
+    const refused = await confirm(company, jobId, { display_name, columns: different });
+    expect([refused.status, refused.body.details[0].field]).toEqual([422, 'columns.0.evidence']);
+    expect((await confirm(company, jobId, { display_name, ...schema })).status).toBe(200);
+  });
+});
+
+it('a member that nobody knows is told after the record is found', async () => {
+  const company = await aProvisionedCompany();
+  const json = { nmae: 'x' };
+  const missing = `/v1/groups/${'0'.repeat(24)}`;
+  expect((await company.as.put(missing, { json })).status).toBe(404);
+  expect((await call('PUT', missing, { json })).status).toBe(401);
+});
