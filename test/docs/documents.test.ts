@@ -9,6 +9,7 @@ const DOCUMENTS = [
   'README.md',
   'CONTRIBUTING.md',
   'bench/README.md',
+  'client/README.md',
   'embed/README.md',
   ...readdirSync(join(PROJECT, 'docs')).map((name) => `docs/${name}`),
   ...readdirSync(join(PROJECT, 'examples')).map((name) => `examples/${name}/README.md`),
