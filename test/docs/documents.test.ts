@@ -10,7 +10,9 @@ const DOCUMENTS = [
   'CONTRIBUTING.md',
   'bench/README.md',
   'embed/README.md',
-  ...readdirSync(join(PROJECT, 'docs')).map((name) => `docs/${name}`),
+  ...readdirSync(join(PROJECT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
   ...readdirSync(join(PROJECT, 'examples')).map((name) => `examples/${name}/README.md`),
   ...readdirSync(join(PROJECT, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('README.md'))
