@@ -1,4 +1,6 @@
+import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createClient, withKey } from '../../client/client.ts';
 import { SURFACES } from '../../src/app.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { aPublished, aReader } from '../data-api/support.ts';
@@ -6,10 +8,11 @@ import { aJobRunner, concepts, newConcept } from '../knowledge/jobs.ts';
 import { proposal } from '../knowledge/model.ts';
 import { aConcept, PREFIX } from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';
-import type { Answer, Caller } from '../support/api.ts';
+import { type Answer, BASE_URL, type Caller } from '../support/api.ts';
 import { rivalBefore } from '../support/rival.ts';
 import { must, type ServiceAccount, signed, withServiceToken } from '../support/signed.ts';
 import { connectionsOf, openConnections, rivalsBeforeStatement } from '../support/tunnel.ts';
+import worker from '../support/worker.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aFile, aHeldQueue, deliver, upload } from '../uploads/support.ts';
 
@@ -241,6 +244,28 @@ describe('a GET of a job with `wait`', () => {
     const headers = { 'if-none-match': tagOf(first) };
     expect((await by.get(waitingAt(path, 1), { headers })).status).toBe(304);
   });
+});
+
+it('the client can wait, too', async () => {
+  const job = await aDataJob();
+  const fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
+    const execution = createExecutionContext();
+    const response = await worker.fetch(new Request(input as RequestInfo, init), env, execution);
+    await waitOnExecutionContext(execution);
+    return response;
+  };
+  const client = createClient({ baseUrl: BASE_URL, credential: withKey(reader.key), fetch });
+  const params = { job_id: job.path.split('/').at(-1) as string };
+  let tag = '';
+  const onHeaders = (headers: Headers) => {
+    tag = headers.get('etag') ?? '';
+  };
+  await client.get('/data/jobs/{job_id}', { params, onHeaders });
+  const wait = (seconds: number) =>
+    client.get('/data/jobs/{job_id}', { params, query: { wait: seconds }, ifNoneMatch: tag });
+  expect(await wait(1)).toBeUndefined();
+  const [answer] = await Promise.all([wait(25), job.change()]);
+  expect(['running', 'succeeded']).toContain(answer?.status);
 });
 
 describe('who waits', () => {
