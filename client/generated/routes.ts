@@ -288,7 +288,7 @@ export interface Routes {
   /** Get the caller's permissions */
   "GET /v1/auth/permissions": { answer: OwnPermissions };
   /** List service accounts */
-  "GET /v1/service-accounts": { query?: { "page"?: number; "per_page"?: number; "account_id"?: string | number; "include_inactive"?: "true" | "false" }; answer: { "total": number; "quantity": number; "records": Array<CompanyServiceAccount> } };
+  "GET /v1/service-accounts": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "sort_by"?: "name" | "created_at" | "-name" | "-created_at"; "account_id"?: string | number; "include_inactive"?: "true" | "false" }; answer: { "total": number; "quantity": number; "records": Array<CompanyServiceAccount> } };
   /** Create a service account */
   "POST /v1/service-accounts": { body: { "name": string; "description"?: string; "metadata"?: Record<string, unknown>; "account_id"?: string }; answer: CompanyServiceAccount | WrittenRecord };
   /** Get a service account */

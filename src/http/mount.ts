@@ -182,9 +182,11 @@ async function answer(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounted: Moun
   return c.json(shown, contract.returns.status as 200);
 }
 
-/** Whether the caller waits for another version than those that it knows. */
-const isWaiting = (c: HonoContext<HttpEnv>, { waits }: Contract, { query }: Call): boolean =>
-  waits !== undefined && secondsOf(query) !== undefined && c.req.header('if-none-match') !== undefined;
+/** Whether the caller waits for another version than those that it knows: who knows them all has nothing to wait for. */
+function isWaiting(c: HonoContext<HttpEnv>, { waits }: Contract, { query }: Call): boolean {
+  const known = c.req.header('if-none-match');
+  return waits !== undefined && secondsOf(query) !== undefined && known !== undefined && known.trim() !== '*';
+}
 
 function handleWhenChanged(
   c: HonoContext<HttpEnv>,

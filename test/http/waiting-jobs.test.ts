@@ -181,15 +181,21 @@ describe('a GET of a job with `wait`', () => {
       await change();
     });
 
-    it('is answered at once to who names no version, or another one', async () => {
+    it('is answered at once to who names no version, another one, or all', async () => {
       const { path, by, change } = await kind.make();
       const tag = tagOf(await by.get(path));
-      for (const headers of [{}, { 'if-none-match': '"another"' }] as Record<string, string>[]) {
+      for (const [named, status, looks] of [
+        [undefined, 200, 0],
+        ['no tag', 200, 1],
+        ['"another"', 200, 1],
+        ['*', 304, 0],
+      ] as const) {
         const { env, count } = counting(kind.look);
+        const headers: Record<string, string> = named === undefined ? {} : { 'if-none-match': named };
         const answer = await by.get(waitingAt(path, 25), { headers, env });
-        expect([answer.status, tagOf(answer)]).toEqual([200, tag]);
+        expect([named, answer.status, tagOf(answer)]).toEqual([named, status, tag]);
         // Who waits looks more than once.
-        expect(count()).toBe(kind.asks === 'control' && 'if-none-match' in headers ? 1 : 0);
+        expect(count()).toBe(kind.asks === 'control' ? looks : 0);
       }
       await change();
     });
@@ -298,6 +304,16 @@ describe('who waits', () => {
     const deny = () => denyTo(id, 'managed-tables:list', `arn:svc:managed-tables::${company.id}:table/${tableId}`);
     const change = () => deliver(queue.messages.shift() as JobMessage, queue.env);
     const { answer } = await waitWith(KINDS[0] as Kind, own, tag, revokedBefore(deny, change));
+    expect(answer.status).toBe(403);
+  });
+
+  it('is shown nothing new without the permission', async () => {
+    const job = await anUploadJob();
+    const { id, as } = await aUser(company, { can: ['managed-tables:list'] });
+    const tag = tagOf(await as.get(job.path));
+    const deny = () => denyTo(id, 'managed-tables:list', '*');
+    const own = { path: job.path, by: as };
+    const { answer } = await waitWith(KINDS[0] as Kind, own, tag, revokedBefore(deny, job.change));
     expect(answer.status).toBe(403);
   });
 
