@@ -140,7 +140,7 @@ export interface Origin {
 }
 
 /**
- * A context and the way to end it: `close` runs the cleanups, whatever happened.
+ * A context and the way to end it: `close` runs the cleanups that there are by then, whatever happened.
  * @param options `nearest` lets the nearest replica of the control database answer, with what is five seconds old at the most
  */
 export function openContext<A extends Actor>(
@@ -175,7 +175,7 @@ export function openContext<A extends Actor>(
   return {
     context,
     async close() {
-      for (const closer of closers.reverse()) {
+      for (const closer of closers.splice(0).reverse()) {
         try {
           await closer();
         } catch (error) {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { createApp, SURFACES } from '../../src/app.ts';
 import type { Bindings } from '../../src/config.ts';
 import { ok } from '../../src/http/endpoint.ts';
+import { withConcepts } from '../../src/http/openapi.ts';
 import * as console from '../../src/http/surfaces/console.ts';
 import * as organization from '../../src/http/surfaces/organization.ts';
 import { clock, DAY_MS } from '../../src/kernel/clock.ts';
@@ -20,9 +21,8 @@ const nothing = () => ({ done: true });
 
 // Routes that only let in, with each of the two credentials.
 SURFACES.push(
-  {
-    surface: organization.surface,
-    endpoints: [
+  withConcepts(organization.surface, {
+    Bench: [
       organization.endpoint(
         {
           method: 'get',
@@ -35,10 +35,9 @@ SURFACES.push(
         nothing,
       ),
     ],
-  },
-  {
-    surface: console.surface,
-    endpoints: [
+  }),
+  withConcepts(console.surface, {
+    Bench: [
       console.endpoint(
         {
           method: 'get',
@@ -51,7 +50,7 @@ SURFACES.push(
         nothing,
       ),
     ],
-  },
+  }),
 );
 for (const each of SURFACES) {
   each.endpoints = each.endpoints.map(({ contract, handle }) => ({

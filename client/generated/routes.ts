@@ -44,7 +44,7 @@ export interface Routes {
   /** Create a job of the Data API */
   "POST /data/{slug}/jobs": { params: { "slug": string }; body?: { "parameters"?: Record<string, unknown>; "format"?: "json" | "ndjson" | "csv" }; answer: { "job_id": string; "status": "queued" | "running" | "succeeded" | "failed" } };
   /** Get a job of the Data API */
-  "GET /data/jobs/{job_id}": { params: { "job_id": string }; answer: DataJob };
+  "GET /data/jobs/{job_id}": { params: { "job_id": string }; query?: { "wait"?: number }; ifNoneMatch?: string; answer: DataJob };
   /** Download the result of a job of the Data API */
   "GET /data/results/{token}": { params: { "token": string }; answer: unknown };
   /** List groups */
@@ -288,7 +288,7 @@ export interface Routes {
   /** Get the caller's permissions */
   "GET /v1/auth/permissions": { answer: OwnPermissions };
   /** List service accounts */
-  "GET /v1/service-accounts": { query?: { "page"?: number; "per_page"?: number; "account_id"?: string | number; "include_inactive"?: "true" | "false" }; answer: { "total": number; "quantity": number; "records": Array<CompanyServiceAccount> } };
+  "GET /v1/service-accounts": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "sort_by"?: "name" | "created_at" | "-name" | "-created_at"; "account_id"?: string | number; "include_inactive"?: "true" | "false" }; answer: { "total": number; "quantity": number; "records": Array<CompanyServiceAccount> } };
   /** Create a service account */
   "POST /v1/service-accounts": { body: { "name": string; "description"?: string; "metadata"?: Record<string, unknown>; "account_id"?: string }; answer: CompanyServiceAccount | WrittenRecord };
   /** Get a service account */
@@ -350,7 +350,7 @@ export interface Routes {
   /** List active upload jobs */
   "GET /v1/managed-tables/upload-jobs/active": { answer: { "records": Array<UploadJob> } };
   /** Get an upload job */
-  "GET /v1/managed-tables/upload-jobs/{jobId}": { params: { "jobId": string }; answer: UploadJob };
+  "GET /v1/managed-tables/upload-jobs/{jobId}": { params: { "jobId": string }; query?: { "wait"?: number }; ifNoneMatch?: string; answer: UploadJob };
   /** Confirm an upload job */
   "POST /v1/managed-tables/upload-jobs/{jobId}/confirm": { params: { "jobId": string }; body: { "display_name"?: string; "columns": Array<ConfirmedColumn>; "time_zone"?: string }; answer: { "status": "inserting" } };
   /** Cancel an upload job */
@@ -458,19 +458,19 @@ export interface Routes {
   /** Generate concepts from business domains, text and a file */
   "POST /api/v1/domain-knowledge/concepts/generation/jobs": { body?: ConceptGeneration; form?: FormData; answer: KnowledgeJob | WrittenRecord };
   /** Get a concept generation job */
-  "GET /api/v1/domain-knowledge/concepts/generation/jobs/{id}": { params: { "id": string }; answer: KnowledgeJob };
+  "GET /api/v1/domain-knowledge/concepts/generation/jobs/{id}": { params: { "id": string }; query?: { "wait"?: number }; ifNoneMatch?: string; answer: KnowledgeJob };
   /** Get the prerequisites of ontology generation */
   "GET /api/v1/domain-knowledge/ontology/generation/prerequisites": { answer: OntologyGenerationPrerequisites };
   /** Generate an ontology */
   "POST /api/v1/domain-knowledge/ontology/generation/jobs": { body: OntologyGeneration; answer: KnowledgeJob | WrittenRecord };
   /** Get an ontology generation job */
-  "GET /api/v1/domain-knowledge/ontology/generation/jobs/{id}": { params: { "id": string }; answer: KnowledgeJob };
+  "GET /api/v1/domain-knowledge/ontology/generation/jobs/{id}": { params: { "id": string }; query?: { "wait"?: number }; ifNoneMatch?: string; answer: KnowledgeJob };
   /** Suggest changes to several resources */
   "POST /api/v1/domain-knowledge/jobs/enrich": { body: Enrichment; answer: KnowledgeJob | WrittenRecord };
   /** List enrichment jobs */
   "GET /api/v1/domain-knowledge/jobs": { query?: { "page"?: number; "per_page"?: number; "target_type"?: "concept" | "semantic" | "ontology_node" | "ontology_relation"; "status"?: "queued" | "running" | "succeeded" | "failed" | "cancelled" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeJob> } };
   /** Get a knowledge job */
-  "GET /api/v1/domain-knowledge/jobs/{id}": { params: { "id": string }; answer: KnowledgeJob };
+  "GET /api/v1/domain-knowledge/jobs/{id}": { params: { "id": string }; query?: { "wait"?: number }; ifNoneMatch?: string; answer: KnowledgeJob };
   /** Cancel a knowledge job */
   "POST /api/v1/domain-knowledge/jobs/{id}/cancel": { params: { "id": string }; answer: KnowledgeJob | WrittenRecord };
   /** Send a Model Context Protocol message */

@@ -52,6 +52,11 @@ export class Computes {
     return awake === undefined ? 'active' : 'init';
   }
 
+  /** What tests are told: its state, and how many connections are open. */
+  told(projectName: string): { state: 'idle' | 'init' | 'active'; connections: number } {
+    return { state: this.stateOf(projectName), connections: this.#of(projectName).connections };
+  }
+
   #of(projectName: string): Compute {
     let compute = this.#computes.get(projectName);
     if (!compute) {

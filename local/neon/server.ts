@@ -136,7 +136,7 @@ async function control(
   if (url.pathname === '/_test/calls') return answer(faults.counts(projectName));
   if (url.pathname === '/_test/connections') return answer(tunnel.opened(projectName));
   if (url.pathname === '/_test/address') return answer({ url: directUrl(projectName) });
-  if (url.pathname === '/_test/compute') return answer({ state: computes.stateOf(projectName) });
+  if (url.pathname === '/_test/compute') return answer(computes.told(projectName));
   if (url.pathname === '/_test/suspend') {
     return answer(computes.suspend(projectName, Number(url.searchParams.get('milliseconds'))) ?? {});
   }

@@ -13,6 +13,7 @@ import type { PreparedAnswer } from '../kernel/files.ts';
 import type { Unread } from '../kernel/unread-json.ts';
 import { type Action, isAction, type ResourceType } from '../permissions/actions.ts';
 import type { Credential, Surface } from './surface.ts';
+import type { Stamps } from './waiting.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
@@ -181,6 +182,8 @@ export interface Contract {
   madeUnder?: string;
   /** Of a GET: its answer has a version, and the writes of the same path can be made for that version. */
   versioned?: Versioned;
+  /** Of such a GET, whose caller can wait for another version: tells whether there may be one. Made by `waiting`. */
+  waits?: Stamps;
   /** Of a write: the path of the GET whose version it is made for, when that is not its own. */
   versionOf?: string;
   /** Of a write whose answer shows a record in a form of its own: the path of the GET that shows the record. */

@@ -22,7 +22,7 @@ import type { KeyedRequest, KeyState, KeyUse } from '../objects/idempotency-keys
 import type { TokenLimiter } from '../objects/token-limiter.ts';
 import { resourceArn } from '../permissions/arn.ts';
 import { callObject } from '../platform/objects.ts';
-import { admit, isPrincipal } from './admission.ts';
+import { admit, isPrincipal, readmit } from './admission.ts';
 import { actionOf, type Contract, type RouteAccess, type TokenKind } from './endpoint.ts';
 import { giveUpKey, heldKey, type RequestKey } from './idempotency.ts';
 import { parametersOf } from './paths.ts';
@@ -130,6 +130,23 @@ async function identify(entering: Entering): Promise<Identified> {
     if (error instanceof Failure && error.kind === 'unauthenticated') return withoutKey(ctx.actor);
     throw error;
   });
+}
+
+/** A principal's request that was let in before. */
+export type Returning = Pick<Entering, 'contract' | 'surfaceCredential' | 'authentication' | 'ctx' | 'request'>;
+
+/**
+ * Finds out anew who sends a request, and whether they may still do what it asks for.
+ * @param returning its `ctx` is opened since, so that it reads what is true now
+ * @throws as `enter` does
+ */
+export async function enterAgain(returning: Returning): Promise<PrincipalContext> {
+  const { contract, surfaceCredential, authentication, ctx, request } = returning;
+  const presented = await authentication.authenticators[contract.credential ?? surfaceCredential](ctx, request);
+  if ('actor' in presented) throw new Error('outsiders are let in once');
+  const entered = { ...ctx, actor: await readmit(presented) };
+  await authorize(contract, entered, (name) => request.param(name));
+  return entered;
 }
 
 /** Checks the credential of a principal or an outsider. */

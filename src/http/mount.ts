@@ -2,23 +2,24 @@ import { zValidator } from '@hono/zod-validator';
 import type { Hono, Context as HonoContext, MiddlewareHandler } from 'hono';
 import type { AnonymousActor } from '../access/actors.ts';
 import { type Bindings, configOf } from '../config.ts';
-import { type Caller, type Origin, openContext, type PrincipalContext } from '../context.ts';
+import { type Caller, type CompanyContext, type Origin, openContext, type PrincipalContext } from '../context.ts';
 import { Failure } from '../kernel/failure.ts';
 import { PreparedAnswer } from '../kernel/files.ts';
 import { cut } from '../kernel/text.ts';
 import { idsOf, resourceParameters } from './audit.ts';
 import { limitBody } from './body-limit.ts';
-import { bodyLimitOf, type Contract, type Endpoint, type Route, type RouteInput } from './endpoint.ts';
-import { type Authentication, enter, isTokenAccess, type RequestFacts } from './entrance.ts';
+import { bodyLimitOf, type Contract, type Endpoint, type Route, type RouteInput, type Versioned } from './endpoint.ts';
+import { type Authentication, enter, enterAgain, isTokenAccess, type RequestFacts } from './entrance.ts';
 import { takesIdempotencyKey } from './failures.ts';
 import { doOnce, keyedRequest, type RequestKey } from './idempotency.ts';
 import { isForm, readJson } from './json-body.ts';
-import { bySpecificity, honoPath } from './paths.ts';
+import { bySpecificity, honoPath, parametersOf } from './paths.ts';
 import { perform } from './perform.ts';
 import { queryOf, refuseBrokenText, refuseNameless, requireValid } from './query.ts';
 import type { Surface } from './surface.ts';
 import { namedRecord, unknownProblems } from './unknown-members.ts';
-import { forVersion, isKnown, versionedBy, versionOf } from './versions.ts';
+import { type Call, forVersion, isKnown, versionedBy, versionOf } from './versions.ts';
+import { type Stamps, secondsOf, whenChanged } from './waiting.ts';
 import { readersOf, writtenFor } from './written-records.ts';
 
 /** What the Worker's Hono apps carry from one middleware to the next. */
@@ -29,6 +30,8 @@ export interface HttpEnv {
     facts: RequestFacts;
     context: ReturnType<typeof openContext<AnonymousActor>>['context'];
     key: RequestKey;
+    /** Closes what the context has open by now. */
+    release: () => Promise<void>;
     /** The JSON body, validated; undefined on routes that take none. */
     body: unknown;
   };
@@ -50,7 +53,7 @@ export function mount(
       contract.method.toUpperCase(),
       [honoPath(contract.path)],
       ...middlewares(contract, surface, authentication, endpoints),
-      (c) => answer(c, endpoint, isRead, reading, readers),
+      (c) => answer(c, endpoint, { surface, authentication, isRead, reading, readers }),
     );
   }
 }
@@ -132,6 +135,7 @@ function entrance(contract: Contract, surface: Surface, authentication: Authenti
       });
       c.set('context', { ...context, actor: entrant.actor } as typeof context);
       c.set('key', entrant.key);
+      c.set('release', close);
       await next();
     } finally {
       await close();
@@ -139,13 +143,18 @@ function entrance(contract: Contract, surface: Surface, authentication: Authenti
   };
 }
 
-async function answer(
-  c: HonoContext<HttpEnv>,
-  { contract, handle }: Endpoint,
-  isRead: boolean,
-  reading: Endpoint | undefined,
-  readers: readonly Contract[],
-): Promise<Response> {
+/** What an answer depends on besides its endpoint. */
+interface Mounted {
+  surface: Surface;
+  authentication: Authentication;
+  isRead: boolean;
+  reading: Endpoint | undefined;
+  readers: readonly Contract[];
+}
+
+async function answer(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounted: Mounted): Promise<Response> {
+  const { contract, handle } = endpoint;
+  const { isRead, reading, readers } = mounted;
   const facts = c.get('facts');
   const named = facts.resourceIds;
   const attached = contract.attaches ? idsOf(Object(c.get('body'))[contract.attaches]) : [];
@@ -153,7 +162,11 @@ async function answer(
   const valid = c.req as unknown as { valid(target: 'query'): unknown };
   const query = contract.query ? valid.valid('query') : undefined;
   const call = { ...callOf(c), query, body: c.get('body') };
-  const result = await (reading ? forVersion(c.req.header('if-match'), reading, call, handle) : handle(call));
+  const result = await (reading
+    ? forVersion(c.req.header('if-match'), reading, call, handle)
+    : isWaiting(c, contract, call)
+      ? handleWhenChanged(c, endpoint, mounted, call)
+      : handle(call));
   if (result instanceof Response) return result;
   if (result instanceof PreparedAnswer) return new Response(result.body, { headers: result.headers });
   if (contract.versioned) {
@@ -177,6 +190,40 @@ const callOf = (c: HonoContext<HttpEnv>) => ({
   request: c.req.raw,
   perform: (route: Route, ask: () => RouteInput) => perform(c.var, c.req.raw, route, ask),
 });
+
+/** Whether the caller waits for another version than those that it knows: who knows them all has nothing to wait for. */
+function isWaiting(c: HonoContext<HttpEnv>, { waits }: Contract, { query }: Call): boolean {
+  const known = c.req.header('if-none-match');
+  return waits !== undefined && secondsOf(query) !== undefined && known !== undefined && known.trim() !== '*';
+}
+
+function handleWhenChanged(
+  c: HonoContext<HttpEnv>,
+  { contract, handle }: Endpoint,
+  { surface, authentication }: Mounted,
+  call: Call,
+): Promise<object> {
+  const handleFor = async (ctx: Call['ctx']) => (await handle({ ...call, ctx })) as object;
+  return whenChanged({
+    stamps: contract.waits as Stamps,
+    ctx: call.ctx as CompanyContext,
+    id: c.req.param(parametersOf(contract.path)[0] as string) as string,
+    seconds: secondsOf(call.query) as number,
+    release: c.get('release'),
+    isKnown: async (shown) =>
+      isKnown(c.req.header('if-none-match'), await versionOf(shown, contract.versioned as Versioned)),
+    show: () => handleFor(call.ctx),
+    async showAnew() {
+      const { context, close } = openContext(originOf(c), { kind: 'anonymous' });
+      try {
+        const returning = { contract, surfaceCredential: surface.credential, authentication, request: c.req };
+        return await handleFor(await enterAgain({ ...returning, ctx: context }));
+      } finally {
+        await close();
+      }
+    },
+  });
+}
 
 /** The id of what an answer shows, under the name its surface gives it. */
 function madeId(result: unknown): string[] {

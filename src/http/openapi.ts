@@ -21,7 +21,15 @@ import { answerSchema, readersOf } from './written-records.ts';
 export interface SurfaceEndpoints {
   surface: Surface;
   endpoints: Endpoint[];
+  /** The endpoints by what they are about, such as `Users`. */
+  concepts: Readonly<Record<string, Endpoint[]>>;
 }
+
+export const withConcepts = (surface: Surface, concepts: Readonly<Record<string, Endpoint[]>>): SurfaceEndpoints => ({
+  surface,
+  concepts,
+  endpoints: Object.values(concepts).flat(),
+});
 
 const SECURITY_SCHEMES = {
   signature: {
@@ -68,19 +76,31 @@ const NOT_MODIFIED = {
 /** The OpenAPI 3.1 description of every endpoint, from the same declarations that route, validate and authorize. */
 export function describe(surfaces: SurfaceEndpoints[], version: string) {
   const paths: ZodOpenApiPathsObject = {};
-  for (const { surface, endpoints } of surfaces) {
-    for (const { contract } of endpoints) {
-      paths[contract.path] = {
-        ...paths[contract.path],
-        [contract.method]: operation(surface, contract, endpoints),
-      };
+  for (const { surface, endpoints, concepts } of surfaces) {
+    for (const [concept, about] of Object.entries(concepts)) {
+      for (const { contract } of about) {
+        paths[contract.path] = {
+          ...paths[contract.path],
+          [contract.method]: operation(surface, tagOf(surface, concept), contract, endpoints),
+        };
+      }
     }
   }
   const document = createDocument(
     {
       openapi: '3.1.0',
       info: { title: 'Data Console API', version, description: ABOUT },
-      tags: surfaces.map(({ surface: { title: name, description } }) => ({ name, description })),
+      tags: surfaces.flatMap(({ surface, concepts }) =>
+        Object.keys(concepts).map((concept) => ({
+          name: tagOf(surface, concept),
+          description: `${concept}: ${surface.title}.`,
+        })),
+      ),
+      'x-tagGroups': surfaces.map(({ surface, concepts }) => ({
+        name: surface.title,
+        description: surface.description,
+        tags: Object.keys(concepts).map((concept) => tagOf(surface, concept)),
+      })),
       paths,
       components: { securitySchemes: SECURITY_SCHEMES },
     },
@@ -93,6 +113,9 @@ export function describe(surfaces: SurfaceEndpoints[], version: string) {
   }
   return document;
 }
+
+/** Two surfaces can be about the same concept. */
+const tagOf = ({ title }: Surface, concept: string): string => `${title}: ${concept}`;
 
 /** The format says what a time is; zod's pattern for it is not read alike by all languages. */
 const withoutPatternOfTimes: CreateDocumentOptions['override'] = ({ jsonSchema }) => {
@@ -116,13 +139,18 @@ function exampleOf(contract: Contract, { name, in: place, schema }: Parameter): 
 const recorded = ({ method, path }: Contract): Example | undefined => EXAMPLES[`${method.toUpperCase()} ${path}`];
 
 /** @param endpoints all of the surface */
-function operation(surface: Surface, contract: Contract, endpoints: readonly Endpoint[]): ZodOpenApiOperationObject {
+function operation(
+  surface: Surface,
+  tag: string,
+  contract: Contract,
+  endpoints: readonly Endpoint[],
+): ZodOpenApiOperationObject {
   const forVersion = versionedBy(contract, endpoints) !== undefined;
   const { body: sent, answer } = recorded(contract) ?? {};
   const parameters = parametersOf(contract.path).map((name) => [name, z.string()] as const);
   return {
     operationId: contract.operationId,
-    tags: [surface.title],
+    tags: [tag],
     summary: contract.summary,
     ...(contract.description && { description: contract.description }),
     ...permission(contract.access),

@@ -6,7 +6,7 @@ import type { Contract, Endpoint, Versioned } from './endpoint.ts';
 import { preconditionFailed } from './failures.ts';
 
 /** What a handler is given. */
-interface Call {
+export interface Call {
   ctx: Context;
   params: object;
   query: unknown;

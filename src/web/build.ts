@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { build, type Metafile } from 'esbuild';
+import { build, type Metafile, type Plugin } from 'esbuild';
+import { marked } from 'marked';
 import { DEFAULT_LOCALE, LOCALES, type Locale } from '../texts/locales.ts';
 import { PAGE_TEXTS, type PageTexts } from '../texts/pages/languages.ts';
 
@@ -61,6 +62,7 @@ export async function buildPages(): Promise<void> {
     legalComments: 'none',
     logLevel: 'silent',
     tsconfig: 'src/web/tsconfig.json',
+    plugins: [GUIDES],
   });
   const component = await componentScript();
   const icon = await readFile(join(SOURCE, 'icon.svg'));
@@ -89,6 +91,24 @@ export async function buildPages(): Promise<void> {
   }
   await write(files);
 }
+
+/** Guides become HTML here, so that no page brings what reads Markdown. */
+const GUIDES: Plugin = {
+  name: 'guides',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.md$/ }, async ({ path }) => ({
+      contents: linkedWithin(await marked.parse(await readFile(path, 'utf8'))),
+      loader: 'text',
+    }));
+  },
+};
+
+/** Links to other guides lead to them on the same page. What else stands in the repository is only named. */
+const linkedWithin = (html: string): string =>
+  html.replaceAll(/<a href="([^"]*)"/g, (_, href: string) => {
+    const [, folder, guide] = /(?:([\w-]+)\/)?([\w-]+)\.md$/.exec(href) ?? [];
+    return guide ? `<a href="#${guide === 'README' ? folder : guide}"` : '<a';
+  });
 
 /** The component for pages of others, in one file. Its name changes with its content. */
 async function componentScript(): Promise<{ name: string; script: Uint8Array }> {

@@ -11,7 +11,9 @@ const DOCUMENTS = [
   'bench/README.md',
   'client/README.md',
   'embed/README.md',
-  ...readdirSync(join(PROJECT, 'docs')).map((name) => `docs/${name}`),
+  ...readdirSync(join(PROJECT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
   ...readdirSync(join(PROJECT, 'examples')).map((name) => `examples/${name}/README.md`),
   ...readdirSync(join(PROJECT, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('README.md'))

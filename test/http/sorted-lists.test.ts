@@ -68,6 +68,11 @@ const LISTS: Record<string, Sorted> = {
     path: () => `${CONTEXTS}/${context}/members`,
     standard: 'created_at',
   },
+  'service accounts': {
+    make: (name) => must(as.post('/v1/service-accounts', { json: { name } })),
+    path: () => '/v1/service-accounts',
+    standard: '-created_at',
+  },
   shares: {
     make: (name) => aShare(company, dashboard, { name }),
     path: () => '/api/v1/dashboard-shares',

@@ -6,6 +6,7 @@ export interface Metadata {
   bindings: Record<string, string>[];
   migrations?: { new_tag: string };
   placement?: Record<string, string>;
+  observability?: Record<string, unknown>;
 }
 
 /** A Worker of the stand-in. */

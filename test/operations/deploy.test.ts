@@ -11,6 +11,7 @@ import { missingSecrets } from '../../operations/deployment/secrets.ts';
 import { type Environment, environmentOf, PROJECT } from '../../operations/environments.ts';
 import { type LocalCloudflare, startCloudflare } from './cloudflare.ts';
 import { aNeonAccount, callCommand, runCommand } from './command.ts';
+import { WITHOUT_ADDRESSES } from './observability.ts';
 
 const VERSION = '0.1.0+tests';
 const QUEUES = ['jobs', 'model-jobs', 'rechecks', 'data-jobs', 'schedules', 'audit', 'share-events'];
@@ -123,6 +124,10 @@ describe('a deployment', { timeout: 240_000 }, () => {
     expect(boundToIt('service')).toEqual([
       { name: 'API_VARIABLES', type: 'service', service: 'data-console-staging-api', entrypoint: 'Variables' },
     ]);
+    // Addresses of requests hold tokens: nothing of the platform's keeps them.
+    for (const uploaded of [metadata, ofBackground]) {
+      expect(uploaded?.observability).toMatchObject(WITHOUT_ADDRESSES);
+    }
     // All other variables, and every secret, are the API's alone.
     expect(boundToIt('plain_text')).toEqual([{ name: 'VERSION', type: 'plain_text', text: VERSION }]);
     expect([itsSecrets?.size, itsSchedules]).toEqual([0, [{ cron: '* * * * *' }]]);

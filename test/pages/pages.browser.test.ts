@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { installed, useBrowser } from './browser.ts';
+import { installed } from './browser.ts';
 import { url } from './world.ts';
 
 describe.skipIf(!installed)('the pages', () => {
-  const open = useBrowser();
-
   it.each(['/p/t', '/embed/d/t', '/embed/v/t', '/portal/acme', '/docs'])(
     'are served with a strict content security policy: %s',
     async (path) => {
@@ -39,25 +37,5 @@ describe.skipIf(!installed)('the pages', () => {
   it('are served by their own path only', async () => {
     expect((await fetch(`${url}/pages/view.en.html`)).status).toBe(404);
     expect((await fetch(`${url}/assets/none.js`)).status).toBe(404);
-  });
-
-  it('show the description of the API grouped by surface, and load nothing from other hosts', async () => {
-    const { page, problems } = await open('/docs', { colorScheme: 'light' });
-    for (const surface of ['Organization API', 'Console API', 'Managed tables', 'Sharing and embedding']) {
-      await page.locator(`[data-tag="${surface}"]`).waitFor();
-    }
-    await page.locator('[data-tag="Managed tables"]').click();
-    await page.locator('#operations-Managed_tables-listManagedTables .opblock-summary-control').click();
-    // The example was recorded from a real request.
-    await page.getByText('"stores"').first().waitFor();
-    await page.getByRole('button', { name: 'Try it out' }).click();
-    await page.getByRole('button', { name: 'Execute' }).click();
-    await page.getByText('Server response').waitFor();
-    const colour = () => page.evaluate(`getComputedStyle(document.querySelector('.info .title')).color`);
-    const byDay = await colour();
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await expect.poll(colour).not.toBe(byDay);
-    expect(problems).toEqual([]);
-    await page.context().close();
   });
 });

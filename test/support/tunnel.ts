@@ -48,6 +48,10 @@ export const suspend = (companyId: string, milliseconds: number): Promise<unknow
 export const computeState = async (companyId: string): Promise<'idle' | 'init' | 'active'> =>
   ((await control('compute', companyId)) as { state: 'idle' | 'init' | 'active' }).state;
 
+/** How many connections to the company's compute are open. */
+export const openConnections = async (companyId: string): Promise<number> =>
+  ((await control('compute', companyId)) as { connections: number }).connections;
+
 /** Runs work. @returns how many connections to the company's Postgres it opened, and how many of them to its pooler */
 export async function connectionsOf(
   companyId: string,

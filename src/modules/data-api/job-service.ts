@@ -8,7 +8,7 @@ import { resourceArn } from '../../permissions/arn.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
 import { readPublished, valuesFor } from './execute.ts';
 import { jobNotFound, tooManyJobs } from './failures.ts';
-import { type DataJob, insertJob, selectJob } from './job-store.ts';
+import { type DataJob, insertJob, selectJob, selectJobStamps } from './job-store.ts';
 
 /** Jobs of a company that have not ended. */
 const MAX_UNFINISHED = 20;
@@ -68,6 +68,15 @@ export async function getJob(ctx: PrincipalContext, id: string): Promise<DataJob
   requireNotDenied(ctx, [job.visualizationId]);
   if (!isReadable(ctx, job)) throw jobNotFound();
   return job;
+}
+
+/** A text of each of these jobs that is another one after each change: as the primary knows it now. */
+export async function jobStamps(
+  { bindings, actor: { companyId } }: CompanyContext,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await selectJobStamps(openControlDb(bindings.CONTROL_DB), companyId, ids);
+  return new Map(rows.map(({ id, stamp }) => [id, stamp]));
 }
 
 /** The job whose result a link opens, whoever made the link: as the primary knows it, for links are opened as soon as they are made. */

@@ -2,7 +2,7 @@ import { and, eq, getTableColumns, gte, inArray, lt, lte, or, type SQL, sql } fr
 import type { ControlDb } from '../../db/client.ts';
 import { dataJobs } from '../../db/schema/data-jobs.ts';
 import { vizApiEndpoints } from '../../db/schema/viz-api-endpoints.ts';
-import { byId, exists, insertWhen } from '../../db/statements.ts';
+import { byId, exists, idList, insertWhen } from '../../db/statements.ts';
 
 export type DataJob = typeof dataJobs.$inferSelect;
 
@@ -29,6 +29,15 @@ export const selectJob = (db: ControlDb, companyId: string, id: string) =>
     .select({ ...getTableColumns(dataJobs), isPublished: sql<boolean>`${isPublished}`.mapWith(Boolean) })
     .from(dataJobs)
     .where(byId(dataJobs, companyId, id));
+
+/** A text of each of these jobs that is another one after each change of what it shows. */
+export const selectJobStamps = (db: ControlDb, companyId: string, ids: readonly string[]) => {
+  const { id, status, rowCount, bytes, error, updatedAt } = dataJobs;
+  return db
+    .select({ id, stamp: sql<string>`json_array(${status}, ${rowCount}, ${bytes}, ${error}, ${updatedAt})` })
+    .from(dataJobs)
+    .where(and(eq(dataJobs.companyId, companyId), sql`${id} in ${idList(ids)}`));
+};
 
 /** Begins a try of a job that nobody is at. */
 export const claimJob = (

@@ -3,12 +3,13 @@ import type { ServiceAccountActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { DATA_FORMATS, DATA_JOB_STATUSES } from '../../db/schema/data-jobs.ts';
 import { accepted, endpointFor, ok, raw } from '../../http/endpoint.ts';
+import { waiting } from '../../http/waiting.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { MEDIA_TYPES } from '../../kernel/files.ts';
 import { executeBody } from '../../sql-templates/fields.ts';
 import { endpointArn, readPublished } from './execute.ts';
 import { endpointNotFound, jobNotFound, tooManyJobs } from './failures.ts';
-import { createJob, getJob, jobArn } from './job-service.ts';
+import { createJob, getJob, jobArn, jobStamps } from './job-service.ts';
 import { download, linkTo, type ResultViewer } from './link.ts';
 
 const endpoint = endpointFor<ServiceAccountActor, ResultViewer>();
@@ -63,6 +64,7 @@ export const dataJobEndpoints = [
       description:
         'For those who may execute its endpoint, while that is active. Otherwise neither the job nor a link to its result is found.',
       returns: ok(jobView),
+      ...waiting(jobStamps, 'url', 'expires_at'),
       fails: [jobNotFound],
     },
     async ({ ctx, params }) => {

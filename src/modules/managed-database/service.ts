@@ -35,7 +35,7 @@ interface Connection {
   versions: DataVersions;
 }
 
-/** The connection strings that a context has read, and the connection it has opened. */
+/** The connection strings that a context has read, and the connection it has open. */
 interface Opened {
   connection: Promise<Connection | null>;
   owner?: TenantSql;
@@ -216,8 +216,17 @@ function open(ctx: CompanyContext, connectionString: string, onClosed = () => {}
     noteWaking(ctx, isWaking);
   };
   const sql = openTenantSql(connectionString, { ...sqlOptions(ctx), onClosed, onWaking });
-  ctx.cleanup(() => sql.close());
+  ctx.cleanup(() => {
+    forget(openedOf(ctx), sql);
+    return sql.close();
+  });
   return sql;
+}
+
+/** Lets a context that is used again after it was closed open another connection. */
+function forget(opened: Opened, closed: TenantSql): void {
+  if (opened.owner === closed) delete opened.owner;
+  if (opened.reading === closed) delete opened.reading;
 }
 
 const sqlOptions = ({ config }: CompanyContext): TenantSqlOptions =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { deniedInLists } from '../../access/denials.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { pageQuery, queryFlag } from '../../http/list-query.ts';
+import { queryFlag, sortedList, sortedRequest } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { sent } from '../../http/wire.ts';
 import { accountNotFound } from '../accounts/failures.ts';
@@ -11,7 +11,7 @@ import {
   createServiceAccount,
   deleteServiceAccount,
   getServiceAccount,
-  listServiceAccounts,
+  searchServiceAccounts,
 } from './service.ts';
 import {
   accountId,
@@ -30,7 +30,11 @@ const serviceAccountInput = z
   })
   .transform(sent);
 
-const serviceAccountListQuery = pageQuery('per_page').extend({
+const serviceAccountListQuery = sortedList({
+  search: 'the name',
+  fields: ['name', 'created_at'],
+  standard: '-created_at',
+}).extend({
   account_id: accountId.optional(),
   include_inactive: queryFlag.meta({ description: '`true` lists inactive ones too.' }),
 });
@@ -43,22 +47,22 @@ export const consoleServiceAccountEndpoints = [
       access: 'users:list_integration_users',
       operationId: 'listCompanyServiceAccounts',
       summary: 'List service accounts',
-      description: 'Newest first. Lists inactive ones too with `include_inactive=true`.',
+      description:
+        'The newest first, unless `sort_by` says otherwise. Lists inactive ones too with `include_inactive=true`.',
       query: serviceAccountListQuery,
       returns: ok(listOf(consoleServiceAccountView)),
       fails: [],
     },
     async ({ ctx, query }) =>
       list(
-        await listServiceAccounts(
+        await searchServiceAccounts(
           ctx,
           {
             accountId: query.account_id,
             includeInactive: query.include_inactive,
-            which: 'living',
             denied: deniedInLists(ctx.actor, 'integration_user'),
           },
-          { by: 'created_at', descending: true, page: query.page, perPage: query.per_page },
+          sortedRequest(query),
         ),
         viewConsoleServiceAccount,
       ),

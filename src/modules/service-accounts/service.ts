@@ -3,6 +3,7 @@ import { isDenied } from '../../access/denials.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
+import type { SearchRequest } from '../../db/page.ts';
 import { accountNotFound } from '../accounts/service.ts';
 import { serviceAccountAlreadyDeleted, serviceAccountNotFound } from './failures.ts';
 import {
@@ -60,6 +61,19 @@ export function listServiceAccounts(
   page: ServiceAccountPageRequest,
 ) {
   return readServiceAccounts(ctx.db, ctx.actor.companyId, filter, page);
+}
+
+/** The same of those whose name contains a text, by their names in any case or by when they were made. */
+export function searchServiceAccounts(
+  ctx: PrincipalContext,
+  filter: Omit<ServiceAccountFilter, 'which' | 'search'>,
+  { search, ...page }: SearchRequest<'name' | 'created_at'>,
+) {
+  return listServiceAccounts(
+    ctx,
+    { ...filter, which: 'living', search },
+    { ...page, by: page.by === 'name' ? 'name_in_any_case' : page.by },
+  );
 }
 
 /**

@@ -9,6 +9,7 @@ import { accounts } from '../../db/schema/accounts.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { groupBindings } from '../../db/schema/groups.ts';
 import { apiKeys, serviceAccounts } from '../../db/schema/service-accounts.ts';
+import { contains, inAnyCase } from '../../db/search.ts';
 import { byId, exists, insertWhen, livingById, whichOf } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 
@@ -48,6 +49,7 @@ const ORDER = {
   created_at: serviceAccounts.createdAt,
   updated_at: serviceAccounts.updatedAt,
   name: serviceAccounts.name,
+  name_in_any_case: inAnyCase(serviceAccounts.name),
   last_used_at: serviceAccounts.lastUsedAt,
 };
 
@@ -56,6 +58,8 @@ export interface ServiceAccountFilter {
   accountId?: string;
   includeInactive: boolean;
   which: 'living' | 'all';
+  /** Part of the name. */
+  search?: string;
   denied: Denials;
 }
 
@@ -65,7 +69,7 @@ export type ServiceAccountPageRequest = PageRequest<keyof typeof ORDER>;
 export const readServiceAccounts = (
   db: ControlDb,
   companyId: string,
-  { accountId, includeInactive, which, denied }: ServiceAccountFilter,
+  { accountId, includeInactive, which, search = '', denied }: ServiceAccountFilter,
   page: ServiceAccountPageRequest,
 ) =>
   readPage(
@@ -77,6 +81,7 @@ export const readServiceAccounts = (
         accountId === undefined ? undefined : eq(serviceAccounts.accountId, accountId),
         includeInactive ? undefined : eq(serviceAccounts.isActive, true),
         whichOf(serviceAccounts, which),
+        contains([serviceAccounts.name], search),
         isNotDenied(serviceAccounts.id, denied),
       ) as SQL,
     },

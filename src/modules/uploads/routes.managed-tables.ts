@@ -3,6 +3,7 @@ import { created, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { sentBody } from '../../http/sent-body.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/managed-tables.ts';
+import { waiting } from '../../http/waiting.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { storageUnavailable } from '../../platform/file-storage.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
@@ -21,7 +22,17 @@ import {
   wrongFileType,
 } from './failures.ts';
 import { confirmation } from './job.ts';
-import { activeJobs, cancelUpload, confirmUpload, getJob, jobArn, startTableUpload, startUpload } from './service.ts';
+import {
+  activeJobs,
+  cancelUpload,
+  confirmUpload,
+  getJob,
+  jobArn,
+  jobArnToRead,
+  jobStamps,
+  startTableUpload,
+  startUpload,
+} from './service.ts';
 import { listLoads, undoUpload } from './undo.ts';
 import { loadView, uploadJobView, viewLoad, viewUploadJob } from './views.ts';
 
@@ -59,7 +70,7 @@ export const uploadEndpoints = [
       operationId: 'uploadNewManagedTable',
       summary: 'Upload files for a new managed table',
       description:
-        'Stores the files and queues a job that infers their schema. All files feed one table. Poll the job until it is `waiting_confirm`, then confirm it; unconfirmed jobs expire after 24 hours.',
+        'Stores the files and queues a job that infers their schema. All files feed one table. Get the job with `wait` until it is `waiting_confirm`, then confirm it; unconfirmed jobs expire after 24 hours.',
       form: uploadForm,
       madeUnder: '/v1/managed-tables/upload-jobs',
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
@@ -116,10 +127,11 @@ export const uploadEndpoints = [
     {
       method: 'get',
       path: '/v1/managed-tables/upload-jobs/{jobId}',
-      access: { action: 'managed-tables:list', on: jobArn },
+      access: { action: 'managed-tables:list', on: jobArnToRead },
       operationId: 'getUploadJob',
       summary: 'Get an upload job',
       returns: ok(uploadJobView),
+      ...waiting(jobStamps),
       fails: [jobNotFound, ...tenantSqlFailures],
     },
     async ({ ctx, params }) => viewUploadJob(ctx, await getJob(ctx, params.jobId)),

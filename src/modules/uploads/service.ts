@@ -116,14 +116,27 @@ async function startJob(
 }
 
 /** The ARN of the table that a job loads into; of all tables where it makes one, or there is no such job. */
-export async function jobArn(ctx: PrincipalContext, id: string): Promise<string> {
-  const database = ID_PATTERN.test(id) ? await databaseOf(ctx) : undefined;
+export const jobArn = (ctx: PrincipalContext, id: string): Promise<string> => findArn(databaseOf, ctx, id);
+
+/** The same for a request that only reads. */
+export const jobArnToRead = (ctx: PrincipalContext, id: string): Promise<string> => findArn(databaseToRead, ctx, id);
+
+async function findArn(open: typeof databaseOf, ctx: PrincipalContext, id: string): Promise<string> {
+  const database = ID_PATTERN.test(id) ? await open(ctx) : undefined;
   const job = database && (await store.readJob(database, keyOf(ctx, id)));
   return resourceArn('managed-tables:upload', ctx.actor.companyId, job?.userTableId ?? '*');
 }
 
 export async function getJob(ctx: PrincipalContext, id: string): Promise<UploadJob> {
-  return requireJob(ctx, 'managed-tables:list', id);
+  const key = keyOf(ctx, id);
+  const database = await databaseToRead(ctx);
+  return permitted(ctx, 'managed-tables:list', database && (await store.readJob(database, key)));
+}
+
+/** A text of each of these jobs that is another one after each change. */
+export async function jobStamps(ctx: CompanyContext, ids: readonly string[]): Promise<Map<string, string>> {
+  const database = await databaseToRead(ctx);
+  return database ? store.readLastChanges(database, ctx.actor.companyId, ids) : new Map();
 }
 
 /** The active jobs, newest first, up to 500, without those of tables that are denied. Empty before provisioning. */
@@ -135,7 +148,10 @@ export async function activeJobs(ctx: PrincipalContext): Promise<UploadJob[]> {
 
 /** What is denied on a table is denied on its upload jobs, too. */
 export async function requireJob(ctx: PrincipalContext, action: TableAction, id: string): Promise<UploadJob> {
-  const job = await store.readJob(await requireJobsDatabase(ctx), keyOf(ctx, id));
+  return permitted(ctx, action, await store.readJob(await requireJobsDatabase(ctx), keyOf(ctx, id)));
+}
+
+function permitted(ctx: PrincipalContext, action: TableAction, job: UploadJob | undefined): UploadJob {
   if (!job) throw jobNotFound();
   if (job.userTableId !== null) requireAction(ctx.actor, action, job.userTableId);
   return job;

@@ -103,6 +103,15 @@ export async function readJob(tx: TenantTx, key: JobKey): Promise<UploadJob | un
   return row && toJob(row);
 }
 
+/** The transaction that last changed each of these jobs, by the job's id. */
+export async function readLastChanges(tx: TenantTx, companyId: string, ids: readonly string[]) {
+  const rows = await tx.query<{ id: string; changed_by: string }>(
+    'SELECT id, xmin::text AS changed_by FROM console.upload_jobs WHERE company_id = $1 AND id = ANY($2::text[])',
+    [companyId, ids],
+  );
+  return new Map(rows.map(({ id, changed_by: changedBy }) => [id, changedBy]));
+}
+
 /** Jobs that have not ended, newest first, without those of tables that are denied. */
 export async function readActiveJobs(tx: TenantTx, companyId: string, denied: Denials): Promise<UploadJob[]> {
   const rows = await tx.query<JobRow>(

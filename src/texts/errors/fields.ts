@@ -38,6 +38,12 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
     ['type', 'must be text', 'deve ser um texto', 'debe ser un texto'],
     ['type', 'must be a number', 'deve ser um número', 'debe ser un número'],
     ['type', 'must be a whole number', 'deve ser um número inteiro', 'debe ser un número entero'],
+    [
+      'type',
+      'must be a whole number from {min} to {max}',
+      'deve ser um número inteiro de {min} a {max}',
+      'debe ser un número entero de {min} a {max}',
+    ],
     ['type', 'must be true or false', 'deve ser true ou false', 'debe ser true o false'],
     ['type', 'must be a list', 'deve ser uma lista', 'debe ser una lista'],
     ['type', 'must be an object', 'deve ser um objeto', 'debe ser un objeto'],

@@ -1,21 +1,136 @@
 import 'swagger-ui-dist/swagger-ui.css';
 import './docs.css';
-import SwaggerUi from 'swagger-ui-dist/swagger-ui-es-bundle.js';
+import { h } from '../dom.ts';
+import { GUIDES } from './guides.ts';
+import { overviewOf } from './operation.ts';
+import { type ApiDocument, divided, type Operation, operationsOf } from './reference.ts';
+import { signInPanel } from './sign-in.ts';
+
+const page = document.getElementById('page') as HTMLElement;
+
+/** What the address names: a guide, or an operation by its id. */
+const chosen = (): string => decodeURIComponent(location.hash.slice(1)) || (GUIDES[0]?.id ?? '');
+
+async function show(): Promise<void> {
+  const description: ApiDocument = await (await fetch('/openapi.json')).json();
+  const operations = operationsOf(description);
+  const main = h('main', { tabindex: -1 });
+  const search = h('input', {
+    type: 'search',
+    placeholder: 'Find by any word',
+    'aria-label': 'Find an operation',
+    oninput: find,
+  });
+  const account = signInPanel();
+  const entries = operations.map((operation) => ({ operation, entry: entryOf(operation) }));
+  const sections = description['x-tagGroups'].map(({ name, description: about, tags }) => {
+    const groups = tags.map((tag) => {
+      const own = entries.filter(({ operation }) => operation.tag === tag);
+      return h(
+        'details',
+        {},
+        h('summary', {}, tag.slice(name.length + 2)),
+        h('ul', {}, ...own.map(({ entry }) => entry)),
+      );
+    });
+    return h('section', {}, h('h2', { title: about }, name), ...groups);
+  });
+  const guides = h('section', {}, h('h2', {}, 'Guides'), h('ul', {}, ...GUIDES.map(guideEntry)));
+  const nothing = h('p', { role: 'status', hidden: true }, 'No operation has all of these words.');
+  const nav = h(
+    'nav',
+    { 'aria-label': 'Operations' },
+    h('h1', {}, description.info.title),
+    search,
+    account.element,
+    nothing,
+    guides,
+    ...sections,
+  );
+  page.replaceChildren(nav, main);
+
+  function find(): void {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const { operation, entry } of entries) entry.hidden = !words.every((word) => operation.words.includes(word));
+    for (const group of nav.querySelectorAll('details')) {
+      group.hidden = group.querySelector('li:not([hidden])') === null;
+      group.open = words.length > 0 && !group.hidden;
+    }
+    for (const section of sections) section.hidden = section.querySelector('details:not([hidden])') === null;
+    guides.hidden = words.length > 0;
+    nothing.hidden = entries.some(({ entry }) => !entry.hidden);
+  }
+
+  async function open(): Promise<void> {
+    const name = chosen();
+    const guide = GUIDES.find(({ id }) => id === name);
+    const operation = operations.find(({ id }) => id === name);
+    for (const link of nav.querySelectorAll('a')) {
+      const isHere = link.hash.slice(1) === name;
+      link.toggleAttribute('aria-current', isHere);
+      if (isHere) link.closest('details')?.setAttribute('open', '');
+    }
+    if (guide) {
+      const text = h('article', {});
+      // Made of our own files when the page was built.
+      text.innerHTML = guide.html;
+      main.replaceChildren(text);
+    } else if (operation) {
+      main.replaceChildren(...overviewOf(operation), tryIt(operation));
+    } else main.replaceChildren(h('p', { role: 'status' }, 'There is no such operation.'));
+    main.scrollTop = 0;
+  }
+
+  /** All fields and answers, and a form that makes the request. Swagger's reader takes longer than all the rest. */
+  function tryIt(operation: Operation): HTMLElement {
+    const reader = h('div', {});
+    const load = async () => {
+      const { default: SwaggerUi } = await import('swagger-ui-dist/swagger-ui-es-bundle.js');
+      SwaggerUi({
+        spec: divided(description, operation),
+        domNode: reader,
+        docExpansion: 'full',
+        defaultModelsExpandDepth: -1,
+        displayRequestDuration: true,
+        tryItOutEnabled: true,
+        // The validator's badge would come from a foreign host.
+        validatorUrl: null,
+        // Colours of examples cost more than all the rest.
+        syntaxHighlight: false,
+        requestInterceptor: account.authorize,
+      });
+    };
+    const details = h('details', { class: 'try' }, h('summary', {}, 'Try it, with all fields and answers'), reader);
+    details.addEventListener('toggle', () => void load(), { once: true });
+    return details;
+  }
+
+  addEventListener('hashchange', () => void open());
+  await open();
+}
+
+const entryOf = ({ id, method, path, summary }: Operation): HTMLLIElement =>
+  h(
+    'li',
+    {},
+    h(
+      'a',
+      { href: `#${id}`, title: `${method} ${path}` },
+      h('span', { class: `method ${method.toLowerCase()}` }, method),
+      ` ${summary}`,
+    ),
+  );
+
+const guideEntry = ({ id, title }: { id: string; title: string }): HTMLLIElement =>
+  h('li', {}, h('a', { href: `#${id}` }, title));
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const followScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 dark.addEventListener('change', followScheme);
 followScheme();
 
-/** The description of the API, grouped by surface. */
-SwaggerUi({
-  url: '/openapi.json',
-  dom_id: '#page',
-  deepLinking: true,
-  docExpansion: 'none',
-  filter: true,
-  defaultModelsExpandDepth: 0,
-  displayRequestDuration: true,
-  // The validator's badge would come from a foreign host.
-  validatorUrl: null,
+show().catch(() => {
+  page.replaceChildren(
+    h('p', { role: 'alert' }, 'The description of the API could not be loaded. Load this page again.'),
+  );
 });

@@ -5,6 +5,7 @@ const MODEL = ['test/http/access-model.test.ts'];
 const SESSION = ['test/http/guarded-session.test.ts'];
 const DEPENDING = ['test/versions/dependent-session.test.ts'];
 const VERSIONS = ['test/http/access-versions.test.ts'];
+const WAITING = ['test/http/waiting-jobs.test.ts'];
 
 /** What keeps an isolate from letting somebody in by what it remembers of them. */
 export const ACCESS = [
@@ -23,6 +24,26 @@ export const ACCESS = [
       title: 'takes back what it counted',
     },
   ]),
+  ...guardsOf('src/http/entrance.ts', WAITING, [
+    {
+      in: 'enterAgain',
+      text: 'await authorize(contract, entered, (name) => request.param(name));',
+      without: '',
+      title: 'without the permission',
+    },
+  ]),
+  ...guardsOf('src/http/mount.ts', WAITING, [
+    {
+      text: 'await enterAgain({ ...returning, ctx: context })',
+      without: 'call.ctx',
+      title: 'after the end of the session',
+    },
+  ]),
+  ...guardsOf(
+    'src/http/waiting.ts',
+    ['test/http/waiting.test.ts'],
+    [{ text: '  await release();\n', without: '', title: 'closes what it has open' }],
+  ),
   ...guardsOf('src/db/guarded-session.ts', SESSION, [
     { text: 'touchesAccess(sql) ? mark(statement) : statement', without: 'statement' },
     { text: 'Object.assign(statement, { [name]: refuseAlone });', without: 'void name;' },

@@ -4,6 +4,7 @@ import { RESOURCE_TYPES } from '../../../db/schema/knowledge-resources.ts';
 import { accepted, ok } from '../../../http/endpoint.ts';
 import { sentBody } from '../../../http/sent-body.ts';
 import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
+import { waiting } from '../../../http/waiting.ts';
 import { aiNotConfigured } from '../../../platform/ai-failures.ts';
 import { storageUnavailable } from '../../../platform/file-storage.ts';
 import { tenantSqlFailures } from '../../../tenant-sql/failures.ts';
@@ -13,6 +14,7 @@ import {
   cancelJob,
   conceptPrerequisites,
   getJob,
+  jobStamps,
   listEnrichments,
   ontologyPrerequisites,
   startConceptGeneration,
@@ -69,6 +71,7 @@ export const generationEndpoints = [
       operationId: 'getConceptGenerationJob',
       summary: 'Get a concept generation job',
       returns: ok(jobRecord),
+      ...waiting(jobStamps),
       fails: [jobNotFound],
     },
     async ({ ctx, params }) => viewJob(await getJob(ctx, params.id, 'concept_generation')),
@@ -109,6 +112,7 @@ export const generationEndpoints = [
       operationId: 'getOntologyGenerationJob',
       summary: 'Get an ontology generation job',
       returns: ok(jobRecord),
+      ...waiting(jobStamps),
       fails: [jobNotFound],
     },
     async ({ ctx, params }) => viewJob(await getJob(ctx, params.id, 'ontology_generation')),
@@ -156,6 +160,7 @@ export const generationEndpoints = [
       operationId: 'getKnowledgeJob',
       summary: 'Get a knowledge job',
       returns: ok(jobRecord),
+      ...waiting(jobStamps),
       fails: [jobNotFound],
     },
     async ({ ctx, params }) => viewJob(await getJob(ctx, params.id)),

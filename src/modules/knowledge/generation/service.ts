@@ -1,5 +1,6 @@
 import { isDenied } from '../../../access/denials.ts';
 import type { CompanyContext, PrincipalContext } from '../../../context.ts';
+import { openControlDb } from '../../../db/client.ts';
 import type { JobStatus, JobType } from '../../../db/schema/knowledge-jobs.ts';
 import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { deniedSuggestions } from '../suggestions/service.ts';
@@ -18,6 +19,15 @@ export async function getJob(ctx: CompanyContext, id: string, type?: JobType): P
   if (!job || (type !== undefined && job.type !== type)) throw jobNotFound();
   if (job.targetIds.some((target) => isDenied(ctx.actor, job.targetType, target))) throw jobNotFound();
   return job;
+}
+
+/** A text of each of these jobs that is another one after each change: as the primary knows it now. */
+export async function jobStamps(
+  { bindings, actor: { companyId } }: CompanyContext,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await store.selectStamps(openControlDb(bindings.CONTROL_DB), companyId, ids);
+  return new Map(rows.map(({ id, stamp }) => [id, stamp]));
 }
 
 /** A page of the company's enrichment jobs, newest first, without those about something that the caller may not see. */

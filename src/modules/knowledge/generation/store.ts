@@ -23,6 +23,27 @@ export const insertJob = (db: ControlDb, row: JobRow) => db.insert(jobs).values(
 
 export const selectJob = (db: ControlDb, key: JobKey) => db.select().from(jobs).where(byKey(key));
 
+/** A text of each of these jobs that is another one after each change of what it shows. */
+export const selectStamps = (db: ControlDb, companyId: string, ids: readonly string[]) => {
+  const { status, processedCount, suggestionCount, rejectedCount, conceptsNotSent } = jobs;
+  const { usage, lastError, endedAt, updatedAt } = jobs;
+  const shown = [
+    status,
+    processedCount,
+    suggestionCount,
+    rejectedCount,
+    conceptsNotSent,
+    usage,
+    lastError,
+    endedAt,
+    updatedAt,
+  ];
+  return db
+    .select({ id: jobs.id, stamp: sql<string>`json_array(${sql.join(shown, sql`, `)})` })
+    .from(jobs)
+    .where(and(eq(jobs.companyId, companyId), sql`${jobs.id} in ${idList(ids)}`));
+};
+
 /** The active generation of a type. */
 export const selectActive = (db: ControlDb, companyId: string, type: JobType) =>
   db

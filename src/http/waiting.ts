@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import type { CompanyContext } from '../context.ts';
+import { ID_PATTERN } from '../kernel/ids.ts';
+import { type Versioned, versioned } from './endpoint.ts';
+
+/** The longest that a request waits, in seconds. */
+const LONGEST = 25;
+
+const seconds = z
+  .string()
+  .regex(/^-?\d+$/, `must be a whole number from 1 to ${LONGEST}`)
+  .transform(Number)
+  .pipe(z.int().min(1).max(LONGEST))
+  .optional()
+  .meta({
+    description:
+      'With `If-None-Match`, the answer comes as soon as the resource has another version, and after so many seconds at the latest. Without it, `wait` has no effect.',
+    override: ({ jsonSchema }) => {
+      delete jsonSchema.pattern;
+      Object.assign(jsonSchema, { type: 'integer', minimum: 1, maximum: LONGEST });
+    },
+  });
+
+/** The query of a GET that waits. */
+const waitQuery = z.object({ wait: seconds });
+
+/**
+ * Asks by one query, which filters by the company, for a text of each of these records that is another one after each change.
+ * It may be asked again after the context was closed, and then opens what it needs anew.
+ */
+export type Stamps = (ctx: CompanyContext, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+
+/** What a GET declares whose caller can wait for another version. @param without the fields that do not count for the version */
+export const waiting = (waits: Stamps, ...without: string[]): Waiting => ({
+  query: waitQuery,
+  versioned: versioned(...without),
+  waits,
+});
+
+interface Waiting {
+  query: typeof waitQuery;
+  versioned: Versioned;
+  waits: Stamps;
+}
+
+/** The seconds that a validated query asks to wait for. */
+export const secondsOf = (query: unknown): number | undefined => (query as z.output<typeof waitQuery>).wait;
+
+/** A request of this isolate that waits, and when its time is over. */
+interface Wait {
+  id: string;
+  endsAt: number;
+}
+
+/** Those of one company that wait for records of one kind. One of them looks for all. */
+interface Watch {
+  waits: Set<Wait>;
+  /** What the last look found: null for a record that was not there. */
+  seen: ReadonlyMap<string, string | null>;
+  /** When that look began. */
+  seenAt: number;
+  nextLookAt: number;
+}
+
+/** Companies' watches, by the kind of record. A request may end without a word, so that each of its waits is forgotten by its time. */
+const watches = new Map<Stamps, Map<string, Watch>>();
+
+/** How often one looks. Milliseconds. */
+const EVERY_MS = 1_000;
+/** How often each finds out whether another has looked, which asks nobody. Milliseconds. */
+const GLANCE_MS = 250;
+/** When another one looks, as whoever began to is gone. Milliseconds. */
+const LOST_MS = 10_000;
+
+function watchOf(stamps: Stamps, companyId: string): Watch {
+  const companies = watches.get(stamps) ?? new Map<string, Watch>();
+  watches.set(stamps, companies);
+  for (const [id, watch] of companies) if (!isAwaited(watch)) companies.delete(id);
+  const watch = companies.get(companyId) ?? {
+    waits: new Set(),
+    seen: new Map(),
+    seenAt: 0,
+    nextLookAt: performance.now() + EVERY_MS,
+  };
+  companies.set(companyId, watch);
+  return watch;
+}
+
+function isAwaited({ waits }: Watch): boolean {
+  const now = performance.now();
+  for (const wait of waits) if (wait.endsAt <= now) waits.delete(wait);
+  return waits.size > 0;
+}
+
+async function look(watch: Watch, stamps: Stamps, ctx: CompanyContext): Promise<void> {
+  const beganAt = performance.now();
+  watch.nextLookAt = beganAt + LOST_MS;
+  try {
+    const ids = isAwaited(watch) ? [...new Set([...watch.waits].map(({ id }) => id))] : [];
+    const found = await stamps(ctx, ids);
+    watch.seen = new Map(ids.map((id) => [id, found.get(id) ?? null]));
+    watch.seenAt = beganAt;
+  } finally {
+    watch.nextLookAt = beganAt + EVERY_MS;
+  }
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** What waiting for another version takes. */
+export interface Awaited {
+  stamps: Stamps;
+  /** Of the request, which has what it opens closed by `release`. */
+  ctx: CompanyContext;
+  id: string;
+  seconds: number;
+  release(): Promise<void>;
+  isKnown(shown: object): Promise<boolean>;
+  /** What the caller is shown, to whom the request is let in. */
+  show(): Promise<object>;
+  /** The same after the caller has been let in anew, by what is true now. */
+  showAnew(): Promise<object>;
+}
+
+/**
+ * What a GET shows, as soon as it is another version than the caller knows, at the latest after so many seconds. While it waits
+ * it holds nothing open, and takes no place. All that wait in this isolate for records of one kind and company ask for their
+ * changes by one query a second together; what has changed is shown only to who is let in anew.
+ */
+export async function whenChanged(awaited: Awaited): Promise<object> {
+  const { stamps, ctx, id, seconds, release, isKnown, show, showAnew } = awaited;
+  if (!ID_PATTERN.test(id)) return show();
+  const since = performance.now();
+  const endsAt = since + seconds * 1_000;
+  // Before the record itself: a change in between is seen as one.
+  let known = (await stamps(ctx, [id])).get(id) ?? null;
+  const first = await show();
+  if (!(await isKnown(first))) return first;
+  await release();
+
+  const wait: Wait = { id, endsAt };
+  const watch = watchOf(stamps, ctx.actor.companyId);
+  watch.waits.add(wait);
+  try {
+    for (;;) {
+      const now = performance.now();
+      if (now >= endsAt) return await showAnew();
+      if (now >= watch.nextLookAt) await look(watch, stamps, ctx).finally(release);
+      const seen = watch.seenAt >= since ? watch.seen.get(id) : undefined;
+      if (seen !== undefined && seen !== known) {
+        known = seen;
+        const shown = await showAnew();
+        if (!(await isKnown(shown))) return shown;
+      }
+      await pause(Math.min(GLANCE_MS, endsAt - performance.now()));
+    }
+  } finally {
+    watch.waits.delete(wait);
+  }
+}

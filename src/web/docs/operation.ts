@@ -1,0 +1,41 @@
+import { h } from '../dom.ts';
+import type { Operation } from './reference.ts';
+import { examplesOf } from './snippets.ts';
+
+/** What an operation is: what it does, whom it asks for, what it takes, and the request and the answer that were really made. */
+export function overviewOf(operation: Operation): HTMLElement[] {
+  const { method, path, summary, tag, object } = operation;
+  const { description = '', parameters = [], responses, 'x-permission': permission } = object;
+  const [[, success] = []] = Object.entries(responses).filter(([status]) => status.startsWith('2'));
+  const answer = success?.content?.['application/json']?.example;
+  return [
+    h(
+      'header',
+      { class: 'heading' },
+      h('p', {}, tag),
+      h('h2', {}, summary),
+      h('p', {}, h('code', {}, `${method} ${path}`)),
+    ),
+    h('p', {}, ...prose(description)),
+    h('p', {}, ...prose(permission ? `Asks for \`${permission}\`.` : 'Asks for no permission.')),
+    examplesOf(operation, location.origin),
+    ...(parameters.length > 0 ? [h('h3', {}, 'Parameters'), h('dl', {}, ...parameters.flatMap(parameterEntry))] : []),
+    ...(answer === undefined
+      ? []
+      : [h('h3', {}, 'Answer'), h('pre', { tabindex: 0 }, h('code', {}, JSON.stringify(answer, null, 2)))]),
+  ];
+}
+
+const parameterEntry = ({
+  name,
+  in: place,
+  required,
+  description = '',
+}: NonNullable<Operation['object']['parameters']>[number]) => [
+  h('dt', {}, h('code', {}, name), ` in ${place}${required ? ', required' : ''}`),
+  h('dd', {}, ...prose(description)),
+];
+
+/** A text in which code stands between backticks. */
+const prose = (text: string): (Node | string)[] =>
+  text.split('`').map((part, index) => (index % 2 === 1 ? h('code', {}, part) : part));

@@ -1,0 +1,62 @@
+/** As much of an OpenAPI document as is read here. */
+export interface ApiDocument {
+  openapi: string;
+  info: { title: string; version: string };
+  servers: unknown[];
+  'x-tagGroups': { name: string; description: string; tags: string[] }[];
+  paths: Record<string, Record<string, OperationObject>>;
+  components: Record<string, Record<string, unknown>>;
+}
+
+export interface OperationObject {
+  operationId: string;
+  summary: string;
+  description?: string;
+  tags: [string];
+  security?: Record<string, unknown>[];
+  parameters?: { name: string; in: string; required?: boolean; description?: string; example?: unknown }[];
+  responses: Record<string, { content?: Record<string, { example?: unknown }> }>;
+  requestBody?: { content: Record<string, { example?: unknown }> };
+  'x-permission'?: string;
+}
+
+export interface Operation {
+  id: string;
+  /** In capitals. */
+  method: string;
+  path: string;
+  summary: string;
+  tag: string;
+  /** All that it can be found by, in small letters. */
+  words: string;
+  object: OperationObject;
+}
+
+export const operationsOf = ({ paths }: ApiDocument): Operation[] =>
+  Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, object]) => {
+      const { operationId: id, summary, description = '', tags } = object;
+      const words = [method, path, summary, description, id, ...tags, object['x-permission'] ?? '']
+        .join(' ')
+        .toLowerCase();
+      return { id, method: method.toUpperCase(), path, summary, tag: tags[0], words, object };
+    }),
+  );
+
+/** The document with one operation alone, and the components that it refers to. */
+export function divided(document: ApiDocument, { method, path, object }: Operation): object {
+  const { openapi, info, servers, components } = document;
+  const kept: Record<string, Record<string, unknown>> = { securitySchemes: components.securitySchemes ?? {} };
+  const seen = new Set<string>();
+  const open: unknown[] = [object];
+  for (let part = open.pop(); part !== undefined; part = open.pop()) {
+    for (const [, kind = '', name = ''] of JSON.stringify(part).matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)) {
+      if (seen.has(`${kind}/${name}`)) continue;
+      seen.add(`${kind}/${name}`);
+      const component = components[kind]?.[name];
+      kept[kind] = { ...kept[kind], [name]: component };
+      open.push(component);
+    }
+  }
+  return { openapi, info, servers, paths: { [path]: { [method.toLowerCase()]: object } }, components: kept };
+}

@@ -1,0 +1,403 @@
+import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createClient, withKey } from '../../client/client.ts';
+import { SURFACES } from '../../src/app.ts';
+import type { JobMessage } from '../../src/platform/job-messages.ts';
+import { aPublished, aReader } from '../data-api/support.ts';
+import { aJobRunner, concepts, newConcept } from '../knowledge/jobs.ts';
+import { proposal } from '../knowledge/model.ts';
+import { aConcept, PREFIX } from '../knowledge/support.ts';
+import { aTable, column } from '../managed-tables/support.ts';
+import { type Answer, BASE_URL, type Caller } from '../support/api.ts';
+import { rivalBefore } from '../support/rival.ts';
+import { must, type ServiceAccount, signed, withServiceToken } from '../support/signed.ts';
+import { connectionsOf, openConnections, rivalsBeforeStatement } from '../support/tunnel.ts';
+import worker from '../support/worker.ts';
+import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aFile, aHeldQueue, deliver, upload } from '../uploads/support.ts';
+
+let company: Company;
+let reader: ServiceAccount;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  reader = await aReader(company, 'data_api:get_job');
+  const { as } = company;
+  const business_domains = [{ key: 'sales', name: 'Sales', description: 'What we sell.' }];
+  await must(as.put(`${PREFIX}/business-domains`, { json: { business_domains } }));
+  await aTable(as, 'orders', [column('total', 'decimal')]);
+  await aConcept(as, { type: 'entity_hint' });
+});
+
+/** A job that stands still until the test changes it. */
+interface Job {
+  path: string;
+  by: Caller;
+  /** Goes on with it. */
+  change(): Promise<unknown>;
+}
+
+interface Kind {
+  name: string;
+  route: string;
+  make(): Promise<Job>;
+  /** What the looks at it ask: the control database, or the company's. */
+  look: RegExp;
+  asks: 'control' | 'company';
+}
+
+async function anUploadJob(): Promise<Job & { id: string }> {
+  const queue = aHeldQueue();
+  const id = await upload(company, [aFile('n.csv', 'n\n1\n')], queue);
+  const change = () => deliver(queue.messages.shift() as JobMessage, queue.env);
+  return { id, path: `/v1/managed-tables/upload-jobs/${id}`, by: company.as, change };
+}
+
+async function aDataJob(): Promise<Job & { slug: string }> {
+  const { slug } = await aPublished(company, 'SELECT 1 AS one');
+  const { messages, env } = aHeldQueue();
+  const held = { DATA_JOBS: env.JOBS } as unknown as Record<string, string>;
+  const { job_id } = await must(reader.as.post(`/data/${slug}/jobs`, { json: {}, env: held }));
+  return { slug, path: `/data/jobs/${job_id}`, by: reader.as, change: () => deliver(messages.shift() as JobMessage) };
+}
+
+/** A job of knowledge, read at one of its addresses. */
+async function aKnowledgeJob(at: string, start: string, json: object): Promise<Job> {
+  const { as } = company;
+  const runner = await aJobRunner(as, concepts(newConcept('Churn')));
+  const { _id } = await must(as.post(`${PREFIX}${start}`, { json, env: runner.env }));
+  const change = () => must(as.post(`${PREFIX}/jobs/${_id}/cancel`));
+  return { path: `${PREFIX}${at}/${_id}`, by: as, change };
+}
+
+const CONTROL = { look: /json_array\(/, asks: 'control' } as const;
+
+const KINDS: Kind[] = [
+  {
+    name: 'an upload job',
+    route: '/v1/managed-tables/upload-jobs/{jobId}',
+    make: anUploadJob,
+    look: /xmin/,
+    asks: 'company',
+  },
+  { name: 'a job of the Data API', route: '/data/jobs/{job_id}', make: aDataJob, ...CONTROL },
+  {
+    name: 'a generation of concepts',
+    route: `${PREFIX}/concepts/generation/jobs/{id}`,
+    make: () => aKnowledgeJob('/concepts/generation/jobs', '/concepts/generation/jobs', {}),
+    ...CONTROL,
+  },
+  {
+    name: 'a generation of an ontology',
+    route: `${PREFIX}/ontology/generation/jobs/{id}`,
+    async make() {
+      const { connection_id } = (await company.as.get('/v1/managed-tables/status')).body;
+      return aKnowledgeJob('/ontology/generation/jobs', '/ontology/generation/jobs', { connection_id });
+    },
+    ...CONTROL,
+  },
+  {
+    name: 'an enrichment',
+    route: `${PREFIX}/jobs/{id}`,
+    make: async () =>
+      aKnowledgeJob('/jobs', '/jobs/enrich', { target_type: 'concept', target_ids: [await aConcept(company.as)] }),
+    ...CONTROL,
+  },
+];
+
+const tagOf = ({ headers }: Answer): string => headers.get('etag') as string;
+
+const waitingAt = (path: string, wait: number | string) => `${path}?wait=${wait}`;
+
+interface Watched {
+  answer: Answer;
+  looks: number;
+}
+
+/** Waits for another version than a tag's, and runs each of `rivals` just before a look: the first is made before the wait. */
+async function waitWith(
+  { asks, look }: Pick<Kind, 'asks' | 'look'>,
+  { path, by }: Pick<Job, 'path' | 'by'>,
+  tag: string,
+  rivals: (() => Promise<unknown>)[],
+  wait = 25,
+): Promise<Watched> {
+  let looks = 0;
+  const meet = async () => {
+    looks += 1;
+    await rivals[looks - 1]?.();
+  };
+  const headers = { 'if-none-match': tag };
+  if (asks === 'control') {
+    const { env } = rivalBefore(look, meet, Number.POSITIVE_INFINITY);
+    return { answer: await by.get(waitingAt(path, wait), { headers, env }), looks };
+  }
+  const { outcomes } = await rivalsBeforeStatement(
+    company.id,
+    look,
+    rivals.map(() => meet),
+  );
+  const answer = await by.get(waitingAt(path, wait), { headers });
+  await outcomes;
+  return { answer, looks };
+}
+
+const nothing = async () => {};
+
+/** The environment with the queries of the control database counted that fit. */
+function counting(look: RegExp) {
+  let looks = 0;
+  const counted = async () => {
+    looks += 1;
+  };
+  return { env: rivalBefore(look, counted, Number.POSITIVE_INFINITY).env, count: () => looks };
+}
+
+describe('a GET of a job with `wait`', () => {
+  it('is every GET of one job', () => {
+    const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
+    const ofJobs = contracts.filter(({ method, path }) => method === 'get' && /(jobs|exports)\/\{\w+\}$/.test(path));
+    expect(ofJobs.map(({ path }) => path).toSorted()).toEqual(KINDS.map(({ route }) => route).toSorted());
+    expect(ofJobs.filter(({ waits }) => waits === undefined)).toEqual([]);
+  });
+
+  describe.each(KINDS)('of $name', (kind) => {
+    it('is answered at the look that finds a change', async () => {
+      const job = await kind.make();
+      const before = await job.by.get(job.path);
+      const { answer, looks } = await waitWith(kind, job, tagOf(before), [nothing, nothing, job.change]);
+      expect([answer.status, looks]).toEqual([200, 3]);
+      expect(answer.body.status).not.toBe(before.body.status);
+      expect(tagOf(answer)).not.toBe(tagOf(before));
+      expect(tagOf(answer)).toBe(tagOf(await job.by.get(job.path)));
+    });
+
+    it('is answered 304 where nothing has changed for so long', async () => {
+      const { path, by, change } = await kind.make();
+      const tag = tagOf(await by.get(path));
+      const beganAt = Date.now();
+      const answer = await by.get(waitingAt(path, 1), { headers: { 'if-none-match': tag } });
+      expect([answer.status, tagOf(answer), answer.body]).toEqual([304, tag, '']);
+      expect(Date.now() - beganAt).toBeGreaterThanOrEqual(999);
+      await change();
+    });
+
+    it('is answered at once to who names no version, another one, or all', async () => {
+      const { path, by, change } = await kind.make();
+      const tag = tagOf(await by.get(path));
+      for (const [named, status, looks] of [
+        [undefined, 200, 0],
+        ['no tag', 200, 1],
+        ['"another"', 200, 1],
+        ['*', 304, 0],
+      ] as const) {
+        const { env, count } = counting(kind.look);
+        const headers: Record<string, string> = named === undefined ? {} : { 'if-none-match': named };
+        const answer = await by.get(waitingAt(path, 25), { headers, env });
+        expect([named, answer.status, tagOf(answer)]).toEqual([named, status, tag]);
+        // Who waits looks more than once.
+        expect(count()).toBe(kind.asks === 'control' ? looks : 0);
+      }
+      await change();
+    });
+
+    it.each([
+      ...['-1', '0'].map((value) => ({
+        value,
+        told: { reason: 'too_small', message: 'must be at least 1', limits: { min: 1 } },
+      })),
+      { value: '26', told: { reason: 'too_large', message: 'must be at most 25', limits: { max: 25 } } },
+      ...['abc', '', '1.5', '1e1', ' 5'].map((value) => ({
+        value,
+        told: { reason: 'type', message: 'must be a whole number from 1 to 25', limits: { min: 1, max: 25 } },
+      })),
+    ])('is refused for "$value", with the limits', async ({ value, told }) => {
+      const by = kind.route.startsWith('/data/') ? signed(company.apiKey) : company.as;
+      const path = kind.route.replace(/\{\w+\}/, 'f'.repeat(24));
+      const { status, body } = await by.get(waitingAt(path, encodeURIComponent(value)), {
+        headers: { 'accept-language': 'en' },
+      });
+      expect([status, body.details]).toEqual([422, [{ field: 'wait', ...told }]]);
+    });
+
+    it('is answered 404 for a job that there is not, and for no id', async () => {
+      const by = kind.route.startsWith('/data/') ? signed(company.apiKey) : company.as;
+      for (const id of ['f'.repeat(24), 'nobody', '%00']) {
+        const path = waitingAt(kind.route.replace(/\{\w+\}/, id), 25);
+        expect((await by.get(path, { headers: { 'if-none-match': '"a"' } })).status).toBe(404);
+      }
+    });
+  });
+
+  it('counts the progress of a job as another version', async () => {
+    const { as } = company;
+    const runner = await aJobRunner(as, proposal({ tags: ['better'] }), proposal({ tags: ['better'] }));
+    const json = { target_type: 'concept', target_ids: [await aConcept(as), await aConcept(as)] };
+    const { _id } = await must(as.post(`${PREFIX}/jobs/enrich`, { json, env: runner.env }));
+    const path = `${PREFIX}/jobs/${_id}`;
+    const next = () => runner.deliver(runner.messages.shift() as JobMessage);
+    await next();
+    const before = await as.get(path);
+    const { answer } = await waitWith(CONTROL, { path, by: as }, tagOf(before), [nothing, next]);
+    expect([before.body.processed_count, answer.body.processed_count]).toEqual([1, 2]);
+  });
+
+  it('does not count a new link to the same result as another version', async () => {
+    const { path, change, by } = await aDataJob();
+    await change();
+    const [first, second] = [await by.get(path), await by.get(path)];
+    expect(second.body.url).not.toBe(first.body.url);
+    expect(tagOf(second)).toBe(tagOf(first));
+    const headers = { 'if-none-match': tagOf(first) };
+    expect((await by.get(waitingAt(path, 1), { headers })).status).toBe(304);
+  });
+});
+
+it('the client can wait, too', async () => {
+  const job = await aDataJob();
+  const fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
+    const execution = createExecutionContext();
+    const response = await worker.fetch(new Request(input as RequestInfo, init), env, execution);
+    await waitOnExecutionContext(execution);
+    return response;
+  };
+  const client = createClient({ baseUrl: BASE_URL, credential: withKey(reader.key), fetch });
+  const params = { job_id: job.path.split('/').at(-1) as string };
+  let tag = '';
+  const onHeaders = (headers: Headers) => {
+    tag = headers.get('etag') ?? '';
+  };
+  await client.get('/data/jobs/{job_id}', { params, onHeaders });
+  const wait = (seconds: number) =>
+    client.get('/data/jobs/{job_id}', { params, query: { wait: seconds }, ifNoneMatch: tag });
+  expect(await wait(1)).toBeUndefined();
+  const [answer] = await Promise.all([wait(25), job.change()]);
+  expect(['running', 'succeeded']).toContain(answer?.status);
+});
+
+describe('who waits', () => {
+  /** Takes the access away, then changes the job, just before a look. */
+  const revokedBefore = (revoke: () => Promise<unknown>, change: () => Promise<unknown>) => [
+    nothing,
+    async () => {
+      await revoke();
+      await change();
+    },
+  ];
+
+  it('is shown nothing new after the end of the session', async () => {
+    const job = await anUploadJob();
+    const { id, as } = await aUser(company, { can: ['managed-tables:list'] });
+    const own = { path: job.path, by: as };
+    const tag = tagOf(await as.get(job.path));
+    const end = () => must(company.as.post(`/v1/users/${id}/deactivate`));
+    const { answer } = await waitWith(KINDS[0] as Kind, own, tag, revokedBefore(end, job.change));
+    expect(answer.status).toBe(401);
+  });
+
+  it('is shown nothing new of a table that is denied since', async () => {
+    const queue = aHeldQueue();
+    const tableId = await aTable(company.as, 'denied_since', [column('n', 'integer')]);
+    const jobId = await upload(company, [aFile('n.csv', 'n\n1\n')], { ...queue, into: tableId });
+    const { id, as } = await aUser(company, { can: ['managed-tables:list'] });
+    const own = { path: `/v1/managed-tables/upload-jobs/${jobId}`, by: as };
+    const tag = tagOf(await as.get(own.path));
+    const deny = () => denyTo(id, 'managed-tables:list', `arn:svc:managed-tables::${company.id}:table/${tableId}`);
+    const change = () => deliver(queue.messages.shift() as JobMessage, queue.env);
+    const { answer } = await waitWith(KINDS[0] as Kind, own, tag, revokedBefore(deny, change));
+    expect(answer.status).toBe(403);
+  });
+
+  it('is shown nothing new without the permission', async () => {
+    const job = await anUploadJob();
+    const { id, as } = await aUser(company, { can: ['managed-tables:list'] });
+    const tag = tagOf(await as.get(job.path));
+    const deny = () => denyTo(id, 'managed-tables:list', '*');
+    const own = { path: job.path, by: as };
+    const { answer } = await waitWith(KINDS[0] as Kind, own, tag, revokedBefore(deny, job.change));
+    expect(answer.status).toBe(403);
+  });
+
+  it.each(['a key', 'a token'])('is shown nothing new after the end of %s', async (credential) => {
+    const job = await aDataJob();
+    const other = await aReader(company, 'data_api:get_job');
+    const own = { path: job.path, by: credential === 'a key' ? other.as : await withServiceToken(other) };
+    const tag = tagOf(await own.by.get(job.path));
+    const end = () => must(signed(company.apiKey).delete(`/service-accounts/${other.id}/keys/${other.keyId}`));
+    const { answer } = await waitWith(CONTROL, own, tag, revokedBefore(end, job.change));
+    expect(answer.status).toBe(401);
+  });
+
+  it('is not told 304 either where the access is gone and nothing has changed', async () => {
+    const job = await aDataJob();
+    const other = await aReader(company, 'data_api:get_job');
+    const tag = tagOf(await other.as.get(job.path));
+    const end = () => must(signed(company.apiKey).delete(`/service-accounts/${other.id}/keys/${other.keyId}`));
+    const { answer } = await waitWith(CONTROL, { ...job, by: other.as }, tag, [nothing, end], 2);
+    expect(answer.status).toBe(401);
+  });
+
+  const denyTo = async (userId: string, action: string, resource: string) => {
+    const document = {
+      version: '2024-01-01',
+      statements: [{ effect: 'Deny', actions: [action], resources: [resource] }],
+    };
+    const { _id } = await must(company.as.post('/v1/policies', { json: { name: `Deny ${userId}`, document } }));
+    const admin = signed(company.apiKey);
+    const { id: groupId } = await must(admin.post('/groups', { json: { name: `Denied ${userId}` } }));
+    await must(admin.post(`/groups/${groupId}/policies/${_id}`));
+    const json = { principal_type: 'user', principal_id: userId, account_id: company.accountId };
+    await must(admin.post(`/groups/${groupId}/bindings`, { json }));
+  };
+
+  it('keeps no connection to the database open meanwhile', async () => {
+    const job = await anUploadJob();
+    const tag = tagOf(await job.by.get(job.path));
+    let isDone = false;
+    const rivals = await rivalsBeforeStatement(company.id, /xmin/, [nothing, nothing]);
+    const headers = { 'if-none-match': tag };
+    const waiting = job.by.get(waitingAt(job.path, 25), { headers }).finally(() => {
+      isDone = true;
+    });
+    await rivals.outcomes;
+    await expect.poll(() => openConnections(company.id), { interval: 20 }).toBe(0);
+    expect(isDone).toBe(false);
+    await job.change();
+    expect((await waiting).status).toBe(200);
+  });
+
+  it('takes no place of others: two hundred at once look together, and other requests are answered', async () => {
+    const job = await anUploadJob();
+    const dataJob = await aDataJob();
+    const tag = tagOf(await job.by.get(job.path));
+    const dataTag = tagOf(await dataJob.by.get(dataJob.path));
+    const { env, count } = counting(/json_array\(/);
+    let waits: Promise<Answer>[] = [];
+    let answered = 0;
+    let seconds = 0;
+    const opened = await connectionsOf(company.id, async () => {
+      const beganAt = Date.now();
+      waits = Array.from({ length: 100 }, () => [
+        job.by.get(waitingAt(job.path, 25), { headers: { 'if-none-match': tag } }),
+        dataJob.by.get(waitingAt(dataJob.path, 25), { headers: { 'if-none-match': dataTag }, env }),
+      ]).flat();
+      for (const wait of waits) {
+        const end = () => {
+          answered += 1;
+        };
+        wait.then(end, end);
+      }
+      expect((await company.as.get('/v1/managed-tables')).status).toBe(200);
+      expect((await reader.as.get(`/data/${dataJob.slug}`)).status).toBe(200);
+      await expect.poll(count).toBeGreaterThanOrEqual(103);
+      seconds = (Date.now() - beganAt) / 1_000;
+    });
+    expect(answered).toBe(0);
+    // Each once before it waits; then all of them once a second.
+    expect(count() - 100).toBeLessThanOrEqual(seconds + 1);
+    // The same, and one for each of the other requests.
+    expect(opened.direct).toBe(0);
+    expect(opened.pooled - 100).toBeLessThanOrEqual(seconds + 1 + 2);
+    await Promise.all([job.change(), dataJob.change()]);
+    expect((await Promise.all(waits)).map(({ status }) => status)).toEqual(waits.map(() => 200));
+  });
+});

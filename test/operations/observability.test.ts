@@ -1,0 +1,42 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { experimental_readRawConfig as readRawConfig, type Unstable_RawConfig as WranglerConfig } from 'wrangler';
+import { ENVIRONMENT_NAMES, environmentOf, PROJECT } from '../../operations/environments.ts';
+import { WITHOUT_ADDRESSES } from './observability.ts';
+
+const { rawConfig } = readRawConfig({ config: join(PROJECT, 'wrangler.toml') });
+
+/** Every configuration that something is deployed of, by name. */
+async function configurations(): Promise<[string, WranglerConfig][]> {
+  const location = { hint: null, jurisdiction: null, neon_region: null };
+  const environments = await Promise.all(
+    ENVIRONMENT_NAMES.map((name) => environmentOf(name, { domain: null, location, vars: {} })),
+  );
+  const workers = environments.flatMap(({ name, workers }) =>
+    Object.entries(workers).map(([worker, config]): [string, WranglerConfig] => [`${worker} of ${name}`, config]),
+  );
+  return [['wrangler.toml', rawConfig], ...workers];
+}
+
+describe('what is deployed', () => {
+  it('keeps no address of a request in logs, traces or issues of the platform', async () => {
+    const all = await configurations();
+    expect(all.map(([name]) => name)).toEqual([
+      'wrangler.toml',
+      ...ENVIRONMENT_NAMES.flatMap((name) => [`api of ${name}`, `background of ${name}`]),
+    ]);
+    expect(all.map(([name, { observability }]) => [name, observability])).toEqual(
+      all.map(([name]) => [name, expect.objectContaining(nested(WITHOUT_ADDRESSES))]),
+    );
+  });
+
+  it('has no environment of wrangler, and nothing else that is sent the requests', () => {
+    expect(rawConfig).not.toHaveProperty('env');
+    expect(rawConfig).not.toHaveProperty('tail_consumers');
+    expect(rawConfig).not.toHaveProperty('streaming_tail_consumers');
+    expect(rawConfig).not.toHaveProperty('logpush');
+  });
+});
+
+const nested = (parts: Record<string, object>) =>
+  Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, expect.objectContaining(part)]));

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import { installed, useBrowser } from './browser.ts';
+import { demo } from './world.ts';
+
+describe.skipIf(!installed)('the reference of the API', () => {
+  const open = useBrowser();
+
+  it('groups operations by concept under surfaces, loads no reader before one is opened, and nothing from elsewhere', async () => {
+    const { page, problems } = await open('/docs');
+    await page.getByRole('heading', { name: 'Authentication' }).waitFor();
+    for (const surface of [
+      'Organization API',
+      'Console API',
+      'Managed tables',
+      'Domain knowledge',
+      'Sharing and embedding',
+    ])
+      await page.getByRole('heading', { name: surface, exact: true }).waitFor();
+    const tables = page.locator('section', { has: page.getByRole('heading', { name: 'Managed tables' }) });
+    expect(await tables.locator('summary').allTextContents()).toEqual(['Tables', 'Rows', 'Uploads']);
+    expect(problems).toEqual([]);
+  });
+
+  it('finds operations by any words of path, summary or description', async () => {
+    const { page, problems } = await open('/docs');
+    const find = page.getByRole('searchbox', { name: 'Find an operation' });
+    await find.fill('upload confirm');
+    const found = page.locator('nav li:visible a');
+    expect(await found.allTextContents()).toContain('POST Confirm an upload job');
+    expect(await found.count()).toBeLessThan(10);
+    await find.fill('zzz nothing');
+    await page.getByText('No operation has all of these words.').waitFor();
+    await find.fill('');
+    expect(await page.getByRole('heading', { name: 'Guides' }).isVisible()).toBe(true);
+    expect(problems).toEqual([]);
+  });
+
+  it('shows guides that refer to each other', async () => {
+    const { page, problems } = await open('/docs#authentication');
+    await page.getByRole('link', { name: 'signing requests', exact: true }).click();
+    await page.getByRole('heading', { name: 'Signing requests to the organization API' }).waitFor();
+    await page.getByRole('link', { name: 'Limits' }).click();
+    await page.getByText('X-RateLimit-Remaining').first().waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  it('shows a request that was really made in three languages', async () => {
+    const { page, problems } = await open('/docs#listManagedTableRows');
+    const request = page.getByRole('region', { name: 'Request' });
+    const code = request.locator('code');
+    await expect.poll(() => code.textContent()).toMatch(/^curl 'http.*\/v1\/managed-tables\/[0-9a-f]{24}\/data/);
+    // The example was recorded from a real request.
+    await page.getByText('"records": [').waitFor();
+    await request.getByRole('button', { name: 'TypeScript' }).click();
+    expect(await code.textContent()).toContain("client.get('/v1/managed-tables/{id}/data', { params: {");
+    await request.getByRole('button', { name: 'Python' }).click();
+    expect(await code.textContent()).toContain(
+      "requests.request('GET', url, headers={'Authorization': f'Bearer {TOKEN}'})",
+    );
+    await page.goto(`${page.url().replace(/#.*/, '')}#createOrganizationGroup`);
+    await expect.poll(() => code.textContent()).toContain('def signed(method, url, body):');
+    expect(problems).toEqual([]);
+  });
+
+  it('makes requests by a person who signs in, and signed by a key', async () => {
+    const { page, problems } = await open('/docs#getCurrentUser');
+    const { company, owner, service_account: key } = demo;
+    await page.getByText('Who calls').click();
+    await page.getByLabel('Company').fill(company.slug);
+    await page.getByLabel('Email').fill(owner.email);
+    await page.getByLabel('Password').fill(owner.password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText(`Signed in as ${owner.email}.`).waitFor();
+    await page.getByText('Try it, with all fields').click();
+    await page.getByRole('button', { name: 'Execute' }).click();
+    await page.locator('.live-responses-table').getByText(owner.email).first().waitFor();
+    await page.getByLabel('Access key').fill(key.access_key);
+    await page.getByLabel('Secret key').fill(key.secret_key);
+    await page.getByRole('button', { name: 'Sign with a key' }).click();
+    await page.getByText('Requests are signed with the key.').waitFor();
+    await page.goto(`${page.url().replace(/#.*/, '')}#listOrganizationGroups`);
+    await page.getByText('Try it, with all fields').click();
+    await page.getByRole('button', { name: 'Execute' }).click();
+    await page.locator('.live-responses-table .response-col_status').getByText('200').first().waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  it('follows the scheme of the reader', async () => {
+    const { page } = await open('/docs', { colorScheme: 'light' });
+    const colour = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
+    const byDay = await colour();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await expect.poll(colour).not.toBe(byDay);
+  });
+});
