@@ -8,8 +8,10 @@ import {
   withSession,
   withToken,
 } from '../../client/client.ts';
+import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { BASE_URL } from '../support/api.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aHeldQueue, deliver, upload } from '../uploads/support.ts';
 import { toWorker } from './to-worker.ts';
 
 let company: Company;
@@ -162,6 +164,25 @@ describe('waiting for a job', () => {
     const { asked, api } = answering({ body: { ...job, status } });
     expect(await api.waitFor(job as unknown as Job)).toEqual({ ...job, status });
     expect(asked.map(({ url }) => url)).toEqual([path]);
+  });
+
+  it('is one request to the API until the job has changed', async () => {
+    const queue = aHeldQueue();
+    const jobId = await upload(company, [aFile(CITIES)], queue);
+    const looks: string[] = [];
+    const send = toWorker();
+    const watched = (async (url: string, init: RequestInit) => {
+      looks.push(new URL(url).search);
+      const at = looks.length - 1;
+      const response = await send(url, init);
+      looks[at] += ` ${response.status}`;
+      return response;
+    }) as typeof fetch;
+    const waiting = person(watched).waitFor('/v1/managed-tables/upload-jobs/{jobId}', { params: { jobId } });
+    await expect.poll(() => looks).toEqual([' 200', '?wait=20']);
+    for (const message of queue.messages) await deliver(message as JobMessage, queue.env);
+    expect((await waiting).status).toBe('waiting_confirm');
+    expect(new Set(looks.slice(1))).toEqual(new Set(['?wait=20 200']));
   });
 
   it('takes the path of a job, too', async () => {
