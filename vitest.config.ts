@@ -37,8 +37,8 @@ const OF_PROCESSES = [
   'test/operations/!(migrations|secret-file).test.ts',
 ];
 
-/** Pages, in a real browser against the Worker as `npm start` runs it. */
-const IN_BROWSER = ['test/pages/**/*.browser.test.ts'];
+/** Pages, in a real browser against the Worker as `npm start` runs it; and packages, which browsers use as well. */
+const IN_BROWSER = ['test/pages/**/*.browser.test.ts', 'test/packages/**/*.browser.test.ts'];
 
 // Tests start wrangler and the operator's commands many times: what V8 made of their code is kept.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/compiled');

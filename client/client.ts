@@ -1,9 +1,26 @@
-import type { Credential } from './credentials.ts';
-import type { Routes } from './generated/routes.ts';
+import { ApiError, isRefused, mayHelpToRepeat, orAborted, read, wait } from './answers.ts';
+import type { Ask, Credential } from './credentials.ts';
+import type { Routes, UploadJob } from './generated/routes.ts';
+import { signsIn } from './session.ts';
+import { type FormWay, formOf, formWay, type UploadOptions } from './upload.ts';
+import {
+  type Job,
+  type JobOf,
+  type JobPathOf,
+  jobPath,
+  type Look,
+  nextLook,
+  runs,
+  type WaitOptions,
+} from './waiting.ts';
 
+export { ApiError, fieldErrors } from './answers.ts';
 export { type Credential, type Key, withKey, withToken } from './credentials.ts';
 export { type DataValue, endpointOf } from './data.ts';
 export type * from './generated/routes.ts';
+export { type SessionOptions, type SessionStore, type StoredSession, withSession } from './session.ts';
+export type { UploadOptions, UploadProgress } from './upload.ts';
+export type { Job, JobOf, WaitOptions } from './waiting.ts';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -23,12 +40,25 @@ export type AnswerOf<M extends Method, P extends PathOf<M>> = RouteOf<M, P> exte
 export type FilesOf<M extends Method, P extends PathOf<M>> =
   RouteOf<M, P> extends { files: infer F } ? F : Record<never, never>;
 
+/** What is undefined is as if it were left out, whatever `exactOptionalPropertyTypes` says. */
+type OrUndefined<T> = T extends object
+  ? { [K in keyof T]: Record<never, never> extends Pick<T, K> ? T[K] | undefined : T[K] }
+  : T;
+
 /** What a method on a path takes. */
-export type InputOf<M extends Method, P extends PathOf<M>> = Omit<RouteOf<M, P>, 'answer' | 'files'> & {
-  signal?: AbortSignal;
+export type InputOf<M extends Method, P extends PathOf<M>> =
+  RouteOf<M, P> extends infer R
+    ? OrUndefined<{
+        [K in keyof R as Exclude<K, 'answer' | 'files'>]: K extends 'query' | 'body' ? OrUndefined<R[K]> : R[K];
+      }> &
+        InputOfAll
+    : never;
+
+interface InputOfAll {
+  signal?: AbortSignal | undefined;
   /** Is told the headers of the answer: `x-truncated`, `content-disposition`, `etag`. */
-  onHeaders?: (headers: Headers) => void;
-};
+  onHeaders?: ((headers: Headers) => void) | undefined;
+}
 
 type Arguments<Input> = Record<never, never> extends Input ? [input?: Input] : [input: Input];
 
@@ -71,10 +101,29 @@ type ListInputOf<P extends PathOf<'GET'>> =
       : Input
     : never;
 
+const UPLOAD = '/v1/managed-tables/upload';
+const UPLOAD_INTO = '/v1/managed-tables/{id}/upload';
+const UPLOAD_JOB = '/v1/managed-tables/upload-jobs/{jobId}';
+
 /** One function for each method; path, input and answer are those of the contract. */
 export interface Client {
   /** Every record of a list, page after page; each page is asked for when the one before has been read. */
   list<P extends ListPathOf>(path: P, ...input: Arguments<ListInputOf<P>>): AsyncIterableIterator<RecordOf<P>>;
+  /**
+   * Sends files, 1 to 10 that feed one table: a new one, or the one that `tableId` names. `waitFor` tells what came of them. An
+   * upload that was not answered is not sent again: it might be done twice. @returns the job that reads them
+   */
+  upload(files: File | Iterable<File>, options?: UploadOptions): Promise<UploadJob>;
+  /**
+   * Waits until a job waits for a person (`waiting_confirm`) or has ended, well or not: its `status` tells.
+   * What the API answers to a job of its Data API or of generation is a job too.
+   */
+  waitFor<J extends Job>(job: J, options?: WaitOptions<JobOf<J>>): Promise<JobOf<J>>;
+  /** The same for any job, by the path that shows it. */
+  waitFor<P extends JobPathOf>(
+    path: P,
+    input: Pick<InputOf<'GET', P>, 'params' & keyof InputOf<'GET', P>> & WaitOptions<AnswerOf<'GET', P>>,
+  ): Promise<AnswerOf<'GET', P>>;
   get: Send<'GET'>;
   post: Send<'POST'>;
   put: Send<'PUT'>;
@@ -86,52 +135,20 @@ export interface ClientOptions {
   /** Where the API is, without a slash at the end. In a page that the API itself serves: an empty text. */
   baseUrl: string;
   /** Who calls; nobody when left out. */
-  credential?: Credential;
+  credential?: Credential | undefined;
   /**
    * How often a request is sent again that came too often, was not answered, or met a part that was away; after the time the API
    * says, else after a second, then two. Twice when not said. Only what may be done twice is: reads, PUT and DELETE, and POST
    * under the idempotency key that each call of a known caller carries. A write for a version is not: what it did itself would be
-   * told as somebody else's change.
+   * told as somebody else's change. Nor is a sign-in: each try counts against the person.
    */
-  retries?: number;
+  retries?: number | undefined;
   /**
    * The longest time that the client waits by itself before it sends a request again (s): 20 when not said. Where the API asks
    * for more, its refusal is thrown, with `retryAfter`.
    */
-  longestWait?: number;
-  fetch?: typeof fetch;
-}
-
-/** The API refused a request. `body` is the surface's own wording. */
-export class ApiError extends Error {
-  readonly status: number;
-  /** `error` or `error_code` of the body: the surfaces differ in where their codes stand. */
-  readonly code: string | null;
-  readonly body: unknown;
-  /** For whoever runs the API: finds the request in its records. */
-  readonly correlationId: string | null;
-  /** Seconds after which the API says that a new try makes sense. */
-  readonly retryAfter: number | null;
-
-  constructor(what: string, { status, headers }: Response, body: unknown) {
-    const { error, error_code, message } = Object(body) as Record<string, unknown>;
-    super(`${what} answered ${status}: ${message ?? error ?? JSON.stringify(body)}`);
-    this.status = status;
-    this.code = (error_code ?? error ?? null) as string | null;
-    this.body = body;
-    this.correlationId = headers.get('x-correlation-id');
-    this.retryAfter = headers.has('retry-after') ? Number(headers.get('retry-after')) : null;
-  }
-}
-
-/** What is wrong with each field, by its name, for the person who filled it in: of an error that names fields. */
-export function fieldErrors(error: unknown): Record<string, string> {
-  const { details, message } = Object(error instanceof ApiError ? error.body : undefined) as {
-    details?: { field?: unknown; message?: string } | { field?: unknown; message?: string }[];
-    message?: string;
-  };
-  const named = [details ?? []].flat().filter(({ field }) => typeof field === 'string');
-  return Object.fromEntries(named.map((each) => [each.field, each.message ?? message ?? '']));
+  longestWait?: number | undefined;
+  fetch?: typeof fetch | undefined;
 }
 
 interface Input {
@@ -141,106 +158,126 @@ interface Input {
   form?: FormData;
   ifMatch?: string;
   ifNoneMatch?: string;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   onHeaders?: (headers: Headers) => void;
+  /** How the form goes out, in the place of `fetch`. */
+  way?: FormWay;
 }
 
 /** A client of every surface. Runs in browsers, Node and Workers. Its calls throw `ApiError` when they are refused. */
 export function createClient({
   baseUrl,
-  credential,
+  credential: given,
   retries = 2,
   longestWait = 20,
-  fetch: send = fetch,
+  fetch: givenFetch,
 }: ClientOptions): Client {
-  const ask = async (method: string, url: string, headers: Record<string, string>) =>
-    read(`${method} ${url.slice(baseUrl.length)}`, await send(url, { method, headers }));
+  const send = givenFetch ?? fetch;
+  const ask: Ask = async (method, url, headers, { body, signal } = {}) =>
+    read(
+      `${method} ${url.slice(baseUrl.length)}`,
+      await send(url, { method, headers, body: body ?? null, signal: signal ?? null }),
+    );
 
   async function call(method: Method, path: string, input: Input = {}) {
-    const { params = {}, query = {}, body, form, ifMatch, ifNoneMatch, signal, onHeaders } = input;
+    const { params = {}, query = {}, body, form, ifMatch, ifNoneMatch, signal, onHeaders, way } = input;
     const url = baseUrl + fill(path, params) + search(query);
     const text = body === undefined ? '' : JSON.stringify(body);
+    const isSignIn = method === 'POST' && signsIn(path);
+    const credential = isSignIn ? undefined : given;
+    const vouch = (refused?: string) =>
+      credential
+        ? orAborted(credential({ method, url, body: text, baseUrl, longestWait, ask, refused }), signal)
+        : undefined;
     const key = method === 'POST' && credential && !form ? crypto.randomUUID() : undefined;
-    const isRepeatable = key !== undefined || (ifMatch === undefined && ['GET', 'PUT', 'DELETE'].includes(method));
     let refused: string | undefined;
     for (let attempt = 0; ; attempt += 1) {
-      const headers = new Headers(
-        await credential?.({ method, url, body: text, baseUrl, ask, ...(refused && { refused }) }),
-      );
+      const headers = new Headers(await vouch(refused));
+      const authorization = headers.get('authorization') ?? '';
+      // An idempotency key is a known caller's.
+      const isKnown = key !== undefined && authorization !== '';
+      const isRepeatable = isKnown || (ifMatch === undefined && ['GET', 'PUT', 'DELETE'].includes(method));
       if (body !== undefined) headers.set('content-type', 'application/json');
-      if (key !== undefined) headers.set('idempotency-key', key);
+      if (isKnown) headers.set('idempotency-key', key);
       if (ifMatch !== undefined) headers.set('if-match', ifMatch);
       if (ifNoneMatch !== undefined) headers.set('if-none-match', ifNoneMatch);
       try {
-        const response = await send(url, { method, headers, body: form ?? (text || undefined), signal });
+        const response = await (form && way
+          ? way(url, { headers, form, signal })
+          : send(url, { method, headers, body: form ?? (text || null), signal: signal ?? null }));
         const answer = response.status === 304 ? undefined : await read(`${method} ${path}`, response);
         onHeaders?.(response.headers);
         return answer;
       } catch (error) {
-        const authorization = headers.get('authorization') ?? '';
         if (refused === undefined && isRefused(error) && authorization.startsWith('Bearer ')) {
           refused = authorization;
-          const next = await credential?.({ method, url, body: text, baseUrl, ask, refused });
-          if (next?.authorization === authorization) throw error;
+          const next = (await vouch(refused))?.authorization;
+          if (next === undefined || next === authorization) throw error;
           attempt -= 1;
           continue;
         }
-        // A sign-in is a person's to repeat: each try counts against them.
-        const isSignIn = method === 'POST' && credential === undefined;
-        if (attempt >= retries || signal?.aborted || isSignIn || !mayHelpToRepeat(error, isRepeatable)) throw error;
+        const isByNobody = method === 'POST' && authorization === '';
+        if (attempt >= retries || signal?.aborted || isByNobody || !mayHelpToRepeat(error, isRepeatable)) throw error;
         const pause = (error instanceof ApiError ? error.retryAfter : null) ?? 2 ** attempt;
         if (pause > longestWait) throw error;
         await wait(pause * 1000, signal);
       }
     }
   }
+
   async function* list(path: string, { query = {}, ...input }: Input = {}): AsyncGenerator<unknown> {
-    let at: Record<string, unknown> = { page: 1 };
-    for (let told = 0; ; ) {
+    // Which page is first is not said: some lists have one only.
+    let at: Record<string, unknown> = {};
+    for (let told = 0, number = 1; ; ) {
       const page = (await call('GET', path, { ...input, query: { ...query, ...at } })) as ListPage;
       const records = page.records ?? page.results ?? [];
       yield* records;
       told += records.length;
       if (typeof page.next_cursor === 'string') at = { cursor: page.next_cursor };
       else if ('next_cursor' in page || records.length === 0 || told >= (page.total ?? 0)) return;
-      else at = { page: Number(at.page) + 1 };
+      else {
+        number += 1;
+        at = { page: number };
+      }
+    }
+  }
+
+  async function upload(files: File | Iterable<File>, { tableId, signal, ...options }: UploadOptions = {}) {
+    const form = formOf(files, options);
+    const way = formWay(send, givenFetch === undefined, options.onProgress);
+    const begun = await (tableId === undefined
+      ? call('POST', UPLOAD, { form, way, signal })
+      : call('POST', UPLOAD_INTO, { params: { id: tableId }, form, way, signal }));
+    return call('GET', UPLOAD_JOB, { params: { jobId: (begun as { job_id: string }).job_id }, signal });
+  }
+
+  async function waitFor(job: Job | string, options: WaitOptions<unknown> & Input = {}): Promise<unknown> {
+    const [path, params] = typeof job === 'string' ? [job, options.params ?? {}] : jobPath(job);
+    const { onProgress, signal } = options;
+    let version: string | undefined;
+    const onHeaders = (headers: Headers) => {
+      version = headers.get('etag') ?? undefined;
+    };
+    for (let look: Look = { pause: 0, input: {} }; ; look = nextLook(version, look.pause)) {
+      if (look.pause > 0) await wait(look.pause, signal);
+      const found = await call('GET', path, { ...look.input, params, signal, onHeaders });
+      if (found === undefined) continue;
+      onProgress?.(found);
+      if (!runs(found)) return found;
     }
   }
 
   const of = (method: Method) => ((path: string, input?: Input) => call(method, path, input)) as never;
   return {
     list: list as never,
+    upload: upload as never,
+    waitFor: waitFor as never,
     get: of('GET'),
     post: of('POST'),
     put: of('PUT'),
     patch: of('PATCH'),
     delete: of('DELETE'),
   };
-}
-
-const MAY_PASS = [502, 503, 504];
-const FIRST_IS_AT_WORK = ['IDEMPOTENCY_KEY_IN_USE', 'IdempotencyKeyInUse'];
-
-const isRefused = (error: unknown): boolean => error instanceof ApiError && error.status === 401;
-
-/** Whether the same request may be answered differently later: it came too often, or it may be done twice and its answer is missing. */
-function mayHelpToRepeat(error: unknown, isRepeatable: boolean): boolean {
-  if (!(error instanceof ApiError)) return isRepeatable;
-  const { status, code } = error;
-  return status === 429 || (isRepeatable && (MAY_PASS.includes(status) || FIRST_IS_AT_WORK.includes(code ?? '')));
-}
-
-/** Types of answers that are texts; others are bytes. */
-const TEXT = /^text\/|json\b/;
-
-async function read(what: string, response: Response): Promise<unknown> {
-  const type = response.headers.get('content-type') ?? 'text/plain';
-  if (response.ok && !TEXT.test(type)) return response.blob();
-  const text = await response.text();
-  const isJson = /\bjson\b/.test(type);
-  const answer = isJson ? JSON.parse(text) : text || undefined;
-  if (response.ok) return answer;
-  throw new ApiError(what, response, answer);
 }
 
 const fill = (path: string, params: Record<string, string>): string =>
@@ -268,14 +305,4 @@ export function oneOf(values: readonly (string | number | boolean)[]): string {
   return values
     .map((value) => (/[",]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : value))
     .join(',');
-}
-
-function wait(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal?.addEventListener('abort', () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    });
-  });
 }

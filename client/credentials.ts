@@ -10,11 +10,20 @@ export interface Unsigned {
   body: string;
   /** Where the API is. */
   baseUrl: string;
+  /** The longest time that the client waits by itself for a limit (s). */
+  longestWait: number;
   /** The `authorization` with which this request was answered 401: another one may do better. */
-  refused?: string;
-  /** Sends a request without a body, and answers what the API does. @throws ApiError */
-  ask(method: string, url: string, headers: Record<string, string>): Promise<unknown>;
+  refused?: string | undefined;
+  ask: Ask;
 }
+
+/** Sends a request as it stands, once, and answers what the API does. @throws ApiError */
+export type Ask = (
+  method: string,
+  url: string,
+  headers: Record<string, string>,
+  sent?: { body?: string; signal?: AbortSignal },
+) => Promise<unknown>;
 
 /** Makes the headers that prove who sends a request. Asked anew for each attempt. */
 export type Credential = (request: Unsigned) => Promise<Record<string, string>>;
@@ -26,6 +35,8 @@ export function withToken(token: string | (() => string | Promise<string>)): Cre
 
 /** Paths that take a token; all others take signatures. */
 const TAKES_TOKEN = /^\/(v1|api|mcp)(\/|$)/;
+
+export const takesToken = (path: string): boolean => TAKES_TOKEN.test(path);
 
 /** How long before its end a service token is exchanged for another one. Milliseconds. */
 const EARLY_MS = 60_000;
@@ -61,7 +72,7 @@ export function withKey(key: Key): Credential {
 
   return async (request) => {
     const { method, url, body, baseUrl } = request;
-    if (!TAKES_TOKEN.test(url.slice(baseUrl.length))) return { ...(await sign(key, method, url, body)) };
+    if (!takesToken(url.slice(baseUrl.length))) return { ...(await sign(key, method, url, body)) };
     const token = known.then((before) => present(before, request));
     known = token.catch(() => undefined);
     return { authorization: (await token).authorization };

@@ -12,7 +12,6 @@ import { makeSchedule } from './demo-schedule.ts';
 /** Reported collisions of aircraft with wildlife: ten thousand rows of text, dates and numbers. */
 const DATA_FILE = join(dirname(createRequire(import.meta.url).resolve('vega-datasets')), '../data/birdstrikes.csv');
 const TABLE_NAME = 'birdstrikes';
-const POLL_MS = 500;
 /** The window in which requests from one address are counted. */
 const IP_WINDOW_MS = 1_000;
 /** The demo retries for long, because limits may be set low. */
@@ -134,43 +133,35 @@ async function loadData(api: Client, report: DemoOptions['report']): Promise<str
   if (loaded) return loaded._id;
 
   const active = await api.get('/v1/managed-tables/upload-jobs/active');
-  const jobId = active.records[0]?._id ?? (await upload(api, report));
-
-  const analysed = await waitFor(api, jobId, ['waiting_confirm', 'inserting', 'done'], report);
+  const analysed = await settled(api, active.records[0] ?? (await upload(api, report)), report);
   if (analysed.status === 'waiting_confirm' && analysed.inferred_schema) {
     const { columns } = analysed.inferred_schema;
     report(`Inferred ${columns.length} columns: ${columns.map(({ name, type }) => `${name} ${type}`).join(', ')}`);
     await api.post('/v1/managed-tables/upload-jobs/{jobId}/confirm', {
-      params: { jobId },
+      params: { jobId: analysed._id },
       body: { display_name: TABLE_NAME, columns },
     });
   }
-  const done = await waitFor(api, jobId, ['done'], report);
+  const done = analysed.status === 'waiting_confirm' ? await settled(api, analysed, report) : analysed;
   return done.user_table_id as string;
 }
 
-async function upload(api: Client, report: DemoOptions['report']): Promise<string> {
+async function upload(api: Client, report: DemoOptions['report']): Promise<UploadJob> {
   report('Uploading birdstrikes.csv …');
-  const form = new FormData();
-  form.append('files', await openAsBlob(DATA_FILE, { type: 'text/csv' }), 'birdstrikes.csv');
-  return (await api.post('/v1/managed-tables/upload', { form })).job_id;
+  return api.upload(new File([await openAsBlob(DATA_FILE)], 'birdstrikes.csv', { type: 'text/csv' }));
 }
 
-async function waitFor(
-  api: Client,
-  jobId: string,
-  statuses: UploadJob['status'][],
-  report: DemoOptions['report'],
-): Promise<UploadJob> {
+/** The job once it waits for its confirm, or is done. */
+async function settled(api: Client, job: UploadJob, report: DemoOptions['report']): Promise<UploadJob> {
   let said = '';
-  for (;;) {
-    const job = await api.get('/v1/managed-tables/upload-jobs/{jobId}', { params: { jobId } });
-    if (job.status === 'failed') throw new Error(`The demo's upload failed: ${job.error?.message}`);
-    const { rows_processed = 0, rows_total = null } = job.progress ?? {};
-    const line = `  ${job.status}: ${rows_processed}${rows_total === null ? '' : ` of ${rows_total}`} rows`;
-    if (line !== said) report(line);
-    said = line;
-    if (statuses.includes(job.status)) return job;
-    await sleep(POLL_MS);
-  }
+  const ended = await api.waitFor(job, {
+    onProgress({ status, progress }) {
+      const { rows_processed = 0, rows_total = null } = progress ?? {};
+      const line = `  ${status}: ${rows_processed}${rows_total === null ? '' : ` of ${rows_total}`} rows`;
+      if (line !== said) report(line);
+      said = line;
+    },
+  });
+  if (ended.status === 'failed') throw new Error(`The demo's upload failed: ${ended.error?.message}`);
+  return ended;
 }

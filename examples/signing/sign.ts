@@ -32,7 +32,7 @@ export async function signedRequest(key: Key, method: string, url: string | URL,
   const text = body === undefined ? undefined : JSON.stringify(body);
   const headers = new Headers({ ...(await sign(key, method, url, text)) });
   if (text !== undefined) headers.set('content-type', 'application/json');
-  return new Request(url, { method, headers, body: text });
+  return new Request(url, { method, headers, body: text ?? null });
 }
 
 /** The signature headers of one request. `body` is exactly what will be sent. */

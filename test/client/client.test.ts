@@ -1,4 +1,3 @@
-import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   type ApiError,
@@ -14,17 +13,8 @@ import { SURFACES } from '../../src/app.ts';
 import { isTokenAccess } from '../../src/http/entrance.ts';
 import { filled } from '../../src/http/paths.ts';
 import { BASE_URL } from '../support/api.ts';
-import worker from '../support/worker.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-
-/** Sends to the Worker what the client would send over the net. `changed` are variables that differ. */
-const toWorker = (changed: Record<string, unknown> = {}): typeof fetch =>
-  (async (input: RequestInfo, init?: RequestInit) => {
-    const execution = createExecutionContext();
-    const response = await worker.fetch(new Request(input, init), { ...env, ...changed } as typeof env, execution);
-    await waitOnExecutionContext(execution);
-    return response;
-  }) as typeof fetch;
+import { toWorker } from './to-worker.ts';
 
 const client = (options: Partial<ClientOptions> = {}) =>
   createClient({ baseUrl: BASE_URL, fetch: toWorker(), ...options });
@@ -72,6 +62,10 @@ describe('the client', () => {
     expect(await names(robot.list('/groups', { query: { quantity: 2 } }))).toEqual(all);
     expect((await names(person.list('/v1/groups', { query: { per_page: 2 } }))).toSorted()).toEqual(all.toSorted());
     expect(await names(person.list('/v1/dashboards'))).toEqual([]);
+    // Of one page: no other can be asked for.
+    expect(await Array.fromAsync(person.list('/v1/auth/sessions'))).toContainEqual(
+      expect.objectContaining({ current: true }),
+    );
   });
 
   it('reads rows by their cursor', async () => {

@@ -9,6 +9,7 @@ const DOCUMENTS = [
   'README.md',
   'CONTRIBUTING.md',
   'bench/README.md',
+  'client/README.md',
   'embed/README.md',
   ...readdirSync(join(PROJECT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))

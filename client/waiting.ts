@@ -1,0 +1,60 @@
+import type { AnswerOf, PathOf } from './client.ts';
+import type { DataJob, KnowledgeJob, UploadJob } from './generated/routes.ts';
+
+/** A job as the API answers it: of an upload or of generation, or what a job of the Data API is known by. */
+export type Job = UploadJob | KnowledgeJob | { job_id: string };
+
+/** The job that is answered for one: that of the Data API is shown by more than its id. */
+export type JobOf<J extends Job> = J extends { files: unknown }
+  ? UploadJob
+  : J extends { request_id: unknown }
+    ? KnowledgeJob
+    : DataJob;
+
+/** The paths that show a job. */
+export type JobPathOf = {
+  [P in PathOf<'GET'>]: AnswerOf<'GET', P> extends UploadJob | KnowledgeJob | DataJob ? P : never;
+}[PathOf<'GET'>];
+
+export interface WaitOptions<J> {
+  /** Is told the job as it was found, each time that it was looked at. */
+  onProgress?: ((job: J) => void) | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** Ends waiting on the side of the API only: a job that waits for a person waits for whoever confirms it. */
+const RUNS = ['queued', 'analisando', 'inserting', 'running'];
+
+export const runs = (job: unknown): boolean => RUNS.includes((Object(job) as { status: string }).status);
+
+/** How long the API may keep its answer until a job has another version than the one that is known. Seconds. */
+const WAIT_S = 20;
+/** Between two looks at a job, which may both be answered at once; longer each time where jobs have no versions. Milliseconds. */
+const PAUSE_MS = 300;
+const LONGEST_PAUSE_MS = 5_000;
+
+/** A look at a job, and how long after the one before. */
+export interface Look {
+  pause: number;
+  input: { query?: { wait: number }; ifNoneMatch?: string };
+}
+
+/** `version` is that of the answer before, if it has one. */
+export const nextLook = (version: string | undefined, pause: number): Look =>
+  version === undefined
+    ? { pause: Math.min(Math.max(PAUSE_MS, pause * 1.5), LONGEST_PAUSE_MS), input: {} }
+    : { pause: PAUSE_MS, input: { query: { wait: WAIT_S }, ifNoneMatch: version } };
+
+const KNOWLEDGE = '/api/v1/domain-knowledge';
+const OF_KNOWLEDGE: Record<KnowledgeJob['type'], string> = {
+  enrichment: `${KNOWLEDGE}/jobs/{id}`,
+  concept_generation: `${KNOWLEDGE}/concepts/generation/jobs/{id}`,
+  ontology_generation: `${KNOWLEDGE}/ontology/generation/jobs/{id}`,
+};
+
+/** The path that shows a job, and its parameters. */
+export function jobPath(job: Job): [path: string, params: Record<string, string>] {
+  if ('job_id' in job) return ['/data/jobs/{job_id}', { job_id: job.job_id }];
+  if ('files' in job) return ['/v1/managed-tables/upload-jobs/{jobId}', { jobId: job._id }];
+  return [OF_KNOWLEDGE[job.type], { id: job._id }];
+}
