@@ -67,6 +67,7 @@ import { managedTableTools } from './modules/managed-tables/tools.mcp.ts';
 import { companyEndpoints } from './modules/organizations/routes.organization.ts';
 import { authenticateOperator } from './modules/organizations/service.ts';
 import { componentEndpoints } from './modules/pages/routes.component.sharing.ts';
+import { mailLinkPageEndpoints } from './modules/pages/routes.console.ts';
 import { pageEndpoints } from './modules/pages/routes.sharing.ts';
 import { passwordResetEndpoints } from './modules/password-reset/routes.console.ts';
 import { policyEndpoints } from './modules/policies/routes.console.ts';
@@ -130,7 +131,7 @@ export const SURFACES: SurfaceEndpoints[] = [
     Me: [...currentUserEndpoints],
     Company: [...companySettingsEndpoints, ...brandingEndpoints],
     'Single sign-on': [...singleSignOnEndpoints, ...socialSignInEndpoints],
-    'Invitations and passwords': [...invitationEndpoints, ...passwordResetEndpoints],
+    'Invitations and passwords': [...invitationEndpoints, ...passwordResetEndpoints, ...mailLinkPageEndpoints],
     Visualizations: [...visualizationEndpoints],
     Dashboards: [...dashboardEndpoints],
     'Published endpoints': [...vizApiEndpoints],

@@ -80,8 +80,12 @@ const variables = z
     DATA_JURISDICTION: z.enum(['eu', 'fedramp']).optional(),
     /** Answers of /health name it. */
     VERSION: z.string().default('0.1.0'),
-    /** Where people open the console: links in mails point there. */
-    CONSOLE_URL: z.url(),
+    /**
+     * Where people open the console: links in mails point there. `PUBLIC_URL` when left out. Where it is the address of this
+     * API, no console of its own is named, and the API serves the pages of these links: `/accept-invitation` and
+     * `/reset-password`, which do not exist otherwise.
+     */
+    CONSOLE_URL: optionalText.pipe(z.url().optional()),
     /** The address of this API as outsiders see it; the address of the request when not set. */
     PUBLIC_URL: z.url().optional(),
     MAIL_FROM: z.string().default('Data Console <no-reply@example.com>'),
@@ -147,8 +151,15 @@ const variables = z
     message: 'is needed where MAIL_PROVIDER is `resend`',
   });
 
+const configuration = variables.transform(({ CONSOLE_URL, ...rest }, context) => {
+  const url = CONSOLE_URL ?? rest.PUBLIC_URL;
+  if (url !== undefined) return { ...rest, CONSOLE_URL: url };
+  context.addIssue({ code: 'custom', path: ['CONSOLE_URL'], message: 'is needed where PUBLIC_URL is not set' });
+  return z.NEVER;
+});
+
 /** The Worker's variables, parsed once per isolate. Names and meaning: the schema above. */
-export type Config = z.output<typeof variables>;
+export type Config = z.output<typeof configuration>;
 
 /** Every variable and secret that the Worker reads, for those who pass them on (`npm start`, deployment). */
 export const VARIABLE_NAMES = Object.keys(variables.shape) as (keyof Config)[];
@@ -162,7 +173,7 @@ const parsed = new WeakMap<object, Config>();
 export function configOf(env: object): Config {
   const known = parsed.get(env);
   if (known) return known;
-  const result = variables.safeParse(gatherVersions(env));
+  const result = configuration.safeParse(gatherVersions(env));
   if (!result.success) {
     const problems = result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
     throw new Error(`The Worker is not configured: ${problems.join('; ')}`);

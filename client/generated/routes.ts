@@ -169,6 +169,10 @@ export interface Routes {
   "POST /v1/users/reset-password/request": { body: { "email": string; "company_slug"?: string }; answer: { "success": true; "message": string } };
   /** Reset a password with the token of an emailed link */
   "POST /v1/users/reset-password/confirm": { body: { "token": string; "password": string }; answer: { "success": true } };
+  /** Show the page to accept an invitation */
+  "GET /accept-invitation": { query?: { "token"?: string | number }; answer: string };
+  /** Show the page to set a new password */
+  "GET /reset-password": { query?: { "token"?: string | number }; answer: string };
   /** List visualizations */
   "GET /v1/visualizations": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Visualization> } };
   /** Create a visualization */

@@ -3,7 +3,7 @@ import type { FrameAncestors, ViewBranding } from '../presentation/viewing.ts';
 import { acceptedLocale, DEFAULT_LOCALE, type Locale, localeOf } from '../texts/locales.ts';
 
 /** The pages that `src/web` builds. */
-export type PageName = 'view' | 'portal' | 'plain' | 'docs';
+export type PageName = 'view' | 'portal' | 'accept-invitation' | 'reset-password' | 'plain' | 'docs';
 
 /** How a page is served. */
 export interface Served {
@@ -11,6 +11,8 @@ export interface Served {
   locale: Locale;
   /** Where the page wears a brand before it asks for anything. */
   branding?: ViewBranding;
+  /** What the page is told besides, as JSON. It is about one person, so that nothing keeps such a page. */
+  told?: unknown;
   /** What stands on a plain page. */
   plain?: PlainContent;
 }
@@ -39,11 +41,11 @@ export function pageLocale({ url, headers }: Request, ofToken?: Locale): Locale 
 export async function pageResponse(
   assets: Fetcher,
   name: PageName,
-  { frames, locale, branding, plain }: Served,
+  { frames, locale, branding, told, plain }: Served,
 ): Promise<Response> {
   const page = await assets.fetch(`https://assets.invalid/pages/${name}.${locale}.html`);
   if (!page.ok) throw new Error(`The page ${name} in ${locale} is not among the assets (${page.status}).`);
-  const html = withBranding(await page.text(), branding);
+  const html = withData(await page.text(), { branding, told });
   return new Response(plain ? withContent(html, plain, locale) : html, {
     headers: {
       'Content-Type': 'text/html; charset=utf-8',
@@ -52,19 +54,21 @@ export async function pageResponse(
       'Content-Security-Policy': contentSecurityPolicy(name, frames),
       'X-Content-Type-Options': 'nosniff',
       'Referrer-Policy': 'no-referrer',
-      'Cache-Control': 'private',
+      'Cache-Control': told === undefined ? 'private' : 'no-store',
       'X-Robots-Tag': 'noindex',
     },
   });
 }
 
-/** Puts a brand into a page, as data that is no script. */
-const withBranding = (html: string, branding: ViewBranding | undefined): string =>
-  html.replace('<!--branding-->', () =>
-    branding
-      ? `<script type="application/json" id="branding">${JSON.stringify(branding).replaceAll('<', '\\u003c')}</script>`
-      : '',
+/** Puts values into a page, each under its name, as data that is no script. */
+function withData(html: string, values: Record<string, unknown>): string {
+  const scripts = Object.entries(values).flatMap(([id, value]) =>
+    value === undefined
+      ? []
+      : `<script type="application/json" id="${id}">${JSON.stringify(value).replaceAll('<', '\\u003c')}</script>`,
   );
+  return html.replace('<!--data-->', () => scripts.join('\n'));
+}
 
 /** Puts what it says into a plain page. */
 function withContent(html: string, { title, text, forms }: PlainContent, locale: Locale): string {

@@ -1,4 +1,10 @@
-import { failureText, TEXTS } from './texts.ts';
+import { failureText, LOCALE, TEXTS } from './texts.ts';
+
+/** What is wrong with a part of a request, such as `parameters.cost`; in the page's language, as the API says it. */
+export interface Detail {
+  field: string;
+  message?: string;
+}
 
 /** An error of a call. `message` may be displayed to the person. */
 export class ApiProblem extends Error {
@@ -7,20 +13,20 @@ export class ApiProblem extends Error {
   readonly code: string;
   /** Seconds to wait before the next try, if the server says so. */
   readonly retryAfter: number | null;
-  /** What of the request is wrong, such as `parameters.cost`. */
-  readonly fields: readonly string[];
+  /** What of the request is wrong. */
+  readonly details: readonly Detail[];
 
   constructor(
     status: number,
     code: string,
     message: string,
-    { retryAfter = null, fields = [] }: { retryAfter?: number | null; fields?: readonly string[] } = {},
+    { retryAfter = null, details = [] }: { retryAfter?: number | null; details?: readonly Detail[] } = {},
   ) {
     super(message);
     this.status = status;
     this.code = code;
     this.retryAfter = retryAfter;
-    this.fields = fields;
+    this.details = details;
   }
 }
 
@@ -61,7 +67,7 @@ export async function callFile(path: string, options: Call): Promise<File> {
 }
 
 function ask(path: string, { body, token, signal }: Call): Promise<Response> {
-  const headers = new Headers();
+  const headers = new Headers({ 'Accept-Language': LOCALE });
   if (token) headers.set('Authorization', `Bearer ${token}`);
   if (body !== undefined) headers.set('Content-Type', 'application/json');
   const request: RequestInit = { headers, signal, credentials: 'omit' };
@@ -78,8 +84,8 @@ function problemOf({ status, headers }: Response, answer: unknown): ApiProblem {
   const waits = Number(headers.get('Retry-After')) || null;
   if (status === 429) return new ApiProblem(status, code, TEXTS.busy, { retryAfter: waits ?? 1 });
   if (status === 404) return new ApiProblem(status, code, TEXTS.notFound);
-  return new ApiProblem(status, code, failureText(code), { retryAfter: waits, fields: fieldsIn(details) });
+  return new ApiProblem(status, code, failureText(code), { retryAfter: waits, details: detailsIn(details) });
 }
 
-const fieldsIn = (details: unknown): string[] =>
-  Array.isArray(details) ? details.map((detail) => String(Object(detail).field ?? '')) : [];
+const detailsIn = (details: unknown): Detail[] =>
+  Array.isArray(details) ? details.map((detail) => ({ field: '', ...Object(detail) })) : [];

@@ -4,7 +4,8 @@ import { basename, dirname, join, relative } from 'node:path';
 import { build, type Metafile, type Plugin } from 'esbuild';
 import { marked } from 'marked';
 import { DEFAULT_LOCALE, LOCALES, type Locale } from '../texts/locales.ts';
-import { PAGE_TEXTS, type PageTexts } from '../texts/pages/languages.ts';
+import { MAIL_LINK_TEXTS } from '../texts/mail-links/languages.ts';
+import { PAGE_TEXTS } from '../texts/pages/languages.ts';
 
 const SOURCE = import.meta.dirname;
 const PROJECT = join(SOURCE, '..', '..');
@@ -12,19 +13,37 @@ const PROJECT = join(SOURCE, '..', '..');
 /** The folder that wrangler.toml names as the pages' assets. */
 const OUTPUT = join(PROJECT, 'dist', 'web');
 
-/**
- * Each page, its title in a language, the chunks that it always needs, and where its texts come from: its script, or the server
- * for a page that needs none. The description of the API is in English.
- */
+interface Page {
+  titleIn: (locale: Locale) => string;
+  /** The chunks that it always needs. */
+  preload: string[];
+  /** Where its texts come from: the folders of `src/texts` that its script loads, or the server for a page that needs none. */
+  texts: string[] | 'server' | 'none';
+  /** Of the links in mails. It says that it is loading before its script runs: nobody knows it yet. */
+  ofMails?: true;
+}
+
+/** Each page. The description of the API is in English. */
 const PAGES = {
-  view: { titleIn: ({ dashboard }) => dashboard, preload: ['src/web/charts/draw.ts'], texts: 'script' },
-  portal: { titleIn: ({ sharedDashboards }) => sharedDashboards, preload: [], texts: 'script' },
+  view: { titleIn: (locale) => PAGE_TEXTS[locale].dashboard, preload: ['src/web/charts/draw.ts'], texts: ['pages'] },
+  portal: { titleIn: (locale) => PAGE_TEXTS[locale].sharedDashboards, preload: [], texts: ['pages'] },
+  'accept-invitation': {
+    titleIn: (locale) => MAIL_LINK_TEXTS[locale].invitation.title,
+    preload: [],
+    texts: ['pages', 'mail-links'],
+    ofMails: true,
+  },
+  'reset-password': {
+    titleIn: (locale) => MAIL_LINK_TEXTS[locale].reset.title,
+    preload: [],
+    texts: ['pages', 'mail-links'],
+    ofMails: true,
+  },
   plain: { titleIn: () => '<!--title-->', preload: [], texts: 'server' },
   docs: { titleIn: () => 'Data Console API', preload: [], texts: 'none' },
-} satisfies Record<
-  string,
-  { titleIn: (texts: PageTexts) => string; preload: string[]; texts: 'script' | 'server' | 'none' }
->;
+} satisfies Record<string, Page>;
+
+type PageName = keyof typeof PAGES;
 
 /**
  * An asset's name changes with its content. It is cached for a day only, because the headers also apply to a 404: an
@@ -38,15 +57,62 @@ const HEADERS = `/assets/*
 /** What stands in the template for browsers without scripts. */
 const NO_SCRIPT = /<noscript>.*<\/noscript>\n/;
 
+/** Where a page's script puts what it shows. */
+const EMPTY = '<div id="page"></div>';
+
+/** The same until the script runs. */
+const waiting = (loading: string): string =>
+  `<div id="page"><main class="message" aria-busy="true"><p class="waiting" role="status">${loading}</p></main></div>`;
+
 /**
  * Builds the pages for the browser into `dist/web`: scripts and styles with content-hashed names under `assets/`, and
  * the pages that refer to them under `pages/`. Builds of the same sources may run at once: new files have names of
  * their own, and old ones are removed only afterwards.
  */
 export async function buildPages(): Promise<void> {
-  const { outputFiles, metafile } = await build({
+  const pages = Object.keys(PAGES) as PageName[];
+  const isOfMails = (page: PageName) => (PAGES[page] as Page).ofMails === true;
+  // What pages share is a script of its own, and a request: those that nobody opens one after the other share nothing.
+  const groups = [pages.filter((page) => !isOfMails(page)), pages.filter(isOfMails)];
+  const built = await Promise.all(groups.map(async (group) => ({ group, ...(await bundle(group)) })));
+  const component = await componentScript();
+  const icon = await readFile(join(SOURCE, 'icon.svg'));
+  const iconPath = `assets/icon-${createHash('sha256').update(icon).digest('hex').slice(0, 8)}.svg`;
+  const files = new Map<string, Uint8Array | string>([
+    ...built.flatMap(({ outputFiles }) =>
+      outputFiles.map(({ path, contents }) => [relative(OUTPUT, path), contents] as const),
+    ),
+    [iconPath, icon],
+    [`embed/${component.name}`, component.script],
+    ['embed/current', component.name],
+    ['_headers', HEADERS],
+  ]);
+  const template = await readFile(join(SOURCE, 'page.html'), 'utf8');
+  for (const [page, metafile] of built.flatMap(({ group, metafile }) =>
+    group.map((page) => [page, metafile] as const),
+  )) {
+    const { titleIn, texts, ofMails }: Page = PAGES[page];
+    for (const locale of texts === 'none' ? [DEFAULT_LOCALE] : LOCALES) {
+      const html = template
+        .replace('lang="en"', `lang="${locale}"`)
+        .replace('{{title}}', titleIn(locale))
+        .replace(NO_SCRIPT, (whole) =>
+          texts === 'server' ? '' : whole.replace('{{noScript}}', PAGE_TEXTS[locale].noScript),
+        )
+        .replace(EMPTY, (empty) => (ofMails ? waiting(PAGE_TEXTS[locale].loading) : empty))
+        .replace('{{icon}}', `/${iconPath}`)
+        .replace('{{head}}', headOf(page, locale, metafile));
+      files.set(`pages/${page}.${locale}.html`, html);
+    }
+  }
+  await write(files);
+}
+
+/** The scripts and styles of pages, which share what they have in common. */
+const bundle = (pages: readonly PageName[]) =>
+  build({
     absWorkingDir: PROJECT,
-    entryPoints: Object.keys(PAGES).map((page) => `src/web/${page}/main.ts`),
+    entryPoints: pages.map((page) => `src/web/${page}/main.ts`),
     outdir: 'dist/web/assets',
     entryNames: '[dir]-[hash]',
     chunkNames: '[name]-[hash]',
@@ -64,33 +130,6 @@ export async function buildPages(): Promise<void> {
     tsconfig: 'src/web/tsconfig.json',
     plugins: [GUIDES],
   });
-  const component = await componentScript();
-  const icon = await readFile(join(SOURCE, 'icon.svg'));
-  const iconPath = `assets/icon-${createHash('sha256').update(icon).digest('hex').slice(0, 8)}.svg`;
-  const files = new Map<string, Uint8Array | string>([
-    ...outputFiles.map(({ path, contents }) => [relative(OUTPUT, path), contents] as const),
-    [iconPath, icon],
-    [`embed/${component.name}`, component.script],
-    ['embed/current', component.name],
-    ['_headers', HEADERS],
-  ]);
-  const template = await readFile(join(SOURCE, 'page.html'), 'utf8');
-  for (const page of Object.keys(PAGES) as (keyof typeof PAGES)[]) {
-    const { titleIn, texts } = PAGES[page];
-    for (const locale of texts === 'none' ? [DEFAULT_LOCALE] : LOCALES) {
-      const html = template
-        .replace('lang="en"', `lang="${locale}"`)
-        .replace('{{title}}', titleIn(PAGE_TEXTS[locale]))
-        .replace(NO_SCRIPT, (whole) =>
-          texts === 'server' ? '' : whole.replace('{{noScript}}', PAGE_TEXTS[locale].noScript),
-        )
-        .replace('{{icon}}', `/${iconPath}`)
-        .replace('{{head}}', headOf(page, locale, metafile));
-      files.set(`pages/${page}.${locale}.html`, html);
-    }
-  }
-  await write(files);
-}
 
 /** Guides become HTML here, so that no page brings what reads Markdown. */
 const GUIDES: Plugin = {
@@ -131,12 +170,13 @@ async function componentScript(): Promise<{ name: string; script: Uint8Array }> 
 }
 
 /** The links to a page's script and styles, and to the chunks that it will request next. */
-function headOf(page: keyof typeof PAGES, locale: Locale, { outputs }: Metafile): string {
+function headOf(page: PageName, locale: Locale, { outputs }: Metafile): string {
   const made = (entry: string) => Object.entries(outputs).find(([, output]) => output.entryPoint === entry);
   const [script, output] = made(`src/web/${page}/main.ts`) ?? [];
   if (!script || !output) throw new Error(`The page ${page} was not built.`);
-  const { preload, texts } = PAGES[page];
-  const chunks = texts === 'script' ? [...preload, `src/texts/pages/${locale}.ts`] : preload;
+  const { preload, texts }: Page = PAGES[page];
+  const ofTexts = Array.isArray(texts) ? texts.map((folder) => `src/texts/${folder}/${locale}.ts`) : [];
+  const chunks = [...preload, ...ofTexts];
   const url = (path: string) => `/${relative('dist/web', path)}`;
   const imported = (path: string) =>
     outputs[path]?.imports.flatMap((each) => (each.kind === 'import-statement' ? [each.path] : [])) ?? [];

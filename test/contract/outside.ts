@@ -63,6 +63,8 @@ export const OUTSIDE: Record<string, string> = {
   'POST /v1/users/accept-invitation': STRANGERS,
   'POST /v1/users/reset-password/request': STRANGERS,
   'POST /v1/users/reset-password/confirm': STRANGERS,
+  'GET /accept-invitation': STRANGERS,
+  'GET /reset-password': STRANGERS,
   'POST /api/v1/share-auth/request': STRANGERS,
   'POST /api/v1/share-auth/verify': STRANGERS,
   'POST /api/v1/share-auth/refresh': STRANGERS,

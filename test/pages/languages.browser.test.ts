@@ -1,9 +1,10 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { LOCALES, type Locale } from '../../src/texts/locales.ts';
+import { MAIL_LINK_TEXTS } from '../../src/texts/mail-links/languages.ts';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
 import { axeFindings, type Instead, installed, numberIn, settled, useBrowser } from './browser.ts';
-import { aContext, aDashboard, aLink, anEmbed, demo, mailedCode, url } from './world.ts';
+import { aContext, aDashboard, aLink, anEmbed, anInvitation, demo, mailedCode, url } from './world.ts';
 
 /** All names and cells of these tests begin with this sign: what else is on a page is ours. */
 const FILTERS = [
@@ -77,10 +78,10 @@ async function markTexts(page: Page): Promise<void> {
   await page.reload();
 }
 
-/** What of a page is neither one of our texts nor the author's: numbers and signs aside. */
-function strangers(texts: readonly string[]): string[] {
+/** What of a page is neither one of our texts nor the author's: numbers, signs and what has one of these names aside. */
+function strangers(texts: readonly string[], names: readonly string[] = []): string[] {
   return texts.filter((text) => {
-    if (text === PAGE_TEXTS.en.dashboard) return false;
+    if (text === PAGE_TEXTS.en.dashboard || names.includes(text)) return false;
     let rest = text;
     for (let inner = ''; inner !== rest; rest = rest.replaceAll(/⟦[^⟦⟧]*⟧/g, '')) inner = rest;
     return /\p{L}/u.test(rest.replaceAll(/Ω\w*/g, '').replaceAll(/[\w.+-]+@[\w.-]+/g, ''));
@@ -254,6 +255,33 @@ describe.skipIf(!installed)('the language of a page', () => {
     await page.getByRole('link', { name: 'ΩOne ΩDashboard' }).click();
     await page.getByRole('img', { name: /ΩSeries/ }).waitFor();
     await settled(page);
+    await check();
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('is that of every word of the pages of mailed links', async () => {
+    const { page, problems } = await open(await anInvitation());
+    await markTexts(page);
+    const check = async () =>
+      expect(strangers(await saidOn(page), ['Demo', demo.company.slug, demo.owner.email, url])).toEqual([]);
+    const password = page.locator('input[autocomplete="new-password"]');
+    await password.waitFor();
+    await check();
+    await page.getByRole('button', { name: MAIL_LINK_TEXTS.en.showPassword }).click();
+    await check();
+    await password.fill('quiet-harbour-lantern');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link').waitFor();
+    await check();
+    for (const path of ['/accept-invitation', '/accept-invitation?token=x', '/reset-password?token=x']) {
+      await page.goto(url + path);
+      await page.getByRole('heading').waitFor();
+      await check();
+    }
+    await page.getByRole('textbox').fill('nobody@example.com');
+    await page.keyboard.press('Enter');
+    await page.getByText('nobody@example.com').waitFor();
     await check();
     expect(problems).toEqual([]);
     await page.context().close();

@@ -147,6 +147,23 @@ export async function labelsOf(page: string, slug: string, search = ''): Promise
   return options.map(({ label }) => label);
 }
 
+/** The link in the newest mail to an address, once there are `mails` of them. */
+export async function mailedLink(email: string, mails = 1): Promise<string> {
+  for (;;) {
+    const query = new URLSearchParams({ to: email });
+    const sent = (await (await fetch(`${demo.mailbox_url}?${query}`)).json()) as { text: string }[];
+    const [link] = /http\S+\?token=\S+/.exec(sent[0]?.text ?? '') ?? [];
+    if (sent.length >= mails && link) return link;
+    await sleep(50);
+  }
+}
+
+/** Invites somebody. @returns the link in the mail */
+export async function anInvitation(email = `invited-${crypto.randomUUID()}@example.com`): Promise<string> {
+  await api('POST', '/v1/users/invite', { email });
+  return mailedLink(email);
+}
+
 /** The code in the newest mail to an address, once there are `mails` of them. */
 export async function mailedCode(email: string, mails = 1): Promise<string> {
   for (;;) {

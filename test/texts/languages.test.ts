@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LOCALES } from '../../src/texts/locales.ts';
+import { MAIL_LINK_TEXTS } from '../../src/texts/mail-links/languages.ts';
 import { MAIL_TEXTS } from '../../src/texts/mails/languages.ts';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
 
@@ -25,6 +26,7 @@ function said(text: Text): string[] {
 
 describe.each([
   ['pages', PAGE_TEXTS],
+  ['pages behind links of mails', MAIL_LINK_TEXTS],
   ['mails', MAIL_TEXTS],
 ])('the texts of %s', (_what, languages) => {
   const english = new Map(textsIn(languages.en));

@@ -13,7 +13,7 @@ export const surface: Surface = {
   description:
     'What people do in the console: sign in, manage users, groups and policies, draw dashboards. With a session or service token.',
   credential: 'bearer',
-  bases: ['/v1', '/.well-known'],
+  bases: ['/v1', '/.well-known', '/accept-invitation', '/reset-password'],
   wordedAs: 'console',
   families: CONSOLE_FAMILIES,
   language: 'en',

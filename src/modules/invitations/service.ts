@@ -94,15 +94,21 @@ export interface OpenInvitation {
   expiresAt: number;
 }
 
-/** The invitation of a link that works, for whoever holds it. */
-export async function openInvitation(ctx: Context, token: string): Promise<OpenInvitation> {
+/** The invitation of a link, for whoever holds it; undefined where the link does not work. */
+export async function findInvitation(ctx: Context, token: string): Promise<OpenInvitation | undefined> {
   const [found] = await selectInvited(ctx.db, await sha256Hex(token), ctx.now());
-  if (!found) throw invalidInvitation();
+  if (!found) return undefined;
   const { companyId, id } = found.user;
   ctx.belongsTo(companyId, { type: 'user', id });
   const [company] = await selectCompany(ctx.db, companyId);
-  if (!company) throw invalidInvitation();
-  return { ...found, company };
+  return company && { ...found, company };
+}
+
+/** The invitation of a link that works. */
+export async function openInvitation(ctx: Context, token: string): Promise<OpenInvitation> {
+  const found = await findInvitation(ctx, token);
+  if (!found) throw invalidInvitation();
+  return found;
 }
 
 /**

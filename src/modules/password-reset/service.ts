@@ -5,10 +5,11 @@ import { MINUTE_MS } from '../../kernel/clock.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
-import { selectCompany, selectCompanyBySlug } from '../companies/service.ts';
+import { type Company, selectCompany, selectCompanyBySlug } from '../companies/service.ts';
 import { consoleLink, type MailRequest, mailedCompany, passwordResetMail, requestMail } from '../mails/service.ts';
 import { prepareSecurityMail, requireOtherThanSso, requireSsoOptional } from '../sign-in/service.ts';
 import { requireUnlikePerson } from '../users/fields.ts';
+import type { User } from '../users/service.ts';
 import { invalidResetToken } from './failures.ts';
 import { deleteExpired, insertReset, resetStatements, selectActiveAccounts, selectOpenReset } from './store.ts';
 
@@ -53,20 +54,26 @@ export async function mailResets(ctx: Context, { companyId, email }: MailRequest
   }
 }
 
-/** Sets the password of the account that a link is for, and ends all its sessions. */
-export async function confirmReset(ctx: Context, input: { token: string; password: string }): Promise<void> {
-  const digest = await sha256Hex(input.token);
-  // Spares the hashing of a password for a wrong token; the write decides.
-  const [open] = await selectOpenReset(ctx.db, digest, ctx.now());
-  if (!open) throw invalidResetToken();
+/** Whose password a link sets, for whoever holds it; undefined where the link does not work. */
+export async function findReset(ctx: Context, token: string): Promise<{ user: User; company: Company } | undefined> {
+  const [open] = await selectOpenReset(ctx.db, await sha256Hex(token), ctx.now());
+  if (!open) return undefined;
   const { user } = open;
   ctx.belongsTo(user.companyId, { type: 'user', id: user.id });
   const [company] = await selectCompany(ctx.db, user.companyId);
-  if (!company) throw invalidResetToken();
+  return company && { user, company };
+}
+
+/** Sets the password of the account that a link is for, and ends all its sessions. */
+export async function confirmReset(ctx: Context, input: { token: string; password: string }): Promise<void> {
+  // Spares the hashing of a password for a wrong token; the write decides.
+  const open = await findReset(ctx, input.token);
+  if (!open) throw invalidResetToken();
+  const { user, company } = open;
   requireSsoOptional(company, user);
   requireUnlikePerson(input.password, { ...user, company }, 'password');
   const passwordHash = await hashPassword(input.password);
-  const reset = { digest, companyId: user.companyId, userId: user.id };
+  const reset = { digest: await sha256Hex(input.token), companyId: user.companyId, userId: user.id };
   const mail = prepareSecurityMail(ctx, user, 'password_changed');
   const { use, setPassword, ...consequences } = resetStatements(ctx.db, reset, passwordHash, ctx.now());
   const {

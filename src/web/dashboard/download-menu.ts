@@ -79,7 +79,7 @@ export function downloadMenu(name: string): DownloadMenu {
 
 function messageOf(error: unknown): string {
   if (!(error instanceof ApiProblem)) return TEXTS.broken;
-  return error.fields.includes('format') ? TEXTS.tooLongForXlsx : error.message;
+  return error.details.some(({ field }) => field === 'format') ? TEXTS.tooLongForXlsx : error.message;
 }
 
 /** How long a browser may take to begin to save. Milliseconds. */

@@ -184,7 +184,7 @@ export function itemPage(
 /** The problem of an execution, which names the filters whose values are wrong. */
 function problemWith(error: unknown, filters: readonly ViewFilter[]): ApiProblem | undefined {
   if (!(error instanceof ApiProblem)) return undefined;
-  const wrong = filters.filter(({ slug }) => error.fields.some((field) => field.split('.').includes(slug)));
+  const wrong = filters.filter(({ slug }) => error.details.some(({ field }) => field.split('.').includes(slug)));
   if (wrong.length === 0) return error;
   return new ApiProblem(error.status, error.code, TEXTS.invalidValues(listed(wrong.map(({ label }) => label))));
 }

@@ -1,4 +1,5 @@
 import { afterAll, expect, vi } from 'vitest';
+import { BASE_URL } from '../../support/api.ts';
 import { resetClock } from '../../support/clock.ts';
 import { linkIn, mailTo } from '../../support/mail.ts';
 import { allow } from '../../support/signed.ts';
@@ -10,6 +11,9 @@ import { SECOND_FACTOR, SESSIONS, SIGN_IN } from './sign-in.ts';
 afterAll(resetClock);
 
 const id = (name: string) => (body: { _id: string }) => ({ [name]: body._id });
+
+/** No console of its own: mails lead to the API itself. */
+const NO_CONSOLE = { CONSOLE_URL: BASE_URL };
 
 const USERS: Step[] = [
   {
@@ -29,6 +33,12 @@ const USERS: Step[] = [
   {
     route: 'GET /v1/users/invitation',
     query: () => ({ token: linkIn(mailTo('bruno@acme.test')).searchParams.get('token') as string }),
+  },
+  {
+    route: 'GET /accept-invitation',
+    query: () => ({ token: linkIn(mailTo('bruno@acme.test')).searchParams.get('token') as string }),
+    env: () => NO_CONSOLE,
+    unshown: true,
   },
   {
     route: 'POST /v1/users/accept-invitation',
@@ -55,6 +65,7 @@ const USERS: Step[] = [
     },
     json: ({ reset }) => ({ token: reset, password: 'another-quiet-harbour' }),
   },
+  { route: 'GET /reset-password', env: () => NO_CONSOLE, unshown: true },
   {
     route: 'DELETE /v1/users/{id}',
     params: { id: 'leaver' },

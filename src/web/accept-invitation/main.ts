@@ -1,0 +1,63 @@
+import type { MailLinkView } from '../../presentation/mail-links.ts';
+import { ApiProblem, call } from '../api.ts';
+import { h } from '../dom.ts';
+import { fieldOf, formOf, passwordField } from '../mail-links/form.ts';
+import { forgetToken, linkOfPage, takeToken } from '../mail-links/link.ts';
+import { addressForManagers, dressPage, howToSignIn, paragraph, paragraphAbout, showCard } from '../mail-links/page.ts';
+import { LINK_TEXTS } from '../mail-links/texts.ts';
+import { LOCALE } from '../texts.ts';
+
+/** The page of `/accept-invitation`: whoever is invited chooses a password. */
+const TEXTS = LINK_TEXTS.invitation;
+const TIME = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'long', timeStyle: 'short' });
+
+function ask(token: string, link: MailLinkView): void {
+  const { email, company, name, sso_only: ssoOnly, expires_at: expiresAt } = link;
+  const fields = [
+    fieldOf('name', LINK_TEXTS.name, { autocomplete: 'name', required: true, maxlength: 200, value: name }),
+    passwordField(LINK_TEXTS.password),
+  ] as const;
+  const accept = async () => {
+    const [chosenName, password] = fields.map(({ input }) => input.value);
+    try {
+      await call('/v1/users/accept-invitation', { body: { token, name: chosenName, password } });
+    } catch (error) {
+      if (error instanceof ApiProblem && error.code === 'INVALID_INVITATION_TOKEN') return refuse(TEXTS.deadWhy, true);
+      throw error;
+    }
+    welcome(link);
+  };
+  showCard(TEXTS.join(company.name), [
+    paragraphAbout(email, (ssoOnly ? TEXTS.invitedWithSso : TEXTS.invited)(company.name, email)),
+    formOf(TEXTS.action, fields, accept, { before: addressForManagers(link) }),
+    expiresAt !== null && paragraph(TEXTS.goodUntil(TIME.format(new Date(expiresAt))), 'small'),
+  ]);
+  fields[1].input.focus();
+}
+
+function welcome(link: MailLinkView): void {
+  forgetToken();
+  const { company, require_2fa: require2fa, sso_only: ssoOnly } = link;
+  showCard(
+    TEXTS.done(company.name),
+    [
+      !ssoOnly && paragraph(TEXTS.doneText),
+      require2fa && !ssoOnly && paragraph(LINK_TEXTS.secondFactor),
+      ...howToSignIn(link),
+    ],
+    true,
+  );
+}
+
+function refuse(why: string, isAnswer = false): void {
+  forgetToken();
+  // The address has no token any more, and may name a language.
+  const resetLink = h('a', { href: `/reset-password${location.search}` }, LINK_TEXTS.reset.title);
+  showCard(TEXTS.dead, [paragraph(why), paragraph(TEXTS.deadWhatNow), resetLink], isAnswer);
+}
+
+dressPage();
+const token = takeToken();
+const link = linkOfPage();
+if (token && link) ask(token, link);
+else if (token !== undefined) refuse(token === null ? TEXTS.incomplete : TEXTS.deadWhy);

@@ -1,0 +1,55 @@
+import type { MailLinkView } from '../../presentation/mail-links.ts';
+import { ApiProblem, call } from '../api.ts';
+import { fieldOf, formOf, passwordField } from '../mail-links/form.ts';
+import { forgetToken, linkOfPage, takeToken } from '../mail-links/link.ts';
+import { addressForManagers, dressPage, howToSignIn, paragraph, paragraphAbout, showCard } from '../mail-links/page.ts';
+import { LINK_TEXTS } from '../mail-links/texts.ts';
+import { TEXTS as ALL } from '../texts.ts';
+
+/** The page of `/reset-password`: whoever asked for its link sets a new password. Without one, it sends such a link. */
+const TEXTS = LINK_TEXTS.reset;
+
+function ask(token: string, link: MailLinkView): void {
+  const field = passwordField(LINK_TEXTS.newPassword);
+  const confirm = async () => {
+    try {
+      await call('/v1/users/reset-password/confirm', { body: { token, password: field.input.value } });
+    } catch (error) {
+      const code = error instanceof ApiProblem ? error.code : undefined;
+      if (code === 'INVALID_RESET_TOKEN') return offer(TEXTS.dead, TEXTS.deadWhy, true);
+      if (code === 'SSO_REQUIRED') return sayHowToSignIn(TEXTS.ssoOnly, [], { ...link, sso_only: true }, true);
+      throw error;
+    }
+    sayHowToSignIn(TEXTS.done, [paragraph(TEXTS.doneText)], link, true);
+  };
+  showCard(TEXTS.title, [
+    paragraphAbout(link.email, TEXTS.intro(link.company.name, link.email)),
+    formOf(TEXTS.action, [field], confirm, { before: addressForManagers(link) }),
+  ]);
+  field.input.focus();
+}
+
+function sayHowToSignIn(title: string, before: HTMLElement[], link: MailLinkView, isAnswer: boolean): void {
+  forgetToken();
+  showCard(title, [...before, ...howToSignIn(link)], isAnswer);
+}
+
+/** Offers to send a link. */
+function offer(title: string, why: string, isAnswer = false): void {
+  forgetToken();
+  const field = fieldOf('email', ALL.email, { type: 'email', autocomplete: 'email', required: true, maxlength: 254 });
+  const form = formOf(TEXTS.requestAction, [field], async () => {
+    const email = field.input.value.trim();
+    await call('/v1/users/reset-password/request', { body: { email } });
+    showCard(TEXTS.requested, [paragraphAbout(email, TEXTS.requestedText(email))], true);
+  });
+  showCard(title, [paragraph(why), form], isAnswer);
+}
+
+dressPage();
+const token = takeToken();
+const link = linkOfPage();
+if (token && link?.sso_only) sayHowToSignIn(TEXTS.ssoOnly, [], link, false);
+else if (token && link) ask(token, link);
+else if (token === null) offer(TEXTS.title, TEXTS.request);
+else if (token !== undefined) offer(TEXTS.dead, TEXTS.deadWhy);

@@ -1,0 +1,111 @@
+import { env } from 'cloudflare:test';
+import { describe, expect, it } from 'vitest';
+import { configOf } from '../../src/config.ts';
+import { BASE_URL, call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { invite } from '../support/invite.ts';
+import { linkIn, mailTo } from '../support/mail.ts';
+import { aCompany, aUser } from '../support/worlds.ts';
+
+const PAGES = ['/accept-invitation', '/reset-password'];
+const OWN = { CONSOLE_URL: BASE_URL };
+
+/** What a page is told of whoever its link is for. */
+const told = (html: unknown) => JSON.parse(/id="told">(.*?)<\/script>/.exec(String(html))?.[1] ?? '"nothing"');
+
+describe.each(PAGES)('%s', (path) => {
+  it.each([
+    ['another console is named', {}],
+    ['the console is below an address of the API', { CONSOLE_URL: `${BASE_URL}/console` }],
+    ['the API has another address', { CONSOLE_URL: BASE_URL, PUBLIC_URL: 'https://data.test' }],
+  ])('is unknown where %s', async (_where, variables: Record<string, string>) => {
+    const { status, body } = await call('GET', `${path}?token=x`, { env: variables });
+    const { body: unknown } = await call('GET', '/v1/nowhere', { env: variables });
+    expect([status, body]).toEqual([404, unknown]);
+  });
+
+  it.each([
+    ['the API is named', OWN],
+    [
+      'the API is named as it is called outside',
+      { CONSOLE_URL: 'https://data.test/', PUBLIC_URL: 'https://data.test' },
+    ],
+    ['none is named', { CONSOLE_URL: '', PUBLIC_URL: 'https://data.test' }],
+  ])('is there where %s, kept by nobody and shown in no frame', async (_where, variables: Record<string, string>) => {
+    const { status, headers, body } = await call('GET', `${path}?token=unknown`, { env: variables });
+    expect([status, told(body)]).toEqual([200, null]);
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-robots-tag': 'noindex',
+    });
+    const policy = (headers.get('content-security-policy') ?? '').split('; ');
+    for (const part of ["default-src 'none'", "frame-ancestors 'none'", "connect-src 'self'", "form-action 'none'"]) {
+      expect(policy).toContain(part);
+    }
+  });
+
+  it('counts as other requests of an address do', async () => {
+    const headers = { 'cf-connecting-ip': `198.51.100.${path.length}` };
+    const answers = [];
+    for (let tries = 0; tries < 4; tries += 1) {
+      answers.push((await call('GET', path, { headers, env: { ...OWN, RATE_LIMIT_IP_PER_SECOND: '1' } })).status);
+    }
+    expect(answers).toContain(429);
+  });
+});
+
+describe('the pages of mailed links', () => {
+  it('are told whom the link is for while it works, which opening them does not change', async () => {
+    const company = await aCompany();
+    const email = `linked@${company.slug}.test`;
+    await invite(company, email);
+    const { pathname, search } = linkIn(mailTo(email));
+    const open = async (address = pathname + search) => told((await call('GET', address, { env: OWN })).body);
+    const expected = {
+      email,
+      name: email.split('@')[0],
+      company: { name: expect.any(String), slug: company.slug },
+      sso_only: false,
+      require_2fa: false,
+      expires_at: expect.stringMatching(/Z$/),
+    };
+    expect(await open()).toEqual(expected);
+    expect(await open()).toEqual(expected);
+    // A link is good for one thing.
+    expect(await open(`/reset-password${search}`)).toBeNull();
+    later(8 * 24 * 60 * 60_000);
+    expect(await open()).toBeNull();
+    resetClock();
+
+    const user = await aUser(company);
+    await call('POST', '/v1/users/reset-password/request', { json: { email: user.email } });
+    const reset = linkIn(mailTo(user.email));
+    await company.as.put('/v1/company/settings', { json: { require_2fa: true, sso_only: true } });
+    const found = await open(reset.pathname + reset.search);
+    expect(found).toMatchObject({ email: user.email, sso_only: true, require_2fa: true, expires_at: null });
+    later(61 * 60_000);
+    expect(await open(reset.pathname + reset.search)).toBeNull();
+    resetClock();
+  });
+
+  it('leave no token in the records of the company', async () => {
+    const company = await aCompany();
+    await invite(company, `seen@${company.slug}.test`);
+    const { pathname, search, searchParams } = linkIn(mailTo(`seen@${company.slug}.test`));
+    await call('GET', pathname + search, { env: OWN });
+    const records = async () => (await company.as.get('/v1/audit-events')).body.records as { route: string }[];
+    await expect.poll(async () => (await records()).some(({ route }) => route === pathname)).toBe(true);
+    expect(JSON.stringify(await records())).not.toContain(searchParams.get('token'));
+  });
+});
+
+describe('CONSOLE_URL', () => {
+  it('is the address of the API when it is left out, and needed where that is not known', () => {
+    const { CONSOLE_URL: _named, ...rest } = env as unknown as Record<string, string>;
+    expect(configOf({ ...rest, PUBLIC_URL: 'https://data.test' }).CONSOLE_URL).toBe('https://data.test');
+    expect(() => configOf(rest)).toThrow('CONSOLE_URL: is needed');
+    expect(() => configOf({ ...rest, CONSOLE_URL: 'console' })).toThrow('CONSOLE_URL');
+  });
+});
