@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { serveConsole } from '../examples/console/server.ts';
 import { localState } from '../operations/database.ts';
 import { PROJECT } from '../operations/environments.ts';
 import { Problem } from '../operations/problem.ts';
@@ -102,8 +103,12 @@ async function start(): Promise<void> {
     postgresUrlOf: (companyId) => neon.directUrl(tenantNames(companyId).project),
     report: progress,
   });
+  const example = await serveConsole(baseUrl);
+  onStop(example.close);
+  const account = new URLSearchParams({ company: demo.company.slug, email: demo.owner.email });
   console.log(`
 Data Console API is ready.
+  Console     ${example.url}/?${account}
   API         ${baseUrl}
   Description ${baseUrl}/docs
   Embedded    ${demo.embed_url}

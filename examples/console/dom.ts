@@ -1,0 +1,73 @@
+import { type ApiError, fieldErrors } from '../../client/client.ts';
+
+type Child = Node | string;
+
+/** Makes an element; names that begin with `on` are listeners. */
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Record<string, unknown> = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith('on')) element.addEventListener(name.slice(2), value as EventListener);
+    else if (value !== undefined && value !== false) element.setAttribute(name, String(value));
+  }
+  element.append(...children);
+  return element;
+}
+
+export const table = (head: string[], rows: Child[][]): HTMLTableElement =>
+  h(
+    'table',
+    {},
+    h('thead', {}, h('tr', {}, ...head.map((name) => h('th', {}, name)))),
+    h('tbody', {}, ...rows.map((cells) => h('tr', {}, ...cells.map((cell) => h('td', {}, cell))))),
+  );
+
+/** What the API says in the reader's language, of a field or of all. */
+export const sentence = (error: unknown): string => String(Object((error as ApiError).body ?? error).message);
+
+type Field = { name: string; label: string } & Record<string, string | undefined>;
+
+/** A form that says beside each field what the API says of it. */
+export function form(
+  fields: Field[],
+  action: string,
+  send: (values: Record<string, string>) => Promise<unknown>,
+): HTMLFormElement {
+  const alert = h('p', { role: 'alert' });
+  const notes = new Map(fields.map(({ name }) => [name, h('small')]));
+  const rows = fields.map(({ label, ...attributes }) =>
+    h('label', {}, `${label} `, h('input', attributes), notes.get(attributes.name) as Node),
+  );
+  const button = h('button', {}, action);
+  const element = h('form', {}, ...rows, button, alert);
+  element.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    const values = Object.fromEntries(Array.from(new FormData(element), ([name, value]) => [name, String(value)]));
+    button.disabled = true;
+    alert.textContent = '';
+    for (const note of notes.values()) note.textContent = '';
+    await send(values).catch((error) => {
+      const wrong = Object.entries(fieldErrors(error));
+      const beside = wrong.filter(([name]) => notes.has(name));
+      for (const [name, message] of beside) (notes.get(name) as Node).textContent = message;
+      if (beside.length === 0) alert.textContent = [sentence(error), ...wrong.map((each) => each.join(' '))].join(' ');
+    });
+    button.disabled = false;
+  });
+  return element;
+}
+
+/** A button whose refusal is told beside it. */
+export function act(name: string, work: () => Promise<unknown>): HTMLSpanElement {
+  const alert = h('span', { role: 'alert' });
+  const run = () => {
+    alert.textContent = '';
+    work().catch((error) => {
+      alert.textContent = sentence(error);
+    });
+  };
+  return h('span', {}, h('button', { type: 'button', onclick: run }, name), alert);
+}

@@ -1,0 +1,159 @@
+import { TOTP } from 'otpauth';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createClient, withToken } from '../../client/client.ts';
+import { serveConsole } from '../../examples/console/server.ts';
+import { axeFindings, installed, useBrowser } from './browser.ts';
+import { aDashboard, demo, url } from './world.ts';
+
+const FILE = 'city,people,founded\nRio,6211223,1565-03-01\nOslo,709037,1048-01-01\nNatal,751300,1599-12-25\n';
+const CITIES = "(VALUES ('north', 1), ('south', 2)) AS sales(region, amount)";
+
+describe.skipIf(!installed)('the example of a console', () => {
+  const open = useBrowser();
+  let site: { url: string; close(): Promise<void> };
+  beforeAll(async () => {
+    site = await serveConsole(url);
+  });
+  afterAll(() => site?.close());
+
+  const account = () => new URLSearchParams({ company: demo.company.slug, email: demo.owner.email });
+
+  async function signedIn() {
+    const opened = await open(`${site.url}/?${account()}`, { origins: [site.url] });
+    await opened.page.getByLabel('Password').fill(demo.owner.password);
+    await opened.page.getByRole('button', { name: 'Sign in' }).click();
+    await opened.page.getByText(`${demo.owner.email} of`).waitFor();
+    return opened;
+  }
+
+  const goTo = (page: Page, view: string) => page.getByRole('link', { name: view, exact: true }).click();
+
+  it('says why nobody is signed in, and beside which field', async () => {
+    const { page, problems } = await open(site.url, { origins: [site.url] });
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.locator('label', { hasText: 'Company' }).getByText('must', { exact: false }).waitFor();
+    await page.getByLabel('Company').fill(demo.company.slug);
+    await page.getByLabel('Email').fill(demo.owner.email);
+    await page.getByLabel('Password').fill('a wrong password');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await expect.poll(() => page.getByRole('alert').innerText()).not.toBe('');
+    expect(await axeFindings(page)).toEqual([]);
+    expect(problems).toEqual([]);
+  });
+
+  it('loads a file with progress and inferred columns, filters its rows, and edits one under its version', async () => {
+    const { page, problems } = await signedIn();
+    await page
+      .getByLabel('Files')
+      .setInputFiles({ name: 'cities.csv', mimeType: 'text/csv', buffer: Buffer.from(FILE) });
+    await page.getByRole('button', { name: 'Upload' }).click();
+    await page.getByText('3 rows were read.').waitFor();
+    expect(await page.getByLabel('Sent').evaluate((bar) => (bar as unknown as { value: number }).value)).toBe(1);
+    await page.getByLabel('date').fill('since');
+    const name = `cities_${Date.now()}`;
+    await page.getByLabel('Table').fill(name);
+    await page.getByRole('button', { name: 'Load', exact: true }).click();
+    await page.getByRole('heading', { name }).waitFor();
+    await page.getByText('3 rows', { exact: true }).waitFor();
+    await page.getByLabel('contains').fill('os');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.getByText('1 rows').waitFor();
+    await page.getByRole('button', { name: 'edit' }).click();
+    const people = page.locator('form', { has: page.getByRole('button', { name: 'Save' }) }).getByLabel('people');
+    await people.fill('717710');
+
+    // Somebody else is faster.
+    const api = createClient({ baseUrl: url, credential: withToken(await tokenOf(page)) });
+    const id = page.url().split('/').at(-1) as string;
+    const { records } = await api.get('/v1/managed-tables/{id}/data', {
+      params: { id },
+      query: { filter: { city: { eq: 'Oslo' } } },
+    });
+    const params = { id, rowId: String(records[0]?.id) };
+    await api.put('/v1/managed-tables/{id}/data/{rowId}', { params, body: { people: 1 } });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect
+      .poll(() => page.locator('form [role=alert]').allInnerTexts())
+      .toContainEqual(expect.stringMatching(/\w/));
+
+    await page.reload();
+    await page.getByRole('row', { name: 'Oslo' }).getByRole('button', { name: 'edit' }).click();
+    await people.fill('717710');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('cell', { name: '717710' }).waitFor();
+    await api.delete('/v1/managed-tables/{id}', { params: { id } });
+    expect(problems).toEqual([]);
+  });
+
+  const tokenOf = (page: Page): Promise<string> =>
+    page.evaluate(
+      () => JSON.parse((globalThis as never as { localStorage: { session: string } }).localStorage.session).token,
+    );
+
+  it('invites somebody and takes that back, and makes a group', async () => {
+    const { page, problems } = await signedIn();
+    await goTo(page, 'people');
+    const email = `guest-${Date.now()}@example.com`;
+    await page.getByLabel('Email').fill(email);
+    await page.getByRole('button', { name: 'Invite' }).click();
+    await page.getByLabel('Find').fill(email.slice(0, 12).toUpperCase());
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByRole('row', { name: email }).getByRole('button', { name: 'take back' }).click();
+    await expect.poll(() => page.getByRole('row', { name: email }).count()).toBe(0);
+    await goTo(page, 'groups');
+    await page.getByLabel('name').fill('A');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await expect
+      .poll(() => page.locator('label small').allInnerTexts())
+      .toContainEqual(expect.stringMatching(/at least/));
+    expect(await axeFindings(page)).toEqual([]);
+    expect(problems).toEqual([]);
+  });
+
+  it('shows a dashboard, with the options of its filters', async () => {
+    const sql = `SELECT region, sum(amount) AS amount FROM ${CITIES} WHERE true [[AND region = {{region}}]] GROUP BY region`;
+    const region = {
+      slug: 'region',
+      label: 'Region',
+      kind: 'select',
+      options: [
+        { label: 'The north', value: 'north' },
+        { label: 'The south', value: 'south' },
+      ],
+    };
+    const id = await aDashboard([{ name: 'Amounts', sql, chart: { type: 'table' } }], { filters: [region] });
+    const { page, problems } = await signedIn();
+    await page.goto(`${site.url}/#dashboard/${id}`);
+    const card = page.getByRole('region', { name: 'Amounts' });
+    await expect.poll(() => card.getByRole('row').count()).toBe(3);
+    await page.getByLabel('Region').fill('south');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await expect.poll(() => card.getByRole('row').count()).toBe(2);
+    expect(await page.locator('datalist option').count()).toBe(2);
+    expect(problems).toEqual([]);
+  });
+
+  it('asks for a second factor, and signs out', async () => {
+    const { page, problems } = await signedIn();
+    const api = createClient({ baseUrl: url, credential: withToken(await tokenOf(page)) });
+    const { password } = demo.owner;
+    const { secret } = await api.post('/v1/auth/2fa/setup', { body: { password } });
+    const totp = new TOTP({ secret });
+    const totp_token = totp.generate();
+    const { backup_codes } = (await api.post('/v1/auth/2fa/enable', {
+      body: { totp_token, password: demo.owner.password },
+    })) as {
+      backup_codes: string[];
+    };
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Password').fill(demo.owner.password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByLabel('Code').fill(totp.generate({ timestamp: Date.now() + 30_000 }));
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByText(`${demo.owner.email} of`).waitFor();
+    const again = createClient({ baseUrl: url, credential: withToken(await tokenOf(page)) });
+    await again.post('/v1/auth/2fa/disable', { body: { backup_code: backup_codes[0] } });
+    expect(problems).toEqual([]);
+  });
+});
