@@ -73,8 +73,15 @@ const NOT_MODIFIED = {
   headers: z.object({ ETag: E_TAG }),
 };
 
+/** Of the deployment that a description is of. */
+interface Deployment {
+  version: string;
+  /** The console's address, where people who use the API find those who run it. */
+  consoleUrl: string;
+}
+
 /** The OpenAPI 3.1 description of every endpoint, from the same declarations that route, validate and authorize. */
-export function describe(surfaces: SurfaceEndpoints[], version: string) {
+export function describe(surfaces: SurfaceEndpoints[], { version, consoleUrl }: Deployment) {
   const paths: ZodOpenApiPathsObject = {};
   for (const { surface, endpoints, concepts } of surfaces) {
     for (const [concept, about] of Object.entries(concepts)) {
@@ -89,7 +96,12 @@ export function describe(surfaces: SurfaceEndpoints[], version: string) {
   const document = createDocument(
     {
       openapi: '3.1.0',
-      info: { title: 'Data Console API', version, description: ABOUT },
+      info: {
+        title: 'Data Console API',
+        version,
+        description: ABOUT,
+        contact: { name: 'Data Console', url: consoleUrl },
+      },
       tags: surfaces.flatMap(({ surface, concepts }) =>
         Object.keys(concepts).map((concept) => ({
           name: tagOf(surface, concept),
@@ -210,8 +222,11 @@ const IDEMPOTENCY_KEY = z.object({
     }),
 });
 
-/** What the handler of a `raw` answer writes is not described further. */
-const RAW = z.unknown();
+/** What the handler of a `raw` answer writes: text, JSON of a shape that others decide, else bytes. */
+const rawSchema = (mediaType: string): z.ZodType =>
+  mediaType.startsWith('text/') ? z.string() : mediaType === 'application/json' ? z.unknown() : BYTES;
+
+const BYTES = z.string().meta({ format: 'binary' });
 
 function success(contract: Contract, readers: readonly Contract[], example: unknown) {
   const { returns } = contract;
@@ -231,7 +246,7 @@ function success(contract: Contract, readers: readonly Contract[], example: unkn
 }
 
 const rawContent = (mediaTypes: readonly string[]) =>
-  Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: RAW }]));
+  Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: rawSchema(mediaType) }]));
 
 /** What a caller must be allowed, and the legacy permission of document 2 that allows it too. */
 function permission(access: RouteAccess): { 'x-permission'?: string; 'x-legacy-permission'?: string } {

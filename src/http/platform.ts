@@ -60,7 +60,9 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[]) => [
       fails: [],
     },
     ({ ctx }) => {
-      description ??= JSON.stringify(describe(surfaces(), ctx.config.VERSION));
+      description ??= JSON.stringify(
+        describe(surfaces(), { version: ctx.config.VERSION, consoleUrl: ctx.config.CONSOLE_URL }),
+      );
       const servers = JSON.stringify([{ url: ctx.baseUrl }]);
       return new Response(`{"servers":${servers},${description.slice(1)}`, {
         headers: { 'Content-Type': 'application/json' },

@@ -26,17 +26,18 @@ function patternsIn(document: unknown, found = new Set<string>()): Set<string> {
 }
 
 const CHARACTER = String.raw`(?:[\w @'":;,<>=!~#%&/\x60+-]|\\x[0-9a-f]{2}|\\\.)`;
-/** A class needs no escape but `\\-`; `[` and `&&` would be more than themselves in Java. */
-const CLASS = String.raw`\[\^?(?:[^\[\]\\&^]|\\x[0-9a-f]{2}|\\-)+\]`;
-const PIECE = String.raw`(?:${CHARACTER}|${CLASS}|\\[*+?.]|\.|\(\?:|\(|\)|\|)`;
+/** A class needs no escape but `\\-` and `\\n`; `[` and `&&` would be more than themselves in Java. */
+const CLASS = String.raw`\[\^?(?:[^\[\]\\&^]|\\x[0-9a-f]{2}|\\[-n])+\]`;
+/** Without `.`: they do not agree on which characters end a line. */
+const PIECE = String.raw`(?:${CHARACTER}|${CLASS}|\\[*+?.]|\(\?:|\(|\)|\|)`;
 const COUNT = String.raw`(?:[*+?]|\{\d+(?:,\d*)?\})?`;
 const PORTABLE = new RegExp(String.raw`^\^(?:${PIECE}${COUNT})*\$$`);
 
 /** Whether a regular expression is written in what they have in common: no sets of Unicode, lookarounds, flags or names. */
 function isPortable(pattern: string): boolean {
   try {
-    new RegExp(pattern, 'u');
-    return PORTABLE.test(pattern) && !/\\[dwsbDWSBpP]/.test(pattern);
+    for (const flags of ['', 'u', 'v']) new RegExp(pattern, flags);
+    return PORTABLE.test(pattern) && !/\\[dwsbDWSBpP]|\(\?(?!:)/.test(pattern);
   } catch {
     return false;
   }
@@ -105,8 +106,8 @@ describe('/openapi.json', () => {
   });
 
   it.each([
-    '^\\P{Cc}*$',
-    '^\\d{6}$',
+    '\\P{Cc}*',
+    '\\d{6}',
     '\\w+',
     '(?=a)b',
     '(?<n>a)',
@@ -118,7 +119,21 @@ describe('/openapi.json', () => {
     '[\\]a]',
     'a++',
     'a$|b',
-  ])('has no pattern such as %s, which they do not', (pattern) => expect(isPortable(pattern)).toBe(false));
+    'a.b',
+    '[a+-]',
+  ])('has no pattern such as ^%s$, which they do not', (pattern) => {
+    expect(isPortable(`^${pattern}$`)).toBe(false);
+    expect(isPortable('^[a+\\-]$')).toBe(true);
+  });
+
+  it('has only patterns that span the whole text', () => {
+    expect([isPortable('a'), isPortable('^a'), isPortable('a$'), isPortable('^a$')]).toEqual([
+      false,
+      false,
+      false,
+      true,
+    ]);
+  });
 
   it('lists the code of a 500, where its surface has one', async () => {
     const { body } = await call('GET', '/openapi.json');

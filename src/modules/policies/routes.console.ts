@@ -49,7 +49,7 @@ const simulation = z.object({
         resource: z
           .string()
           .max(POLICY_LIMITS.pattern)
-          .regex(/^(\*|arn:svc:.+)$/, 'must be one resource ARN (arn:svc:…), or "*"'),
+          .regex(/^(\*|arn:svc:[^\n]+)$/, 'must be one resource ARN (arn:svc:…), or "*"'),
       }),
     )
     .min(1)
