@@ -116,7 +116,7 @@ export function describe(surfaces: SurfaceEndpoints[], { version, consoleUrl }: 
       paths,
       components: { securitySchemes: SECURITY_SCHEMES },
     },
-    { override: withoutPatternOfTimes },
+    { override: forGenerators(), allowEmptySchema: { default: { input: true } } },
   );
   for (const { contract } of surfaces.flatMap(({ endpoints }) => endpoints)) {
     for (const parameter of document.paths?.[contract.path]?.[contract.method]?.parameters ?? []) {
@@ -129,10 +129,38 @@ export function describe(surfaces: SurfaceEndpoints[], { version, consoleUrl }: 
 /** Two surfaces can be about the same concept. */
 const tagOf = ({ title }: Surface, concept: string): string => `${title}: ${concept}`;
 
-/** The format says what a time is; zod's pattern for it is not read alike by all languages. */
-const withoutPatternOfTimes: CreateDocumentOptions['override'] = ({ jsonSchema }) => {
-  if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
-};
+type Override = NonNullable<Extract<CreateDocumentOptions['override'], (context: never) => void>>;
+
+/** What is written otherwise than zod has it, for those who make clients of the description. */
+function forGenerators(): Override {
+  const defaults = new Map<string, string>();
+  return (context) => {
+    const { jsonSchema, io, path } = context;
+    // The format says what a time is; zod's pattern for it is not read alike by all languages.
+    if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
+    // Of a parameter, the path ends with its own name. Some clients must send each member of a body that has a default.
+    if (io === 'input' && path.length > 2) sayDefault(jsonSchema, path.join('/'), defaults);
+  };
+}
+
+/**
+ * Says the default of a member in its description. A schema around another comes after it, with a description of its own.
+ * @param defaults what was said, by place
+ */
+function sayDefault(schema: Parameters<Override>[0]['jsonSchema'], place: string, defaults: Map<string, string>): void {
+  if (schema.default !== undefined) {
+    if (!isNothing(schema.default)) defaults.set(place, `\`${textOf(schema.default)}\` when not sent.`);
+    delete schema.default;
+  }
+  const said = defaults.get(place);
+  if (said === undefined || schema.description?.endsWith(said)) return;
+  schema.description = [schema.description, said].filter(Boolean).join(' ');
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** Whether leaving a member out can hardly mean anything else. */
+const isNothing = (value: unknown): boolean => ['null', 'false', '""', '[]', '{}'].includes(JSON.stringify(value));
 
 interface Parameter {
   name: string;

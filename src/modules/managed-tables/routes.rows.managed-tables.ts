@@ -29,6 +29,7 @@ const row = z.record(z.string(), resultCell).meta({
   id: 'ManagedTableRow',
   description:
     '`id` (uuid) and a field for each column. Integers and decimals are numbers where a double holds them exactly, else strings; dates are `YYYY-MM-DD`, datetimes ISO 8601 UTC.',
+  override: ({ jsonSchema }) => Object.assign(jsonSchema, { properties: { id: { type: 'string' } }, required: ['id'] }),
 });
 
 /** `z.record` would drop a column called `__proto__` and copy every row. */
