@@ -192,7 +192,7 @@ function operation(
     operationId: contract.operationId,
     tags: [tag],
     summary: contract.summary,
-    ...(contract.description && { description: contract.description }),
+    description: contract.description,
     ...permission(contract.access),
     ...(contract.only && { 'x-only': contract.only }),
     security: security(contract.access, contract.credential ?? surface.credential),

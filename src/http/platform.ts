@@ -56,6 +56,8 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[]) => [
       access: 'public',
       operationId: 'getOpenApiDocument',
       summary: 'Get the OpenAPI document',
+      description:
+        'Each route with its permission, credentials, failures and their codes, and examples: for generators of clients, and for the page of GET /docs.',
       returns: raw(200, 'The OpenAPI 3.1 description of every route.', 'application/json'),
       fails: [],
     },
@@ -77,6 +79,8 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[]) => [
       access: 'public',
       operationId: 'showApiReference',
       summary: 'Show the API reference in a browser',
+      description:
+        'GET /openapi.json for people, route by route, with the examples. Nothing is loaded from other hosts.',
       returns: raw(200, 'HTML.', 'text/html'),
       fails: [],
     },

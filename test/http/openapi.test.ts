@@ -43,6 +43,12 @@ function isPortable(pattern: string): boolean {
   }
 }
 
+interface Worded {
+  operationId: string;
+  summary: string;
+  description: string;
+}
+
 interface Described {
   $ref?: string;
   description?: string;
@@ -62,6 +68,34 @@ describe('/openapi.json', () => {
       expect(operation.security.length === 0).toBe(isOpen);
       if (typeof access === 'string' && access.includes(':')) expect(operation['x-permission']).toBe(access);
     }
+  });
+
+  it('describes each operation in words of its own', async () => {
+    const { body } = await call('GET', '/openapi.json');
+    const operations = Object.values<Record<string, Worded>>(body.paths).flatMap((path) => Object.values(path));
+    const byWords = Map.groupBy(operations, ({ description }) => description);
+    const shared = [...byWords.values()].filter(({ length }) => length > 1);
+    expect(shared.map((all) => all.map(({ operationId }) => operationId))).toEqual([]);
+    const sentence = /^[A-Z`].{15,}[.:]/;
+    const unlike = operations.filter(({ summary, description }) => summary !== description.replace(/\.$/, ''));
+    expect(unlike.filter(({ description }) => sentence.test(description))).toHaveLength(operations.length);
+  });
+
+  it('leaves defaults of bodies to their descriptions: clients made of it would have to send them', async () => {
+    const { body } = await call('GET', '/openapi.json');
+    const { properties, required } = body.paths['/v1/dashboards'].post.requestBody.content['application/json'].schema;
+    expect(properties.cache_seconds).not.toHaveProperty('default');
+    expect(properties.cache_seconds.description).toMatch(/`60` when not sent\.$/);
+    expect(required).toEqual(['name']);
+    const [page] = body.paths['/v1/dashboards'].get.parameters.filter(({ name }: Parameter) => name === 'page');
+    expect(page.schema.default).toBe(1);
+  });
+
+  it('says which answers are text, and which are bytes', async () => {
+    const { body } = await call('GET', '/openapi.json');
+    const { content } = body.paths['/v1/managed-tables/{id}/export'].get.responses[200];
+    expect(content['text/csv'].schema).toEqual({ type: 'string' });
+    expect(content['application/vnd.apache.parquet'].schema).toEqual({ type: 'string', format: 'binary' });
   });
 
   it('tells of each failure what it means', async () => {

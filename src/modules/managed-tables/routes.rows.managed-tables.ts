@@ -103,6 +103,7 @@ export const managedTableRowsEndpoints = [
       access: 'managed-tables:data-read',
       operationId: 'getManagedTableRow',
       summary: 'Get a row of a managed table',
+      description: 'With all columns. Send its `ETag` as `If-Match` to change exactly the row that was read.',
       returns: ok(row),
       versioned: { without: [], decidedBy: 'service' },
       fails: [tableNotFound, rowNotFound, rowTooLargeToReturn, tableBusy, concurrentChange, ...tenantSqlFailures],
@@ -168,6 +169,8 @@ export const managedTableRowsEndpoints = [
       access: 'managed-tables:data-write',
       operationId: 'deleteManagedTableRow',
       summary: 'Delete a row of a managed table',
+      description:
+        'Rows that are deleted one by one are not kept. With `If-Match`, only if the row has not changed since it was read.',
       returns: noContent,
       fails: [tableNotFound, rowNotFound, rowTooLargeToReturn, tableBusy, ...tenantSqlFailures],
     },
