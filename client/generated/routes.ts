@@ -14,7 +14,7 @@ export interface Routes {
   /** Get an account */
   "GET /accounts/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Account };
   /** Update an account */
-  "PATCH /accounts/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "metadata"?: Record<string, unknown>; "is_active"?: boolean; "is_default"?: true }; answer: Account | OrganizationWrittenRecord };
+  "PATCH /accounts/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "metadata"?: Record<string, unknown>; "is_active"?: boolean; "is_default"?: boolean }; answer: Account | OrganizationWrittenRecord };
   /** Delete an account */
   "DELETE /accounts/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** List deleted accounts */
@@ -329,6 +329,12 @@ export interface Routes {
   "DELETE /v1/managed-tables/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Truncate a managed table */
   "POST /v1/managed-tables/{id}/truncate": { params: { "id": string }; answer: { "row_count": 0 } };
+  /** List the indexes of a managed table */
+  "GET /v1/managed-tables/{id}/indexes": { params: { "id": string }; answer: { "total": number; "quantity": number; "records": Array<ManagedTableIndex> } };
+  /** Create an index on a managed table */
+  "POST /v1/managed-tables/{id}/indexes": { params: { "id": string }; body: { "columns": Array<string>; "unique"?: boolean }; answer: ManagedTableIndex };
+  /** Delete an index of a managed table */
+  "DELETE /v1/managed-tables/{id}/indexes/{index_id}": { params: { "id": string; "index_id": string }; answer: undefined };
   /** List the rows of a managed table */
   "GET /v1/managed-tables/{id}/data": { params: { "id": string }; query?: { "page"?: number; "per_page"?: number; "filter"?: Record<string, { "eq"?: string | number | boolean | Array<string | number | boolean>; "ne"?: string | number | boolean | Array<string | number | boolean>; "gt"?: string | number | boolean | Array<string | number | boolean>; "gte"?: string | number | boolean | Array<string | number | boolean>; "lt"?: string | number | boolean | Array<string | number | boolean>; "lte"?: string | number | boolean | Array<string | number | boolean>; "in"?: string | number | boolean; "nin"?: string | number | boolean; "contains"?: string | number | boolean | Array<string | number | boolean>; "starts_with"?: string | number | boolean | Array<string | number | boolean>; "is_null"?: boolean }> | string; "search"?: string | number; "fields"?: string | number; "sort_by"?: string | number; "cursor"?: string | number; "count"?: "exact" }; answer: { "total"?: number; "quantity": number; "records": Array<ManagedTableRow>; "next_cursor"?: string | null } };
   /** Insert rows into a managed table */
@@ -341,12 +347,6 @@ export interface Routes {
   "DELETE /v1/managed-tables/{id}/data/{rowId}": { params: { "id": string; "rowId": string }; ifMatch?: string; answer: undefined };
   /** Export the rows of a managed table */
   "GET /v1/managed-tables/{id}/export": { params: { "id": string }; query?: { "filter"?: Record<string, { "eq"?: string | number | boolean | Array<string | number | boolean>; "ne"?: string | number | boolean | Array<string | number | boolean>; "gt"?: string | number | boolean | Array<string | number | boolean>; "gte"?: string | number | boolean | Array<string | number | boolean>; "lt"?: string | number | boolean | Array<string | number | boolean>; "lte"?: string | number | boolean | Array<string | number | boolean>; "in"?: string | number | boolean; "nin"?: string | number | boolean; "contains"?: string | number | boolean | Array<string | number | boolean>; "starts_with"?: string | number | boolean | Array<string | number | boolean>; "is_null"?: boolean }> | string; "search"?: string | number; "fields"?: string | number; "sort_by"?: string | number; "format"?: "csv" | "ndjson" | "xlsx" | "parquet"; "safe"?: "true" | "false" }; answer: string; files: { "csv": string; "ndjson": string; "xlsx": Blob; "parquet": Blob } };
-  /** List the indexes of a managed table */
-  "GET /v1/managed-tables/{id}/indexes": { params: { "id": string }; answer: { "total": number; "quantity": number; "records": Array<ManagedTableIndex> } };
-  /** Create an index on a managed table */
-  "POST /v1/managed-tables/{id}/indexes": { params: { "id": string }; body: { "columns": Array<string>; "unique"?: boolean }; answer: ManagedTableIndex };
-  /** Delete an index of a managed table */
-  "DELETE /v1/managed-tables/{id}/indexes/{index_id}": { params: { "id": string; "index_id": string }; answer: undefined };
   /** Upload files for a new managed table */
   "POST /v1/managed-tables/upload": { form: FormData; answer: { "job_id": string; "status": "queued" } };
   /** Upload files into a managed table */
@@ -453,10 +453,6 @@ export interface Routes {
   "POST /api/v1/domain-knowledge/suggestions/{id}/accept": { params: { "id": string }; body?: SuggestionAcceptance; answer: AcceptedSuggestion };
   /** Reject a suggestion */
   "POST /api/v1/domain-knowledge/suggestions/{id}/reject": { params: { "id": string }; body?: SuggestionRejection; answer: KnowledgeSuggestion };
-  /** Export knowledge */
-  "GET /api/v1/domain-knowledge/export": { query?: { "format"?: "json" | "ossie" }; answer: KnowledgeDocumentOutput; files: { "ossie": string } };
-  /** Import knowledge */
-  "POST /api/v1/domain-knowledge/import": { query?: { "dry_run"?: "true" | "false" }; body: KnowledgeDocument; answer: { "suggestions": Array<{ "target_type": "concept" | "concept_create" | "semantic" | "semantic_create" | "ontology_node" | "ontology_node_create" | "ontology_relation" | "ontology_relation_create"; "name": string }>; "skipped": Array<{ "target_type": "concept" | "concept_create" | "semantic" | "semantic_create" | "ontology_node" | "ontology_node_create" | "ontology_relation" | "ontology_relation_create"; "name": string }>; "errors": Array<{ "line": number; "message": string }> } };
   /** Get the prerequisites of concept generation */
   "GET /api/v1/domain-knowledge/concepts/generation/prerequisites": { answer: ConceptGenerationPrerequisites };
   /** Generate concepts from business domains, text and a file */
@@ -477,6 +473,10 @@ export interface Routes {
   "GET /api/v1/domain-knowledge/jobs/{id}": { params: { "id": string }; query?: { "wait"?: number }; ifNoneMatch?: string; answer: KnowledgeJob };
   /** Cancel a knowledge job */
   "POST /api/v1/domain-knowledge/jobs/{id}/cancel": { params: { "id": string }; answer: KnowledgeJob | WrittenRecord };
+  /** Export knowledge */
+  "GET /api/v1/domain-knowledge/export": { query?: { "format"?: "json" | "ossie" }; answer: KnowledgeDocumentOutput; files: { "ossie": string } };
+  /** Import knowledge */
+  "POST /api/v1/domain-knowledge/import": { query?: { "dry_run"?: "true" | "false" }; body: KnowledgeDocument; answer: { "suggestions": Array<{ "target_type": "concept" | "concept_create" | "semantic" | "semantic_create" | "ontology_node" | "ontology_node_create" | "ontology_relation" | "ontology_relation_create"; "name": string }>; "skipped": Array<{ "target_type": "concept" | "concept_create" | "semantic" | "semantic_create" | "ontology_node" | "ontology_node_create" | "ontology_relation" | "ontology_relation_create"; "name": string }>; "errors": Array<{ "line": number; "message": string }> } };
   /** Send a Model Context Protocol message */
   "POST /mcp": { body: Record<string, unknown>; answer: McpMessage };
   /** Get the protected resource metadata */
@@ -671,13 +671,13 @@ export type SuggestionAcceptance = { "override_payload"?: Record<string, unknown
 
 export type SuggestionRejection = { "review_note"?: string | null };
 
-export type KnowledgeDocument = { "format"?: "data-console-knowledge/1"; "concepts"?: Array<{ "name": string; "description": string; "type"?: "term" | "rule" | "entity_hint" | "metric_hint" | "policy_hint"; "aliases"?: Array<string>; "tags"?: Array<string>; "source"?: string | null; "confidence"?: number | null; "related_catalog_assets"?: Array<string> }>; "semantic"?: Array<{ "kind": "entity" | "metric" | "dimension" | "mapping"; "name": string; "description": string; "formula"?: string | null; "grain"?: string | null; "filters"?: Array<string>; "aggregation"?: string | null; "mapped_tables"?: Array<string>; "mapped_columns"?: Array<string>; "mapped_relations"?: Array<string>; "source_concepts"?: Array<string>; "depends_on_concepts"?: Array<string>; "depends_on_metrics"?: Array<string>; "depends_on_entities"?: Array<string> }>; "nodes"?: Array<{ "name": string; "description": string; "node_type"?: "class" | "role" | "event" | "object" | "state"; "aliases"?: Array<string>; "attributes"?: Array<string>; "constraints"?: Array<string>; "mapped_catalog_assets"?: Array<string>; "parent_node"?: { "node_type": "class" | "role" | "event" | "object" | "state"; "name": string } | null; "source_concepts"?: Array<string>; "mapped_semantic_entities"?: Array<string> }>; "relations"?: Array<{ "predicate": string; "description": string; "cardinality"?: string | null; "relation_type"?: string | null; "confidence"?: number | null; "evidence"?: Array<string | KnowledgeEvidence>; "subject": { "node_type": "class" | "role" | "event" | "object" | "state"; "name": string }; "object": { "node_type": "class" | "role" | "event" | "object" | "state"; "name": string } }> };
-
 export type ConceptGeneration = { "business_domains"?: Array<string>; "text"?: string };
 
 export type OntologyGeneration = { "connection_id": string };
 
 export type Enrichment = { "target_type": "concept" | "semantic" | "ontology_node" | "ontology_relation"; "target_ids": Array<string> };
+
+export type KnowledgeDocument = { "format"?: "data-console-knowledge/1"; "concepts"?: Array<{ "name": string; "description": string; "type"?: "term" | "rule" | "entity_hint" | "metric_hint" | "policy_hint"; "aliases"?: Array<string>; "tags"?: Array<string>; "source"?: string | null; "confidence"?: number | null; "related_catalog_assets"?: Array<string> }>; "semantic"?: Array<{ "kind": "entity" | "metric" | "dimension" | "mapping"; "name": string; "description": string; "formula"?: string | null; "grain"?: string | null; "filters"?: Array<string>; "aggregation"?: string | null; "mapped_tables"?: Array<string>; "mapped_columns"?: Array<string>; "mapped_relations"?: Array<string>; "source_concepts"?: Array<string>; "depends_on_concepts"?: Array<string>; "depends_on_metrics"?: Array<string>; "depends_on_entities"?: Array<string> }>; "nodes"?: Array<{ "name": string; "description": string; "node_type"?: "class" | "role" | "event" | "object" | "state"; "aliases"?: Array<string>; "attributes"?: Array<string>; "constraints"?: Array<string>; "mapped_catalog_assets"?: Array<string>; "parent_node"?: { "node_type": "class" | "role" | "event" | "object" | "state"; "name": string } | null; "source_concepts"?: Array<string>; "mapped_semantic_entities"?: Array<string> }>; "relations"?: Array<{ "predicate": string; "description": string; "cardinality"?: string | null; "relation_type"?: string | null; "confidence"?: number | null; "evidence"?: Array<string | KnowledgeEvidence>; "subject": { "node_type": "class" | "role" | "event" | "object" | "state"; "name": string }; "object": { "node_type": "class" | "role" | "event" | "object" | "state"; "name": string } }> };
 
 export type ShareGrant = { "target_type": "dashboard" | "visualization"; "target_id": string; "filter_policies"?: Array<FilterPolicy> };
 
@@ -797,9 +797,9 @@ export type ManagedTable = { "_id": string; "company_id": string; "connection_id
 
 export type DeletedManagedTable = { "_id": string; "company_id": string; "connection_id": string; "display_name": string; "columns": Array<ManagedTableColumnOutput>; "source": "manual" | "upload"; "status": "active"; "row_count": number; "created_by_user_id": string; "created_at": string; "updated_at": string; "deleted_at": string };
 
-export type ManagedTableRow = Record<string, string | number | boolean | null>;
-
 export type ManagedTableIndex = { "id": string; "columns": Array<string>; "unique": boolean; "created_at": string };
+
+export type ManagedTableRow = { "id": string } & Record<string, string | number | boolean | null>;
 
 export type UploadJob = { "_id": string; "company_id": string; "user_table_id": string | null; "files": Array<{ "original_name": string; "storage_path": string; "size_bytes": number; "mime_type": string }>; "mode": "create" | "append" | "replace" | "upsert"; "status": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "inferred_schema": { "suggested_table_name": string; "columns": Array<InferredColumn>; "sample_rows": Array<Record<string, string | number | boolean | null>>; "total_row_count_estimate": number; "ignored_columns"?: Array<InferredColumn>; "dialect": { "encoding": string; "delimiter": string; "quote": string | null; "header": boolean; "skipped_lines": number; "skipped": Array<{ "line": number; "text": string }>; "sheet": string | null } } | null; "confirmed_schema": { "display_name": string; "columns": Array<ConfirmedColumnOutput>; "time_zone": string | null } | null; "progress": { "phase": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "rows_processed": number; "rows_total": number | null; "bytes_processed": number; "bytes_total": number } | null; "error": { "code": string; "message": string; "file"?: string; "line"?: number; "column"?: string; "value"?: string | null } | null; "key": Array<string> | null; "result": { "inserted": number; "updated": number; "unchanged": number } | null; "undone_at": string | null; "undone_by": string | null; "created_at": string; "updated_at": string };
 

@@ -32,7 +32,9 @@ await run(async ({ baseUrl, companySlug: company_slug, email, password, name }):
   if (!uploaded.data) throw new Error('no upload');
   const path = { jobId: uploaded.data.job_id };
   const job = async () => (await getUploadJob({ path })).data;
-  const { suggested_table_name: display_name, columns } = await until(async () => (await job())?.inferred_schema ?? undefined);
+  const { suggested_table_name: display_name, columns } = await until(
+    async () => (await job())?.inferred_schema ?? undefined,
+  );
   const confirmed = await confirmUploadJob({ path, body: { display_name, columns } });
   if (!confirmed.data) throw new Error(JSON.stringify(confirmed.error));
   const id = await until(async () => {

@@ -33,7 +33,9 @@ await run(async ({ baseUrl, companySlug: company_slug, email, password, name }):
   if (!uploaded.data) throw new Error('no upload');
   const params = { path: { jobId: uploaded.data.job_id } };
   const job = async () => (await client.GET('/v1/managed-tables/upload-jobs/{jobId}', { params })).data;
-  const { suggested_table_name: display_name, columns } = await until(async () => (await job())?.inferred_schema ?? undefined);
+  const { suggested_table_name: display_name, columns } = await until(
+    async () => (await job())?.inferred_schema ?? undefined,
+  );
   const confirmed = await client.POST('/v1/managed-tables/upload-jobs/{jobId}/confirm', {
     params,
     body: { display_name, columns },

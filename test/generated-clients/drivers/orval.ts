@@ -32,7 +32,9 @@ await run(async ({ companySlug: company_slug, email, password, name }): Promise<
     const answer = await getUploadJob(job_id, options);
     return answer.status === 200 ? answer.data : undefined;
   };
-  const { suggested_table_name: display_name, columns } = await until(async () => (await job())?.inferred_schema ?? undefined);
+  const { suggested_table_name: display_name, columns } = await until(
+    async () => (await job())?.inferred_schema ?? undefined,
+  );
   const confirmed = await confirmUploadJob(job_id, { display_name, columns }, options);
   if (confirmed.status !== 200) throw new Error(JSON.stringify(confirmed.data));
   const id = await until(async () => {
