@@ -35,6 +35,7 @@ const IN_NODE = [
 const OF_PROCESSES = [
   'test/local/!(kept-bundles|pooler-messages|state).test.ts',
   'test/operations/!(migrations|secret-file).test.ts',
+  'test/generated-clients/*.test.ts',
 ];
 
 /** Pages, in a real browser against the Worker as `npm start` runs it; and packages, which browsers use as well. */

@@ -149,7 +149,8 @@ function object({ properties, required = [], additionalProperties }: Schema): st
   const members = Object.entries(properties).map(
     ([name, schema]) => `${JSON.stringify(name)}${required.includes(name) ? '' : '?'}: ${type(schema)}`,
   );
-  return `{ ${members.join('; ')} }`;
+  const known = `{ ${members.join('; ')} }`;
+  return others === 'unknown' ? known : `${known} & Record<string, ${others}>`;
 }
 
 const union = (types: string[]): string => [...new Set(types)].join(' | ');

@@ -16,7 +16,7 @@ const PART = /^([^[\]]+)\[([^[\]]*)\]\[([^[\]]*)\]$/;
  * What gathers the parameters of a query that belong to its deep objects, which the schema names by
  * `param: { style: 'deepObject' }`: `filter[a][eq]=1&filter[b][in]=2` become a list under `filter`, one element for each
  * parameter, however often it comes. The same as one parameter is JSON: `filter={"a":{"eq":1},"b":{"in":[2]}}`. Both fit
- * together. Parameters of another form stay, for the schema to refuse.
+ * together. Those of a deep object in another form are refused.
  */
 export function gatherDeepObjects(schema: z.ZodType): (query: unknown) => unknown {
   const names = schema instanceof z.ZodObject ? deepObjectsOf(schema.shape) : [];
@@ -30,12 +30,16 @@ const deepObjectsOf = (shape: Record<string, z.ZodType>): string[] =>
 /** A parameter's text; of a tool, which has read it, what it means. */
 type Sent = string | DeepParameter;
 
+/** @throws invalid */
 function gather(names: string[], query: Record<string, Sent | Sent[]>): Record<string, unknown> {
   const gathered = new Map<string, DeepParameter[]>();
   const rest: [string, unknown][] = [];
   for (const [key, values] of Object.entries(query)) {
     const [, named, column = '', operator = ''] = PART.exec(key) ?? [];
     const name = named ?? key;
+    const meant = names.find((each) => key.startsWith(`${each}[`));
+    if (meant !== undefined && named === undefined)
+      throw invalid([{ field: shorten(key, SHOWN), message: howTo(meant) }]);
     if (!names.includes(name)) {
       rest.push([key, values]);
       continue;
@@ -61,6 +65,9 @@ function jsonParameters(name: string, text: string): DeepParameter[] {
   return deepParameters(name, value);
 }
 
+const howTo = (name: string): string =>
+  `must be written as ${name}[column][operator]=value, or as JSON: ${name}={"column":{"operator":value}}`;
+
 /** Most parameters that are made of one object; every schema takes fewer. */
 const MOST = 1000;
 
@@ -73,8 +80,7 @@ const SHOWN = 80;
  * @throws invalid naming the parameter
  */
 export function deepParameters(name: string, object: unknown): DeepParameter[] {
-  const written = `must be written as ${name}[column][operator]=value, or as JSON: ${name}={"column":{"operator":value}}`;
-  if (!isObject(object)) throw invalid([{ field: name, message: written }]);
+  if (!isObject(object)) throw invalid([{ field: name, message: howTo(name) }]);
   const parameters = Object.entries(object).flatMap(([column, operators]) => {
     const field = `${name}[${shorten(column, SHOWN)}]`;
     if (!isObject(operators)) throw invalid([{ field, message: 'must be an object of operators' }]);

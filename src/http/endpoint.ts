@@ -147,7 +147,8 @@ export interface Contract {
   operationId: string;
   /** The same for people, `Replace a group's permissions`: begins with the same verb, and has no full stop. */
   summary: string;
-  description?: string;
+  /** What the summary does not say: what is returned or refused, what else changes, limits. No two routes have the same. */
+  description: string;
   query?: ZodType;
   /** Lets parameters of the query be that it does not know: of pages, and of what others make the addresses for. */
   openQuery?: true;

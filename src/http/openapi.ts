@@ -73,8 +73,15 @@ const NOT_MODIFIED = {
   headers: z.object({ ETag: E_TAG }),
 };
 
+/** Of the deployment that a description is of. */
+interface Deployment {
+  version: string;
+  /** The console's address, where people who use the API find those who run it. */
+  consoleUrl: string;
+}
+
 /** The OpenAPI 3.1 description of every endpoint, from the same declarations that route, validate and authorize. */
-export function describe(surfaces: SurfaceEndpoints[], version: string) {
+export function describe(surfaces: SurfaceEndpoints[], { version, consoleUrl }: Deployment) {
   const paths: ZodOpenApiPathsObject = {};
   for (const { surface, endpoints, concepts } of surfaces) {
     for (const [concept, about] of Object.entries(concepts)) {
@@ -89,7 +96,12 @@ export function describe(surfaces: SurfaceEndpoints[], version: string) {
   const document = createDocument(
     {
       openapi: '3.1.0',
-      info: { title: 'Data Console API', version, description: ABOUT },
+      info: {
+        title: 'Data Console API',
+        version,
+        description: ABOUT,
+        contact: { name: 'Data Console', url: consoleUrl },
+      },
       tags: surfaces.flatMap(({ surface, concepts }) =>
         Object.keys(concepts).map((concept) => ({
           name: tagOf(surface, concept),
@@ -104,7 +116,7 @@ export function describe(surfaces: SurfaceEndpoints[], version: string) {
       paths,
       components: { securitySchemes: SECURITY_SCHEMES },
     },
-    { override: withoutPatternOfTimes },
+    { override: forGenerators(), allowEmptySchema: { default: { input: true } } },
   );
   for (const { contract } of surfaces.flatMap(({ endpoints }) => endpoints)) {
     for (const parameter of document.paths?.[contract.path]?.[contract.method]?.parameters ?? []) {
@@ -117,10 +129,38 @@ export function describe(surfaces: SurfaceEndpoints[], version: string) {
 /** Two surfaces can be about the same concept. */
 const tagOf = ({ title }: Surface, concept: string): string => `${title}: ${concept}`;
 
-/** The format says what a time is; zod's pattern for it is not read alike by all languages. */
-const withoutPatternOfTimes: CreateDocumentOptions['override'] = ({ jsonSchema }) => {
-  if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
-};
+type Override = NonNullable<Extract<CreateDocumentOptions['override'], (context: never) => void>>;
+
+/** What is written otherwise than zod has it, for those who make clients of the description. */
+function forGenerators(): Override {
+  const defaults = new Map<string, string>();
+  return (context) => {
+    const { jsonSchema, io, path } = context;
+    // The format says what a time is; zod's pattern for it is not read alike by all languages.
+    if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
+    // Of a parameter, the path ends with its own name. Some clients must send each member of a body that has a default.
+    if (io === 'input' && path.length > 2) sayDefault(jsonSchema, path.join('/'), defaults);
+  };
+}
+
+/**
+ * Says the default of a member in its description. A schema around another comes after it, with a description of its own.
+ * @param defaults what was said, by place
+ */
+function sayDefault(schema: Parameters<Override>[0]['jsonSchema'], place: string, defaults: Map<string, string>): void {
+  if (schema.default !== undefined) {
+    if (!isNothing(schema.default)) defaults.set(place, `\`${textOf(schema.default)}\` when not sent.`);
+    delete schema.default;
+  }
+  const said = defaults.get(place);
+  if (said === undefined || schema.description?.endsWith(said)) return;
+  schema.description = [schema.description, said].filter(Boolean).join(' ');
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** Whether leaving a member out can hardly mean anything else. */
+const isNothing = (value: unknown): boolean => ['null', 'false', '""', '[]', '{}'].includes(JSON.stringify(value));
 
 interface Parameter {
   name: string;
@@ -152,7 +192,7 @@ function operation(
     operationId: contract.operationId,
     tags: [tag],
     summary: contract.summary,
-    ...(contract.description && { description: contract.description }),
+    description: contract.description,
     ...permission(contract.access),
     ...(contract.only && { 'x-only': contract.only }),
     security: security(contract.access, contract.credential ?? surface.credential),
@@ -210,8 +250,11 @@ const IDEMPOTENCY_KEY = z.object({
     }),
 });
 
-/** What the handler of a `raw` answer writes is not described further. */
-const RAW = z.unknown();
+/** What the handler of a `raw` answer writes: text, JSON of a shape that others decide, else bytes. */
+const rawSchema = (mediaType: string): z.ZodType =>
+  mediaType.startsWith('text/') ? z.string() : mediaType === 'application/json' ? z.unknown() : BYTES;
+
+const BYTES = z.string().meta({ format: 'binary' });
 
 function success(contract: Contract, readers: readonly Contract[], example: unknown) {
   const { returns } = contract;
@@ -231,7 +274,7 @@ function success(contract: Contract, readers: readonly Contract[], example: unkn
 }
 
 const rawContent = (mediaTypes: readonly string[]) =>
-  Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: RAW }]));
+  Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: rawSchema(mediaType) }]));
 
 /** What a caller must be allowed, and the legacy permission of document 2 that allows it too. */
 function permission(access: RouteAccess): { 'x-permission'?: string; 'x-legacy-permission'?: string } {

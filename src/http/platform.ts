@@ -56,11 +56,15 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[]) => [
       access: 'public',
       operationId: 'getOpenApiDocument',
       summary: 'Get the OpenAPI document',
+      description:
+        'Each route with its permission, credentials, failures and their codes, and examples: for generators of clients, and for the page of GET /docs.',
       returns: raw(200, 'The OpenAPI 3.1 description of every route.', 'application/json'),
       fails: [],
     },
     ({ ctx }) => {
-      description ??= JSON.stringify(describe(surfaces(), ctx.config.VERSION));
+      description ??= JSON.stringify(
+        describe(surfaces(), { version: ctx.config.VERSION, consoleUrl: ctx.config.CONSOLE_URL }),
+      );
       const servers = JSON.stringify([{ url: ctx.baseUrl }]);
       return new Response(`{"servers":${servers},${description.slice(1)}`, {
         headers: { 'Content-Type': 'application/json' },
@@ -75,6 +79,8 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[]) => [
       access: 'public',
       operationId: 'showApiReference',
       summary: 'Show the API reference in a browser',
+      description:
+        'GET /openapi.json for people, route by route, with the examples. Nothing is loaded from other hosts.',
       returns: raw(200, 'HTML.', 'text/html'),
       fails: [],
     },

@@ -27,9 +27,13 @@ export const metadata = z
   )
   .meta({ description: `Key-value pairs of your own: at most ${METADATA_KEYS} keys and 16 KiB as JSON.` });
 
+/** An email address, in what the regular expressions of all languages have in common: a `-` in a class is `\x2d`. */
+const EMAIL_PATTERN =
+  /^(?:[A-Za-z0-9_'+\x2d]+\.)*[A-Za-z0-9_'+\x2d]*[A-Za-z0-9_+\x2d]@(?:[A-Za-z0-9][A-Za-z0-9\x2d]*\.)+[A-Za-z]{2,}$/;
+
 /** An email address, stored lower-case. */
 export const email = z
-  .email()
+  .email({ pattern: EMAIL_PATTERN })
   .max(254)
   .transform((address) => address.toLowerCase());
 

@@ -26,20 +26,27 @@ function patternsIn(document: unknown, found = new Set<string>()): Set<string> {
 }
 
 const CHARACTER = String.raw`(?:[\w @'":;,<>=!~#%&/\x60+-]|\\x[0-9a-f]{2}|\\\.)`;
-/** A class needs no escape but `\\-`; `[` and `&&` would be more than themselves in Java. */
-const CLASS = String.raw`\[\^?(?:[^\[\]\\&^]|\\x[0-9a-f]{2}|\\-)+\]`;
-const PIECE = String.raw`(?:${CHARACTER}|${CLASS}|\\[*+?.]|\.|\(\?:|\(|\)|\|)`;
+/** A class needs no escape but `\\-` and `\\n`; `[` and `&&` would be more than themselves in Java. */
+const CLASS = String.raw`\[\^?(?:[^\[\]\\&^]|\\x[0-9a-f]{2}|\\[-n])+\]`;
+/** Without `.`: they do not agree on which characters end a line. */
+const PIECE = String.raw`(?:${CHARACTER}|${CLASS}|\\[*+?.]|\(\?:|\(|\)|\|)`;
 const COUNT = String.raw`(?:[*+?]|\{\d+(?:,\d*)?\})?`;
 const PORTABLE = new RegExp(String.raw`^\^(?:${PIECE}${COUNT})*\$$`);
 
 /** Whether a regular expression is written in what they have in common: no sets of Unicode, lookarounds, flags or names. */
 function isPortable(pattern: string): boolean {
   try {
-    new RegExp(pattern, 'u');
-    return PORTABLE.test(pattern) && !/\\[dwsbDWSBpP]/.test(pattern);
+    for (const flags of ['', 'u', 'v']) new RegExp(pattern, flags);
+    return PORTABLE.test(pattern) && !/\\[dwsbDWSBpP]|\(\?(?!:)/.test(pattern);
   } catch {
     return false;
   }
+}
+
+interface Worded {
+  operationId: string;
+  summary: string;
+  description: string;
 }
 
 interface Described {
@@ -61,6 +68,34 @@ describe('/openapi.json', () => {
       expect(operation.security.length === 0).toBe(isOpen);
       if (typeof access === 'string' && access.includes(':')) expect(operation['x-permission']).toBe(access);
     }
+  });
+
+  it('describes each operation in words of its own', async () => {
+    const { body } = await call('GET', '/openapi.json');
+    const operations = Object.values<Record<string, Worded>>(body.paths).flatMap((path) => Object.values(path));
+    const byWords = Map.groupBy(operations, ({ description }) => description);
+    const shared = [...byWords.values()].filter(({ length }) => length > 1);
+    expect(shared.map((all) => all.map(({ operationId }) => operationId))).toEqual([]);
+    const sentence = /^[A-Z`].{15,}[.:]/;
+    const unlike = operations.filter(({ summary, description }) => summary !== description.replace(/\.$/, ''));
+    expect(unlike.filter(({ description }) => sentence.test(description))).toHaveLength(operations.length);
+  });
+
+  it('leaves defaults of bodies to their descriptions: clients made of it would have to send them', async () => {
+    const { body } = await call('GET', '/openapi.json');
+    const { properties, required } = body.paths['/v1/dashboards'].post.requestBody.content['application/json'].schema;
+    expect(properties.cache_seconds).not.toHaveProperty('default');
+    expect(properties.cache_seconds.description).toMatch(/`60` when not sent\.$/);
+    expect(required).toEqual(['name']);
+    const [page] = body.paths['/v1/dashboards'].get.parameters.filter(({ name }: Parameter) => name === 'page');
+    expect(page.schema.default).toBe(1);
+  });
+
+  it('says which answers are text, and which are bytes', async () => {
+    const { body } = await call('GET', '/openapi.json');
+    const { content } = body.paths['/v1/managed-tables/{id}/export'].get.responses[200];
+    expect(content['text/csv'].schema).toEqual({ type: 'string' });
+    expect(content['application/vnd.apache.parquet'].schema).toEqual({ type: 'string', format: 'binary' });
   });
 
   it('tells of each failure what it means', async () => {
@@ -105,8 +140,8 @@ describe('/openapi.json', () => {
   });
 
   it.each([
-    '^\\P{Cc}*$',
-    '^\\d{6}$',
+    '\\P{Cc}*',
+    '\\d{6}',
     '\\w+',
     '(?=a)b',
     '(?<n>a)',
@@ -118,7 +153,21 @@ describe('/openapi.json', () => {
     '[\\]a]',
     'a++',
     'a$|b',
-  ])('has no pattern such as %s, which they do not', (pattern) => expect(isPortable(pattern)).toBe(false));
+    'a.b',
+    '[a+-]',
+  ])('has no pattern such as ^%s$, which they do not', (pattern) => {
+    expect(isPortable(`^${pattern}$`)).toBe(false);
+    expect(isPortable('^[a+\\-]$')).toBe(true);
+  });
+
+  it('has only patterns that span the whole text', () => {
+    expect([isPortable('a'), isPortable('^a'), isPortable('a$'), isPortable('^a$')]).toEqual([
+      false,
+      false,
+      false,
+      true,
+    ]);
+  });
 
   it('lists the code of a 500, where its surface has one', async () => {
     const { body } = await call('GET', '/openapi.json');

@@ -260,6 +260,14 @@ describe('a filter', () => {
     const { status, body } = await table.rows(`?${written}`);
     expect([status, body.details?.length]).toEqual([422, 1]);
   });
+
+  // What clients write that know deep objects of one level only.
+  it('says how filters are written where an object was', async () => {
+    const { status, body } = await table.rows('?filter[i]=[object Object]');
+    const message =
+      'deve ser escrito como filter[column][operator]=value, ou como JSON: filter={"column":{"operator":value}}';
+    expect([status, body.details]).toMatchObject([422, [{ field: 'filter[i]', message }]]);
+  });
 });
 
 it('rows are looked for as long as SQL of people may run', async () => {

@@ -41,7 +41,7 @@ const metadata = z
   .meta({ id: 'ProtectedResource' });
 
 /** What tells clients about the resource, at its two addresses: of the whole host, and of `/mcp` itself. */
-const metadataEndpoint = (path: string, operationId: string, summary: string) =>
+const metadataEndpoint = (path: string, operationId: string, summary: string, about: string) =>
   endpoint(
     {
       method: 'get',
@@ -50,7 +50,7 @@ const metadataEndpoint = (path: string, operationId: string, summary: string) =>
       access: 'public',
       operationId,
       summary,
-      description: 'RFC 9728. There is no authorization server: clients hold a token or a key that people gave them.',
+      description: `${about} (RFC 9728). There is no authorization server: clients hold a token or a key that people gave them.`,
       returns: prepared(metadata),
       fails: [],
     },
@@ -155,11 +155,17 @@ export function mcpEndpoints({ tools, instructions }: Offer, surfaces: () => Sur
         });
       },
     ),
-    metadataEndpoint(METADATA_PATH, 'getProtectedResourceMetadata', 'Get the protected resource metadata'),
+    metadataEndpoint(
+      METADATA_PATH,
+      'getProtectedResourceMetadata',
+      'Get the protected resource metadata',
+      'Where clients look that know the host alone',
+    ),
     metadataEndpoint(
       `${METADATA_PATH}/mcp`,
       'getMcpProtectedResourceMetadata',
       'Get the protected resource metadata of /mcp',
+      'Where clients look that know the address of `/mcp`',
     ),
   ];
 }

@@ -14,7 +14,7 @@ export const consoleAuditEndpoints = [
       access: 'administrator',
       operationId: 'listCompanyAuditEvents',
       summary: 'List audit events',
-      description: WHAT_IS_LISTED,
+      description: `The trail of the organization API, for administrators in the console. ${WHAT_IS_LISTED}`,
       query: pageQuery('per_page').extend(auditFilters),
       returns: ok(listOf(consoleAuditEventView)),
       fails: [],

@@ -18,7 +18,7 @@ export const auditEndpoints = [
       access: 'administrator',
       operationId: 'listAuditEvents',
       summary: 'List audit events',
-      description: WHAT_IS_LISTED,
+      description: `For administrators, and for programs that keep the trail elsewhere. ${WHAT_IS_LISTED}`,
       query: pageQuery('quantity').extend(auditFilters),
       returns: ok(listOf(auditEventView)),
       fails: [],

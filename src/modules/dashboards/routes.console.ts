@@ -50,7 +50,7 @@ export const dashboardEndpoints = [
       access: 'dashboards:list',
       operationId: 'listDashboards',
       summary: 'List dashboards',
-      description: 'Newest first.',
+      description: 'Without those that the caller is denied. Newest first.',
       query: searchableList,
       returns: ok(listOf(dashboardRecord)),
       fails: [],
@@ -122,7 +122,8 @@ export const dashboardEndpoints = [
       access: 'dashboards:update',
       operationId: 'updateDashboard',
       summary: 'Update a dashboard',
-      description: 'Changes only the fields that are sent.',
+      description:
+        'Changes only the fields that are sent. Where others see it, such as by a share, a context or an embed, changing its layout or filters also needs `dashboards:share`.',
       body: dashboardChanges,
       shows: '/v1/dashboards/{id}',
       returns: ok(dashboardRecord),

@@ -88,6 +88,8 @@ export const dataJobEndpoints = [
       access: { token: 'data-result' },
       operationId: 'downloadDataResult',
       summary: 'Download the result of a job of the Data API',
+      description:
+        'The link is the `url` of a job that succeeded. It needs no other credential, is good until the `expires_at` beside it, and answers 404 once the endpoint is inactive or deleted.',
       returns: raw(
         200,
         'The result, in the format that the job was created with.',

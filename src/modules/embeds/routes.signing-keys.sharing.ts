@@ -51,6 +51,7 @@ export const signingKeyEndpoints = [
       access,
       operationId: 'listEmbedSigningKeys',
       summary: 'List the signing keys for embeds',
+      description: 'Newest first; a company has at most two. Their secrets were shown when they were created.',
       query: pageQuery('per_page'),
       returns: ok(listOf(keyView)),
       fails: [],

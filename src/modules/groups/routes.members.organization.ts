@@ -53,6 +53,7 @@ export const groupMemberEndpoints = [
       access: 'groups:GetGroup',
       operationId: 'listGroupBindings',
       summary: "List a group's bindings",
+      description: 'Which users and service accounts are members of the group, and in which account each of them is.',
       query: bindingListQuery,
       returns: ok(listOf(groupBindingView)),
       fails: [groupNotFound],
@@ -80,7 +81,8 @@ export const groupMemberEndpoints = [
       access: 'groups:AttachPolicy',
       operationId: 'attachOrganizationGroupPolicy',
       summary: 'Attach a policy to a group',
-      description: 'Attaching it twice changes nothing. Refused if the policy allows more than the caller may do.',
+      description:
+        'The members are allowed and denied what the policy says, from the next request on. Attaching it twice changes nothing. Refused if the policy allows more than the caller may do.',
       changes: ['attached_policies'],
       returns: noContent,
       fails: [groupNotFound, policyNotFound, policyLimitExceeded, grantExceeds],
@@ -94,7 +96,8 @@ export const groupMemberEndpoints = [
       access: 'groups:DetachPolicy',
       operationId: 'detachOrganizationGroupPolicy',
       summary: 'Detach a policy from a group',
-      description: 'Refused if the policy denies something that the caller may not do: the members would gain it.',
+      description:
+        'Members lose what only this policy allowed them. Refused if the policy denies something that the caller may not do: the members would gain it.',
       returns: noContent,
       fails: [groupNotFound, policyNotAttached, grantExceeds],
     },

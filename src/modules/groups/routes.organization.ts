@@ -53,6 +53,8 @@ export const organizationGroupEndpoints = [
       access: 'groups:GetGroup',
       operationId: 'getOrganizationGroup',
       summary: 'Get a group',
+      description:
+        'With the ids of its attached policies and the number of its members, who are listed by its bindings.',
       returns: ok(organizationGroupView),
       versioned: versioned('member_count'),
       fails: [groupNotFound],

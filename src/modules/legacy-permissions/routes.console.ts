@@ -100,6 +100,8 @@ export const permissionEndpoints = [
       access: 'permissions:get',
       operationId: 'getPermission',
       summary: 'Get a permission',
+      description:
+        'A permission of the older model: a target, and the verbs that it allows there. Groups hold it beside their policies.',
       returns: ok(permissionView),
       versioned: versioned(),
       fails: [permissionNotFound],

@@ -27,6 +27,7 @@ export const managedTableIndexesEndpoints = [
       access: 'managed-tables:list',
       operationId: 'listManagedTableIndexes',
       summary: 'List the indexes of a managed table',
+      description: 'At most ten, those included that upserts made for their keys.',
       returns: ok(listOf(indexRecord)),
       fails: [tableNotFound, ...tenantSqlFailures],
     },
@@ -63,6 +64,8 @@ export const managedTableIndexesEndpoints = [
       access: 'managed-tables:update',
       operationId: 'deleteManagedTableIndex',
       summary: 'Delete an index of a managed table',
+      description:
+        'Without stopping writers. Where it was unique, values may repeat from then on. The answer comes within 30 seconds: done, or that the table is in use (409).',
       returns: noContent,
       fails: [tableNotFound, indexNotFound, tableInUse, ...tenantSqlFailures],
     },

@@ -50,6 +50,7 @@ export const managedTablesEndpoints = [
       access: 'managed-tables:list',
       operationId: 'getManagedDatabaseStatus',
       summary: 'Get the status of the managed database',
+      description: 'Whether the company has a managed database, and whether that is just starting again after a pause.',
       returns: ok(connection),
       fails: [...tenantSqlFailures],
     },
@@ -62,7 +63,7 @@ export const managedTablesEndpoints = [
       access: 'managed-tables:list',
       operationId: 'listManagedTables',
       summary: 'List managed tables',
-      description: 'Newest first.',
+      description: 'With their columns and numbers of rows. Deleted tables have a list of their own. Newest first.',
       query: pageQuery('per_page').extend({
         search: z
           .string()
@@ -117,6 +118,7 @@ export const managedTablesEndpoints = [
       access: 'managed-tables:list',
       operationId: 'getManagedTable',
       summary: 'Get a managed table',
+      description: 'Its columns and the number of its rows; the rows themselves are read by their own route.',
       returns: ok(tableRecord),
       versioned: TABLE_VERSION,
       fails: [tableNotFound, ...tenantSqlFailures],
@@ -159,6 +161,8 @@ export const managedTablesEndpoints = [
       access: 'managed-tables:delete',
       operationId: 'deleteManagedTable',
       summary: 'Delete a managed table',
+      description:
+        'The table can be restored for 30 days, with its rows; its name is free at once. Refused while files are being loaded into it.',
       returns: noContent,
       fails: [tableNotFound, tableLocked, tableInUse, ...tenantSqlFailures],
     },

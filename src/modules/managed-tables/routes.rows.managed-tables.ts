@@ -29,6 +29,7 @@ const row = z.record(z.string(), resultCell).meta({
   id: 'ManagedTableRow',
   description:
     '`id` (uuid) and a field for each column. Integers and decimals are numbers where a double holds them exactly, else strings; dates are `YYYY-MM-DD`, datetimes ISO 8601 UTC.',
+  override: ({ jsonSchema }) => Object.assign(jsonSchema, { properties: { id: { type: 'string' } }, required: ['id'] }),
 });
 
 /** `z.record` would drop a column called `__proto__` and copy every row. */
@@ -102,6 +103,7 @@ export const managedTableRowsEndpoints = [
       access: 'managed-tables:data-read',
       operationId: 'getManagedTableRow',
       summary: 'Get a row of a managed table',
+      description: 'With all columns. Send its `ETag` as `If-Match` to change exactly the row that was read.',
       returns: ok(row),
       versioned: { without: [], decidedBy: 'service' },
       fails: [tableNotFound, rowNotFound, rowTooLargeToReturn, tableBusy, concurrentChange, ...tenantSqlFailures],
@@ -167,6 +169,8 @@ export const managedTableRowsEndpoints = [
       access: 'managed-tables:data-write',
       operationId: 'deleteManagedTableRow',
       summary: 'Delete a row of a managed table',
+      description:
+        'Rows that are deleted one by one are not kept. With `If-Match`, only if the row has not changed since it was read.',
       returns: noContent,
       fails: [tableNotFound, rowNotFound, rowTooLargeToReturn, tableBusy, ...tenantSqlFailures],
     },

@@ -17,7 +17,7 @@ export const componentEndpoints = [
       operationId: 'getEmbedComponent',
       summary: 'Get the script of `<data-console-embed>`',
       description:
-        'A module for `<script type="module">` that defines the element. Redirects to the current version; each version has a URL of its own.',
+        'A JavaScript module that defines the element, for `type="module"`. Redirects to the current version; each version has a URL of its own.',
       returns: raw(302, 'Redirect to the current version.'),
       openQuery: true,
       fails: [],

@@ -49,7 +49,7 @@ const simulation = z.object({
         resource: z
           .string()
           .max(POLICY_LIMITS.pattern)
-          .regex(/^(\*|arn:svc:.+)$/, 'must be one resource ARN (arn:svc:…), or "*"'),
+          .regex(/^(\*|arn:svc:[^\n]+)$/, 'must be one resource ARN (arn:svc:…), or "*"'),
       }),
     )
     .min(1)
@@ -109,6 +109,8 @@ export const policyEndpoints = [
       access: { action: 'policies:get', on: locatePolicy },
       operationId: 'getPolicy',
       summary: 'Get a policy',
+      description:
+        'With its document. Managed policies, which all companies have, are found as well as the company’s own.',
       returns: ok(policyView),
       versioned: versioned(),
       fails: [policyNotFound],
@@ -203,6 +205,8 @@ export const policyEndpoints = [
       access: 'authenticated',
       operationId: 'getOwnPermissions',
       summary: "Get the caller's permissions",
+      description:
+        'For a console that shows only what its user may do: the policies that reach the caller, and the actions that are allowed on everything. Whether one resource is allowed, its own request decides.',
       returns: ok(ownPermissionsView),
       fails: [],
     },

@@ -74,6 +74,7 @@ export const consoleServiceAccountEndpoints = [
       access: 'users:list_integration_users',
       operationId: 'getCompanyServiceAccount',
       summary: 'Get a service account',
+      description: 'The record of the organization API in the console’s words, without keys.',
       returns: ok(consoleServiceAccountView),
       versioned: versioned('last_used_at'),
       fails: [serviceAccountNotFound],
@@ -101,7 +102,8 @@ export const consoleServiceAccountEndpoints = [
       access: 'users:create_integration_user',
       operationId: 'updateCompanyServiceAccount',
       summary: 'Update a service account',
-      description: 'Changes only the fields that are sent.',
+      description:
+        'Changes only the fields that are sent; its account and its keys stay. While it is inactive, requests signed with its keys are refused.',
       body: serviceAccountChanges,
       returns: ok(consoleServiceAccountView),
       fails: [serviceAccountNotFound],
@@ -115,7 +117,8 @@ export const consoleServiceAccountEndpoints = [
       access: 'users:delete_integration_user',
       operationId: 'deleteCompanyServiceAccount',
       summary: 'Delete a service account',
-      description: 'Its keys are revoked and its memberships removed.',
+      description:
+        'Programs that use it are refused from the next request on: its keys are revoked and its memberships removed.',
       returns: noContent,
       fails: [serviceAccountNotFound, serviceAccountAlreadyDeleted],
     },

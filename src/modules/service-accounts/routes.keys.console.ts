@@ -18,7 +18,7 @@ export const consoleApiKeyEndpoints = [
       operationId: 'createCompanyApiKey',
       summary: 'Create an API key',
       description:
-        '`secret_key` is shown in this answer only. Refused if the service account may do more than the caller.',
+        'For programs that people of the company run. `secret_key` is shown in this answer only. Refused if the service account may do more than the caller.',
       body: keyInput,
       stillMay: (ctx, id) => serviceAccountToSignAs(ctx, shownOnConsole(ctx, id)),
       returns: created(issuedConsoleApiKeyView),
@@ -61,7 +61,7 @@ export const consoleApiKeyEndpoints = [
       resourceIn: 'key_id',
       operationId: 'revokeCompanyApiKey',
       summary: 'Revoke an API key',
-      description: 'The next request signed with it is refused.',
+      description: 'The next request signed with it is refused, and so is a service token that was made with it.',
       returns: noContent,
       fails: [serviceAccountNotFound, keyNotFound, keyAlreadyRevoked],
     },

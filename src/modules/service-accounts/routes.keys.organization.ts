@@ -15,7 +15,7 @@ export const apiKeyEndpoints = [
       operationId: 'createApiKey',
       summary: 'Create an API key',
       description:
-        '`secret_key` is shown in this answer only. Refused if the service account may do more than the caller.',
+        'A key with which programs sign requests as the service account. `secret_key` is shown in this answer only. Refused if the service account may do more than the caller.',
       body: keyInput,
       stillMay: serviceAccountToSignAs,
       returns: created(issuedApiKeyView),
@@ -47,7 +47,7 @@ export const apiKeyEndpoints = [
       access: 'service-accounts:RevokeKey',
       operationId: 'revokeApiKey',
       summary: 'Revoke an API key',
-      description: 'The next request signed with it is refused.',
+      description: 'The key stays listed, with `is_active: false`. The next request signed with it is refused.',
       returns: noContent,
       fails: [serviceAccountNotFound, keyNotFound, keyAlreadyRevoked],
     },

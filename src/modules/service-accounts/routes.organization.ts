@@ -66,6 +66,7 @@ export const serviceAccountEndpoints = [
       access: 'service-accounts:GetServiceAccount',
       operationId: 'getServiceAccount',
       summary: 'Get a service account',
+      description: 'With the account that it is in and when it was last used. Its keys have a list of their own.',
       returns: ok(serviceAccountView),
       versioned: versioned('last_used_at'),
       fails: [serviceAccountNotFound],
@@ -79,6 +80,8 @@ export const serviceAccountEndpoints = [
       access: 'service-accounts:CreateServiceAccount',
       operationId: 'createServiceAccount',
       summary: 'Create a service account',
+      description:
+        'The identity of a program, in an account. It can do nothing until it has an API key, and is in a group that allows something.',
       body: serviceAccountInput,
       returns: created(serviceAccountView),
       fails: [accountNotFound],
@@ -92,6 +95,8 @@ export const serviceAccountEndpoints = [
       access: 'service-accounts:UpdateServiceAccount',
       operationId: 'updateServiceAccount',
       summary: 'Update a service account',
+      description:
+        'Changes only the fields that are sent. While it is inactive, requests signed with its keys are refused.',
       body: serviceAccountChanges,
       returns: ok(serviceAccountView),
       fails: [serviceAccountNotFound],
@@ -105,7 +110,8 @@ export const serviceAccountEndpoints = [
       access: 'service-accounts:DeleteServiceAccount',
       operationId: 'deleteServiceAccount',
       summary: 'Delete a service account',
-      description: 'Its keys are revoked and its memberships removed.',
+      description:
+        'Its keys are revoked and its memberships removed. Administrators find it again by `include_deleted=true`.',
       returns: noContent,
       fails: [serviceAccountNotFound, serviceAccountAlreadyDeleted],
     },

@@ -117,6 +117,7 @@ export const shareActivityEndpoints = [
       access: { decidedBy: 'the share permission of what the event is about; both if it is about nothing', anyOf },
       operationId: 'getShareEvent',
       summary: 'Get a share event',
+      description: 'An event about something that the caller is denied is not found.',
       returns: ok(eventView),
       fails: [shareEventNotFound],
     },

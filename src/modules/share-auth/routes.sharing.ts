@@ -87,7 +87,8 @@ export const shareAuthEndpoints = [
       credential: 'external',
       operationId: 'signInToPortal',
       summary: 'Sign in to the portal with an emailed code',
-      description: 'A code works once, for ten minutes, and stops working after five wrong tries.',
+      description:
+        'Returns the tokens of an outsider, for the portal and for shares that need a sign-in. A code works once, for ten minutes, and stops working after five wrong tries.',
       body: verifyInput,
       returns: ok(tokensView),
       fails: [wrongEmailedCode],

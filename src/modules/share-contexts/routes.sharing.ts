@@ -116,6 +116,8 @@ export const shareContextEndpoints = [
       access,
       operationId: 'createShareContext',
       summary: 'Create a share context',
+      description:
+        'A circle of people of the company and outsiders, with the dashboards and visualizations that they may see in the portal. Nobody grants what they may not share themselves.',
       body: z.object({
         name: displayName,
         slug: slug.optional(),
@@ -134,6 +136,7 @@ export const shareContextEndpoints = [
       access,
       operationId: 'getShareContext',
       summary: 'Get a share context',
+      description: 'With its grants and the number of its members, who have a list of their own.',
       returns: ok(contextView),
       versioned: versioned('member_count'),
       fails: [shareContextNotFound],
@@ -147,7 +150,8 @@ export const shareContextEndpoints = [
       access,
       operationId: 'updateShareContext',
       summary: 'Update a share context',
-      description: 'Changes only the fields that are sent.',
+      description:
+        'Changes only what is sent of its name, slug and description. Grants and members have routes of their own.',
       body: z.object({ name: displayName, slug, description }).partial(),
       returns: ok(contextView),
       fails: [shareContextNotFound, shareContextSlugTaken, concurrentChange],
@@ -161,6 +165,8 @@ export const shareContextEndpoints = [
       access,
       operationId: 'replaceShareContextGrants',
       summary: 'Replace the grants of a share context',
+      description:
+        'All grants at once: members no longer see what is left out. `If-Match` takes the version of the context.',
       body: z.object({ grants }),
       returns: ok(contextView),
       versionOf: `${path}/{id}`,

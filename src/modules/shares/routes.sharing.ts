@@ -34,7 +34,8 @@ export const shareEndpoints = [
       access: 'dashboards:share',
       operationId: 'listDashboardShares',
       summary: 'List the shares of a dashboard',
-      description: 'The newest first, unless `sort_by` says otherwise.',
+      description:
+        'Active, expired and revoked shares, without their tokens. The newest first, unless `sort_by` says otherwise.',
       query: shareListQuery,
       returns: ok(listOf(shareView)),
       fails: [dashboardNotFound],
@@ -66,7 +67,8 @@ export const shareEndpoints = [
       access: 'dashboards:share',
       operationId: 'listShares',
       summary: 'List the shares of the company',
-      description: 'The newest first, unless `sort_by` says otherwise.',
+      description:
+        'Of all dashboards, but for those that the caller is denied. The newest first, unless `sort_by` says otherwise.',
       query: shareListQuery,
       returns: ok(listOf(shareView)),
       fails: [],
@@ -94,7 +96,8 @@ export const shareEndpoints = [
       access: decided,
       operationId: 'updateShare',
       summary: 'Update a share',
-      description: 'Changes only the fields that are sent.',
+      description:
+        'Changes only the fields that are sent; the token stays the same. A share that is revoked cannot be changed.',
       body: shareChanges,
       returns: ok(shareView),
       fails: [shareNotFound, shareRevoked, dashboardNotFound, shareContextNotFound, concurrentChange],
@@ -122,6 +125,7 @@ export const shareEndpoints = [
       access: 'dashboards:share',
       operationId: 'listShareFilterCandidates',
       summary: 'List the filters that a share can restrict',
+      description: 'Its filters of kind `select` and `multi_select`, which `share_filter_policies` can name.',
       returns: ok(candidatesView),
       fails: [dashboardNotFound],
     },

@@ -22,6 +22,7 @@ export const signInEndpoints = [
       access: 'public',
       operationId: 'checkCompanySlug',
       summary: 'Check whether a company with this slug exists',
+      description: 'For a page that asks for the company before the sign-in. It tells nothing else about the company.',
       query: z.object({ slug: companySlug }),
       returns: ok(z.object({ exists: z.boolean() })),
       fails: [],
@@ -36,6 +37,8 @@ export const signInEndpoints = [
       access: 'public',
       operationId: 'signInWithPassword',
       summary: 'Sign in with email and password',
+      description:
+        'Returns tokens; or, where a second factor is set up or the company requires one, the token for the step that follows. After too many wrong passwords, further tries are refused for some minutes.',
       body: loginInput,
       returns: ok(signInResultView),
       fails: [companyNotFound, ssoRequired, wrongCredentials, tooManyAttempts, ...signInFailures],
@@ -84,6 +87,8 @@ export const signInEndpoints = [
       access: 'public',
       operationId: 'getPublicKeys',
       summary: 'Get the public keys that verify session tokens',
+      description:
+        'A JSON Web Key Set (RFC 7517), with which other services can verify a token without asking the API. It cannot tell them whether the session has ended since.',
       returns: ok(z.object({ keys: z.array(z.record(z.string(), z.unknown())) })),
       fails: [],
     },

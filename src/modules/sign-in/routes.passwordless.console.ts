@@ -41,7 +41,8 @@ export const passwordlessEndpoints = [
       access: 'public',
       operationId: 'signInWithCode',
       summary: 'Sign in with an emailed code',
-      description: 'A code works once, for ten minutes, and stops working after five wrong tries.',
+      description:
+        'Answers as a sign-in with a password does. A code works once, for ten minutes, and stops working after five wrong tries.',
       body: verifyInput,
       returns: ok(signInResultView),
       fails: [companyNotFound, ssoRequired, wrongEmailedCode, ...signInFailures],

@@ -54,6 +54,8 @@ export const singleSignOnEndpoints = [
       access: 'public',
       operationId: 'beginSsoSignIn',
       summary: "Begin a sign-in with the company's identity provider",
+      description:
+        'Returns the address to open in the browser, by OIDC or SAML, and a secret that the same browser needs to exchange the code at the end.',
       query: z.object({
         redirect_uri: z
           .string()
@@ -123,6 +125,8 @@ export const singleSignOnEndpoints = [
       access: 'public',
       operationId: 'getSamlMetadata',
       summary: 'Get the SAML metadata for the identity provider',
+      description:
+        'XML to import at a SAML provider: the entity id of the company and the address to which answers are sent.',
       returns: raw(200, 'An EntityDescriptor.', 'application/samlmetadata+xml'),
       fails: [companyNotFound, ssoNotConfigured],
     },
@@ -139,6 +143,8 @@ export const singleSignOnEndpoints = [
       access: 'public',
       operationId: 'exchangeSsoCode',
       summary: 'Exchange the code of a completed sign-in for a session',
+      description:
+        'Takes the `code` from the end of the redirects, once and within 60 seconds, and answers as a sign-in with a password does.',
       body: z
         .object({
           code: givenToken,
@@ -160,6 +166,8 @@ export const singleSignOnEndpoints = [
       access: 'company:update_sso',
       operationId: 'getSsoConfiguration',
       summary: 'Get the configuration of single sign-on',
+      description:
+        'Without the client secret, which is never shown. `callback_url` is the address to register at the provider.',
       returns: ok(configurationView),
       fails: [ssoNotConfigured],
     },
@@ -190,7 +198,8 @@ export const singleSignOnEndpoints = [
       only: 'administrators',
       operationId: 'deleteSsoConfiguration',
       summary: 'Delete the configuration of single sign-on',
-      description: 'The owner and the administrators are notified by email.',
+      description:
+        'Nobody can sign in by the identity provider from then on. The owner and the administrators are notified by email.',
       returns: noContent,
       fails: [ssoNotConfigured],
     },

@@ -90,6 +90,7 @@ export const socialSignInEndpoints = [
       access: 'company:update_sso',
       operationId: 'getSocialProviders',
       summary: 'Get the providers whose ID tokens are accepted',
+      description: 'In the form that PUT takes; the list is empty until some are set.',
       returns: ok(socialConfiguration),
       fails: [],
     },
@@ -103,7 +104,8 @@ export const socialSignInEndpoints = [
       only: 'administrators',
       operationId: 'replaceSocialProviders',
       summary: 'Replace the providers whose ID tokens are accepted',
-      description: 'The owner and the administrators are notified by email.',
+      description:
+        'All of them at once: ID tokens of a provider that is left out are refused. The owner and the administrators are notified by email.',
       body: configurationInput,
       returns: ok(socialConfiguration),
       fails: [],

@@ -130,6 +130,8 @@ export const uploadEndpoints = [
       access: { action: 'managed-tables:list', on: jobArnToRead },
       operationId: 'getUploadJob',
       summary: 'Get an upload job',
+      description:
+        'To be asked again until it waits for confirmation, when `inferred_schema` is there, and then until it is `done` or `failed`, when `error` says why.',
       returns: ok(uploadJobView),
       ...waiting(jobStamps),
       fails: [jobNotFound, ...tenantSqlFailures],

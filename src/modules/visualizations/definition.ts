@@ -50,6 +50,8 @@ export const chart = z
   })
   .meta({ id: 'Chart', description: 'How the columns of the result are drawn.' });
 
+const A_TABLE = chart.parse({ type: 'table' });
+
 /** What parameters and filters have in common, as callers send it. */
 export const parameterFields = {
   slug: parameterSlug.meta({ examples: ['region'] }),
@@ -112,7 +114,10 @@ export const newVisualization = z.object({
   ...fields,
   slug: slug.optional(),
   description: description.default(''),
-  chart: chart.prefault({ type: 'table' }),
+  chart: chart
+    .optional()
+    .meta({ description: 'A table when not sent.' })
+    .transform((sent) => sent ?? A_TABLE),
   parameters: fields.parameters.default([]),
 });
 

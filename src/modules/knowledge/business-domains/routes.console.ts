@@ -42,6 +42,8 @@ export const businessDomainEndpoints = [
       access: 'company:update',
       operationId: 'replaceBusinessDomains',
       summary: 'Replace the business domains',
+      description:
+        'All of them at once, in the order that is sent. Jobs that are running keep those that they started with.',
       body: domains,
       returns: ok(domains),
       fails: [],

@@ -40,6 +40,8 @@ export const generationEndpoints = [
       access: 'knowledge_reviews:generate',
       operationId: 'getConceptGenerationPrerequisites',
       summary: 'Get the prerequisites of concept generation',
+      description:
+        'Whether concepts can be generated now; `missing` names what is not there yet, such as a configured model or business domains.',
       returns: ok(conceptPrerequisitesRecord),
       fails: [],
     },
@@ -70,6 +72,7 @@ export const generationEndpoints = [
       resource: 'none',
       operationId: 'getConceptGenerationJob',
       summary: 'Get a concept generation job',
+      description: 'How far it is, and how many suggestions it made: GET …/suggestions lists them by `job_id`.',
       returns: ok(jobRecord),
       ...waiting(jobStamps),
       fails: [jobNotFound],
@@ -83,6 +86,8 @@ export const generationEndpoints = [
       access: 'knowledge_reviews:generate',
       operationId: 'getOntologyGenerationPrerequisites',
       summary: 'Get the prerequisites of ontology generation',
+      description:
+        'Whether an ontology can be generated now; `missing` names what is not there yet, such as a model, a connection with tables, or concepts of type `entity_hint`.',
       returns: ok(ontologyPrerequisitesRecord),
       fails: tenantSqlFailures,
     },
@@ -111,6 +116,8 @@ export const generationEndpoints = [
       resource: 'none',
       operationId: 'getOntologyGenerationJob',
       summary: 'Get an ontology generation job',
+      description:
+        'How far it is, how many nodes and relations it suggested, and what became of it. Jobs of other kinds are not found here.',
       returns: ok(jobRecord),
       ...waiting(jobStamps),
       fails: [jobNotFound],
@@ -140,7 +147,7 @@ export const generationEndpoints = [
       access: 'knowledge_reviews:list',
       operationId: 'listEnrichmentJobs',
       summary: 'List enrichment jobs',
-      description: 'Newest first.',
+      description: 'Jobs that suggest changes to several resources, by type and status. Newest first.',
       query: pages.extend({
         target_type: z.enum(RESOURCE_TYPES).optional(),
         status: z.enum(JOB_STATUSES).optional(),
@@ -159,6 +166,7 @@ export const generationEndpoints = [
       resource: 'none',
       operationId: 'getKnowledgeJob',
       summary: 'Get a knowledge job',
+      description: 'A job of any kind: generation of concepts or of an ontology, or changes to several resources.',
       returns: ok(jobRecord),
       ...waiting(jobStamps),
       fails: [jobNotFound],

@@ -28,7 +28,8 @@ export const ontologyRelationEndpoints = [
       resource: 'relation',
       operationId: 'listOntologyRelations',
       summary: 'List ontology relations',
-      description: 'Newest first.',
+      description:
+        'By predicate, subject, object and status; archived ones only if `status` asks for them. Newest first.',
       query: pages.extend({
         status: statusQuery,
         predicate: textUpTo(200).optional(),
@@ -62,6 +63,8 @@ export const ontologyRelationEndpoints = [
       resource: 'relation',
       operationId: 'createOntologyRelation',
       summary: 'Create an ontology relation',
+      description:
+        'Says how one node relates to another, such as `Customer places Order`. Subject, predicate and object stand together once among the relations that are not archived.',
       body: ontologyRelation.create,
       returns: created(record),
       fails: [ontologyRelation.failures.duplicate],
@@ -76,7 +79,7 @@ export const ontologyRelationEndpoints = [
       resource: 'relation',
       operationId: 'getOntologyRelation',
       summary: 'Get an ontology relation',
-      description: 'Also when it is archived.',
+      description: 'With the ids of both its nodes, also when it is archived.',
       returns: ok(record),
       versioned: versioned(),
       fails: [ontologyRelation.failures.notFound],
@@ -126,7 +129,8 @@ export const ontologyRelationEndpoints = [
       resource: 'relation',
       operationId: 'listOntologyRelationVersions',
       summary: 'List the versions of an ontology relation',
-      description: 'Newest first.',
+      description:
+        'What the relation was after each change, who made it, and the suggestion that it came from. Newest first.',
       query: pages,
       returns: ok(listOf(versionRecord)),
       fails: [ontologyRelation.failures.notFound],

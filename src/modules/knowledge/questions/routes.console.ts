@@ -30,7 +30,8 @@ export const questionEndpoints = [
       access: 'semantic:list',
       operationId: 'listVerifiedQuestions',
       summary: 'List verified questions',
-      description: 'Newest first.',
+      description:
+        'Questions that are answered by a query that somebody has checked; archived ones only if `status` asks for them. Newest first.',
       query: pages.extend({
         search: searchQuery,
         status: z.enum(QUESTION_STATUSES).optional().meta({ description: 'All but archived ones when not sent.' }),
@@ -64,7 +65,7 @@ export const questionEndpoints = [
       access: 'semantic:list',
       operationId: 'getVerifiedQuestion',
       summary: 'Get a verified question',
-      description: 'Also when it is archived.',
+      description: 'With the metric query that answers it, also when it is archived.',
       returns: ok(questionRecord),
       versioned: versioned('last_checked_at'),
       fails: [questionNotFound],

@@ -1,0 +1,44 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { registerHooks } from 'node:module';
+import { join } from 'node:path';
+import openapiTS, { astToString } from 'openapi-typescript';
+import { generate as generateByOrval } from 'orval';
+import ts from 'typescript';
+
+// Generators need the compiler's interface of TypeScript 5, of which @hey-api/openapi-ts would find 7.
+registerHooks({
+  resolve: (specifier, context, next) =>
+    next(specifier, specifier === 'typescript' ? { ...context, parentURL: import.meta.url } : context),
+});
+
+/** Types for openapi-fetch, with files as browsers and Node have them: its documentation's way to do it. */
+async function byOpenapiTypescript(document: string, folder: string): Promise<void> {
+  const blob = ts.factory.createTypeReferenceNode('Blob');
+  const types = await openapiTS(await readFile(document, 'utf8'), {
+    transform: ({ format }) => (format === 'binary' ? blob : undefined),
+  });
+  await writeFile(join(folder, 'openapi-typescript.ts'), astToString(types));
+}
+
+async function byHeyApi(document: string, folder: string): Promise<void> {
+  const { createClient } = await import('@hey-api/openapi-ts');
+  await createClient({
+    input: document,
+    output: { path: join(folder, 'hey-api'), module: { extension: '.js' } },
+    logs: { level: 'warn', file: false },
+    plugins: ['@hey-api/typescript', '@hey-api/sdk', '@hey-api/client-fetch'],
+  });
+}
+
+const byOrval = (document: string, folder: string): Promise<void> =>
+  generateByOrval({
+    input: { target: document },
+    output: {
+      target: join(folder, 'orval-client.ts'),
+      client: 'fetch',
+      baseUrl: { getBaseUrlFromSpecification: true },
+    },
+  });
+
+const [document = '', folder = ''] = process.argv.slice(2);
+for (const make of [byOpenapiTypescript, byHeyApi, byOrval]) await make(document, folder);

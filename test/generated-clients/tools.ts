@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFile, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+
+const HERE = import.meta.dirname;
+const PACKAGES = join(HERE, '../../node_modules');
+const TYPESCRIPT = join(HERE, 'node_modules/typescript/bin/tsc');
+
+/** What is answered to the name of a file of JavaScript: its exit code, and what it wrote. */
+async function run(script: string, ...options: string[]) {
+  // Nobody is told that the tools were used, or asked for newer ones.
+  const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', DO_NOT_TRACK: '1' };
+  const child = spawn(process.execPath, [script, ...options], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [[code], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]);
+  return { code: code as number | null, stdout, stderr };
+}
+
+/** @throws Error with what it wrote, where it fails */
+async function runOrFail(script: string, ...options: string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(script, ...options);
+  if (code !== 0) throw new Error(`${script} ended with ${code}: ${stdout.slice(0, 5_000)}\n${stderr.slice(0, 5_000)}`);
+  return stdout;
+}
+
+/** What a linter has to say, an error or a warning. */
+export interface Finding {
+  rule: string;
+  message: string;
+  /** Of the document, from its root. */
+  at: string[];
+}
+
+/** What Spectral finds in a document. */
+export async function spectral(document: string): Promise<Finding[]> {
+  const script = join(PACKAGES, '@stoplight/spectral-cli/dist/index.js');
+  const ruleset = join(HERE, 'spectral.yaml');
+  const { stdout, stderr } = await run(script, 'lint', document, '-r', ruleset, '-f', 'json', '--quiet');
+  const found = parsed<{ code: string; message: string; path: string[] }[]>(stdout, stderr);
+  return found.map(({ code, message, path }) => ({ rule: code, message, at: path }));
+}
+
+/** What Redocly finds in a document. */
+export async function redocly(document: string): Promise<Finding[]> {
+  const script = join(PACKAGES, '@redocly/cli/bin/cli.js');
+  const config = join(HERE, 'redocly.yaml');
+  const options = ['--config', config, '--format', 'json', '--max-problems', '1000'];
+  const { stdout, stderr } = await run(script, 'lint', document, ...options);
+  const { problems } = parsed<{ problems: { ruleId: string; message: string; location: { pointer: string }[] }[] }>(
+    stdout,
+    stderr,
+  );
+  return problems.map(({ ruleId, message, location }) => ({
+    rule: ruleId,
+    message,
+    at: (location[0]?.pointer ?? '').split('/').slice(1).map(unescaped),
+  }));
+}
+
+function parsed<T>(stdout: string, stderr: string): T {
+  try {
+    return JSON.parse(stdout);
+  } catch {
+    throw new Error(`no findings, but: ${stdout}\n${stderr}`);
+  }
+}
+
+/** A part of a JSON pointer. */
+const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
+
+const COMPILER_OPTIONS = {
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  target: 'es2023',
+  lib: ['es2023', 'dom', 'dom.iterable'],
+  module: 'nodenext',
+  types: [],
+  outDir: 'compiled',
+};
+
+/**
+ * Makes the clients of a document in an empty folder, and compiles them with what drives them.
+ * @returns what runs a driver by name, on what it is given, and reads what it writes
+ */
+export async function makeClients(document: string, folder: string) {
+  const drivers = join(HERE, 'drivers');
+  await mkdir(folder);
+  await symlink(PACKAGES, join(folder, 'node_modules'));
+  for (const name of await readdir(drivers)) await copyFile(join(drivers, name), join(folder, name));
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: COMPILER_OPTIONS }));
+  await runOrFail(join(HERE, 'generate.ts'), document, folder);
+  await runOrFail(TYPESCRIPT, '--project', folder);
+  return async (driver: string, given: object): Promise<unknown> =>
+    JSON.parse(await runOrFail(join(folder, 'compiled', `${driver}.js`), JSON.stringify(given)));
+}
