@@ -757,7 +757,7 @@ export type ExecuteResult = { "visualization_id": string; "columns"?: Array<{ "n
 
 export type Dashboard = { "_id": string; "name": string; "slug": string; "description": string; "cache_seconds": number; "layout": Array<WidgetOutput>; "filters": Array<DashboardFilter>; "created_by_user_id": string; "created_at": string; "updated_at": string };
 
-export type DashboardFilter = { "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean; "viewer_attribute"?: string; "options": Array<FilterOptionOutput> | { "sql"?: string } | null; "applies_to": Array<string> | null };
+export type DashboardFilter = { "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean; "viewer_attribute"?: string; "options": Array<FilterOption> | { "sql"?: string } | null; "applies_to": Array<string> | null };
 
 export type DashboardWithCharts = { "_id": string; "name": string; "slug": string; "description": string; "cache_seconds": number; "layout": Array<WidgetOutput>; "filters": Array<DashboardFilter>; "created_by_user_id": string; "created_at": string; "updated_at": string; "charts"?: Array<{ "visualization_id": string; "name": string; "description": string; "chart": unknown }> };
 
@@ -793,15 +793,15 @@ export type CompanyApiKey = { "_id": string; "access_key": string; "description"
 
 export type CompanyAuditEvent = { "_id": string; "correlation_id": string; "occurred_at": string; "company_id": string; "principal_type": "user" | "service_account" | "outsider" | "operator" | "anonymous"; "principal_id": string | null; "credential": string | null; "method": string; "route": string | null; "action": string | null; "resource_id": string | null; "status": number; "ip": string | null; "duration_ms": number };
 
-export type ManagedTable = { "_id": string; "company_id": string; "connection_id": string; "display_name": string; "columns": Array<ManagedTableColumnOutput>; "source": "manual" | "upload"; "status": "active"; "row_count": number; "created_by_user_id": string; "created_at": string; "updated_at": string };
+export type ManagedTable = { "_id": string; "company_id": string; "connection_id": string; "display_name": string; "columns": Array<ManagedTableColumn>; "source": "manual" | "upload"; "status": "active"; "row_count": number; "created_by_user_id": string; "created_at": string; "updated_at": string };
 
-export type DeletedManagedTable = { "_id": string; "company_id": string; "connection_id": string; "display_name": string; "columns": Array<ManagedTableColumnOutput>; "source": "manual" | "upload"; "status": "active"; "row_count": number; "created_by_user_id": string; "created_at": string; "updated_at": string; "deleted_at": string };
+export type DeletedManagedTable = { "_id": string; "company_id": string; "connection_id": string; "display_name": string; "columns": Array<ManagedTableColumn>; "source": "manual" | "upload"; "status": "active"; "row_count": number; "created_by_user_id": string; "created_at": string; "updated_at": string; "deleted_at": string };
 
 export type ManagedTableIndex = { "id": string; "columns": Array<string>; "unique": boolean; "created_at": string };
 
 export type ManagedTableRow = { "id": string } & Record<string, string | number | boolean | null>;
 
-export type UploadJob = { "_id": string; "company_id": string; "user_table_id": string | null; "files": Array<{ "original_name": string; "storage_path": string; "size_bytes": number; "mime_type": string }>; "mode": "create" | "append" | "replace" | "upsert"; "status": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "inferred_schema": { "suggested_table_name": string; "columns": Array<InferredColumn>; "sample_rows": Array<Record<string, string | number | boolean | null>>; "total_row_count_estimate": number; "ignored_columns"?: Array<InferredColumn>; "dialect": { "encoding": string; "delimiter": string; "quote": string | null; "header": boolean; "skipped_lines": number; "skipped": Array<{ "line": number; "text": string }>; "sheet": string | null } } | null; "confirmed_schema": { "display_name": string; "columns": Array<ConfirmedColumnOutput>; "time_zone": string | null } | null; "progress": { "phase": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "rows_processed": number; "rows_total": number | null; "bytes_processed": number; "bytes_total": number } | null; "error": { "code": string; "message": string; "file"?: string; "line"?: number; "column"?: string; "value"?: string | null } | null; "key": Array<string> | null; "result": { "inserted": number; "updated": number; "unchanged": number } | null; "undone_at": string | null; "undone_by": string | null; "created_at": string; "updated_at": string };
+export type UploadJob = { "_id": string; "company_id": string; "user_table_id": string | null; "files": Array<{ "original_name": string; "storage_path": string; "size_bytes": number; "mime_type": string }>; "mode": "create" | "append" | "replace" | "upsert"; "status": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "inferred_schema": { "suggested_table_name": string; "columns": Array<InferredColumn>; "sample_rows": Array<Record<string, string | number | boolean | null>>; "total_row_count_estimate": number; "ignored_columns"?: Array<InferredColumn>; "dialect": { "encoding": string; "delimiter": string; "quote": string | null; "header": boolean; "skipped_lines": number; "skipped": Array<{ "line": number; "text": string }>; "sheet": string | null } } | null; "confirmed_schema": { "display_name": string; "columns": Array<ConfirmedColumn>; "time_zone": string | null } | null; "progress": { "phase": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "rows_processed": number; "rows_total": number | null; "bytes_processed": number; "bytes_total": number } | null; "error": { "code": string; "message": string; "file"?: string; "line"?: number; "column"?: string; "value"?: string | null } | null; "key": Array<string> | null; "result": { "inserted": number; "updated": number; "unchanged": number } | null; "undone_at": string | null; "undone_by": string | null; "created_at": string; "updated_at": string };
 
 export type InferredColumn = { "name": string; "display_name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime"; "nullable": boolean; "source_index": number | null; "evidence": { "format": string; "nulls": number; "distinct_sample": Array<string>; "counter_example": { "value": string; "line": number } | null } };
 
@@ -875,13 +875,7 @@ export type ChartOutput = { "type": "table" | "line" | "bar" | "area" | "pie" | 
 
 export type WidgetOutput = { "visualization_id": string; "x": number; "y": number; "w": number; "h": number };
 
-export type FilterOptionOutput = { "label": string; "value": string };
-
 export type ScheduleConditionOutput = { "visualization_id": string; "column": string; "op": "gt" | "gte" | "lt" | "lte" | "eq" | "ne" | "changed"; "value": string | number | boolean | null };
-
-export type ManagedTableColumnOutput = { "name": string; "display_name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime"; "nullable": boolean };
-
-export type ConfirmedColumnOutput = { "name": string; "display_name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime"; "nullable": boolean; "source_index"?: number | null };
 
 export type BusinessDomainsOutput = { "business_domains": Array<BusinessDomainOutput> };
 
