@@ -40,6 +40,23 @@ export const ACCESS = [
     },
   ]),
   ...guardsOf(
+    'src/http/unknown-members.ts',
+    ['test/http/unknown-members.test.ts'],
+    [
+      {
+        text: 'await authorize(contract, ctx, (name) => params[name]);',
+        without: '',
+        title: 'to who may not read it',
+      },
+      {
+        text: 'Object.hasOwn(members, name) ? members[name] : undefined',
+        without: 'members[name]',
+        title: 'JavaScript',
+      },
+      { text: ' || isSame(value, within[name], moves)', without: ' || true', title: 'is refused where it differs' },
+    ],
+  ),
+  ...guardsOf(
     'src/http/waiting.ts',
     ['test/http/waiting.test.ts'],
     [{ text: '  await release();\n', without: '', title: 'closes what it has open' }],
