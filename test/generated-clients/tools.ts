@@ -8,11 +8,18 @@ const HERE = import.meta.dirname;
 const PACKAGES = join(HERE, '../../node_modules');
 const TYPESCRIPT = join(HERE, 'node_modules/typescript/bin/tsc');
 
-/** What is answered to the name of a file of JavaScript: its exit code, and what it wrote. */
+/** How long a tool or a driver may take, on a busy machine. */
+const LONGEST_MS = 300_000;
+
+/** Runs a file of JavaScript. @returns its exit code, null where it was ended, and what it wrote */
 async function run(script: string, ...options: string[]) {
   // Nobody is told that the tools were used, or asked for newer ones.
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', DO_NOT_TRACK: '1' };
-  const child = spawn(process.execPath, [script, ...options], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [script, ...options], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: LONGEST_MS,
+  });
   const [[code], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]);
   return { code: code as number | null, stdout, stderr };
 }

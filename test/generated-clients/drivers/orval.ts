@@ -29,7 +29,7 @@ await run(async ({ companySlug: company_slug, email, password, name }): Promise<
   if (uploaded.status !== 201) throw new Error('no upload');
   const { job_id } = uploaded.data;
   const job = async () => {
-    const answer = await getUploadJob(job_id, options);
+    const answer = await getUploadJob(job_id, {}, options);
     return answer.status === 200 ? answer.data : undefined;
   };
   const { suggested_table_name: display_name, columns } = await until(
