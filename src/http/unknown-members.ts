@@ -164,7 +164,7 @@ export async function unknownProblems(
 ): Promise<FieldProblem[]> {
   const schema = contract.body as Schema;
   if (unknownMembers(schema, body).length === 0) return [];
-  const shown = await shownRecord(contract, record, call);
+  const shown = await shownRecord(contract, record, call, Object.keys(Object(body)));
   const moves = (name: string): boolean =>
     MOVING.test(name) || record.reading?.contract.versioned?.without.includes(name) === true;
   return unknownMembers(schema, body, shown).flatMap((member) => {
@@ -197,6 +197,7 @@ async function shownRecord(
   { method, path, stillMay, readBack }: Contract,
   { reading }: NamedRecord,
   call: Omit<Call, 'body' | 'query'>,
+  sent: readonly string[],
 ): Promise<unknown> {
   const { ctx, params } = call;
   const [first] = parametersOf(path);
@@ -204,7 +205,8 @@ async function shownRecord(
   if (!reading || stillMay) return undefined;
   const { contract, handle } = reading;
   try {
-    const shown = await handle({ ...call, query: contract.query?.parse({}), body: undefined });
+    const query = contract.query?.parse(includedBy(contract, sent));
+    const shown = await handle({ ...call, query, body: undefined });
     await authorize(contract, ctx, (name) => params[name]);
     const json = JSON.parse(JSON.stringify(shown));
     return readBack ? readBack(json) : method === 'post' ? undefined : json;
@@ -213,6 +215,14 @@ async function shownRecord(
     if (error instanceof Failure && isThere && error.kind !== 'unavailable') return undefined;
     throw error;
   }
+}
+
+/** The query of a GET that shows a member only where it is asked to. */
+function includedBy({ query }: Contract, sent: readonly string[]): { include?: string } {
+  const include = query && ownMember(knownMembers(query), 'include');
+  const values = include && bare(include)._zod.values;
+  const asked = sent.find((name) => values?.has(name));
+  return asked === undefined ? {} : { include: asked };
 }
 
 /** Times, counters and who was last: they change by themselves, or with any other change. */

@@ -6,6 +6,7 @@ import { GROUPS_AND_POLICIES } from './lists/groups.ts';
 import { KNOWLEDGE } from './lists/knowledge.ts';
 import { OBJECTS } from './lists/objects.ts';
 import { QUESTIONS } from './lists/questions.ts';
+import { REPORTED } from './lists/reported.ts';
 import { SCHEDULES } from './lists/schedules.ts';
 import { SHARING } from './lists/sharing.ts';
 import { SIGN_IN } from './lists/sign-in.ts';
@@ -26,4 +27,5 @@ export const GUARDS: readonly Guard[] = [
   ...QUESTIONS,
   ...MANAGED_TABLES,
   ...OBJECTS,
+  ...REPORTED,
 ];

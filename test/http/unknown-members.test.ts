@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { SURFACES } from '../../src/app.ts';
 import { knownMembers, unknownMembers } from '../../src/http/unknown-members.ts';
 import { aTable, column } from '../managed-tables/support.ts';
+import { aSalesDashboard, someSales } from '../shares/support.ts';
 import { call } from '../support/api.ts';
 import { aConsoleGroup } from '../support/console.ts';
 import { must } from '../support/signed.ts';
@@ -136,6 +137,18 @@ describe('a record that was read and is sent back', () => {
     expect(detailsOf(await editor.put(`/v1/groups/${_id}`, { json }))).toEqual([
       422,
       'company_id: unknown: is not a field of this request',
+    ]);
+  });
+
+  it('may have what is shown only where it is asked for', async () => {
+    await someSales(company);
+    const { dashboard } = await aSalesDashboard(company);
+    const path = `/v1/dashboards/${dashboard._id}`;
+    const { charts, ...read } = await must(company.as.get(`${path}?include=charts`));
+    expect((await company.as.put(path, { json: { ...read, charts } })).status).toBe(200);
+    expect(detailsOf(await company.as.put(path, { json: { ...read, charts: [] } }))).toEqual([
+      422,
+      'charts: conflict: cannot be changed',
     ]);
   });
 
