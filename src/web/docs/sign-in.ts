@@ -87,7 +87,14 @@ export function signInPanel() {
   async function authorize(request: ReaderRequest): Promise<ReaderRequest> {
     const { method, body = '' } = request;
     const { href: url, origin: baseUrl } = new URL(request.url, location.href);
-    const proof = await credential?.({ method, url, body: typeof body === 'string' ? body : '', baseUrl, ask });
+    const proof = await credential?.({
+      method,
+      url,
+      body: typeof body === 'string' ? body : '',
+      baseUrl,
+      longestWait: 20,
+      ask,
+    });
     return { ...request, headers: { ...request.headers, ...proof } };
   }
 

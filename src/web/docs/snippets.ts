@@ -87,15 +87,24 @@ function typescript({ method, path, params, query, body, isForm, credential, bas
 
 const SIGNED_IN_PYTHON = [
   'def signed(method, url, body):',
-  '    path, _, query = urlsplit(url)[2], None, urlsplit(url)[3]',
+  '    parts = urlsplit(url)',
   "    date = datetime.now(timezone.utc).isoformat(timespec='milliseconds')",
   '    nonce, digest = str(uuid4()), sha256(body).hexdigest()',
-  "    lines = ['HMAC-SHA256', method, path, query, date, nonce, digest]",
+  "    lines = ['HMAC-SHA256', method, parts.path, parts.query, date, nonce, digest]",
   "    signature = hmac.new(SECRET_KEY.encode(), '\\n'.join(lines).encode(), sha256).hexdigest()",
   "    return {'Authorization': f'HMAC {ACCESS_KEY}:{signature}', 'x-date': date, 'x-nonce': nonce,",
   "            'x-content-sha256': digest}",
   '',
 ];
+
+const IN_PYTHON: Record<string, string> = { true: 'True', false: 'False', null: 'None' };
+
+/** JSON differs from Python's literals in three words. */
+const pythonLiteral = (value: unknown): string =>
+  JSON.stringify(value, null, 4).replaceAll(
+    /("(?:[^"\\]|\\.)*")|true|false|null/g,
+    (word, text?: string) => text ?? IN_PYTHON[word] ?? word,
+  );
 
 function python(example: Example): string {
   const { method, body, isForm, credential, baseUrl } = example;
@@ -124,11 +133,7 @@ function python(example: Example): string {
     '',
     ...(isSigned ? SIGNED_IN_PYTHON : []),
     `url = ${url}`,
-    ...(body === undefined
-      ? isSigned
-        ? ["body = b''"]
-        : []
-      : [`body = json.dumps(json.loads(${JSON.stringify(JSON.stringify(body))})).encode()`]),
+    ...(body === undefined ? (isSigned ? ["body = b''"] : []) : [`body = json.dumps(${pythonLiteral(body)}).encode()`]),
     `answer = requests.request(${[`'${method}'`, 'url', ...(sent ? [`headers={${sent}}`] : []), ...(body === undefined ? [] : ['data=body']), ...(isForm ? ["files={'files': open('data.csv', 'rb')}"] : [])].join(', ')})`,
     'answer.raise_for_status()',
   ].join('\n');
