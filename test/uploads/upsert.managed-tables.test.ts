@@ -280,13 +280,16 @@ describe('an upsert', () => {
   });
 
   it('makes no more than ten indexes with somebody who makes one meanwhile', async () => {
-    const { id, upsert, indexes } = await aFilledTable();
-    const make = () => company.as.post(`/v1/managed-tables/${id}/indexes`, { json: { columns: ['name'] } });
+    const id = await aTable(company.as, `mesclada_${++named}`, [column('n', 'integer'), column('m', 'integer')]);
+    const path = `/v1/managed-tables/${id}/indexes`;
+    const make = () => company.as.post(path, { json: { columns: ['m'] } });
     for (let n = 0; n < 9; n += 1) expect((await make()).status).toBe(201);
-    const { outcome } = await rivalBeforeStatement(company.id, /CREATE UNIQUE INDEX/, make);
-    expect(await upsert('code\nz\n')).toMatchObject({ status: 'done', result: { inserted: 1 } });
-    expect((await outcome).status).toBeGreaterThanOrEqual(400);
-    expect(await indexes()).toHaveLength(10);
+    const { jobId, publish } = await aStagedJob(company, id, [1, 2], 'upsert', ['n']);
+    const { outcome } = await rivalBeforeStatement(company.id, /CREATE INDEX CONCURRENTLY/, publish);
+    expect((await make()).status).toBe(201);
+    expect([await outcome, await publish()]).toEqual(['again', 'done']);
+    expect((await jobOf(company, jobId)).error).toMatchObject({ code: 'MANAGED_TABLE_TOO_MANY_INDEXES' });
+    expect((await company.as.get(path)).body.records).toHaveLength(10);
   });
 
   it.each([
