@@ -118,6 +118,7 @@ export default defineConfig({
             'test/support/oidc-provider.ts',
             'test/support/ai-server.ts',
             'test/support/mail-provider.ts',
+            'test/support/file-server.ts',
           ],
           ...TIMEOUTS,
         },

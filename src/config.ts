@@ -128,7 +128,10 @@ const variables = z
     RATE_LIMIT_QUESTIONS_PER_MINUTE: limit(60),
     /** Days that audit records and share events stay in their company's log; then they move to R2, below `log/`. */
     AUDIT_RETENTION_DAYS: limit(DEFAULT_RETENTION_DAYS),
-    /** Lets identity providers be on this machine, by plain http too, and under names kept for examples: for development. */
+    /**
+     * Lets identity providers, and files that uploads fetch, be on this machine, by plain http too, and under names kept for
+     * examples: for development.
+     */
     ALLOW_PRIVATE_ISSUERS: flag,
     /** Key of the provider that suggests domain knowledge; without it the routes that ask for suggestions answer 503. */
     AI_API_KEY: optionalText,

@@ -6,7 +6,7 @@ import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aFileOf } from './staged.ts';
 import { inDatabase, load, rowsOf, undo } from './support.ts';
 
-/** What versions 4 and 5 of the tenant's schema added, taken away again. */
+/** What the versions from 4 on of the tenant's schema added, taken away again. */
 const BACK_TO_3 = `
   DROP TABLE console.row_count_changes;
   DROP TRIGGER count_all_rows ON console.managed_tables;
@@ -18,7 +18,7 @@ const BACK_TO_3 = `
     ADD CONSTRAINT managed_tables_row_count_check CHECK (row_count >= 0);
   ALTER TABLE console.upload_jobs
     DROP COLUMN key_columns, DROP COLUMN result, DROP COLUMN load_number, DROP COLUMN loaded_at, DROP COLUMN added_rows,
-    DROP COLUMN undone_at, DROP COLUMN undone_by,
+    DROP COLUMN undone_at, DROP COLUMN undone_by, DROP COLUMN source_url,
     DROP CONSTRAINT upload_jobs_mode_check,
     ADD CONSTRAINT upload_jobs_mode_check CHECK (mode IN ('create', 'append', 'replace'));
   DROP SEQUENCE console.load_numbers;

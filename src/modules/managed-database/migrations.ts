@@ -19,6 +19,8 @@ const MIGRATIONS: TenantMigration[] = [
   { version: 3, sql: ['ALTER TABLE console.upload_jobs ADD COLUMN turn_until timestamptz'] },
   { version: 4, sql: [LOADS] },
   { version: 5, sql: [ROW_COUNT_CHANGES] },
+  // Where the file of an upload from an address is, without what may be secret in it.
+  { version: 6, sql: ['ALTER TABLE console.upload_jobs ADD COLUMN source_url text'] },
 ];
 
 /** The schema version of this release. */

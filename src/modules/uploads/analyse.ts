@@ -3,6 +3,7 @@ import { isoTimestamp } from '../../kernel/fields.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import { getTable } from '../managed-tables/service.ts';
 import { blockBytes, readBlock } from './blocks.ts';
+import { type FetchState, fetchSource, isFetch } from './fetch.ts';
 import { beginInference, feed, finish, type InferenceState, type TableColumn, tableName } from './inference/index.ts';
 import type { JobProgress, Source, WorkedJob } from './job.ts';
 import { JobProblem, Superseded, tableGone } from './problems.ts';
@@ -27,11 +28,13 @@ interface AnalysisState {
 }
 
 /**
- * Converts a job's files to texts and reads these, about `UPLOAD_MESSAGE_BYTES` of either. When all are read, infers
+ * Fetches a job's file, where it is at an address. Converts its files to texts and reads these, about `UPLOAD_MESSAGE_BYTES` of either. When all are read, infers
  * their schema.
  */
 export async function analyseUpload(ctx: CompanyContext, jobId: string): Promise<void> {
-  await workOnJob(ctx, { type: 'upload.analyse', jobId }, 'analisando', analyse);
+  await workOnJob<AnalysisState | FetchState>(ctx, { type: 'upload.analyse', jobId }, 'analisando', (work) =>
+    isFetch(work) ? fetchSource(work) : analyse(work as Work<AnalysisState>),
+  );
 }
 
 async function analyse(work: Work<AnalysisState>): Promise<boolean> {

@@ -124,6 +124,8 @@ export interface UploadJob {
   /** When it was undone, and who by. */
   undoneAt: string | null;
   undoneBy: string | null;
+  /** The address that the file is fetched from, without query and fragment; null where files were sent. */
+  sourceUrl: string | null;
   createdAt: string;
   updatedAt: string;
 }

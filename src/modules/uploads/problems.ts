@@ -37,6 +37,28 @@ export const noRoom: JobError = {
     'O banco de dados gerenciado está sem espaço ou não aceita alterações. Nada foi carregado. Libere espaço e envie os arquivos novamente.',
 };
 
+/** The file could not be fetched; `reason` is a clause without full stop, and names no address. */
+export const sourceUnreachable = (reason: string): JobError => ({
+  code: 'SOURCE_UNREACHABLE',
+  message: `Não foi possível baixar o arquivo: ${reason}. Nada foi carregado.`,
+});
+
+export const sourceChanged: JobError = {
+  code: 'SOURCE_CHANGED',
+  message: 'O arquivo mudou no endereço de origem enquanto era baixado. Inicie o upload novamente.',
+};
+
+export const sourceTooLarge: JobError = {
+  code: 'UPLOAD_TOO_LARGE',
+  message: 'O arquivo do endereço passa do limite de 5 GB.',
+};
+
+export const sourceTypeUnknown: JobError = {
+  code: 'UPLOAD_FILE_TYPE',
+  message:
+    'O tipo do arquivo não pôde ser reconhecido pelo endereço nem pela resposta. Informe o nome do arquivo com a extensão .csv, .xlsx, .xls ou .zip.',
+};
+
 export const fileMissing = (file: string): JobError => ({
   code: 'FILE_MISSING',
   message: `O arquivo "${file}" não está mais disponível. Envie-o novamente.`,

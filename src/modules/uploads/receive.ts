@@ -38,13 +38,13 @@ export interface UploadForm {
   keys: string[];
 }
 
-const ACCEPTED_TYPES = ['.csv', '.xlsx', '.xls', '.zip'] as const;
+export const ACCEPTED_TYPES = ['.csv', '.xlsx', '.xls', '.zip'] as const;
 
 /**
  * A file of this size or more is stored in pieces, each an object, of which one at a time is held in memory. Not as parts
  * of an R2 multipart upload: no list shows what a broken one leaves behind, so that no sweep could delete it.
  */
-const PIECE_BYTES = 8 * 1024 * 1024;
+export const PIECE_BYTES = 8 * 1024 * 1024;
 /** What a form may hold besides its files: boundaries, headers, other fields. */
 const MAX_FORM_BYTES = 1024 * 1024;
 const MAX_FIELD_BYTES = 64;
@@ -98,7 +98,7 @@ export function segmentsOf(file: StoredFile): Segment[] {
   }));
 }
 
-const pieceOf = (file: StoredFile, piece: number): string => `${file.storage_path}/${piece}`;
+export const pieceOf = (file: StoredFile, piece: number): string => `${file.storage_path}/${piece}`;
 
 /** Deletes stored files from R2. */
 export async function deleteFiles(bucket: R2Bucket, files: StoredFile[]): Promise<void> {
@@ -142,12 +142,12 @@ async function receiveFile(
   }
   const name = safeFileName(part.filename);
   if (form.files.length === MAX_FILES) throw tooManyFiles();
-  if (!ACCEPTED_TYPES.some((type) => name.toLowerCase().endsWith(type))) throw wrongFileType(name, ACCEPTED_TYPES);
+  if (!isAccepted(name)) throw wrongFileType(name, ACCEPTED_TYPES);
   const file: StoredFile = {
     original_name: name,
     storage_path: `${prefix}/${form.files.length}`,
     size_bytes: 0,
-    mime_type: /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/.test(part.mediaType) ? part.mediaType : UNKNOWN_TYPE,
+    mime_type: mediaTypeOf(part.mediaType),
   };
   form.files.push(file);
   await store(reader, bucket, file, MAX_UPLOAD_BYTES - bytesOf(form.files));
@@ -164,6 +164,13 @@ async function store(reader: MultipartReader, bucket: R2Bucket, file: StoredFile
     await storing(bucket.put(file.size_bytes < PIECE_BYTES ? file.storage_path : pieceOf(file, piece), block.bytes));
   }
 }
+
+/** Whether files of that name are read, by its ending. */
+export const isAccepted = (name: string): boolean => ACCEPTED_TYPES.some((type) => name.toLowerCase().endsWith(type));
+
+/** A media type as it is shown: what is none is unknown. */
+export const mediaTypeOf = (sent: string): string =>
+  /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/.test(sent) ? sent : UNKNOWN_TYPE;
 
 async function fieldText(reader: MultipartReader): Promise<string> {
   const { bytes } = await reader.block(MAX_FIELD_BYTES);

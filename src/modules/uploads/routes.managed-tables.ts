@@ -32,6 +32,7 @@ import {
   jobStamps,
   startTableUpload,
   startUpload,
+  startUploadFromUrl,
 } from './service.ts';
 import { listLoads, undoUpload } from './undo.ts';
 import { loadView, uploadJobView, viewLoad, viewUploadJob } from './views.ts';
@@ -48,6 +49,41 @@ const uploadForm = z
       'Repeat the field `files`, 1 to 10 times: `.csv`, `.xlsx`, `.xls` and `.zip` files of at most 100 MiB together. A proxy in front ' +
       'of the API may refuse bodies over 100 MB (about 95 MiB) with a 413 of its own.',
   });
+
+const fromUrl = z.object({
+  url: z
+    .string()
+    .max(4096)
+    .meta({
+      format: 'uri',
+      description: 'An https address on a public host, without a user name or password.',
+      examples: ['https://files.example.com/sales.csv'],
+    }),
+  filename: z
+    .string()
+    .max(1024)
+    .optional()
+    .meta({
+      description:
+        'With the extension `.csv`, `.xlsx`, `.xls` or `.zip`. When not sent, the path of the address says it, else `Content-Disposition` or `Content-Type` of the answer.',
+      examples: ['sales.csv'],
+    }),
+  table_id: z
+    .string()
+    .max(64)
+    .optional()
+    .meta({ description: 'The table that the rows go into; a new one when not sent.' }),
+  mode: z.enum(['append', 'replace', 'upsert']).optional().meta({
+    description:
+      'For an existing table: `append` when not sent. `replace` and `upsert` need `managed-tables:data-write` too.',
+  }),
+  key: z
+    .array(z.string().max(64))
+    .min(1)
+    .max(4)
+    .optional()
+    .meta({ description: 'For `upsert`: the columns of the key; `id` for the ids of the rows.' }),
+});
 
 /** What a route that receives files can answer. */
 const formFailures = [
@@ -106,6 +142,26 @@ export const uploadEndpoints = [
       job_id: await startTableUpload(ctx, params.id, sentBody(request)),
       status: 'queued' as const,
     }),
+  ),
+
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/managed-tables/upload-from-url',
+      access: {
+        decidedBy: '`managed-tables:upload` on the table of `table_id`, or on all where a new one is made',
+        anyOf: ['managed-tables:upload'],
+      },
+      operationId: 'uploadManagedTableFromUrl',
+      summary: 'Upload a file from an address',
+      description:
+        'Queues a job that fetches the file, up to 5 GiB, and goes on as one whose files were sent. Where the download is cut, it goes on by `Range` if the server has a strong `ETag`. Up to 5 redirects are followed, to public https addresses alone. A server that says nothing for 30 seconds, or sends less than 8 MiB in 5 minutes, is given up. The job fails with `SOURCE_UNREACHABLE`, `SOURCE_CHANGED` or `UPLOAD_TOO_LARGE`. The address is kept encrypted until the file is there; `source_url` shows it without query and fragment.',
+      body: fromUrl,
+      madeUnder: '/v1/managed-tables/upload-jobs',
+      returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
+      fails: [notProvisioned, tableNotFound, tableBusy, wrongFileType, ...tenantSqlFailures],
+    },
+    async ({ ctx, body }) => ({ job_id: await startUploadFromUrl(ctx, body), status: 'queued' as const }),
   ),
 
   endpoint(

@@ -5,6 +5,7 @@ import { invalid } from '../../kernel/failure.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import type { SentBody } from '../../kernel/files.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
+import { addressProblem } from '../../kernel/public-address.ts';
 import { resourceArn } from '../../permissions/arn.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
 import { resultUnknown } from '../../tenant-sql/failures.ts';
@@ -20,6 +21,7 @@ import {
 import { matchColumns, matchTableColumns } from './confirm.ts';
 import { failLockedJob } from './fail-job.ts';
 import { jobEnded, jobNotFound, notWaitingConfirm, wrongMode } from './failures.ts';
+import { beginFetch } from './fetch.ts';
 import { isById } from './inference/index.ts';
 import type { Confirmation, ConfirmedSchema, UploadJob, UploadMode } from './job.ts';
 import { cancelled } from './problems.ts';
@@ -68,6 +70,51 @@ export async function startTableUpload(ctx: PrincipalContext, tableId: string, s
       await store.insertJob(tx, { ...job, mode, key, userTableId: tableId });
     });
   });
+}
+
+/** What an upload from an address is told. */
+export interface Address {
+  url: string;
+  filename?: string | undefined;
+  table_id?: string | undefined;
+  mode?: 'append' | 'replace' | 'upsert' | undefined;
+  key?: string[] | undefined;
+}
+
+/**
+ * Queues a job that fetches a file from an address first, and goes on as one whose files were sent.
+ * @returns the job's id
+ */
+export async function startUploadFromUrl(ctx: PrincipalContext, sent: Address): Promise<string> {
+  const { table_id: tableId } = sent;
+  requireAction(ctx.actor, 'managed-tables:upload', tableId ?? '*');
+  if (tableId === undefined) {
+    const alone = (['mode', 'key'] as const).filter((field) => sent[field] !== undefined);
+    if (alone.length > 0) throw invalid(alone.map((field) => ({ field, message: 'is for an existing table' })));
+  }
+  const mode: UploadMode = tableId === undefined ? 'create' : (sent.mode ?? 'append');
+  const problem = addressProblem(sent.url, ctx.config.ALLOW_PRIVATE_ISSUERS);
+  if (problem !== null) throw invalid([{ field: 'url', message: problem }]);
+  const database = await requireDatabase(ctx);
+  if (tableId !== undefined) await getTable(ctx, tableId);
+  requireChanging(ctx, mode, tableId ?? null);
+  const { id: createdByUserId, companyId } = ctx.actor;
+  const id = ctx.newId();
+  const job = {
+    ...{ id, companyId, createdByUserId, mode, files: [], createdAt: isoTimestamp(ctx.now()) },
+    progress: { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: 0 },
+    fetched: await beginFetch(ctx, id, sent.url, sent.filename),
+  };
+  await scheduleSweep(ctx, ctx.now() + SILENCE_MS);
+  if (tableId === undefined) await store.insertJob(database, { ...job, key: null, userTableId: null });
+  else {
+    await inTransaction(database, async (tx) => {
+      const { columns } = await lockTable(tx, ctx, tableId);
+      await store.insertJob(tx, { ...job, key: keyFor(mode, sent.key ?? [], columns), userTableId: tableId });
+    });
+  }
+  await ctx.jobs.send({ type: 'upload.analyse', companyId, jobId: id });
+  return id;
 }
 
 /** A load that changes or removes rows asks what changing them by hand does. */

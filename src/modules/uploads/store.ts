@@ -29,12 +29,13 @@ export interface JobRow {
   result: LoadResult | null;
   undone_at: string | null;
   undone_by: string | null;
+  source_url: string | null;
   created_at: string;
   updated_at: string;
 }
 
 export const COLUMNS =
-  'id, company_id, user_table_id, created_by_user_id, files, mode, status, inferred_schema, confirmed_schema, progress, error, key_columns, result, undone_at, undone_by, created_at, updated_at';
+  'id, company_id, user_table_id, created_by_user_id, files, mode, status, inferred_schema, confirmed_schema, progress, error, key_columns, result, undone_at, undone_by, source_url, created_at, updated_at';
 
 /** Condition of the job of a {@link JobKey}, as the first two values. */
 export const KEY = 'id = $1 AND company_id = $2';
@@ -62,14 +63,16 @@ export function toJob(row: JobRow): UploadJob {
     result: row.result,
     undoneAt: row.undone_at && datetimeJson(row.undone_at),
     undoneBy: row.undone_by,
+    sourceUrl: row.source_url,
     createdAt: datetimeJson(row.created_at),
     updatedAt: datetimeJson(row.updated_at),
   };
 }
 
-/** A new job, whose files are stored. */
+/** A new job, whose files are stored, or are fetched as its `state` says. */
 export type NewJob = Pick<UploadJob, 'id' | 'companyId' | 'createdByUserId' | 'files' | 'createdAt'> & {
   progress: JobProgress;
+  fetched?: { sourceUrl: string; state: object };
 };
 
 /** Inserts a job that is `queued`. Its progress is shown once work begins. */
@@ -79,8 +82,9 @@ export async function insertJob(
 ): Promise<void> {
   await tx.execute(
     `INSERT INTO console.upload_jobs
-       (id, company_id, user_table_id, created_by_user_id, files, mode, key_columns, status, progress, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5::json, $6, $9::json, 'queued', $7::json, $8, $8)`,
+       (id, company_id, user_table_id, created_by_user_id, files, mode, key_columns, status, progress, source_url, state,
+        created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5::json, $6, $9::json, 'queued', $7::json, $10, $11::json, $8, $8)`,
     [
       job.id,
       job.companyId,
@@ -91,6 +95,8 @@ export async function insertJob(
       JSON.stringify(job.progress),
       job.createdAt,
       job.key && JSON.stringify(job.key),
+      job.fetched?.sourceUrl ?? null,
+      job.fetched ? JSON.stringify(job.fetched.state) : null,
     ],
   );
 }

@@ -109,6 +109,9 @@ export const uploadJobView = z
       .meta({ description: 'What an upsert did, once it is done.' }),
     undone_at: timestamp.nullable().meta({ description: 'When the load was undone.' }),
     undone_by: z.string().nullable().meta({ description: 'Who undid it.' }),
+    source_url: z.string().nullable().meta({
+      description: 'Where the file was fetched from, without query and fragment; null where files were sent.',
+    }),
     created_at: timestamp,
     updated_at: timestamp,
   })

@@ -2,6 +2,7 @@ import type { TenantTx } from '../../tenant-sql/client.ts';
 import { literal } from '../../tenant-sql/identifiers.ts';
 import type { InferredSchema } from './inference/index.ts';
 import type { JobProgress, LoadResult, Reading, WorkedJob } from './job.ts';
+import type { StoredFile } from './receive.ts';
 import { COLUMNS, type JobKey, type JobRow, KEY, toJob } from './store.ts';
 
 interface WorkedRow<State> extends JobRow {
@@ -73,6 +74,26 @@ export async function advance(
      SET step = step + 1, state = $4::json, progress = $5::json, attempts = 0, updated_at = $6
      WHERE ${KEY} AND step = $3`,
     [key.id, key.companyId, step, JSON.stringify(to.state), JSON.stringify(to.progress), at],
+  );
+  return changed === 1;
+}
+
+/**
+ * Saves that a job's file is fetched, in the place of what there was to do it: the address is forgotten.
+ * @returns false when another delivery has done that step: nothing is saved
+ */
+export async function finishFetch(
+  tx: TenantTx,
+  key: JobKey,
+  step: number,
+  to: { files: StoredFile[]; progress: JobProgress },
+  at: string,
+): Promise<boolean> {
+  const changed = await tx.execute(
+    `UPDATE console.upload_jobs
+     SET step = step + 1, files = $4::json, progress = $5::json, state = NULL, attempts = 0, updated_at = $6
+     WHERE ${KEY} AND step = $3`,
+    [key.id, key.companyId, step, JSON.stringify(to.files), JSON.stringify(to.progress), at],
   );
   return changed === 1;
 }

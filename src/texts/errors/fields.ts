@@ -605,6 +605,7 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
       'deve indicar de 1 a {max} colunas',
       'debe indicar de 1 a {max} columnas',
     ],
+    ['conflict', 'is for an existing table', 'é para uma tabela existente', 'es para una tabla existente'],
     ['conflict', 'is for the mode upsert', 'é para o modo upsert', 'es para el modo upsert'],
     [
       'not_one_of',

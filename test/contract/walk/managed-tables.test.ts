@@ -124,6 +124,11 @@ const STEPS: Step[] = [
   },
   { route: 'GET /v1/managed-tables/{id}/loads', params: table, before: loaded },
   { route: 'POST /v1/managed-tables/upload-jobs/{jobId}/undo', params: job },
+  {
+    route: 'POST /v1/managed-tables/upload-from-url',
+    json: () => ({ url: 'https://files.example.com/sales.csv' }),
+    stranger: 'never',
+  },
   { route: 'DELETE /v1/managed-tables/{id}', params: table },
   { route: 'GET /v1/managed-tables/deleted' },
   { route: 'POST /v1/managed-tables/{id}/restore', params: table },

@@ -49,6 +49,10 @@ export const TABLES: Way[] = [
     for (const file of numbers()) form.append('files', file);
     return as.post(`/v1/managed-tables/${id}/upload`, { body: form, env: aHeldQueue().env as never });
   }),
+  loads('replaced by an upload from an address', 'POST /v1/managed-tables/upload-from-url', async (_, id) => (as) => {
+    const json = { url: 'https://files.example.com/n.csv', table_id: id, mode: 'replace' };
+    return as.post('/v1/managed-tables/upload-from-url', { json, env: aHeldQueue().env as never });
+  }),
   loads('replaced by an upload that is confirmed', `POST ${JOBS}/{jobId}/confirm`, async (company, id) => {
     const queue = aHeldQueue();
     const job = await upload(company, numbers(), { ...queue, into: id, mode: 'replace' });

@@ -1,0 +1,354 @@
+import type { CompanyContext } from '../../context.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
+import { decrypt, encrypt } from '../../platform/cipher.ts';
+import { storing } from '../../platform/file-storage.ts';
+import { MOST_REDIRECTS, type OutsideAnswer, OutsideFailed, openOutside } from '../../platform/outside-file.ts';
+import { wrongFileType } from './failures.ts';
+import {
+  JobProblem,
+  Superseded,
+  sourceChanged,
+  sourceTooLarge,
+  sourceTypeUnknown,
+  sourceUnreachable,
+} from './problems.ts';
+import { ACCEPTED_TYPES, filesOf, isAccepted, mediaTypeOf, PIECE_BYTES, pieceOf, safeFileName } from './receive.ts';
+import { mediaType, nameInAnswer, nameInPath } from './source-name.ts';
+import { saveProgress, type Work } from './work.ts';
+import { finishFetch } from './work-store.ts';
+
+/** How far the file of an address has come. The address is in it encrypted, and is gone with it. */
+export interface FetchState {
+  fetching: 1;
+  /** The whole address, encrypted. */
+  address: string;
+  /** The name with a known ending that the caller or the path gives; null where the answer has to tell. */
+  name: string | null;
+  /** What the first answer said. */
+  found: { name: string; type: string } | null;
+  /** The strong `ETag` under which it goes on; null where it cannot. */
+  etag: string | null;
+  /** How large it is, where the server says. */
+  total: number | null;
+  /** Bytes that lie in R2: whole pieces. */
+  received: number;
+  /** How often it began again from the first byte. Pieces of each time lie apart. */
+  restarts: number;
+  /** Deliveries since the last piece, this one included. */
+  tries: number;
+}
+
+/** What bounds a download. Milliseconds and bytes. */
+export interface FetchLimits {
+  /** The largest file. */
+  bytes: number;
+  /** For so long nothing may come. */
+  silenceMs: number;
+  /** In so long a piece must be there. */
+  pieceMs: number;
+}
+
+const LIMITS: FetchLimits = { bytes: 5 * 1024 ** 3, silenceMs: 30_000, pieceMs: 300_000 };
+/** A message fetches no longer than this before the next goes on, where the server lets it. */
+const MESSAGE_MS = 60_000;
+/** Where it does not, the whole file has to come in the time that the platform gives a message: 15 minutes. */
+const WHOLE_MS = 600_000;
+/** So often a job that waits for a slow server shows that it is alive: less than `SILENCE_MS`. */
+const ALIVE_MS = 20_000;
+/** Deliveries in a row without a piece, as for all other work. */
+const MAX_TRIES = 12;
+const MAX_RESTARTS = 2;
+/** A piece comes over so many connections at most. */
+const MAX_CONNECTIONS = 20;
+/** So many connections in a row may bring nothing. */
+const MAX_EMPTY = 4;
+/** Answers after which asking again helps. */
+const PASSING = new Set([408, 425, 429, 500, 502, 503, 504]);
+
+const UNREACHABLE = {
+  refused: 'o endereço, ou um para o qual ele redireciona, não é um endereço https público',
+  redirects: `o endereço redireciona mais de ${MOST_REDIRECTS} vezes`,
+  silent: 'o servidor não respondeu em 30 segundos',
+  lost: 'a conexão com o servidor falhou',
+  slow: 'o servidor é lento demais',
+  longer: 'o servidor enviou mais bytes do que anunciou',
+} as const;
+
+const unreachable = (why: keyof typeof UNREACHABLE) => new JobProblem(sourceUnreachable(UNREACHABLE[why]));
+
+const addressContext = (companyId: string, jobId: string) => `upload-source:${companyId}:${jobId}`;
+
+/**
+ * What a new job needs to fetch its file.
+ * @param url has been held against the rules for outside addresses
+ * @returns its first state, and the address as it may be shown
+ */
+export async function beginFetch(
+  ctx: CompanyContext,
+  jobId: string,
+  url: string,
+  filename: string | undefined,
+): Promise<{ sourceUrl: string; state: FetchState }> {
+  const given = safeFileName(filename ?? '');
+  if (filename !== undefined && !isAccepted(given)) throw wrongFileType(given, ACCEPTED_TYPES);
+  const address = new URL(url);
+  address.hash = '';
+  const inPath = nameInPath(url);
+  const state: FetchState = {
+    fetching: 1,
+    address: await encrypt(ctx.config.ENCRYPTION_KEYS, address.href, addressContext(ctx.actor.companyId, jobId)),
+    name: given || (isAccepted(inPath) ? inPath : null),
+    found: null,
+    etag: null,
+    total: null,
+    received: 0,
+    restarts: 0,
+    tries: 0,
+  };
+  return { sourceUrl: address.origin + address.pathname, state };
+}
+
+/** Whether a job has still to fetch its file. */
+export const isFetch = (work: Work<unknown>): work is Work<FetchState> =>
+  (work.job.state as Partial<FetchState> | null)?.fetching === 1;
+
+/**
+ * Fetches the file of a job into R2, piece by piece, for a bounded while.
+ * @returns true: the next message goes on, or begins to read it
+ */
+export async function fetchSource(work: Work<FetchState>, limits: FetchLimits = LIMITS): Promise<boolean> {
+  const { ctx, job } = work;
+  const before = job.state as FetchState;
+  if (before.tries >= MAX_TRIES) throw unreachable('lost');
+  // Saved first, so that what kills an isolate each time ends as well.
+  const download = new Download(work, { ...before, tries: before.tries + 1 }, limits);
+  await download.save();
+  const keys = ctx.config.ENCRYPTION_KEYS;
+  const address = await decrypt(keys, before.address, addressContext(ctx.actor.companyId, job.id));
+  await download.run(address);
+  return true;
+}
+
+/** One message's worth of a download. Between pieces at most one of them is in memory. */
+class Download {
+  readonly #work: Work<FetchState>;
+  readonly #limits: FetchLimits;
+  readonly #buffer = new Uint8Array(PIECE_BYTES);
+  readonly #beganAt: number;
+  #state: FetchState;
+  /** Bytes of the piece that is being received. */
+  #length = 0;
+  #connections = 0;
+  #empty = 0;
+  #fetched = 0;
+  #pieceBeganAt: number;
+  #savedAt: number;
+
+  constructor(work: Work<FetchState>, state: FetchState, limits: FetchLimits) {
+    this.#work = work;
+    this.#state = state;
+    this.#limits = limits;
+    this.#beganAt = this.#pieceBeganAt = this.#savedAt = work.ctx.now();
+  }
+
+  get #offset(): number {
+    return this.#state.received + this.#length;
+  }
+
+  async save(): Promise<void> {
+    const { ctx, job } = this.#work;
+    await saveProgress(this.#work, this.#state, this.#progress());
+    job.step += 1;
+    this.#savedAt = ctx.now();
+  }
+
+  async run(address: string): Promise<void> {
+    // What was received without an ETag cannot be gone on with.
+    if (this.#state.received > 0 && this.#state.etag === null) this.#restart();
+    for (;;) {
+      const offset = this.#offset;
+      try {
+        const answer = await this.#open(address);
+        try {
+          if (answer.status !== 416 && (await this.#receive(answer)) === 'later') return;
+        } finally {
+          answer.close();
+        }
+        if (this.#state.total === null || this.#offset >= this.#state.total) return await this.#finish();
+        throw new OutsideFailed('lost');
+      } catch (error) {
+        if (!(error instanceof OutsideFailed)) throw error;
+        await this.#goOn(error, this.#offset > offset);
+      }
+    }
+  }
+
+  /** Decides what follows when a connection was lost, and waits a little. */
+  async #goOn({ problem }: OutsideFailed, hasCome: boolean): Promise<void> {
+    if (problem !== 'lost' && !(problem === 'silent' && this.#offset > 0)) throw unreachable(problem);
+    this.#connections += 1;
+    this.#empty = hasCome ? 0 : this.#empty + 1;
+    if (this.#empty > MAX_EMPTY || this.#connections > MAX_CONNECTIONS) throw unreachable(problem);
+    if (this.#offset > 0 && this.#state.etag === null) this.#restart();
+    await this.save();
+    const pause = 250 * 2 ** this.#empty;
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+
+  /** Begins again from the first byte. */
+  #restart(): void {
+    if (this.#state.restarts >= MAX_RESTARTS) throw unreachable('lost');
+    this.#length = 0;
+    this.#state = {
+      ...this.#state,
+      restarts: this.#state.restarts + 1,
+      received: 0,
+      found: null,
+      etag: null,
+      total: null,
+    };
+    this.#pieceBeganAt = this.#work.ctx.now();
+  }
+
+  async #open(address: string): Promise<OutsideAnswer> {
+    const { etag } = this.#state;
+    const goesOn = this.#offset > 0 && etag !== null;
+    const headers = {
+      accept: '*/*',
+      'accept-encoding': 'identity',
+      'user-agent': 'data-console',
+      ...(goesOn && { range: `bytes=${this.#offset}-`, 'if-range': etag }),
+    };
+    const { config } = this.#work.ctx;
+    const limits = { allowPrivate: config.ALLOW_PRIVATE_ISSUERS, silenceMs: this.#limits.silenceMs };
+    const answer = await openOutside(address, headers, limits);
+    try {
+      if (goesOn) this.#expectRest(answer, etag, address);
+      else this.#expectWhole(answer, address);
+      return answer;
+    } catch (error) {
+      answer.close();
+      throw error;
+    }
+  }
+
+  /** The first answer says what the file is. */
+  #expectWhole({ status, headers }: OutsideAnswer, address: string): void {
+    if (status !== 200) throw statusProblem(status);
+    const { name } = this.#state;
+    const found = name ?? nameInAnswer(headers, nameInPath(address));
+    if (found === null) throw new JobProblem(sourceTypeUnknown);
+    // The runtime unpacks what is encoded: its length and ranges are those of other bytes.
+    const isPlain = /^(?:identity)?$/i.test(headers.get('content-encoding') ?? '');
+    const length = Number(headers.get('content-length') ?? Number.NaN);
+    const total = isPlain && Number.isSafeInteger(length) ? length : null;
+    if ((total ?? 0) > this.#limits.bytes) throw new JobProblem(sourceTooLarge);
+    const goesOn = isPlain && headers.get('accept-ranges')?.toLowerCase() !== 'none';
+    const etag = goesOn ? strong(headers.get('etag')) : null;
+    this.#state = { ...this.#state, found: { name: found, type: mediaTypeOf(mediaType(headers)) }, etag, total };
+  }
+
+  /** The bytes that follow, of the same file. */
+  #expectRest(answer: OutsideAnswer, etag: string, address: string): void {
+    const { status, headers } = answer;
+    if (status === 416 && this.#state.total === null && headers.get('content-range') === `bytes */${this.#offset}`) {
+      // A file of unknown length ended with a piece.
+      this.#state = { ...this.#state, total: this.#offset };
+      return;
+    }
+    if (status === 412 || status === 416) throw new JobProblem(sourceChanged);
+    if (status !== 200 && status !== 206) throw statusProblem(status);
+    if (headers.get('etag') !== etag) throw new JobProblem(sourceChanged);
+    if (status === 200) {
+      // The same file, from its first byte: the server knows no ranges.
+      this.#restart();
+      this.#expectWhole(answer, address);
+      this.#state = { ...this.#state, etag: null };
+      return;
+    }
+    const range = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers.get('content-range') ?? '');
+    const [, from, total] = range ?? [];
+    if (Number(from) !== this.#offset) throw new JobProblem(sourceChanged);
+    if (total !== '*' && this.#state.total !== null && Number(total) !== this.#state.total) {
+      throw new JobProblem(sourceChanged);
+    }
+  }
+
+  /** @returns `later` when the next message is to go on */
+  async #receive(answer: OutsideAnswer): Promise<'end' | 'later'> {
+    const { ctx } = this.#work;
+    for (let bytes = await answer.read(); bytes !== null; bytes = await answer.read()) {
+      const size = this.#offset + bytes.length;
+      if (size > this.#limits.bytes) throw new JobProblem(sourceTooLarge);
+      if (this.#state.total !== null && size > this.#state.total) throw unreachable('longer');
+      for (let at = 0; at < bytes.length; ) {
+        const room = Math.min(PIECE_BYTES - this.#length, bytes.length - at);
+        this.#buffer.set(bytes.subarray(at, at + room), this.#length);
+        this.#length += room;
+        at += room;
+        if (this.#length === PIECE_BYTES) await this.#storePiece();
+        // What was read of the next piece is asked for again.
+        if (this.#length === 0 && this.#offset !== this.#state.total && this.#isEnough()) return 'later';
+      }
+      const now = ctx.now();
+      if (now - this.#pieceBeganAt > this.#limits.pieceMs || now - this.#beganAt > WHOLE_MS) throw unreachable('slow');
+      if (now - this.#savedAt > ALIVE_MS) await this.save();
+    }
+    return 'end';
+  }
+
+  #isEnough(): boolean {
+    const { ctx } = this.#work;
+    if (this.#state.etag === null) return false;
+    return this.#fetched >= ctx.config.UPLOAD_MESSAGE_BYTES || ctx.now() - this.#beganAt > MESSAGE_MS;
+  }
+
+  async #storePiece(): Promise<void> {
+    const { ctx } = this.#work;
+    const piece = this.#state.received / PIECE_BYTES;
+    await storing(ctx.files.put(pieceOf(this.#file(), piece), this.#buffer.subarray(0, this.#length)));
+    this.#state = { ...this.#state, received: this.#offset, tries: 0 };
+    this.#fetched += this.#length;
+    this.#length = this.#connections = this.#empty = 0;
+    this.#pieceBeganAt = ctx.now();
+    await this.save();
+  }
+
+  /** Stores the last piece and has the file read. */
+  async #finish(): Promise<void> {
+    const { ctx, database, job } = this.#work;
+    const file = { ...this.#file(), size_bytes: this.#offset };
+    const key = file.size_bytes < PIECE_BYTES ? file.storage_path : pieceOf(file, this.#state.received / PIECE_BYTES);
+    if (this.#length > 0 || file.size_bytes === 0) {
+      await storing(ctx.files.put(key, this.#buffer.subarray(0, this.#length)));
+    }
+    const progress = { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: file.size_bytes };
+    const at = isoTimestamp(ctx.now());
+    if (!(await finishFetch(database, job, job.step, { files: [file], progress }, at))) throw new Superseded();
+    job.step += 1;
+  }
+
+  #file() {
+    const { job, ctx } = this.#work;
+    const { found, restarts } = this.#state;
+    return {
+      original_name: found?.name ?? '',
+      storage_path: `${filesOf(ctx.actor.companyId, job.id)}/${restarts}`,
+      size_bytes: 0,
+      mime_type: found?.type ?? mediaTypeOf(''),
+    };
+  }
+
+  #progress() {
+    const total = this.#state.total ?? this.#offset;
+    return { rows_processed: 0, rows_total: null, bytes_processed: this.#offset, bytes_total: total };
+  }
+}
+
+/** A weak one stands for the same meaning, not for the same bytes. */
+const strong = (etag: string | null): string | null => (etag !== null && /^"[^"]*"$/.test(etag) ? etag : null);
+
+const statusProblem = (status: number): Error =>
+  PASSING.has(status)
+    ? new OutsideFailed('lost')
+    : new JobProblem(sourceUnreachable(`o servidor respondeu com o código ${status}`));

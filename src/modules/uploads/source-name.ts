@@ -1,0 +1,53 @@
+import { isAccepted, safeFileName } from './receive.ts';
+
+/** Endings of files by their media type, for answers that name no file. */
+const ENDINGS: Record<string, string> = {
+  'text/csv': '.csv',
+  'application/csv': '.csv',
+  'application/zip': '.zip',
+  'application/x-zip-compressed': '.zip',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': '.xlsx',
+  'application/vnd.ms-excel': '.xls',
+};
+
+/** The name that the path of an address gives its file; empty for none. */
+export function nameInPath(address: string): string {
+  const last = new URL(address).pathname.split('/').at(-1) ?? '';
+  return safeFileName(decoded(last));
+}
+
+/**
+ * The name of a file by the answer that holds it: what `Content-Disposition` says, else the name in the path, with the
+ * ending of `Content-Type`. Null where neither tells a kind that is read.
+ */
+export function nameInAnswer(headers: Headers, inPath: string): string | null {
+  const disposed = dispositionName(headers.get('content-disposition') ?? '');
+  if (disposed !== null && isAccepted(disposed)) return disposed;
+  const ending = ENDINGS[mediaType(headers)];
+  if (ending === undefined) return null;
+  const stem = (disposed || inPath).replace(/\.[^.]*$/, '');
+  return safeFileName(`${stem || 'arquivo'}${ending}`);
+}
+
+/** The media type of an answer, without its parameters. */
+export const mediaType = (headers: Headers): string =>
+  (headers.get('content-type') ?? '').split(';', 1).join('').trim().toLowerCase();
+
+/** RFC 6266: the name in Unicode goes first. */
+function dispositionName(disposition: string): string | null {
+  const text = disposition.slice(0, 2048);
+  const extended = /;\s*filename\*\s*=\s*utf-8'[^']*'([^;\s]+)/i.exec(text)?.[1];
+  if (extended !== undefined) return safeFileName(decoded(extended));
+  const quoted = /;\s*filename\s*=\s*"((?:[^"\\]|\\.)*)"/i.exec(text)?.[1];
+  if (quoted !== undefined) return safeFileName(quoted.replace(/\\(.)/g, '$1'));
+  const plain = /;\s*filename\s*=\s*([^;\s"]+)/i.exec(text)?.[1];
+  return plain === undefined ? null : safeFileName(plain);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,120 @@
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import type { TestProject } from 'vitest/node';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Base of a server of files that behaves as its paths say: see `server`. */
+    fileServerUrl: string;
+  }
+}
+
+/** A server of files on a socket of this machine, for the whole run. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const http = createServer(server());
+  await new Promise<void>((listening) => http.listen(0, '127.0.0.1', listening));
+  project.provide('fileServerUrl', `http://127.0.0.1:${(http.address() as AddressInfo).port}`);
+  return async () => {
+    http.closeAllConnections();
+    await new Promise((closed) => http.close(closed));
+  };
+}
+
+const MIB = 1024 * 1024;
+/** What a server sends before it hangs up. */
+const CUT = 5 * MIB;
+
+/** A request as the server took it. */
+export interface Asked {
+  range: string | null;
+  ifRange: string | null;
+  headers: string[];
+}
+
+/** A row has a hundred bytes. */
+export const csvOf = (rows: number): string =>
+  `numero,texto\n${Array.from({ length: rows }, (_, row) => `${row},`.padEnd(99, 'x')).join('\n')}\n`;
+
+/**
+ * `/{behaviour}/{key}/{rows}/{name}`: a CSV of so many rows. `/asked/{key}` answers every request of a key. Behaviours:
+ * `plain`; `chunked` says no length; `packed` answers gzip; `cut` hangs up after 5 MiB each time; `tiny` after 512 KiB; `changed` the first time, and has
+ * another file then; `rangeless` the first time, and knows no ranges; `untagged` the first time, and has no ETag; `never` each
+ * time without an ETag; `weak` the same with a weak one; `shifted` answers other ranges than were asked for; `longer` sends more than it says; `redirects.N` first redirects
+ * so often; `to.…` redirects to an address in base64url; `status.N` answers that; `busy` answers 503 twice; `mute` says nothing;
+ * `stuck` nothing after a mebibyte; `huge` promises 6 GiB; `disposed` has a `Content-Disposition`, `typed` a `Content-Type`.
+ */
+function server(): RequestListener {
+  const asked = new Map<string, Asked[]>();
+  return (request, response) => {
+    const [, behaviour = '', key = '', rows = '0'] = (request.url ?? '').split('?')[0]?.split('/') ?? [];
+    if (behaviour === 'asked') return void response.end(JSON.stringify(asked.get(key) ?? []));
+    const before = asked.get(key) ?? [];
+    asked.set(key, [
+      ...before,
+      {
+        range: request.headers.range ?? null,
+        ifRange: request.headers['if-range']?.toString() ?? null,
+        headers: Object.keys(request.headers),
+      },
+    ]);
+    answer(request, response, { behaviour, rows: Number(rows), times: before.length });
+  };
+}
+
+interface Case {
+  behaviour: string;
+  rows: number;
+  /** How often it was asked before. */
+  times: number;
+}
+
+function answer(request: IncomingMessage, response: ServerResponse, { behaviour, rows, times }: Case): void {
+  const [kind, detail = ''] = behaviour.split('.') as [string, string?];
+  if (kind === 'mute') return;
+  if (kind === 'status') return void response.writeHead(Number(detail)).end();
+  if (kind === 'busy' && times < 2) return void response.writeHead(503).end();
+  if (kind === 'to') {
+    return void response.writeHead(302, { location: Buffer.from(detail, 'base64url').toString() }).end();
+  }
+  if (kind === 'redirects' && times < Number(detail)) {
+    return void response.writeHead(307, { location: request.url ?? '' }).end();
+  }
+  if (kind === 'huge') return void response.writeHead(200, { 'content-length': 6 * 1024 * MIB }).write('a,b\n');
+  const whole = Buffer.from(csvOf(rows));
+  if (kind === 'packed') {
+    const headers = { 'content-encoding': 'gzip', etag: '"packed"' };
+    return void response.writeHead(200, headers).end(gzipSync(whole));
+  }
+  const etag = kind === 'changed' && times > 0 ? '"two"' : '"one"';
+  const headers: Record<string, string | number> = {
+    ...(!['untagged', 'never'].includes(kind) && { etag: kind === 'weak' ? `W/${etag}` : etag }),
+    ...(kind === 'disposed' && {
+      'content-disposition': `attachment; filename="a.csv"; filename*=UTF-8''ventas%20%C3%B1.csv`,
+    }),
+    ...(kind === 'typed' && { 'content-type': 'text/csv; charset=utf-8' }),
+  };
+  const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
+  const isPart = from > 0 && kind !== 'rangeless' && request.headers['if-range'] === etag;
+  const start = isPart ? from : 0;
+  if (isPart && start >= whole.length) {
+    return void response.writeHead(416, { ...headers, 'content-range': `bytes */${whole.length}` }).end();
+  }
+  const shift = kind === 'shifted' ? 1 : 0;
+  if (isPart) headers['content-range'] = `bytes ${start + shift}-${whole.length - 1}/${whole.length}`;
+  const rest = whole.subarray(start);
+  const isLonger = kind === 'longer' && isPart;
+  if (kind !== 'chunked' && !isLonger) headers['content-length'] = rest.length;
+  response.writeHead(isPart ? 206 : 200, headers);
+  if (kind === 'stuck') return void response.write(rest.subarray(0, MIB));
+  if (isLonger) return void response.end(Buffer.concat([rest, rest]));
+  const cut = lengthOf(kind, times);
+  if (cut >= rest.length) return void response.end(rest);
+  response.write(rest.subarray(0, cut), () => response.destroy());
+}
+
+function lengthOf(kind: string, times: number): number {
+  if (kind === 'tiny') return MIB / 2;
+  if (['cut', 'never', 'weak', 'shifted', 'longer', 'chunkcut'].includes(kind)) return CUT;
+  return times === 0 && ['changed', 'rangeless', 'untagged'].includes(kind) ? CUT : Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,380 @@
+import { env } from 'cloudflare:test';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { openContext } from '../../src/context.ts';
+import { type FetchLimits, type FetchState, fetchSource } from '../../src/modules/uploads/fetch.ts';
+import { workOnJob } from '../../src/modules/uploads/work.ts';
+import type { JobMessage } from '../../src/platform/job-messages.ts';
+import { aTable, column } from '../managed-tables/support.ts';
+import { type Asked, csvOf } from '../support/file-server.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aHeldQueue, cancel, confirm, deliver, deliverAll, finished, inDatabase, jobOf, rowsOf } from './support.ts';
+
+const SERVER = inject('fileServerUrl');
+/** A header and rows of a hundred bytes: three pieces of 8 MiB. */
+const ROWS = 200_000;
+
+/** An address of the server, and what it was asked there. */
+function aSource(behaviour: string, rows = 3, name = 'vendas.csv') {
+  const key = crypto.randomUUID();
+  return {
+    url: `${SERVER}/${behaviour}/${key}/${rows}/${name}`,
+    asked: async (): Promise<Asked[]> => (await fetch(`${SERVER}/asked/${key}`)).json(),
+  };
+}
+
+const to = (address: string) => `to.${Buffer.from(address).toString('base64url')}`;
+
+describe('an upload from an address', () => {
+  let company: Company;
+  beforeAll(async () => {
+    company = await aProvisionedCompany();
+  });
+
+  const post = (json: object, queue = aHeldQueue()) =>
+    company.as.post('/v1/managed-tables/upload-from-url', { json, env: queue.env as never });
+
+  async function begin(json: object, queue = aHeldQueue()) {
+    const { status, body } = await post(json, queue);
+    expect(body).toMatchObject({ status: 'queued' });
+    expect(status).toBe(201);
+    return { jobId: body.job_id as string, queue };
+  }
+
+  /** The job when its file was read, or it failed. */
+  async function job(json: object) {
+    const { jobId, queue } = await begin(json);
+    await deliverAll(queue);
+    return jobOf(company, jobId);
+  }
+
+  const failure = async (json: object) => (await job(json)).error;
+
+  async function expectWhole(read: Awaited<ReturnType<typeof job>>, rows: number) {
+    expect(read).toMatchObject({ status: 'waiting_confirm', error: null });
+    expect(read.inferred_schema.total_row_count_estimate).toBe(rows);
+    const expected = csvOf(rows);
+    expect(read.files[0].size_bytes).toBe(expected.length);
+    const { objects } = await env.FILES.list({ prefix: read.files[0].storage_path });
+    const pieces = objects.toSorted((a, b) => Number(a.key.split('/')[4] ?? 0) - Number(b.key.split('/')[4] ?? 0));
+    let text = '';
+    for (const { key } of pieces) text += await (await env.FILES.get(key))?.text();
+    expect(text === expected).toBe(true);
+  }
+
+  it('is loaded as a file that was sent', async () => {
+    const { url } = aSource('plain');
+    const { jobId, queue } = await begin({ url: `${url}?token=geheim#parte` });
+    await deliverAll(queue);
+    const read = await jobOf(company, jobId);
+    expect(read).toMatchObject({
+      status: 'waiting_confirm',
+      source_url: url,
+      files: [{ original_name: 'vendas.csv' }],
+    });
+    await confirm(company, jobId, { display_name: 'vendas', columns: read.inferred_schema.columns }, queue);
+    await deliverAll(queue);
+    const done = await finished(company, jobId);
+    expect(done.status).toBe('done');
+    expect((await rowsOf(company, done.user_table_id)).map(({ numero }) => numero)).toEqual([0, 1, 2]);
+  });
+
+  it('goes into an existing table', async () => {
+    const tableId = await aTable(company.as, 'destino', [column('numero', 'integer'), column('texto', 'text')]);
+    const { jobId, queue } = await begin({ url: aSource('plain').url, table_id: tableId, mode: 'append' });
+    await deliverAll(queue);
+    const read = await jobOf(company, jobId);
+    expect(read).toMatchObject({ user_table_id: tableId, mode: 'append' });
+    await confirm(company, jobId, { columns: read.inferred_schema.columns }, queue);
+    await deliverAll(queue);
+    await finished(company, jobId);
+    expect(await rowsOf(company, tableId)).toHaveLength(3);
+  });
+
+  it.each([
+    ['cut', 'a server that hangs up'],
+    ['tiny', 'one that hangs up after little'],
+    ['rangeless', 'one that knows no ranges'],
+    ['untagged', 'one without an ETag'],
+    ['plain', 'one that sends it all'],
+    ['chunked', 'one that says no length'],
+    ['packed', 'one that packs it'],
+    ['busy', 'one that is busy at first'],
+  ])('is whole by %s: %s', async (behaviour) => {
+    // Two pieces come over many connections.
+    const rows = behaviour === 'tiny' ? 90_000 : ROWS;
+    await expectWhole(await job({ url: aSource(behaviour, rows).url }), rows);
+  });
+
+  it('goes on by Range under the same ETag, and sends nothing of ours', async () => {
+    const source = aSource('cut', ROWS);
+    await job({ url: source.url });
+    const [first, ...others] = await source.asked();
+    expect(first).toMatchObject({ range: null, ifRange: null });
+    expect(others.length).toBeGreaterThan(2);
+    expect(others[0]).toMatchObject({ range: `bytes=${5 * 1024 * 1024}-`, ifRange: '"one"' });
+    for (const { headers } of others) expect(headers).not.toContain('authorization');
+  });
+
+  it.each(['changed', 'shifted'])('fails when the file is another one: %s', async (behaviour) => {
+    expect(await failure({ url: aSource(behaviour, ROWS).url })).toMatchObject({ code: 'SOURCE_CHANGED' });
+  });
+
+  it.each(['never', 'weak'])('begins again three times at most: %s', async (behaviour) => {
+    const source = aSource(behaviour, ROWS);
+    expect(await failure({ url: source.url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+    expect(await source.asked()).toHaveLength(3);
+  });
+
+  it('fails where more comes than was said', async () => {
+    expect(await failure({ url: aSource('longer', ROWS).url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+  });
+
+  it.each(['status.404', 'status.403', 'status.500', 'status.206'])('fails on %s', async (behaviour) => {
+    expect(await failure({ url: aSource(behaviour).url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+  });
+
+  it('fails where nobody listens', async () => {
+    expect(await failure({ url: 'http://127.0.0.1:9/a.csv' })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+  });
+
+  it('follows five redirects, not six', async () => {
+    expect((await job({ url: aSource('redirects.5').url })).status).toBe('waiting_confirm');
+    const source = aSource('redirects.6');
+    expect(await failure({ url: source.url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+    expect(await source.asked()).toHaveLength(6);
+  });
+
+  it.each([
+    'http://10.0.0.1/a.csv',
+    'https://10.0.0.1/a.csv',
+    'https://169.254.169.254/latest/meta-data',
+    'https://[::ffff:10.0.0.1]/a.csv',
+    'https://0xa000001/a.csv',
+    'https://metadata.google.internal/a.csv',
+    'http://public.example.com/a.csv',
+    'https://user:pass@93.184.216.34/a.csv',
+    'file:///etc/passwd',
+    'data:text/csv,a',
+    'https://',
+  ])('fails where a redirect leads to %s', async (address) => {
+    const error = await failure({ url: aSource(to(address)).url });
+    expect(error).toMatchObject({ code: 'SOURCE_UNREACHABLE', message: expect.stringContaining('https público') });
+  });
+
+  it.each([
+    'http://10.0.0.1/a.csv',
+    'https://10.0.0.1/a.csv',
+    'https://10.1/a.csv',
+    'https://0x0a000001/a.csv',
+    'https://167772161/a.csv',
+    'https://012.0.0.1/a.csv',
+    'https://169.254.169.254/a.csv',
+    'https://[::1]:8443@10.0.0.1/a.csv',
+    'https://[fd00::1]/a.csv',
+    'https://[::ffff:192.168.0.1]/a.csv',
+    'https://[64:ff9b::10.0.0.1]/a.csv',
+    'https://１０.0.0.1/a.csv',
+    'https://intranet/a.csv',
+    'https://files.internal/a.csv',
+    'https://10.0.0.1.nip.io/a.csv',
+    'http://files.example.org/a.csv',
+    'https://user:pass@files.example.org/a.csv',
+    'https://user@files.example.org/a.csv',
+    'ftp://files.example.org/a.csv',
+    'file:///a.csv',
+    'a.csv',
+    '',
+  ])('is refused with the address "%s"', async (url) => {
+    const { status, body } = await post({ url });
+    expect(status).toBe(422);
+    expect(body.details).toEqual([expect.objectContaining({ field: 'url' })]);
+  });
+
+  it('is refused at this machine where that is not allowed', async () => {
+    const json = { url: aSource('plain').url };
+    const { status } = await company.as.post('/v1/managed-tables/upload-from-url', {
+      json,
+      env: { ALLOW_PRIVATE_ISSUERS: 'false' },
+    });
+    expect(status).toBe(422);
+  });
+
+  it('fails where a server promises more than 5 GiB', async () => {
+    expect(await failure({ url: aSource('huge').url })).toMatchObject({ code: 'UPLOAD_TOO_LARGE' });
+  });
+
+  /** Delivers the first message of a job with other limits. */
+  async function fetchWithin(jobId: string, limits: Partial<FetchLimits>): Promise<void> {
+    const origin = { env, waitUntil: () => {}, correlationId: 'test', baseUrl: '', ip: null };
+    const { context, close } = openContext(origin, { kind: 'system', companyId: company.id });
+    const all = { bytes: 5 * 1024 ** 3, silenceMs: 30_000, pieceMs: 300_000, ...limits };
+    try {
+      await workOnJob<FetchState>(context, { type: 'upload.analyse', jobId }, 'analisando', (work) =>
+        fetchSource(work, all),
+      );
+    } finally {
+      await close();
+    }
+  }
+
+  it('fails where more bytes come than the limit, whatever was said', async () => {
+    const { jobId } = await begin({ url: aSource('chunked', 100_000).url });
+    await fetchWithin(jobId, { bytes: 9_000_000 });
+    expect((await jobOf(company, jobId)).error).toMatchObject({ code: 'UPLOAD_TOO_LARGE' });
+  });
+
+  it.each(['mute', 'stuck'])('waits no longer than it says: %s', async (behaviour) => {
+    const { jobId } = await begin({ url: aSource(behaviour, ROWS).url });
+    await fetchWithin(jobId, { silenceMs: 300 });
+    const { error } = await jobOf(company, jobId);
+    expect(error).toMatchObject({ code: 'SOURCE_UNREACHABLE', message: expect.stringContaining('30 segundos') });
+  });
+
+  it('waits 30 seconds for a server that says nothing', async () => {
+    const began = Date.now();
+    expect(await failure({ url: aSource('mute').url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+    expect(Date.now() - began).toBeGreaterThan(29_000);
+    expect(Date.now() - began).toBeLessThan(50_000);
+  });
+
+  it('fails where a piece takes too long', async () => {
+    const { jobId } = await begin({ url: aSource('cut', ROWS).url });
+    await fetchWithin(jobId, { pieceMs: -1 });
+    expect((await jobOf(company, jobId)).error).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+  });
+
+  /** The bucket of files, which calls this before each piece that it takes. */
+  const filesThat = (before: (pieces: number) => Promise<void>) => {
+    let pieces = 0;
+    return {
+      list: (options: R2ListOptions) => env.FILES.list(options),
+      get: (key: string, options: R2GetOptions) => env.FILES.get(key, options),
+      delete: (keys: string[]) => env.FILES.delete(keys),
+      put: async (key: string, bytes: Uint8Array) => {
+        await before(pieces++);
+        return env.FILES.put(key, bytes);
+      },
+    };
+  };
+
+  it('goes on where it was when its isolate died', async () => {
+    const source = aSource('plain', ROWS);
+    const { jobId, queue } = await begin({ url: source.url });
+    const message = queue.messages.shift() as JobMessage;
+    const FILES = filesThat(async (pieces) => {
+      if (pieces === 1) throw new Error('the isolate dies');
+    });
+    expect(await deliver(message, { ...queue.env, FILES })).toBe('again');
+    expect(await deliver(message, queue.env)).toBe('done');
+    expect((await source.asked()).map(({ range }) => range)).toEqual([null, `bytes=${8 * 1024 * 1024}-`]);
+    await deliverAll(queue);
+    await expectWhole(await jobOf(company, jobId), ROWS);
+  });
+
+  it('goes on in one message after the other', async () => {
+    const source = aSource('plain', ROWS);
+    const { jobId, queue } = await begin({ url: source.url });
+    const message = queue.messages.shift() as JobMessage;
+    await deliver(message, { ...queue.env, UPLOAD_MESSAGE_BYTES: '1000' });
+    expect(await jobOf(company, jobId)).toMatchObject({
+      status: 'analisando',
+      progress: { bytes_processed: 8 * 1024 * 1024, bytes_total: csvOf(ROWS).length },
+    });
+    expect(queue.messages).toHaveLength(1);
+    await deliverAll(queue);
+    await expectWhole(await jobOf(company, jobId), ROWS);
+  });
+
+  it('ends where what kills it does so each time', async () => {
+    const { jobId, queue } = await begin({ url: aSource('plain', ROWS).url });
+    const message = queue.messages.shift() as JobMessage;
+    const FILES = filesThat(async () => {
+      throw new Error('the isolate dies');
+    });
+    for (let time = 0; time < 12; time += 1) expect(await deliver(message, { ...queue.env, FILES })).toBe('again');
+    expect(await deliver(message, { ...queue.env, FILES })).toBe('done');
+    expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'SOURCE_UNREACHABLE' } });
+  });
+
+  it('stops when it is cancelled meanwhile', async () => {
+    const { jobId, queue } = await begin({ url: aSource('plain', ROWS).url });
+    const FILES = filesThat(async (pieces) => {
+      if (pieces === 1) await cancel(company, jobId);
+    });
+    expect(await deliver(queue.messages.shift() as JobMessage, { ...queue.env, FILES })).toBe('done');
+    expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', files: [], error: { code: 'CANCELLED' } });
+    expect(queue.messages).toEqual([]);
+  });
+
+  it('is done once when its message comes twice at the same time', async () => {
+    const { jobId, queue } = await begin({ url: aSource('plain', ROWS).url });
+    const message = queue.messages.shift() as JobMessage;
+    const FILES = filesThat(async (pieces) => {
+      if (pieces === 1) await deliver(message, queue.env);
+    });
+    await deliver(message, { ...queue.env, FILES });
+    await deliverAll(queue);
+    await expectWhole(await jobOf(company, jobId), ROWS);
+  });
+
+  const stateOf = (jobId: string) =>
+    inDatabase(company, async (database) => {
+      const rows = await database.query<{ all: string }>(
+        'SELECT job::text AS all FROM console.upload_jobs AS job WHERE id = $1',
+        [jobId],
+      );
+      return rows[0]?.all as string;
+    });
+
+  it('shows the secrets of its address nowhere, and forgets it', async () => {
+    const source = aSource('plain');
+    const { jobId, queue } = await begin({ url: `${source.url}?sig=GEHEIM#GEHEIM` });
+    expect(await stateOf(jobId)).toContain('""address"":""v1:');
+    expect(await stateOf(jobId)).not.toContain('GEHEIM');
+    await deliver(queue.messages.shift() as JobMessage, queue.env);
+    expect(await stateOf(jobId)).not.toContain('address');
+    expect(JSON.stringify(await jobOf(company, jobId))).not.toContain('GEHEIM');
+    const failed = await job({ url: `${aSource('status.404').url}?sig=GEHEIM` });
+    expect(JSON.stringify(failed)).not.toContain('GEHEIM');
+    expect(await stateOf(failed._id)).not.toContain('address');
+  });
+
+  it.each([
+    ['plain', 'dados.csv', undefined, 'dados.csv'],
+    ['plain', 'export.php', 'dados.CSV', 'dados.CSV'],
+    ['plain', 'rela%C3%A7%C3%A3o.csv', undefined, 'relação.csv'],
+    ['plain', '%E0%A4%A.csv', undefined, '%E0%A4%A.csv'],
+    ['disposed', 'export.php', undefined, 'ventas ñ.csv'],
+    ['typed', 'export.php', undefined, 'export.csv'],
+    ['typed', '', undefined, 'arquivo.csv'],
+  ])('is named by what says so first: %s %s', async (behaviour, path, filename, name) => {
+    const { url } = aSource(behaviour, 3, path);
+    expect((await job({ url, ...(filename !== undefined && { filename }) })).files[0]?.original_name).toBe(name);
+  });
+
+  it('fails where nothing says what the file is', async () => {
+    const { url } = aSource('plain', 3, 'export.php');
+    expect(await failure({ url })).toMatchObject({ code: 'UPLOAD_FILE_TYPE' });
+  });
+
+  it('refuses what it cannot do', async () => {
+    const { url } = aSource('plain');
+    const refused = async (json: object) => {
+      const { status, body } = await post(json);
+      return [status, body.error_code ?? body.details?.map(({ field }: { field: string }) => field)];
+    };
+    expect(await refused({ url, filename: 'a.pdf' })).toEqual([422, 'UPLOAD_FILE_TYPE']);
+    expect(await refused({ url, filename: '' })).toEqual([422, 'UPLOAD_FILE_TYPE']);
+    expect(await refused({ url, mode: 'append' })).toEqual([422, expect.anything()]);
+    expect(await refused({ url, key: ['id'] })).toEqual([422, expect.anything()]);
+    expect(await refused({ url, evolve: 'add' })).toEqual([422, expect.anything()]);
+    expect((await post({ url, table_id: '0'.repeat(24) })).status).toBe(404);
+    expect((await post({ url, table_id: 'x' })).status).toBe(404);
+  });
+
+  it('knows no table of another company', async () => {
+    const other = await aProvisionedCompany();
+    const table_id = await aTable(other.as, 'alheia', [column('numero', 'integer')]);
+    expect((await post({ url: aSource('plain').url, table_id })).status).toBe(404);
+  });
+});
