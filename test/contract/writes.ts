@@ -170,7 +170,6 @@ export const WRITES: Record<string, Write> = {
   }),
   'POST an invitation': creates('users:invite', '/v1/users/invite', () => ({
     email: `${aName('invited').replace(' ', '-')}@written.test`,
-    name: 'Ines',
     group_ids: [],
   })),
   'POST concepts': creates('concepts:create', `${PREFIX}/concepts`, () => ({ ...named('Concept')(), type: 'term' })),

@@ -296,10 +296,10 @@ describe('an upload from an address', () => {
     expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'SOURCE_UNREACHABLE' } });
   });
 
-  it('stops when it is cancelled meanwhile', async () => {
+  it.each([1, 2])('stops when it is cancelled before its piece %i is stored', async (piece) => {
     const { jobId, queue } = await begin({ url: aSource('plain', ROWS).url });
     const FILES = filesThat(async (pieces) => {
-      if (pieces === 1) await cancel(company, jobId);
+      if (pieces === piece) await cancel(company, jobId);
     });
     expect(await deliver(queue.messages.shift() as JobMessage, { ...queue.env, FILES })).toBe('done');
     expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', files: [], error: { code: 'CANCELLED' } });

@@ -1,5 +1,10 @@
 import { isAccepted, safeFileName } from './receive.ts';
 
+/** The headers of an answer, as far as they are read here. */
+interface AnswerHeaders {
+  get(name: string): string | null;
+}
+
 /** Endings of files by their media type, for answers that name no file. */
 const ENDINGS: Record<string, string> = {
   'text/csv': '.csv',
@@ -20,7 +25,7 @@ export function nameInPath(address: string): string {
  * The name of a file by the answer that holds it: what `Content-Disposition` says, else the name in the path, with the
  * ending of `Content-Type`. Null where neither tells a kind that is read.
  */
-export function nameInAnswer(headers: Headers, inPath: string): string | null {
+export function nameInAnswer(headers: AnswerHeaders, inPath: string): string | null {
   const disposed = dispositionName(headers.get('content-disposition') ?? '');
   if (disposed !== null && isAccepted(disposed)) return disposed;
   const ending = ENDINGS[mediaType(headers)];
@@ -30,7 +35,7 @@ export function nameInAnswer(headers: Headers, inPath: string): string | null {
 }
 
 /** The media type of an answer, without its parameters. */
-export const mediaType = (headers: Headers): string =>
+export const mediaType = (headers: AnswerHeaders): string =>
   (headers.get('content-type') ?? '').split(';', 1).join('').trim().toLowerCase();
 
 /** RFC 6266: the name in Unicode goes first. */

@@ -247,6 +247,13 @@ export const MANAGED_TABLES = [
     { text: 'UNIQUE INDEX upload_jobs_name', without: 'INDEX upload_jobs_name', title: 'a confirm' },
   ]),
   ...guardsOf('src/modules/uploads/work-store.ts', UPLOADS, [
+    {
+      in: 'finishFetch',
+      text: ' AND step = $3',
+      without: ' AND $3::int IS NOT NULL',
+      tests: ['test/uploads/from-url.managed-tables.test.ts'],
+      title: 'is cancelled before its piece',
+    },
     { in: 'claimJob', text: " AND (status = $3 OR (status = 'queued' AND $3 = 'analisando'))", without: '' },
     {
       in: 'claimJob',
