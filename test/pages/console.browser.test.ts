@@ -4,12 +4,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient, withToken } from '../../client/client.ts';
 import { serveConsole } from '../../examples/console/server.ts';
 import { axeFindings, installed, useBrowser } from './browser.ts';
-import { aDashboard, demo, url } from './world.ts';
+import { aDashboard, demo, url, useOwnCompany } from './world.ts';
 
 const FILE = 'city,people,founded\nRio,6211223,1565-03-01\nOslo,709037,1048-01-01\nNatal,751300,1599-12-25\n';
 const CITIES = "(VALUES ('north', 1), ('south', 2)) AS sales(region, amount)";
 
 describe.skipIf(!installed)('the example of a console', () => {
+  // Its owner gets a second factor.
+  useOwnCompany();
   const open = useBrowser();
   let site: { url: string; close(): Promise<void> };
   beforeAll(async () => {
