@@ -21,6 +21,7 @@ import {
 } from './failures.ts';
 import { isForm } from './json-body.ts';
 import type { HttpEnv } from './mount.ts';
+import { parametersOf } from './paths.ts';
 
 /** Larger answers are not kept. */
 const LARGEST_ANSWER_BYTES = 256 * 1024;
@@ -129,7 +130,8 @@ async function repeated(c: HonoContext<HttpEnv>, { state, use }: HeldKey): Promi
   const { status, headers, body, resourceIds, access } = await unsealed(context, use, state.answer);
   if (access === null || access !== (await accessOf(context.actor))) throw idempotencyAccessChanged();
   const facts = c.get('facts');
-  await facts.contract?.stillMay?.(context as unknown as PrincipalContext, facts.resourceIds[0] ?? '');
+  const [first = ''] = parametersOf(facts.contract?.path ?? '');
+  await facts.contract?.stillMay?.(context as unknown as PrincipalContext, c.req.param(first) ?? '');
   facts.resourceIds = resourceIds;
   return new Response(body === null ? null : Uint8Array.fromBase64(body), {
     status,
