@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { invalidToken } from '../access/failures.ts';
 import type { PrincipalContext } from '../context.ts';
 import { Failure, type FieldProblem } from '../kernel/failure.ts';
 import { isRecord } from '../kernel/fields.ts';
@@ -14,8 +15,8 @@ type Members = Readonly<Record<string, unknown>>;
 interface UnknownMember {
   path: string[];
   value: unknown;
-  /** The object of the record that stands where this member's object does. */
-  within: Members | undefined;
+  /** The objects of the record that may stand where this member's object does. */
+  within: Members[];
 }
 
 /** A schema without what is put around it: `optional`, `nullable`, defaults, transformations of what was read. */
@@ -49,29 +50,35 @@ export function knownMembers(schema: Schema): Readonly<Record<string, Schema>> |
 }
 
 /**
- * All members that a schema does not know, however deep. @param record what the same record is shown as: objects of a list are
- * found in it by their id or their like, else by their place
+ * All members that a schema does not know, however deep. @param records what the same record is shown as. Objects of a list are
+ * found in it by what tells them apart, and by their place: what was changed can be the one or the other
  */
-export function unknownMembers(schema: Schema, value: unknown, record?: unknown, path: string[] = []): UnknownMember[] {
+export function unknownMembers(
+  schema: Schema,
+  value: unknown,
+  records: readonly unknown[] = [],
+  path: string[] = [],
+): UnknownMember[] {
   const { def } = bare(schema)._zod;
   if (Array.isArray(value)) {
-    if (def.type === 'union') return unknownMembers(closest(def.options, value), value, record, path);
+    if (def.type === 'union') return unknownMembers(closest(def.options, value), value, records, path);
     if (def.type !== 'array') return [];
-    const counterpart = counterpartsIn(record);
+    const counterparts = counterpartsIn(records.filter(Array.isArray));
     return value.flatMap((item, index) =>
-      unknownMembers(def.element, item, counterpart(item, index), [...path, String(index)]),
+      unknownMembers(def.element, item, counterparts(item, index), [...path, String(index)]),
     );
   }
   if (!isRecord(value)) return [];
-  const within = isRecord(record) ? record : undefined;
-  if (def.type === 'union') return unknownMembers(closest(def.options, value), value, record, path);
+  const within = records.filter(isRecord);
+  if (def.type === 'union') return unknownMembers(closest(def.options, value), value, records, path);
   const known = knownMembers(schema);
   if (def.type !== 'record' && !known) return [];
   return Object.entries(value).flatMap(([name, member]) => {
     const inner = def.type === 'record' ? def.valueType : ownMember(known, name);
     const at = [...path, name];
-    if (!inner) return [{ path: at, value: member, within }];
-    return unknownMembers(inner, member, ownMember(within, name), at);
+    if (!inner) return [{ path: at, value: member, within: within.filter((each) => Object.hasOwn(each, name)) }];
+    const shown = within.map((each) => ownMember(each, name));
+    return unknownMembers(inner, member, shown, at);
   });
 }
 
@@ -106,17 +113,17 @@ const KEYS = ['id', '_id', 'source_index', 'slug', 'name'];
 
 const isScalar = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number';
 
-/** Finds the object of a record's list that an object of a body's list was read from. */
-function counterpartsIn(list: unknown): (item: unknown, index: number) => unknown {
-  if (!Array.isArray(list)) return () => undefined;
-  const byKey = new Map<string, Map<unknown, unknown>>();
+/** Finds the objects of a record's lists that an object of a body's list may have been read from. */
+function counterpartsIn(lists: readonly unknown[][]): (item: unknown, index: number) => unknown[] {
+  const maps = new Map<string, Map<unknown, unknown>>();
   const found = (key: string) => {
-    if (!byKey.has(key)) byKey.set(key, new Map(list.map((item) => [ownMember(Object(item), key), item])));
-    return byKey.get(key);
+    const known = maps.get(key) ?? new Map(lists.flat().map((item) => [ownMember(Object(item), key), item]));
+    maps.set(key, known);
+    return known;
   };
   return (item, index) => {
-    const key = KEYS.find((name) => isScalar(ownMember(Object(item), name)));
-    return (key && found(key)?.get(Object(item)[key])) ?? list[index];
+    const keys = KEYS.filter((name) => isScalar(ownMember(Object(item), name)));
+    return [...keys.map((key) => found(key).get(Object(item)[key])), ...lists.map((list) => list[index])];
   };
 }
 
@@ -164,14 +171,17 @@ export async function unknownProblems(
 ): Promise<FieldProblem[]> {
   const schema = contract.body as Schema;
   if (unknownMembers(schema, body).length === 0) return [];
-  const shown = await shownRecord(contract, record, call, Object.keys(Object(body)));
+  // Nobody is told what is wrong before it is known who asks: the token of who is signing in stands in the body.
+  const isNobody = contract.access === 'pending' && call.ctx.actor.kind === ('anonymous' as string);
+  if (isNobody && !Object.keys(Object(body)).some((name) => name.startsWith('pending_'))) throw invalidToken();
+  const { shown, isShown } = await shownRecord(contract, record, call, Object.keys(Object(body)));
   const moves = (name: string): boolean =>
     MOVING.test(name) || record.reading?.contract.versioned?.without.includes(name) === true;
-  return unknownMembers(schema, body, shown).flatMap((member) => {
+  return unknownMembers(schema, body, [shown]).flatMap((member) => {
     const { path, value, within } = member;
     const name = path.at(-1) as string;
-    if (!within || !Object.hasOwn(within, name)) return [unknownProblem(member)];
-    if (moves(name) || isSame(value, within[name], moves)) return [];
+    if (within.length === 0) return [unknownProblem(member)];
+    if (!isShown || moves(name) || within.some((each) => isSame(value, each[name], moves))) return [];
     const changer = path.length === 1 ? record.changer(name) : undefined;
     return [{ field: path.join('.'), message: changer ? `is changed by ${changer}` : 'cannot be changed' }];
   });
@@ -190,7 +200,8 @@ interface Call {
 }
 
 /**
- * The record as its GET shows it to the caller; undefined where the caller may not get it, or the body is of something else.
+ * The record as its GET shows it; undefined where the caller may not get it, or the body is of something else. What somebody else
+ * has read of a record, and who may not get it sends on, is not compared with it, so that nothing can be guessed.
  * @throws what the path names is not there, or cannot be read now
  */
 async function shownRecord(
@@ -198,23 +209,30 @@ async function shownRecord(
   { reading }: NamedRecord,
   call: Omit<Call, 'body' | 'query'>,
   sent: readonly string[],
-): Promise<unknown> {
+): Promise<{ shown?: unknown; isShown: boolean }> {
   const { ctx, params } = call;
   const [first] = parametersOf(path);
   if (stillMay) await stillMay(ctx, params[first ?? ''] ?? '');
-  if (!reading || stillMay) return undefined;
+  if (!reading || stillMay) return NOTHING;
   const { contract, handle } = reading;
   try {
     const query = contract.query?.parse(includedBy(contract, sent));
-    const shown = await handle({ ...call, query, body: undefined });
-    await authorize(contract, ctx, (name) => params[name]);
-    const json = JSON.parse(JSON.stringify(shown));
-    return readBack ? readBack(json) : method === 'post' ? undefined : json;
+    const json = JSON.parse(JSON.stringify(await handle({ ...call, query, body: undefined })));
+    const isShown = await authorize(contract, ctx, (name) => params[name]).then(() => true, isForbidden);
+    if (readBack) return { shown: readBack(json), isShown };
+    return method === 'post' || !isShown ? NOTHING : { shown: json, isShown };
   } catch (error) {
     const isThere = params[first ?? ''] === undefined || Object(error).kind !== 'missing';
-    if (error instanceof Failure && isThere && error.kind !== 'unavailable') return undefined;
+    if (error instanceof Failure && isThere && error.kind !== 'unavailable') return NOTHING;
     throw error;
   }
+}
+
+const NOTHING = { isShown: false };
+
+function isForbidden(error: unknown): false {
+  if (error instanceof Failure && error.kind === 'forbidden') return false;
+  throw error;
 }
 
 /** The query of a GET that shows a member only where it is asked to. */

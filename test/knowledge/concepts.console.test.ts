@@ -118,7 +118,7 @@ describe('the update of a concept', () => {
   it('makes no version when nothing changes', async () => {
     const id = await aConcept(as, { tags: ['a'], status: 'active' });
     const before = (await as.get(`${PATH}/${id}`)).body;
-    for (const json of [{}, { tags: ['a'] }, { status: 'active', description: before.description }, { unknown: 1 }]) {
+    for (const json of [{}, { tags: ['a'] }, { status: 'active', description: before.description }]) {
       expect((await as.patch(`${PATH}/${id}`, { json })).body).toEqual(before);
     }
     expect((await as.get(`${PATH}/${id}/versions`)).body.total).toBe(1);

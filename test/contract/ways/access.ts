@@ -170,7 +170,6 @@ export const NAMED: Way[] = [
   namedGroup('of an invitation', 'POST /v1/users/invite', ['users:invite'], async (_, id) =>
     post('/v1/users/invite', {
       email: `${aName('invited').replace(' ', '-')}@matrix.test`,
-      name: 'Ines',
       group_ids: [id],
     }),
   ),
