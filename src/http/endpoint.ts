@@ -175,8 +175,8 @@ export interface Contract {
   stillMay?: (ctx: PrincipalContext, id: string) => Promise<unknown>;
   /** Of a write: members that the GET of the record shows, and that it changes by other means than a member of the same name. */
   changes?: readonly string[];
-  /** Of a POST whose body is made of what the GET of the path's record shows: that part of it. */
-  readBack?: (record: Record<string, unknown>) => unknown;
+  /** Of a POST whose body is made of what the GET of the path's record shows: the member that it is made of. */
+  readBack?: string;
   /** For the audit trail: the field of the body with the id or ids of what is attached to the resource of the path, or to what is made. */
   attaches?: string;
   /** Where what a 201 made can be read, as the path before its id, when that is not beneath the route's own path. */

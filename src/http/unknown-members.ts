@@ -174,14 +174,17 @@ export async function unknownProblems(
   // Nobody is told what is wrong before it is known who asks: the token of who is signing in stands in the body.
   const isNobody = contract.access === 'pending' && call.ctx.actor.kind === ('anonymous' as string);
   if (isNobody && !Object.keys(Object(body)).some((name) => name.startsWith('pending_'))) throw invalidToken();
-  const { shown, isShown } = await shownRecord(contract, record, call, Object.keys(Object(body)));
+  const shown = await shownRecord(contract, record, call, Object.keys(Object(body)));
+  const isSentOn = ({ path }: UnknownMember) =>
+    (shown === undefined || path.length > 1) && isOfView(contract, record, path);
   const moves = (name: string): boolean =>
     MOVING.test(name) || record.reading?.contract.versioned?.without.includes(name) === true;
   return unknownMembers(schema, body, [shown]).flatMap((member) => {
     const { path, value, within } = member;
     const name = path.at(-1) as string;
+    if (isSentOn(member)) return [];
     if (within.length === 0) return [unknownProblem(member)];
-    if (!isShown || moves(name) || within.some((each) => isSame(value, each[name], moves))) return [];
+    if (moves(name) || within.some((each) => isSame(value, each[name], moves))) return [];
     const changer = path.length === 1 ? record.changer(name) : undefined;
     return [{ field: path.join('.'), message: changer ? `is changed by ${changer}` : 'cannot be changed' }];
   });
@@ -200,8 +203,28 @@ interface Call {
 }
 
 /**
- * The record as its GET shows it; undefined where the caller may not get it, or the body is of something else. What somebody else
- * has read of a record, and who may not get it sends on, is not compared with it, so that nothing can be guessed.
+ * Whether a member is one that the record is shown with, of a body that is made of what somebody has read: whoever is shown less
+ * of the record, or nothing, may send that on, and is told nothing of what the record has.
+ */
+function isOfView({ readBack }: Contract, { reading }: NamedRecord, path: readonly string[]): boolean {
+  const returns = reading?.contract.returns;
+  if (readBack === undefined || !returns || !('body' in returns)) return false;
+  const part = ownMember(knownMembers(returns.body), readBack);
+  return [returns.body, ...(part ? [part] : [])].some((view) => shows(view, path));
+}
+
+function shows(view: Schema, path: readonly string[]): boolean {
+  let at: Schema | undefined = view;
+  for (const name of path) {
+    if (!at) return false;
+    const { def }: { def: z.core.$ZodTypes['_zod']['def'] } = bare(at)._zod;
+    at = def.type === 'array' ? def.element : ownMember(knownMembers(at), name);
+  }
+  return at !== undefined;
+}
+
+/**
+ * The record as its GET shows it to the caller; undefined where the caller may not get it, or the body is of something else.
  * @throws what the path names is not there, or cannot be read now
  */
 async function shownRecord(
@@ -209,30 +232,23 @@ async function shownRecord(
   { reading }: NamedRecord,
   call: Omit<Call, 'body' | 'query'>,
   sent: readonly string[],
-): Promise<{ shown?: unknown; isShown: boolean }> {
+): Promise<unknown> {
   const { ctx, params } = call;
   const [first] = parametersOf(path);
   if (stillMay) await stillMay(ctx, params[first ?? ''] ?? '');
-  if (!reading || stillMay) return NOTHING;
+  if (!reading || stillMay) return undefined;
   const { contract, handle } = reading;
   try {
     const query = contract.query?.parse(includedBy(contract, sent));
     const json = JSON.parse(JSON.stringify(await handle({ ...call, query, body: undefined })));
-    const isShown = await authorize(contract, ctx, (name) => params[name]).then(() => true, isForbidden);
-    if (readBack) return { shown: readBack(json), isShown };
-    return method === 'post' || !isShown ? NOTHING : { shown: json, isShown };
+    await authorize(contract, ctx, (name) => params[name]);
+    if (readBack !== undefined) return { ...json, ...json[readBack] };
+    return method === 'post' ? undefined : json;
   } catch (error) {
     const isThere = params[first ?? ''] === undefined || Object(error).kind !== 'missing';
-    if (error instanceof Failure && isThere && error.kind !== 'unavailable') return NOTHING;
+    if (error instanceof Failure && isThere && error.kind !== 'unavailable') return undefined;
     throw error;
   }
-}
-
-const NOTHING = { isShown: false };
-
-function isForbidden(error: unknown): false {
-  if (error instanceof Failure && error.kind === 'forbidden') return false;
-  throw error;
 }
 
 /** The query of a GET that shows a member only where it is asked to. */

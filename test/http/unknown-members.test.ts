@@ -168,10 +168,15 @@ describe('a record that was read and is sent back', () => {
     const jobId = await upload(company, [aFile('cities.csv', 'city,people\nRio,6\nOslo,1\n')]);
     const job = await waiting(company, jobId);
     const { suggested_table_name: display_name, ...schema } = job.inferred_schema;
-    const different = schema.columns.map((each: object) => ({ ...each, evidence: {} }));
-    const refused = await confirm(company, jobId, { display_name, columns: different });
-    expect([refused.status, refused.body.details[0].field]).toEqual([422, 'columns.0.evidence']);
-    expect((await confirm(company, jobId, { display_name, ...schema })).status).toBe(200);
+    const refused = await confirm(company, jobId, { display_name, ...schema, sample_rows: [] });
+    expect([refused.status, refused.body.details[0].field]).toEqual([422, 'sample_rows']);
+    // Who may not look at the values of the files is shown other evidence than whoever has read it.
+    const { as: uploader } = await aUser(company, { can: ['managed-tables:upload'] });
+    const unknown = schema.columns.map((each: object) => ({ ...each, evidenc: 1 }));
+    const path = `/v1/managed-tables/upload-jobs/${jobId}/confirm`;
+    const mistyped = await uploader.post(path, { json: { display_name, columns: unknown } });
+    expect([mistyped.status, mistyped.body.details[0].field]).toEqual([422, 'columns.0.evidenc']);
+    expect((await uploader.post(path, { json: { display_name, ...schema } })).status).toBe(200);
   });
 });
 

@@ -205,7 +205,7 @@ export const uploadEndpoints = [
       description:
         'Confirms the inferred schema and loads the rows. Columns may be renamed, retyped and left out. All rows are loaded or none: a value that does not fit fails the job, whose `error` names it.',
       body: confirmation,
-      readBack: ({ inferred_schema: schema, ...job }) => ({ ...job, ...Object(schema) }),
+      readBack: 'inferred_schema',
       returns: ok(z.object({ status: z.literal('inserting') })),
       fails: [jobNotFound, notWaitingConfirm, tableNotFound, tableNameTaken, ...tenantSqlFailures],
     },
