@@ -99,6 +99,7 @@ describe.skipIf(!installed)('the example of a console', () => {
     const email = `guest-${Date.now()}@example.com`;
     await page.getByLabel('Email').fill(email);
     await page.getByRole('button', { name: 'Invite' }).click();
+    await page.getByRole('row', { name: email }).waitFor();
     await page.getByLabel('Find').fill(email.slice(0, 12).toUpperCase());
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByRole('row', { name: email }).getByRole('button', { name: 'take back' }).click();
