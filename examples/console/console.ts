@@ -70,7 +70,9 @@ const VIEWS: Record<string, (id: string) => Promise<Node[]>> = {
 
   async people() {
     const list = h('div');
+    let latest = 0;
     const fill = async (search?: string) => {
+      const mine = ++latest;
       const users = await Array.fromAsync(api.list('/v1/users', { query: { search, sort_by: 'email' } }));
       const rows = users.map(({ _id: id, email, name, status }) => {
         const verb = status === 'active' ? 'deactivate' : 'activate';
@@ -80,7 +82,7 @@ const VIEWS: Record<string, (id: string) => Promise<Node[]>> = {
         );
         return [email, name, status, status === 'invited' ? '' : turn, end];
       });
-      list.replaceChildren(table(['Email', 'Name', 'Status', '', ''], rows));
+      if (mine === latest) list.replaceChildren(table(['Email', 'Name', 'Status', '', ''], rows));
     };
     await fill();
     const find = form([{ name: 'search', label: 'Find' }], 'Search', ({ search }) => fill(search || undefined));

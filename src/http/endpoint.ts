@@ -169,10 +169,12 @@ export interface Contract {
   safe?: true;
   /**
    * What an answer is given again under an idempotency key for only while it passes, where more than `access` decides that and
-   * it depends on other data than the caller's access. It is asked about the first parameter of the path. Where no GET of the
-   * surface shows what that names, it also tells whether it is there. @throws as the service does
+   * it depends on other data than the caller's access. Where no GET of the surface shows what the path names, it also tells whether
+   * that is there. @throws as the service does
    */
-  stillMay?: (ctx: PrincipalContext, id: string) => Promise<unknown>;
+  stillMay?: (ctx: PrincipalContext, params: Record<string, string>) => Promise<unknown>;
+  /** Where `access` is `pending`: the member of the body with the token of who is in the middle of signing in. */
+  pendingIn?: string;
   /** Of a write: members that the GET of the record shows, and that it changes by other means than a member of the same name. */
   changes?: readonly string[];
   /** Of a POST whose body is made of what the GET of the path's record shows: the member that it is made of. */

@@ -21,7 +21,6 @@ import {
 } from './failures.ts';
 import { isForm } from './json-body.ts';
 import type { HttpEnv } from './mount.ts';
-import { parametersOf } from './paths.ts';
 
 /** Larger answers are not kept. */
 const LARGEST_ANSWER_BYTES = 256 * 1024;
@@ -130,8 +129,7 @@ async function repeated(c: HonoContext<HttpEnv>, { state, use }: HeldKey): Promi
   const { status, headers, body, resourceIds, access } = await unsealed(context, use, state.answer);
   if (access === null || access !== (await accessOf(context.actor))) throw idempotencyAccessChanged();
   const facts = c.get('facts');
-  const [first = ''] = parametersOf(facts.contract?.path ?? '');
-  await facts.contract?.stillMay?.(context as unknown as PrincipalContext, c.req.param(first) ?? '');
+  await facts.contract?.stillMay?.(context as unknown as PrincipalContext, c.req.param());
   facts.resourceIds = resourceIds;
   return new Response(body === null ? null : Uint8Array.fromBase64(body), {
     status,

@@ -8,7 +8,7 @@ import { readUnread, type Unread } from '../kernel/unread-json.ts';
 import type { Contract } from './endpoint.ts';
 import { malformedJson, notJson, tooDeep, tooManyNames, tooManyValues } from './failures.ts';
 import { UNKNOWN } from './field-words.ts';
-import { excessOf, type JsonBounds } from './json-bounds.ts';
+import { excessOf, type JsonBounds, MAX_PROBLEMS } from './json-bounds.ts';
 import type { HttpEnv } from './mount.ts';
 
 /**
@@ -17,8 +17,6 @@ import type { HttpEnv } from './mount.ts';
  */
 export const JSON_BOUNDS: JsonBounds = { depth: 100, signs: 131_072, names: 10_000 };
 
-/** Problems that are reported at most. Whoever sent more has not sent what was asked for. */
-const MAX_PROBLEMS = 100;
 /** Characters of the field of a problem, and of what is said of it. */
 const MAX_WORDS = 1000;
 

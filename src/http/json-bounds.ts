@@ -3,6 +3,9 @@ const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
+/** Problems of a body that are reported at most. Whoever sent more has not sent what was asked for. */
+export const MAX_PROBLEMS = 100;
+
 /** What a JSON text may be made of, however long it is. */
 export interface JsonBounds {
   /** How deep arrays and objects may stand in one another: what works through nested values usually calls itself. */

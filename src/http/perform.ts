@@ -4,6 +4,7 @@ import { idsOf, resourceParameters } from './audit.ts';
 import type { Route, RouteInput } from './endpoint.ts';
 import { authorize, type RequestFacts } from './entrance.ts';
 import { invalidBody } from './json-body.ts';
+import { MAX_PROBLEMS } from './json-bounds.ts';
 import { queryOf, requireValid } from './query.ts';
 import { wordingOf } from './surface.ts';
 import { unknownMembers, unknownProblem } from './unknown-members.ts';
@@ -40,7 +41,9 @@ async function performed(
   await authorize(contract, context as PrincipalContext, (name) => params[name]);
   const parsedQuery = queryOf(contract).safeParse(query);
   requireValid(parsedQuery);
-  const unknown = contract.body ? unknownMembers(contract.body, body).map(unknownProblem) : [];
+  const unknown = contract.body
+    ? unknownMembers(contract.body, body).take(MAX_PROBLEMS).map(unknownProblem).toArray()
+    : [];
   const parsedBody = await contract.body?.safeParseAsync(body);
   if (parsedBody?.error || unknown.length > 0) throw invalidBody(parsedBody?.error, unknown);
   return handle({

@@ -3,10 +3,11 @@ import { invalidToken } from '../access/failures.ts';
 import type { PrincipalContext } from '../context.ts';
 import { Failure, type FieldProblem } from '../kernel/failure.ts';
 import { isRecord } from '../kernel/fields.ts';
-import type { Contract, Endpoint, Perform } from './endpoint.ts';
+import type { Contract, Endpoint } from './endpoint.ts';
 import { authorize } from './entrance.ts';
 import { UNKNOWN } from './field-words.ts';
-import { parametersOf } from './paths.ts';
+import { MAX_PROBLEMS } from './json-bounds.ts';
+import type { Call } from './versions.ts';
 
 type Schema = z.core.$ZodType;
 type Members = Readonly<Record<string, unknown>>;
@@ -50,37 +51,53 @@ export function knownMembers(schema: Schema): Readonly<Record<string, Schema>> |
 }
 
 /**
- * All members that a schema does not know, however deep. @param records what the same record is shown as. Objects of a list are
- * found in it by what tells them apart, and by their place: what was changed can be the one or the other
+ * The members that a schema does not know, however deep, one after the other: of a body that has many, no more are made than are
+ * asked for.
+ * @param records what the same record is shown as. Objects of a list are found in it by what tells them apart, and by their
+ * place: what was changed can be the one or the other
+ * @param path where the value stands; it is the caller's again when all is said
  */
-export function unknownMembers(
+export function* unknownMembers(
   schema: Schema,
   value: unknown,
   records: readonly unknown[] = [],
   path: string[] = [],
-): UnknownMember[] {
+): Generator<UnknownMember, undefined> {
   const { def } = bare(schema)._zod;
-  if (Array.isArray(value)) {
-    if (def.type === 'union') return unknownMembers(closest(def.options, value), value, records, path);
-    if (def.type !== 'array') return [];
+  if (def.type === 'union') {
+    if (isNested(value)) yield* unknownMembers(closest(def.options, value), value, records, path);
+  } else if (def.type === 'array' && Array.isArray(value)) {
     const counterparts = counterpartsIn(records.filter(Array.isArray));
-    return value.flatMap((item, index) =>
-      unknownMembers(def.element, item, counterparts(item, index), [...path, String(index)]),
-    );
+    for (const [index, item] of value.entries()) {
+      if (isNested(item)) yield* beneath(String(index), def.element, item, counterparts(item, index), path);
+    }
+  } else if (isRecord(value)) {
+    const known = knownMembers(schema);
+    if (def.type !== 'record' && !known) return;
+    const within = records.filter(isRecord);
+    for (const [name, member] of Object.entries(value)) {
+      const inner = def.type === 'record' ? def.valueType : ownMember(known, name);
+      const shown = within.filter((each) => Object.hasOwn(each, name));
+      if (!inner) yield { path: [...path, name], value: member, within: shown };
+      else if (isNested(member))
+        yield* beneath(
+          name,
+          inner,
+          member,
+          shown.map((each) => each[name]),
+          path,
+        );
+    }
   }
-  if (!isRecord(value)) return [];
-  const within = records.filter(isRecord);
-  if (def.type === 'union') return unknownMembers(closest(def.options, value), value, records, path);
-  const known = knownMembers(schema);
-  if (def.type !== 'record' && !known) return [];
-  return Object.entries(value).flatMap(([name, member]) => {
-    const inner = def.type === 'record' ? def.valueType : ownMember(known, name);
-    const at = [...path, name];
-    if (!inner) return [{ path: at, value: member, within: within.filter((each) => Object.hasOwn(each, name)) }];
-    const shown = within.map((each) => ownMember(each, name));
-    return unknownMembers(inner, member, shown, at);
-  });
 }
+
+function* beneath(name: string, schema: Schema, value: object, records: readonly unknown[], path: string[]) {
+  path.push(name);
+  yield* unknownMembers(schema, value, records, path);
+  path.pop();
+}
+
+const isNested = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 const ownMember = <T>(members: Readonly<Record<string, T>> | null | undefined, name: string): T | undefined =>
   members && Object.hasOwn(members, name) ? members[name] : undefined;
@@ -108,13 +125,14 @@ function contradicts(schema: Schema | undefined, value: unknown): boolean {
   return values !== undefined && !values.has(value as z.core.util.Literal);
 }
 
-/** What tells the objects of a list apart, in this order. */
+/** What may tell the objects of a list apart. */
 const KEYS = ['id', '_id', 'source_index', 'slug', 'name'];
 
 const isScalar = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number';
 
 /** Finds the objects of a record's lists that an object of a body's list may have been read from. */
 function counterpartsIn(lists: readonly unknown[][]): (item: unknown, index: number) => unknown[] {
+  if (lists.length === 0) return () => [];
   const maps = new Map<string, Map<unknown, unknown>>();
   const found = (key: string) => {
     const known = maps.get(key) ?? new Map(lists.flat().map((item) => [ownMember(Object(item), key), item]));
@@ -170,37 +188,34 @@ export async function unknownProblems(
   call: Omit<Call, 'body' | 'query'>,
 ): Promise<FieldProblem[]> {
   const schema = contract.body as Schema;
-  if (unknownMembers(schema, body).length === 0) return [];
-  // Nobody is told what is wrong before it is known who asks: the token of who is signing in stands in the body.
-  const isNobody = contract.access === 'pending' && call.ctx.actor.kind === ('anonymous' as string);
-  if (isNobody && !Object.keys(Object(body)).some((name) => name.startsWith('pending_'))) throw invalidToken();
-  const shown = await shownRecord(contract, record, call, Object.keys(Object(body)));
-  const isSentOn = ({ path }: UnknownMember) =>
-    (shown === undefined || path.length > 1) && isOfView(contract, record, path);
+  if (unknownMembers(schema, body).next().done) return [];
+  const sent = Object.keys(Object(body));
+  // Nobody is told what is wrong before it is known who asks.
+  const { pendingIn } = contract;
+  if (pendingIn && call.ctx.actor.kind === 'anonymous' && !sent.includes(pendingIn)) throw invalidToken();
+  const shown = await shownRecord(contract, record, call, sent);
   const moves = (name: string): boolean =>
     MOVING.test(name) || record.reading?.contract.versioned?.without.includes(name) === true;
-  return unknownMembers(schema, body, [shown]).flatMap((member) => {
-    const { path, value, within } = member;
+  const isRight = ({ path, value, within }: UnknownMember): boolean => {
+    if ((shown === undefined || path.length > 1) && isOfView(contract, record, path)) return true;
     const name = path.at(-1) as string;
-    if (isSentOn(member)) return [];
-    if (within.length === 0) return [unknownProblem(member)];
-    if (moves(name) || within.some((each) => isSame(value, each[name], moves))) return [];
-    const changer = path.length === 1 ? record.changer(name) : undefined;
-    return [{ field: path.join('.'), message: changer ? `is changed by ${changer}` : 'cannot be changed' }];
-  });
+    return within.length > 0 && (moves(name) || within.some((each) => isSame(value, each[name], moves)));
+  };
+  return unknownMembers(schema, body, [shown])
+    .filter((member) => !isRight(member))
+    .take(MAX_PROBLEMS)
+    .map((member) => problemOf(member, record))
+    .toArray();
+}
+
+function problemOf(member: UnknownMember, { changer }: NamedRecord): FieldProblem {
+  const { path, within } = member;
+  if (within.length === 0) return unknownProblem(member);
+  const route = path.length === 1 ? changer(path[0] as string) : undefined;
+  return { field: path.join('.'), message: route ? `is changed by ${route}` : 'cannot be changed' };
 }
 
 export const unknownProblem = ({ path }: UnknownMember): FieldProblem => ({ field: path.join('.'), message: UNKNOWN });
-
-/** What a handler is given. */
-interface Call {
-  ctx: PrincipalContext;
-  params: Record<string, string>;
-  query: unknown;
-  body: unknown;
-  request: Request;
-  perform: Perform;
-}
 
 /**
  * Whether a member is one that the record is shown with, of a body that is made of what somebody has read: whoever is shown less
@@ -228,24 +243,25 @@ function shows(view: Schema, path: readonly string[]): boolean {
  * @throws what the path names is not there, or cannot be read now
  */
 async function shownRecord(
-  { method, path, stillMay, readBack }: Contract,
+  { method, stillMay, readBack }: Contract,
   { reading }: NamedRecord,
   call: Omit<Call, 'body' | 'query'>,
   sent: readonly string[],
 ): Promise<unknown> {
-  const { ctx, params } = call;
-  const [first] = parametersOf(path);
-  if (stillMay) await stillMay(ctx, params[first ?? ''] ?? '');
+  const { params } = call;
+  const ctx = call.ctx as PrincipalContext;
+  if (stillMay) await stillMay(ctx, params);
   if (!reading || stillMay) return undefined;
   const { contract, handle } = reading;
   try {
+    // Before it is known whether the caller may: who may write to it is told whether it is there.
     const query = contract.query?.parse(includedBy(contract, sent));
     const json = JSON.parse(JSON.stringify(await handle({ ...call, query, body: undefined })));
     await authorize(contract, ctx, (name) => params[name]);
     if (readBack !== undefined) return { ...json, ...json[readBack] };
     return method === 'post' ? undefined : json;
   } catch (error) {
-    const isThere = params[first ?? ''] === undefined || Object(error).kind !== 'missing';
+    const isThere = Object.keys(params).length === 0 || Object(error).kind !== 'missing';
     if (error instanceof Failure && isThere && error.kind !== 'unavailable') return undefined;
     throw error;
   }

@@ -8,7 +8,7 @@ import { preconditionFailed } from './failures.ts';
 /** What a handler is given. */
 export interface Call {
   ctx: Context;
-  params: object;
+  params: Record<string, string>;
   query: unknown;
   body: unknown;
   request: Request;

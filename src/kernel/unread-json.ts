@@ -66,14 +66,13 @@ export interface Unread {
 
 const BOM = [0xef, 0xbb, 0xbf];
 
-/** Other fields whose names are read, and the bytes of a name. */
+/** Other fields whose names are read. */
 const MAX_OTHERS = 100;
-const MAX_NAME = 1000;
 
 /**
  * Checks that bytes are JSON, and reads no more of an object than one field, the list of `unread`: its objects are
- * `UnreadObject`s, and all else in it is null. Of other fields stand their names, with null. In place of a value that is no object, or of a list that is none, stands an
- * empty value of its type.
+ * `UnreadObject`s, and all else in it is null. Of other fields stand their names, with null. In place of a value that is no
+ * object, or of a list that is none, stands an empty value of its type.
  * @throws SyntaxError, NestedTooDeep
  */
 export function readUnread(bytes: Uint8Array, unread: Unread, deepest: number): unknown {
@@ -85,10 +84,8 @@ export function readUnread(bytes: Uint8Array, unread: Unread, deepest: number): 
     walk.members((start, end) => {
       if (isCalled(unread.list, bytes, start, end)) body[unread.list] = readList(walk, unread.most);
       else {
-        if (end - start <= MAX_NAME && others < MAX_OTHERS) {
-          body[JSON.parse(decoder.decode(bytes.subarray(start, end)))] = null;
-          others += 1;
-        }
+        others += 1;
+        if (others <= MAX_OTHERS) body[JSON.parse(decoder.decode(bytes.subarray(start, end)))] = null;
         walk.value(1);
       }
     }, 0);

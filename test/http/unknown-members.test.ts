@@ -10,7 +10,8 @@ import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aFile, confirm, upload, waiting } from '../uploads/support.ts';
 
-const pathsOf = (schema: z.ZodType, value: unknown) => unknownMembers(schema, value).map(({ path }) => path.join('.'));
+const pathsOf = (schema: z.ZodType, value: unknown) =>
+  Array.from(unknownMembers(schema, value), ({ path }) => path.join('.'));
 
 describe('members that a schema does not know', () => {
   const leaf = z.object({ kind: z.literal('leaf'), value: z.number() });

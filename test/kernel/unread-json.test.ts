@@ -112,9 +112,10 @@ it.each([
   expect(read(text)).toEqual(value);
 });
 
-it('of fields that nobody asked for a hundred names are read, and none that is long', () => {
+it('of fields that nobody asked for a hundred names are read, however long', () => {
   const many = Array.from({ length: 1_000 }, (_, index) => `"f${index}":0`).join();
-  expect(Object.keys(read(`{"${'x'.repeat(2_000)}":0,${many}}`) as object)).toHaveLength(100);
+  const names = Object.keys(read(`{"${'x'.repeat(100_000)}":0,${many}}`) as object);
+  expect([names.length, names[0]?.length]).toEqual([100, 100_000]);
 });
 
 it('of a list that is too long one more than allowed is looked at', () => {

@@ -6,8 +6,16 @@ describe.skipIf(!installed)('the reference of the API', () => {
   const open = useBrowser();
 
   it('groups operations by concept under surfaces, loads no reader before one is opened, and nothing from elsewhere', async () => {
-    const { page, problems } = await open('/docs');
-    await page.getByRole('heading', { name: 'Authentication' }).waitFor();
+    const { page, problems } = await open('/docs#getCurrentUser');
+    await page.getByRole('heading', { name: 'Get the current user' }).waitFor();
+    const scripts = () =>
+      page.evaluate(
+        `performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js')).map(({ decodedBodySize }) => decodedBodySize)`,
+      ) as Promise<number[]>;
+    expect((await scripts()).reduce((sum, size) => sum + size, 0)).toBeLessThan(100_000);
+    await page.getByText('Try it, with all fields').click();
+    await page.getByRole('button', { name: 'Execute' }).waitFor();
+    expect(Math.max(...(await scripts()))).toBeGreaterThan(1_000_000);
     for (const surface of [
       'Organization API',
       'Console API',

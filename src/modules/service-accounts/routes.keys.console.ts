@@ -20,7 +20,7 @@ export const consoleApiKeyEndpoints = [
       description:
         'For programs that people of the company run. `secret_key` is shown in this answer only. Refused if the service account may do more than the caller.',
       body: keyInput,
-      stillMay: (ctx, id) => serviceAccountToSignAs(ctx, shownOnConsole(ctx, id)),
+      stillMay: (ctx, { id = '' }) => serviceAccountToSignAs(ctx, shownOnConsole(ctx, id)),
       returns: created(issuedConsoleApiKeyView),
       fails: [serviceAccountNotFound, grantExceeds],
     },

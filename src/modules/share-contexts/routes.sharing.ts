@@ -215,7 +215,7 @@ export const shareContextEndpoints = [
       description: 'A user or group of the company, or the email address of an outsider.',
       body: newMember,
       attaches: 'id',
-      stillMay: contextToJoin,
+      stillMay: (ctx, { id = '' }) => contextToJoin(ctx, id),
       returns: created(memberView),
       fails: [shareContextNotFound, userNotFound, groupNotFound, memberExists, concurrentChange],
     },

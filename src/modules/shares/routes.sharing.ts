@@ -53,7 +53,7 @@ export const shareEndpoints = [
       description:
         'A `link` to send to others, or an `embed` for another site. The token is shown in this answer only. With `share_context_id`, only members of that context may see the dashboard.',
       body: newShare,
-      stillMay: dashboardToShare,
+      stillMay: (ctx, { id = '' }) => dashboardToShare(ctx, id),
       returns: created(shareView),
       madeUnder: '/api/v1/dashboard-shares',
       fails: [dashboardNotFound, shareContextNotFound, concurrentChange],

@@ -25,7 +25,7 @@ import { beginFetch } from './fetch.ts';
 import { isById } from './inference/index.ts';
 import type { Confirmation, ConfirmedSchema, UploadJob, UploadMode } from './job.ts';
 import { cancelled } from './problems.ts';
-import { bytesOf, discardFiles, filesOf, receiveForm, type UploadForm } from './receive.ts';
+import { bytesOf, discardFiles, filesOf, receiveForm, type StoredFile, type UploadForm } from './receive.ts';
 import * as store from './store.ts';
 import { knowsTimeZone } from './time-zones.ts';
 
@@ -48,9 +48,7 @@ function keyOf(ctx: CompanyContext, id: string): store.JobKey {
  */
 export async function startUpload(ctx: PrincipalContext, sent: SentBody): Promise<string> {
   const database = await requireDatabase(ctx);
-  return startJob(ctx, sent, async (job) =>
-    store.insertJob(database, { ...job, mode: 'create', key: null, userTableId: null }),
-  );
+  return startJob(ctx, sent, (job) => insertJob(ctx, database, job, { mode: 'create', keys: [], tableId: null }));
 }
 
 /**
@@ -64,11 +62,7 @@ export async function startTableUpload(ctx: PrincipalContext, tableId: string, s
     const mode = sent ?? 'append';
     if (mode !== 'append' && mode !== 'replace' && mode !== 'upsert') throw wrongMode();
     requireChanging(ctx, mode, tableId);
-    await inTransaction(database, async (tx) => {
-      const { columns } = await lockTable(tx, ctx, tableId);
-      const key = keyFor(mode, keys, columns);
-      await store.insertJob(tx, { ...job, mode, key, userTableId: tableId });
-    });
+    await insertJob(ctx, database, job, { mode, keys, tableId });
   });
 }
 
@@ -86,35 +80,47 @@ export interface Address {
  * @returns the job's id
  */
 export async function startUploadFromUrl(ctx: PrincipalContext, sent: Address): Promise<string> {
-  const { table_id: tableId } = sent;
+  const { table_id: tableId = null, key: keys = [] } = sent;
   requireAction(ctx.actor, 'managed-tables:upload', tableId ?? '*');
-  if (tableId === undefined) {
+  if (tableId === null) {
     const alone = (['mode', 'key'] as const).filter((field) => sent[field] !== undefined);
     if (alone.length > 0) throw invalid(alone.map((field) => ({ field, message: 'is for an existing table' })));
   }
-  const mode: UploadMode = tableId === undefined ? 'create' : (sent.mode ?? 'append');
+  const mode: UploadMode = tableId === null ? 'create' : (sent.mode ?? 'append');
   const problem = addressProblem(sent.url, ctx.config.ALLOW_PRIVATE_ISSUERS);
   if (problem !== null) throw invalid([{ field: 'url', message: problem }]);
   const database = await requireDatabase(ctx);
-  if (tableId !== undefined) await getTable(ctx, tableId);
-  requireChanging(ctx, mode, tableId ?? null);
-  const { id: createdByUserId, companyId } = ctx.actor;
-  const id = ctx.newId();
-  const job = {
-    ...{ id, companyId, createdByUserId, mode, files: [], createdAt: isoTimestamp(ctx.now()) },
-    progress: { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: 0 },
-    fetched: await beginFetch(ctx, id, sent.url, sent.filename),
-  };
+  if (tableId !== null) await getTable(ctx, tableId);
+  requireChanging(ctx, mode, tableId);
+  const job = newJob(ctx, ctx.newId(), []);
+  const fetched = await beginFetch(ctx, job.id, sent.url, sent.filename);
   await scheduleSweep(ctx, ctx.now() + SILENCE_MS);
-  if (tableId === undefined) await store.insertJob(database, { ...job, key: null, userTableId: null });
-  else {
-    await inTransaction(database, async (tx) => {
-      const { columns } = await lockTable(tx, ctx, tableId);
-      await store.insertJob(tx, { ...job, key: keyFor(mode, sent.key ?? [], columns), userTableId: tableId });
-    });
-  }
-  await ctx.jobs.send({ type: 'upload.analyse', companyId, jobId: id });
-  return id;
+  await insertJob(ctx, database, { ...job, fetched }, { mode, keys, tableId });
+  await ctx.jobs.send({ type: 'upload.analyse', companyId: job.companyId, jobId: job.id });
+  return job.id;
+}
+
+const newJob = (ctx: PrincipalContext, id: string, files: StoredFile[]): store.NewJob => ({
+  id,
+  companyId: ctx.actor.companyId,
+  createdByUserId: ctx.actor.id,
+  files,
+  progress: { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: bytesOf(files) },
+  createdAt: isoTimestamp(ctx.now()),
+});
+
+/** Keeps a job. Where it loads into a table, that cannot be changed otherwise until the job ends. */
+async function insertJob(
+  ctx: PrincipalContext,
+  database: TenantSql,
+  job: store.NewJob,
+  { mode, keys, tableId }: { mode: UploadMode; keys: string[]; tableId: string | null },
+): Promise<void> {
+  if (tableId === null) return store.insertJob(database, { ...job, mode, key: null, userTableId: null });
+  await inTransaction(database, async (tx) => {
+    const { columns } = await lockTable(tx, ctx, tableId);
+    await store.insertJob(tx, { ...job, mode, key: keyFor(mode, keys, columns), userTableId: tableId });
+  });
 }
 
 /** A load that changes or removes rows asks what changing them by hand does. */
@@ -144,15 +150,14 @@ async function startJob(
   sent: SentBody,
   insert: (job: store.NewJob, form: UploadForm) => Promise<void>,
 ): Promise<string> {
-  const { id: createdByUserId, companyId } = ctx.actor;
+  const { companyId } = ctx.actor;
   const id = ctx.newId();
   // Before anything else, so that a sweep deletes what a crash leaves behind.
   await scheduleSweep(ctx, ctx.now() + SILENCE_MS);
   const form = await receiveForm(sent, ctx.files, filesOf(companyId, id));
   const { files } = form;
-  const progress = { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: bytesOf(files) };
   try {
-    await insert({ id, companyId, createdByUserId, files, progress, createdAt: isoTimestamp(ctx.now()) }, form);
+    await insert(newJob(ctx, id, files), form);
   } catch (error) {
     // With an unknown result the job may be there and need its files; otherwise a sweep deletes them.
     if (!resultUnknown.matches(error)) await discardFiles(ctx.files, files);

@@ -179,7 +179,7 @@ export const OBJECTS = [
       { text: 'if (access === null || access !== (await accessOf(context.actor)))', without: 'if (false)' },
       { text: 'access === null || ', without: '' },
       {
-        text: "await facts.contract?.stillMay?.(context as unknown as PrincipalContext, c.req.param(first) ?? '');",
+        text: 'await facts.contract?.stillMay?.(context as unknown as PrincipalContext, c.req.param());',
         without: '',
       },
     ],

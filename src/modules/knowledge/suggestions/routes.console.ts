@@ -179,7 +179,7 @@ export const suggestionEndpoints = [
       body: z
         .object({ override_payload: z.record(z.string(), z.unknown()).optional() })
         .meta({ id: 'SuggestionAcceptance' }),
-      stillMay: getSuggestion,
+      stillMay: (ctx, { id = '' }) => getSuggestion(ctx, id),
       returns: ok(acceptedRecord),
       fails: [
         suggestionNotFound,
@@ -205,7 +205,7 @@ export const suggestionEndpoints = [
       summary: 'Reject a suggestion',
       description: 'Only while it is pending. Nothing else changes; the note is kept with the suggestion.',
       body: z.object({ review_note: textUpTo(4096).nullable().default(null) }).meta({ id: 'SuggestionRejection' }),
-      stillMay: getSuggestion,
+      stillMay: (ctx, { id = '' }) => getSuggestion(ctx, id),
       returns: ok(suggestionRecord),
       fails: [suggestionNotFound, suggestionNotPending],
     },
