@@ -9,7 +9,7 @@ import {
   type Page,
   type Route,
 } from 'playwright-core';
-import { afterAll, expect, inject } from 'vitest';
+import { afterAll, expect, inject, onTestFailed } from 'vitest';
 import type { Chromium } from './chromium.ts';
 import { url } from './world.ts';
 
@@ -70,6 +70,10 @@ export function useBrowser() {
     context.setDefaultTimeout(60_000);
     const page = await context.newPage();
     const opened: OpenPage = { page, executed: [], searched: [], problems: [] };
+    onTestFailed(async () => {
+      const shown = await page.locator('body').innerText({ timeout: 1_000 }).catch(String);
+      console.error(`${page.url()} showed:\n${shown.slice(0, 2_000)}\n${opened.problems.join('\n')}`);
+    });
     page.on('console', (message) => {
       // Some tests expect a refusal.
       const refused = message.text().startsWith('Failed to load resource');

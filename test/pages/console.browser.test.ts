@@ -29,7 +29,11 @@ describe.skipIf(!installed)('the example of a console', () => {
     return opened;
   }
 
-  const goTo = (page: Page, view: string) => page.getByRole('link', { name: view, exact: true }).click();
+  async function goTo(page: Page, view: string) {
+    await page.getByRole('link', { name: view, exact: true }).click();
+    // Until it has come, the view before it stands there, whose fields may have the same names.
+    await page.getByRole('heading', { name: view }).waitFor();
+  }
 
   it('says why nobody is signed in, and beside which field', async () => {
     const { page, problems } = await open(site.url, { origins: [site.url] });
