@@ -9,7 +9,7 @@ import {
   type Page,
   type Route,
 } from 'playwright-core';
-import { afterAll, expect, inject, onTestFailed } from 'vitest';
+import { afterAll, afterEach, expect, inject } from 'vitest';
 import type { Chromium } from './chromium.ts';
 import { url } from './world.ts';
 
@@ -53,6 +53,13 @@ function launch(): Promise<Browser> {
 /** Pages of a browser for the tests of a file; they are closed at its end. */
 export function useBrowser() {
   const contexts: BrowserContext[] = [];
+  afterEach(async ({ task }) => {
+    if (task.result?.state !== 'fail') return;
+    for (const page of contexts.flatMap((context) => context.pages())) {
+      const shown = await page.locator('body').innerText({ timeout: 1_000 }).catch(String);
+      console.error(`${page.url()} shows:\n${shown.slice(0, 2_000)}`);
+    }
+  });
   afterAll(async () => {
     for (const context of contexts.splice(0)) await context.close();
   });
@@ -70,10 +77,6 @@ export function useBrowser() {
     context.setDefaultTimeout(60_000);
     const page = await context.newPage();
     const opened: OpenPage = { page, executed: [], searched: [], problems: [] };
-    onTestFailed(async () => {
-      const shown = await page.locator('body').innerText({ timeout: 1_000 }).catch(String);
-      console.error(`${page.url()} showed:\n${shown.slice(0, 2_000)}\n${opened.problems.join('\n')}`);
-    });
     page.on('console', (message) => {
       // Some tests expect a refusal.
       const refused = message.text().startsWith('Failed to load resource');
