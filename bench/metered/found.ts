@@ -33,7 +33,7 @@ export async function foundCompany(env: Bindings, execution: ExecutionContext, s
       ssoOnly: false,
       locale: 'en' as const,
       branding: {},
-      logo: null,
+      logo: null, suspendedAt: null,
       createdAt: now,
       updatedAt: now,
     };

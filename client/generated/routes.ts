@@ -1,8 +1,14 @@
 // Made from /openapi.json by `npm run contract`; test/client holds it to be true.
 
 export interface Routes {
+  /** List organizations */
+  "GET /admin/organizations": { query?: { "page"?: number; "quantity"?: number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name"; "search"?: string | number; "status"?: "active" | "suspended" }; answer: { "total": number; "page": number; "results": Array<Organization> } };
   /** Create an organization */
   "POST /admin/organizations": { body: { "name": string; "slug": string; "owner": { "email": string; "name": string; "password": string } }; answer: { "organization": { "id": string; "name": string; "slug": string; "created_at": string }; "owner": { "id": string; "email": string; "name": string }; "default_account": Account; "service_account": ServiceAccount; "api_key": IssuedApiKey } };
+  /** Get an organization */
+  "GET /admin/organizations/{id}": { params: { "id": string }; answer: Organization };
+  /** Rename or suspend an organization */
+  "PATCH /admin/organizations/{id}": { params: { "id": string }; body?: { "name"?: string; "status"?: "active" | "suspended" }; answer: Organization | OrganizationWrittenRecord };
   /** List audit events */
   "GET /admin/audit-events": { query?: { "page"?: number; "quantity"?: number; "correlation_id"?: string | number; "principal_id"?: string | number; "action"?: string | number; "from"?: string | number; "to"?: string | number }; answer: { "total": number; "page": number; "results": Array<AuditEvent> } };
   /** Export audit events */
@@ -687,17 +693,19 @@ export type FilterPolicy = { "filter_slug": string; "filter_kind": "select" | "m
 
 export type Viewer = { "id": string; "attributes"?: Record<string, unknown> };
 
+export type Organization = { "id": string; "name": string; "slug": string; "status": "active" | "suspended"; "created_at": string; "suspended_at": string | null };
+
+export type FieldProblem = { "field": string; "reason": "required" | "unknown" | "type" | "too_short" | "too_long" | "too_small" | "too_large" | "too_few" | "too_many" | "format" | "not_one_of" | "taken" | "not_found" | "conflict"; "message": string; "limits"?: { "min"?: number; "max"?: number }; "row"?: number };
+
 export type Account = { "id": string; "name": string; "organization_id": string; "is_default": boolean; "is_active": boolean; "metadata": Record<string, unknown>; "created_at": string; "updated_at": string; "deleted_at": string | null };
 
 export type ServiceAccount = { "id": string; "name": string; "description": string; "account_id": string; "organization_id": string; "is_active": boolean; "metadata": Record<string, unknown>; "created_at": string; "updated_at": string; "last_used_at": string | null; "deleted_at": string | null };
 
 export type IssuedApiKey = { "id": string; "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null; "secret_key": string };
 
-export type FieldProblem = { "field": string; "reason": "required" | "unknown" | "type" | "too_short" | "too_long" | "too_small" | "too_large" | "too_few" | "too_many" | "format" | "not_one_of" | "taken" | "not_found" | "conflict"; "message": string; "limits"?: { "min"?: number; "max"?: number }; "row"?: number };
+export type OrganizationWrittenRecord = { "id": string };
 
 export type AuditEvent = { "id": string; "correlation_id": string; "occurred_at": string; "organization_id": string; "principal_type": "user" | "service_account" | "outsider" | "operator" | "anonymous"; "principal_id": string | null; "credential": string | null; "method": string; "route": string | null; "action": string | null; "resource_id": string | null; "status": number; "ip": string | null; "duration_ms": number };
-
-export type OrganizationWrittenRecord = { "id": string };
 
 export type ApiKey = { "id": string; "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null };
 

@@ -35,6 +35,16 @@ export const grantExceeds = defineFailure('access.grant_exceeds', 'forbidden', {
   }),
 });
 
+/** Of whoever comes with a credential of a company, or to sign in there, while the platform's operator has suspended it. */
+export const companySuspended = defineFailure('company.suspended', 'forbidden', {
+  message: 'This organization is suspended. Nothing of it is lost: ask whoever runs this platform.',
+  portuguese: 'Esta organização está suspensa. Nada foi perdido: fale com quem opera esta plataforma.',
+  detail: { reason: 'company_suspended' },
+  console: 'COMPANY_SUSPENDED',
+  sharing: 'COMPANY_SUSPENDED',
+  'managed-tables': 'COMPANY_SUSPENDED',
+});
+
 /** Also of routes that exist, for those who are not to know. */
 export const unknownRoute = defineFailure('request.unknown_route', 'missing', {
   message: 'There is no such route.',

@@ -43,7 +43,7 @@ const TOUCHING: readonly Touching[] = [
     update: [serviceAccounts.isActive, serviceAccounts.deletedAt, serviceAccounts.accountId, serviceAccounts.name],
   },
   { table: accounts, update: [accounts.isActive, accounts.deletedAt] },
-  { table: companies, update: [companies.slug] },
+  { table: companies, update: [companies.slug, companies.suspendedAt] },
   { table: groups, update: [groups.roles, groups.deletedAt] },
   { table: policies, update: [policies.document] },
   { table: permissions, update: [permissions.target, permissions.actions] },

@@ -1,4 +1,4 @@
-import { accessDenied, administratorsOnly, invalidToken, peopleOnly } from '../access/failures.ts';
+import { accessDenied, administratorsOnly, companySuspended, invalidToken, peopleOnly } from '../access/failures.ts';
 import { signedRequestsOnly } from '../access/signature-failures.ts';
 import { accessNotChanged } from '../db/failures.ts';
 import { defineFailure, everywhere, type FailureType, invalid } from '../kernel/failure.ts';
@@ -133,6 +133,7 @@ export function impliedFailures(contract: Contract, surfaceCredential: Credentia
       : []),
     ...(body || query || !openQuery || takesIdempotencyKey(contract) ? [invalid] : []),
     ...(needsCredential(access) ? [invalidToken] : []),
+    ...(access !== 'public' && access !== 'operator' ? [companySuspended] : []),
     ...(only === 'people' ? [peopleOnly] : []),
     ...(asksForAction(access) ? [accessDenied] : []),
     ...(access === 'administrator' || only === 'administrators' ? [administratorsOnly] : []),

@@ -227,8 +227,8 @@ function handleWhenChanged(
 
 /** The id of what an answer shows, under the name its surface gives it. */
 function madeId(result: unknown): string[] {
-  const { id, _id, job_id } = Object(result);
-  return idsOf(id ?? _id ?? job_id);
+  const { id, _id, job_id, organization } = Object(result);
+  return idsOf(id ?? _id ?? job_id ?? organization?.id);
 }
 
 /** Where a request comes from, for the context. */

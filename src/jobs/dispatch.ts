@@ -2,10 +2,12 @@ import type { SystemActor } from '../access/actors.ts';
 import type { Bindings } from '../config.ts';
 import { openContext } from '../context.ts';
 import { clock } from '../kernel/clock.ts';
+import { isSuspended } from '../modules/companies/service.ts';
 import { writeResult } from '../modules/data-api/jobs.ts';
 import { runBatch } from '../modules/knowledge/generation/jobs.ts';
 import { recheckQuestions } from '../modules/knowledge/questions/jobs.ts';
 import { recheckItems } from '../modules/knowledge/semantic/jobs.ts';
+import { keepMessage } from '../modules/outbox/service.ts';
 import { runSchedules } from '../modules/schedules/jobs.ts';
 import { analyseUpload, loadUpload } from '../modules/uploads/jobs.ts';
 import { type JobMessage, queuedJob } from '../platform/job-messages.ts';
@@ -57,6 +59,7 @@ async function run(
   };
   const { context, close } = openContext(origin, actor);
   try {
+    if (await isSuspended(context)) return await keepMessage(context, message);
     switch (message.type) {
       case 'upload.analyse':
         return await analyseUpload(context, message.jobId);

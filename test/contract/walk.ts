@@ -45,7 +45,6 @@ const SUGGESTIONS = 'POST /api/v1/domain-knowledge/suggestions';
 
 /** Routes that make what no GET of its own shows. */
 const SHOWN_NOWHERE = [
-  'POST /admin/organizations',
   'POST /service-accounts/{id}/keys',
   'POST /v1/service-accounts/{id}/keys',
   'POST /tokens',

@@ -10,6 +10,7 @@ import { REPORTED } from './lists/reported.ts';
 import { SCHEDULES } from './lists/schedules.ts';
 import { SHARING } from './lists/sharing.ts';
 import { SIGN_IN } from './lists/sign-in.ts';
+import { SUSPENSION } from './lists/suspension.ts';
 import { MANAGED_TABLES } from './lists/tables.ts';
 import { USERS_AND_INVITATIONS } from './lists/users.ts';
 
@@ -22,6 +23,7 @@ export const GUARDS: readonly Guard[] = [
   ...SIGN_IN,
   ...SHARING,
   ...DATA_API,
+  ...SUSPENSION,
   ...SCHEDULES,
   ...KNOWLEDGE,
   ...QUESTIONS,

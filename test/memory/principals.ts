@@ -15,6 +15,7 @@ function found(n: number) {
     accessKey: `sa_${companySlug}_${accountId}_${id('k', n, 20)}`,
     companyId: id('a', company),
     companySlug,
+    suspendedAt: null,
     serviceAccountId: id('d', n),
     accountId,
     name: `robot ${n}`,

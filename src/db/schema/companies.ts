@@ -1,7 +1,7 @@
 import { sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { Branding } from '../../presentation/branding.ts';
 import { LOCALES } from '../../texts/locales.ts';
-import { flag, id, json, timestamps } from '../columns.ts';
+import { flag, id, json, timestamp, timestamps } from '../columns.ts';
 
 /** A company's logo; the picture itself is in R2. */
 export interface Logo {
@@ -26,6 +26,8 @@ export const companies = sqliteTable(
     locale: text('locale', { enum: LOCALES }).notNull().default('en'),
     branding: json<Branding>('branding').notNull().default({}),
     logo: json<Logo>('logo'),
+    /** Since when nobody of it, or for it, is let in, and nothing runs for it; null while it is active. */
+    suspendedAt: timestamp('suspended_at'),
     ...timestamps(),
   },
   (table) => [uniqueIndex('companies_slug').on(table.slug)],

@@ -1,6 +1,10 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { companies } from '../../db/schema/companies.ts';
 import type { Locale } from '../../texts/locales.ts';
+
+/** The condition that the company of a row is not suspended. */
+export const ofActiveCompany = (companyId: SQLWrapper): SQL =>
+  sql`not exists (select 1 from ${companies} where ${companies.id} = ${companyId} and ${companies.suspendedAt} is not null)`;
 
 /** What a mail has of its company, where it is read with something else that has a name. */
 export const MAILED_COMPANY = {

@@ -1,22 +1,44 @@
-import type { Context } from '../../context.ts';
+import { requireActiveCompany } from '../../access/suspension.ts';
+import type { CompanyContext, Context } from '../../context.ts';
 import type { ViewBranding } from '../../presentation/viewing.ts';
 import { companyNotFound } from './failures.ts';
-import { type Company, selectCompanyBySlug } from './store.ts';
+import { type Company, selectCompany, selectCompanyBySlug } from './store.ts';
 import { viewBranding } from './views.ts';
 
 export type { Brand } from './branding.ts';
 export { companyNotFound, companySlugTaken } from './failures.ts';
 export { logoForMail } from './logos.ts';
-export { insertCompany, selectCompany, selectCompanyBySlug } from './store.ts';
+export {
+  type CompanyOrder,
+  type CompanyStatus,
+  insertCompany,
+  readCompanies,
+  selectCompany,
+  selectCompanyBySlug,
+  updateCompany,
+} from './store.ts';
 export { brandingView, viewBranding } from './views.ts';
 export type { Company };
 
-/** The company of a slug, which a request without a credential is made for. */
+/** The company of a slug that somebody signs in to. */
 export async function companyBySlug(ctx: Context, slug: string): Promise<Company> {
+  const company = await findCompanyBySlug(ctx, slug);
+  requireActiveCompany(company);
+  return company;
+}
+
+/** The company of a slug, suspended or not, which a request without a credential is made for. */
+export async function findCompanyBySlug(ctx: Context, slug: string): Promise<Company> {
   const [company] = await selectCompanyBySlug(ctx.db, slug);
   if (!company) throw companyNotFound();
   ctx.belongsTo(company.id);
   return company;
+}
+
+/** Whether the company that something is done for is suspended. */
+export async function isSuspended(ctx: CompanyContext): Promise<boolean> {
+  const [company] = await selectCompany(ctx.db, ctx.actor.companyId);
+  return company !== undefined && company.suspendedAt !== null;
 }
 
 /** The brand of a company for its pages; without one where there is no such company, which nobody is told. */

@@ -1,6 +1,8 @@
-import { and, eq } from 'drizzle-orm';
+import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
+import { readPage, type SearchRequest } from '../../db/page.ts';
 import { companies, type Logo } from '../../db/schema/companies.ts';
+import { contains } from '../../db/search.ts';
 import type { Branding } from '../../presentation/branding.ts';
 
 export type Company = typeof companies.$inferSelect;
@@ -30,6 +32,49 @@ export const updateBranding = (db: ControlDb, id: string, before: Branding, bran
 
 export const updateLogo = (db: ControlDb, id: string, logo: Logo | null, now: number) =>
   db.update(companies).set({ logo, updatedAt: now }).where(eq(companies.id, id)).returning();
+
+const ORDER = { created_at: companies.createdAt, updated_at: companies.updatedAt, name: companies.name };
+export type CompanyOrder = keyof typeof ORDER;
+
+/** Whether people and programs of a company are let in. */
+export type CompanyStatus = 'active' | 'suspended';
+
+/** A page of all companies. `search` is a part of name or slug. */
+export const readCompanies = (
+  db: ControlDb,
+  status: CompanyStatus | undefined,
+  { search, by, ...page }: SearchRequest<CompanyOrder>,
+) =>
+  readPage(
+    db,
+    {
+      table: companies,
+      filter: and(
+        status && (status === 'active' ? isNull : isNotNull)(companies.suspendedAt),
+        contains([companies.name, companies.slug], search),
+        sql`true`,
+      ) as SQL,
+    },
+    { ...page, by: ORDER[by] },
+  );
+
+/** Renames, suspends or lets in again a company. Suspended twice, it keeps the time of the first. */
+export const updateCompany = (
+  db: ControlDb,
+  id: string,
+  { name, status }: { name?: string | undefined; status?: CompanyStatus | undefined },
+  now: number,
+) =>
+  db
+    .update(companies)
+    .set({
+      ...(name !== undefined && { name }),
+      ...(status === 'active' && { suspendedAt: null }),
+      ...(status === 'suspended' && { suspendedAt: sql`coalesce(${companies.suspendedAt}, ${now})` }),
+      updatedAt: now,
+    })
+    .where(eq(companies.id, id))
+    .returning();
 
 export const selectCompanyBySlug = (db: ControlDb, slug: string) =>
   db.select().from(companies).where(eq(companies.slug, slug));

@@ -1,10 +1,12 @@
 import { requireAction } from '../../access/requirements.ts';
+import { requireActiveCompany } from '../../access/suspension.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
-import { commit, openControlDb, readOnce } from '../../db/client.ts';
+import { commit, openControlDb, readOnce, readTogether } from '../../db/client.ts';
 import type { DataFormat } from '../../db/schema/data-jobs.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { resourceArn } from '../../permissions/arn.ts';
+import { selectCompany } from '../companies/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
 import { readPublished, valuesFor } from './execute.ts';
 import { jobNotFound, tooManyJobs } from './failures.ts';
@@ -81,7 +83,13 @@ export async function jobStamps(
 
 /** The job whose result a link opens, whoever made the link: as the primary knows it, for links are opened as soon as they are made. */
 export async function getLinkedJob(ctx: CompanyContext, id: string): Promise<DataJob> {
-  const [job] = await selectJob(openControlDb(ctx.bindings.CONTROL_DB), ctx.actor.companyId, id);
+  const { companyId } = ctx.actor;
+  const db = openControlDb(ctx.bindings.CONTROL_DB);
+  const {
+    company,
+    job: [job],
+  } = await readTogether(db, { company: selectCompany(db, companyId), job: selectJob(db, companyId, id) });
+  for (const each of company) requireActiveCompany(each);
   if (job?.status !== 'succeeded' || !isReadable(ctx, job)) throw jobNotFound();
   return job;
 }

@@ -3,6 +3,7 @@ import type { ControlDb } from '../../db/client.ts';
 import { dataJobs } from '../../db/schema/data-jobs.ts';
 import { vizApiEndpoints } from '../../db/schema/viz-api-endpoints.ts';
 import { byId, exists, idList, insertWhen } from '../../db/statements.ts';
+import { ofActiveCompany } from '../companies/queries.ts';
 
 export type DataJob = typeof dataJobs.$inferSelect;
 
@@ -86,7 +87,13 @@ export const claimDueJobs = (db: ControlDb, { now, next, limit }: { now: number;
         db
           .select({ id: dataJobs.id })
           .from(dataJobs)
-          .where(and(inArray(dataJobs.status, [...UNFINISHED]), lte(dataJobs.dueAt, now)))
+          .where(
+            and(
+              inArray(dataJobs.status, [...UNFINISHED]),
+              lte(dataJobs.dueAt, now),
+              ofActiveCompany(dataJobs.companyId),
+            ),
+          )
           .limit(limit),
       ),
     )

@@ -1,5 +1,6 @@
 import type { ViewerActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
+import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, OpenToken } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import { Failure } from '../../kernel/failure.ts';
@@ -10,7 +11,7 @@ import type { ViewerRules } from '../../sharing/rules.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
 import { embedProblems } from '../../sharing/terms.ts';
 import type { Locale } from '../../texts/locales.ts';
-import { type Brand, selectCompany } from '../companies/service.ts';
+import { type Brand, type Company, selectCompany } from '../companies/service.ts';
 import { recordShareEvent, refusalReason } from '../share-activity/service.ts';
 import {
   dashboardReads,
@@ -109,7 +110,7 @@ async function readTokenState({ db }: Context, claims: EmbedClaims, keyId = '') 
 interface TokenState {
   rotations: { rotations: number }[];
   revoked: { revokedAt: number | null }[];
-  company: Brand[];
+  company: Company[];
   item(): SharedItem;
 }
 
@@ -120,6 +121,7 @@ function viewerOf(
   { rotations: [key], revoked: [revoked], company: [brand], item }: TokenState,
 ): EmbedViewer {
   const { companyId, countedAs: tokenId, allowedOrigins, issuedAt, signedWith } = claims;
+  if (brand) requireActiveCompany(brand);
   const isRotated = 'rotations' in signedWith && (key?.rotations ?? 0) !== signedWith.rotations;
   const isRevoked = issuedAt <= (revoked?.revokedAt ?? Number.NEGATIVE_INFINITY);
   if (isRotated || isRevoked || !brand) throw invalidToken();

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { grantExceeds } from '../../access/failures.ts';
+import { companySuspended, grantExceeds } from '../../access/failures.ts';
 import { created, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { displayName, email, givenToken, idsInput, isoTimestamp, timestamp } from '../../kernel/fields.ts';
@@ -65,7 +65,7 @@ export const invitationEndpoints = [
       description: 'What the page of the link shows before it is accepted. The token stays good.',
       query: z.object({ token: givenToken }),
       returns: ok(invitationView),
-      fails: [invalidInvitation],
+      fails: [invalidInvitation, companySuspended],
     },
     async ({ ctx, query }) => {
       const { user, company, expiresAt } = await openInvitation(ctx, query.token);
@@ -98,7 +98,7 @@ export const invitationEndpoints = [
           user: z.object({ _id: z.string(), email: z.string(), status: z.enum(['invited', 'active', 'inactive']) }),
         }),
       ),
-      fails: [invalidInvitation],
+      fails: [invalidInvitation, companySuspended],
     },
     async ({ ctx, body }) => {
       const user = await acceptInvitation(ctx, body);

@@ -1,4 +1,5 @@
 import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
+import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import type { ConstraintFailures, Statement } from '../../db/client.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
@@ -101,6 +102,7 @@ export async function findInvitation(ctx: Context, token: string): Promise<OpenI
   const { companyId, id } = found.user;
   ctx.belongsTo(companyId, { type: 'user', id });
   const [company] = await selectCompany(ctx.db, companyId);
+  if (company) requireActiveCompany(company);
   return company && { ...found, company };
 }
 
@@ -125,6 +127,7 @@ export async function acceptInvitation(
   ctx.belongsTo(found.user.companyId, { type: 'user', id: found.user.id });
   const name = input.name ?? found.user.name;
   const [company] = await selectCompany(ctx.db, found.user.companyId);
+  if (company) requireActiveCompany(company);
   if (company) requireUnlikePerson(input.password, { email: found.user.email, name, company }, 'password');
   const set = { passwordHash: await hashPassword(input.password), name };
   const {

@@ -2,6 +2,7 @@ import { and, eq, gt, inArray, isNotNull, isNull, lt, lte, notInArray, or, type 
 import type { ControlDb } from '../../db/client.ts';
 import { mailRequests } from '../../db/schema/mails.ts';
 import { afterChange, exists, insertWhen } from '../../db/statements.ts';
+import { ofActiveCompany } from '../companies/queries.ts';
 
 export type MailRequestRecord = typeof mailRequests.$inferSelect;
 
@@ -50,7 +51,7 @@ export const claimDue = (db: ControlDb, now: number, limit: number) =>
         db
           .select({ id: mailRequests.id })
           .from(mailRequests)
-          .where(lte(mailRequests.dueAt, now))
+          .where(and(lte(mailRequests.dueAt, now), ofActiveCompany(mailRequests.companyId)))
           .orderBy(mailRequests.dueAt)
           .limit(limit),
       ),

@@ -1,6 +1,7 @@
 import { and, asc, eq, isNull, lte, notLike, or, type SQL, sql } from 'drizzle-orm';
 import { type ControlDb, changes, commit } from '../../db/client.ts';
 import { managedDatabases } from '../../db/schema/managed-database.ts';
+import { ofActiveCompany } from '../companies/queries.ts';
 
 export type DatabaseRow = typeof managedDatabases.$inferSelect;
 
@@ -165,7 +166,7 @@ export async function claimDue(
   const due = db
     .select({ id: managedDatabases.id })
     .from(managedDatabases)
-    .where(lte(managedDatabases.sweepAt, now))
+    .where(and(lte(managedDatabases.sweepAt, now), ofActiveCompany(managedDatabases.companyId)))
     .orderBy(asc(managedDatabases.sweepAt))
     .limit(limit);
   return db

@@ -1,5 +1,7 @@
-import { defineFailure } from '../../kernel/failure.ts';
+import { defineFailure, notFound } from '../../kernel/failure.ts';
 
 export const wrongOperatorToken = defineFailure('operator.wrong_token', 'unauthenticated', {
   message: 'This needs the platform operator’s token.',
 });
+
+export const organizationNotFound = notFound('organization');

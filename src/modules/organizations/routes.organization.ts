@@ -1,20 +1,54 @@
 import { z } from 'zod';
 import { unknownRoute } from '../../access/failures.ts';
-import { created } from '../../http/endpoint.ts';
-import { endpoint } from '../../http/surfaces/organization.ts';
+import { created, ok } from '../../http/endpoint.ts';
+import { listQuery, pageRequest, searchIn } from '../../http/list-query.ts';
+import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { displayName, email, isoTimestamp, slug, timestamp } from '../../kernel/fields.ts';
 import { accountView, viewAccount } from '../accounts/views.ts';
 import { companySlugTaken } from '../companies/failures.ts';
+import type { Company } from '../companies/service.ts';
 import { issuedApiKeyView, serviceAccountView, viewApiKey, viewServiceAccount } from '../service-accounts/views.ts';
 import { newPassword } from '../users/fields.ts';
-import { wrongOperatorToken } from './failures.ts';
-import { createOrganization } from './service.ts';
+import { organizationNotFound, wrongOperatorToken } from './failures.ts';
+import { changeOrganization, createOrganization, getOrganization, listOrganizations } from './service.ts';
 
 const organizationInput = z.object({
   name: displayName,
   slug,
   owner: z.object({ email, name: displayName, password: newPassword(8) }),
 });
+
+const organizationView = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    slug: z.string(),
+    status: z.enum(['active', 'suspended']),
+    created_at: timestamp,
+    suspended_at: timestamp.nullable(),
+  })
+  .meta({ id: 'Organization' });
+
+const viewOrganization = ({ id, name, slug, createdAt, suspendedAt }: Company): z.input<typeof organizationView> => ({
+  id,
+  name,
+  slug,
+  status: suspendedAt === null ? 'active' : 'suspended',
+  created_at: isoTimestamp(createdAt),
+  suspended_at: suspendedAt === null ? null : isoTimestamp(suspendedAt),
+});
+
+const status = z.enum(['active', 'suspended']);
+
+const organizationChanges = z
+  .object({
+    name: displayName,
+    status: status.meta({
+      description:
+        'While it is `suspended`, every credential of the company is refused, nobody signs in, shares, embeds and emails stop, and jobs and schedules wait. Nothing is lost: with `active` all goes on.',
+    }),
+  })
+  .partial();
 
 const createdOrganizationView = z.object({
   organization: z.object({ id: z.string(), name: z.string(), slug: z.string(), created_at: timestamp }),
@@ -39,7 +73,58 @@ const viewCreatedOrganization = (
   api_key: { ...viewApiKey(result.apiKey), secret_key: result.secretKey },
 });
 
+/** For the operator; where the platform has none, these routes do not exist. */
+const operatorFailures = [unknownRoute, wrongOperatorToken];
+
 export const companyEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: '/admin/organizations',
+      access: 'operator',
+      operationId: 'listOrganizations',
+      summary: 'List organizations',
+      description: 'All of the platform.',
+      query: listQuery(['created_at', 'updated_at', 'name']).extend({
+        search: searchIn('the name or slug'),
+        status: status.optional(),
+      }),
+      returns: ok(listOf(organizationView)),
+      fails: operatorFailures,
+    },
+    async ({ ctx, query }) =>
+      list(
+        await listOrganizations(ctx, query.status, { ...pageRequest(query), search: query.search }),
+        viewOrganization,
+      ),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/admin/organizations/{id}',
+      access: 'operator',
+      operationId: 'getOrganization',
+      summary: 'Get an organization',
+      description: 'With its status, and since when it is suspended.',
+      returns: ok(organizationView),
+      fails: [...operatorFailures, organizationNotFound],
+    },
+    async ({ ctx, params }) => viewOrganization(await getOrganization(ctx, params.id)),
+  ),
+  endpoint(
+    {
+      method: 'patch',
+      path: '/admin/organizations/{id}',
+      access: 'operator',
+      operationId: 'changeOrganization',
+      summary: 'Rename or suspend an organization',
+      description: 'Acts on the next request of anybody of the organization.',
+      body: organizationChanges,
+      returns: ok(organizationView),
+      fails: [...operatorFailures, organizationNotFound],
+    },
+    async ({ ctx, params, body }) => viewOrganization(await changeOrganization(ctx, params.id, body)),
+  ),
   endpoint(
     {
       method: 'post',
@@ -51,7 +136,7 @@ export const companyEndpoints = [
         'Also creates its owner, a default account, and a service account with a first API key. If the platform has no operator, the answer is 404.',
       body: organizationInput,
       returns: created(createdOrganizationView),
-      fails: [unknownRoute, wrongOperatorToken, companySlugTaken],
+      fails: [...operatorFailures, companySlugTaken],
     },
     async ({ ctx, body }) => viewCreatedOrganization(await createOrganization(ctx, body)),
   ),

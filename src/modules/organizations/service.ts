@@ -1,17 +1,28 @@
 import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { unknownRoute } from '../../access/failures.ts';
 import type { AuthenticateOperator, Context } from '../../context.ts';
+import type { SearchRequest } from '../../db/page.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { sameSecret } from '../../platform/secrets.ts';
 import { DEFAULT_LOCALE } from '../../texts/locales.ts';
 import { prepareAccount } from '../accounts/service.ts';
-import { type Company, companyExists, companySlugTaken, insertCompany } from '../companies/service.ts';
+import {
+  type Company,
+  type CompanyOrder,
+  type CompanyStatus,
+  companyExists,
+  companySlugTaken,
+  insertCompany,
+  readCompanies,
+  selectCompany,
+  updateCompany,
+} from '../companies/service.ts';
 import { prepareBinding, prepareGlobalGroup } from '../groups/service.ts';
 import { prepareApiKey, prepareServiceAccount } from '../service-accounts/service.ts';
 import { requireUnlikePerson } from '../users/fields.ts';
 import { prepareActiveUser } from '../users/service.ts';
-import { wrongOperatorToken } from './failures.ts';
+import { organizationNotFound, wrongOperatorToken } from './failures.ts';
 
 /** Slugs that would be mistaken for a part of an address. */
 const RESERVED_SLUGS = new Set(['contexts', 'dashboards', 'admin', 'api', 'www']);
@@ -37,6 +48,7 @@ export async function createOrganization(
     locale: DEFAULT_LOCALE,
     branding: {},
     logo: null,
+    suspendedAt: null,
     createdAt: now,
     updatedAt: now,
   };
@@ -81,6 +93,36 @@ export async function createOrganization(
     apiKey: key.record,
     secretKey: key.secretKey,
   };
+}
+
+/** A page of all companies, for the platform's operator. */
+export const listOrganizations = (ctx: Context, status: CompanyStatus | undefined, page: SearchRequest<CompanyOrder>) =>
+  readCompanies(ctx.db, status, page);
+
+export async function getOrganization(ctx: Context, id: string): Promise<Company> {
+  const [company] = await selectCompany(ctx.db, id);
+  if (!company) throw organizationNotFound();
+  return company;
+}
+
+/**
+ * Renames a company, or suspends it or lets it in again, which acts on the next request: everything that is known of its
+ * principals is read anew.
+ */
+export async function changeOrganization(
+  ctx: Context,
+  id: string,
+  changes: { name?: string | undefined; status?: CompanyStatus | undefined },
+): Promise<Company> {
+  const before = await getOrganization(ctx, id);
+  const { changed } = await commitAccess(
+    ctx,
+    { companyId: before.id, principals: 'everybody' },
+    { changed: updateCompany(ctx.db, before.id, changes, ctx.now()) },
+  );
+  const [company] = changed;
+  if (!company) throw organizationNotFound();
+  return company;
 }
 
 /** Checks the operator's token. Without one configured the operator's routes do not exist. */

@@ -59,7 +59,12 @@ export function storeMessage(ctx: CompanyContext, message: JobMessage, longestMs
   };
 }
 
-/** Sends what is due and was not sent. For the scheduled run. */
+/** Keeps a message of a suspended company. It is sent once the company is active again. */
+export async function keepMessage(ctx: CompanyContext, message: JobMessage): Promise<void> {
+  await store.insertRow(ctx.db, rowOf(ctx, message, 0));
+}
+
+/** Sends what is due and was not sent, but for suspended companies. For the scheduled run. */
 export async function sendDueMessages(ctx: Context): Promise<void> {
   const now = ctx.now();
   for (const row of await store.claimDue(ctx.db, { now, next: now + WAIT_MS, limit: BATCH })) {

@@ -2,6 +2,7 @@ import { and, inArray, lte, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { outbox } from '../../db/schema/outbox.ts';
 import { afterChange, byId, type Condition, insertWhen } from '../../db/statements.ts';
+import { ofActiveCompany } from '../companies/queries.ts';
 
 export type OutboxRow = typeof outbox.$inferSelect;
 
@@ -20,12 +21,12 @@ export const makeDue = (db: ControlDb, { companyId, id }: OutboxRow, dueAt: numb
     .set({ dueAt })
     .where(byId(outbox, companyId, id));
 
-/** Claims messages of any company that are due, the longest waiting first, until `next`. */
+/** Claims messages of any active company that are due, the longest waiting first, until `next`. */
 export const claimDue = (db: ControlDb, { now, next, limit }: { now: number; next: number; limit: number }) => {
   const due = db
     .select({ id: outbox.id })
     .from(outbox)
-    .where(lte(outbox.dueAt, now))
+    .where(and(lte(outbox.dueAt, now), ofActiveCompany(outbox.companyId)))
     .orderBy(outbox.dueAt)
     .limit(limit);
   return db.update(outbox).set({ dueAt: next }).where(inArray(outbox.id, due)).returning();

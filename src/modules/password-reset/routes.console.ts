@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { companySuspended } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { sent } from '../../http/wire.ts';
@@ -43,7 +44,7 @@ export const passwordResetEndpoints = [
         'The token works once, for an hour. All sessions of the user end, and the user is notified by email.',
       body: z.object({ token: givenToken, password: newPassword(12) }),
       returns: ok(z.object({ success: z.literal(true) })),
-      fails: [invalidResetToken, ssoRequired],
+      fails: [invalidResetToken, companySuspended, ssoRequired],
     },
     async ({ ctx, body }) => {
       await confirmReset(ctx, body);

@@ -1,4 +1,5 @@
 import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
+import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
@@ -61,6 +62,7 @@ export async function findReset(ctx: Context, token: string): Promise<{ user: Us
   const { user } = open;
   ctx.belongsTo(user.companyId, { type: 'user', id: user.id });
   const [company] = await selectCompany(ctx.db, user.companyId);
+  if (company) requireActiveCompany(company);
   return company && { user, company };
 }
 

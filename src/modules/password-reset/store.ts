@@ -29,6 +29,7 @@ export const selectActiveAccounts = (db: ControlDb, email: string, companyId: st
         companyId === null ? undefined : eq(users.companyId, companyId),
         eq(users.isActive, true),
         isNull(users.deletedAt),
+        isNull(companies.suspendedAt),
         or(eq(companies.ssoOnly, false), eq(users.isOwner, true)),
       ),
     )

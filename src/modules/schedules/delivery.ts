@@ -90,8 +90,9 @@ export async function sendTo(
   group: readonly Member[],
 ): Promise<'done' | 'later'> {
   const [company] = await selectCompany(ctx.db, sending.run.companyId);
-  const mailed = company && (await mailedCompany(ctx, company));
-  if (!mailed) return 'done';
+  if (!company) return 'done';
+  if (company.suspendedAt !== null) return 'later';
+  const mailed = await mailedCompany(ctx, company);
   const asOf = ctx.now();
   let isLeft = false;
   // The results themselves are not held while mails are sent.

@@ -8,6 +8,7 @@ import {
   schedules,
 } from '../../db/schema/schedules.ts';
 import { afterChange, byId, exists, insertWhen } from '../../db/statements.ts';
+import { ofActiveCompany } from '../companies/queries.ts';
 import { countMail, mayBeMailed, uncountMail } from './consent-store.ts';
 import { isRecipient, type Recipient } from './store.ts';
 
@@ -17,11 +18,11 @@ export type Delivery = typeof scheduleDeliveries.$inferSelect;
 /** A schedule whose time has come. */
 export type Due = Pick<typeof schedules.$inferSelect, 'id' | 'companyId' | 'cron' | 'timeZone'> & { nextRunAt: number };
 
-/** Schedules that are due, the first of each company before the second of any. */
+/** Schedules of active companies that are due, the first of each company before the second of any. */
 export const selectDue = (db: ControlDb, now: number, limit: number) =>
   db.all<Due>(sql`select id, company_id as companyId, cron, time_zone as timeZone, next_run_at as nextRunAt from (
     select id, company_id, cron, time_zone, next_run_at, row_number() over (partition by company_id order by next_run_at, id) as place
-    from ${schedules} where next_run_at <= ${now})
+    from ${schedules} where next_run_at <= ${now} and ${ofActiveCompany(schedules.companyId)})
     order by place, next_run_at, id limit ${limit}`);
 
 /** An occurrence that is handed out, and the next one. */
@@ -212,6 +213,7 @@ export const selectLeft = (db: ControlDb, { now, before, limit }: { now: number;
       and(
         ne(scheduleRuns.status, 'ended'),
         lte(scheduleRuns.dueAt, before),
+        ofActiveCompany(scheduleRuns.companyId),
         sql`not exists (select 1 from ${scheduleRuns} as other where other.company_id = schedule_runs.company_id
           and other.status = 'running' and other.due_at > ${now})`,
       ),

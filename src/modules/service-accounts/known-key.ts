@@ -2,6 +2,7 @@ import { compileAccess } from '../../access/evaluation.ts';
 import type { Known } from '../../access/known-principals.ts';
 import type { LastUse } from '../../access/last-uses.ts';
 import { accessSources, type FoundAccess } from '../../access/sources.ts';
+import { requireActiveCompany } from '../../access/suspension.ts';
 import type { KeyMaterial } from './keys.ts';
 import type { UsableKey } from './store.ts';
 
@@ -16,6 +17,7 @@ export interface KeyProof {
 
 /** A usable key's owner, as an isolate remembers it: of ten thousand, each only with what is needed of it. */
 export function knownOf(key: UsableKey, access: FoundAccess): Known<KeyProof> {
+  requireActiveCompany(key);
   const { companyId, serviceAccountId, accessKey, salt, derivationVersion, secretDigest } = key;
   return {
     actor: {

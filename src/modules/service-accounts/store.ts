@@ -193,6 +193,7 @@ const keyAndAccess = prepareReads((db, value: (name: 'accessKey' | 'now') => SQL
       accessKey: apiKeys.accessKey,
       companyId: apiKeys.companyId,
       companySlug: companies.slug,
+      suspendedAt: companies.suspendedAt,
       serviceAccountId: apiKeys.serviceAccountId,
       accountId: serviceAccounts.accountId,
       name: serviceAccounts.name,

@@ -4,6 +4,7 @@ import { companies } from '../../db/schema/companies.ts';
 import { sessions } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
 import { byId, exists, insertWhen, livingById } from '../../db/statements.ts';
+import { ofActiveCompany } from '../companies/queries.ts';
 
 export type Session = typeof sessions.$inferSelect;
 
@@ -33,14 +34,20 @@ export const insertSession = (
   );
 };
 
-/** The live session of a token, with its user and the company's slug. */
+/** The live session of a token, with its user and what is to be known of the company. */
 export const selectLiveSession = (
   db: ControlDb,
   key: { companyId: string; userId: string; sessionId: string },
   now: number,
 ) =>
   db
-    .select({ user: users, companySlug: companies.slug, lastUsedAt: sessions.lastUsedAt, ...rotationState })
+    .select({
+      user: users,
+      companySlug: companies.slug,
+      suspendedAt: companies.suspendedAt,
+      lastUsedAt: sessions.lastUsedAt,
+      ...rotationState,
+    })
     .from(sessions)
     .innerJoin(users, and(eq(users.id, sessions.userId), eq(users.companyId, sessions.companyId)))
     .innerJoin(companies, eq(companies.id, sessions.companyId))
@@ -58,7 +65,8 @@ export const selectLiveSession = (
 
 /**
  * Exchanges the refresh token `presented` for `next`, if it is the newest. It may be presented again until `retryUntil`, while
- * its successor is the newest. The session ends `sessionMs` after the sign-in at the latest.
+ * its successor is the newest. The session ends `sessionMs` after the sign-in at the latest. While the company is suspended
+ * nothing is exchanged, so that the token works when it is active again.
  */
 export const rotateSession = (
   db: ControlDb,
@@ -75,7 +83,13 @@ export const rotateSession = (
       lastUsedAt: now,
       expiresAt: sql`min(${now + times.refreshMs}, ${sessions.createdAt} + ${times.sessionMs})`,
     })
-    .where(and(byId(sessions, key.companyId, key.sessionId), eq(sessions.refreshDigest, digests.presented)));
+    .where(
+      and(
+        byId(sessions, key.companyId, key.sessionId),
+        eq(sessions.refreshDigest, digests.presented),
+        ofActiveCompany(sessions.companyId),
+      ),
+    );
 
 /** The columns that tell the newest refresh tokens of a session. */
 export const rotationState = {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { invalidToken } from '../../access/failures.ts';
+import { companySuspended, invalidToken } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint, portalEndpoint } from '../../http/surfaces/sharing.ts';
 import { sent } from '../../http/wire.ts';
@@ -91,7 +91,7 @@ export const shareAuthEndpoints = [
         'Returns the tokens of an outsider, for the portal and for shares that need a sign-in. A code works once, for ten minutes, and stops working after five wrong tries.',
       body: verifyInput,
       returns: ok(tokensView),
-      fails: [wrongEmailedCode],
+      fails: [wrongEmailedCode, companySuspended],
     },
     async ({ ctx, body }) => viewTokens(await verifyPortalCode(ctx, body)),
   ),
@@ -108,7 +108,7 @@ export const shareAuthEndpoints = [
         'Exchanges a refresh token, which works once, for new tokens. If the answer is lost, it works again for 10 seconds, until its successor is used; after that, presenting it ends the session.',
       body: z.object({ refresh_token: givenToken }),
       returns: ok(tokensView),
-      fails: [invalidToken],
+      fails: [invalidToken, companySuspended],
     },
     async ({ ctx, body }) => viewTokens(await refreshPortalSession(ctx, body.refresh_token)),
   ),

@@ -1,6 +1,7 @@
 import type { OutsiderActor } from '../../access/actors.ts';
 import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { invalidToken } from '../../access/failures.ts';
+import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { randomBelow } from '../../kernel/ids.ts';
@@ -54,7 +55,7 @@ export async function mailPortalCode(
     memberships: selectMembershipOfEmail(ctx.db, companyId, email),
     companies: selectCompany(ctx.db, companyId),
   });
-  if (!membership || !company) return;
+  if (!membership || !company || company.suspendedAt !== null) return;
   onMember();
   const [name = email] = email.split('@');
   await ctx.mailer.send(
@@ -73,6 +74,7 @@ export async function verifyPortalCode(
   const [company] = await selectCompanyBySlug(ctx.db, input.companySlug);
   const companyId = company?.id ?? NO_COMPANY;
   if (company) ctx.belongsTo(companyId);
+  if (company) requireActiveCompany(company);
   const check = await prepareCodeCheck(ctx, { companyId, purpose: 'portal', email: input.email }, input.code);
   const {
     codes: [code],
@@ -117,6 +119,7 @@ export async function refreshPortalSession(
     sessions: [live],
   } = await commit(ctx.db, { rotation: rotation.rotate, sessions: selectLiveOutsider(ctx.db, key, ctx.now()) });
   if (!live) throw invalidToken();
+  requireActiveCompany(live);
   if (!rotation.isDone(live)) {
     await commitAccess(ctx, onlyPrincipals(key.companyId, key.outsiderId), { ended: rotation.endCopied });
     throw invalidToken();
@@ -138,6 +141,7 @@ export const authenticateOutsider: AuthenticateToken = async (ctx, token) => {
   const key = { companyId: claims.company_id, outsiderId: claims.sub, sessionId: claims.sid };
   const [live] = await selectLiveOutsider(ctx.db, key, ctx.now());
   if (!live) throw invalidToken();
+  requireActiveCompany(live);
   const { outsider, companySlug } = live;
   return {
     actor: {

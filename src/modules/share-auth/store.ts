@@ -21,14 +21,19 @@ export const upsertOutsider = (db: ControlDb, record: Outsider) =>
 export const insertSession = (db: ControlDb, record: typeof sessions.$inferSelect) =>
   db.insert(sessions).values(record);
 
-/** The live session of an outsider's token, with the company's slug. */
+/** The live session of an outsider's token, with what is to be known of the company. */
 export const selectLiveOutsider = (
   db: ControlDb,
   key: { companyId: string; outsiderId: string; sessionId: string },
   now: number,
 ) =>
   db
-    .select({ outsider: outsiders, companySlug: companies.slug, ...rotationState })
+    .select({
+      outsider: outsiders,
+      companySlug: companies.slug,
+      suspendedAt: companies.suspendedAt,
+      ...rotationState,
+    })
     .from(sessions)
     .innerJoin(outsiders, and(eq(outsiders.id, sessions.userId), eq(outsiders.companyId, sessions.companyId)))
     .innerJoin(companies, eq(companies.id, sessions.companyId))

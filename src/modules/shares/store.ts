@@ -96,12 +96,13 @@ export const updateToRevoked = (db: ControlDb, companyId: string, id: string, no
     .where(and(byId(dashboardShares, companyId, id), isNull(dashboardShares.revokedAt)))
     .returning({ id: dashboardShares.id });
 
-/** The share of a token, with its company's slug and brand, whatever its state. */
+/** The share of a token, with what is to be known of its company, whatever its state. */
 export const selectShareOfToken = (db: ControlDb, tokenDigest: string) =>
   db
     .select({
       share: getTableColumns(dashboardShares),
       companySlug: companies.slug,
+      suspendedAt: companies.suspendedAt,
       branding: companies.branding,
       logo: companies.logo,
     })

@@ -1,5 +1,6 @@
 import type { ViewerActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
+import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, OpenToken } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { dashboardShares } from '../../db/schema/shares.ts';
@@ -51,6 +52,7 @@ export const openShareToken: OpenToken = async (ctx, token, count): Promise<Shar
   const { share, companySlug, branding, logo } = found;
   await count?.(share.id);
   try {
+    requireActiveCompany(found);
     if (share.revokedAt !== null || (share.expiresAt !== null && share.expiresAt <= ctx.now())) throw invalidToken();
     requireOrigin(ctx, share.embedOptions.allowed_origins);
     const brand = { id: share.companyId, branding, logo };
@@ -94,7 +96,7 @@ export async function pageOfShare(
 ): Promise<{ frames: FrameAncestors; branding?: ViewBranding }> {
   if (!TOKEN.test(token)) return { frames: [] };
   const [found] = await selectShareOfToken(ctx.db, await sha256Hex(token));
-  if (!found || found.share.revokedAt !== null) return { frames: [] };
+  if (!found || found.share.revokedAt !== null || found.suspendedAt !== null) return { frames: [] };
   const { companyId: id, shareType, embedOptions } = found.share;
   const isClosed = shareType === 'link' && embedOptions.allowed_origins.length === 0;
   return {

@@ -1,3 +1,4 @@
+import { companySuspended } from '../../access/failures.ts';
 import { defineFailure, notFoundBy } from '../../kernel/failure.ts';
 
 /** The same for an unknown email and a wrong password. */
@@ -20,7 +21,7 @@ export const sessionsEnded = defineFailure('sign_in.sessions_ended', 'unauthenti
 });
 
 /** What every way to sign in can answer once the first factor is proved. */
-export const signInFailures = [userNotActive, sessionsEnded] as const;
+export const signInFailures = [companySuspended, userNotActive, sessionsEnded] as const;
 
 /** The same for a wrong, used or expired code, and one that was never sent. */
 export const wrongEmailedCode = defineFailure('sign_in.wrong_emailed_code', 'invalid', {

@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { randomBelow } from '../../kernel/ids.ts';
-import { companyBySlug, selectCompany } from '../companies/service.ts';
+import { companyBySlug, findCompanyBySlug, selectCompany } from '../companies/service.ts';
 import { type MailRequest, mailedCompany, requestMail, signInCodeMail } from '../mails/service.ts';
 import { recordVerified, selectUserByEmail } from '../users/service.ts';
 import { completeSignIn, requireOtherThanSso, type SignInResult } from './complete.ts';
@@ -10,7 +10,7 @@ import { wrongEmailedCode } from './failures.ts';
 
 /** Requests a code by mail. The user is read after the answer, which therefore does not tell whether there is one. */
 export async function requestCode(ctx: Context, input: { companySlug: string; email: string }): Promise<void> {
-  const company = await companyBySlug(ctx, input.companySlug);
+  const company = await findCompanyBySlug(ctx, input.companySlug);
   await requireOtherThanSso(ctx, company, input.email);
   await requestMail(ctx, { kind: 'sign_in_code', companyId: company.id, email: input.email }, mailCode);
 }
@@ -27,7 +27,7 @@ export async function mailCode(ctx: Context, { companyId, email }: MailRequest<'
     users: selectUserByEmail(ctx.db, companyId, email),
     companies: selectCompany(ctx.db, companyId),
   });
-  if (!user?.isActive || !company) return;
+  if (!user?.isActive || !company || company.suspendedAt !== null) return;
   await ctx.mailer.send(
     signInCodeMail({
       to: email,

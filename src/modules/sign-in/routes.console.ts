@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { invalidToken } from '../../access/failures.ts';
+import { companySuspended, invalidToken } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { sent } from '../../http/wire.ts';
@@ -57,7 +57,7 @@ export const signInEndpoints = [
         'Exchanges a refresh token, which works once, for new tokens. If the answer is lost, or two requests come at once, the same token is answered with the same successor for 10 seconds, until the successor is used; after that, presenting it ends the session. A session ends 30 days after the sign-in.',
       body: z.object({ refresh_token: givenToken }),
       returns: ok(tokenPairView),
-      fails: [invalidToken],
+      fails: [invalidToken, companySuspended],
     },
     async ({ ctx, body }) => viewTokenPair(await refreshSession(ctx, body.refresh_token)),
   ),

@@ -4,6 +4,7 @@ import { invalidToken } from '../../access/failures.ts';
 import type { Known, Presented } from '../../access/known-principals.ts';
 import { type LastUse, recordLastUse } from '../../access/last-uses.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
+import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Authenticate, Context } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import { hashPassword, verifyPassword } from '../../platform/passwords.ts';
@@ -97,6 +98,7 @@ async function readSession(
     access: accessReads(ctx.db, { companyId: key.companyId, principalType: 'user', principalId: key.userId }),
   });
   if (!live) throw invalidToken();
+  requireActiveCompany(live);
   const { user, companySlug, expiresAt, lastUsedAt } = live;
   return {
     actor: {

@@ -1,8 +1,10 @@
 import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { invalidToken } from '../../access/failures.ts';
+import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, PrincipalContext, UserContext } from '../../context.ts';
 import { changes, commit, type Statement } from '../../db/client.ts';
 import type { Condition } from '../../db/statements.ts';
+import { selectCompany } from '../companies/service.ts';
 import {
   endSession,
   endSessionOf,
@@ -53,7 +55,12 @@ export async function prepareSession(ctx: Context, user: User, { when }: { when?
  */
 export async function beginSession(ctx: Context, user: User, alongside: Statement[] = []): Promise<TokenPair> {
   const session = await prepareSession(ctx, user);
-  const results = await commit(ctx.db, { ...session.statements, alongside });
+  const { company, ...results } = await commit(ctx.db, {
+    ...session.statements,
+    alongside,
+    company: selectCompany(ctx.db, user.companyId),
+  });
+  for (const each of company) requireActiveCompany(each);
   if (changes(results.session) === 0) throw sessionsEnded();
   return session.tokens();
 }
@@ -68,6 +75,7 @@ export async function refreshSession(ctx: Context, refreshToken: string): Promis
     sessions: [live],
   } = await commit(ctx.db, { rotation: rotation.rotate, sessions: selectLiveSession(ctx.db, key, ctx.now()) });
   if (!live) throw invalidToken();
+  requireActiveCompany(live);
   if (!rotation.isDone(live)) {
     await commitAccess(ctx, onlyPrincipals(key.companyId, key.userId), { ended: rotation.endCopied });
     throw invalidToken();

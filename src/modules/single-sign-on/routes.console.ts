@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { companySuspended } from '../../access/failures.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import { noContent, ok, raw } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
@@ -71,7 +72,7 @@ export const singleSignOnEndpoints = [
           }),
         }),
       ),
-      fails: [companyNotFound, ssoNotConfigured, providerUnavailable],
+      fails: [companyNotFound, companySuspended, ssoNotConfigured, providerUnavailable],
     },
     async ({ ctx, params, query }) => {
       const { url, exchangeSecret } = await startSignIn(ctx, params.company_slug, query.redirect_uri);
@@ -96,7 +97,7 @@ export const singleSignOnEndpoints = [
       }),
       returns: raw(302, 'To the redirect_uri, with `code` or `error`.'),
       openQuery: true,
-      fails: [companyNotFound, ssoNotConfigured, unknownState, concurrentChange],
+      fails: [companyNotFound, companySuspended, ssoNotConfigured, unknownState, concurrentChange],
     },
     async ({ ctx, params, request }) =>
       redirectTo(await finishSignIn(ctx, params.company_slug, new URL(request.url).searchParams, 'GET')),
@@ -112,7 +113,15 @@ export const singleSignOnEndpoints = [
       description: `${CALLBACK} The body is a form (application/x-www-form-urlencoded) with \`SAMLResponse\` and \`RelayState\`, or with \`code\` and \`state\`.`,
       returns: raw(302, 'To the redirect_uri, with `code` or `error`.'),
       openQuery: true,
-      fails: [companyNotFound, ssoNotConfigured, unknownState, answerNotForm, answerTooLarge, concurrentChange],
+      fails: [
+        companyNotFound,
+        companySuspended,
+        ssoNotConfigured,
+        unknownState,
+        answerNotForm,
+        answerTooLarge,
+        concurrentChange,
+      ],
     },
     async ({ ctx, params, request }) =>
       redirectTo(await finishSignIn(ctx, params.company_slug, await readAnswerForm(request), 'POST')),
@@ -128,7 +137,7 @@ export const singleSignOnEndpoints = [
       description:
         'XML to import at a SAML provider: the entity id of the company and the address to which answers are sent.',
       returns: raw(200, 'An EntityDescriptor.', 'application/samlmetadata+xml'),
-      fails: [companyNotFound, ssoNotConfigured],
+      fails: [companyNotFound, companySuspended, ssoNotConfigured],
     },
     async ({ ctx, params }) =>
       new Response(await metadataOf(ctx, params.company_slug), {

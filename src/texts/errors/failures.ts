@@ -349,6 +349,11 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
     'El código no es correcto o ya se usó.',
   ],
   [
+    'This organization is suspended. Nothing of it is lost: ask whoever runs this platform.',
+    'Esta organização está suspensa. Nada foi perdido: fale com quem opera esta plataforma.',
+    'Esta organización está suspendida. No se perdió nada: consulte a quien opera esta plataforma.',
+  ],
+  [
     'This needs a sign-in of the last ten minutes. Sign in again.',
     'Isto requer uma entrada nos últimos dez minutos. Entre novamente.',
     'Esto requiere haber entrado en los últimos diez minutos. Entre de nuevo.',

@@ -57,7 +57,7 @@ export const QUESTIONS = [
   ...guardsOf('src/modules/outbox/store.ts', OUTBOX, [
     { in: 'insertRowAfterChange', text: 'afterChange, ', without: 'sql`true`, ', title: 'another comes first' },
     { in: 'insertRowAfterChange', text: ', condition)', without: ')', title: 'nobody has a question' },
-    { in: 'claimDue', text: '.where(lte(outbox.dueAt, now))', without: '', title: 'stored before the table changes' },
+    { in: 'claimDue', text: 'lte(outbox.dueAt, now), ', without: '', title: 'stored before the table changes' },
     { in: 'claimDue', text: '.where(inArray(outbox.id, due))', without: '', title: 'stored before the table changes' },
   ]),
   ...guardsOf('src/modules/managed-tables/changes.ts', OUTBOX, [

@@ -20,7 +20,7 @@ export const SIGN_IN = [
       without: 'byId(users, companyId, userId)',
     },
     { in: 'insertSession', text: '      when,\n', without: '', tests: FACTOR },
-    { in: 'rotateSession', text: ', eq(sessions.refreshDigest, digests.presented)', without: '', ...REFRESH },
+    { in: 'rotateSession', text: ' eq(sessions.refreshDigest, digests.presented),', without: '', ...REFRESH },
     { in: 'endSessionOf', text: 'isLiveOf(owner, now), ', without: 'eq(sessions.userId, owner.userId),' },
     { in: 'endSessionsOf', text: 'ne(sessions.id, except)', without: 'undefined' },
     { in: 'endSessionsOf', text: ', when)', without: ')' },

@@ -7,6 +7,7 @@ import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { byId, idList } from '../../../db/statements.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 import type { AiUsage } from '../../../platform/ai.ts';
+import { ofActiveCompany } from '../../companies/queries.ts';
 
 export type JobRow = typeof jobs.$inferSelect;
 
@@ -168,6 +169,13 @@ export const selectStalled = (db: ControlDb, { now, since }: { now: number; sinc
   db
     .select({ id: jobs.id, companyId: jobs.companyId })
     .from(jobs)
-    .where(and(isActive, lte(jobs.updatedAt, since), or(isNull(jobs.leasedUntil), lte(jobs.leasedUntil, now))))
+    .where(
+      and(
+        isActive,
+        lte(jobs.updatedAt, since),
+        or(isNull(jobs.leasedUntil), lte(jobs.leasedUntil, now)),
+        ofActiveCompany(jobs.companyId),
+      ),
+    )
     .orderBy(asc(jobs.updatedAt))
     .limit(limit);

@@ -1,0 +1,1 @@
+ALTER TABLE `companies` ADD `suspended_at` integer;

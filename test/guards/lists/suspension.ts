@@ -1,0 +1,23 @@
+import { guardsOf } from '../guard.ts';
+
+const TESTS = ['test/companies/suspension.test.ts'];
+const WAIT = { without: '', title: 'lets what waits wait' };
+
+/** What is left alone while a company is suspended. */
+export const SUSPENSION = [
+  ...guardsOf('src/modules/sessions/queries.ts', TESTS, [
+    { in: 'rotateSession', text: ' ofActiveCompany(sessions.companyId),', without: '', title: 'refresh tokens' },
+  ]),
+  ...guardsOf('src/modules/outbox/store.ts', TESTS, [
+    { in: 'claimDue', text: ', ofActiveCompany(outbox.companyId)', ...WAIT },
+  ]),
+  ...guardsOf('src/modules/mails/store.ts', TESTS, [
+    { in: 'claimDue', text: ', ofActiveCompany(mailRequests.companyId)', ...WAIT },
+  ]),
+  ...guardsOf('src/modules/data-api/job-store.ts', TESTS, [
+    { in: 'claimDueJobs', text: ' ofActiveCompany(dataJobs.companyId),', ...WAIT },
+  ]),
+  ...guardsOf('src/modules/managed-database/store.ts', TESTS, [
+    { in: 'claimDue', text: ', ofActiveCompany(managedDatabases.companyId)', ...WAIT },
+  ]),
+];
