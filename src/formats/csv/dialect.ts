@@ -1,4 +1,16 @@
-export type Delimiter = ',' | ';' | '\t' | '|';
+/** One ASCII character: `,`, `;`, tab or `|` where it is found, any of {@link DELIMITER_PATTERN} where it is said. */
+export type Delimiter = string;
+
+/** What can part fields: no letter, digit, quote, backslash, space, or sign of numbers. */
+export const DELIMITER_PATTERN = /^[\t!#$%&*,/:;<=>?@^_`|~]$/;
+
+/** What a person says of a file's dialect. The rest is found. */
+export interface SaidDialect {
+  delimiter?: Delimiter | undefined;
+  quote?: Dialect['quote'] | undefined;
+  /** So many lines at the file's beginning, and no more, are neither header nor rows. */
+  skip_lines?: number | undefined;
+}
 
 /** How the bytes of a CSV file split into records and fields. Plain data. */
 export interface Dialect {

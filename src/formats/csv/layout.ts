@@ -28,8 +28,9 @@ const MIN_TABLE = 3;
 /**
  * Finds the body's width and first record. Each record that is wider than all before it suggests a width; the best one
  * leaves the fewest records too wide, too short or skipped.
+ * @param isSaid the delimiter is certain, so that commas part columns wherever they stand
  */
-export function findLayout(records: HeadRecord[], dialect: Dialect): Layout {
+export function findLayout(records: HeadRecord[], dialect: Dialect, isSaid = false): Layout {
   const comments = countComments(records);
   const titles = countTitles(records, comments);
   const header = findHeader(records, titles);
@@ -41,7 +42,7 @@ export function findLayout(records: HeadRecord[], dialect: Dialect): Layout {
     widest = width;
     const rowNames = start > 0 && start <= titles + 1 && namesColumnsButFirst(records, start, dialect);
     const preamble = width === 1 ? comments : rowNames ? start : header;
-    if (preamble > comments && areCommasOfTexts(records, preamble, width, dialect)) continue;
+    if (!isSaid && preamble > comments && areCommasOfTexts(records, preamble, width, dialect)) continue;
     const { fitting, short, over } = countWidths(records, preamble, width);
     const score = fitting - over - (preamble - comments) * 0.5;
     if (score <= best.score && !isTableBelowTitles(records, titles, width)) continue;
@@ -49,6 +50,20 @@ export function findLayout(records: HeadRecord[], dialect: Dialect): Layout {
     best = { width, preamble, rowNames, consistency, score };
   }
   const { score: _, ...layout } = best;
+  return layout;
+}
+
+/** The body's width where it is known to begin with the first record: the one that fits most records. */
+export function layoutFromFirst(records: HeadRecord[]): Layout {
+  const layout = { width: 1, preamble: 0, rowNames: false, consistency: 0 };
+  let best = -Infinity;
+  for (const width of new Set(records.slice(0, MAX_TITLES).map((record) => record.width))) {
+    const { fitting, short, over } = countWidths(records, 0, width);
+    const score = fitting - over;
+    if (score < best || (score === best && width <= layout.width)) continue;
+    best = score;
+    Object.assign(layout, { width, consistency: Math.max(0, score + short * 0.5) / records.length });
+  }
   return layout;
 }
 

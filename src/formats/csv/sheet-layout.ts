@@ -16,9 +16,11 @@ export interface SheetShape {
  *
  * Leading rows of a single value are titles where a wider row follows. With more values they are titles only directly above
  * a header: a row of names alone with more values than each of them, above at least one column that is no text.
+ * @param isFromFirst the table is known to begin with the first record
  */
-export function sheetLayout(records: HeadRecord[], { width, header }: SheetShape): Layout {
+export function sheetLayout(records: HeadRecord[], { width, header }: SheetShape, isFromFirst = false): Layout {
   const layout = { width: Math.max(1, width), rowNames: false, consistency: 1 };
+  if (isFromFirst) return { ...layout, preamble: 0 };
   if (header !== null) {
     const row = records.findIndex(({ line }) => line === header);
     return { ...layout, preamble: Math.max(0, row) };

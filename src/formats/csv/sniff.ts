@@ -1,7 +1,7 @@
 import type { Decode } from '../text/decode.ts';
-import { type Delimiter, type Dialect, SHEET } from './dialect.ts';
+import { type Delimiter, type Dialect, type SaidDialect, SHEET } from './dialect.ts';
 import { type Head, readHead } from './head.ts';
-import { findLayout, type Layout } from './layout.ts';
+import { findLayout, type Layout, layoutFromFirst } from './layout.ts';
 import { type Escaping, escapesDelimiter, type Quoting } from './quoting.ts';
 import { type SheetShape, sheetLayout } from './sheet-layout.ts';
 
@@ -33,6 +33,7 @@ export interface Sniffed {
  * delimiters only where all records have the same number of fields then, and not otherwise.
  * @param quoting whether the file may be, or has to be, read without quotes
  * @param escaping whether backslashes may, or have to, escape delimiters
+ * @param said what is not to be found; the lines that are to be skipped are no part of the head
  */
 export function sniff(
   head: Uint8Array,
@@ -40,17 +41,28 @@ export function sniff(
   decode: Decode,
   quoting: Quoting,
   escaping: Escaping = 'undecided',
+  said: SaidDialect = {},
 ): Sniffed {
+  const delimiters = said.delimiter === undefined ? DELIMITERS : [said.delimiter];
+  const withoutQuotes = () => delimiters.map((delimiter): Dialect => ({ ...UNQUOTED, delimiter }));
+  const tryDialect = (dialect: Dialect): Trial => {
+    const read = readHead(head, isLast, dialect, decode);
+    const layout =
+      said.skip_lines === undefined
+        ? findLayout(read.records, dialect, said.delimiter !== undefined)
+        : layoutFromFirst(read.records);
+    return { dialect, head: read, layout, score: plausibility(read, layout) };
+  };
   const read = (dialect: Dialect): Trial[] => {
-    const plain = tryDialect(head, isLast, decode, dialect);
+    const plain = tryDialect(dialect);
     if (escaping === 'plain' || (escaping === 'undecided' && !escapesDelimiter(head, 0, head.length, dialect)))
       return [plain];
-    const escaped = tryDialect(head, isLast, decode, { ...dialect, escapesDelimiters: true });
+    const escaped = tryDialect({ ...dialect, escapesDelimiters: true });
     if (escaping === 'escaped') return [escaped];
     return isEven(escaped) && !isEven(plain) ? [escaped] : [plain];
   };
   if (quoting === 'unquoted') return sniffed(best(withoutQuotes().flatMap(read)), quoting);
-  const trials = candidates(head).flatMap(read);
+  const trials = candidates(head, delimiters, said.quote).flatMap(read);
   const quoted = best(trials);
   if (quoting === 'quoted') return sniffed(quoted, quoting);
   if (!isDoubtful(quoted)) return sniffed(quoted, quotingOf(quoted));
@@ -75,9 +87,10 @@ export function sniffSheet(
   isLast: boolean,
   decode: Decode,
   shape: SheetShape,
+  said: SaidDialect = {},
 ): Sniffed & { titles: SheetTitle[] } {
   const head = readHead(bytes, isLast, SHEET, decode);
-  const layout = sheetLayout(head.records, shape);
+  const layout = sheetLayout(head.records, shape, said.skip_lines !== undefined);
   const titles = head.records.slice(0, layout.preamble).map(({ line, start }, index) => ({
     line,
     start,
@@ -99,12 +112,6 @@ interface Trial {
   head: Head;
   layout: Layout;
   score: number;
-}
-
-function tryDialect(bytes: Uint8Array, isLast: boolean, decode: Decode, dialect: Dialect): Trial {
-  const head = readHead(bytes, isLast, dialect, decode);
-  const layout = findLayout(head.records, dialect);
-  return { dialect, head, layout, score: plausibility(head, layout) };
 }
 
 /** Whether its quotes rather are ordinary characters. */
@@ -166,19 +173,20 @@ function makesTable(bare: Trial, quoted: Trial): boolean {
   return over === 0 && short <= widths(quoted).short + tolerated && bare.layout.width >= quoted.layout.width;
 }
 
-const withoutQuotes = (): Dialect[] =>
-  DELIMITERS.map((delimiter) => ({ delimiter, quote: null, escape: 'doubled', spaceBeforeQuote: false }));
+const UNQUOTED: Omit<Dialect, 'delimiter'> = { quote: null, escape: 'doubled', spaceBeforeQuote: false };
 
-/** The dialects to try: only those whose delimiter and quote occur in the head. */
-function candidates(head: Uint8Array): Dialect[] {
+/** The dialects to try: only those whose quote occurs in the head, or the one that was said. */
+function candidates(head: Uint8Array, delimiters: Delimiter[], said: Dialect['quote'] | undefined): Dialect[] {
   const text = new TextDecoder('latin1').decode(head.subarray(0, 64 * 1024));
-  const quotes = QUOTES.filter((quote) => quote === '"' || /(?:^|[,;\t|\r\n]) *'/.test(text));
+  const quotes = said ? [said] : QUOTES.filter((quote) => quote === '"' || /(?:^|[,;\t|\r\n]) *'/.test(text));
   const escapes: Dialect['escape'][] = /\\["']/.test(text) ? ['doubled', 'backslash'] : ['doubled'];
-  const spaces = /[,;\t|] +["']/.test(text) ? [false, true] : [false];
+  const spaces = delimiters.some((delimiter) => new RegExp(`[${delimiter}] +["']`.replace('[^]', '\\^')).test(text))
+    ? [false, true]
+    : [false];
   return spaces.flatMap((spaceBeforeQuote) =>
     escapes.flatMap((escaping) =>
       quotes.flatMap((quote) =>
-        DELIMITERS.map((delimiter) => ({ delimiter, quote, escape: escaping, spaceBeforeQuote })),
+        delimiters.map((delimiter) => ({ delimiter, quote, escape: escaping, spaceBeforeQuote })),
       ),
     ),
   );

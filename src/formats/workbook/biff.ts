@@ -10,7 +10,9 @@ import {
   considered,
   isTable,
   NO_CHOICE,
+  namesOf,
   type SheetOutput,
+  SheetUnknown,
 } from './choice.ts';
 import { type ByteStream, CompoundDamaged, openCompound } from './compound.ts';
 import { isContainer } from './content.ts';
@@ -36,6 +38,8 @@ const FREE_BYTES = 16 * 1024 * 1024;
 export interface BiffFile<T> {
   size: number;
   read: ReadRange;
+  /** The name of the sheet that is wanted, where a person said it. */
+  sheet?: string | undefined;
   /** Begins the text of a sheet. */
   begin(): SheetOutput<T>;
   /** Called before all cells are held in memory, with the most bytes that they can take there. */
@@ -49,7 +53,7 @@ export class BiffWorkbookDamaged extends Error {}
  * Converts the sheet of a workbook of Excel 2 to 2003 (BIFF) that is its table (choice.ts) to text, in the format of
  * {@link RowWriter}.
  * @returns null when no sheet has rows
- * @throws WorkbookEncrypted, WorkbookTooLarge, {@link BiffWorkbookDamaged}
+ * @throws WorkbookEncrypted, WorkbookTooLarge, SheetUnknown, {@link BiffWorkbookDamaged}
  */
 export async function convertBiff<T>(file: BiffFile<T>): Promise<Converted<T> | null> {
   try {
@@ -57,12 +61,17 @@ export async function convertBiff<T>(file: BiffFile<T>): Promise<Converted<T> | 
     const book = await openBiffBook(stream);
     const conversion = new BiffConversion(file, stream, book);
     let choice: Choice<Converted<T>> = NO_CHOICE;
-    for (const sheet of book.sheets) {
+    const names = namesOf(book.sheets.map(({ name }) => name));
+    const wanted = names.sheets && file.sheet;
+    const sheets = wanted === undefined ? book.sheets : book.sheets.filter(({ name }) => name === wanted).slice(0, 1);
+    if (sheets.length === 0 && wanted !== undefined) throw new SheetUnknown();
+    for (const sheet of sheets) {
       if (sheet.hidden && choice.first) break;
       const converted = await conversion.convert(sheet);
       if (!converted) continue;
-      const { counts, ...result } = converted;
-      if (isTable(counts)) return result;
+      const { counts, text, sheet: facts } = converted;
+      const result = { text, sheet: { ...facts, ...names } };
+      if (wanted !== undefined || isTable(counts)) return result;
       choice = considered(choice, counts, result);
     }
     return chosen(choice);

@@ -6,7 +6,24 @@ export interface SheetFacts {
   width: number;
   /** The row, from 1, of a header that was joined from merged cells; null where inference has to find it. */
   header: number | null;
+  /** The names of the workbook's sheets; absent where the format names none. */
+  sheets?: string[];
 }
+
+/** The workbook has no sheet of the name that was said. */
+export class SheetUnknown extends Error {}
+
+/** So many names of sheets are kept. */
+const MAX_SHEET_NAMES = 200;
+/** Excel takes 31 characters. A longer name than this cannot be said. */
+export const MAX_SHEET_NAME = 255;
+
+/** The names of a workbook's sheets as its facts keep them. */
+export const namesOf = (names: (string | null)[]): { sheets?: string[] } => {
+  const isName = (name: string | null) => name !== null && name !== '' && name.length <= MAX_SHEET_NAME;
+  const sheets = names.filter(isName).slice(0, MAX_SHEET_NAMES) as string[];
+  return sheets.length > 0 ? { sheets } : {};
+};
 
 /** The rows of a sheet with values, and how many of them stand above the first with two values. */
 export interface Counts {

@@ -6,7 +6,18 @@ import { decodeText, indexOf, textOf, XmlUnreadable } from '../xml/text.ts';
 import type { ReadRange } from '../zip/directory.ts';
 import { isoText } from './cell-types.ts';
 import { formatNumber } from './cells.ts';
-import { type Choice, type Converted, chosen, considered, isTable, NO_CHOICE, type SheetOutput } from './choice.ts';
+import {
+  type Choice,
+  type Converted,
+  chosen,
+  considered,
+  isTable,
+  MAX_SHEET_NAME,
+  NO_CHOICE,
+  namesOf,
+  type SheetOutput,
+  SheetUnknown,
+} from './choice.ts';
 import { MAX_BYTES, MAX_COLUMNS, MAX_ROWS, mostText, WorkbookTooLarge } from './limits.ts';
 import { BeginsFurtherLeft, MergedRows } from './merged-rows.ts';
 import { MAX_HEADER_ROW, type Merge } from './merges.ts';
@@ -17,6 +28,8 @@ import { SheetText } from './sheet-text.ts';
 export interface XmlWorkbookFile<T> {
   size: number;
   read: ReadRange;
+  /** The name of the sheet that is wanted, where a person said it. */
+  sheet?: string | undefined;
   begin(): SheetOutput<T>;
 }
 
@@ -25,6 +38,8 @@ const BLOCK_BYTES = 256 * 1024;
 const MAX_ELEMENT_BYTES = 8 * 1024 * 1024;
 const MAX_STYLES = 65_536;
 const MAX_MERGES = 10_000;
+/** More of them have no names that can be said. */
+const MAX_SHEETS = 10_000;
 /** A sheet begins at its leftmost value. After so many found further left, all begin at column A. */
 const MAX_SHIFTS = 5;
 const SPREADSHEET = 'urn:schemas-microsoft-com:office:spreadsheet';
@@ -33,7 +48,7 @@ const SPREADSHEET = 'urn:schemas-microsoft-com:office:spreadsheet';
  * Converts the sheet of a workbook of XML Spreadsheet 2003 that is its table (choice.ts) to text, in the format of
  * `RowWriter`.
  * @returns null when no sheet has rows
- * @throws XmlUnreadable, WorkbookTooLarge
+ * @throws XmlUnreadable, WorkbookTooLarge, SheetUnknown
  */
 export async function convertXmlWorkbook<T>(file: XmlWorkbookFile<T>): Promise<Converted<T> | null> {
   if (file.size > MAX_BYTES / 8) throw new WorkbookTooLarge();
@@ -67,6 +82,9 @@ class Conversion<T> {
   #written = 0;
   #rest: Uint8Array = new Uint8Array();
   #current: OpenSheet<T> | null = null;
+  /** The names of the sheets so far, and the sheet that is the table, once it is known: then only names are read. */
+  readonly #names: string[] = [];
+  #found: Converted<T> | null = null;
   readonly #seen: { hidden: boolean; result: Converted<T>; counts: { filled: number; narrow: number } }[] = [];
 
   constructor(file: XmlWorkbookFile<T>, firsts: Map<number, number>, usualFirst: number | null) {
@@ -82,13 +100,24 @@ class Conversion<T> {
       const piece = await read(at, Math.min(BLOCK_BYTES, size - at));
       if (piece.length === 0) break;
       at += piece.length;
-      await this.#feed(utf8.feed(piece));
-      const table = this.#seen.at(-1);
-      if (table && !table.hidden && isTable(table.counts)) return table.result;
+      try {
+        await this.#feed(utf8.feed(piece));
+      } catch (error) {
+        // What stands behind the table need not be whole.
+        if (this.#found) break;
+        throw error;
+      }
     }
+    if (this.#found) return this.#named(this.#found);
     await this.#feed(utf8.end());
     if (!this.#isOver) throw new XmlUnreadable('a workbook that is cut off');
-    return this.#choice();
+    if (this.#file.sheet !== undefined && !this.#names.includes(this.#file.sheet)) throw new SheetUnknown();
+    const choice = this.#choice();
+    return choice && this.#named(choice);
+  }
+
+  #named({ text, sheet }: Converted<T>): Converted<T> {
+    return { text, sheet: { ...sheet, ...namesOf(this.#names) } };
   }
 
   /** What is hidden counts only where nothing is seen. */
@@ -147,8 +176,12 @@ class Conversion<T> {
       this.#prefix = names.bound.find(({ prefix, uri }) => prefix !== '' && uri === SPREADSHEET)?.prefix ?? 'ss';
     } else if (level === 1) {
       this.sheet += 1;
+      const name = this.#value(reader, 'Name') ?? '';
+      const isWanted = this.#file.sheet === undefined || (name === this.#file.sheet && !this.#names.includes(name));
+      if (this.#names.length < MAX_SHEETS) this.#names.push(name.length > MAX_SHEET_NAME ? '' : name);
+      if (this.#found || !isWanted) return;
       const first = this.#firsts.get(this.sheet) ?? this.#usualFirst;
-      this.#current = new OpenSheet(this.#value(reader, 'Name') ?? '', first, this.#file.begin(), (bytes) => {
+      this.#current = new OpenSheet(name, first, this.#file.begin(), (bytes) => {
         this.#written += bytes;
         if (this.#written > mostText(this.#file.size)) throw new WorkbookTooLarge();
       });
@@ -162,7 +195,9 @@ class Conversion<T> {
     const { hidden, text } = this.#current;
     const result = await this.#current.end();
     this.#current = null;
-    if (text.counts.filled > 0) this.#seen.push({ hidden, result, counts: text.counts });
+    if (text.counts.filled === 0) return;
+    this.#seen.push({ hidden, result, counts: text.counts });
+    if (this.#file.sheet !== undefined || (!hidden && isTable(text.counts))) this.#found = result;
   }
 
   #readStyles(reader: XmlReader): boolean {
@@ -182,7 +217,8 @@ class Conversion<T> {
   }
 
   #row(reader: XmlReader, isOpen: boolean): boolean {
-    const sheet = this.#current as OpenSheet<T>;
+    const sheet = this.#current;
+    if (!sheet) return !isOpen || passed(reader);
     const row = this.#index(reader, sheet.row);
     const span = Number(this.#value(reader, 'Span') ?? 0) || 0;
     if (row > MAX_ROWS || span > MAX_ROWS) throw new XmlUnreadable('rows out of order');

@@ -1,45 +1,56 @@
 import type { CompanyContext } from '../../context.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
+import { logError } from '../../platform/log.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import { getTable } from '../managed-tables/service.ts';
 import { blockBytes, readBlock } from './blocks.ts';
 import { type FetchState, fetchSource, isFetch } from './fetch.ts';
-import { beginInference, feed, finish, type InferenceState, type TableColumn, tableName } from './inference/index.ts';
-import type { JobProgress, Source, WorkedJob } from './job.ts';
+import {
+  beginInference,
+  feed,
+  finish,
+  type InferenceState,
+  type Said,
+  type TableColumn,
+  tableName,
+} from './inference/index.ts';
+import type { JobError, JobProgress, Source, WorkedJob } from './job.ts';
+import { type Look, lookProblem } from './look.ts';
 import { JobProblem, Superseded, tableGone } from './problems.ts';
 import { bytesOf, type StoredFile } from './receive.ts';
-import { type Item, itemsOf, nextUnprepared, prepareItem, textsOf } from './sources.ts';
-
-import { saveProgress, type Work, workOnJob } from './work.ts';
+import { deleteMade, type Item, itemsOf, nextUnprepared, prepareItem, textsOf } from './sources.ts';
+import { failWork, saveProgress, type Work, workOnJob } from './work.ts';
 import { finishAnalysis } from './work-store.ts';
 
 /**
  * The version of {@link AnalysisState}: count it up whenever a field of the state, or of what it holds, changes. An
  * analysis that an earlier version of the program has begun then starts over.
  */
-const ANALYSIS = 4;
+const ANALYSIS = 5;
 
 /** How far an analysis has come: what there is to read, the texts that are read, and the one being read. */
 interface AnalysisState {
   analysis: typeof ANALYSIS;
+  /** What a person said of the files; null in the first analysis of a job. */
+  look: Look | null;
   items: Item[];
   finished: InferenceState[];
   reading: InferenceState | null;
 }
 
 /**
- * Fetches a job's file, where it is at an address. Converts its files to texts and reads these, about `UPLOAD_MESSAGE_BYTES` of either. When all are read, infers
- * their schema.
+ * Fetches a job's file, where it is at an address. Converts its files to texts and reads these, about
+ * `UPLOAD_MESSAGE_BYTES` of either. When all are read, infers their schema.
  */
 export async function analyseUpload(ctx: CompanyContext, jobId: string): Promise<void> {
-  await workOnJob<AnalysisState | FetchState>(ctx, { type: 'upload.analyse', jobId }, 'analisando', (work) =>
-    isFetch(work) ? fetchSource(work) : analyse(work as Work<AnalysisState>),
-  );
+  const step = (work: Work<AnalysisState | FetchState>) =>
+    isFetch(work) ? fetchSource(work) : analyse(work as Work<AnalysisState>);
+  await workOnJob<AnalysisState | FetchState>(ctx, { type: 'upload.analyse', jobId }, 'analisando', step, endWith);
 }
 
 async function analyse(work: Work<AnalysisState>): Promise<boolean> {
   const { ctx, job } = work;
-  let state = job.state?.analysis === ANALYSIS ? job.state : newState(job.files);
+  let state = job.state?.analysis === ANALYSIS ? job.state : newState(job.files, lookOf(job));
   for (let bytes = 0; !isRead(state); ) {
     if (bytes >= ctx.config.UPLOAD_MESSAGE_BYTES) return true;
     const next = await (nextUnprepared(state.items) < 0 ? readNextBlock(ctx, state) : prepareNext(ctx, job.id, state));
@@ -52,8 +63,37 @@ async function analyse(work: Work<AnalysisState>): Promise<boolean> {
   return false;
 }
 
-const newState = (files: StoredFile[]): AnalysisState => ({
+/** A problem of a later look fails nothing: the job waits again, with the schema of before. */
+async function endWith(work: Work<AnalysisState | FetchState>, error: JobError): Promise<void> {
+  const { ctx, database, job } = work;
+  const look = lookOf(job);
+  const { inferredSchema: schema, reading } = job;
+  if (!look || !schema || !reading || error.code === tableGone.code) return failWork(work, error);
+  const rows = schema.total_row_count_estimate;
+  const bytes = bytesOf(reading.sources);
+  const outcome = {
+    schema: { ...schema, problem: lookProblem(look, error) },
+    reading,
+    progress: { rows_processed: rows, rows_total: rows, bytes_processed: bytes, bytes_total: bytes },
+  };
+  if (!(await finishAnalysis(database, job, job.step, outcome, isoTimestamp(ctx.now())))) throw new Superseded();
+  await forget(ctx, { jobId: job.id, look: look.number, only: true }, reading.sources);
+}
+
+/** The state of an earlier version of the program, too, tells what was said. */
+const lookOf = ({ state }: WorkedJob<AnalysisState | FetchState>): Look | null =>
+  state && 'look' in state ? state.look : null;
+
+/** What stays is deleted with the job. */
+async function forget(ctx: CompanyContext, made: Parameters<typeof deleteMade>[1], texts: Source[]): Promise<void> {
+  await deleteMade(ctx, made, texts).catch((error) =>
+    logError('made_not_deleted', error, { company_id: ctx.actor.companyId, job_id: made.jobId }),
+  );
+}
+
+const newState = (files: StoredFile[], look: Look | null): AnalysisState => ({
   analysis: ANALYSIS,
+  look,
   items: itemsOf(files),
   finished: [],
   reading: null,
@@ -69,20 +109,28 @@ interface Worked {
 }
 
 async function prepareNext(ctx: CompanyContext, jobId: string, state: AnalysisState): Promise<Worked> {
-  const { items, bytes } = await prepareItem(ctx, jobId, state.items, nextUnprepared(state.items));
+  const making = { jobId, look: state.look?.number ?? 0, sheet: state.look?.said.sheet };
+  const { items, bytes } = await prepareItem(ctx, making, state.items, nextUnprepared(state.items));
   return { state: { ...state, items }, bytes };
 }
 
 async function readNextBlock(ctx: CompanyContext, before: AnalysisState): Promise<Worked> {
   const { items, finished, reading } = before;
   const source = textsOf(items)[finished.length] as Source;
-  const from = reading ?? beginInference({ fileName: source.name, sheet: source.sheet });
+  const from = reading ?? beginInference({ fileName: source.name, sheet: source.sheet, said: saidOf(source, before) });
   const block = await readBlock(ctx.files, source, from.offset, Math.max(blockBytes(ctx.config), from.wants));
   const after = feed(from, block.bytes, block.last);
   const state = after.done
     ? { ...before, finished: [...finished, after], reading: null }
     : { ...before, reading: after };
   return { state, bytes: block.bytes.length };
+}
+
+/** A sheet's text is written in one way, whatever is said of the text files beside it. */
+function saidOf({ sheet }: Source, { look }: AnalysisState): Said {
+  const { sheet: _, ...said } = look?.said ?? {};
+  const { header, skip_lines } = said;
+  return sheet ? { header, skip_lines } : said;
 }
 
 async function saveSchema(work: Work<AnalysisState>, state: AnalysisState): Promise<void> {
@@ -99,6 +147,7 @@ async function saveSchema(work: Work<AnalysisState>, state: AnalysisState): Prom
   };
   const outcome = { schema, reading: { sources: texts, ...reading }, progress };
   if (!(await finishAnalysis(database, job, job.step, outcome, isoTimestamp(ctx.now())))) throw new Superseded();
+  if (state.look) await forget(ctx, { jobId: job.id, look: state.look.number, only: false }, texts);
 }
 
 /** The columns of the existing table that the rows go into. They do not change while the job is active. */

@@ -183,6 +183,10 @@ export const workbookEncrypted = (file: string) =>
 export const workbookEmpty = (file: string) =>
   inFile('NO_ROWS', file, `A planilha "${file}" não tem nenhuma linha de dados.`);
 
+/** The workbook has no sheet of the name that a person said. */
+export const sheetUnknown = (file: string, sheet = '') =>
+  inFile('SHEET_UNKNOWN', file, `A planilha "${file}" não tem nenhuma aba chamada "${sheet}".`);
+
 export const workbookTooLarge = (file: string) =>
   inFile(
     'WORKBOOK_TOO_LARGE',

@@ -22,8 +22,10 @@ import {
   wrongFileType,
 } from './failures.ts';
 import { confirmation } from './job.ts';
+import { lookBody } from './look.ts';
 import {
   activeJobs,
+  analyseAgain,
   cancelUpload,
   confirmUpload,
   getJob,
@@ -193,6 +195,25 @@ export const uploadEndpoints = [
       fails: [jobNotFound, ...tenantSqlFailures],
     },
     async ({ ctx, params }) => viewUploadJob(ctx, await getJob(ctx, params.jobId)),
+  ),
+
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/managed-tables/upload-jobs/{jobId}/analyze',
+      access: { action: 'managed-tables:upload', on: jobArn },
+      operationId: 'analyzeUploadJob',
+      summary: 'Read the files of an upload job again',
+      description:
+        'Reads all files of a job that waits for confirmation again, with what is said here; the rest is inferred. The job then waits again. If the files cannot be read so, it waits as before, with `inferred_schema.problem`. A member that none of the files has (a workbook has no delimiter) is 422. To say `header: true` or `skip_lines` of files that somebody else sent also needs `managed-tables:data-read`, because names of columns are shown to all.',
+      body: lookBody,
+      returns: ok(z.object({ status: z.literal('queued') })),
+      fails: [jobNotFound, notWaitingConfirm, invalid, ...tenantSqlFailures],
+    },
+    async ({ ctx, params, body }) => {
+      await analyseAgain(ctx, params.jobId, body);
+      return { status: 'queued' as const };
+    },
   ),
 
   endpoint(

@@ -24,6 +24,7 @@ import { jobEnded, jobNotFound, notWaitingConfirm, wrongMode } from './failures.
 import { beginFetch } from './fetch.ts';
 import { isById } from './inference/index.ts';
 import type { Confirmation, ConfirmedSchema, UploadJob, UploadMode } from './job.ts';
+import { problemsOfLook, type SaidOfFiles } from './look.ts';
 import { cancelled } from './problems.ts';
 import { bytesOf, discardFiles, filesOf, receiveForm, type StoredFile, type UploadForm } from './receive.ts';
 import * as store from './store.ts';
@@ -238,6 +239,28 @@ export async function confirmUpload(ctx: PrincipalContext, id: string, confirmat
     throw taken ? tableNameTaken(schema.display_name) : error;
   }
   await ctx.jobs.send({ type: 'upload.load', companyId: ctx.actor.companyId, jobId: id });
+}
+
+/**
+ * Queues another analysis of a waiting job's files, which reads them with what a person says of them. Of several requests
+ * for one job, and its confirm, one wins.
+ */
+export async function analyseAgain(ctx: PrincipalContext, id: string, said: SaidOfFiles): Promise<void> {
+  const database = await requireJobsDatabase(ctx);
+  const key = keyOf(ctx, id);
+  const job = await requireJob(ctx, 'managed-tables:upload', id);
+  // Whoever says which line names the columns is shown it, and line by line the whole file.
+  const choosesNames = said.header === true || said.skip_lines !== undefined;
+  if (choosesNames && job.createdByUserId !== ctx.actor.id)
+    requireAction(ctx.actor, 'managed-tables:data-read', job.userTableId ?? '*');
+  if (job.status !== 'waiting_confirm') throw notWaitingConfirm();
+  const reading = await store.readReading(database, key);
+  if (!reading) throw notWaitingConfirm();
+  const problems = problemsOfLook(said, reading);
+  if (problems.length > 0) throw invalid(problems);
+  await scheduleSweep(ctx, ctx.now() + SILENCE_MS);
+  if (!(await store.lookAgain(database, key, said, isoTimestamp(ctx.now())))) throw notWaitingConfirm();
+  await ctx.jobs.send({ type: 'upload.analyse', companyId: ctx.actor.companyId, jobId: id });
 }
 
 /** The name and columns of the table that is confirmed: a new one, or the existing one. */

@@ -6,6 +6,7 @@ import { MAX_TEXTS_BYTES } from '../../formats/workbook/texts.ts';
 import { type ReadRange, readDirectory, ZipDamaged, type ZipEntry, ZipTooLarge } from '../../formats/zip/directory.ts';
 import { unpack, type ZipSource } from '../../formats/zip/unpack.ts';
 import { bytesIn, readSegments, type Segment, SegmentWriter } from '../../platform/segments.ts';
+import { deleteObjects } from '../../platform/stored-files.ts';
 import { chooseEntries } from './archive.ts';
 import { blockBytes } from './blocks.ts';
 import type { Source } from './job.ts';
@@ -49,6 +50,15 @@ export type Item =
   | ({ kind: 'workbook'; conversion: ConversionState } & Stored)
   | ({ kind: 'text' } & Source);
 
+/** For which analysis of a job texts are made, and what a person says of its workbooks. */
+export interface Making {
+  jobId: string;
+  /** The look that the analysis is; 0 for the first one of a job. */
+  look: number;
+  /** The name of the sheet that is wanted. */
+  sheet: string | undefined;
+}
+
 /** A job has at most so many texts; more come of archives made to harm. */
 const MAX_ITEMS = 100;
 
@@ -79,11 +89,11 @@ export const nextUnprepared = (items: Item[]): number => items.findIndex(({ kind
  */
 export async function prepareItem(
   ctx: CompanyContext,
-  jobId: string,
+  making: Making,
   items: Item[],
   index: number,
 ): Promise<{ items: Item[]; bytes: number }> {
-  const next = await nextStage(ctx, jobId, items[index] as Item);
+  const next = await nextStage(ctx, making, items[index] as Item);
   const all = items.toSpliced(index, 1, ...next.items);
   if (all.reduce((sum, item) => sum + convertedBytes(item), 0) > MAX_WORKBOOK_BYTES) {
     throw new JobProblem(workbookTooLarge(nameOf(items[index])));
@@ -106,14 +116,14 @@ interface Stage {
   bytes: number;
 }
 
-async function nextStage(ctx: CompanyContext, jobId: string, item: Item): Promise<Stage> {
+async function nextStage(ctx: CompanyContext, making: Making, item: Item): Promise<Stage> {
   switch (item.kind) {
     case 'file':
-      return identify(ctx, jobId, item);
+      return identify(ctx, making, item);
     case 'entry':
-      return unpackEntry(ctx, jobId, item);
+      return unpackEntry(ctx, making, item);
     case 'workbook':
-      return convertWorkbook(ctx, jobId, item);
+      return convertWorkbook(ctx, making, item);
     case 'text':
       return { items: [item], bytes: 0 };
   }
@@ -131,7 +141,7 @@ const OTHER_CONTENT: Partial<Record<Content, OtherContent>> = {
   json: 'JSON',
 };
 
-async function identify(ctx: CompanyContext, jobId: string, item: Item & { kind: 'file' }): Promise<Stage> {
+async function identify(ctx: CompanyContext, making: Making, item: Item & { kind: 'file' }): Promise<Stage> {
   const { name, segments, size_bytes } = item;
   const stored = { name, segments, size_bytes };
   const text: Item = { kind: 'text', sheet: null, ...stored };
@@ -143,10 +153,10 @@ async function identify(ctx: CompanyContext, jobId: string, item: Item & { kind:
   if (extension === '.csv' && other) throw new JobProblem(contentUnreadable(name, other));
   if (extension === '.csv') return { items: [text], bytes: 0 };
   if (content === 'zip') return { items: [{ kind: 'workbook', ...stored, conversion: beginConversion() }], bytes: 0 };
-  if (content === 'biff') return (await convertBiffFile(ctx, jobId, stored)) ?? later(ctx, item);
+  if (content === 'biff') return (await convertBiffFile(ctx, making, stored)) ?? later(ctx, item);
   if (isOld && content === 'text') return { items: [text], bytes: 0 };
-  if (isOld && content === 'html') return convertAtOnce(ctx, jobId, stored, convertHtmlWorkbook);
-  if (isOld && content === 'sheets') return convertAtOnce(ctx, jobId, stored, convertXml2003);
+  if (isOld && content === 'html') return convertAtOnce(ctx, making, stored, convertHtmlWorkbook);
+  if (isOld && content === 'sheets') return convertAtOnce(ctx, making, stored, convertXml2003);
   if (isOld && other) throw new JobProblem(contentUnreadable(name, other));
   if (content === 'text') throw new JobProblem(notWorkbook(name, 'texto', '.csv'));
   if (!other) throw new JobProblem(workbookUnreadable(name));
@@ -168,8 +178,8 @@ async function entriesOf(ctx: CompanyContext, archive: Stored): Promise<Item[]> 
   }
 }
 
-async function unpackEntry(ctx: CompanyContext, jobId: string, item: Item & { kind: 'entry' }): Promise<Stage> {
-  const writer = new SegmentWriter(ctx.files, () => newKey(ctx, jobId));
+async function unpackEntry(ctx: CompanyContext, making: Making, item: Item & { kind: 'entry' }): Promise<Stage> {
+  const writer = new SegmentWriter(ctx.files, () => newKey(ctx, making));
   try {
     await unpack(zipOf(ctx, item.archive), item.entry, (bytes) => writer.write(bytes));
   } catch (error) {
@@ -186,12 +196,13 @@ function archiveProblem(error: unknown, archive: string): unknown {
   return error instanceof ZipDamaged ? new JobProblem(archiveDamaged(archive)) : error;
 }
 
-async function convertWorkbook(ctx: CompanyContext, jobId: string, item: Item & { kind: 'workbook' }): Promise<Stage> {
+async function convertWorkbook(ctx: CompanyContext, making: Making, item: Item & { kind: 'workbook' }): Promise<Stage> {
   const budget = ctx.config.UPLOAD_MESSAGE_BYTES;
   const environment = {
     bucket: ctx.files,
     zip: zipOf(ctx, item),
-    newKey: () => newKey(ctx, jobId),
+    newKey: () => newKey(ctx, making),
+    sheet: making.sheet,
     budget,
     block: blockBytes(ctx.config),
   };
@@ -210,35 +221,38 @@ const later = (ctx: CompanyContext, item: Item): Stage => ({ items: [item], byte
 /** Converts a workbook that is text, in one go. */
 async function convertAtOnce(
   ctx: CompanyContext,
-  jobId: string,
+  making: Making,
   stored: Stored,
   convert: typeof convertHtmlWorkbook<Segment[]>,
 ): Promise<Stage> {
-  const converted = await convert(stored.name, {
+  const file = {
     size: stored.size_bytes,
     read: readerOf(ctx, stored),
-    begin: () => segmentOutput(ctx, jobId),
-  });
+    sheet: making.sheet,
+    begin: () => segmentOutput(ctx, making),
+  };
+  const converted = await convert(stored.name, file);
   return { items: [sheetText(stored.name, converted)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
 }
 
 /** @returns null when others' texts leave no room for the workbook's */
-async function convertBiffFile(ctx: CompanyContext, jobId: string, stored: Stored): Promise<Stage | null> {
+async function convertBiffFile(ctx: CompanyContext, making: Making, stored: Stored): Promise<Stage | null> {
   return withTextPlace(async (reserve) => {
     // In UTF-8 a text has at most twice the bytes that it has in the file.
     await reserve(Math.min(MAX_TEXTS_BYTES, 2 * stored.size_bytes));
     const converted = await convertBiffWorkbook(stored.name, {
       size: stored.size_bytes,
       read: readerOf(ctx, stored),
-      begin: () => segmentOutput(ctx, jobId),
+      sheet: making.sheet,
+      begin: () => segmentOutput(ctx, making),
       reserve,
     });
     return { items: [sheetText(stored.name, converted)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
   });
 }
 
-function segmentOutput(ctx: CompanyContext, jobId: string): SheetOutput<Segment[]> {
-  const writer = new SegmentWriter(ctx.files, () => newKey(ctx, jobId));
+function segmentOutput(ctx: CompanyContext, making: Making): SheetOutput<Segment[]> {
+  const writer = new SegmentWriter(ctx.files, () => newKey(ctx, making));
   return {
     write: (text) => writer.write(text),
     end: async () => {
@@ -256,9 +270,44 @@ const sheetText = (name: string, { text: segments, sheet }: Converted<Segment[]>
   size_bytes: bytesIn(segments),
 });
 
-/** What is made for a job lies beside its files, so that it is deleted with them; each time under a new key. */
-const newKey = (ctx: CompanyContext, jobId: string): string =>
-  `${filesOf(ctx.actor.companyId, jobId)}/made/${crypto.randomUUID()}`;
+/** What is made for a job lies beside its files, so that it is deleted with them. */
+const madeFor = (companyId: string, { jobId, look }: Pick<Making, 'jobId' | 'look'>): string =>
+  `${filesOf(companyId, jobId)}/made${look > 0 ? `/${look}` : ''}`;
+
+/** So many objects are listed, and deleted, at a time. */
+const KEYS_PER_PAGE = 1000;
+
+/**
+ * Deletes what earlier looks of a job have made, or `only` what this one has, but for what the job's texts are. No later
+ * look makes anything under these keys.
+ */
+export async function deleteMade(
+  ctx: CompanyContext,
+  { jobId, look, only }: { jobId: string; look: number; only: boolean },
+  texts: Source[],
+): Promise<void> {
+  const prefix = `${madeFor(ctx.actor.companyId, { jobId, look: 0 })}/`;
+  const kept = new Set(texts.flatMap(({ segments }) => segments.map(({ key }) => key)));
+  const lookOf = (key: string) => Number(/^(\d+)\//.exec(key.slice(prefix.length))?.[1] ?? 0);
+  let cursor: string | undefined;
+  do {
+    const page = await ctx.files.list({
+      prefix: only ? `${prefix}${look}/` : prefix,
+      limit: KEYS_PER_PAGE,
+      ...(cursor !== undefined && { cursor }),
+    });
+    const keys = page.objects.map(({ key }) => key);
+    await deleteObjects(
+      ctx.files,
+      keys.filter((key) => !kept.has(key) && (only || lookOf(key) < look)),
+    );
+    cursor = page.truncated ? page.cursor : undefined;
+  } while (cursor !== undefined);
+}
+
+/** Each time a new key. */
+const newKey = (ctx: CompanyContext, making: Making): string =>
+  `${madeFor(ctx.actor.companyId, making)}/${crypto.randomUUID()}`;
 
 function readerOf(ctx: CompanyContext, { name, segments, size_bytes: size }: Stored): ReadRange {
   return async (offset, length) => {

@@ -3,7 +3,17 @@ import type { TenantTx } from '../../tenant-sql/client.ts';
 import { datetimeJson } from '../../tenant-sql/values.ts';
 import { deniedValues, notDenied } from '../managed-tables/service.ts';
 import type { InferredSchema } from './inference/index.ts';
-import type { ConfirmedSchema, JobError, JobProgress, JobStatus, LoadResult, UploadJob, UploadMode } from './job.ts';
+import type {
+  ConfirmedSchema,
+  JobError,
+  JobProgress,
+  JobStatus,
+  LoadResult,
+  Reading,
+  UploadJob,
+  UploadMode,
+} from './job.ts';
+import type { SaidOfFiles } from './look.ts';
 import type { StoredFile } from './receive.ts';
 
 /** A job and its company. Every statement on jobs filters by both. */
@@ -147,6 +157,30 @@ export async function confirmJob(
     [key.id, key.companyId, JSON.stringify(confirmed.schema), JSON.stringify(confirmed.progress), at],
   );
   return changed === 1;
+}
+
+/**
+ * Lets a waiting job be analysed again, with what a person says of its files. What was inferred before stays.
+ * @returns false when it waits no more
+ */
+export async function lookAgain(tx: TenantTx, key: JobKey, said: SaidOfFiles, at: string): Promise<boolean> {
+  const changed = await tx.execute(
+    `UPDATE console.upload_jobs
+     SET status = 'queued', step = step + 1, attempts = 0, updated_at = $4,
+       state = json_build_object('analysis', 0, 'look', json_build_object('number', step + 1, 'said', $3::json))
+     WHERE ${KEY} AND status = 'waiting_confirm'`,
+    [key.id, key.companyId, JSON.stringify(said), at],
+  );
+  return changed === 1;
+}
+
+/** How the files of a job were read; undefined before. */
+export async function readReading(tx: TenantTx, key: JobKey): Promise<Reading | undefined> {
+  const [row] = await tx.query<{ reading: Reading | null }>(`SELECT reading FROM console.upload_jobs WHERE ${KEY}`, [
+    key.id,
+    key.companyId,
+  ]);
+  return row?.reading ?? undefined;
 }
 
 /** What a transaction that has locked a job needs to know of it. */

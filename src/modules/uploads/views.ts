@@ -73,6 +73,15 @@ export const uploadJobView = z
             .array(z.object({ line: z.int(), text: z.string() }))
             .meta({ description: `The first 20 of them. ${SHOWN_TO_READERS}` }),
           sheet: z.string().nullable().meta({ description: "The workbook's sheet that was read; null for a text." }),
+          sheets: z
+            .array(z.string())
+            .nullable()
+            .optional()
+            .meta({ description: "The names of the workbook's sheets, up to 200; null for a text." }),
+        }),
+        problem: z.object({ field: z.string(), message: z.string() }).optional().meta({
+          description:
+            'Why the files could not be read with what was said last: the schema is that of before. `field` is the member to blame, or `files`; `message` is a sentence in Portuguese.',
         }),
       })
       .nullable(),

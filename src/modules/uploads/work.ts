@@ -31,14 +31,15 @@ export interface Work<State> {
 /**
  * Works on a job for one message: `run` goes on from where the job stands, for a bounded while, and returns whether there
  * is more to do, which the next message does then. Messages may be delivered twice, late, or at the same time: a delivery
- * that finds its step done by another one stops. A problem with the files fails the job; any other error is thrown, so
- * that the message is delivered again.
+ * that finds its step done by another one stops. A problem with the files ends the job with `endWith`, which fails it
+ * unless given; any other error is thrown, so that the message is delivered again.
  */
 export async function workOnJob<State>(
   ctx: CompanyContext,
   message: { type: Extract<JobMessage, { jobId: string }>['type']; jobId: string },
   phase: 'analisando' | 'inserting',
   run: (work: Work<State>) => Promise<boolean>,
+  endWith: (work: Work<State>, problem: JobError) => Promise<void> = failWork,
 ): Promise<void> {
   const { jobId, type } = message;
   const { companyId } = ctx.actor;
@@ -59,7 +60,7 @@ export async function workOnJob<State>(
     if (error instanceof Superseded) return;
     const problem = problemOf(error);
     if (!problem) throw error;
-    await failJobAtStep(database, ctx, jobId, job.step, problem).catch(unlessSuperseded);
+    await endWith({ ctx, database, job }, problem).catch(unlessSuperseded);
   } finally {
     // If the database went away, the lease runs out by itself.
     await releaseJob(database, key, lease.until).catch((error) =>
@@ -67,6 +68,13 @@ export async function workOnJob<State>(
     );
   }
 }
+
+/**
+ * Fails a job, if its work is still at its step.
+ * @throws Superseded when it is not
+ */
+export const failWork = ({ ctx, database, job }: Work<unknown>, problem: JobError): Promise<void> =>
+  failJobAtStep(database, ctx, job.id, job.step, problem);
 
 /** About two of a company's waiting messages come back a second, however many there are. */
 const pauseFor = (others: number): number => Math.min(Math.ceil(others / 2), MAX_PAUSE_SECONDS);

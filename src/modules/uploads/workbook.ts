@@ -1,7 +1,16 @@
 import { convertHtml, type HtmlFile, HtmlUnreadable } from '../../formats/html/convert.ts';
 import { type BiffFile, BiffWorkbookDamaged, convertBiff } from '../../formats/workbook/biff.ts';
 import { WorkbookEncrypted } from '../../formats/workbook/biff-book.ts';
-import { type Choice, type Converted, chosen, considered, isTable, NO_CHOICE } from '../../formats/workbook/choice.ts';
+import {
+  type Choice,
+  type Converted,
+  chosen,
+  considered,
+  isTable,
+  NO_CHOICE,
+  namesOf,
+  SheetUnknown,
+} from '../../formats/workbook/choice.ts';
 import { withHeaders } from '../../formats/workbook/first-rows.ts';
 import { mostText, mostXml, SHEET_BYTES, WorkbookTooLarge } from '../../formats/workbook/limits.ts';
 import { BeginsFurtherLeft } from '../../formats/workbook/merged-rows.ts';
@@ -69,6 +78,8 @@ export interface ConversionEnvironment {
   reserve(bytes: number): Promise<void>;
   /** Makes a new key. */
   newKey(): string;
+  /** The name of the sheet that is wanted, where a person said it. */
+  sheet?: string | undefined;
   /** Bytes of XML that one call converts, about, and that are read at a time. */
   budget: number;
   block: number;
@@ -91,12 +102,13 @@ export async function continueConversion(
 ): Promise<ConversionState> {
   try {
     const workbook = await openWorkbook(environment.zip, file.size, environment.reserve);
-    let state = from;
+    const wanted = environment.sheet;
+    let state = wanted === undefined ? from : { ...from, sheet: placeOf(workbook, wanted) };
     for (let left = environment.budget; !state.result && left > 0; ) {
       const { sheet, xml, choice } = state;
       const next = workbook.sheets[sheet];
       // What is hidden counts only where nothing is seen.
-      if (!next || (next.hidden && choice.first)) {
+      if (!next || (wanted === undefined && next.hidden && choice.first)) {
         const result = chosen(choice);
         if (!result) throw new problems.JobProblem(problems.workbookEmpty(file.name));
         return { ...state, result };
@@ -110,8 +122,16 @@ export async function continueConversion(
     }
     return state;
   } catch (error) {
+    if (error instanceof SheetUnknown)
+      throw new problems.JobProblem(problems.sheetUnknown(file.name, environment.sheet));
     throw problemOf(error, file.name);
   }
+}
+
+function placeOf({ sheets }: Workbook, wanted: string): number {
+  const place = sheets.findIndex(({ name }) => name === wanted);
+  if (place < 0) throw new SheetUnknown();
+  return place;
 }
 
 async function unpackSheet(
@@ -163,9 +183,12 @@ async function convertSheet(
   const text = [...state.text, ...writer.segments];
   if (!rows.done) return { ...state, written, rows, text, header, joined };
   const { name } = workbook.sheets[state.sheet] as Sheet;
-  const converted = { text, sheet: { name, width: rows.width, header } };
+  const names = namesOf(workbook.sheets.map((sheet) => sheet.name));
+  const converted = { text, sheet: { name, width: rows.width, header, ...names } };
   const counts = { filled: rows.filled - joined, narrow: rows.narrow };
-  if (isTable(counts)) return { ...state, written, rows, result: converted };
+  if (environment.sheet !== undefined && counts.filled === 0)
+    throw new problems.JobProblem(problems.workbookEmpty(file.name));
+  if (environment.sheet !== undefined || isTable(counts)) return { ...state, written, rows, result: converted };
   return {
     ...state,
     ...newSheetState(state.sheet + 1),
@@ -219,7 +242,7 @@ function problemOf(error: unknown, file: string): unknown {
  * @throws JobProblem when it is encrypted, damaged, too large, or has no rows
  */
 export const convertBiffWorkbook = <T>(name: string, file: BiffFile<T>): Promise<Converted<T>> =>
-  convertedAtOnce(name, problems.oldWorkbookTooLarge, convertBiff(file));
+  convertedAtOnce(name, problems.oldWorkbookTooLarge, convertBiff(file), file.sheet);
 
 /**
  * Converts a workbook that is HTML, as some programs write it.
@@ -233,17 +256,19 @@ export const convertHtmlWorkbook = <T>(name: string, file: HtmlFile<T>): Promise
  * @throws JobProblem when it is damaged, too large, or has no rows
  */
 export const convertXml2003 = <T>(name: string, file: XmlWorkbookFile<T>): Promise<Converted<T>> =>
-  convertedAtOnce(name, problems.workbookTooLarge, convertXmlWorkbook(file));
+  convertedAtOnce(name, problems.workbookTooLarge, convertXmlWorkbook(file), file.sheet);
 
 async function convertedAtOnce<T>(
   name: string,
   tooLarge: (name: string) => JobError,
   conversion: Promise<Converted<T> | null>,
+  wanted?: string,
 ): Promise<Converted<T>> {
   let converted: Converted<T> | null;
   try {
     converted = await conversion;
   } catch (error) {
+    if (error instanceof SheetUnknown) throw new problems.JobProblem(problems.sheetUnknown(name, wanted));
     if (error instanceof WorkbookEncrypted) throw new problems.JobProblem(problems.workbookEncrypted(name));
     if (error instanceof WorkbookTooLarge) throw new problems.JobProblem(tooLarge(name));
     if (error instanceof HtmlUnreadable) throw new problems.JobProblem(problems.contentUnreadable(name, 'HTML'));

@@ -631,6 +631,24 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
       'deve ser um fuso horário da IANA, como America/Sao_Paulo',
       'debe ser una zona horaria de la IANA, como America/Sao_Paulo',
     ],
+    [
+      'conflict',
+      'is for text files, and these are workbooks',
+      'é para arquivos de texto, e estes são planilhas',
+      'es para archivos de texto, y estos son hojas de cálculo',
+    ],
+    [
+      'conflict',
+      'is for workbooks with named sheets, and these files have none',
+      'é para planilhas com abas nomeadas, e estes arquivos não têm nenhuma',
+      'es para hojas de cálculo con pestañas con nombre, y estos archivos no tienen ninguna',
+    ],
+    [
+      'not_one_of',
+      'must be a tab or one of ! # $ % & * , / : ; < = > ? @ ^ _ ` | ~',
+      'deve ser uma tabulação ou um de ! # $ % & * , / : ; < = > ? @ ^ _ ` | ~',
+      'debe ser un tabulador o uno de ! # $ % & * , / : ; < = > ? @ ^ _ ` | ~',
+    ],
     ['unknown', 'is not a column of the files', 'não é uma coluna dos arquivos', 'no es una columna de los archivos'],
     ['conflict', 'is {type} in the table', 'é {type} na tabela', 'es {type} en la tabla'],
     [

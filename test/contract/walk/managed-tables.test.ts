@@ -79,8 +79,14 @@ const STEPS: Step[] = [
   { route: 'GET /v1/managed-tables/upload-jobs/{jobId}', params: job, before: inferred },
   { route: 'GET /v1/managed-tables/upload-jobs/active' },
   {
+    route: 'POST /v1/managed-tables/upload-jobs/{jobId}/analyze',
+    params: job,
+    json: () => ({ delimiter: ',', header: true }),
+  },
+  {
     route: 'POST /v1/managed-tables/upload-jobs/{jobId}/confirm',
     params: job,
+    before: inferred,
     json: () => ({
       display_name: 'sales',
       columns: [

@@ -20,6 +20,7 @@ const UNDOS = ['test/uploads/undo.managed-tables.test.ts'];
 const UPLOAD_SWEEPS = ['test/uploads/housekeeping.managed-tables.test.ts'];
 const TURNS = ['test/uploads/turns.managed-tables.test.ts'];
 const DELIVERIES = ['test/uploads/delivery.managed-tables.test.ts'];
+const LOOKS = ['test/uploads/second-look.managed-tables.test.ts'];
 const ABOUT_TO_GO = 'stays when it is restored';
 const WAKING = ['test/viewing/waking.sharing.test.ts'];
 const UPLOADS = [
@@ -295,6 +296,7 @@ export const MANAGED_TABLES = [
   ...guardsOf('src/modules/uploads/store.ts', UPLOADS, [
     { in: 'lockJob', text: ' FOR UPDATE', without: '', tests: UPLOAD_RACES, title: 'keeps another delivery' },
     { in: 'confirmJob', text: " AND status = 'waiting_confirm'", without: '', tests: UPLOAD_RACES, title: 'a confirm' },
+    { in: 'lookAgain', text: " AND status = 'waiting_confirm'", without: '', tests: LOOKS, title: 'gives way to' },
   ]),
   ...guardsOf('src/modules/uploads/publish.ts', UPLOADS, [
     { text: 'locked?.step !== job.step', without: 'false', tests: UPLOAD_RACES, title: 'brings into place first' },

@@ -14,7 +14,8 @@ export type InferenceErrorCode =
   | 'HEADERS_DIFFER'
   | 'NO_COLUMN_MATCHES'
   | 'COLUMN_MISSING'
-  | 'VALUE_DOES_NOT_FIT';
+  | 'VALUE_DOES_NOT_FIT'
+  | 'DELIMITER_NOT_FOUND';
 
 /** Where a file's content is wrong. */
 export interface ErrorLocation {
@@ -50,6 +51,10 @@ export function tooManyColumns(file: string, width: number | string): InferenceE
   return new InferenceError('TOO_MANY_COLUMNS', message, { file, line: 1 });
 }
 
+export function noRows(file: string): InferenceError {
+  return new InferenceError('NO_ROWS', `O arquivo ${file} não tem nenhuma linha de dados.`, { file });
+}
+
 /** The error of bytes that are not text in the file's encoding. */
 export function unreadable(line: number, encoding: string): InferenceError {
   const message = `O arquivo não pôde ser lido como texto ${encoding}: há bytes inválidos a partir da linha ${line}.`;
@@ -69,6 +74,13 @@ export function unclosedQuote(line: number): InferenceError {
 export function recordTooLarge(line: number): InferenceError {
   const message = `O registro que começa na linha ${line} passa de 16 MiB; talvez falte fechar aspas.`;
   return new InferenceError('RECORD_TOO_LARGE', message, { line });
+}
+
+/** The error of a delimiter that was said, and stands nowhere in the file's beginning. */
+export function delimiterNotFound(file: string, delimiter: string): InferenceError {
+  const shown = delimiter === '\t' ? 'tabulação' : `"${delimiter}"`;
+  const message = `O separador ${shown} não aparece no arquivo ${file}.`;
+  return new InferenceError('DELIMITER_NOT_FOUND', message, { file });
 }
 
 /** Turns an error of the scanner into an {@link InferenceError}. */

@@ -17,7 +17,9 @@ import type { SheetFacts } from '../../../formats/workbook/choice.ts';
 import { MAX_COLUMNS } from '../../../tenant-sql/columns.ts';
 import { newColumn } from './columns.ts';
 import {
+  delimiterNotFound,
   InferenceError,
+  noRows,
   nulByte,
   recordTooLarge,
   toInferenceError,
@@ -27,19 +29,26 @@ import {
 } from './errors.ts';
 import { UnevenEscapes } from './kept-rows.ts';
 import { DelimiterEscaped, QuotesBroken, RecordFold } from './rows.ts';
+import { offsetOfLine, type Said } from './said.ts';
 import { linesBefore, titlesOf } from './skipped.ts';
 import { type InferenceState, MAX_RECORD_BYTES } from './state.ts';
 
-/** The state before a text's first block. `sheet`: what is known of the workbook's sheet that it was converted from. */
+/**
+ * The state before a text's first block. `sheet`: what is known of the workbook's sheet that it was converted from;
+ * `said`: how a person says that it is to be read.
+ */
 export function beginInference({
   fileName,
   sheet = null,
+  said = {},
 }: {
   fileName: string;
   sheet?: SheetFacts | null;
+  said?: Said;
 }): InferenceState {
   return {
     fileName,
+    said,
     sheet,
     offset: 0,
     line: 1,
@@ -50,7 +59,7 @@ export function beginInference({
     beyondAscii: false,
     undefinedBytes: false,
     dialect: null,
-    quoting: sheet ? 'quoted' : 'undecided',
+    quoting: sheet || said.quote ? 'quoted' : said.quote === null ? 'unquoted' : 'undecided',
     escaping: sheet ? 'plain' : 'undecided',
     width: 0,
     preambleLeft: 0,
@@ -101,13 +110,16 @@ export function feed(state: InferenceState, block: Uint8Array, isLast: boolean):
 function take(state: InferenceState, block: Uint8Array, isLast: boolean): InferenceState {
   let bytes = block;
   if (state.encoding === null) {
-    const { encoding, markLength } = guessEncoding(block);
+    const guess = guessEncoding(block);
+    const encoding = state.said.encoding ?? guess.encoding;
+    // Three bytes that mark UTF-8 are no text, whatever is said.
+    const markLength = guess.encoding === encoding || guess.encoding === 'utf-8' ? guess.markLength : 0;
     state.encoding = encoding;
-    state.encodingCertain = markLength > 0 || encoding !== 'utf-8';
+    state.encodingCertain = markLength > 0 || encoding !== 'utf-8' || state.said.encoding !== undefined;
     state.offset += markLength;
     bytes = block.subarray(markLength);
   }
-  const working = scannableBytes(bytes, state.encoding, isLast);
+  let working = scannableBytes(bytes, state.encoding, isLast);
   if (working === null) throw unreadable(state.line, 'UTF-16');
   const restart = checkBytes(state, working, isLast);
   if (restart !== null) return restart;
@@ -115,11 +127,22 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
   const decode = decoderOf(state.encoding);
   if (state.dialect === null) {
     if (!isLast && block.length < state.wants) return state;
-    const head = working.subarray(0, state.wants);
-    const whole = isLast && head.length === working.length;
-    const sheet = state.sheet && sniffSheet(head, whole, decode, state.sheet);
+    const start = working.subarray(0, state.wants);
+    const whole = isLast && start.length === working.length;
+    const { skip_lines: skipLines = 0, delimiter } = state.said;
+    const skip = offsetOfLine(start, skipLines, state.sheet !== null);
+    if (skip < 0 && whole) throw noRows(state.fileName);
+    // The line feed of a line end may be behind the bytes.
+    if (!whole && (skip < 0 || (skip > 0 && skip === start.length))) {
+      if (state.wants >= MAX_RECORD_BYTES) throw recordTooLarge(state.line);
+      return atLeast(state, state.wants * 4);
+    }
+    const head = start.subarray(skip);
+    if (delimiter !== undefined && !state.sheet && !head.includes(delimiter.charCodeAt(0)))
+      throw delimiterNotFound(state.fileName, delimiter);
+    const sheet = state.sheet && sniffSheet(head, whole, decode, state.sheet, state.said);
     const { dialect, layout, records, bodyLine, bodyStart, quoting, overflows, effective } =
-      sheet ?? sniff(head, whole, decode, state.quoting, state.escaping);
+      sheet ?? sniff(head, whole, decode, state.quoting, state.escaping, state.said);
     if (overflows) throw tooManyColumns(state.fileName, `mais de ${MAX_FIELDS}`);
     // A header alone does not tell the layout.
     if (records < 2 && !whole && state.wants < MAX_RECORD_BYTES) return atLeast(state, state.wants * 4);
@@ -131,7 +154,13 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
     state.width = width;
     state.preambleLeft = layout.preamble;
     state.rowNames = layout.rowNames;
-    if (sheet) {
+    if (skipLines > 0) {
+      state.skippedLines = skipLines;
+      state.skipped = linesBefore(start, skip, decode);
+      state.line += skipLines;
+      state.offset += encodedLength(working, skip, state.encoding);
+      working = working.subarray(skip);
+    } else if (sheet) {
       state.skippedLines = layout.preamble;
       state.skipped = titlesOf(head, sheet.titles, decode);
     } else if (layout.preamble > 0) {
@@ -156,7 +185,7 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
  * be read without quotes. A record that has too many fields without quotes settles that they quote.
  */
 function otherQuoting(state: InferenceState, error: unknown): Quoting | null {
-  if (state.quoting === 'quoted' || state.dialect === null) return null;
+  if (state.quoting === 'quoted' || state.dialect === null || state.said.quote !== undefined) return null;
   if (state.dialect.quote === null) return isError(error, 'TOO_MANY_FIELDS') ? 'quoted' : null;
   const broken =
     error instanceof QuotesBroken || isError(error, 'UNCLOSED_QUOTE') || isError(error, 'RECORD_TOO_LARGE');
@@ -180,7 +209,9 @@ const isError = (error: unknown, code: InferenceError['code']): boolean =>
 function startOver(state: InferenceState): InferenceState {
   const { quoting, escaping } = state;
   const again = { ...beginInference(state), quoting, escaping };
-  return state.encoding === 'windows-1252' ? { ...again, encoding: state.encoding, encodingCertain: true } : again;
+  return state.encoding === 'windows-1252' && state.said.encoding === undefined
+    ? { ...again, encoding: state.encoding, encodingCertain: true }
+    : again;
 }
 
 function atLeast(state: InferenceState, bytes: number): InferenceState {

@@ -1,5 +1,5 @@
 import { MAX_COLUMNS } from '../../../tenant-sql/columns.ts';
-import { InferenceError, tooManyColumns } from './errors.ts';
+import { InferenceError, noRows, tooManyColumns } from './errors.ts';
 import { decideHeader, type HeaderDecision, headerCells, usedWidth } from './header.ts';
 import { takeTrailing } from './kept-rows.ts';
 import { columnNames } from './names.ts';
@@ -30,11 +30,23 @@ function decideFile(state: InferenceState, known: string[]): DecidedFile {
   if (state.firstRow === null) throw noRows(state.fileName);
   // Under a header without other rows, what would be notes are the rows.
   if (state.rows === 0) takeTrailing(state, state.trailing.length);
+  if (state.said.header !== undefined) return asSaid(state, state.said.header);
   // Names that were joined from merged cells are the header.
-  const isJoined = state.sheet !== null && state.sheet.header !== null;
+  const isJoined = state.sheet !== null && state.sheet.header !== null && isAtHeader(state, state.sheet.header);
   const file = decided(state, isJoined ? { header: headerCells(state), above: false } : decideHeader(state));
   return file.header === null ? (headerOfTable(state, known) ?? file) : file;
 }
+
+/** The record above the body that names all its columns but the first is a header, too. */
+function asSaid(state: InferenceState, header: boolean): DecidedFile {
+  if (!header) return decided(state, { header: null, above: false });
+  const found = decideHeader(state);
+  return decided(state, found.above ? found : { header: headerCells(state), above: false });
+}
+
+/** Whether the first record is the row of joined names, and that was not skipped. */
+const isAtHeader = ({ said, firstRow }: InferenceState, header: number): boolean =>
+  said.skip_lines === undefined || firstRow?.line === header;
 
 /** A first record that consists of names of the table's columns is the header, whatever the values below look like. */
 function headerOfTable(state: InferenceState, known: string[]): DecidedFile | undefined {
@@ -58,7 +70,7 @@ function decided(state: InferenceState, decision: HeaderDecision): DecidedFile {
  * of one record is a row if other files have no header.
  */
 function matchHeaders(files: DecidedFile[]): DecidedFile[] {
-  if (files.length === 1) return files;
+  if (files.length === 1 || files.some(({ state }) => state.said.header !== undefined)) return files;
   const named = files.find((file) => file.header !== null && file.state.rows > 0);
   if (named === undefined) {
     const headless = files.some((file) => file.header === null);
@@ -97,8 +109,4 @@ export function fieldsIn(file: DecidedFile, first: DecidedFile): number[] {
 /** Number of rows of the file, including the first record if it is a row. */
 export function rowsOf(file: DecidedFile): number {
   return file.state.rows + (file.firstDataRow === null ? 0 : 1);
-}
-
-function noRows(file: string): InferenceError {
-  return new InferenceError('NO_ROWS', `O arquivo ${file} não tem nenhuma linha de dados.`, { file });
 }

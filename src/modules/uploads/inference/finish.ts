@@ -51,6 +51,7 @@ export function finish(
         skipped_lines: count,
         skipped: lines,
         sheet: first.state.sheet?.name ?? null,
+        sheets: first.state.sheet?.sheets ?? null,
       },
       ...(matched && { ignored_columns: matched.ignored }),
     },

@@ -26,6 +26,7 @@ export { finish } from './finish.ts';
 export { isById, type TableColumn } from './into-table.ts';
 export { type LoadChunk, type LoadColumn, type LoadPlan, nextChunk, planLoad } from './load.ts';
 export { columnName, columnNames, tableName } from './names.ts';
+export type { Said } from './said.ts';
 export type {
   ColumnEvidence,
   ColumnType,

@@ -60,7 +60,11 @@ export interface InferredSchema {
     skipped_lines: number;
     skipped: SkippedLine[];
     sheet: string | null;
+    /** The names of the workbook's sheets; null for a text. Absent from schemas of earlier versions. */
+    sheets?: string[] | null;
   };
+  /** Why the last look, with what a person said, could not be: the schema is that of before. */
+  problem?: { field: string; message: string };
 }
 
 /** A line that is not a row; a long text is cut. */

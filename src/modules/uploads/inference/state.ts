@@ -3,6 +3,7 @@ import type { Escaping, Quoting } from '../../../formats/csv/quoting.ts';
 import type { Encoding } from '../../../formats/text/decode.ts';
 import type { SheetFacts } from '../../../formats/workbook/choice.ts';
 import type { ColumnState, KeptCell } from './columns.ts';
+import type { Said } from './said.ts';
 import type { Position, SkippedLine } from './schema.ts';
 
 /** A record that is kept until more of the file shows whether it is header, row or footnote. */
@@ -23,6 +24,8 @@ export interface KeptRow {
 /** The state of inference after some blocks of a file: plain data that survives JSON, at most about 1 MB. */
 export interface InferenceState {
   fileName: string;
+  /** How a person says that it is to be read. */
+  said: Said;
   /** Bytes of the file whose complete records have been read: the next block begins here. */
   offset: number;
   /** The 1-based line that starts there. */

@@ -1,0 +1,31 @@
+import type { SaidDialect } from '../../../formats/csv/dialect.ts';
+import type { Encoding } from '../../../formats/text/decode.ts';
+
+/** What a person says of how a file is to be read; what is not said is inferred. Plain data. */
+export interface Said extends SaidDialect {
+  /** Whether the first record holds the names of the columns. */
+  header?: boolean | undefined;
+  encoding?: Encoding | undefined;
+}
+
+/**
+ * The offset behind the first lines of a text, each of which LF, CRLF or CR ends; -1 where the bytes have fewer.
+ * @param isSheet the text was made of a sheet: a line end within quotes ends no line
+ */
+export function offsetOfLine(bytes: Uint8Array, lines: number, isSheet: boolean): number {
+  let inQuotes = false;
+  let left = lines;
+  let at = 0;
+  for (; left > 0 && at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (isSheet && byte === QUOTE) inQuotes = !inQuotes;
+    if (inQuotes || (byte !== LF && byte !== CR)) continue;
+    if (byte === CR && bytes[at + 1] === LF) at++;
+    left--;
+  }
+  return left > 0 ? -1 : at;
+}
+
+const QUOTE = 34;
+const LF = 10;
+const CR = 13;

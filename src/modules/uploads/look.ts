@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { DELIMITER_PATTERN } from '../../formats/csv/dialect.ts';
+import { MAX_SHEET_NAME } from '../../formats/workbook/choice.ts';
+import type { FieldProblem } from '../../kernel/failure.ts';
+import type { JobError, Reading } from './job.ts';
+
+/** More lines are no titles. */
+const MAX_SKIPPED_LINES = 1000;
+
+/** The body of a second look: how the files are to be read. What is absent is inferred. */
+export const lookBody = z.object({
+  header: z.boolean().optional().meta({ description: 'Whether the first record holds the names of the columns.' }),
+  delimiter: z
+    .string()
+    .regex(DELIMITER_PATTERN, 'must be a tab or one of ! # $ % & * , / : ; < = > ? @ ^ _ ` | ~')
+    .optional()
+    .meta({ description: 'What stands between the fields of text files.', examples: [';'] }),
+  quote: z
+    .enum(['"', "'"])
+    .nullable()
+    .optional()
+    .meta({ description: 'What stands around fields of text files; null where quotes are characters like any other.' }),
+  encoding: z
+    .enum(['utf-8', 'utf-16le', 'utf-16be', 'windows-1252'])
+    .optional()
+    .meta({ description: 'Of text files.' }),
+  skip_lines: z.int().min(0).max(MAX_SKIPPED_LINES).optional().meta({
+    description: 'So many lines at the beginning, and no others there, are neither header nor rows. Of a sheet: rows.',
+  }),
+  sheet: z
+    .string()
+    .min(1)
+    .max(MAX_SHEET_NAME)
+    .optional()
+    .meta({ description: 'The name of the sheet to read, one of `dialect.sheets`, also a hidden one.' }),
+});
+
+/** What a person says of how a job's files are to be read. Plain data. */
+export type SaidOfFiles = z.output<typeof lookBody>;
+
+/** A later analysis of a job. Its number is higher than those of all earlier ones. */
+export interface Look {
+  number: number;
+  said: SaidOfFiles;
+}
+
+type Member = keyof SaidOfFiles;
+
+const OF_TEXTS: Member[] = ['delimiter', 'quote', 'encoding'];
+
+/** The problems of members that no file of the job has: a workbook has no delimiter, a text no sheet. */
+export function problemsOfLook(said: SaidOfFiles, { sources }: Reading): FieldProblem[] {
+  const hasTexts = sources.some(({ sheet }) => sheet === null);
+  const hasSheets = sources.some(({ sheet }) => sheet !== null && sheet.name !== null);
+  const refuse = (members: Member[], message: string) =>
+    members.filter((member) => said[member] !== undefined).map((field) => ({ field, message }));
+  return [
+    ...(hasTexts ? [] : refuse(OF_TEXTS, 'is for text files, and these are workbooks')),
+    ...(hasSheets ? [] : refuse(['sheet'], 'is for workbooks with named sheets, and these files have none')),
+  ];
+}
+
+/** Why the files could not be read with what was said. `message` is a sentence in Portuguese. */
+export interface LookProblem {
+  field: string;
+  message: string;
+}
+
+/** For each way in which a reading fails, the members that may be to blame, the likeliest first. */
+const BLAMED: Record<string, Member[]> = {
+  DELIMITER_NOT_FOUND: ['delimiter'],
+  SHEET_UNKNOWN: ['sheet'],
+  UNREADABLE_BYTES: ['encoding'],
+  NUL_BYTE: ['encoding'],
+  UNCLOSED_QUOTE: ['quote', 'delimiter', 'skip_lines'],
+  RECORD_TOO_LARGE: ['quote', 'skip_lines'],
+  TOO_MANY_FIELDS: ['quote', 'delimiter', 'skip_lines', 'encoding'],
+  TOO_MANY_COLUMNS: ['delimiter', 'quote', 'skip_lines', 'sheet'],
+  NO_ROWS: ['sheet', 'skip_lines', 'header'],
+  HEADERS_DIFFER: ['header', 'skip_lines', 'delimiter', 'sheet'],
+  NO_COLUMN_MATCHES: ['header', 'skip_lines', 'delimiter', 'sheet'],
+  COLUMN_MISSING: ['header', 'skip_lines', 'delimiter', 'sheet'],
+};
+
+/** Names the member to blame, and tells no cell: what was said to be a header may be a row. */
+export function lookProblem({ said }: Look, { code, message, file }: JobError): LookProblem {
+  const members = (Object.keys(said) as Member[]).filter((member) => said[member] !== undefined);
+  const field = BLAMED[code]?.find((member) => members.includes(member)) ?? members[0] ?? 'files';
+  const told =
+    code === 'HEADERS_DIFFER' ? `As colunas do arquivo ${file} não são as mesmas do primeiro arquivo.` : message;
+  return { field, message: told };
+}

@@ -1,0 +1,430 @@
+import { env } from 'cloudflare:test';
+import { utils, write } from '@e965/xlsx';
+import { strToU8, zipSync } from 'fflate';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { JobMessage } from '../../src/platform/job-messages.ts';
+import { rivalBeforeStatement } from '../support/tunnel.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import {
+  aFile,
+  aHeldQueue,
+  cancel,
+  confirm,
+  deliver,
+  deliverAll,
+  finished,
+  jobOf,
+  rowsOf,
+  storedFiles,
+  upload,
+} from './support.ts';
+import { aBook } from './workbooks.ts';
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+let company: Company;
+let named = 0;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+const queue = aHeldQueue();
+const analyze = (jobId: string, json: unknown) =>
+  company.as.post(`/v1/managed-tables/upload-jobs/${jobId}/analyze`, { json, env: queue.env as never });
+
+async function aWaitingJob(...files: [name: string, content: string | Bytes][]): Promise<string> {
+  const sent = files.map(([name, content]) => aFile(name, content));
+  const jobId = await upload(company, sent, queue);
+  await deliverAll(queue);
+  expect(await jobOf(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
+  return jobId;
+}
+
+/** What is inferred of a job's files with what is said. */
+async function look(jobId: string, said: unknown) {
+  expect(await analyze(jobId, said)).toMatchObject({ status: 200 });
+  await deliverAll(queue);
+  const job = await jobOf(company, jobId);
+  expect(job).toMatchObject({ status: 'waiting_confirm', error: null });
+  return job.inferred_schema;
+}
+
+async function rowsWhenConfirmed(jobId: string) {
+  const { columns } = (await jobOf(company, jobId)).inferred_schema;
+  expect((await confirm(company, jobId, { display_name: `vista_${++named}`, columns }, queue)).status).toBe(200);
+  await deliverAll(queue);
+  const job = await finished(company, jobId);
+  expect(job).toMatchObject({ status: 'done' });
+  return (await rowsOf(company, job.user_table_id)).map(({ id: _, ...row }) => row);
+}
+
+const fieldsOf = ({ status, body }: { status: number; body: { details?: { field: string }[] } }) => [
+  status,
+  body.details?.map(({ field }) => field),
+];
+const namesOf = ({ columns }: { columns: { name: string }[] }) => columns.map(({ name }) => name);
+
+const DADOS = [
+  ['n', 'nome'],
+  [1, 'Ana'],
+  [2, 'Bia'],
+];
+const PRECOS = [
+  ['mes', 'preco'],
+  ['jan', 1.5],
+];
+
+/** A workbook of Excel 97 to 2003, of these sheets. */
+function anOldBook(sheets: Record<string, unknown[][]>, bookType: 'biff8' | 'biff5' | 'biff2' = 'biff8'): Bytes {
+  const book = utils.book_new();
+  for (const [name, rows] of Object.entries(sheets)) utils.book_append_sheet(book, utils.aoa_to_sheet(rows), name);
+  return new Uint8Array(write(book, { type: 'array', bookType }));
+}
+
+const URI = 'urn:schemas-microsoft-com:office:spreadsheet';
+const xmlSheet = (name: string, rows: unknown[][], more = '') => {
+  const cell = (value: unknown) =>
+    `<Cell><Data ss:Type="${typeof value === 'number' ? 'Number' : 'String'}">${value}</Data></Cell>`;
+  const table = rows.map((row) => `<Row>${row.map(cell).join('')}</Row>`).join('');
+  return `<Worksheet ss:Name="${name}"><Table>${table}</Table>${more}</Worksheet>`;
+};
+/** A workbook of XML Spreadsheet 2003. */
+const anXmlBook = (...sheets: string[]): string =>
+  `<?xml version="1.0"?><Workbook xmlns="${URI}" xmlns:ss="${URI}">${sheets.join('')}</Workbook>`;
+const HIDDEN =
+  '<WorksheetOptions xmlns="urn:schemas-microsoft-com:office:excel"><Visible>SheetHidden</Visible></WorksheetOptions>';
+
+describe('a workbook of an older format', () => {
+  it.each([
+    ['BIFF 8', anOldBook({ Dados: DADOS, Precos: PRECOS, Nada: [] })],
+    ['BIFF 5', anOldBook({ Dados: DADOS, Precos: PRECOS, Nada: [] }, 'biff5')],
+    ['XML', anXmlBook(xmlSheet('Dados', DADOS), xmlSheet('Precos', PRECOS, HIDDEN), xmlSheet('Nada', []))],
+  ])('is read by the sheet that is said: %s', async (_, content) => {
+    const jobId = await aWaitingJob(['velha.xls', content]);
+    const sheets = ['Dados', 'Precos', 'Nada'];
+    expect((await jobOf(company, jobId)).inferred_schema.dialect).toMatchObject({ sheet: 'Dados', sheets });
+    expect(await look(jobId, { sheet: 'Precos' })).toMatchObject({ dialect: { sheet: 'Precos', sheets } });
+    for (const [sheet, message] of [
+      ['Outra', 'A planilha "velha.xls" não tem nenhuma aba chamada "Outra".'],
+      ['Nada', 'A planilha "velha.xls" não tem nenhuma linha de dados.'],
+    ])
+      expect(await look(jobId, { sheet })).toMatchObject({
+        dialect: { sheet: 'Precos', sheets },
+        problem: { field: 'sheet', message },
+      });
+    expect(fieldsOf(await analyze(jobId, { delimiter: ';', encoding: 'utf-8' }))).toEqual([
+      422,
+      ['delimiter', 'encoding'],
+    ]);
+    expect(await rowsWhenConfirmed(jobId)).toEqual([{ mes: 'jan', preco: 1.5 }]);
+  });
+
+  it('has the sheets that stand behind its table, even where the file is not whole there', async () => {
+    const xml = anXmlBook(xmlSheet('Dados', DADOS), xmlSheet('Precos', PRECOS));
+    const jobId = await aWaitingJob(['cortada.xls', xml.slice(0, -60)]);
+    expect((await jobOf(company, jobId)).inferred_schema.dialect).toMatchObject({
+      sheet: 'Dados',
+      sheets: ['Dados', 'Precos'],
+    });
+    expect((await look(jobId, { sheet: 'Outra' })).problem).toBeDefined();
+    expect(await rowsWhenConfirmed(jobId)).toHaveLength(2);
+  });
+
+  it('may have no names of sheets, and then none can be said', async () => {
+    const page = '<html><table><tr><td>n</td><td>x</td></tr><tr><td>1</td><td>a</td></tr></table></html>';
+    for (const content of [anOldBook({ Dados: DADOS }, 'biff2'), page]) {
+      const jobId = await aWaitingJob(['velha.xls', content]);
+      expect((await jobOf(company, jobId)).inferred_schema.dialect).toMatchObject({ sheet: null, sheets: null });
+      expect(fieldsOf(await analyze(jobId, { sheet: 'Dados' }))).toEqual([422, ['sheet']]);
+      expect(fieldsOf(await analyze(jobId, { quote: null }))).toEqual([422, ['quote']]);
+      expect((await look(jobId, { header: false })).dialect.header).toBe(false);
+      await cancel(company, jobId);
+    }
+  });
+
+  it('has no more than 200 names of sheets, each of 255 characters', async () => {
+    const many = Array.from({ length: 300 }, (_, place) => xmlSheet(place === 1 ? 'x'.repeat(256) : `s${place}`, []));
+    const jobId = await aWaitingJob(['muitas.xls', anXmlBook(xmlSheet('Dados', DADOS), ...many)]);
+    const { sheets } = (await jobOf(company, jobId)).inferred_schema.dialect;
+    expect([sheets.length, sheets[0], sheets[1], sheets[2]]).toEqual([200, 'Dados', 's0', 's2']);
+    await cancel(company, jobId);
+  });
+});
+
+describe('files of several kinds', () => {
+  const book = () =>
+    aBook({
+      sheets: [
+        {
+          name: 'Capa',
+          rows: [
+            ['a', 'b', 'c', 'd', 'e'],
+            [1, 2, 3, 4, 5],
+            [1, 2, 3, 4, 5],
+          ],
+        },
+        {
+          name: 'Dados',
+          rows: [
+            ['n', 'nome'],
+            [3, 'Eva'],
+          ],
+        },
+      ],
+    });
+
+  it('are each told what they have: a delimiter the texts, a sheet the workbooks', async () => {
+    const jobId = await aWaitingJob(
+      ['a.csv', 'n;nome\n1;"Ana^a"\n2;Bia\n'],
+      [
+        'b.xlsx',
+        aBook({
+          sheets: [
+            {
+              name: 'Dados',
+              rows: [
+                ['n', 'nome'],
+                [3, 'Eva'],
+              ],
+            },
+            {
+              name: 'Mais',
+              rows: [
+                ['n', 'nome'],
+                [4, '"Rui"'],
+                [5, 'Lia'],
+              ],
+            },
+          ],
+        }),
+      ],
+    );
+    const schema = await look(jobId, { sheet: 'Mais', quote: null, delimiter: ';' });
+    expect(schema).not.toHaveProperty('problem');
+    expect(schema).toMatchObject({
+      total_row_count_estimate: 4,
+      dialect: { delimiter: ';', quote: null, sheet: null },
+    });
+    expect(await rowsWhenConfirmed(jobId)).toEqual([
+      { n: 1, nome: '"Ana^a"' },
+      { n: 2, nome: 'Bia' },
+      { n: 4, nome: '"Rui"' },
+      { n: 5, nome: 'Lia' },
+    ]);
+  });
+
+  it('of an archive are told likewise, and the problem names the one that has it', async () => {
+    const old = anOldBook({
+      Dados: DADOS,
+      Outra: [
+        ['n', 'nome'],
+        [9, 'Zoe'],
+      ],
+    });
+    const zip = zipSync({ 'a.xls': old, 'b.csv': strToU8('n,nome\n7,Gil\n') }) as Bytes;
+    const jobId = await aWaitingJob(['tudo.zip', zip]);
+    expect(await look(jobId, { sheet: 'Outra', header: true })).toMatchObject({ total_row_count_estimate: 2 });
+    const { problem } = await look(jobId, { sheet: 'Outra', delimiter: '|' });
+    expect(problem).toEqual({ field: 'delimiter', message: 'O separador "|" não aparece no arquivo b.csv.' });
+    expect(await rowsWhenConfirmed(jobId)).toEqual([
+      { n: 9, nome: 'Zoe' },
+      { n: 7, nome: 'Gil' },
+    ]);
+  });
+
+  it('have a problem where one workbook has the sheet and another does not', async () => {
+    const other = aBook({
+      sheets: [
+        {
+          name: 'Dados',
+          rows: [
+            ['n', 'nome'],
+            [8, 'Ivo'],
+          ],
+        },
+      ],
+    });
+    const first = aBook({
+      sheets: [
+        {
+          name: 'Dados',
+          rows: [
+            ['n', 'nome'],
+            [3, 'Eva'],
+          ],
+        },
+        { name: 'Mais', rows: DADOS as never },
+      ],
+    });
+    const jobId = await aWaitingJob(['a.xlsx', first], ['b.xlsx', other]);
+    expect((await look(jobId, { sheet: 'Mais' })).problem).toEqual({
+      field: 'sheet',
+      message: 'A planilha "b.xlsx" não tem nenhuma aba chamada "Mais".',
+    });
+    expect((await look(jobId, { sheet: 'Dados' })).total_row_count_estimate).toBe(2);
+    await cancel(company, jobId);
+  });
+
+  it('may come to differ by a sheet', async () => {
+    const jobId = await aWaitingJob(['a.xlsx', book()]);
+    expect(namesOf((await jobOf(company, jobId)).inferred_schema)).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(namesOf(await look(jobId, { sheet: 'Dados' }))).toEqual(['n', 'nome']);
+    await cancel(company, jobId);
+  });
+});
+
+describe('a guess that is wrong is put right', () => {
+  it.each([
+    [
+      'a header that reads like the rows',
+      '1;1985;1993\n2;12;379\n3;14;380\n',
+      { header: true },
+      ['_1', '_1985', '_1993'],
+      2,
+    ],
+    ['a row that reads like a header', 'Brasil,sim\nChile,nao\n', { header: false }, ['column_1', 'column_2'], 2],
+    [
+      'titles as wide as the table',
+      'rel,x,y\nnome,valor,dia\nAna,1,2\n',
+      { skip_lines: 1 },
+      ['nome', 'valor', 'dia'],
+      1,
+    ],
+    [
+      'comments that begin otherwise',
+      '% de x, ontem\n% por ana\nnome,valor\nAna,1\nBia,2\n',
+      { skip_lines: 2 },
+      ['nome', 'valor'],
+      2,
+    ],
+    [
+      'a comma that is decimal',
+      'preco\n12,50\n12,75\n8,00\n',
+      { delimiter: ',', header: true, skip_lines: 0 },
+      ['preco', 'column_2'],
+      3,
+    ],
+    [
+      'a table of one column that looks like two',
+      'nome\nSilva, Ana\nSouza, Bia\n',
+      { delimiter: ',', skip_lines: 1, header: false },
+      ['column_1', 'column_2'],
+      2,
+    ],
+    ['a delimiter that nobody guesses', 'a~b\n1~2\n3~4\n', { delimiter: '~' }, ['a', 'b'], 2],
+    ['quotes that are inches', 'tubo;nome\n1/2";a\n3/4";b\n', { quote: null, delimiter: ';' }, ['tubo', 'nome'], 2],
+    [
+      'a comment that is a row',
+      '# 1,a\n# 2,b\nx,y\nz,w\n',
+      { skip_lines: 0, header: false },
+      ['column_1', 'column_2'],
+      4,
+    ],
+  ] as const)('%s', async (_, text, said, names, rows) => {
+    const jobId = await aWaitingJob(['a.csv', text]);
+    const schema = await look(jobId, said);
+    expect(schema).not.toHaveProperty('problem');
+    expect([namesOf(schema), schema.total_row_count_estimate]).toEqual([names, rows]);
+    expect(await rowsWhenConfirmed(jobId)).toHaveLength(rows);
+  });
+
+  it('an encoding, of a text without a mark', async () => {
+    const utf16 = new Uint8Array(new Uint16Array([...'n;x\n1;ação\n'].map((sign) => sign.charCodeAt(0))).buffer);
+    const jobId = await aWaitingJob([
+      'a.csv',
+      Uint8Array.from('n;x\n1;a\xe7\xe3o\n', (sign) => sign.charCodeAt(0)) as Bytes,
+    ]);
+    expect((await look(jobId, { encoding: 'utf-16be' })).problem).toMatchObject({ field: 'encoding' });
+    expect(await rowsWhenConfirmed(jobId)).toEqual([{ n: 1, x: 'ação' }]);
+    const other = await aWaitingJob(['b.csv', utf16]);
+    expect((await look(other, { encoding: 'utf-16le' })).dialect.encoding).toBe('utf-16le');
+    expect(await rowsWhenConfirmed(other)).toEqual([{ n: 1, x: 'ação' }]);
+  });
+});
+
+describe('a look that breaks off', () => {
+  const SMALL = { UPLOAD_MESSAGE_BYTES: '1' };
+  const made = async (jobId: string) =>
+    (await storedFiles(company)).filter((key) => key.includes(`${jobId}/made/`)).toSorted();
+  const book = () =>
+    aBook({
+      sheets: [
+        { name: 'Dados', rows: [['n'], ...Array.from({ length: 2000 }, (_, n) => [n])] },
+        { name: 'Mais', rows: [['m'], ...Array.from({ length: 3000 }, (_, m) => [m])] },
+      ],
+    });
+
+  it.each(['put', 'get'] as const)('goes on at the next delivery: R2 fails to %s', async (call) => {
+    const jobId = await aWaitingJob(['a.xlsx', book()]);
+    expect((await analyze(jobId, { sheet: 'Mais' })).status).toBe(200);
+    const message = queue.messages.shift() as JobMessage;
+    let calls = 0;
+    let failed = 0;
+    const FILES = new Proxy(env.FILES, {
+      get: (bucket, name: keyof R2Bucket) => {
+        const real = (bucket[name] as (...args: unknown[]) => unknown).bind(bucket);
+        if (name !== call) return real;
+        return (...args: unknown[]) => {
+          calls += 1;
+          if (![1, 3, 6, 10, 15].includes(calls)) return real(...args);
+          failed += 1;
+          throw new Error('the isolate dies');
+        };
+      },
+    });
+    for (let tries = 0; tries < 60 && (await jobOf(company, jobId)).status !== 'waiting_confirm'; tries++)
+      await deliver(message, { ...queue.env, ...SMALL, FILES });
+    expect(failed).toBeGreaterThan(0);
+    await deliverAll(queue);
+    expect(await jobOf(company, jobId)).toMatchObject({
+      status: 'waiting_confirm',
+      inferred_schema: { total_row_count_estimate: 3000, dialect: { sheet: 'Mais' } },
+    });
+    expect(await rowsWhenConfirmed(jobId)).toHaveLength(3000);
+  });
+
+  it.each([
+    ['finds what was said', { sheet: 'Mais' }, 3000],
+    ['finds that it cannot be', { sheet: 'Falta' }, 2000],
+  ])('is finished by another delivery first, which %s', async (_, said, rows) => {
+    const jobId = await aWaitingJob(['a.xlsx', book()]);
+    expect((await analyze(jobId, said)).status).toBe(200);
+    const message = queue.messages.shift() as JobMessage;
+    const again = () => deliver(message, queue.env);
+    const { outcome } = await rivalBeforeStatement(company.id, /SET status = 'waiting_confirm'/, again);
+    while ((await jobOf(company, jobId)).status !== 'waiting_confirm') expect(await again()).toBe('done');
+    expect(await outcome).toBe('done');
+    await deliver(message, queue.env);
+    await deliverAll(queue);
+    const { status, inferred_schema: schema } = await jobOf(company, jobId);
+    expect([status, schema.total_row_count_estimate, 'problem' in schema]).toEqual([
+      'waiting_confirm',
+      rows,
+      rows === 2000,
+    ]);
+    // The texts that the load reads are all still there.
+    expect(await rowsWhenConfirmed(jobId)).toHaveLength(rows);
+  });
+
+  it('leaves nothing behind but what the load needs, and fails where its attempts do', async () => {
+    const jobId = await aWaitingJob(['a.xlsx', book()]);
+    const first = await made(jobId);
+    await look(jobId, { sheet: 'Mais' });
+    const second = await made(jobId);
+    expect(second.filter((key) => first.includes(key))).toEqual([]);
+    expect(second.length).toBeLessThanOrEqual(first.length);
+    await look(jobId, { sheet: 'Falta' });
+    expect(await made(jobId)).toEqual(second);
+    await cancel(company, jobId);
+    expect((await analyze(jobId, {})).body.error_code).toBe('UPLOAD_JOB_NOT_WAITING_CONFIRM');
+  });
+
+  it('of a job that is done is refused', async () => {
+    const jobId = await aWaitingJob(['a.csv', 'a,b\n1,2\n']);
+    await rowsWhenConfirmed(jobId);
+    expect(await analyze(jobId, { header: true })).toMatchObject({
+      status: 400,
+      body: { error_code: 'UPLOAD_JOB_NOT_WAITING_CONFIRM' },
+    });
+  });
+});

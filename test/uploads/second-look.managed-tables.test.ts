@@ -1,0 +1,390 @@
+import { env } from 'cloudflare:test';
+import { strToU8, zipSync } from 'fflate';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aTable, column } from '../managed-tables/support.ts';
+import { rivalBeforeStatement } from '../support/tunnel.ts';
+import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import {
+  aFile,
+  aHeldQueue,
+  cancel,
+  confirm,
+  deliver,
+  deliverAll,
+  finished,
+  inDatabase,
+  jobOf,
+  rowsOf,
+  storedFiles,
+  sweep,
+  upload,
+} from './support.ts';
+import { aBook, aSheet } from './workbooks.ts';
+
+let company: Company;
+let named = 0;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+type Bytes = Uint8Array<ArrayBuffer>;
+const queue = aHeldQueue();
+const pathOf = (jobId: string) => `/v1/managed-tables/upload-jobs/${jobId}/analyze`;
+const analyze = (jobId: string, json: unknown, as = company.as) =>
+  as.post(pathOf(jobId), { json, env: queue.env as never });
+
+/** A job of these files that waits to be confirmed. */
+async function aWaitingJob(...files: [name: string, content: string | Bytes][]): Promise<string> {
+  const jobId = await upload(
+    company,
+    files.map(([name, content]) => aFile(name, content)),
+    queue,
+  );
+  await deliverAll(queue);
+  return jobId;
+}
+
+/** What is inferred from a job's files with what is said. */
+async function look(jobId: string, said: unknown) {
+  expect(await analyze(jobId, said)).toMatchObject({ status: 200, body: { status: 'queued' } });
+  await deliverAll(queue);
+  const job = await jobOf(company, jobId);
+  expect(job).toMatchObject({ status: 'waiting_confirm', error: null });
+  return job.inferred_schema;
+}
+
+/** The rows that a job's files come to when what was inferred is confirmed. */
+async function rowsWhenConfirmed(jobId: string) {
+  const { columns } = (await jobOf(company, jobId)).inferred_schema;
+  const { status } = await confirm(company, jobId, { display_name: `olhar_${++named}`, columns }, queue);
+  expect(status).toBe(200);
+  await deliverAll(queue);
+  const job = await finished(company, jobId);
+  expect(job).toMatchObject({ status: 'done' });
+  return (await rowsOf(company, job.user_table_id)).map(({ id: _, ...row }) => row);
+}
+
+/** The job has waited longer than it may. */
+const waitedADay = (jobId: string) =>
+  inDatabase(company, (database) =>
+    database.execute(`UPDATE console.upload_jobs SET updated_at = updated_at - interval '25 hours' WHERE id = $1`, [
+      jobId,
+    ]),
+  );
+
+const namesOf = ({ columns }: { columns: { name: string }[] }) => columns.map(({ name }) => name);
+
+describe('a text', () => {
+  it('is read with the delimiter that is said, and loaded so', async () => {
+    const jobId = await aWaitingJob(['a.csv', 'a:b,c\n1:2,3\n4:5,6\n']);
+    expect(namesOf((await jobOf(company, jobId)).inferred_schema)).toEqual(['a_b', 'c']);
+    const schema = await look(jobId, { delimiter: ':' });
+    expect(schema.dialect).toMatchObject({ delimiter: ':', header: true, sheet: null, sheets: null });
+    expect(schema).not.toHaveProperty('problem');
+    expect(await rowsWhenConfirmed(jobId)).toEqual([
+      { a: 1, b_c: 2.3 },
+      { a: 4, b_c: 5.6 },
+    ]);
+  });
+
+  it.each([',', ';', '\t', '|', '^', '#', '$', '~'])('may have %j between its fields', async (delimiter) => {
+    const jobId = await aWaitingJob(['a.csv', ['x?y', '1?"p ?q"', '2?r'].join('\n').replaceAll('?', delimiter)]);
+    await look(jobId, { delimiter, header: true });
+    expect(await rowsWhenConfirmed(jobId)).toEqual([
+      { x: 1, y: `p ${delimiter}q` },
+      { x: 2, y: 'r' },
+    ]);
+  });
+
+  it('has a header, or none, as is said, in all files', async () => {
+    const texts = await aWaitingJob(['a.csv', 'ana,sim\nbia,nao\n'], ['b.csv', 'ana,sim\neva,sim\n']);
+    expect(await look(texts, { header: true })).toMatchObject({
+      total_row_count_estimate: 2,
+      dialect: { header: true },
+    });
+    expect(await look(texts, { header: false })).toMatchObject({
+      total_row_count_estimate: 4,
+      dialect: { header: false },
+    });
+    expect((await rowsWhenConfirmed(texts)).map(({ column_1: name }) => name)).toEqual(['ana', 'bia', 'ana', 'eva']);
+
+    const numbers = await aWaitingJob(['n.csv', '2020,2019\n1,2\n3,4\n']);
+    expect((await jobOf(company, numbers)).inferred_schema.dialect.header).toBe(false);
+    expect(namesOf(await look(numbers, { header: true }))).toEqual(['_2020', '_2019']);
+    expect(await rowsWhenConfirmed(numbers)).toEqual([
+      { _2020: 1, _2019: 2 },
+      { _2020: 3, _2019: 4 },
+    ]);
+  });
+
+  it('begins behind the lines that are said, with any line ends', async () => {
+    for (const end of ['\n', '\r\n', '\r']) {
+      const jobId = await aWaitingJob(['a.csv', ['x,y', 'p,"q', 'n,nome', '1,Ana', '2,Bia', ''].join(end)]);
+      const schema = await look(jobId, { skip_lines: 2 });
+      expect(schema.dialect).toMatchObject({
+        skipped_lines: 2,
+        skipped: [
+          { line: 1, text: 'x,y' },
+          { line: 2, text: 'p,"q' },
+        ],
+      });
+      expect(await rowsWhenConfirmed(jobId)).toEqual([
+        { n: 1, nome: 'Ana' },
+        { n: 2, nome: 'Bia' },
+      ]);
+    }
+    const titled = await aWaitingJob(['a.csv', 'Vendas\nn,nome\n1,Ana\n']);
+    expect(await look(titled, { skip_lines: 0, header: false })).toMatchObject({ total_row_count_estimate: 3 });
+  });
+
+  it('is decoded as is said', async () => {
+    const both = strToU8('n,nome\n1,"São"\n2,"Água"\n') as Bytes;
+    const jobId = await aWaitingJob(['a.csv', both]);
+    expect((await jobOf(company, jobId)).inferred_schema.dialect.encoding).toBe('utf-8');
+    expect((await look(jobId, { encoding: 'windows-1252' })).dialect.encoding).toBe('windows-1252');
+    expect((await look(jobId, { encoding: 'utf-8' })).dialect.encoding).toBe('utf-8');
+    const utf16 = await look(jobId, { encoding: 'utf-16le' });
+    expect(utf16.problem).toMatchObject({ field: 'encoding' });
+    await look(jobId, { encoding: 'windows-1252' });
+    expect((await rowsWhenConfirmed(jobId)).map(({ nome }) => nome)).toEqual(['SÃ£o', 'Ã\u0081gua']);
+
+    const latin = await aWaitingJob([
+      'b.csv',
+      Uint8Array.from([...'n,x\n1,'].map((c) => c.charCodeAt(0)).concat(0xe3, 10)),
+    ]);
+    expect((await look(latin, { encoding: 'utf-8' })).problem).toMatchObject({ field: 'encoding' });
+    expect(await rowsWhenConfirmed(latin)).toEqual([{ n: 1, x: 'ã' }]);
+  });
+
+  it('is read without quotes, or with those that are said', async () => {
+    const jobId = await aWaitingJob(['a.csv', `n;x;y\n1;"p";'q'\n2;"r";'s;t'\n`.replace('s;t', 's')]);
+    expect((await look(jobId, { quote: null })).dialect.quote).toBeNull();
+    expect(await rowsWhenConfirmed(jobId)).toEqual([
+      { n: 1, x: '"p"', y: "'q'" },
+      { n: 2, x: '"r"', y: "'s'" },
+    ]);
+    const single = await aWaitingJob(['a.csv', `n;x;y\n1;"p";'q'\n2;"r";'s'\n`]);
+    expect((await look(single, { quote: "'" })).dialect.quote).toBe("'");
+    expect((await rowsWhenConfirmed(single))[0]).toEqual({ n: 1, x: '"p"', y: 'q' });
+  });
+
+  it('of an archive is read likewise', async () => {
+    const zip = zipSync({ 'a.csv': strToU8('1,5\n2,5\n'), 'b.csv': strToU8('3,5\n') }) as Bytes;
+    const jobId = await aWaitingJob(['a.zip', zip]);
+    expect((await look(jobId, { delimiter: ',', header: false })).total_row_count_estimate).toBe(3);
+    const made = async () => (await storedFiles(company)).filter((key) => key.includes(`${jobId}/made/`)).length;
+    expect(await made()).toBe(2);
+    expect((await look(jobId, { delimiter: '|' })).problem).toMatchObject({ field: 'delimiter' });
+    expect(await made()).toBe(2);
+    expect(await rowsWhenConfirmed(jobId)).toHaveLength(3);
+  });
+});
+
+describe('a workbook', () => {
+  const book = () =>
+    aBook({
+      sheets: [
+        {
+          name: 'Dados',
+          rows: [
+            ['n', 'nome'],
+            [1, 'Ana'],
+            [2, 'Bia'],
+          ],
+        },
+        { name: 'Resumo', rows: [['Total'], ['mes', 'valor'], ['jan', 1.5]] },
+        { name: 'Nada', rows: [] },
+        {
+          name: 'Oculta',
+          state: 'hidden',
+          rows: [
+            ['x', 'y'],
+            ['a', 'b'],
+          ],
+        },
+      ],
+    });
+
+  it('is read by the sheet that is said, and loaded so', async () => {
+    const jobId = await aWaitingJob(['livro.xlsx', book()]);
+    const { dialect } = (await jobOf(company, jobId)).inferred_schema;
+    expect(dialect).toMatchObject({ sheet: 'Dados', sheets: ['Dados', 'Resumo', 'Nada', 'Oculta'] });
+    expect(namesOf(await look(jobId, { sheet: 'Oculta' }))).toEqual(['x', 'y']);
+    expect(await look(jobId, { sheet: 'Resumo' })).toMatchObject({ dialect: { sheet: 'Resumo', skipped_lines: 1 } });
+    expect(await look(jobId, { sheet: 'Outra' })).toMatchObject({
+      dialect: { sheet: 'Resumo' },
+      problem: { field: 'sheet', message: 'A planilha "livro.xlsx" não tem nenhuma aba chamada "Outra".' },
+    });
+    expect((await look(jobId, { sheet: 'Nada' })).problem).toMatchObject({ field: 'sheet' });
+    expect(await rowsWhenConfirmed(jobId)).toEqual([{ mes: 'jan', valor: 1.5 }]);
+  });
+
+  it('has rows above its table, and a header, as is said', async () => {
+    const jobId = await aWaitingJob([
+      'livro.xlsx',
+      aSheet([
+        ['a', 'b'],
+        ['"x\ny', 'z'],
+        ['p', 'q'],
+        ['r', 's'],
+      ]),
+    ]);
+    expect(await look(jobId, { skip_lines: 2, header: false })).toMatchObject({
+      total_row_count_estimate: 2,
+      dialect: { header: false, skipped_lines: 2 },
+    });
+    expect(await rowsWhenConfirmed(jobId)).toEqual([
+      { column_1: 'p', column_2: 'q' },
+      { column_1: 'r', column_2: 's' },
+    ]);
+  });
+
+  it('has no delimiter, and a text no sheet', async () => {
+    const workbook = await aWaitingJob(['livro.xlsx', book()]);
+    const refused = await analyze(workbook, { delimiter: ';', quote: null, encoding: 'utf-8', header: true });
+    expect(refused.status).toBe(422);
+    expect(refused.body.details.map(({ field }: { field: string }) => field)).toEqual([
+      'delimiter',
+      'quote',
+      'encoding',
+    ]);
+    const text = await aWaitingJob(['a.csv', 'a,b\n1,2\n']);
+    expect(await analyze(text, { sheet: 'Dados' })).toMatchObject({
+      status: 422,
+      body: { details: [{ field: 'sheet' }] },
+    });
+    for (const bad of [
+      { delimiter: 'ab' },
+      { delimiter: '"' },
+      { quote: 'x' },
+      { encoding: 'latin1' },
+      { skip_lines: -1 },
+    ])
+      expect((await analyze(text, bad)).status).toBe(422);
+    expect(await jobOf(company, text)).toMatchObject({ status: 'waiting_confirm' });
+  });
+});
+
+describe('what cannot be', () => {
+  it('keeps what was inferred before, and the next look forgets the problem', async () => {
+    const jobId = await aWaitingJob(['a.csv', 'n,nome\n1,segredo\n'], ['b.csv', 'n,nome\n2,oculto\n']);
+    const before = (await jobOf(company, jobId)).inferred_schema;
+    for (const [said, field] of [
+      [{ delimiter: ';' }, 'delimiter'],
+      [{ skip_lines: 9 }, 'skip_lines'],
+      [{ header: true, skip_lines: 1 }, 'skip_lines'],
+    ] as const) {
+      const { problem, ...schema } = await look(jobId, said);
+      expect(schema).toEqual(before);
+      expect(problem).toEqual({ field, message: expect.any(String) });
+      expect(problem.message).not.toMatch(/segredo|oculto/);
+    }
+    expect(await look(jobId, {})).toEqual(before);
+    await look(jobId, { delimiter: ';' });
+    expect(await rowsWhenConfirmed(jobId)).toHaveLength(2);
+  });
+
+  it('tells no cell of a row that was said to be a header', async () => {
+    const jobId = await aWaitingJob(['a.csv', 'n,nome\n1,segredo\n3,c\n'], ['b.csv', 'n,nome\n2,oculto\n4,d\n']);
+    const { problem } = await look(jobId, { header: true, skip_lines: 1 });
+    expect(problem.field).toBe('header');
+    expect(problem.message).not.toMatch(/segredo|oculto/);
+  });
+});
+
+describe('a look at a job', () => {
+  it('needs one that waits for its confirm, and the right to upload', async () => {
+    const jobId = await aWaitingJob(['a.csv', 'a,b\n1,2\n']);
+    expect((await analyze(jobId, {})).status).toBe(200);
+    expect(await analyze(jobId, {})).toMatchObject({
+      status: 400,
+      body: { error_code: 'UPLOAD_JOB_NOT_WAITING_CONFIRM' },
+    });
+    await cancel(company, jobId);
+    await deliverAll(queue);
+    expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'CANCELLED' } });
+    expect((await analyze(jobId, {})).status).toBe(400);
+    const another = await aProvisionedCompany();
+    expect((await analyze(jobId, {}, another.as)).status).toBe(404);
+    const { as } = await aUser(company, { can: ['managed-tables:list'] });
+    expect((await analyze(jobId, {}, as)).status).toBe(403);
+  });
+
+  it('of files that others sent shows no line as names to who may not read rows', async () => {
+    const into = await aTable(company.as, `alvo_${++named}`, [column('n', 'integer')]);
+    const jobId = await upload(company, [aFile('a.csv', 'n,x\n1,segredo\n')], { ...queue, into });
+    await deliverAll(queue);
+    const uploader = await aUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:data-read'] });
+    expect((await analyze(jobId, { skip_lines: 1 }, uploader.as)).status).toBe(403);
+    expect((await analyze(jobId, { header: true }, uploader.as)).status).toBe(403);
+    expect((await analyze(jobId, { header: false }, uploader.as)).status).toBe(200);
+    await deliverAll(queue);
+    const seen = (await uploader.as.get(`/v1/managed-tables/upload-jobs/${jobId}`)).body;
+    expect(seen.inferred_schema.problem).toMatchObject({ field: 'header' });
+    expect(JSON.stringify(seen)).not.toContain('segredo');
+    await cancel(company, jobId);
+  });
+
+  it.each([
+    [
+      'a confirm',
+      (jobId: string, columns: unknown) => confirm(company, jobId, { display_name: 'corrida', columns }, queue),
+    ],
+    ['a cancel', (jobId: string) => cancel(company, jobId)],
+    ['another look', (jobId: string) => analyze(jobId, { header: false })],
+  ])('gives way to %s that comes before it', async (_, rival) => {
+    const jobId = await aWaitingJob(['a.csv', 'a,b\n1,2\n']);
+    const { columns } = (await jobOf(company, jobId)).inferred_schema;
+    const { outcome } = await rivalBeforeStatement(company.id, /SET status = 'queued'/, () => rival(jobId, columns));
+    expect((await analyze(jobId, { delimiter: ';' })).status).toBe(400);
+    expect((await outcome).status).toBe(200);
+    await deliverAll(queue);
+    expect((await jobOf(company, jobId)).inferred_schema).not.toHaveProperty('problem');
+    await cancel(company, jobId);
+  });
+
+  it('comes before a confirm, or a job expires, and one wins', async () => {
+    const jobId = await aWaitingJob(['a.csv', 'a,b\n1,2\n']);
+    const { columns } = (await jobOf(company, jobId)).inferred_schema;
+    const first = await rivalBeforeStatement(company.id, /SET status = 'inserting'/, () => analyze(jobId, {}));
+    expect((await confirm(company, jobId, { display_name: 'corrida_2', columns }, queue)).status).toBe(400);
+    expect((await first.outcome).status).toBe(200);
+    await deliverAll(queue);
+    const second = await rivalBeforeStatement(company.id, /SELECT status, step, state/, () => analyze(jobId, {}));
+    await waitedADay(jobId);
+    await sweep(queue, 120_000);
+    expect((await second.outcome).status).toBe(200);
+    await deliverAll(queue);
+    expect(await jobOf(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
+    await waitedADay(jobId);
+    await sweep(queue, 180_000);
+    expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'EXPIRED' } });
+  });
+
+  it('is done once, however often it is delivered, and goes on when its message is lost', async () => {
+    const rows = Array.from({ length: 3000 }, (_, n) => `${n};${n},5`).join('\n');
+    const jobId = await aWaitingJob(['a.csv', `a;b\n${rows}\n`]);
+    expect((await analyze(jobId, { delimiter: ';', header: true })).status).toBe(200);
+    const [message] = queue.messages;
+    const small = { ...queue.env, UPLOAD_MESSAGE_BYTES: '1' };
+    for (let delivered = 0; (await jobOf(company, jobId)).status !== 'waiting_confirm' && delivered < 50; delivered++)
+      await Promise.all([deliver(message as never, small), deliver(message as never, small)]);
+    await deliverAll(queue);
+    const job = await jobOf(company, jobId);
+    expect(job).toMatchObject({ status: 'waiting_confirm', inferred_schema: { total_row_count_estimate: 3000 } });
+
+    // Its message is lost: the scheduled run queues it again.
+    expect((await analyze(jobId, { delimiter: ',' })).status).toBe(200);
+    queue.messages.length = 0;
+    await sweep(queue, 120_000);
+    await deliverAll(queue);
+    expect(await jobOf(company, jobId)).toMatchObject({
+      status: 'waiting_confirm',
+      inferred_schema: { dialect: { delimiter: ',' } },
+    });
+    // Its file is gone.
+    await env.FILES.delete((await storedFiles(company)).filter((key) => key.includes(jobId)));
+    expect((await look(jobId, {})).problem).toMatchObject({ field: 'files' });
+    await cancel(company, jobId);
+  });
+});
