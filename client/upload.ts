@@ -11,6 +11,8 @@ export interface UploadOptions {
   mode?: 'append' | 'replace' | 'upsert' | undefined;
   /** The columns by which `upsert` finds rows. */
   key?: readonly string[] | undefined;
+  /** Whether the load may change the columns of the table: by new ones (`add`), and by wider types (`widen`). */
+  evolve?: 'none' | 'add' | 'widen' | undefined;
   /** Is told at the beginning, as bytes go out, and at the end. A browser that is given a `fetch` of its own tells no more than these. */
   onProgress?: ((progress: UploadProgress) => void) | undefined;
   /** Stops the upload. What was begun is then deleted by the API. */
@@ -42,9 +44,10 @@ interface Xhr {
 }
 
 /** The form of an upload: its fields before its files. */
-export function formOf(files: File | Iterable<File>, { mode, key = [] }: UploadOptions): FormData {
+export function formOf(files: File | Iterable<File>, { mode, key = [], evolve }: UploadOptions): FormData {
   const form = new FormData();
   if (mode !== undefined) form.append('mode', mode);
+  if (evolve !== undefined) form.append('evolve', evolve);
   for (const column of key) form.append('key', column);
   for (const file of files instanceof Blob ? [files] : files) form.append('files', file);
   return form;

@@ -60,9 +60,10 @@ describe('an upload by the client', () => {
     const job = await api.upload(aFile('city,people\nPorto,240\nFaro,67\n'), {
       tableId,
       mode: 'upsert',
+      evolve: 'add',
       key: ['city'],
     });
-    expect(job).toMatchObject({ user_table_id: tableId, mode: 'upsert', key: ['city'] });
+    expect(job).toMatchObject({ user_table_id: tableId, mode: 'upsert', evolve: 'add', key: ['city'] });
     expect(await confirmed(api, await api.waitFor(job), 'cities')).toMatchObject({
       result: { inserted: 1, updated: 1 },
     });

@@ -24,15 +24,17 @@ export interface Sent {
   /** The existing table that the files go into, and how. */
   into?: string;
   mode?: string;
+  evolve?: string;
   /** Of an upsert. */
   key?: string[];
 }
 
 /** Posts a form with these files. */
-export function postFiles(company: Company, files: File[], { env: changed, into, mode, key = [] }: Sent = {}) {
+export function postFiles(company: Company, files: File[], { env: changed, into, mode, evolve, key = [] }: Sent = {}) {
   const form = new FormData();
   for (const name of key) form.append('key', name);
   if (mode !== undefined) form.append('mode', mode);
+  if (evolve !== undefined) form.append('evolve', evolve);
   for (const file of files) form.append('files', file);
   const path = into === undefined ? '/v1/managed-tables/upload' : `/v1/managed-tables/${into}/upload`;
   return company.as.post(path, { body: form, env: changed as Record<string, string> });

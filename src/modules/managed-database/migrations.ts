@@ -21,6 +21,11 @@ const MIGRATIONS: TenantMigration[] = [
   { version: 5, sql: [ROW_COUNT_CHANGES] },
   // Where the file of an upload from an address is, without what may be secret in it.
   { version: 6, sql: ['ALTER TABLE console.upload_jobs ADD COLUMN source_url text'] },
+  // Whether a load may change its table's columns, and which it has added and changed.
+  {
+    version: 7,
+    sql: ["ALTER TABLE console.upload_jobs ADD COLUMN evolve text NOT NULL DEFAULT 'none', ADD COLUMN evolved json"],
+  },
 ];
 
 /** The schema version of this release. */

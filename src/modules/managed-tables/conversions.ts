@@ -85,6 +85,8 @@ export function misfit(from: Column, to: ColumnType): Obstacle {
 
 export const isNull = (column: string): Obstacle => ({ where: `${quoted(column)} IS NULL`, told: "''::text" });
 
+export const isFilled = (column: string): Obstacle => ({ where: `${quoted(column)} IS NOT NULL`, told: "''::text" });
+
 /**
  * A query that looks for obstacles, at most a thousand, in one pass over the table: asked for one by one they would be a pass
  * each. Answers `found`: what is told of each, or null.

@@ -17,6 +17,7 @@ import { endUndo } from './undo-store.ts';
 import { requireTableVersion } from './views.ts';
 
 export { type Changing, inChange, inShapeChange, inTransaction } from './changes.ts';
+export { type Evolved, evolveTable, revertEvolution } from './evolution.ts';
 export { tableNameTaken } from './failures.ts';
 export { createIndex, listIndexes, requireUniqueIndex, sweepIndexes } from './indexes.ts';
 export { mayReadRows } from './rows.ts';

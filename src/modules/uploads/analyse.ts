@@ -6,10 +6,16 @@ import { getTable } from '../managed-tables/service.ts';
 import { blockBytes, readBlock } from './blocks.ts';
 import { type FetchState, fetchSource, isFetch } from './fetch.ts';
 import {
+  areSettled,
   beginInference,
+  checkValues,
+  type Doubt,
+  doubtsOf,
   feed,
   finish,
+  type Inference,
   type InferenceState,
+  type Position,
   type Said,
   type TableColumn,
   tableName,
@@ -26,9 +32,12 @@ import { finishAnalysis } from './work-store.ts';
  * The version of {@link AnalysisState}: count it up whenever a field of the state, or of what it holds, changes. An
  * analysis that an earlier version of the program has begun then starts over.
  */
-const ANALYSIS = 5;
+const ANALYSIS = 6;
 
-/** How far an analysis has come: what there is to read, the texts that are read, and the one being read. */
+/**
+ * How far an analysis has come: what there is to read, the texts that are read, and the one being read; and where columns of
+ * the table may be widened, how far the texts were read again to find out which.
+ */
 interface AnalysisState {
   analysis: typeof ANALYSIS;
   /** What a person said of the files; null in the first analysis of a job. */
@@ -36,6 +45,7 @@ interface AnalysisState {
   items: Item[];
   finished: InferenceState[];
   reading: InferenceState | null;
+  widening: { file: number; position: Position | null; wants: number; doubts: Doubt[] } | null;
 }
 
 /**
@@ -51,16 +61,54 @@ export async function analyseUpload(ctx: CompanyContext, jobId: string): Promise
 async function analyse(work: Work<AnalysisState>): Promise<boolean> {
   const { ctx, job } = work;
   let state = job.state?.analysis === ANALYSIS ? job.state : newState(job.files, lookOf(job));
-  for (let bytes = 0; !isRead(state); ) {
-    if (bytes >= ctx.config.UPLOAD_MESSAGE_BYTES) return true;
-    const next = await (nextUnprepared(state.items) < 0 ? readNextBlock(ctx, state) : prepareNext(ctx, job.id, state));
+  let bytes = 0;
+  const save = async (next: Worked) => {
     bytes += next.bytes;
     state = next.state;
     await saveProgress(work, state, progressOf(job, state));
     job.step += 1;
+  };
+  while (!isRead(state)) {
+    if (bytes >= ctx.config.UPLOAD_MESSAGE_BYTES) return true;
+    await save(await (nextUnprepared(state.items) < 0 ? readNextBlock(ctx, state) : prepareNext(ctx, job.id, state)));
   }
-  await saveSchema(work, state);
+  const table = await columnsOfTable(work);
+  if (table && job.evolve === 'widen') {
+    const inference = finish(state.finished, table, job.key);
+    state = { ...state, widening: state.widening ?? beginWidening(inference) };
+    while (!isTried(state, inference)) {
+      if (bytes >= ctx.config.UPLOAD_MESSAGE_BYTES) return true;
+      await save(await tryNextBlock(ctx, state, inference));
+    }
+  }
+  await saveSchema(work, state, table);
   return false;
+}
+
+const beginWidening = (inference: Inference): NonNullable<AnalysisState['widening']> => ({
+  file: 0,
+  position: null,
+  wants: 1,
+  doubts: doubtsOf(inference),
+});
+
+const isTried = ({ widening }: AnalysisState, { files }: Inference): boolean =>
+  !widening || widening.file >= files.length || areSettled(widening.doubts);
+
+/** Tries the values of a block on the columns of the table that may not take them. */
+async function tryNextBlock(ctx: CompanyContext, before: AnalysisState, inference: Inference): Promise<Worked> {
+  const { items, widening } = before;
+  if (!widening) throw new Error('nothing is to be tried');
+  const { file, doubts, wants } = widening;
+  const [source, reading] = [textsOf(items)[file], inference.files[file]];
+  if (!source || !reading) throw new Error('a text has a reading');
+  const from = widening.position ?? reading.start;
+  if (from.offset >= reading.end)
+    return { state: { ...before, widening: { ...widening, file: file + 1, position: null } }, bytes: 0 };
+  const size = Math.min(Math.max(blockBytes(ctx.config), wants), reading.end - from.offset);
+  const block = await readBlock(ctx.files, source, from.offset, size);
+  const after = checkValues(reading, inference, doubts, from, block.bytes, block.last);
+  return { state: { ...before, widening: { file, ...after } }, bytes: block.bytes.length };
 }
 
 /** A problem of a later look fails nothing: the job waits again, with the schema of before. */
@@ -97,6 +145,7 @@ const newState = (files: StoredFile[], look: Look | null): AnalysisState => ({
   items: itemsOf(files),
   finished: [],
   reading: null,
+  widening: null,
 });
 
 const isRead = ({ items, finished }: AnalysisState): boolean =>
@@ -133,9 +182,14 @@ function saidOf({ sheet }: Source, { look }: AnalysisState): Said {
   return sheet ? { header, skip_lines } : said;
 }
 
-async function saveSchema(work: Work<AnalysisState>, state: AnalysisState): Promise<void> {
+async function saveSchema(
+  work: Work<AnalysisState>,
+  state: AnalysisState,
+  table: TableColumn[] | undefined,
+): Promise<void> {
   const { ctx, database, job } = work;
-  const { schema, ...reading } = finish(state.finished, await columnsOfTable(work), job.key);
+  const growth = job.evolve === 'none' ? null : { doubts: state.widening?.doubts ?? null };
+  const { schema, ...reading } = finish(state.finished, table, job.key, growth);
   const texts = textsOf(state.items);
   const [file] = job.files;
   // Several texts of one file come from an archive, whose name says what they are together.

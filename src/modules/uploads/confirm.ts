@@ -1,6 +1,6 @@
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import type { InferredColumn, InferredSchema } from './inference/index.ts';
-import type { Confirmation, ConfirmedColumn } from './job.ts';
+import type { Confirmation, ConfirmedColumn, ConfirmedSchema, Evolution } from './job.ts';
 
 type Sent = Confirmation['columns'][number];
 
@@ -60,24 +60,42 @@ function sourceOf(column: Sent, place: number, count: number, inferred: Inferred
  * Matches each confirmed column of an existing table, known by its name, with one of the files: by `source_index` (null:
  * none), else the one that was inferred for it. Columns that are not confirmed stay null.
  * With a key its columns must be filled; others that may not be null need not, as rows may all be there already.
+ * Where columns may be added, one of another name is new; where one may be widened, its old type refuses that.
  * A column that is not in the table, of another type, not in the files, or null where it must not be is invalid.
  */
 export function matchTableColumns(
   confirmed: Sent[],
   schema: InferredSchema,
   key: string[] | null = null,
-): ConfirmedColumn[] {
+): Pick<ConfirmedSchema, 'columns' | 'evolution'> {
   const matching = new Matching();
-  const inFiles = new Set([...schema.columns, ...(schema.ignored_columns ?? [])].map((column) => column.source_index));
+  const { new_columns: offered, ignored_columns: ignored = [], changed_columns: changed = [] } = schema;
+  const inFiles = new Set([...schema.columns, ...ignored, ...(offered ?? [])].map((column) => column.source_index));
+  const evolution: Evolution = { added: [], widened: [] };
   const matched = confirmed.flatMap((column, place) => {
     const target = schema.columns.find(({ name }) => name === column.name);
-    if (!target) return matching.refuse(place, 'name', 'is not a column of the table');
-    if (column.type !== target.type) return matching.refuse(place, 'type', `is ${target.type} in the table`);
+    if (!target) {
+      const source = column.source_index ?? offered?.find(({ name }) => name === column.name)?.source_index ?? null;
+      if (!offered || source === null) return matching.refuse(place, 'name', 'is not a column of the table');
+      if (!inFiles.has(source)) return matching.refuse(place, 'source_index', NO_SOURCE);
+      if (!column.nullable) return matching.refuse(place, 'nullable', 'must be true for a new column');
+      if (!matching.take(place, source)) return [];
+      evolution.added.push(column.name);
+      return [{ ...column, source_index: source }];
+    }
+    const change = changed.find(({ name }) => name === column.name);
+    if (column.type !== target.type && column.type !== change?.from) {
+      const why = change
+        ? `is ${change.from} in the table, and ${change.to} as proposed`
+        : `is ${target.type} in the table`;
+      return matching.refuse(place, 'type', why);
+    }
     const source = column.source_index === undefined ? target.source_index : column.source_index;
     if (source !== null && !inFiles.has(source)) return matching.refuse(place, 'source_index', NO_SOURCE);
     if (source !== null && !matching.take(place, source)) return [];
-    const { name, display_name, type, nullable } = target;
-    return [{ name, display_name, type, nullable, source_index: source }];
+    const { name, display_name, nullable } = target;
+    if (change && column.type === change.to) evolution.widened.push({ name, from: change.from });
+    return [{ name, display_name, type: column.type, nullable, source_index: source }];
   });
   matching.throwProblems();
   const filled = matched.filter(({ source_index }) => source_index !== null).map(({ name }) => name);
@@ -90,5 +108,6 @@ export function matchTableColumns(
   if (filled.length === 0)
     problems.push({ field: 'columns', message: 'must include at least one column that the files fill' });
   if (problems.length > 0) throw invalid(problems, 'The columns do not match those of the table.');
-  return matched;
+  const isChanged = evolution.added.length + evolution.widened.length > 0;
+  return { columns: matched, ...(isChanged && { evolution }) };
 }

@@ -29,6 +29,8 @@ const UNDO_REFUSALS = {
   later_load: 'Houve outra carga depois desta.',
   columns_changed: 'As colunas da tabela mudaram depois da carga.',
   truncated: 'A tabela foi esvaziada depois da carga.',
+  column_filled: 'Uma coluna que a carga criou tem valores que não vieram dela.',
+  values_do_not_fit: 'Uma coluna cujo tipo a carga ampliou tem valores que não cabem no tipo de antes.',
   unique_index: 'Um índice único não aceita as linhas de antes junto com as que foram incluídas depois.',
 } as const;
 
@@ -36,9 +38,13 @@ export type UndoRefusal = keyof typeof UNDO_REFUSALS;
 
 export const notUndoable = defineFailure('upload_job.not_undoable', 'conflict', {
   message:
-    'The load cannot be undone. `details.reason` says why: `not_done`, `already_undone`, `upsert`, `earlier_version`, `too_old`, `table_deleted`, `later_load`, `columns_changed`, `truncated` or `unique_index`.',
+    'The load cannot be undone. `details.reason` says why: `not_done`, `already_undone`, `upsert`, `earlier_version`, `too_old`, `table_deleted`, `later_load`, `columns_changed`, `truncated`, `column_filled`, `values_do_not_fit` or `unique_index`; `details.column` names the column that would lose values.',
   portuguese: 'Esta carga não pode ser desfeita.',
-  detail: (reason: UndoRefusal) => ({ reason, explanation: UNDO_REFUSALS[reason] }),
+  detail: (reason: UndoRefusal, column?: string) => ({
+    reason,
+    explanation: UNDO_REFUSALS[reason],
+    ...(column !== undefined && { column }),
+  }),
   'managed-tables': 'UPLOAD_JOB_NOT_UNDOABLE',
 });
 
@@ -55,6 +61,12 @@ export const malformedForm = defineFailure('upload.malformed_form', 'malformed',
 });
 
 export const wrongMode = () => invalid([{ field: 'mode', message: 'must be append, replace or upsert' }]);
+
+export const wrongEvolve = () => invalid([{ field: 'evolve', message: 'must be none, add or widen' }]);
+
+/** With the columns that a load would add the table has too many. */
+export const tooManyTableColumns = (max: number) =>
+  invalid([{ field: 'columns', message: `would be more than ${max} columns in the table` }]);
 
 export const noFiles = defineFailure('upload.no_files', 'invalid', {
   message: 'No file was sent.',

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { SheetFacts } from '../../formats/workbook/choice.ts';
 import { isTimeZone } from '../../kernel/time-zones.ts';
 import type { Segment } from '../../platform/segments.ts';
+import type { ColumnType } from '../../tenant-sql/columns.ts';
 import { column, columnList } from '../managed-tables/service.ts';
 import type { FileReading, FoundColumn, InferredSchema } from './inference/index.ts';
 import type { StoredFile } from './receive.ts';
@@ -11,6 +12,11 @@ export type JobStatus = 'queued' | 'analisando' | 'waiting_confirm' | 'inserting
 
 /** What the rows do to the table: create it, join its rows, replace them, or update those of the same key. */
 export type UploadMode = 'create' | 'append' | 'replace' | 'upsert';
+
+/** How a load may change the columns of its table: not, by new ones, or besides by wider types. */
+export const EVOLVES = ['none', 'add', 'widen'] as const;
+
+export type Evolve = (typeof EVOLVES)[number];
 
 /** The progress of the present phase, in rows and bytes of all files. The total of rows is null until it is known. */
 export interface JobProgress {
@@ -68,6 +74,14 @@ export interface ConfirmedSchema {
   display_name: string;
   columns: ConfirmedColumn[];
   time_zone: string | null;
+  /** Which of the columns the load adds to the existing table, and what the types of others were; absent where it changes none. */
+  evolution?: Evolution;
+}
+
+/** The columns that a load changes, by their names. */
+export interface Evolution {
+  added: string[];
+  widened: { name: string; from: ColumnType }[];
 }
 
 /** `source_index` is null for a column of an existing table that the files do not fill. */
@@ -111,6 +125,7 @@ export interface UploadJob {
   createdByUserId: string;
   files: StoredFile[];
   mode: UploadMode;
+  evolve: Evolve;
   status: JobStatus;
   inferredSchema: InferredSchema | null;
   confirmedSchema: ConfirmedSchema | null;

@@ -1,6 +1,7 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { Statement } from '../../tenant-sql/rows.ts';
 import { datetimeJson } from '../../tenant-sql/values.ts';
+import type { Evolved } from '../managed-tables/service.ts';
 import type { JobProgress, JobStatus, UploadMode } from './job.ts';
 import type { StoredFile } from './receive.ts';
 import { type JobKey, KEY } from './store.ts';
@@ -22,6 +23,8 @@ export interface Load {
   loadedBy: string;
   /** How the ids of the rows begin that were added to others. */
   addedRows: string | null;
+  /** What it did to the table's columns; null where it left them. */
+  evolved: Evolved | null;
   undoneAt: string | null;
 }
 
@@ -38,11 +41,12 @@ export interface LoadRow {
   loaded: string;
   created_by_user_id: string;
   added_rows: string | null;
+  evolved: Evolved | null;
   undone_at: string | null;
 }
 
 const COLUMNS =
-  'id, user_table_id, mode, status, files, progress, result, load_number, coalesce(loaded_at, updated_at) AS loaded, created_by_user_id, added_rows, undone_at';
+  'id, user_table_id, mode, status, files, progress, result, load_number, coalesce(loaded_at, updated_at) AS loaded, created_by_user_id, evolved, added_rows, undone_at';
 
 export const toLoad = (row: LoadRow): Load => ({
   jobId: row.id,
@@ -57,6 +61,7 @@ export const toLoad = (row: LoadRow): Load => ({
   loadedAt: datetimeJson(row.loaded),
   loadedBy: row.created_by_user_id,
   addedRows: row.added_rows,
+  evolved: row.evolved,
   undoneAt: row.undone_at && datetimeJson(row.undone_at),
 });
 

@@ -81,6 +81,12 @@ export const tableChanged: JobError = {
   message: 'As colunas da tabela de destino mudaram durante a carga. Envie os arquivos novamente.',
 };
 
+/** The table has no room for the new columns. */
+export const tooManyColumnsEver: JobError = {
+  code: 'TOO_MANY_COLUMNS',
+  message: 'A tabela não comporta mais colunas; as que já foram excluídas também contam. Nada foi carregado.',
+};
+
 /** A unique index of the table forbids a row of the files. */
 export const duplicateValue = (column: string, value: string): JobError => ({
   code: 'MANAGED_TABLE_DUPLICATE_VALUE',

@@ -1,7 +1,8 @@
 import type { CompanyContext } from '../../context.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import { logError } from '../../platform/log.ts';
-import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
+import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
+import { type Column, MAX_COLUMNS } from '../../tenant-sql/columns.ts';
 import { addPrimaryKey, moveIntoPlace } from '../../tenant-sql/ddl.ts';
 import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
 import { tenantNames } from '../../tenant-sql/roles.ts';
@@ -9,6 +10,8 @@ import { tableNotFound } from '../managed-tables/failures.ts';
 import {
   type Changing,
   countRows,
+  type Evolved,
+  evolveTable,
   inShapeChange,
   isNameTaken,
   lockTable,
@@ -27,6 +30,7 @@ import {
   tableChanged,
   tableGone,
   tooLongForIndex,
+  tooManyColumnsEver,
 } from './problems.ts';
 import { locateRefusedRow, RowRefused } from './refused-row.ts';
 import { appendRows, DRAW_BEGINNING, stagingTable, vacuum } from './staging.ts';
@@ -41,7 +45,8 @@ const VACUUM_TIMEOUT_MS = 2 * 60_000;
 
 /**
  * Moves the rows of a complete load into their table, and ends the job, in one transaction. Readers see all rows or none,
- * and never wait: rows that are replaced are deleted, not truncated, and kept for an undo.
+ * and never wait: rows that are replaced are deleted, not truncated, and kept for an undo. A load that changes columns lets
+ * them wait, as a change by hand does.
  * @throws JobProblem when the name is taken, or the table has changed; Superseded
  */
 export async function publish(work: Work<LoadState>, state: LoadState, progress: JobProgress): Promise<void> {
@@ -56,7 +61,8 @@ export async function publish(work: Work<LoadState>, state: LoadState, progress:
     await finishLoad(tx, job, { ...placed, progress }, isoTimestamp(ctx.now()));
   };
   const tables = [job.userTableId ?? state.table_id, requireConfirmed(job).display_name];
-  const changed = () => (job.mode === 'append' ? [] : tables);
+  const isOfRows = job.mode === 'append' && !requireConfirmed(job).evolution;
+  const changed = () => (isOfRows ? [] : tables);
   const options = { statementTimeoutMs: PUBLISH_TIMEOUT_MS };
   await inShapeChange(ctx, database, move, changed, options).catch(async (error: unknown) => {
     if (error instanceof RowRefused) throw await locateRefusedRow(ctx, job, state, error);
@@ -112,36 +118,77 @@ async function createTable(
 /** The rows of the staging table move into the existing table. */
 async function moveRows(tx: TenantTx, work: Work<LoadState>, state: LoadState, changing: Changing): Promise<Placed> {
   const { ctx, job } = work;
-  const table = await lockUnchangedTable(tx, work);
-  changing(table.displayName);
+  const { table: present, evolving } = await lockUnchangedTable(tx, work);
+  changing(present.displayName);
+  const { reader } = tenantNames(job.companyId);
+  // They are kept as they were, in columns of the types of before.
+  const removed = job.mode === 'replace' ? await tx.execute(keepRows(present.displayName, job.id, reader)) : 0;
+  const { table, evolved } = await evolve(tx, ctx, present, evolving);
   if (job.mode === 'upsert') {
     const result = await upsertRows(tx, work, state, table);
     await tx.execute(`DROP TABLE ${stagingTable(state.table_id)}`);
     await countRows(tx, ctx, table.id, result.inserted);
-    return { userTableId: table.id, addedRows: null, result };
+    return { userTableId: table.id, addedRows: null, result, ...evolved };
   }
   const names = loadedColumns(job).map(({ name }) => name);
-  const { reader } = tenantNames(job.companyId);
-  const removed = job.mode === 'replace' ? await tx.execute(keepRows(table.displayName, job.id, reader)) : 0;
   const [drawn] = await tx.query<{ beginning: string }>(DRAW_BEGINNING);
   const addedRows = drawn?.beginning as string;
   await tx.execute(appendRows(table.displayName, state.table_id, names, addedRows));
   await tx.execute(`DROP TABLE ${stagingTable(state.table_id)}`);
   await countRows(tx, ctx, table.id, state.rows - removed);
-  return { userTableId: table.id, addedRows };
+  return { userTableId: table.id, addedRows, ...evolved };
 }
 
-/** @throws JobProblem when the table has other columns than were confirmed, or is gone */
-async function lockUnchangedTable(tx: TenantTx, { ctx, job }: Work<LoadState>): Promise<ManagedTable> {
-  const table = await lockTable(tx, ctx, job.userTableId ?? '').catch((error: unknown) => {
-    throw tableNotFound.matches(error) ? new JobProblem(tableGone) : error;
-  });
-  const { columns } = requireConfirmed(job);
+/** What is left to be done to the columns of a table before the rows fit: another load may have done it meanwhile. */
+interface Evolving {
+  added: Column[];
+  widened: Evolved['widened'];
+}
+
+/** Changes the columns of a locked table, and tells what the load has done to them. */
+async function evolve(
+  tx: TenantTx,
+  ctx: CompanyContext,
+  table: ManagedTable,
+  { added, widened }: Evolving,
+): Promise<{ table: ManagedTable; evolved?: { evolved: Evolved } }> {
+  if (added.length + widened.length === 0) return { table };
+  if (table.columns.length + added.length > MAX_COLUMNS) throw new JobProblem(tooManyColumnsEver);
+  try {
+    const evolved = { added: added.map(({ name }) => name), widened };
+    return { table: await evolveTable(tx, ctx, table, added, widened), evolved: { evolved } };
+  } catch (error) {
+    throw isPostgresError(error) && error.code === '54011' ? new JobProblem(tooManyColumnsEver) : error;
+  }
+}
+
+/**
+ * Locks the table against all that would change what the load needs: its columns, too, where it changes any.
+ * @throws JobProblem when the table has other columns than were confirmed, or is gone
+ */
+async function lockUnchangedTable(
+  tx: TenantTx,
+  { ctx, job }: Work<LoadState>,
+): Promise<{ table: ManagedTable; evolving: Evolving }> {
+  const { columns, evolution } = requireConfirmed(job);
+  const table = await lockTable(tx, ctx, job.userTableId ?? '', evolution ? 'shape' : 'rows').catch(
+    (error: unknown) => {
+      throw tableNotFound.matches(error) ? new JobProblem(tableGone) : error;
+    },
+  );
   const present = new Map(table.columns.map((column) => [column.name, column]));
-  const same = columns.every(({ name, type, nullable }) => {
+  const isNew = new Set(evolution?.added);
+  const narrow = new Map(evolution?.widened.map(({ name, from }) => [name, from]));
+  const evolving: Evolving = { added: [], widened: [] };
+  const same = columns.every(({ source_index: _, ...wanted }) => {
+    const { name, type, nullable } = wanted;
     const column = present.get(name);
-    return column?.type === type && column.nullable === nullable;
+    if (!column && isNew.has(name)) return evolving.added.push(wanted) > 0;
+    if (column && column.type !== type && narrow.get(name) === column.type)
+      evolving.widened.push({ name, from: column.type, to: type });
+    else if (column?.type !== type) return false;
+    return column.nullable === nullable;
   });
   if (!same) throw new JobProblem(tableChanged);
-  return table;
+  return { table, evolving };
 }

@@ -34,6 +34,8 @@ export interface UploadForm {
   files: StoredFile[];
   /** The field `mode`, wherever it stands; null when absent. */
   mode: string | null;
+  /** The field `evolve`, likewise. */
+  evolve: string | null;
   /** The fields `key`, in their order; at most {@link MAX_KEYS}. */
   keys: string[];
 }
@@ -69,11 +71,12 @@ export async function receiveForm({ stream, type }: SentBody, bucket: R2Bucket, 
   if (!boundary || !stream) throw notMultipart();
   const maxBytes = MAX_UPLOAD_BYTES + MAX_FORM_BYTES;
   const reader = new MultipartReader(stream, boundary, { blockBytes: PIECE_BYTES, maxBytes, tooLarge });
-  const form: UploadForm = { files: [], mode: null, keys: [] };
+  const form: UploadForm = { files: [], mode: null, evolve: null, keys: [] };
   try {
     for (let part = await reader.next(); part; part = await reader.next()) {
       if (isFile(part)) await receiveFile(part, reader, bucket, prefix, form);
       else if (part.name === 'mode' && part.filename === null) form.mode = await fieldText(reader);
+      else if (part.name === 'evolve' && part.filename === null) form.evolve = await fieldText(reader);
       else if (part.name === 'key' && part.filename === null && form.keys.length < MAX_KEYS)
         form.keys.push(await fieldText(reader));
     }

@@ -21,7 +21,7 @@ import {
   tooManyFiles,
   wrongFileType,
 } from './failures.ts';
-import { confirmation } from './job.ts';
+import { confirmation, EVOLVES } from './job.ts';
 import { lookBody } from './look.ts';
 import {
   activeJobs,
@@ -85,6 +85,10 @@ const fromUrl = z.object({
     .max(4)
     .optional()
     .meta({ description: 'For `upsert`: the columns of the key; `id` for the ids of the rows.' }),
+  evolve: z.enum(EVOLVES).optional().meta({
+    description:
+      'For an existing table: whether the load may change its columns, as in uploading files into it. Other than `none` needs `managed-tables:update` too.',
+  }),
 });
 
 /** What a route that receives files can answer. */
@@ -125,7 +129,7 @@ export const uploadEndpoints = [
       operationId: 'uploadManagedTableFiles',
       summary: 'Upload files into a managed table',
       description:
-        'Stores the files and queues a job, as for a new table; columns are matched by their headers, and the confirmation cannot change their types. `append` adds the rows; `replace` also deletes all other rows at the same moment; `upsert` updates the rows with the same key, in the columns that the files have, and inserts the others. `upsert` uses a unique index on the key, or creates one, which counts towards the limit of the table. The job fails if the key is not unique in the table, or is empty or repeated in the files. Until the job ends, the table cannot be truncated, deleted, renamed or changed. `replace` and `upsert` also need `managed-tables:data-write`, here and at the confirmation.',
+        'Stores the files and queues a job, as for a new table; columns are matched by their headers, and the confirmation cannot change their types, unless `evolve` says so: then it adds the `new_columns` that it sends, and widens `changed_columns`, in the transaction that brings the rows. `append` adds the rows; `replace` also deletes all other rows at the same moment; `upsert` updates the rows with the same key, in the columns that the files have, and inserts the others. `upsert` uses a unique index on the key, or creates one, which counts towards the limit of the table. The job fails if the key is not unique in the table, or is empty or repeated in the files. Until the job ends, the table cannot be truncated, deleted, renamed or changed. `replace` and `upsert` also need `managed-tables:data-write`, and `evolve` `managed-tables:update`, here and at the confirmation.',
       form: uploadForm.extend({
         mode: z
           .enum(['append', 'replace', 'upsert'])
@@ -134,6 +138,10 @@ export const uploadEndpoints = [
         key: z.array(z.string()).min(1).max(4).optional().meta({
           description:
             'For `upsert`: repeat the field for each column of the key. `id` means the ids of the rows, as exports have them: a row whose id the table does not have fails the job. Anywhere in the form.',
+        }),
+        evolve: z.enum(EVOLVES).optional().meta({
+          description:
+            '`add` proposes columns of the files that the table lacks as new ones; `widen` besides a wider type for columns whose values do not fit. `none` when not sent. Anywhere in the form.',
         }),
       }),
       madeUnder: '/v1/managed-tables/upload-jobs',
@@ -261,7 +269,7 @@ export const uploadEndpoints = [
       operationId: 'undoUploadJob',
       summary: 'Undo the load of an upload job',
       description:
-        'Removes the rows that the load added, even if they were changed since. After `replace`, the rows from before come back, and rows that were added by hand since stay. A table that the load created is deleted, and can be restored. Also needs `managed-tables:data-write`, or `managed-tables:delete` for a table that the load created. Possible within 30 days, and only for the last load of the table that is not undone.',
+        'Removes the rows that the load added, even if they were changed since. After `replace`, the rows from before come back, and rows that were added by hand since stay. A table that the load created is deleted, and can be restored. Columns that the load added or widened become as they were, unless a value that stays would be lost. Also needs `managed-tables:data-write`, and `managed-tables:update` where the load changed columns, or `managed-tables:delete` for a table that the load created. Possible within 30 days, and only for the last load of the table that is not undone.',
       returns: ok(z.object({ status: z.literal('undone'), removed: z.int(), restored: z.int() })),
       fails: [jobNotFound, notUndoable, tableLocked, tableBusy, ...tenantSqlFailures],
     },

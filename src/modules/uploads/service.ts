@@ -8,6 +8,7 @@ import { ID_PATTERN } from '../../kernel/ids.ts';
 import { addressProblem } from '../../kernel/public-address.ts';
 import { resourceArn } from '../../permissions/arn.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
+import { MAX_COLUMNS } from '../../tenant-sql/columns.ts';
 import { resultUnknown } from '../../tenant-sql/failures.ts';
 import { databaseOf, databaseToRead, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
 import {
@@ -20,10 +21,17 @@ import {
 } from '../managed-tables/service.ts';
 import { matchColumns, matchTableColumns } from './confirm.ts';
 import { failLockedJob } from './fail-job.ts';
-import { jobEnded, jobNotFound, notWaitingConfirm, wrongMode } from './failures.ts';
+import { jobEnded, jobNotFound, notWaitingConfirm, tooManyTableColumns, wrongEvolve, wrongMode } from './failures.ts';
 import { beginFetch } from './fetch.ts';
 import { isById } from './inference/index.ts';
-import type { Confirmation, ConfirmedSchema, UploadJob, UploadMode } from './job.ts';
+import {
+  type Confirmation,
+  type ConfirmedSchema,
+  EVOLVES,
+  type Evolve,
+  type UploadJob,
+  type UploadMode,
+} from './job.ts';
 import { problemsOfLook, type SaidOfFiles } from './look.ts';
 import { cancelled } from './problems.ts';
 import { bytesOf, discardFiles, filesOf, receiveForm, type StoredFile, type UploadForm } from './receive.ts';
@@ -59,12 +67,20 @@ export async function startUpload(ctx: PrincipalContext, sent: SentBody): Promis
 export async function startTableUpload(ctx: PrincipalContext, tableId: string, sent: SentBody): Promise<string> {
   const database = await requireDatabase(ctx);
   await getTable(ctx, tableId);
-  return startJob(ctx, sent, async (job, { mode: sent, keys }) => {
+  return startJob(ctx, sent, async (job, { mode: sent, evolve: evolves, keys }) => {
     const mode = sent ?? 'append';
     if (mode !== 'append' && mode !== 'replace' && mode !== 'upsert') throw wrongMode();
-    requireChanging(ctx, mode, tableId);
-    await insertJob(ctx, database, job, { mode, keys, tableId });
+    const evolve = toEvolve(evolves);
+    requireChanging(ctx, mode, tableId, evolve);
+    await insertJob(ctx, database, job, { mode, evolve, keys, tableId });
   });
+}
+
+/** How a load may change columns, as a form's or header's text says; not where it does not. */
+export function toEvolve(sent: string | null): Evolve {
+  const evolve = EVOLVES.find((each) => each === (sent ?? 'none'));
+  if (!evolve) throw wrongEvolve();
+  return evolve;
 }
 
 /** What an upload from an address is told. */
@@ -74,6 +90,7 @@ export interface Address {
   table_id?: string | undefined;
   mode?: 'append' | 'replace' | 'upsert' | undefined;
   key?: string[] | undefined;
+  evolve?: Evolve | undefined;
 }
 
 /**
@@ -81,10 +98,10 @@ export interface Address {
  * @returns the job's id
  */
 export async function startUploadFromUrl(ctx: PrincipalContext, sent: Address): Promise<string> {
-  const { table_id: tableId = null, key: keys = [] } = sent;
+  const { table_id: tableId = null, key: keys = [], evolve = 'none' } = sent;
   requireAction(ctx.actor, 'managed-tables:upload', tableId ?? '*');
   if (tableId === null) {
-    const alone = (['mode', 'key'] as const).filter((field) => sent[field] !== undefined);
+    const alone = (['mode', 'key', 'evolve'] as const).filter((field) => sent[field] !== undefined);
     if (alone.length > 0) throw invalid(alone.map((field) => ({ field, message: 'is for an existing table' })));
   }
   const mode: UploadMode = tableId === null ? 'create' : (sent.mode ?? 'append');
@@ -92,11 +109,11 @@ export async function startUploadFromUrl(ctx: PrincipalContext, sent: Address): 
   if (problem !== null) throw invalid([{ field: 'url', message: problem }]);
   const database = await requireDatabase(ctx);
   if (tableId !== null) await getTable(ctx, tableId);
-  requireChanging(ctx, mode, tableId);
+  requireChanging(ctx, mode, tableId, evolve);
   const job = newJob(ctx, ctx.newId(), []);
   const fetched = await beginFetch(ctx, job.id, sent.url, sent.filename);
   await scheduleSweep(ctx, ctx.now() + SILENCE_MS);
-  await insertJob(ctx, database, { ...job, fetched }, { mode, keys, tableId });
+  await insertJob(ctx, database, { ...job, fetched }, { mode, evolve, keys, tableId });
   await ctx.jobs.send({ type: 'upload.analyse', companyId: job.companyId, jobId: job.id });
   return job.id;
 }
@@ -115,17 +132,28 @@ async function insertJob(
   ctx: PrincipalContext,
   database: TenantSql,
   job: store.NewJob,
-  { mode, keys, tableId }: { mode: UploadMode; keys: string[]; tableId: string | null },
+  {
+    mode,
+    evolve = 'none',
+    keys,
+    tableId,
+  }: { mode: UploadMode; evolve?: Evolve; keys: string[]; tableId: string | null },
 ): Promise<void> {
-  if (tableId === null) return store.insertJob(database, { ...job, mode, key: null, userTableId: null });
+  if (tableId === null) return store.insertJob(database, { ...job, mode, evolve, key: null, userTableId: null });
   await inTransaction(database, async (tx) => {
     const { columns } = await lockTable(tx, ctx, tableId);
-    await store.insertJob(tx, { ...job, mode, key: keyFor(mode, keys, columns), userTableId: tableId });
+    await store.insertJob(tx, { ...job, mode, evolve, key: keyFor(mode, keys, columns), userTableId: tableId });
   });
 }
 
-/** A load that changes or removes rows asks what changing them by hand does. */
-function requireChanging(ctx: PrincipalContext, mode: UploadMode, tableId: string | null): void {
+/** A load that changes or removes rows, or changes columns, asks what doing so by hand does. */
+function requireChanging(
+  ctx: PrincipalContext,
+  mode: UploadMode,
+  tableId: string | null,
+  evolve: Evolve = 'none',
+): void {
+  if (evolve !== 'none') requireAction(ctx.actor, 'managed-tables:update', tableId ?? '*');
   if (mode === 'replace' || mode === 'upsert') requireAction(ctx.actor, 'managed-tables:data-write', tableId ?? '*');
 }
 
@@ -217,7 +245,7 @@ export async function confirmUpload(ctx: PrincipalContext, id: string, confirmat
   const database = await requireJobsDatabase(ctx);
   const key = keyOf(ctx, id);
   const job = await requireJob(ctx, 'managed-tables:upload', id);
-  requireChanging(ctx, job.mode, job.userTableId);
+  requireChanging(ctx, job.mode, job.userTableId, job.evolve);
   if (job.status !== 'waiting_confirm' || !job.inferredSchema) throw notWaitingConfirm();
   const schema = { ...(await confirmedTable(ctx, job, confirmation)), time_zone: confirmation.time_zone ?? null };
   if (schema.time_zone !== null && !(await knowsTimeZone(database, schema.time_zone))) {
@@ -271,8 +299,11 @@ async function confirmedTable(
 ): Promise<Omit<ConfirmedSchema, 'time_zone'>> {
   if (!job.inferredSchema) throw notWaitingConfirm();
   if (job.userTableId !== null) {
-    const { displayName } = await getTable(ctx, job.userTableId);
-    return { display_name: displayName, columns: matchTableColumns(columns, job.inferredSchema, job.key) };
+    const { displayName, columns: present } = await getTable(ctx, job.userTableId);
+    const matched = matchTableColumns(columns, job.inferredSchema, job.key);
+    const count = present.length + (matched.evolution?.added.length ?? 0);
+    if (count > MAX_COLUMNS) throw tooManyTableColumns(MAX_COLUMNS);
+    return { display_name: displayName, ...matched };
   }
   const name = tableName.safeParse(display_name);
   if (!name.success) {

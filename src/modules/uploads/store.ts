@@ -5,6 +5,7 @@ import { deniedValues, notDenied } from '../managed-tables/service.ts';
 import type { InferredSchema } from './inference/index.ts';
 import type {
   ConfirmedSchema,
+  Evolve,
   JobError,
   JobProgress,
   JobStatus,
@@ -30,6 +31,7 @@ export interface JobRow {
   created_by_user_id: string;
   files: StoredFile[];
   mode: UploadMode;
+  evolve: Evolve;
   status: JobStatus;
   inferred_schema: InferredSchema | null;
   confirmed_schema: ConfirmedSchema | null;
@@ -45,7 +47,7 @@ export interface JobRow {
 }
 
 export const COLUMNS =
-  'id, company_id, user_table_id, created_by_user_id, files, mode, status, inferred_schema, confirmed_schema, progress, error, key_columns, result, undone_at, undone_by, source_url, created_at, updated_at';
+  'id, company_id, user_table_id, created_by_user_id, files, mode, evolve, status, inferred_schema, confirmed_schema, progress, error, key_columns, result, undone_at, undone_by, source_url, created_at, updated_at';
 
 /** Condition of the job of a {@link JobKey}, as the first two values. */
 export const KEY = 'id = $1 AND company_id = $2';
@@ -64,6 +66,7 @@ export function toJob(row: JobRow): UploadJob {
     createdByUserId: row.created_by_user_id,
     files: row.files,
     mode: row.mode,
+    evolve: row.evolve,
     status: row.status,
     inferredSchema: row.inferred_schema,
     confirmedSchema: row.confirmed_schema,
@@ -88,13 +91,13 @@ export type NewJob = Pick<UploadJob, 'id' | 'companyId' | 'createdByUserId' | 'f
 /** Inserts a job that is `queued`. Its progress is shown once work begins. */
 export async function insertJob(
   tx: TenantTx,
-  job: NewJob & Pick<UploadJob, 'mode' | 'userTableId' | 'key'>,
+  job: NewJob & Pick<UploadJob, 'mode' | 'userTableId' | 'key'> & { evolve?: Evolve },
 ): Promise<void> {
   await tx.execute(
     `INSERT INTO console.upload_jobs
-       (id, company_id, user_table_id, created_by_user_id, files, mode, key_columns, status, progress, source_url, state,
-        created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5::json, $6, $9::json, 'queued', $7::json, $10, $11::json, $8, $8)`,
+       (id, company_id, user_table_id, created_by_user_id, files, mode, evolve, key_columns, status, progress, source_url,
+        state, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5::json, $6, $12, $9::json, 'queued', $7::json, $10, $11::json, $8, $8)`,
     [
       job.id,
       job.companyId,
@@ -107,6 +110,7 @@ export async function insertJob(
       job.key && JSON.stringify(job.key),
       job.fetched?.sourceUrl ?? null,
       job.fetched ? JSON.stringify(job.fetched.state) : null,
+      job.evolve ?? 'none',
     ],
   );
 }

@@ -9,12 +9,14 @@ import { tableNotFound } from '../managed-tables/failures.ts';
 import {
   countRows,
   deleteLockedTable,
+  type Evolved,
   inShapeChange,
   KEPT_IN_TRASH_MS,
   keyOf,
   lockTable,
   type ManagedTable,
   requireTablesDatabaseToRead,
+  revertEvolution,
   selectUndoLimit,
   toUndoLimit,
   type UndoLimit,
@@ -105,12 +107,17 @@ export async function undoUpload(ctx: PrincipalContext, id: string): Promise<Und
   if (job.status !== 'done' || tableId === null) throw notUndoable('not_done');
   if (mode === 'create') await scheduleSweep(ctx, ctx.now() + KEPT_IN_TRASH_MS);
   const key = { id, companyId: ctx.actor.companyId };
-  const { name, ...undone } = await inShapeChange(
+  const {
+    name,
+    isOfRows: _,
+    ...undone
+  } = await inShapeChange(
     ctx,
     database,
     async (tx, changing) => {
       const load = await lockLoad(tx, key);
       if (!load) throw jobNotFound();
+      if (load.evolved) requireAction(ctx.actor, 'managed-tables:update', tableId);
       const table = await lockLoadedTable(tx, ctx, load, tableId);
       changing(table.displayName);
       const { limit, last } = undoStateOf(...(await tx.queryAll<[UndoLimitRow, Named]>(undoReads(ctx, tableId))));
@@ -118,9 +125,9 @@ export async function undoUpload(ctx: PrincipalContext, id: string): Promise<Und
       if (refusal) throw notUndoable(refusal);
       const outcome = await (mode === 'create' ? deleteMade(tx, ctx, table) : takeBack(tx, ctx, table, load));
       await markUndone(tx, key, ctx.actor.id, isoTimestamp(ctx.now()));
-      return { ...outcome, name: table.displayName };
+      return { ...outcome, name: table.displayName, isOfRows: mode === 'append' && !load.evolved };
     },
-    (done) => (mode === 'append' ? [] : [tableId, done.name]),
+    (done) => (done.isOfRows ? [] : [tableId, done.name]),
     { statementTimeoutMs: UNDO_TIMEOUT_MS },
   );
   if (mode !== 'create') await vacuumTable(ctx, database, name);
@@ -135,7 +142,7 @@ async function lockLoadedTable(
   tableId: string,
 ): Promise<ManagedTable> {
   try {
-    return await lockTable(tx, ctx, tableId, load.mode === 'create' ? 'shape' : 'rows');
+    return await lockTable(tx, ctx, tableId, load.mode === 'create' || load.evolved ? 'shape' : 'rows');
   } catch (error) {
     if (!tableNotFound.matches(error)) throw error;
     const ofItself = refusalOf(load, load.jobId, { after: 0, endedBy: null }, since(ctx));
@@ -154,15 +161,28 @@ async function takeBack(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable
   const isReplace = load.mode === 'replace';
   if (isReplace) await tx.execute(holdKept(load.jobId)).catch(refuseWhere('42P01', 'too_old'));
   const removed = await tx.execute(removeAdded(name, load.addedRows));
+  if (load.evolved) await takeBackColumns(tx, ctx, table, load.evolved);
   let restored = 0;
   if (isReplace) {
     // A unique index has the value of a row twice, or cannot hold it.
-    const restoring = tx.execute(bringBack(name, load.jobId, columns));
+    const restoring = tx.execute(
+      bringBack(
+        name,
+        load.jobId,
+        columns.filter((column) => !load.evolved?.added.includes(column.name)),
+      ),
+    );
     restored = await restoring.catch(refuseWhere('23505', 'unique_index')).catch(refuseWhere('54000', 'unique_index'));
     await tx.execute(dropKept(load.jobId));
   }
   await countRows(tx, ctx, table.id, restored - removed);
   return { removed, restored };
+}
+
+/** What the load has done to the columns goes with its rows, unless others need it. */
+async function takeBackColumns(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable, evolved: Evolved) {
+  const kept = await revertEvolution(tx, ctx, table, evolved).catch(refuseWhere('23505', 'unique_index'));
+  if (kept) throw notUndoable(kept.why, kept.column);
 }
 
 const refuseWhere =

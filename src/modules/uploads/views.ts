@@ -5,7 +5,7 @@ import { resultCell, timestamp } from '../../kernel/fields.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
 import { mayReadRows } from '../managed-tables/service.ts';
 import type { InferredColumn } from './inference/index.ts';
-import { confirmedColumn, type UploadJob } from './job.ts';
+import { confirmedColumn, EVOLVES, type UploadJob } from './job.ts';
 
 const status = z.enum(['queued', 'analisando', 'waiting_confirm', 'inserting', 'done', 'failed']);
 
@@ -50,6 +50,7 @@ export const uploadJobView = z
       z.object({ original_name: z.string(), storage_path: z.string(), size_bytes: z.int(), mime_type: z.string() }),
     ),
     mode: uploadMode,
+    evolve: z.enum(EVOLVES).meta({ description: 'Whether the load may change the columns of its table.' }),
     status,
     inferred_schema: z
       .object({
@@ -63,6 +64,28 @@ export const uploadJobView = z
           description:
             'Columns of the files that match no column of the existing table. The confirmation may assign them to other columns.',
         }),
+        new_columns: z.array(inferredColumn).optional().meta({
+          description:
+            'With `evolve`: columns of the files that the table lacks. The confirmation adds those that it sends, under any name.',
+        }),
+        changed_columns: z
+          .array(
+            z.object({
+              name: z.string(),
+              from: z.enum(COLUMN_TYPES),
+              to: z.enum(COLUMN_TYPES),
+              because: z.object({
+                file: z.string(),
+                line: z.int(),
+                value: z.string().nullable().meta({ description: SHOWN_TO_READERS }),
+              }),
+            }),
+          )
+          .optional()
+          .meta({
+            description:
+              'With `evolve=widen`: columns of the table that `columns` shows with a wider type, and the first value that needs it. The confirmation refuses the change by sending the type `from`.',
+          }),
         dialect: z.object({
           encoding: z.string(),
           delimiter: z.string(),
@@ -130,7 +153,12 @@ export const uploadJobView = z
 export const viewUploadJob = (ctx: PrincipalContext, job: UploadJob): z.input<typeof uploadJobView> =>
   mayReadRows(ctx, job.userTableId ?? '*') ? viewWithValues(job) : withoutValues(viewWithValues(job));
 
-const viewWithValues = viewBy(uploadJobView);
+const viewOfJob = viewBy(uploadJobView);
+
+const viewWithValues = ({ confirmedSchema: confirmed, ...job }: UploadJob) => {
+  const { evolution: _, ...confirmedSchema } = confirmed ?? {};
+  return viewOfJob({ ...job, confirmedSchema: confirmed && (confirmedSchema as Omit<typeof confirmed, 'evolution'>) });
+};
 
 type JobView = ReturnType<typeof viewWithValues>;
 
@@ -140,6 +168,13 @@ const withoutValues = ({ inferred_schema: schema, error, ...job }: JobView): z.i
     ...schema,
     columns: schema.columns.map(withoutEvidence),
     ...(schema.ignored_columns && { ignored_columns: schema.ignored_columns.map(withoutEvidence) }),
+    ...(schema.new_columns && { new_columns: schema.new_columns.map(withoutEvidence) }),
+    ...(schema.changed_columns && {
+      changed_columns: schema.changed_columns.map(({ because, ...change }) => ({
+        ...change,
+        because: { ...because, value: null },
+      })),
+    }),
     sample_rows: [],
     dialect: { ...schema.dialect, skipped: [] },
   },

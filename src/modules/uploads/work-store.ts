@@ -1,5 +1,6 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { literal } from '../../tenant-sql/identifiers.ts';
+import type { Evolved } from '../managed-tables/service.ts';
 import type { InferredSchema } from './inference/index.ts';
 import type { JobProgress, LoadResult, Reading, WorkedJob } from './job.ts';
 import type { StoredFile } from './receive.ts';
@@ -157,6 +158,8 @@ export interface Placed {
   userTableId: string;
   addedRows: string | null;
   result?: LoadResult;
+  /** What it did to the table's columns. */
+  evolved?: Evolved;
 }
 
 /** Ends a job whose rows are in the table; the transaction has locked both. */
@@ -169,7 +172,7 @@ export async function finishLoad(
   await tx.execute(
     `UPDATE console.upload_jobs
      SET status = 'done', user_table_id = $3, progress = $4::json, step = step + 1, state = NULL, attempts = 0,
-       load_number = nextval('console.load_numbers'), loaded_at = $5, added_rows = $6, result = $7::json, updated_at = $5
+       load_number = nextval('console.load_numbers'), loaded_at = $5, added_rows = $6, result = $7::json, evolved = $8::json, updated_at = $5
      WHERE ${KEY}`,
     [
       key.id,
@@ -179,6 +182,7 @@ export async function finishLoad(
       at,
       done.addedRows,
       done.result ? JSON.stringify(done.result) : null,
+      done.evolved ? JSON.stringify(done.evolved) : null,
     ],
   );
 }

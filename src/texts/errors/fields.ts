@@ -607,6 +607,7 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
     ],
     ['conflict', 'is for an existing table', 'é para uma tabela existente', 'es para una tabla existente'],
     ['conflict', 'is for the mode upsert', 'é para o modo upsert', 'es para el modo upsert'],
+    ['not_one_of', 'must be none, add or widen', 'deve ser none, add ou widen', 'debe ser none, add o widen'],
     [
       'not_one_of',
       'must be append, replace or upsert',
@@ -650,6 +651,24 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
       'debe ser un tabulador o uno de ! # $ % & * , / : ; < = > ? @ ^ _ ` | ~',
     ],
     ['unknown', 'is not a column of the files', 'não é uma coluna dos arquivos', 'no es una columna de los archivos'],
+    [
+      'conflict',
+      'is {type} in the table, and {wider} as proposed',
+      'é {type} na tabela, e {wider} na proposta',
+      'es {type} en la tabla, y {wider} en la propuesta',
+    ],
+    [
+      'conflict',
+      'must be true for a new column',
+      'deve ser true em uma coluna nova',
+      'debe ser true en una columna nueva',
+    ],
+    [
+      'too_many',
+      'would be more than {max} columns in the table',
+      'seriam mais de {max} colunas na tabela',
+      'serían más de {max} columnas en la tabla',
+    ],
     ['conflict', 'is {type} in the table', 'é {type} na tabela', 'es {type} en la tabla'],
     [
       'required',

@@ -15,14 +15,23 @@ export const aTableOfNumbers = async ({ as }: Pick<Company, 'as'>): Promise<{ id
 
 const numbers = () => [aFile('n.csv', 'n\n1\n')];
 
+type Asking = (company: Company, tableId: string) => Promise<Reach['ask']>;
+
 /** Rows of a table, which a load changes. */
-const loads = (way: string, route: string, ask: (company: Company, tableId: string) => Promise<Reach['ask']>): Way => ({
-  thing: "table's rows",
+const loads = (way: string, route: string, ask: Asking): Way =>
+  loading("table's rows", 'managed-tables:data-write', way, route, ask);
+
+/** Columns of a table, which a load changes. */
+const grows = (way: string, route: string, ask: Asking): Way =>
+  loading("table's columns", 'managed-tables:update', way, route, ask);
+
+const loading = (thing: string, action: Way['denied'][number], way: string, route: string, ask: Asking): Way => ({
+  thing,
   way,
   routes: [route],
   besides: ['managed-tables:upload'],
-  needs: ['managed-tables:data-write'],
-  denied: ['managed-tables:data-write', 'managed-tables:upload'],
+  needs: [action],
+  denied: [action, 'managed-tables:upload'],
   async make(company) {
     const { id } = await aTableOfNumbers(company);
     return { arn: thingArn(company, 'table', id), ask: await ask(company, id) };
@@ -56,6 +65,23 @@ export const TABLES: Way[] = [
   loads('replaced by an upload that is confirmed', `POST ${JOBS}/{jobId}/confirm`, async (company, id) => {
     const queue = aHeldQueue();
     const job = await upload(company, numbers(), { ...queue, into: id, mode: 'replace' });
+    await deliverAll(queue);
+    const { columns } = (await jobOf(company, job)).inferred_schema;
+    return (as) => as.post(`${JOBS}/${job}/confirm`, { json: { columns }, env: aHeldQueue().env as never });
+  }),
+  grows('changed by an upload', 'POST /v1/managed-tables/{id}/upload', async (_, id) => (as) => {
+    const form = new FormData();
+    form.append('evolve', 'add');
+    for (const file of numbers()) form.append('files', file);
+    return as.post(`/v1/managed-tables/${id}/upload`, { body: form, env: aHeldQueue().env as never });
+  }),
+  grows('changed by an upload from an address', 'POST /v1/managed-tables/upload-from-url', async (_, id) => (as) => {
+    const json = { url: 'https://files.example.com/n.csv', table_id: id, evolve: 'add' };
+    return as.post('/v1/managed-tables/upload-from-url', { json, env: aHeldQueue().env as never });
+  }),
+  grows('changed by an upload that is confirmed', `POST ${JOBS}/{jobId}/confirm`, async (company, id) => {
+    const queue = aHeldQueue();
+    const job = await upload(company, numbers(), { ...queue, into: id, evolve: 'add' });
     await deliverAll(queue);
     const { columns } = (await jobOf(company, job)).inferred_schema;
     return (as) => as.post(`${JOBS}/${job}/confirm`, { json: { columns }, env: aHeldQueue().env as never });

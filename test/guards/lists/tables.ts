@@ -21,6 +21,7 @@ const UPLOAD_SWEEPS = ['test/uploads/housekeeping.managed-tables.test.ts'];
 const TURNS = ['test/uploads/turns.managed-tables.test.ts'];
 const DELIVERIES = ['test/uploads/delivery.managed-tables.test.ts'];
 const LOOKS = ['test/uploads/second-look.managed-tables.test.ts'];
+const EVOLVES = ['test/uploads/evolve.managed-tables.test.ts'];
 const ABOUT_TO_GO = 'stays when it is restored';
 const WAKING = ['test/viewing/waking.sharing.test.ts'];
 const UPLOADS = [
@@ -320,7 +321,8 @@ export const MANAGED_TABLES = [
   ...guardsOf('src/modules/uploads/undo.ts', UNDO_RACES, [
     { text: 'load.undoneAt !== null', without: 'false', title: 'finds it undone' },
     { text: 'load.jobId !== lastLoadId', without: 'false', title: 'comes before or after a load' },
-    { text: "load.mode === 'create' ? 'shape' : 'rows'", without: "'row'", title: 'rows that are inserted by hand' },
+    { text: "? 'shape' : 'rows'", without: "? 'row' : 'row'", title: 'rows that are inserted by hand' },
+    { text: ' || load.evolved', without: '', tests: EVOLVES, title: 'is undone before or after a row' },
     { text: 'load.number > limit.after', without: 'true', title: 'first, and else comes first' },
     {
       text: 'await tx.execute(holdKept(load.jobId))',

@@ -22,6 +22,9 @@ export interface WrittenColumn {
   asIs: boolean;
 }
 
+/** Is told a value that does not fit its column, and the line on which its record starts. */
+export type OnMisfit = (column: WrittenColumn, line: number, value: () => string) => void;
+
 /** The file, and the session's time zone; null for UTC. */
 interface LoadSource {
   file: FileReading;
@@ -46,8 +49,17 @@ export class CopyWriter {
    */
   readonly #bareConversions: (Conversion | null)[];
   readonly #out: CopyText;
+  readonly #onMisfit: OnMisfit | undefined;
 
-  constructor({ file, zone }: LoadSource, columns: WrittenColumn[], bytes: Uint8Array, fields: Fields) {
+  /** @param onMisfit with it values are only tried: nothing is written, and none throws */
+  constructor(
+    { file, zone }: LoadSource,
+    columns: WrittenColumn[],
+    bytes: Uint8Array,
+    fields: Fields,
+    onMisfit?: OnMisfit,
+  ) {
+    this.#onMisfit = onMisfit;
     this.#file = file;
     this.#columns = columns;
     this.#bytes = bytes;
@@ -91,6 +103,7 @@ export class CopyWriter {
       else this.#convert(column, conversion, this.#bytes, start, end, line);
     }
     this.#out.endRow();
+    if (this.#onMisfit) this.#out.length = 0;
     this.rows++;
   }
 
@@ -114,8 +127,9 @@ export class CopyWriter {
     if (length === NULL) this.#null(column, line);
     else if (length !== MISFIT) out.length = length;
     else {
-      const value = fieldText(this.#bytes, this.#fields, column.field, this.#file.dialect, this.#decode);
-      throw doesNotFit(this.#file, column, line, value);
+      const value = () => fieldText(this.#bytes, this.#fields, column.field, this.#file.dialect, this.#decode);
+      if (!this.#onMisfit) throw doesNotFit(this.#file, column, line, value());
+      this.#onMisfit(column, line, value);
     }
   }
 

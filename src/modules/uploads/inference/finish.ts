@@ -10,6 +10,7 @@ import type { ColumnFormats, ColumnType, FoundColumn, Inference, InferredColumn,
 import { skippedLines } from './skipped.ts';
 import { boundsOf, type InferenceState, type KeptRow, SAMPLE_ROWS } from './state.ts';
 import { sampleValue } from './values.ts';
+import { type Doubt, widened } from './widening.ts';
 
 /** The longest friendly name of a column, in UTF-16 units. */
 const MAX_DISPLAY_NAME = 255;
@@ -19,6 +20,7 @@ const MAX_DISPLAY_NAME = 255;
  * be `done`.
  * @param into the columns of the existing table that the files go into; they become the schema's columns
  * @param key of an upsert into it
+ * @param growth where the load may add columns to it, and which of its columns do not take all values
  * @throws InferenceError `NO_ROWS` when no file has a row, `HEADERS_DIFFER` naming a file with other columns, and for
  *   an existing table `NO_COLUMN_MATCHES`, `COLUMN_MISSING`
  */
@@ -26,6 +28,7 @@ export function finish(
   states: InferenceState[],
   into?: TableColumn[],
   key: readonly string[] | null = null,
+  growth: Growth | null = null,
 ): Inference {
   const files = decideFiles(states, into ? namesOf(into) : []);
   const [first] = files as [DecidedFile];
@@ -36,12 +39,19 @@ export function finish(
 
   const { dialect, encoding, fileName } = first.state;
   const matched = into && matchTable(into, columns, fileName, key);
+  const changed =
+    (growth?.doubts && matched?.columns.flatMap((column) => widened(column, growth.doubts ?? []) ?? [])) ?? [];
+  const proposed = matched?.columns.map((column) => {
+    const type = changed.find(({ name }) => name === column.name)?.to ?? column.type;
+    return { ...column, type };
+  });
+  const added = growth && matched ? matched.ignored : [];
   const { count, lines } = skippedLines(first);
   return {
     schema: {
       suggested_table_name: tableName(fileName),
-      columns: matched?.columns ?? columns,
-      sample_rows: sampleRows(files, places, matched?.columns ?? columns, formats),
+      columns: proposed ?? columns,
+      sample_rows: sampleRows(files, places, proposed ? [...proposed, ...added] : columns, formats),
       total_row_count_estimate: files.reduce((sum, file) => sum + rowsOf(file), 0),
       dialect: {
         encoding: encoding ?? 'utf-8',
@@ -53,12 +63,20 @@ export function finish(
         sheet: first.state.sheet?.name ?? null,
         sheets: first.state.sheet?.sheets ?? null,
       },
-      ...(matched && { ignored_columns: matched.ignored }),
+      ...(matched && { ignored_columns: growth ? [] : matched.ignored }),
+      ...(growth && { new_columns: added }),
+      ...(growth?.doubts && { changed_columns: changed }),
     },
     ...(matched?.ids && { ids: matched.ids.source_index as number }),
     found: decided.map(({ found }) => found),
     files: files.map((file, number) => readingOf(file, places[number] as number[], formats[number] as ColumnFormats[])),
   };
+}
+
+/** How a load may change the columns of its table. */
+export interface Growth {
+  /** The columns that may not take all values, where they may be widened; null where they may not. */
+  doubts: readonly Doubt[] | null;
 }
 
 interface DecidedColumn {

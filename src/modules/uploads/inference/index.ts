@@ -22,12 +22,13 @@
 export type { ZoneEdges } from '../../../formats/values/conversion.ts';
 export { cutValue, type ErrorLocation, InferenceError, type InferenceErrorCode } from './errors.ts';
 export { beginInference, feed } from './feed.ts';
-export { finish } from './finish.ts';
+export { finish, type Growth } from './finish.ts';
 export { isById, type TableColumn } from './into-table.ts';
 export { type LoadChunk, type LoadColumn, type LoadPlan, nextChunk, planLoad } from './load.ts';
 export { columnName, columnNames, tableName } from './names.ts';
 export type { Said } from './said.ts';
 export type {
+  ChangedColumn,
   ColumnEvidence,
   ColumnType,
   FileReading,
@@ -38,3 +39,4 @@ export type {
   Position,
 } from './schema.ts';
 export type { InferenceState } from './state.ts';
+export { areSettled, checkValues, type Doubt, doubtsOf } from './widening.ts';

@@ -5,7 +5,7 @@ import { encodedLength, scannableBytes } from '../../../formats/text/decode.ts';
 import type { ZoneEdges } from '../../../formats/values/conversion.ts';
 import { DMY, formOf, MDY, YMD } from '../../../formats/values/forms.ts';
 import { quoted } from '../../../tenant-sql/identifiers.ts';
-import { CopyWriter, type WrittenColumn } from './copy-writer.ts';
+import { CopyWriter, type OnMisfit, type WrittenColumn } from './copy-writer.ts';
 import { unreadable } from './errors.ts';
 import type { ColumnFormats, ColumnType, FileReading, Position } from './schema.ts';
 
@@ -85,7 +85,7 @@ function formatsOf(file: FileReading, column: LoadColumn): ColumnFormats {
 }
 
 /** For each type, the types whose values Postgres reads as values of that type. */
-const HOLDS: Record<ColumnType, ColumnType[]> = {
+export const HOLDS: Record<ColumnType, ColumnType[]> = {
   text: ['text', 'integer', 'decimal', 'boolean', 'date', 'datetime'],
   integer: ['integer'],
   decimal: ['decimal', 'integer'],
@@ -121,9 +121,16 @@ let shared: Fields | null = null;
 /**
  * Converts the complete rows that start in `block`, which holds the file's bytes from `position` on.
  * @param isLast the block reaches the end of the file
+ * @param onMisfit is told the values that do not fit; the rows are then not to be loaded, and come without data
  * @throws InferenceError `VALUE_DOES_NOT_FIT` with file, line, column and value
  */
-export function nextChunk(plan: LoadPlan, position: Position, block: Uint8Array, isLast: boolean): LoadChunk {
+export function nextChunk(
+  plan: LoadPlan,
+  position: Position,
+  block: Uint8Array,
+  isLast: boolean,
+  onMisfit?: OnMisfit,
+): LoadChunk {
   const { file } = plan;
   const left = plan.end - position.offset;
   const bytes = block.length > left ? block.subarray(0, left) : block;
@@ -132,7 +139,7 @@ export function nextChunk(plan: LoadPlan, position: Position, block: Uint8Array,
   if (working === null) throw unreadable(position.line, 'UTF-16');
   shared ??= newFields();
   const fields = shared;
-  const writer = plan.mode === 'convert' ? new CopyWriter(plan, columnsToWrite(plan), working, fields) : null;
+  const writer = plan.mode === 'convert' ? new CopyWriter(plan, columnsToWrite(plan), working, fields, onMisfit) : null;
   let records = 0;
   const { end, line } = scan(working, 0, whole, file.dialect, position.line, fields, (_start, _end, at) => {
     records++;

@@ -47,6 +47,10 @@ export interface InferredSchema {
   total_row_count_estimate: number;
   /** Columns of the files that the existing table does not have; absent for a new table. */
   ignored_columns?: InferredColumn[];
+  /** Columns of the files that the existing table lacks, where the load may add them. */
+  new_columns?: InferredColumn[];
+  /** Columns of the existing table that the load may widen, as their types in `columns` are proposed. */
+  changed_columns?: ChangedColumn[];
   /**
    * The dialect of the first file. `quote` is null where quotes are ordinary characters. `skipped_lines` counts the
    * lines of its preamble and footnotes; `skipped` holds the first of them. `sheet` is the name of the workbook's sheet;
@@ -65,6 +69,21 @@ export interface InferredSchema {
   };
   /** Why the last look, with what a person said, could not be: the schema is that of before. */
   problem?: { field: string; message: string };
+}
+
+/** A value that does not fit a type; a long one is cut. `line` is where its record starts. */
+export interface Misfit {
+  file: string;
+  line: number;
+  value: string;
+}
+
+/** A column of the existing table whose type does not take all values of the files: the narrowest that does. */
+export interface ChangedColumn {
+  name: string;
+  from: ColumnType;
+  to: ColumnType;
+  because: Misfit;
 }
 
 /** A line that is not a row; a long text is cut. */

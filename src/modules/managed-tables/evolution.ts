@@ -1,0 +1,104 @@
+import type { CompanyContext } from '../../context.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
+import type { TenantTx } from '../../tenant-sql/client.ts';
+import type { Column, ColumnType } from '../../tenant-sql/columns.ts';
+import { alterColumns, columnDefinition } from '../../tenant-sql/ddl.ts';
+import { quoted } from '../../tenant-sql/identifiers.ts';
+import { convertColumn, isFilled, misfit, selectObstacles } from './conversions.ts';
+import * as store from './store.ts';
+import type { ManagedTable } from './table.ts';
+
+/** What a load does to the columns of its table. Plain data. */
+export interface Evolved {
+  /** The names of nullable columns that it adds. */
+  added: string[];
+  /** Columns whose type it changes to one that takes every value of the one before. */
+  widened: { name: string; from: ColumnType; to: ColumnType }[];
+}
+
+/** Dates become times, and times texts, in UTC. */
+const IN_UTC = { text: "SET LOCAL TIME ZONE 'UTC'", values: [] };
+
+/**
+ * Adds columns to a table, and widens others, in one pass over its rows. The table's `shape` must be locked; its other
+ * columns stay.
+ * @param added new columns, all nullable
+ * @returns the table as it is then
+ * @throws PostgresError 54011 where Postgres has no room for so many columns, or of an index that does not hold a value
+ */
+export async function evolveTable(
+  tx: TenantTx,
+  ctx: CompanyContext,
+  table: ManagedTable,
+  added: Column[],
+  widened: Evolved['widened'],
+): Promise<ManagedTable> {
+  const types = new Map(widened.map(({ name, to }) => [name, to]));
+  const columns = table.columns.map((column) => ({ ...column, type: types.get(column.name) ?? column.type }));
+  const actions = [
+    ...table.columns.flatMap((column) => {
+      const to = types.get(column.name);
+      return to ? [convertColumn(column, to)] : [];
+    }),
+    ...added.map((column) => `ADD COLUMN ${columnDefinition(column)}`),
+  ];
+  await tx.queryAll([IN_UTC]);
+  await tx.execute(alterColumns(table.displayName, actions));
+  return change(tx, ctx, table, [...columns, ...added]);
+}
+
+/** Why the columns of a table cannot be taken back, with the column. */
+export interface EvolutionKept {
+  why: 'column_filled' | 'values_do_not_fit';
+  column: string;
+}
+
+/**
+ * Reverts `evolveTable`, unless a value would be lost by it. The table's `shape` must be locked, its columns not changed
+ * since.
+ * @returns what would be lost; then nothing was changed
+ */
+export async function revertEvolution(
+  tx: TenantTx,
+  ctx: CompanyContext,
+  table: ManagedTable,
+  { added, widened }: Evolved,
+): Promise<EvolutionKept | undefined> {
+  const before = new Map(widened.map(({ name, from }) => [name, from]));
+  const kept = table.columns.filter(({ name }) => !added.includes(name));
+  const narrowed = kept.flatMap((column) => {
+    const from = before.get(column.name);
+    return from ? [{ column, from }] : [];
+  });
+  const [, [obstacles]] = await tx.queryAll<[unknown, { found: (string | null)[] }]>([
+    IN_UTC,
+    selectObstacles(table.displayName, [
+      ...added.map(isFilled),
+      ...narrowed.map(({ column, from }) => misfit(column, from)),
+    ]),
+  ]);
+  const lost = obstacles?.found.findIndex((found) => found !== null) ?? -1;
+  if (lost >= 0) {
+    const isNew = lost < added.length;
+    const column = isNew ? added[lost] : narrowed[lost - added.length]?.column.name;
+    return { why: isNew ? 'column_filled' : 'values_do_not_fit', column: column as string };
+  }
+  const actions = [
+    ...added.map((name) => `DROP COLUMN ${quoted(name)}`),
+    ...narrowed.map(({ column, from }) => convertColumn(column, from)),
+  ];
+  await tx.execute(alterColumns(table.displayName, actions));
+  await change(
+    tx,
+    ctx,
+    table,
+    kept.map((column) => ({ ...column, type: before.get(column.name) ?? column.type })),
+  );
+  return undefined;
+}
+
+function change(tx: TenantTx, ctx: CompanyContext, table: ManagedTable, columns: Column[]): Promise<ManagedTable> {
+  const { id, displayName } = table;
+  const key = { id, companyId: ctx.actor.companyId };
+  return store.changeTable(tx, key, { displayName, columns, at: isoTimestamp(ctx.now()) });
+}

@@ -1,0 +1,84 @@
+import type { ColumnType } from '../../../tenant-sql/columns.ts';
+import { cutValue } from './errors.ts';
+import { HOLDS, type LoadColumn, nextChunk, planLoad } from './load.ts';
+import type { FileReading, Inference, InferredColumn, Misfit, Position } from './schema.ts';
+
+/** The types that take every value of a type, the narrowest first. */
+export const WIDER: Record<ColumnType, readonly ColumnType[]> = {
+  integer: ['decimal', 'text'],
+  decimal: ['text'],
+  date: ['datetime', 'text'],
+  datetime: ['text'],
+  boolean: ['text'],
+  text: [],
+};
+
+/** A column of the existing table that may not take all values of the files. Plain data. */
+export interface Doubt {
+  name: string;
+  type: ColumnType;
+  /** The files' column that fills it. */
+  source: number;
+  /** For each type that does not take them all, the first value that it does not take. */
+  misfits: Partial<Record<ColumnType, Misfit>>;
+}
+
+/** The columns of the table of which inference does not tell that they take all values. */
+export function doubtsOf({ schema, found }: Pick<Inference, 'schema' | 'found'>): Doubt[] {
+  const rows = schema.total_row_count_estimate;
+  return schema.columns.flatMap(({ name, type, source_index: source, evidence }) => {
+    const inferred = source === null ? undefined : found[source];
+    if (source === null || !inferred || evidence.nulls === rows || HOLDS[type].includes(inferred.type)) return [];
+    return [{ name, type, source, misfits: {} }];
+  });
+}
+
+/** The types that may still take all values of a column; every type is a text. */
+const candidates = ({ type, misfits }: Doubt): ColumnType[] =>
+  [type, ...WIDER[type]].filter((each) => each !== 'text' && !misfits[each]);
+
+/** Whether no value can tell more. */
+export const areSettled = (doubts: readonly Doubt[]): boolean =>
+  doubts.every((doubt) => candidates(doubt).length === 0);
+
+/** The same doubts after some rows of a file, where the next ones start, and the size of the block that is wanted. */
+export interface Checked {
+  doubts: Doubt[];
+  position: Position;
+  wants: number;
+}
+
+/**
+ * Tries the values of the complete rows that start in `block`, which holds the file's bytes from `position` on, as a load
+ * would convert them.
+ * @param isLast the block reaches the end of the file
+ */
+export function checkValues(
+  file: FileReading,
+  { found }: Pick<Inference, 'found'>,
+  doubts: readonly Doubt[],
+  position: Position,
+  block: Uint8Array,
+  isLast: boolean,
+): Checked {
+  const after = doubts.map((doubt) => ({ ...doubt, misfits: { ...doubt.misfits } }));
+  const tried = after.flatMap((doubt) => candidates(doubt).map((type) => ({ doubt, type })));
+  const columns = tried.map(({ doubt: { source }, type }, index): LoadColumn => {
+    const inferredType = found[source]?.type ?? 'text';
+    return { name: String(index), type, nullable: true, source, inferredType, hasNulls: true };
+  });
+  const plan = { ...planLoad(file, columns), mode: 'convert' as const, columns };
+  const chunk = nextChunk(plan, position, block, isLast, ({ name }, line, value) => {
+    const { doubt, type } = tried[Number(name)] as (typeof tried)[number];
+    doubt.misfits[type] ??= { file: file.fileName, line, value: cutValue(value()) };
+  });
+  return { doubts: after, position: chunk.position, wants: chunk.wants };
+}
+
+/** The narrowest type that takes all values of a column of the table, and why it is not its own; undefined when that does. */
+export function widened({ name, type }: InferredColumn, doubts: readonly Doubt[]) {
+  const doubt = doubts.find((each) => each.name === name && each.type === type);
+  const because = doubt?.misfits[type];
+  const to = because && WIDER[type].find((wider) => !doubt?.misfits[wider]);
+  return to && because ? { name, from: type, to, because } : undefined;
+}

@@ -1,0 +1,543 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { rivalBeforeStatement } from '../support/tunnel.ts';
+import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import {
+  aFile,
+  aHeldQueue,
+  cancel,
+  confirm,
+  deliver,
+  deliverAll,
+  finished,
+  inDatabase,
+  jobOf,
+  rowsOf,
+  undo,
+} from './support.ts';
+import { aBook } from './workbooks.ts';
+
+let company: Company;
+let named = 0;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+type Content = string | Uint8Array<ArrayBuffer>;
+const INTEGER = column('n', 'integer');
+const queue = aHeldQueue();
+
+/** Posts a form with `evolve`. */
+function send(
+  id: string,
+  evolve: string,
+  files: [name: string, content: Content][],
+  more: Record<string, string> = {},
+  as = company.as,
+) {
+  const form = new FormData();
+  form.append('evolve', evolve);
+  for (const [name, value] of Object.entries(more)) form.append(name, value);
+  for (const [name, content] of files) form.append('files', aFile(name, content));
+  return as.post(`/v1/managed-tables/${id}/upload`, { body: form, env: queue.env as never });
+}
+
+/** The message for a job; others are of knowledge that is checked again. */
+const messageOf = (jobId: string) =>
+  queue.messages.findLast((message) => 'jobId' in message && message.jobId === jobId);
+
+/** A job into a table that waits for its confirm. */
+async function aWaitingJob(id: string, evolve: string, content: Content, more: Record<string, string> = {}) {
+  const files: [string, Content][] = [[typeof content === 'string' ? 'a.csv' : 'a.xlsx', content]];
+  const { status, body } = await send(id, evolve, files, more);
+  expect(status).toBe(201);
+  await deliverAll(queue);
+  const job = await jobOf(company, body.job_id);
+  expect(job).toMatchObject({ status: 'waiting_confirm', evolve, error: null });
+  return { jobId: body.job_id as string, schema: job.inferred_schema };
+}
+
+type Schema = { columns: Sent[]; new_columns: Sent[] };
+type Sent = Record<string, unknown>;
+const all = ({ columns, new_columns }: Schema) => [...columns, ...new_columns];
+
+/** Confirms a job with these columns, and answers the ended one. */
+async function ended(jobId: string, columns: Sent[]) {
+  const { status, body } = await confirm(company, jobId, { columns }, queue);
+  expect([status, body]).toEqual([200, { status: 'inserting' }]);
+  await deliverAll(queue);
+  return finished(company, jobId);
+}
+
+/** A table with these columns and rows. */
+async function aFilledTable(columns = [INTEGER], rows: Sent[] = [{ n: 1 }, { n: 2 }]) {
+  const name = `cresce_${++named}`;
+  const id = await aTable(company.as, name, columns);
+  const routes = tableRoutes(company.as, id);
+  if (rows.length > 0) expect((await routes.insert(rows)).status).toBe(201);
+  const values = async () => (await rowsOf(company, id)).map(({ id: _, ...row }) => row);
+  const types = async () =>
+    Object.fromEntries((await routes.get()).body.columns.map(({ name, type }: Sent) => [name, type]));
+  return { id, name, routes, values, types };
+}
+
+const DONE = { status: 'done', error: null };
+const UNDONE = (removed: number, restored = 0) => ({ status: 200, body: { status: 'undone', removed, restored } });
+const NOT_UNDONE = (reason: string, name?: string) => ({
+  status: 409,
+  body: { error_code: 'UPLOAD_JOB_NOT_UNDOABLE', details: { reason, ...(name && { column: name }) } },
+});
+
+describe('a load that may add columns', () => {
+  const FILE = 'n,nome,dia\n3,Ana,2024-01-31\n4,,2024-02-01\n';
+
+  it('proposes those that the table lacks, and adds those that are confirmed', async () => {
+    const { id, routes, values, types } = await aFilledTable();
+    const { jobId, schema } = await aWaitingJob(id, 'add', FILE);
+    expect(schema.columns).toMatchObject([{ name: 'n', type: 'integer', source_index: 0 }]);
+    expect(schema.new_columns).toMatchObject([
+      { name: 'nome', type: 'text', nullable: true, source_index: 1 },
+      { name: 'dia', type: 'date', nullable: true, source_index: 2 },
+    ]);
+    expect(schema.ignored_columns).toEqual([]);
+    expect(schema).not.toHaveProperty('changed_columns');
+    expect(schema.sample_rows[0]).toEqual({ n: 3, nome: 'Ana', dia: '2024-01-31' });
+    const before = (await routes.get()).headers.get('etag');
+    expect(await ended(jobId, all(schema))).toMatchObject(DONE);
+    expect(await types()).toEqual({ n: 'integer', nome: 'text', dia: 'date' });
+    expect((await routes.get()).headers.get('etag')).not.toBe(before);
+    expect(await values()).toEqual([
+      { n: 1, nome: null, dia: null },
+      { n: 2, nome: null, dia: null },
+      { n: 3, nome: 'Ana', dia: '2024-01-31' },
+      { n: 4, nome: null, dia: '2024-02-01' },
+    ]);
+    const confirmed = (await jobOf(company, jobId)).confirmed_schema;
+    expect(Object.keys(confirmed).toSorted()).toEqual(['columns', 'display_name', 'time_zone']);
+    expect(await undo(company, jobId)).toMatchObject(UNDONE(2));
+    expect(await types()).toEqual({ n: 'integer' });
+    expect(await values()).toEqual([{ n: 1 }, { n: 2 }]);
+  });
+
+  it('leaves out and renames them as the confirm says, by their place in the files', async () => {
+    const { id, values, types } = await aFilledTable();
+    const { jobId, schema } = await aWaitingJob(id, 'add', FILE);
+    const day = { name: 'quando', display_name: 'Quando', type: 'text', nullable: true, source_index: 2 };
+    expect(await ended(jobId, [...schema.columns, day])).toMatchObject(DONE);
+    expect(await types()).toEqual({ n: 'integer', quando: 'text' });
+    expect((await values()).at(-1)).toEqual({ n: 4, quando: '2024-02-01' });
+    const without = await aWaitingJob(id, 'add', FILE);
+    expect(await ended(without.jobId, without.schema.columns)).toMatchObject(DONE);
+    expect(await types()).toEqual({ n: 'integer', quando: 'text' });
+    expect(await undo(company, without.jobId)).toMatchObject(UNDONE(2));
+    expect(await types()).toEqual({ n: 'integer', quando: 'text' });
+  });
+
+  it.each([
+    ['one that may not be null', { name: 'x', nullable: false, source_index: 1 }, 'columns.1.nullable'],
+    ['one that no file has', { name: 'x', source_index: 7 }, 'columns.1.source_index'],
+    ['one of no file', { name: 'x', source_index: null }, 'columns.1.name'],
+    ['an unknown name', { name: 'x' }, 'columns.1.name'],
+    ['one that another has', { name: 'x', source_index: 0 }, 'columns.1.source_index'],
+    ['a name that every table has', { name: 'id', source_index: 1 }, 'columns.1.name'],
+  ])('refuses %s', async (_, changed, field) => {
+    const { id } = await aFilledTable();
+    const { jobId, schema } = await aWaitingJob(id, 'add', FILE);
+    const columns = [...schema.columns, { display_name: 'x', type: 'text', nullable: true, ...changed }];
+    const { status, body } = await confirm(company, jobId, { columns });
+    expect([status, body.details?.map((each: Sent) => each.field)]).toEqual([422, [field]]);
+    await cancel(company, jobId);
+  });
+
+  it('refuses more columns than a table can have', async () => {
+    const many = Array.from({ length: 999 }, (_, place) => column(`c${place}`, 'integer'));
+    const { id } = await aFilledTable([INTEGER, ...many], []);
+    const { jobId, schema } = await aWaitingJob(id, 'add', FILE);
+    const sent = [schema.columns[0], ...schema.new_columns];
+    expect(await confirm(company, jobId, { columns: sent })).toMatchObject({
+      status: 422,
+      body: { details: [{ field: 'columns' }] },
+    });
+    await cancel(company, jobId);
+  });
+
+  it('without it takes none, and keeps them assignable to others', async () => {
+    const { id, types } = await aFilledTable();
+    const { jobId, schema } = await aWaitingJob(id, 'none', FILE);
+    expect(schema).not.toHaveProperty('new_columns');
+    expect(schema.ignored_columns).toHaveLength(2);
+    const columns = [...schema.columns, column('nome')];
+    expect((await confirm(company, jobId, { columns })).status).toBe(422);
+    await cancel(company, jobId);
+    expect(await types()).toEqual({ n: 'integer' });
+  });
+});
+
+describe('a load that may widen columns', () => {
+  it.each([
+    ['integer', 'decimal', [{ n: 1 }], 'n\n2\n3.5\n', '3.5', 3],
+    ['integer', 'text', [{ n: 1 }], 'n\n2\n3.5\nsem\n', '3.5', 3],
+    ['decimal', 'text', [{ n: 1.5 }], 'n\n2,5\n"a combinar"\n', 'a combinar', 3],
+    ['date', 'datetime', [{ n: '2024-01-31' }], 'n\n2024-02-01\n2024-02-02 10:30\n', '2024-02-02 10:30', 3],
+    ['date', 'text', [{ n: '2024-01-31' }], 'n\n2024-02-01\nbreve\n2024-02-02 10:30\n', 'breve', 3],
+    ['datetime', 'text', [{ n: '2024-01-31T10:00:00Z' }], 'n\n2024-02-01\nbreve\n', 'breve', 3],
+    ['boolean', 'text', [{ n: true }], 'n\nfalse\ntalvez\n', 'talvez', 3],
+  ])('proposes for %s the narrowest type that takes all values: %s', async (from, to, rows, file, value, line) => {
+    const { id, types, values, routes } = await aFilledTable([column('n', from)], rows);
+    const was = await values();
+    const { jobId, schema } = await aWaitingJob(id, 'widen', file);
+    expect(schema.changed_columns).toEqual([{ name: 'n', from, to, because: { file: 'a.csv', line, value } }]);
+    expect(schema.columns).toMatchObject([{ name: 'n', type: to }]);
+    expect(schema.new_columns).toEqual([]);
+    expect(await ended(jobId, all(schema))).toMatchObject(DONE);
+    expect(await types()).toEqual({ n: to });
+    const { body } = await routes.get();
+    expect(body.row_count).toBe((await values()).length);
+    expect(await undo(company, jobId)).toMatchObject(UNDONE(file.split('\n').length - 2));
+    expect(await types()).toEqual({ n: from });
+    expect(await values()).toEqual(was);
+  });
+
+  it.each([
+    ['integer', 'n\n1\n\n-9223372036854775808\n'],
+    ['integer', 'n\n" 12 "\n1\n'],
+    ['decimal', 'n\n1\n1.5\n'],
+    ['datetime', 'n\n2024-01-31\n'],
+    ['text', 'n\n1\nx\n'],
+    ['boolean', 'n,m\n,1\n,2\n'],
+  ])('proposes nothing where all values fit %s', async (type, file) => {
+    const { id, types } = await aFilledTable([column('n', type), column('m', 'integer')], []);
+    const { jobId, schema } = await aWaitingJob(id, 'widen', file);
+    expect(schema.changed_columns).toEqual([]);
+    expect(await ended(jobId, schema.columns)).toMatchObject(DONE);
+    expect(await types()).toEqual({ n: type, m: 'integer' });
+  });
+
+  it('looks at every row of every file, in small blocks, and of workbooks', async () => {
+    const { id } = await aFilledTable([INTEGER, column('d', 'date')], []);
+    const lines = (last: string) =>
+      `n,d\n${Array.from({ length: 3000 }, (_, n) => `${n},2024-01-31`).join('\n')}\n${last}\n`;
+    const { body } = await send(id, 'widen', [
+      ['a.csv', lines('7,2024-01-31')],
+      ['b.csv', lines('0.5,2024-01-31')],
+      ['c.csv', lines('x,2024-01-31 10:00')],
+      [
+        'd.xlsx',
+        aBook({
+          sheets: [
+            {
+              rows: [
+                ['n', 'd'],
+                [2.5, 'nunca'],
+              ],
+            },
+          ],
+        }),
+      ],
+    ]);
+    const message = messageOf(body.job_id);
+    const small = { ...queue.env, UPLOAD_MESSAGE_BYTES: '16384' };
+    for (let tries = 0; tries < 200 && (await jobOf(company, body.job_id)).status !== 'waiting_confirm'; tries++)
+      await deliver(message as never, small);
+    queue.messages.length = 0;
+    expect((await jobOf(company, body.job_id)).inferred_schema.changed_columns).toEqual([
+      { name: 'n', from: 'integer', to: 'text', because: { file: 'b.csv', line: 3002, value: '0.5' } },
+      { name: 'd', from: 'date', to: 'text', because: { file: 'c.csv', line: 3002, value: '2024-01-31 10:00' } },
+    ]);
+    await cancel(company, body.job_id);
+  });
+
+  it('does not where the confirm sends the old type: then the load fails at the value', async () => {
+    const { id, types, values } = await aFilledTable();
+    const { jobId, schema } = await aWaitingJob(id, 'widen', 'n,x\n3,a\n4.5,b\n');
+    const [n] = schema.columns;
+    expect(await confirm(company, jobId, { columns: [{ ...n, type: 'text' }] })).toMatchObject({
+      status: 422,
+      body: { details: [{ field: 'columns.0.type', message: 'é integer na tabela, e decimal na proposta' }] },
+    });
+    const job = await ended(jobId, [{ ...n, type: 'integer' }, ...schema.new_columns]);
+    expect(job).toMatchObject({ status: 'failed', error: { code: 'VALUE_DOES_NOT_FIT', line: 3, value: '4.5' } });
+    expect(await types()).toEqual({ n: 'integer' });
+    expect(await values()).toHaveLength(2);
+  });
+
+  it('also replaces rows, and an undo brings those of before back as they were', async () => {
+    const { id, types, values } = await aFilledTable();
+    const { jobId, schema } = await aWaitingJob(id, 'widen', 'n,x\n3,a\nquatro,b\n', { mode: 'replace' });
+    expect(await ended(jobId, all(schema))).toMatchObject(DONE);
+    expect(await types()).toEqual({ n: 'text', x: 'text' });
+    expect(await values()).toEqual([
+      { n: '3', x: 'a' },
+      { n: 'quatro', x: 'b' },
+    ]);
+    expect(await undo(company, jobId)).toMatchObject(UNDONE(2, 2));
+    expect(await types()).toEqual({ n: 'integer' });
+    expect(await values()).toEqual([{ n: 1 }, { n: 2 }]);
+  });
+
+  it('also updates rows by a key, whose index it keeps', async () => {
+    const { id, routes, types, values } = await aFilledTable(
+      [INTEGER, column('v', 'integer')],
+      [
+        { n: 1, v: 10 },
+        { n: 2, v: 20 },
+      ],
+    );
+    expect((await routes.index(['n'], true)).status).toBe(201);
+    const { jobId, schema } = await aWaitingJob(id, 'widen', 'n,v,x\n1,1.5,a\nnovo,2,b\n', {
+      mode: 'upsert',
+      key: 'n',
+    });
+    expect(await ended(jobId, all(schema))).toMatchObject({ ...DONE, result: { inserted: 1, updated: 1 } });
+    expect(await types()).toEqual({ n: 'text', v: 'decimal', x: 'text' });
+    expect(await values()).toEqual([
+      { n: '1', v: 1.5, x: 'a' },
+      { n: '2', v: 20, x: null },
+      { n: 'novo', v: 2, x: 'b' },
+    ]);
+    expect((await routes.indexes()).body.records).toMatchObject([{ columns: ['n'], unique: true }]);
+    expect(await undo(company, jobId)).toMatchObject(NOT_UNDONE('upsert'));
+  });
+
+  it('is proposed anew by a second look', async () => {
+    const { id } = await aFilledTable([INTEGER, column('m', 'integer')], []);
+    const { jobId, schema } = await aWaitingJob(id, 'widen', 'n;m\n1;2,5\n');
+    expect(schema.changed_columns).toMatchObject([{ name: 'm', to: 'decimal' }]);
+    const path = `/v1/managed-tables/upload-jobs/${jobId}/analyze`;
+    expect((await company.as.post(path, { json: { delimiter: ',' }, env: queue.env as never })).status).toBe(200);
+    await deliverAll(queue);
+    const again = await jobOf(company, jobId);
+    expect(again).toMatchObject({ status: 'waiting_confirm', inferred_schema: { problem: expect.anything() } });
+    expect(again.inferred_schema.changed_columns).toEqual(schema.changed_columns);
+    await cancel(company, jobId);
+  });
+});
+
+describe('an undo of a load that changed columns', () => {
+  const grown = async (file = 'n,x\n3,a\n4.5,b\n') => {
+    const table = await aFilledTable();
+    const { jobId, schema } = await aWaitingJob(table.id, 'widen', file);
+    expect(await ended(jobId, all(schema))).toMatchObject(DONE);
+    return { ...table, jobId };
+  };
+
+  it('is refused where a row that stays has a value in a new column, which it names', async () => {
+    const { routes, jobId, types } = await grown();
+    await routes.insert([{ n: 5, x: 'à mão' }]);
+    expect(await undo(company, jobId)).toMatchObject(NOT_UNDONE('column_filled', 'x'));
+    expect(await types()).toEqual({ n: 'decimal', x: 'text' });
+    const row = (await routes.rows()).body.records.find(({ x }: Sent) => x === 'à mão');
+    await routes.updateRow(row.id, { x: null });
+    expect(await undo(company, jobId)).toMatchObject(UNDONE(2));
+    expect(await types()).toEqual({ n: 'integer' });
+  });
+
+  it('is refused where a row that stays has a value that the old type does not take, and names the column', async () => {
+    const { routes, jobId, types, values } = await grown();
+    await routes.insert([{ n: 5.5 }]);
+    expect(await undo(company, jobId)).toMatchObject(NOT_UNDONE('values_do_not_fit', 'n'));
+    const row = (await routes.rows()).body.records.find(({ n }: Sent) => n === 5.5);
+    await routes.updateRow(row.id, { n: 6 });
+    expect(await undo(company, jobId)).toMatchObject(UNDONE(2));
+    expect(await types()).toEqual({ n: 'integer' });
+    expect(await values()).toEqual([{ n: 1 }, { n: 2 }, { n: 6 }]);
+  });
+
+  it('is refused where a unique index would have a value twice', async () => {
+    const { routes, jobId } = await grown('n\n3\nx\n');
+    expect((await routes.index(['n'], true)).status).toBe(201);
+    await routes.insert([{ n: '9' }, { n: '+9' }]);
+    expect(await undo(company, jobId)).toMatchObject(NOT_UNDONE('unique_index'));
+  });
+
+  it('is refused after a change of columns by hand, and lets loads of before be undone after it', async () => {
+    const table = await aFilledTable();
+    const first = await aWaitingJob(table.id, 'none', 'n\n9\n');
+    expect(await ended(first.jobId, first.schema.columns)).toMatchObject(DONE);
+    const second = await aWaitingJob(table.id, 'widen', 'n,x\n3.5,a\n');
+    expect(await ended(second.jobId, all(second.schema))).toMatchObject(DONE);
+    expect(await undo(company, first.jobId)).toMatchObject(NOT_UNDONE('later_load'));
+    expect(await undo(company, second.jobId)).toMatchObject(UNDONE(1));
+    expect(await undo(company, first.jobId)).toMatchObject(UNDONE(1));
+    expect(await table.values()).toEqual([{ n: 1 }, { n: 2 }]);
+    const third = await grown();
+    expect((await third.routes.put({ columns: [column('n', 'decimal'), column('y')] })).status).toBe(200);
+    expect(await undo(company, third.jobId)).toMatchObject(NOT_UNDONE('columns_changed'));
+  });
+
+  it('needs the right to change the table', async () => {
+    const { jobId, types } = await grown();
+    const { as } = await aUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:update'] });
+    expect((await undo(company, jobId, as)).status).toBe(403);
+    expect(await types()).toEqual({ n: 'decimal', x: 'text' });
+  });
+});
+
+describe('the right to let a table grow', () => {
+  it('is that to change the table, at the upload and at the confirm', async () => {
+    const { id } = await aFilledTable();
+    const { as } = await aUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:update'] });
+    const file: [string, string][] = [['a.csv', 'n,x\n3,a\n']];
+    expect((await send(id, 'add', file, {}, as)).status).toBe(403);
+    expect((await send(id, 'widen', file, {}, as)).status).toBe(403);
+    expect((await send(id, 'none', file, {}, as)).status).toBe(201);
+    const url = { url: 'https://example.com/a.csv', table_id: id, evolve: 'add' };
+    expect((await as.post('/v1/managed-tables/upload-from-url', { json: url })).status).toBe(403);
+    queue.messages.length = 0;
+    const { jobId, schema } = await aWaitingJob(id, 'add', 'n,x\n3,a\n');
+    expect(
+      (await as.post(`/v1/managed-tables/upload-jobs/${jobId}/confirm`, { json: { columns: all(schema) } })).status,
+    ).toBe(403);
+    await cancel(company, jobId);
+  });
+
+  it('shows no value to who may not read rows', async () => {
+    const { id } = await aFilledTable();
+    const { jobId } = await aWaitingJob(id, 'widen', 'n,x\n3,segredo\noculto,b\n');
+    const { as } = await aUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:data-read'] });
+    const { body } = await as.get(`/v1/managed-tables/upload-jobs/${jobId}`);
+    expect(body.inferred_schema.changed_columns).toEqual([
+      { name: 'n', from: 'integer', to: 'text', because: { file: 'a.csv', line: 3, value: null } },
+    ]);
+    expect(JSON.stringify(body)).not.toMatch(/segredo|oculto/);
+    await cancel(company, jobId);
+  });
+
+  it('is said as none, add or widen, of an existing table', async () => {
+    const { id } = await aFilledTable();
+    expect(await send(id, 'all', [['a.csv', 'n\n1\n']])).toMatchObject({
+      status: 422,
+      body: { details: [{ field: 'evolve' }] },
+    });
+    const url = { url: 'https://example.com/a.csv', evolve: 'add' };
+    expect(await company.as.post('/v1/managed-tables/upload-from-url', { json: url })).toMatchObject({
+      status: 422,
+      body: { details: [{ field: 'evolve' }] },
+    });
+  });
+});
+
+describe('a load that changes columns', () => {
+  /** A job whose rows are staged: its next delivery brings them into the table. */
+  async function aStagedJob(id: string, file: string, more: Record<string, string> = {}) {
+    const { jobId, schema } = await aWaitingJob(id, 'widen', file, more);
+    expect((await confirm(company, jobId, { columns: all(schema) }, queue)).status).toBe(200);
+    const message = messageOf(jobId) as never;
+    const header = file.indexOf('\n') + 1;
+    await deliver(message, { ...queue.env, UPLOAD_MESSAGE_BYTES: String(file.length - header) });
+    queue.messages.splice(0, queue.messages.length, ...queue.messages.filter(({ type }) => type !== 'upload.load'));
+    expect((await jobOf(company, jobId)).status).toBe('inserting');
+    return { jobId, publish: () => deliver(message, queue.env) };
+  }
+  const FILE = 'n,x\n3,a\n4.5,b\n';
+
+  it('has what reads the table checked again, and so does its undo', async () => {
+    const { id, name } = await aFilledTable();
+    queue.messages.length = 0;
+    const checks = () => queue.messages.filter(({ type }) => type === 'knowledge.recheck');
+    const check = { companyId: company.id, tables: [id, name] };
+    const plain = await aStagedJob(id, 'n\n9\n');
+    await plain.publish();
+    const { publish, jobId } = await aStagedJob(id, FILE);
+    await publish();
+    // It is sent after the work, and none for rows alone.
+    await expect.poll(checks).toMatchObject([check]);
+    const path = `/v1/managed-tables/upload-jobs/${jobId}/undo`;
+    expect(await company.as.post(path, { env: queue.env as never })).toMatchObject(UNDONE(2));
+    await expect.poll(checks).toMatchObject([check, check]);
+  });
+
+  it('beside another that does the same: the second finds it done, and each is undone by itself', async () => {
+    const { id, types, values } = await aFilledTable();
+    const [first, second] = [await aStagedJob(id, FILE), await aStagedJob(id, FILE)];
+    const { outcome } = await rivalBeforeStatement(company.id, /ALTER TABLE "public"/, second.publish);
+    expect([await first.publish(), await outcome]).toEqual(['done', 'done']);
+    expect(await jobOf(company, first.jobId)).toMatchObject(DONE);
+    expect(await jobOf(company, second.jobId)).toMatchObject(DONE);
+    expect(await values()).toHaveLength(6);
+    expect(await undo(company, second.jobId)).toMatchObject(UNDONE(2));
+    expect(await types()).toEqual({ n: 'decimal', x: 'text' });
+    expect(await undo(company, first.jobId)).toMatchObject(UNDONE(2));
+    expect(await types()).toEqual({ n: 'integer' });
+  });
+
+  it('beside another that does something else: one fails whole', async () => {
+    const { id, types, values } = await aFilledTable();
+    const [first, second] = [await aStagedJob(id, FILE), await aStagedJob(id, 'n,x\nnove,2024-01-31\n')];
+    expect(await first.publish()).toBe('done');
+    expect(await second.publish()).toBe('done');
+    expect(await jobOf(company, second.jobId)).toMatchObject({ status: 'failed', error: { code: 'TABLE_CHANGED' } });
+    expect(await types()).toEqual({ n: 'decimal', x: 'text' });
+    expect(await values()).toHaveLength(4);
+  });
+
+  it('keeps others from changing columns meanwhile, and finds those that an operator changed', async () => {
+    const { id, name, routes, types } = await aFilledTable();
+    const { publish, jobId } = await aStagedJob(id, FILE);
+    expect((await routes.put({ columns: [column('n', 'text')] })).body.error_code).toBe('MANAGED_TABLE_LOCKED');
+    await inDatabase(company, async (database) => {
+      await database.query(`ALTER TABLE public."${name}" ALTER n TYPE text`);
+      await database.query(
+        `UPDATE console.managed_tables SET columns = jsonb_set(columns, '{0,type}', '"text"') WHERE id = '${id}'`,
+      );
+    });
+    expect(await publish()).toBe('done');
+    expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'TABLE_CHANGED' } });
+    expect(await types()).toEqual({ n: 'text' });
+  });
+
+  it('lets rows that are written by hand come before it or after it', async () => {
+    const { id, routes, values } = await aFilledTable();
+    const { publish } = await aStagedJob(id, FILE);
+    const { outcome } = await rivalBeforeStatement(company.id, /ALTER TABLE "public"/, () => routes.insert([{ n: 7 }]));
+    expect(await publish()).toBe('done');
+    expect((await outcome).status).toBe(201);
+    expect((await values()).map(({ n }) => n).toSorted()).toEqual([1, 2, 3, 4.5, 7]);
+  });
+
+  it('changes nothing where the disk is full, of columns or rows', async () => {
+    const { id, name, types, values } = await aFilledTable();
+    for (const table of [`public."${name}"`, 'console.managed_tables']) {
+      const { publish, jobId } = await aStagedJob(id, FILE);
+      const when = table.startsWith('public') ? 'INSERT' : 'UPDATE OF columns';
+      await inDatabase(company, (database) =>
+        database.query(`
+          CREATE OR REPLACE FUNCTION public.no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full';
+          END $$;
+          CREATE TRIGGER no_room BEFORE ${when} ON ${table} EXECUTE FUNCTION public.no_room()`),
+      );
+      expect(await publish()).toBe('done');
+      await inDatabase(company, (database) => database.query(`DROP TRIGGER no_room ON ${table}`));
+      expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'MANAGED_DATABASE_FULL' } });
+      expect(await types()).toEqual({ n: 'integer' });
+      expect(await values()).toEqual([{ n: 1 }, { n: 2 }]);
+    }
+  });
+
+  it('has its value found that an index cannot hold', async () => {
+    const { id, routes, types } = await aFilledTable();
+    expect((await routes.index(['n'])).status).toBe(201);
+    const noise = Array.from({ length: 6000 }, () => Math.random().toString(36)[3] ?? 'x').join('');
+    const { publish, jobId } = await aStagedJob(id, `n\n${noise}\n`);
+    expect(await publish()).toBe('done');
+    expect(await jobOf(company, jobId)).toMatchObject({
+      status: 'failed',
+      error: { code: 'VALUE_TOO_LONG_FOR_INDEX' },
+    });
+    expect(await types()).toEqual({ n: 'integer' });
+  });
+
+  it('is undone before or after a row that is written by hand, which keeps its value', async () => {
+    const { id, routes, types } = await aFilledTable();
+    const { publish, jobId } = await aStagedJob(id, FILE);
+    expect(await publish()).toBe('done');
+    const { outcome } = await rivalBeforeStatement(company.id, /DROP COLUMN "x"/, () =>
+      routes.insert([{ n: 8, x: 'à mão' }]),
+    );
+    expect(await undo(company, jobId)).toMatchObject(UNDONE(2));
+    expect((await outcome).status).toBe(422);
+    expect(await types()).toEqual({ n: 'integer' });
+    expect((await rowsOf(company, id)).map(({ n }) => n)).toEqual([1, 2]);
+  });
+});
