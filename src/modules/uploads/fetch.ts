@@ -4,6 +4,7 @@ import { decrypt, encrypt } from '../../platform/cipher.ts';
 import { storing } from '../../platform/file-storage.ts';
 import { MOST_REDIRECTS, type OutsideAnswer, OutsideFailed, openOutside } from '../../platform/outside-file.ts';
 import { wrongFileType } from './failures.ts';
+import { ACCEPTED_TYPES, isAccepted } from './kinds.ts';
 import {
   JobProblem,
   Superseded,
@@ -12,7 +13,7 @@ import {
   sourceTypeUnknown,
   sourceUnreachable,
 } from './problems.ts';
-import { ACCEPTED_TYPES, filesOf, isAccepted, mediaTypeOf, PIECE_BYTES, pieceOf, safeFileName } from './receive.ts';
+import { filesOf, mediaTypeOf, PIECE_BYTES, pieceOf, safeFileName } from './receive.ts';
 import { mediaType, nameInAnswer, nameInPath } from './source-name.ts';
 import { saveProgress, type Work } from './work.ts';
 import { finishFetch } from './work-store.ts';

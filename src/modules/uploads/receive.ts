@@ -17,6 +17,7 @@ import {
   tooManyFiles,
   wrongFileType,
 } from './failures.ts';
+import { FORM_TYPES, isAccepted } from './kinds.ts';
 
 /** A file in R2, as an upload job shows it. */
 export interface StoredFile {
@@ -39,8 +40,6 @@ export interface UploadForm {
   /** The fields `key`, in their order; at most {@link MAX_KEYS}. */
   keys: string[];
 }
-
-export const ACCEPTED_TYPES = ['.csv', '.xlsx', '.xls', '.zip'] as const;
 
 /**
  * A file of this size or more is stored in pieces, each an object, of which one at a time is held in memory. Not as parts
@@ -140,12 +139,12 @@ async function receiveFile(
   if (!part.filename) {
     // A browser's "no file chosen" has neither a name nor content.
     const { bytes } = await reader.block(1);
-    if (bytes.length > 0) throw wrongFileType('', ACCEPTED_TYPES);
+    if (bytes.length > 0) throw wrongFileType('', FORM_TYPES);
     return;
   }
   const name = safeFileName(part.filename);
   if (form.files.length === MAX_FILES) throw tooManyFiles();
-  if (!isAccepted(name)) throw wrongFileType(name, ACCEPTED_TYPES);
+  if (!isAccepted(name, FORM_TYPES)) throw wrongFileType(name, FORM_TYPES);
   const file: StoredFile = {
     original_name: name,
     storage_path: `${prefix}/${form.files.length}`,
@@ -167,9 +166,6 @@ async function store(reader: MultipartReader, bucket: R2Bucket, file: StoredFile
     await storing(bucket.put(file.size_bytes < PIECE_BYTES ? file.storage_path : pieceOf(file, piece), block.bytes));
   }
 }
-
-/** Whether files of that name are read, by its ending. */
-export const isAccepted = (name: string): boolean => ACCEPTED_TYPES.some((type) => name.toLowerCase().endsWith(type));
 
 /** A media type as it is shown: what is none is unknown. */
 export const mediaTypeOf = (sent: string): string =>

@@ -1,19 +1,10 @@
-import { isAccepted, safeFileName } from './receive.ts';
+import { endingOf, isAccepted } from './kinds.ts';
+import { safeFileName } from './receive.ts';
 
 /** The headers of an answer, as far as they are read here. */
 interface AnswerHeaders {
   get(name: string): string | null;
 }
-
-/** Endings of files by their media type, for answers that name no file. */
-const ENDINGS: Record<string, string> = {
-  'text/csv': '.csv',
-  'application/csv': '.csv',
-  'application/zip': '.zip',
-  'application/x-zip-compressed': '.zip',
-  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': '.xlsx',
-  'application/vnd.ms-excel': '.xls',
-};
 
 /** The name that the path of an address gives its file; empty for none. */
 export function nameInPath(address: string): string {
@@ -28,7 +19,7 @@ export function nameInPath(address: string): string {
 export function nameInAnswer(headers: AnswerHeaders, inPath: string): string | null {
   const disposed = dispositionName(headers.get('content-disposition') ?? '');
   if (disposed !== null && isAccepted(disposed)) return disposed;
-  const ending = ENDINGS[mediaType(headers)];
+  const ending = endingOf(mediaType(headers));
   if (ending === undefined) return null;
   const stem = (disposed || inPath).replace(/\.[^.]*$/, '');
   return safeFileName(`${stem || 'arquivo'}${ending}`);

@@ -10,6 +10,7 @@ import { deleteObjects } from '../../platform/stored-files.ts';
 import { chooseEntries } from './archive.ts';
 import { blockBytes } from './blocks.ts';
 import type { Source } from './job.ts';
+import { type KindName, kindOf } from './kinds.ts';
 import {
   archiveDamaged,
   archiveOfTooManyFiles,
@@ -49,6 +50,8 @@ export type Item =
   | { kind: 'entry'; name: string; archive: Stored; entry: ZipEntry }
   | ({ kind: 'workbook'; conversion: ConversionState } & Stored)
   | ({ kind: 'text' } & Source);
+
+type FileItem = Item & { kind: 'file' };
 
 /** For which analysis of a job texts are made, and what a person says of its workbooks. */
 export interface Making {
@@ -141,20 +144,38 @@ const OTHER_CONTENT: Partial<Record<Content, OtherContent>> = {
   json: 'JSON',
 };
 
-async function identify(ctx: CompanyContext, making: Making, item: Item & { kind: 'file' }): Promise<Stage> {
-  const { name, segments, size_bytes } = item;
-  const stored = { name, segments, size_bytes };
-  const text: Item = { kind: 'text', sheet: null, ...stored };
-  const extension = name.slice(name.lastIndexOf('.')).toLowerCase();
-  if (extension === '.zip') return { items: await entriesOf(ctx, stored), bytes: HEAD_BYTES };
-  const content = contentOf(await readerOf(ctx, stored)(0, HEAD_BYTES));
-  const isOld = extension === '.xls';
+/** What a file becomes, by its kind. */
+const STAGES: Record<KindName, (ctx: CompanyContext, making: Making, item: FileItem) => Promise<Stage>> = {
+  csv: identifyText,
+  workbook: identifyWorkbook,
+  oldWorkbook: identifyWorkbook,
+  archive: async (ctx, _, item) => ({ items: await entriesOf(ctx, storedOf(item)), bytes: HEAD_BYTES }),
+};
+
+const identify = (ctx: CompanyContext, making: Making, item: FileItem): Promise<Stage> =>
+  STAGES[kindOf(item.name) ?? 'csv'](ctx, making, item);
+
+const storedOf = ({ name, segments, size_bytes }: FileItem): Stored => ({ name, segments, size_bytes });
+
+const textOf = (item: FileItem): Item => ({ kind: 'text', sheet: null, ...storedOf(item) });
+
+/** A text is read as it is. */
+async function identifyText(ctx: CompanyContext, _: Making, item: FileItem): Promise<Stage> {
+  const other = OTHER_CONTENT[contentOf(await headOf(ctx, item))];
+  if (other) throw new JobProblem(contentUnreadable(item.name, other));
+  return { items: [textOf(item)], bytes: 0 };
+}
+
+/** Other programs write texts, HTML and XML under the name of an old workbook. */
+async function identifyWorkbook(ctx: CompanyContext, making: Making, item: FileItem): Promise<Stage> {
+  const { name } = item;
+  const stored = storedOf(item);
+  const content = contentOf(await headOf(ctx, item));
+  const isOld = kindOf(name) === 'oldWorkbook';
   const other = OTHER_CONTENT[content];
-  if (extension === '.csv' && other) throw new JobProblem(contentUnreadable(name, other));
-  if (extension === '.csv') return { items: [text], bytes: 0 };
   if (content === 'zip') return { items: [{ kind: 'workbook', ...stored, conversion: beginConversion() }], bytes: 0 };
   if (content === 'biff') return (await convertBiffFile(ctx, making, stored)) ?? later(ctx, item);
-  if (isOld && content === 'text') return { items: [text], bytes: 0 };
+  if (isOld && content === 'text') return { items: [textOf(item)], bytes: 0 };
   if (isOld && content === 'html') return convertAtOnce(ctx, making, stored, convertHtmlWorkbook);
   if (isOld && content === 'sheets') return convertAtOnce(ctx, making, stored, convertXml2003);
   if (isOld && other) throw new JobProblem(contentUnreadable(name, other));
@@ -163,6 +184,9 @@ async function identify(ctx: CompanyContext, making: Making, item: Item & { kind
   const isReadAsOld = content === 'html' || content === 'sheets';
   throw new JobProblem(notWorkbook(name, other, isReadAsOld ? '.xls' : undefined));
 }
+
+const headOf = (ctx: CompanyContext, item: FileItem): Promise<Uint8Array> =>
+  readerOf(ctx, storedOf(item))(0, HEAD_BYTES);
 
 async function entriesOf(ctx: CompanyContext, archive: Stored): Promise<Item[]> {
   try {

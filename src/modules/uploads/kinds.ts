@@ -1,0 +1,51 @@
+/**
+ * The kinds of files that become tables. A new one is an entry here, and a stage in `sources.ts` that makes a text of it by
+ * a reader of `src/formats`.
+ */
+interface Kind {
+  /** How the names of such files end, in lower case. */
+  extensions: readonly [string, ...string[]];
+  /** What answers that name no file call them. */
+  mediaTypes: readonly string[];
+  /** Whether a form may hold such files. */
+  inForms: boolean;
+}
+
+const kinds = <Name extends string>(table: Record<Name, Kind>): Record<Name, Kind> => table;
+
+export const KINDS = kinds({
+  csv: { extensions: ['.csv'], mediaTypes: ['text/csv', 'application/csv'], inForms: true },
+  workbook: {
+    extensions: ['.xlsx'],
+    mediaTypes: ['application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
+    inForms: true,
+  },
+  oldWorkbook: { extensions: ['.xls'], mediaTypes: ['application/vnd.ms-excel'], inForms: true },
+  archive: { extensions: ['.zip'], mediaTypes: ['application/zip', 'application/x-zip-compressed'], inForms: true },
+});
+
+export type KindName = keyof typeof KINDS;
+
+const ENTRIES = Object.entries(KINDS) as [KindName, Kind][];
+
+/** How the names of files end that come from addresses. */
+export const ACCEPTED_TYPES: readonly string[] = ENTRIES.flatMap(([, { extensions }]) => extensions);
+
+/** How those of files end that stand in a form. */
+export const FORM_TYPES: readonly string[] = ENTRIES.flatMap(([, { extensions, inForms }]) =>
+  inForms ? extensions : [],
+);
+
+/** Whether a name ends in one of these ways. */
+export const isAccepted = (name: string, types = ACCEPTED_TYPES): boolean =>
+  types.some((type) => name.toLowerCase().endsWith(type));
+
+/** The kind of a file by its name; null for none that is read. */
+export function kindOf(name: string): KindName | null {
+  const found = ENTRIES.find(([, { extensions }]) => isAccepted(name, extensions));
+  return found?.[0] ?? null;
+}
+
+/** How the name of a file ends that an answer calls by a media type; undefined for what is not read. */
+export const endingOf = (mediaType: string): string | undefined =>
+  ENTRIES.find(([, { mediaTypes }]) => mediaTypes.includes(mediaType))?.[1].extensions[0];
