@@ -37,6 +37,7 @@ export const csvOf = (rows: number): string =>
   `numero,texto\n${Array.from({ length: rows }, (_, row) => `${row},`.padEnd(99, 'x')).join('\n')}\n`;
 
 /**
+ * PUT of `/kept/{key}/0/{name}` keeps a body, with its `Content-Type` and `Content-Encoding`, for GET of it.
  * `/{behaviour}/{key}/{rows}/{name}`: a CSV of so many rows. `/asked/{key}` answers every request of a key. Behaviours:
  * `plain`; `chunked` says no length; `packed` answers gzip; `cut` hangs up after 5 MiB each time; `tiny` after 512 KiB; `changed` the first time, and has
  * another file then; `rangeless` the first time, and knows no ranges; `untagged` the first time, and has no ETag; `never` each
@@ -46,9 +47,11 @@ export const csvOf = (rows: number): string =>
  */
 function server(): RequestListener {
   const asked = new Map<string, Asked[]>();
+  const kept = new Map<string, Kept>();
   return (request, response) => {
     const [, behaviour = '', key = '', rows = '0'] = (request.url ?? '').split('?')[0]?.split('/') ?? [];
     if (behaviour === 'asked') return void response.end(JSON.stringify(asked.get(key) ?? []));
+    if (behaviour === 'kept') return void keep(request, response, kept, key);
     const before = asked.get(key) ?? [];
     asked.set(key, [
       ...before,
@@ -60,6 +63,30 @@ function server(): RequestListener {
     ]);
     answer(request, response, { behaviour, rows: Number(rows), times: before.length });
   };
+}
+
+interface Kept {
+  body: Buffer;
+  headers: Record<string, string>;
+}
+
+async function keep(
+  request: IncomingMessage,
+  response: ServerResponse,
+  kept: Map<string, Kept>,
+  key: string,
+): Promise<void> {
+  if (request.method !== 'PUT') {
+    const { body, headers } = kept.get(key) as Kept;
+    response.writeHead(200, { ...headers, 'content-length': body.length, etag: '"kept"' }).end(body);
+    return;
+  }
+  const pieces: Buffer[] = [];
+  for await (const piece of request) pieces.push(piece);
+  const { 'content-type': type, 'x-encoding': encoding } = request.headers;
+  const headers = { ...(type && { 'content-type': type }), ...(encoding && { 'content-encoding': String(encoding) }) };
+  kept.set(key, { body: Buffer.concat(pieces), headers });
+  response.end();
 }
 
 interface Case {

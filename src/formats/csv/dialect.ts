@@ -29,6 +29,8 @@ export interface Dialect {
    * point.
    */
   sheet?: true;
+  /** Besides: the text was made of records. Only an empty line is none; one whose values are all null is a row. */
+  records?: true;
 }
 
 /** The dialect in which a workbook's sheet is converted to text. */
@@ -39,3 +41,6 @@ export const SHEET: Dialect = {
   spaceBeforeQuote: false,
   sheet: true,
 };
+
+/** The dialect in which records are written as text. */
+export const RECORDS: Dialect = { ...SHEET, records: true };

@@ -166,7 +166,14 @@ async function prepareNext(ctx: CompanyContext, jobId: string, state: AnalysisSt
 async function readNextBlock(ctx: CompanyContext, before: AnalysisState): Promise<Worked> {
   const { items, finished, reading } = before;
   const source = textsOf(items)[finished.length] as Source;
-  const from = reading ?? beginInference({ fileName: source.name, sheet: source.sheet, said: saidOf(source, before) });
+  const from =
+    reading ??
+    beginInference({
+      fileName: source.name,
+      sheet: source.sheet,
+      records: source.records ?? null,
+      said: saidOf(source, before),
+    });
   const block = await readBlock(ctx.files, source, from.offset, Math.max(blockBytes(ctx.config), from.wants));
   const after = feed(from, block.bytes, block.last);
   const state = after.done
@@ -175,8 +182,9 @@ async function readNextBlock(ctx: CompanyContext, before: AnalysisState): Promis
   return { state, bytes: block.bytes.length };
 }
 
-/** A sheet's text is written in one way, whatever is said of the text files beside it. */
-function saidOf({ sheet }: Source, { look }: AnalysisState): Said {
+/** The text of a sheet, or of records, is written in one way, whatever is said of the text files beside it. */
+function saidOf({ sheet, records }: Source, { look }: AnalysisState): Said {
+  if (records) return {};
   const { sheet: _, ...said } = look?.said ?? {};
   const { header, skip_lines } = said;
   return sheet ? { header, skip_lines } : said;

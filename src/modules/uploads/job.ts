@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { RecordFacts } from '../../formats/records/facts.ts';
 import type { SheetFacts } from '../../formats/workbook/choice.ts';
 import { isTimeZone } from '../../kernel/time-zones.ts';
 import type { Segment } from '../../platform/segments.ts';
@@ -96,6 +97,8 @@ export interface Source {
   size_bytes: number;
   /** The workbook's sheet that it was made of, with one line a row and typed values without quotes. */
   sheet: SheetFacts | null;
+  /** The records that it was made of; absent for other texts. */
+  records?: RecordFacts;
 }
 
 /** What inference found out for the load. */

@@ -21,6 +21,12 @@ export const KINDS = kinds({
     inForms: true,
   },
   oldWorkbook: { extensions: ['.xls'], mediaTypes: ['application/vnd.ms-excel'], inForms: true },
+  json: { extensions: ['.json'], mediaTypes: ['application/json'], inForms: false },
+  ndjson: {
+    extensions: ['.ndjson', '.jsonl'],
+    mediaTypes: ['application/x-ndjson', 'application/ndjson', 'application/jsonl', 'application/x-jsonlines'],
+    inForms: false,
+  },
   archive: { extensions: ['.zip'], mediaTypes: ['application/zip', 'application/x-zip-compressed'], inForms: true },
 });
 

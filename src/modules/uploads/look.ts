@@ -47,15 +47,18 @@ export interface Look {
 type Member = keyof SaidOfFiles;
 
 const OF_TEXTS: Member[] = ['delimiter', 'quote', 'encoding'];
+const OF_LINES: Member[] = ['header', 'skip_lines'];
 
 /** The problems of members that no file of the job has: a workbook has no delimiter, a text no sheet. */
 export function problemsOfLook(said: SaidOfFiles, { sources }: Reading): FieldProblem[] {
-  const hasTexts = sources.some(({ sheet }) => sheet === null);
+  const hasTexts = sources.some(({ sheet, records }) => sheet === null && !records);
+  const hasLines = sources.some(({ records }) => !records);
   const hasSheets = sources.some(({ sheet }) => sheet !== null && sheet.name !== null);
   const refuse = (members: Member[], message: string) =>
     members.filter((member) => said[member] !== undefined).map((field) => ({ field, message }));
   return [
-    ...(hasTexts ? [] : refuse(OF_TEXTS, 'is for text files, and these are workbooks')),
+    ...(hasLines ? [] : refuse([...OF_LINES, ...OF_TEXTS], 'is for text files and workbooks, and these are neither')),
+    ...(hasTexts || !hasLines ? [] : refuse(OF_TEXTS, 'is for text files, and these are workbooks')),
     ...(hasSheets ? [] : refuse(['sheet'], 'is for workbooks with named sheets, and these files have none')),
   ];
 }

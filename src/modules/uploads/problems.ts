@@ -1,4 +1,8 @@
+import type { JsonFault, JsonProblem } from '../../formats/json/problem.ts';
+import type { JsonForm } from '../../formats/json/read.ts';
+import { MAX_COLUMNS } from '../../tenant-sql/columns.ts';
 import type { JobError } from './job.ts';
+import { ACCEPTED_TYPES } from './kinds.ts';
 
 /** A problem with a job's files or its table that fails the job; `error` is what the job shows. */
 export class JobProblem extends Error {
@@ -55,8 +59,7 @@ export const sourceTooLarge: JobError = {
 
 export const sourceTypeUnknown: JobError = {
   code: 'UPLOAD_FILE_TYPE',
-  message:
-    'O tipo do arquivo não pôde ser reconhecido pelo endereço nem pela resposta. Informe o nome do arquivo com a extensão .csv, .xlsx, .xls ou .zip.',
+  message: `O tipo do arquivo não pôde ser reconhecido pelo endereço nem pela resposta. Informe o nome do arquivo com uma destas extensões: ${ACCEPTED_TYPES.join(', ')}.`,
 };
 
 export const fileMissing = (file: string): JobError => ({
@@ -233,3 +236,45 @@ export const archiveWithUnsafeName = (file: string) =>
 
 export const archiveMethodUnknown = (file: string) =>
   inFile('ZIP_METHOD', file, `O arquivo "${file}" usa uma compressão que não é aceita. Compacte-o como .zip comum.`);
+
+export const fileWithoutRecords = (file: string) =>
+  inFile('NO_ROWS', file, `O arquivo "${file}" não tem nenhuma linha de dados.`);
+
+export const fileWithoutColumns = (file: string) =>
+  inFile('NO_COLUMNS', file, `O arquivo "${file}" não tem nenhuma coluna.`);
+
+/** What is wrong with a file of JSON, and the code that tells it. `at` is the place, a clause without full stop. */
+const JSON_FAULTS: Record<JsonFault, [code: string, sentence: (at: string, form: JsonForm, member: string) => string]> =
+  {
+    malformed: ['JSON_MALFORMED', (at) => `não é JSON válido: há um erro de sintaxe ${at}`],
+    truncated: ['JSON_MALFORMED', (at) => `está incompleto: o JSON termina ${at}`],
+    trailing_comma: ['JSON_MALFORMED', (at) => `não é JSON válido: há uma vírgula a mais ${at}`],
+    more_after_end: ['JSON_MALFORMED', () => 'não é JSON válido: há conteúdo depois do fim da lista'],
+    not_object: [
+      'JSON_NOT_OBJECT',
+      (at, form) =>
+        `deve ter um objeto ${form === 'lines' ? 'em cada linha' : 'em cada item da lista'}, mas há outro valor ${at}`,
+    ],
+    not_array: [
+      'JSON_NOT_ARRAY',
+      () => 'deve conter uma lista de objetos. Se cada linha é um objeto, envie-o com a extensão .ndjson',
+    ],
+    duplicate_member: ['JSON_DUPLICATE_MEMBER', (at, _, member) => `repete o campo "${member}" ${at}`],
+    too_deep: ['JSON_TOO_DEEP', (at) => `tem listas ou objetos aninhados demais ${at}`],
+    too_long: ['RECORD_TOO_LARGE', (at) => `tem um objeto de mais de 16 MiB ${at}`],
+    too_many_members: [
+      'TOO_MANY_COLUMNS',
+      (at) => `tem mais de ${MAX_COLUMNS} campos diferentes, a partir de um ${at}`,
+    ],
+    long_name: ['JSON_NAME_TOO_LONG', (at) => `tem um campo de nome longo demais ${at}`],
+    nul: ['NUL_BYTE', (at) => `contém um caractere nulo, que não é texto válido, ${at}`],
+    not_utf8: ['UNREADABLE_BYTES', (at) => `não pôde ser lido como texto Unicode: há bytes inválidos ${at}`],
+  };
+
+/** The problem of a file of JSON. Lines of an array are its items. */
+export function ofJson(file: string, form: JsonForm, { fault, line, member }: JsonProblem): JobProblem {
+  const [code, sentence] = JSON_FAULTS[fault];
+  const at = form === 'lines' ? `na linha ${line}` : `no item ${line} da lista`;
+  const message = `O arquivo "${file}" ${sentence(at, form, member ?? '')}.`;
+  return new JobProblem({ code, message, file, line, ...(member !== undefined && { column: member }) });
+}

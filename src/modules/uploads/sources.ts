@@ -1,4 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
+import type { JsonForm } from '../../formats/json/read.ts';
 import type { Converted, SheetOutput } from '../../formats/workbook/choice.ts';
 import { type Content, contentOf } from '../../formats/workbook/content.ts';
 import { MAX_BYTES as MAX_WORKBOOK_BYTES } from '../../formats/workbook/limits.ts';
@@ -24,6 +25,7 @@ import {
   workbookUnreadable,
 } from './problems.ts';
 import { filesOf, type StoredFile, safeFileName, segmentsOf } from './receive.ts';
+import { beginRecords, continueRecords, type RecordsState } from './records.ts';
 import { withTextPlace } from './text-places.ts';
 import {
   beginConversion,
@@ -49,6 +51,7 @@ export type Item =
   | ({ kind: 'file' } & Stored)
   | { kind: 'entry'; name: string; archive: Stored; entry: ZipEntry }
   | ({ kind: 'workbook'; conversion: ConversionState } & Stored)
+  | ({ kind: 'records'; reading: RecordsState } & Stored)
   | ({ kind: 'text' } & Source);
 
 type FileItem = Item & { kind: 'file' };
@@ -127,6 +130,8 @@ async function nextStage(ctx: CompanyContext, making: Making, item: Item): Promi
       return unpackEntry(ctx, making, item);
     case 'workbook':
       return convertWorkbook(ctx, making, item);
+    case 'records':
+      return readRecords(ctx, making, item);
     case 'text':
       return { items: [item], bytes: 0 };
   }
@@ -149,6 +154,8 @@ const STAGES: Record<KindName, (ctx: CompanyContext, making: Making, item: FileI
   csv: identifyText,
   workbook: identifyWorkbook,
   oldWorkbook: identifyWorkbook,
+  json: (ctx, _, item) => identifyRecords(ctx, item, 'array'),
+  ndjson: (ctx, _, item) => identifyRecords(ctx, item, 'lines'),
   archive: async (ctx, _, item) => ({ items: await entriesOf(ctx, storedOf(item)), bytes: HEAD_BYTES }),
 };
 
@@ -164,6 +171,14 @@ async function identifyText(ctx: CompanyContext, _: Making, item: FileItem): Pro
   const other = OTHER_CONTENT[contentOf(await headOf(ctx, item))];
   if (other) throw new JobProblem(contentUnreadable(item.name, other));
   return { items: [textOf(item)], bytes: 0 };
+}
+
+/** A page that tells of an error has the name of the file that was asked for. */
+async function identifyRecords(ctx: CompanyContext, item: FileItem, form: JsonForm): Promise<Stage> {
+  const content = contentOf(await headOf(ctx, item));
+  const other = content === 'json' ? undefined : OTHER_CONTENT[content];
+  if (other) throw new JobProblem(contentUnreadable(item.name, other));
+  return { items: [{ kind: 'records', ...storedOf(item), reading: beginRecords(form) }], bytes: 0 };
 }
 
 /** Other programs write texts, HTML and XML under the name of an old workbook. */
@@ -237,6 +252,29 @@ async function convertWorkbook(ctx: CompanyContext, making: Making, item: Item &
   if (!conversion) return later(ctx, item);
   if (!conversion.result) return { items: [{ ...item, conversion }], bytes: budget };
   return { items: [sheetText(item.name, conversion.result)], bytes: budget };
+}
+
+async function readRecords(ctx: CompanyContext, making: Making, item: Item & { kind: 'records' }): Promise<Stage> {
+  const { name, segments, size_bytes } = item;
+  const environment = {
+    bucket: ctx.files,
+    newKey: () => newKey(ctx, making),
+    read: readerOf(ctx, item),
+    budget: ctx.config.UPLOAD_MESSAGE_BYTES,
+    block: blockBytes(ctx.config),
+  };
+  const { state, facts } = await continueRecords(environment, { name, size: size_bytes }, item.reading);
+  const bytes = Math.max(1, state.offset - item.reading.offset);
+  if (!facts) return { items: [{ kind: 'records', name, segments, size_bytes, reading: state }], bytes };
+  const text: Item = {
+    kind: 'text',
+    name,
+    sheet: null,
+    records: facts,
+    segments: state.text,
+    size_bytes: bytesIn(state.text),
+  };
+  return { items: [text], bytes };
 }
 
 /** Leaves an item as it is, for the next message. */

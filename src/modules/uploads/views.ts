@@ -36,6 +36,10 @@ const inferredColumn = z
         .object({ value: z.string(), line: z.int() })
         .nullable()
         .meta({ description: `The first value that forced the wider type. ${SHOWN_TO_READERS}` }),
+      not_numbers: z
+        .int()
+        .optional()
+        .meta({ description: 'Values that are no numbers among numbers (NaN, infinities), which become null.' }),
     }),
   })
   .meta({ id: 'InferredColumn' });
@@ -88,7 +92,7 @@ export const uploadJobView = z
           }),
         dialect: z.object({
           encoding: z.string(),
-          delimiter: z.string(),
+          delimiter: z.string().nullable().meta({ description: 'Null where nothing delimits values, as in JSON.' }),
           quote: z.string().nullable().meta({ description: 'Null where quotes are characters like any other.' }),
           header: z.boolean(),
           skipped_lines: z.int().meta({ description: 'Lines of titles and notes, which are not rows.' }),

@@ -640,6 +640,12 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
     ],
     [
       'conflict',
+      'is for text files and workbooks, and these are neither',
+      'é para arquivos de texto e planilhas, e estes não são nenhum dos dois',
+      'es para archivos de texto y hojas de cálculo, y estos no son ni lo uno ni lo otro',
+    ],
+    [
+      'conflict',
       'is for workbooks with named sheets, and these files have none',
       'é para planilhas com abas nomeadas, e estes arquivos não têm nenhuma',
       'es para hojas de cálculo con pestañas con nombre, y estos archivos no tienen ninguna',

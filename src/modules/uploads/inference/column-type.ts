@@ -1,3 +1,4 @@
+import type { KnownType } from '../../../formats/records/facts.ts';
 import {
   BOOLEANS,
   DATES,
@@ -30,6 +31,25 @@ export function typeOf(columns: ColumnState[], header: string): ColumnType {
   if (all(DECIMALS)) return 'decimal';
   if (!all(DATES)) return 'text';
   return filled.some(({ traits }) => (traits & HAS_TIME) !== 0) ? 'datetime' : 'date';
+}
+
+/** The types that a column of a known type may come to, the narrowest first. */
+const WITHIN: Record<KnownType, [ColumnType, number][]> = {
+  text: [],
+  integer: [
+    ['integer', INTEGER],
+    ['decimal', DECIMALS],
+  ],
+  decimal: [['decimal', DECIMALS]],
+  boolean: [['boolean', BOOLEANS]],
+  date: [['date', DATES]],
+  datetime: [['datetime', DATES]],
+};
+
+/** The type of a column whose file says its type: that one, unless a value is beyond what columns of that type hold. */
+export function typeWithin(known: KnownType, columns: ColumnState[]): ColumnType {
+  const fits = (forms: number) => columns.every((column) => column.first === null || (column.forms & forms) !== 0);
+  return WITHIN[known].find(([, forms]) => fits(forms))?.[0] ?? 'text';
 }
 
 /** Single letters are booleans only if both letters of a pair occur. */

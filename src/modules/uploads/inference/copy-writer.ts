@@ -82,9 +82,9 @@ export class CopyWriter {
     return this.#out.data();
   }
 
-  /** Writes the current record, unless it has no value at all. */
+  /** Writes the current record, unless it is no row: one without any value, but for an empty record. */
   write(line: number): void {
-    if (!this.#hasValue()) return;
+    if (!this.#isRow()) return;
     const { starts, ends, count } = this.#fields;
     for (let index = 0; index < this.#columns.length; index++) {
       const column = this.#columns[index] as WrittenColumn;
@@ -141,8 +141,9 @@ export class CopyWriter {
     } else this.#out.writeText(fieldText(this.#bytes, this.#fields, field, this.#file.dialect, this.#decode));
   }
 
-  #hasValue(): boolean {
-    const { starts, ends, count } = this.#fields;
+  #isRow(): boolean {
+    const { starts, ends, kinds, count } = this.#fields;
+    if (this.#file.dialect.records === true && (count > 1 || kinds[0] !== BARE)) return true;
     for (let field = 0; field < count; field++) {
       if (!isBlank(this.#bytes, starts[field] as number, ends[field] as number, this.#decode)) return true;
     }

@@ -1,9 +1,10 @@
 import { hasEndOfData, NEVER_QUOTE } from '../../../formats/copy/csv.ts';
-import type { Dialect } from '../../../formats/csv/dialect.ts';
+import { type Dialect, RECORDS } from '../../../formats/csv/dialect.ts';
 import { HEAD_BYTES } from '../../../formats/csv/head.ts';
 import type { Escaping, Quoting } from '../../../formats/csv/quoting.ts';
 import { MAX_FIELDS, scan } from '../../../formats/csv/records.ts';
 import { sniff, sniffSheet } from '../../../formats/csv/sniff.ts';
+import type { RecordFacts } from '../../../formats/records/facts.ts';
 import { type Decode, decoderOf, encodedLength, scannableBytes } from '../../../formats/text/decode.ts';
 import {
   countLineEnds,
@@ -34,34 +35,38 @@ import { linesBefore, titlesOf } from './skipped.ts';
 import { type InferenceState, MAX_RECORD_BYTES } from './state.ts';
 
 /**
- * The state before a text's first block. `sheet`: what is known of the workbook's sheet that it was converted from;
- * `said`: how a person says that it is to be read.
+ * The state before a text's first block. `sheet`, `records`: what is known of the workbook's sheet, or of the records, that
+ * it was made of; `said`: how a person says that it is to be read.
  */
 export function beginInference({
   fileName,
   sheet = null,
+  records = null,
   said = {},
 }: {
   fileName: string;
   sheet?: SheetFacts | null;
+  records?: RecordFacts | null;
   said?: Said;
 }): InferenceState {
+  const isMade = sheet !== null || records !== null;
   return {
     fileName,
     said,
     sheet,
+    records,
     offset: 0,
     line: 1,
-    wants: HEAD_BYTES,
+    wants: records ? 1 : HEAD_BYTES,
     done: false,
-    encoding: sheet ? 'utf-8' : null,
-    encodingCertain: sheet !== null,
+    encoding: isMade ? 'utf-8' : null,
+    encodingCertain: isMade,
     beyondAscii: false,
     undefinedBytes: false,
-    dialect: null,
-    quoting: sheet || said.quote ? 'quoted' : said.quote === null ? 'unquoted' : 'undecided',
-    escaping: sheet ? 'plain' : 'undecided',
-    width: 0,
+    dialect: records && RECORDS,
+    quoting: isMade || said.quote ? 'quoted' : said.quote === null ? 'unquoted' : 'undecided',
+    escaping: isMade ? 'plain' : 'undecided',
+    width: records?.names.length ?? 0,
     preambleLeft: 0,
     rowNames: false,
     skippedLines: 0,
@@ -71,7 +76,7 @@ export function beginInference({
     secondRow: null,
     rows: 0,
     end: 0,
-    columns: [],
+    columns: (records?.names ?? []).map(newColumn),
     sampleRows: [],
     sampleSize: 0,
     trailing: [],
@@ -79,7 +84,8 @@ export function beginInference({
     blank: false,
     blankBeforeSecond: false,
     dense: false,
-    recurs: false,
+    // No record is searched for cells of the first: the file says what its columns are.
+    recurs: records !== null,
     irregular: false,
     lineEnds: 0,
   };

@@ -30,6 +30,7 @@ function decideFile(state: InferenceState, known: string[]): DecidedFile {
   if (state.firstRow === null) throw noRows(state.fileName);
   // Under a header without other rows, what would be notes are the rows.
   if (state.rows === 0) takeTrailing(state, state.trailing.length);
+  if (state.records) return decided(state, { header: state.records.names, above: false });
   if (state.said.header !== undefined) return asSaid(state, state.said.header);
   // Names that were joined from merged cells are the header.
   const isJoined = state.sheet !== null && state.sheet.header !== null && isAtHeader(state, state.sheet.header);
@@ -61,7 +62,8 @@ function decided(state: InferenceState, decision: HeaderDecision): DecidedFile {
   const width = usedWidth(state, header);
   if (width > MAX_COLUMNS) throw tooManyColumns(state.fileName, width);
   const cells = Array.from({ length: width }, (_, index) => header?.[index] ?? '');
-  const firstDataRow = header === null || above ? state.firstRow : null;
+  // The names of records stand beside the text.
+  const firstDataRow = header === null || above || state.records ? state.firstRow : null;
   return { ...decision, state, width, names: columnNames(cells), firstDataRow };
 }
 

@@ -1,6 +1,6 @@
 import { formName, HAS_EDGE, HAS_FRACTION, HAS_OFFSET, HAS_SECONDS } from '../../../formats/values/forms.ts';
 import { cut } from '../../../kernel/text.ts';
-import { dateForms, decimalForms, formsOf, typeOf } from './column-type.ts';
+import { dateForms, decimalForms, formsOf, typeOf, typeWithin } from './column-type.ts';
 import { type ColumnState, type DecidingValue, foldCell, hintsOf, mergeColumns, newColumn } from './columns.ts';
 import { type DecidedFile, decideFiles, fieldsIn, rowsOf } from './files.ts';
 import { matchTable, namesOf, type TableColumn } from './into-table.ts';
@@ -54,9 +54,9 @@ export function finish(
       sample_rows: sampleRows(files, places, proposed ? [...proposed, ...added] : columns, formats),
       total_row_count_estimate: files.reduce((sum, file) => sum + rowsOf(file), 0),
       dialect: {
-        encoding: encoding ?? 'utf-8',
-        delimiter: dialect?.delimiter ?? ',',
-        quote: dialect?.quote ?? null,
+        encoding: first.state.records?.encoding ?? encoding ?? 'utf-8',
+        delimiter: first.state.records ? null : (dialect?.delimiter ?? ','),
+        quote: first.state.records ? null : (dialect?.quote ?? null),
         header: first.header !== null,
         skipped_lines: count,
         skipped: lines,
@@ -94,7 +94,9 @@ function decideColumn(files: DecidedFile[], places: number[][], index: number): 
   const merged = states.reduce((all, next) => mergeColumns(all, next, samples));
   const name = first.names[index] as string;
   const displayName = cut(first.header?.[index] || name, MAX_DISPLAY_NAME);
-  const type = typeOf(states, displayName);
+  const known = first.state.records?.types?.[index];
+  const type = known ? typeWithin(known, states) : typeOf(states, displayName);
+  const notNumbers = first.state.records?.notNumbers?.[index] || undefined;
   const delimiters = files.map(({ state }) => state.dialect?.delimiter ?? ',');
   const forms = formsOf(type, states, delimiters);
   const nulls = merged.nulls + (type === 'text' ? 0 : merged.blanks);
@@ -111,6 +113,7 @@ function decideColumn(files: DecidedFile[], places: number[][], index: number): 
         nulls,
         distinct_sample: merged.sample,
         counter_example: counterExample(type, states, displayName),
+        ...(notNumbers !== undefined && { not_numbers: notNumbers }),
       },
     },
     found: { type, nullable: nulls > 0 },

@@ -62,6 +62,8 @@ export function columnNames(headers: string[]): string[] {
  * digit.
  */
 export function tableName(fileName: string): string {
-  const base = fileName.replace(/^.*[/\\]/, '').replace(/(?:\.(?:csv|tsv|txt|xlsx?|zip))+$/i, '');
+  const base = fileName
+    .replace(/^.*[/\\]/, '')
+    .replace(/(?:\.(?:csv|tsv|txt|xlsx?|zip|ndjson|jsonl|json|parquet|gz))+$/i, '');
   return snakeCase(base) || 'uploaded_table';
 }

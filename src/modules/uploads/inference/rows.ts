@@ -5,7 +5,7 @@ import { escapesDelimiter, widthOfLines } from '../../../formats/csv/quoting.ts'
 import { classifySlashed, type Fields, fieldText, newFields, unescaped } from '../../../formats/csv/records.ts';
 import { type Decode, encodedLength } from '../../../formats/text/decode.ts';
 import { classify, isBlank, traits } from '../../../formats/values/classify.ts';
-import { BLANK, DECIMALS, INTEGER, POINT } from '../../../formats/values/forms.ts';
+import { BLANK, DECIMALS, INTEGER, ONE_ZERO, POINT } from '../../../formats/values/forms.ts';
 import { shorten } from '../../../kernel/text.ts';
 import { hint, isOpen, type KeptCell, narrow } from './columns.ts';
 import { tooManyValues } from './errors.ts';
@@ -70,7 +70,7 @@ export class RecordFold {
     const { width } = state;
     if (state.quoting === 'undecided' && (fields.broken || fields.lines > 1)) this.#checkQuotes(start, end);
     const filled = this.#countValues();
-    if (filled === 0) {
+    if (filled === 0 && !isRecord(fields, state)) {
       state.blank = true;
       return;
     }
@@ -101,8 +101,8 @@ export class RecordFold {
   #takeRow(start: number, end: number, line: number, filled: number): void {
     const state = this.#state;
     const { fields } = this;
-    if (state.width === 1 && state.blank) this.#endNotes();
-    if (filled === 1 && !state.manySparse && this.#mayBeNote()) {
+    if (state.records === null && state.width === 1 && state.blank) this.#endNotes();
+    if (state.records === null && filled === 1 && !state.manySparse && this.#mayBeNote()) {
       const row = { ...this.#keep(start, end, line), text: lineText(this.#bytes, start, end, this.#decode) };
       if (state.trailing.length > 0 || isFootnote(state, row)) {
         state.trailing.push(row);
@@ -129,7 +129,7 @@ export class RecordFold {
   #fold(line: number): void {
     const bytes = this.#bytes;
     const { starts, ends, kinds, count } = this.fields;
-    const { columns, width, rows, sheet } = this.#state;
+    const { columns, width, rows } = this.#state;
     const sampling = rows < SAMPLED_ROWS || rows % 61 === 0;
     for (let index = 0; index < width; index++) {
       const column = columns[index] as (typeof columns)[number];
@@ -145,7 +145,7 @@ export class RecordFold {
       let forms = 0;
       if (kind < ESCAPED) forms = classify(bytes, start, end, this.#decode);
       else if (kind === SLASHED) forms = classifySlashed(bytes, start, end, this.#dialect, this.#decode);
-      if (sheet && kinds[index] === BARE) forms = inSheet(forms);
+      if (kinds[index] === BARE) forms = withoutQuotes(forms, this.#state);
       if (forms === BLANK) {
         column.blanks++;
         continue;
@@ -249,7 +249,7 @@ export class RecordFold {
       let forms = 0;
       if (kind < ESCAPED) forms = classify(this.#bytes, from, to, this.#decode);
       else if (kind === SLASHED) forms = classifySlashed(this.#bytes, from, to, this.#dialect, this.#decode);
-      if (this.#state.sheet && kind === BARE) forms = inSheet(forms);
+      if (kind === BARE) forms = withoutQuotes(forms, this.#state);
       const seen = kind < ESCAPED || kind === SLASHED ? traits : 0;
       cells.push([index, shorten(this.#text(index), this.#bounds.cellLength), forms, seen]);
     }
@@ -273,7 +273,20 @@ export class RecordFold {
   }
 }
 
-/** An unquoted fraction of a workbook's sheet is a point decimal: `1.234` is not grouped. */
+/** Whether a line of a text that was made of records holds one, though all its values are null. */
+const isRecord = ({ count, kinds }: Fields, { records }: InferenceState): boolean =>
+  records !== null && (count > 1 || kinds[0] !== BARE);
+
+/**
+ * The forms of a value without quotes. A fraction of a workbook's sheet, or of records, is a point decimal: `1.234` is not
+ * grouped. A number of records is no answer to a question.
+ */
+function withoutQuotes(forms: number, { sheet, records }: InferenceState): number {
+  if (forms === BLANK || (sheet === null && records === null)) return forms;
+  const form = inSheet(forms);
+  return records ? form & ~ONE_ZERO : form;
+}
+
 function inSheet(forms: number): number {
-  return (forms & DECIMALS) !== 0 && (forms & INTEGER) === 0 && forms !== BLANK ? forms & POINT : forms;
+  return (forms & DECIMALS) !== 0 && (forms & INTEGER) === 0 ? forms & POINT : forms;
 }

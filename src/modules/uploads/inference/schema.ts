@@ -18,6 +18,8 @@ export interface ColumnEvidence {
   distinct_sample: string[];
   /** The first value that forced the wider type, and the line its record starts on; null when no value did. */
   counter_example: { value: string; line: number } | null;
+  /** Number of values that are no numbers among the file's numbers (NaN, infinities); absent for none. */
+  not_numbers?: number;
 }
 
 /** A column inferred from every row of every file. */
@@ -58,7 +60,8 @@ export interface InferredSchema {
    */
   dialect: {
     encoding: Encoding;
-    delimiter: Delimiter;
+    /** Null for records, which nothing delimits. */
+    delimiter: Delimiter | null;
     quote: Dialect['quote'];
     header: boolean;
     skipped_lines: number;

@@ -1,5 +1,6 @@
 import type { Dialect } from '../../../formats/csv/dialect.ts';
 import type { Escaping, Quoting } from '../../../formats/csv/quoting.ts';
+import type { RecordFacts } from '../../../formats/records/facts.ts';
 import type { Encoding } from '../../../formats/text/decode.ts';
 import type { SheetFacts } from '../../../formats/workbook/choice.ts';
 import type { ColumnState, KeptCell } from './columns.ts';
@@ -46,6 +47,8 @@ export interface InferenceState {
   escaping: Escaping;
   /** The workbook's sheet that the text was converted from. */
   sheet: SheetFacts | null;
+  /** What is known of the records that the text was made of. */
+  records: RecordFacts | null;
   /** Number of fields of a full record. */
   width: number;
   /** Number of preamble records not yet read. */

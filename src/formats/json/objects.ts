@@ -1,0 +1,176 @@
+import { ARRAY, JsonWalk, NestedTooDeep, OBJECT, STRING } from '../../kernel/json-walk.ts';
+import { RecordTooLong, type RecordWriter } from '../records/writer.ts';
+import { isUtf8 } from '../text/detect.ts';
+import { JsonProblem } from './problem.ts';
+
+/** How deep arrays and objects may stand in one another. */
+const DEEPEST = 256;
+/** Characters of a member's name. */
+const LONGEST_NAME = 1000;
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+const COMMA = 44;
+const CAPITAL_E = 69;
+const SMALL_E = 101;
+const NULL = 0x6e;
+
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+
+/** The member that stood at a place of the last objects: most objects of a file have the same. */
+interface Expected {
+  /** Its name, in quotes, as it is written. */
+  token: Uint8Array;
+  column: number;
+}
+
+/** Writes objects as records. The members of all of them are the columns, in the order in which they appear. */
+export class ObjectReader {
+  /** The names of the columns so far. */
+  readonly names: string[];
+  readonly #columns: Map<string, number>;
+  readonly #most: number;
+  readonly #writer: RecordWriter;
+  readonly #expected: Expected[] = [];
+  /** For each column: the last object that had it, the first byte of its value, and where that starts and ends. */
+  readonly #seen: number[] = [];
+  readonly #kinds: number[] = [];
+  readonly #starts: number[] = [];
+  readonly #ends: number[] = [];
+  /** Objects that were read. */
+  count = 0;
+  #nested = new Uint8Array(1024);
+
+  /**
+   * @param names the columns that are known already
+   * @param most so many columns are allowed
+   */
+  constructor(names: string[], most: number, writer: RecordWriter) {
+    this.names = [...names];
+    this.#columns = new Map(names.map((name, column) => [name, column]));
+    this.#most = most;
+    this.#writer = writer;
+  }
+
+  /**
+   * Writes the object in the bytes, which hold nothing else but space.
+   * @param line of the object, for errors
+   * @throws JsonProblem
+   */
+  read(bytes: Uint8Array, line: number): void {
+    const walk = new JsonWalk(bytes, 0, DEEPEST);
+    try {
+      if (walk.next() !== OBJECT) {
+        walk.value();
+        throw new JsonProblem('not_object', line);
+      }
+      this.#members(walk, line);
+      walk.next();
+      if (walk.at < bytes.length)
+        throw new JsonProblem(bytes[walk.at] === COMMA ? 'trailing_comma' : 'malformed', line);
+      if (!isUtf8(bytes, true)) throw new JsonProblem('not_utf8', line);
+      this.#write(bytes, line);
+    } catch (error) {
+      if (error instanceof NestedTooDeep) throw new JsonProblem('too_deep', line);
+      if (error instanceof RecordTooLong) throw new JsonProblem('too_long', line);
+      throw error instanceof SyntaxError ? new JsonProblem('malformed', line) : error;
+    }
+  }
+
+  #members(walk: JsonWalk, line: number): void {
+    const { bytes } = walk;
+    const count = ++this.count;
+    let place = 0;
+    walk.members((start, end) => {
+      const column = this.#columnOf(bytes, start, end, place++, line);
+      if (this.#seen[column] === count) throw new JsonProblem('duplicate_member', line, this.names[column]);
+      this.#seen[column] = count;
+      this.#kinds[column] = walk.next();
+      this.#starts[column] = walk.at;
+      walk.value(1);
+      this.#ends[column] = walk.at;
+    }, 0);
+  }
+
+  /** The column of the member whose name stands between two offsets. */
+  #columnOf(bytes: Uint8Array, start: number, end: number, place: number, line: number): number {
+    const expected = this.#expected[place];
+    if (expected && isAt(expected.token, bytes, start, end)) return expected.column;
+    if (end - start > LONGEST_NAME * 6) throw new JsonProblem('long_name', line);
+    const name = (JSON.parse(decoder.decode(bytes.subarray(start, end))) as string).toWellFormed();
+    if (name.length > LONGEST_NAME) throw new JsonProblem('long_name', line);
+    if (name.includes('\0')) throw new JsonProblem('nul', line, name.replaceAll('\0', ''));
+    let column = this.#columns.get(name);
+    if (column === undefined) {
+      column = this.names.length;
+      if (column === this.#most) throw new JsonProblem('too_many_members', line, name);
+      this.names.push(name);
+      this.#columns.set(name, column);
+    }
+    this.#expected[place] = { token: bytes.slice(start, end), column };
+    return column;
+  }
+
+  #write(bytes: Uint8Array, line: number): void {
+    const writer = this.#writer;
+    for (let column = 0; column < this.names.length; column++) {
+      const kind = this.#seen[column] === this.count ? this.#kinds[column] : NULL;
+      const start = this.#starts[column] as number;
+      const end = this.#ends[column] as number;
+      if (kind === NULL) writer.null();
+      else if (kind === STRING) this.#text(bytes, start, end, line, column);
+      else if (kind === OBJECT || kind === ARRAY) this.#json(bytes, start, end);
+      else writer.bare(withSmallE(bytes, start, end), start, end);
+    }
+    writer.end();
+  }
+
+  /** A text; an empty one is null. */
+  #text(bytes: Uint8Array, start: number, end: number, line: number, column: number): void {
+    if (end - start === 2) {
+      this.#writer.null();
+      return;
+    }
+    for (let at = start + 1; at < end - 1; at++) {
+      if (bytes[at] !== BACKSLASH) continue;
+      const text: string = JSON.parse(decoder.decode(bytes.subarray(start, end)));
+      if (text.includes('\0')) throw new JsonProblem('nul', line, this.names[column]);
+      const encoded = encoder.encode(text);
+      this.#writer.quoted(encoded, 0, encoded.length);
+      return;
+    }
+    this.#writer.quoted(bytes, start + 1, end - 1);
+  }
+
+  /** An array or object as it stands there, without the space around its parts. */
+  #json(bytes: Uint8Array, start: number, end: number): void {
+    if (this.#nested.length < end - start) this.#nested = new Uint8Array((end - start) * 2);
+    const out = this.#nested;
+    let length = 0;
+    let inText = false;
+    for (let at = start; at < end; at++) {
+      const byte = bytes[at] as number;
+      if (inText && byte === BACKSLASH) {
+        out[length++] = byte;
+        out[length++] = bytes[++at] as number;
+        continue;
+      }
+      if (byte === QUOTE) inText = !inText;
+      if (inText || byte > 32) out[length++] = byte;
+    }
+    this.#writer.quoted(out, 0, length);
+  }
+}
+
+function isAt(token: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
+  if (token.length !== end - start) return false;
+  for (let index = 0; index < token.length; index++) if (token[index] !== bytes[start + index]) return false;
+  return true;
+}
+
+/** A number with its exponent as texts of tables have it: `1E5` is a code there. Changes the bytes. */
+function withSmallE(bytes: Uint8Array, start: number, end: number): Uint8Array {
+  for (let at = start; at < end; at++) if (bytes[at] === CAPITAL_E) bytes[at] = SMALL_E;
+  return bytes;
+}

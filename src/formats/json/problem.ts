@@ -1,0 +1,32 @@
+/** Why a file of JSON cannot be read. */
+export type JsonFault =
+  | 'malformed'
+  | 'truncated'
+  | 'not_object'
+  | 'not_array'
+  | 'trailing_comma'
+  | 'more_after_end'
+  | 'duplicate_member'
+  | 'too_deep'
+  | 'too_long'
+  | 'too_many_members'
+  | 'long_name'
+  | 'nul'
+  | 'not_utf8';
+
+/** A file of JSON that cannot be read. */
+export class JsonProblem extends Error {
+  readonly fault: JsonFault;
+  /** The line, or the element of the array, from 1. */
+  readonly line: number;
+  /** The name of a member. */
+  readonly member: string | undefined;
+
+  constructor(fault: JsonFault, line: number, member?: string) {
+    super(fault);
+    this.name = 'JsonProblem';
+    this.fault = fault;
+    this.line = line;
+    this.member = member;
+  }
+}

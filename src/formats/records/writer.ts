@@ -1,0 +1,92 @@
+const COMMA = 44;
+const QUOTE = 34;
+const LINE_FEED = 10;
+
+/** The text of one record. */
+export const MAX_ROW_BYTES = 16 * 1024 * 1024;
+
+/** A record becomes a longer text than {@link MAX_ROW_BYTES}. */
+export class RecordTooLong extends Error {}
+
+/**
+ * Writes records as CSV, one line each: texts in quotes, other values without, null as nothing. A record is never an empty
+ * line, though all its values are null; an empty line is no record.
+ */
+export class RecordWriter {
+  #out = new Uint8Array(256 * 1024);
+  #at = 0;
+  #rowStart = 0;
+  #fields = 0;
+
+  /** Bytes of complete lines. */
+  get ended(): number {
+    return this.#rowStart;
+  }
+
+  /** Takes the complete lines out of the buffer. They are valid until the next call. */
+  take(): Uint8Array {
+    const lines = this.#out.subarray(0, this.#rowStart);
+    this.#at = 0;
+    this.#rowStart = 0;
+    return lines;
+  }
+
+  /** Begins the next field. */
+  #next(room: number): void {
+    const needed = this.#at + room + 2;
+    if (needed > this.#out.length) this.#grow(needed);
+    if (this.#fields++ > 0) this.#out[this.#at++] = COMMA;
+  }
+
+  #grow(needed: number): void {
+    if (needed - this.#rowStart > MAX_ROW_BYTES) throw new RecordTooLong();
+    const larger = new Uint8Array(Math.max(needed, this.#out.length * 2));
+    larger.set(this.#out.subarray(0, this.#at));
+    this.#out = larger;
+  }
+
+  null(): void {
+    this.#next(0);
+  }
+
+  /** A value without quotes. */
+  bare(bytes: Uint8Array, start: number, end: number): void {
+    this.#next(end - start);
+    const out = this.#out;
+    let at = this.#at;
+    for (let index = start; index < end; index++) out[at++] = bytes[index] as number;
+    this.#at = at;
+  }
+
+  /** A text. */
+  quoted(bytes: Uint8Array, start: number, end: number): void {
+    this.#next((end - start) * 2 + 2);
+    const out = this.#out;
+    let at = this.#at;
+    out[at++] = QUOTE;
+    for (let index = start; index < end; index++) {
+      const byte = bytes[index] as number;
+      if (byte === QUOTE) out[at++] = QUOTE;
+      out[at++] = byte;
+    }
+    out[at++] = QUOTE;
+    this.#at = at;
+  }
+
+  /** Ends a record. */
+  end(): void {
+    if (this.#at === this.#rowStart) {
+      this.#fields = 0;
+      this.quoted(this.#out, 0, 0);
+    }
+    this.blank();
+  }
+
+  /** Ends a line; without fields, no record stands on it. */
+  blank(): void {
+    if (this.#at + 1 > this.#out.length) this.#grow(this.#at + 1);
+    this.#out[this.#at++] = LINE_FEED;
+    this.#rowStart = this.#at;
+    this.#fields = 0;
+  }
+}

@@ -1,0 +1,100 @@
+import { JsonProblem } from '../../formats/json/problem.ts';
+import { beginJson, type JsonForm, type JsonState, MAX_OBJECT_BYTES, readJson } from '../../formats/json/read.ts';
+import type { RecordFacts } from '../../formats/records/facts.ts';
+import { RecordWriter } from '../../formats/records/writer.ts';
+import { type Encoding, encodedLength, scannableBytes } from '../../formats/text/decode.ts';
+import { guessEncoding } from '../../formats/text/detect.ts';
+import { type Segment, SegmentWriter } from '../../platform/segments.ts';
+import { MAX_COLUMNS } from '../../tenant-sql/columns.ts';
+import * as problems from './problems.ts';
+
+/** How far the records of a file are written as a text. Plain data. */
+export interface RecordsState {
+  form: JsonForm;
+  /** Bytes of the file that are read. */
+  offset: number;
+  /** Null before its first byte. */
+  encoding: Encoding | null;
+  json: JsonState;
+  /** The text so far. */
+  text: Segment[];
+}
+
+export const beginRecords = (form: JsonForm): RecordsState => ({
+  form,
+  offset: 0,
+  encoding: null,
+  json: beginJson(),
+  text: [],
+});
+
+/** What the records of a file are read with. */
+export interface RecordsEnvironment {
+  bucket: R2Bucket;
+  newKey(): string;
+  /** Reads so many bytes from an offset on; fewer where the file ends. */
+  read(offset: number, length: number): Promise<Uint8Array>;
+  /** Bytes that one call reads, about, and that are read at a time. */
+  budget: number;
+  block: number;
+}
+
+/** The state after some work, and what is known of the text once it is whole. */
+export interface RecordsRead {
+  state: RecordsState;
+  facts: RecordFacts | null;
+}
+
+/** A record is read as a whole. In UTF-16 it takes twice the bytes. */
+const MOST_BYTES = 2 * MAX_OBJECT_BYTES + 1024;
+
+/**
+ * Goes on writing the objects of a file as a text, about `budget` bytes of it.
+ * @throws JobProblem for what is no such file
+ */
+export async function continueRecords(
+  { bucket, newKey, read, budget, block }: RecordsEnvironment,
+  { name, size }: { name: string; size: number },
+  from: RecordsState,
+): Promise<RecordsRead> {
+  const output = new SegmentWriter(bucket, newKey);
+  const writer = new RecordWriter();
+  let { offset, encoding, json } = from;
+  let wanted = block;
+  try {
+    do {
+      const bytes = await read(offset, wanted);
+      const isLast = offset + bytes.length >= size;
+      let skipped = 0;
+      if (encoding === null) {
+        const guess = guessEncoding(bytes);
+        encoding = guess.encoding;
+        skipped = guess.markLength;
+      }
+      const text = scannableBytes(bytes.subarray(skipped), encoding, isLast);
+      if (text === null) throw new JsonProblem('not_utf8', json.line);
+      const { state, taken } = readJson(from.form, json, text, isLast, MAX_COLUMNS, writer);
+      await output.write(writer.take());
+      json = state;
+      offset += skipped + encodedLength(text, taken, encoding);
+      if (isLast) {
+        await output.flush();
+        const all = { ...from, offset: size, encoding, json, text: [...from.text, ...output.segments] };
+        return { state: all, facts: factsOf(name, all, encoding) };
+      }
+      wanted = taken > 0 || skipped > 0 ? block : wanted * 2;
+      if (wanted > MOST_BYTES) throw new JsonProblem('too_long', json.line);
+    } while (offset < from.offset + budget);
+  } catch (error) {
+    throw error instanceof JsonProblem ? problems.ofJson(name, from.form, error) : error;
+  }
+  await output.flush();
+  return { state: { ...from, offset, encoding, json, text: [...from.text, ...output.segments] }, facts: null };
+}
+
+function factsOf(file: string, { json }: RecordsState, encoding: Encoding): RecordFacts {
+  const { names } = json;
+  if (json.objects === 0) throw new problems.JobProblem(problems.fileWithoutRecords(file));
+  if (names.length === 0) throw new problems.JobProblem(problems.fileWithoutColumns(file));
+  return { names, encoding };
+}

@@ -1,0 +1,204 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { failure, read, table } from './sources.ts';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+/** The same objects in either form. */
+const FORMS: [string, (objects: string[]) => string][] = [
+  ['a.json', (objects) => `[${objects.join(',\n  ')}]\n`],
+  ['a.ndjson', (objects) => `${objects.join('\n')}\n`],
+];
+
+describe.each(FORMS)('the objects of %s', (name, written) => {
+  it('are rows, whose columns are all members in order of appearance', async () => {
+    const { types, rows, schema } = await table(
+      company,
+      name,
+      written(['{"b": 1, "a": "x"}', '{}', '{"c": true}', '{"a": "", "b": null}', '{"b":2,"d":{"e":[1,  2]}}']),
+    );
+    expect(types).toEqual({ b: 'integer', a: 'text', c: 'boolean', d: 'text' });
+    expect(rows).toEqual([
+      { b: 1, a: 'x', c: null, d: null },
+      { b: null, a: null, c: null, d: null },
+      { b: null, a: null, c: true, d: null },
+      { b: null, a: null, c: null, d: null },
+      { b: 2, a: null, c: null, d: '{"e":[1,2]}' },
+    ]);
+    expect(schema).toMatchObject({
+      suggested_table_name: 'a',
+      total_row_count_estimate: 5,
+      dialect: { encoding: 'utf-8', delimiter: null, quote: null, header: true, skipped_lines: 0, sheet: null },
+    });
+    expect(schema.columns[0]).toMatchObject({ display_name: 'b', source_index: 0, evidence: { nulls: 3 } });
+    expect(schema.sample_rows[4]).toEqual({ b: 2, a: null, c: null, d: '{"e":[1,2]}' });
+  });
+
+  it('keep all digits of their numbers', async () => {
+    const digits = '1234567890'.repeat(40);
+    const huge = `${'9'.repeat(400)}.${'1'.repeat(30)}`;
+    const { types, rows } = await table(
+      company,
+      name,
+      written([
+        `{"inteiro": 9223372036854775807, "decimal": 0.1, "enorme": ${digits}, "exato": 12345678901234567.25, "codigo": 1E5, "ativo": 1, "longo": 1}`,
+        `{"inteiro": -9223372036854775808, "decimal": 1.234, "enorme": ${huge}, "exato": -0, "codigo": 2e-3, "ativo": 0, "longo": ${'7'.repeat(1200)}}`,
+      ]),
+    );
+    expect(types).toEqual({
+      inteiro: 'integer',
+      decimal: 'decimal',
+      enorme: 'decimal',
+      exato: 'decimal',
+      codigo: 'decimal',
+      ativo: 'integer',
+      longo: 'text',
+    });
+    expect(rows.map(({ inteiro }) => String(inteiro))).toEqual(['9223372036854775807', '-9223372036854775808']);
+    expect(rows.map(({ enorme }) => enorme)).toEqual([digits, huge]);
+    expect(rows.map(({ exato }) => String(exato))).toEqual(['12345678901234567.25', '0']);
+    expect(rows.map(({ codigo }) => Number(codigo))).toEqual([100_000, 0.002]);
+    expect(rows[1]?.longo).toBe('7'.repeat(1200));
+  });
+
+  it('have texts that are read as cells are', async () => {
+    const { types, rows } = await table(
+      company,
+      name,
+      written([
+        '{"n": 5, "dia": "31/12/2024", "sim": "sim", "misto": 1, "outro": true, "texto": "a,\\"b\\"\\n\\u00e7\\ud83d\\ude00", "cep": "01310"}',
+        '{"n": "6", "dia": "01/02/2024", "sim": "não", "misto": "um", "outro": 2, "texto": "ç\\\\", "cep": "02020"}',
+      ]),
+    );
+    expect(types).toEqual({
+      n: 'integer',
+      dia: 'date',
+      sim: 'boolean',
+      misto: 'text',
+      outro: 'text',
+      texto: 'text',
+      cep: 'text',
+    });
+    expect(rows).toEqual([
+      { n: 5, dia: '2024-12-31', sim: true, misto: '1', outro: 'true', texto: 'a,"b"\nç😀', cep: '01310' },
+      { n: 6, dia: '2024-02-01', sim: false, misto: 'um', outro: '2', texto: 'ç\\', cep: '02020' },
+    ]);
+  });
+
+  it('are read in pieces, across messages, as in one', async () => {
+    const objects = Array.from({ length: 400 }, (_, row) =>
+      JSON.stringify({
+        n: row,
+        texto: `linha ${row} "ç"`.repeat(row % 9),
+        ...(row > 200 && { [`c${row % 7}`]: row }),
+      }),
+    );
+    const { rows } = await table(company, name, written(objects), { env: { UPLOAD_MESSAGE_BYTES: '1999' } });
+    expect(rows).toHaveLength(400);
+    expect(rows[250]).toMatchObject({ n: 250, texto: 'linha 250 "ç"'.repeat(250 % 9), c5: 250, c2: null });
+    expect(rows.map(({ n }) => n)).toEqual(objects.map((_, row) => row));
+  });
+
+  it.each([
+    ['a mark of UTF-8', (text: string) => new TextEncoder().encode(`\ufeff${text}`)],
+    ['UTF-16', (text: string) => utf16(`\ufeff${text}`)],
+    ['UTF-16 without a mark', utf16],
+  ])('are read with %s', async (_, encode) => {
+    const { rows } = await table(company, name, encode(written(['{"a": "ção"}', '{"a": "é😀"}'])));
+    expect(rows).toEqual([{ a: 'ção' }, { a: 'é😀' }]);
+  });
+
+  it.each([
+    ['a trailing comma in an object', '{"a": 1,}', 'JSON_MALFORMED'],
+    ['a name without quotes', '{a: 1}', 'JSON_MALFORMED'],
+    ['a number that is none', '{"a": 01}', 'JSON_MALFORMED'],
+    ['NaN', '{"a": NaN}', 'JSON_MALFORMED'],
+    ['a member twice', '{"b": 1, "b": 2}', 'JSON_DUPLICATE_MEMBER'],
+    ['an array', '[1]', 'JSON_NOT_OBJECT'],
+    ['a number', '7', 'JSON_NOT_OBJECT'],
+    ['null', 'null', 'JSON_NOT_OBJECT'],
+    ['10,000 arrays in one another', `{"a": ${'['.repeat(10_000)}${']'.repeat(10_000)}}`, 'JSON_TOO_DEEP'],
+    ['a NUL', '{"a": "\\u0000"}', 'NUL_BYTE'],
+    ['a name without end', `{"${'x'.repeat(2000)}": 1}`, 'JSON_NAME_TOO_LONG'],
+    ['1,001 members', `{${Array.from({ length: 1001 }, (_, at) => `"m${at}":1`).join()}}`, 'TOO_MANY_COLUMNS'],
+    ['a text of 17 MiB', `{"a": "${'x'.repeat(17 * 1024 * 1024)}"}`, 'RECORD_TOO_LARGE'],
+  ])('fail the job at their place for %s', async (_, object, code) => {
+    expect(await failure(company, name, written(['{"a": 1}', object]))).toMatchObject({ code, line: 2, file: name });
+  });
+
+  it('fail the job for bytes that are no Unicode', async () => {
+    const text = new TextEncoder().encode(written(['{"a": "x"}', '{"a": "?"}']));
+    text[text.lastIndexOf(63)] = 0xe7;
+    expect(await failure(company, name, text)).toMatchObject({ code: 'UNREADABLE_BYTES', line: 2 });
+  });
+
+  it('fail the job where there are none', async () => {
+    expect(await failure(company, name, written([]))).toMatchObject({ code: 'NO_ROWS' });
+    expect(await failure(company, name, written(['{}', '{}']))).toMatchObject({ code: 'NO_COLUMNS' });
+  });
+
+  it('name the place of a value that does not fit what was confirmed', async () => {
+    const job = await read(company, name, written(['{"a": "1"}', '{"a": "2"}', '{"a": "três"}']));
+    expect(job.inferred_schema.columns[0].evidence.counter_example).toEqual({ value: 'três', line: 3 });
+  });
+
+  it('take no second look', async () => {
+    const job = await read(company, name, written(['{"a": 1}']));
+    const said = { header: false, delimiter: ';', encoding: 'utf-8', skip_lines: 1, sheet: 'x' };
+    const { status, body } = await company.as.post(`/v1/managed-tables/upload-jobs/${job._id}/analyze`, { json: said });
+    expect(status).toBe(422);
+    expect(Object.keys(said).every((field) => JSON.stringify(body).includes(`"${field}"`))).toBe(true);
+  });
+});
+
+function utf16(text: string): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(text.length * 2);
+  for (let at = 0; at < text.length; at++) new DataView(bytes.buffer).setUint16(at * 2, text.charCodeAt(at), true);
+  return bytes;
+}
+
+describe('a file of NDJSON', () => {
+  it('may have empty lines, which count as lines', async () => {
+    const { rows } = await table(company, 'b.jsonl', '\r\n{"a": 1}\r\n\r\n{"a": null}\r\n{"a": 3}');
+    expect(rows).toEqual([{ a: 1 }, { a: null }, { a: 3 }]);
+    const error = await failure(company, 'b.jsonl', '\n{"a": 1}\n \n{"a": 3},\n');
+    expect(error).toMatchObject({ code: 'JSON_MALFORMED', line: 4 });
+    expect(error.message).toContain('linha 4');
+    const mixed = await read(company, 'b.ndjson', '{"a": 1}\n\n{"a": "x"}\n');
+    expect(mixed.inferred_schema.columns[0].evidence.counter_example).toEqual({ value: 'x', line: 3 });
+  });
+
+  it('is recognized by its media type', async () => {
+    const job = await read(company, 'dados', '{"a": 1}', { headers: { 'content-type': 'application/x-ndjson' } });
+    expect(job).toMatchObject({ status: 'waiting_confirm', files: [{ original_name: 'dados.ndjson' }] });
+  });
+});
+
+describe('a file of JSON', () => {
+  it.each([
+    ['an object', '{"a": [{"b": 1}]}', 'JSON_NOT_ARRAY'],
+    ['nothing', '', 'JSON_NOT_ARRAY'],
+    ['an array that ends early', '[{"a": 1}, {"a"', 'JSON_MALFORMED'],
+    ['an array without end', '[{"a": 1}', 'JSON_MALFORMED'],
+    ['more behind the array', '[{"a": 1}] {"a": 2}', 'JSON_MALFORMED'],
+    ['a comma at the end', '[{"a": 1},]', 'JSON_MALFORMED'],
+    ['no comma', '[{"a": 1} {"a": 2}]', 'JSON_MALFORMED'],
+    ['a page', '<!doctype html><html><body>Not here</body></html>', 'UNREADABLE_CONTENT'],
+  ])('fails the job for %s', async (_, content, code) => {
+    expect(await failure(company, 'c.json', content)).toMatchObject({ code });
+  });
+
+  it('is not taken by a form', async () => {
+    const form = new FormData();
+    form.append('files', new File(['[{"a":1}]'], 'a.json'));
+    const { status, body } = await company.as.post('/v1/managed-tables/upload', { body: form });
+    expect(status).toBe(422);
+    expect(body).toMatchObject({
+      error_code: 'UPLOAD_FILE_TYPE',
+      details: { file: 'a.json', accepted: ['.csv', '.xlsx', '.xls', '.zip'] },
+    });
+  });
+});

@@ -1,0 +1,68 @@
+import { expect, inject } from 'vitest';
+import type { Company } from '../support/worlds.ts';
+import { aHeldQueue, confirm, deliverAll, finished, jobOf, rowsOf } from './support.ts';
+
+/** An address of a file with this content. */
+export async function aSource(
+  name: string,
+  content: string | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = {},
+): Promise<string> {
+  const url = `${inject('fileServerUrl')}/kept/${crypto.randomUUID()}/0/${name}`;
+  await fetch(url, { method: 'PUT', body: content, headers });
+  return url;
+}
+
+const queue = aHeldQueue();
+
+/** The job of a file at an address, when it was read, or failed. @param changed variables that differ for it */
+export async function read(
+  company: Company,
+  name: string,
+  content: string | Uint8Array<ArrayBuffer>,
+  { headers = {}, env = {}, sent = {} }: { headers?: Record<string, string>; env?: object; sent?: object } = {},
+) {
+  const url = await aSource(name, content, headers);
+  const { status, body } = await company.as.post('/v1/managed-tables/upload-from-url', {
+    json: { url, ...sent },
+    env: queue.env as never,
+  });
+  expect(body).toMatchObject({ status: 'queued' });
+  expect(status).toBe(201);
+  await deliverAll(queue, { ...env });
+  return jobOf(company, body.job_id);
+}
+
+let named = 0;
+
+/** The types of what was inferred, by name, and the rows when that is confirmed, without their ids. */
+export async function table(
+  company: Company,
+  name: string,
+  content: string | Uint8Array<ArrayBuffer>,
+  { changes = {}, ...options }: NonNullable<Parameters<typeof read>[3]> & { changes?: object } = {},
+) {
+  const job = await read(company, name, content, options);
+  expect(job.error).toBe(null);
+  const { columns } = job.inferred_schema;
+  const types = Object.fromEntries(columns.map(({ name, type }: { name: string; type: string }) => [name, type]));
+  const answer = await confirm(
+    company,
+    job._id,
+    { display_name: `tipo_${++named}_${name.length}`, columns, ...changes },
+    queue,
+  );
+  expect(answer.status).toBe(200);
+  await deliverAll(queue, { ...options.env });
+  const done = await finished(company, job._id);
+  expect(done.error).toBe(null);
+  const rows = (await rowsOf(company, done.user_table_id)).map(({ id: _, ...row }) => row);
+  return { types, rows, schema: job.inferred_schema, job: done };
+}
+
+/** Why a file at an address cannot be read. */
+export async function failure(...args: Parameters<typeof read>) {
+  const { status, error } = await read(...args);
+  expect(status).toBe('failed');
+  return error as { code: string; message: string; line?: number; column?: string };
+}
