@@ -5,11 +5,11 @@ import { aHeldQueue, confirm, deliverAll, finished, jobOf, rowsOf } from './supp
 /** An address of a file with this content. */
 export async function aSource(
   name: string,
-  content: string | Uint8Array<ArrayBuffer>,
+  content: string | Uint8Array,
   headers: Record<string, string> = {},
 ): Promise<string> {
   const url = `${inject('fileServerUrl')}/kept/${crypto.randomUUID()}/0/${name}`;
-  await fetch(url, { method: 'PUT', body: content, headers });
+  await fetch(url, { method: 'PUT', body: content as BodyInit, headers });
   return url;
 }
 
@@ -19,7 +19,7 @@ const queue = aHeldQueue();
 export async function read(
   company: Company,
   name: string,
-  content: string | Uint8Array<ArrayBuffer>,
+  content: string | Uint8Array,
   { headers = {}, env = {}, sent = {} }: { headers?: Record<string, string>; env?: object; sent?: object } = {},
 ) {
   const url = await aSource(name, content, headers);
@@ -39,7 +39,7 @@ let named = 0;
 export async function table(
   company: Company,
   name: string,
-  content: string | Uint8Array<ArrayBuffer>,
+  content: string | Uint8Array,
   { changes = {}, ...options }: NonNullable<Parameters<typeof read>[3]> & { changes?: object } = {},
 ) {
   const job = await read(company, name, content, options);

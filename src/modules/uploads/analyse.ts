@@ -183,11 +183,12 @@ async function readNextBlock(ctx: CompanyContext, before: AnalysisState): Promis
 }
 
 /** The text of a sheet, or of records, is written in one way, whatever is said of the text files beside it. */
-function saidOf({ sheet, records }: Source, { look }: AnalysisState): Said {
+function saidOf({ sheet, records, delimiter }: Source, { look }: AnalysisState): Said {
   if (records) return {};
   const { sheet: _, ...said } = look?.said ?? {};
   const { header, skip_lines } = said;
-  return sheet ? { header, skip_lines } : said;
+  if (sheet) return { header, skip_lines };
+  return delimiter === undefined || said.delimiter !== undefined ? said : { ...said, delimiter, delimiterOfKind: true };
 }
 
 async function saveSchema(

@@ -7,7 +7,7 @@ export const MAX_ENTRIES = 50;
 export const MAX_UNPACKED_BYTES = 1024 * 1024 * 1024;
 /** Text shrinks to a tenth; what is large and shrinks to less than this share is a bomb. */
 export const MAX_RATIO = 200;
-const RATIO_FROM_BYTES = 50 * 1024 * 1024;
+export const RATIO_FROM_BYTES = 50 * 1024 * 1024;
 const READABLE = ['.csv', '.xlsx', '.xls'];
 
 /**

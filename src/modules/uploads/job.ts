@@ -97,6 +97,8 @@ export interface Source {
   size_bytes: number;
   /** The workbook's sheet that it was made of, with one line a row and typed values without quotes. */
   sheet: SheetFacts | null;
+  /** What stands between its fields by its kind, where it has more than one; absent where that is found. */
+  delimiter?: string;
   /** The records that it was made of; absent for other texts. */
   records?: RecordFacts;
 }

@@ -9,33 +9,42 @@ interface Kind {
   mediaTypes: readonly string[];
   /** Whether a form may hold such files. */
   inForms: boolean;
+  /** Whether such files may come packed by gzip, their names with `.gz` behind. */
+  packed?: true;
 }
 
 const kinds = <Name extends string>(table: Record<Name, Kind>): Record<Name, Kind> => table;
 
 export const KINDS = kinds({
-  csv: { extensions: ['.csv'], mediaTypes: ['text/csv', 'application/csv'], inForms: true },
+  csv: { extensions: ['.csv'], mediaTypes: ['text/csv', 'application/csv'], inForms: true, packed: true },
+  tsv: { extensions: ['.tsv'], mediaTypes: ['text/tab-separated-values'], inForms: false, packed: true },
   workbook: {
     extensions: ['.xlsx'],
     mediaTypes: ['application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
     inForms: true,
   },
   oldWorkbook: { extensions: ['.xls'], mediaTypes: ['application/vnd.ms-excel'], inForms: true },
-  json: { extensions: ['.json'], mediaTypes: ['application/json'], inForms: false },
+  json: { extensions: ['.json'], mediaTypes: ['application/json'], inForms: false, packed: true },
   ndjson: {
     extensions: ['.ndjson', '.jsonl'],
     mediaTypes: ['application/x-ndjson', 'application/ndjson', 'application/jsonl', 'application/x-jsonlines'],
     inForms: false,
+    packed: true,
   },
   archive: { extensions: ['.zip'], mediaTypes: ['application/zip', 'application/x-zip-compressed'], inForms: true },
 });
 
 export type KindName = keyof typeof KINDS;
 
+const PACKED = '.gz';
+
 const ENTRIES = Object.entries(KINDS) as [KindName, Kind][];
 
 /** How the names of files end that come from addresses. */
-export const ACCEPTED_TYPES: readonly string[] = ENTRIES.flatMap(([, { extensions }]) => extensions);
+export const ACCEPTED_TYPES: readonly string[] = ENTRIES.flatMap(([, { extensions, packed }]) => [
+  ...extensions,
+  ...(packed ? extensions.map((extension) => `${extension}${PACKED}`) : []),
+]);
 
 /** How those of files end that stand in a form. */
 export const FORM_TYPES: readonly string[] = ENTRIES.flatMap(([, { extensions, inForms }]) =>
@@ -50,6 +59,12 @@ export const isAccepted = (name: string, types = ACCEPTED_TYPES): boolean =>
 export function kindOf(name: string): KindName | null {
   const found = ENTRIES.find(([, { extensions }]) => isAccepted(name, extensions));
   return found?.[0] ?? null;
+}
+
+/** The name of a file that is packed by gzip, as it is without that; null for a name of other files. */
+export function unpackedName(name: string): string | null {
+  const bare = name.slice(0, -PACKED.length);
+  return isAccepted(name, [PACKED]) && kindOf(bare) !== null ? bare : null;
 }
 
 /** How the name of a file ends that an answer calls by a media type; undefined for what is not read. */

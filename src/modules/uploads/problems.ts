@@ -237,6 +237,15 @@ export const archiveWithUnsafeName = (file: string) =>
 export const archiveMethodUnknown = (file: string) =>
   inFile('ZIP_METHOD', file, `O arquivo "${file}" usa uma compressão que não é aceita. Compacte-o como .zip comum.`);
 
+export const gzipDamaged = (file: string) =>
+  inFile('GZIP_CORRUPT', file, `O arquivo "${file}" está corrompido ou incompleto e não pôde ser descompactado.`);
+
+export const gzipTooLarge = (file: string) =>
+  inFile('GZIP_TOO_LARGE', file, `O conteúdo de "${file}" passa de 5 GB depois de descompactado.`);
+
+export const gzipOverRatio = (file: string) =>
+  inFile('GZIP_RATIO', file, `O conteúdo de "${file}" é grande demais para o tamanho do arquivo e foi recusado.`);
+
 export const fileWithoutRecords = (file: string) =>
   inFile('NO_ROWS', file, `O arquivo "${file}" não tem nenhuma linha de dados.`);
 

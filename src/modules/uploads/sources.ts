@@ -1,4 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
+import { isGzip } from '../../formats/gzip/unpack.ts';
 import type { JsonForm } from '../../formats/json/read.ts';
 import type { Converted, SheetOutput } from '../../formats/workbook/choice.ts';
 import { type Content, contentOf } from '../../formats/workbook/content.ts';
@@ -10,14 +11,16 @@ import { bytesIn, readSegments, type Segment, SegmentWriter } from '../../platfo
 import { deleteObjects } from '../../platform/stored-files.ts';
 import { chooseEntries } from './archive.ts';
 import { blockBytes } from './blocks.ts';
+import { continueUnpacking } from './gzip.ts';
 import type { Source } from './job.ts';
-import { type KindName, kindOf } from './kinds.ts';
+import { type KindName, kindOf, unpackedName } from './kinds.ts';
 import {
   archiveDamaged,
   archiveOfTooManyFiles,
   archiveTooLarge,
   contentUnreadable,
   fileMissing,
+  gzipDamaged,
   JobProblem,
   notWorkbook,
   type OtherContent,
@@ -51,6 +54,7 @@ export type Item =
   | ({ kind: 'file' } & Stored)
   | { kind: 'entry'; name: string; archive: Stored; entry: ZipEntry }
   | ({ kind: 'workbook'; conversion: ConversionState } & Stored)
+  | ({ kind: 'packed'; unpacked: Segment[] } & Stored)
   | ({ kind: 'records'; reading: RecordsState } & Stored)
   | ({ kind: 'text' } & Source);
 
@@ -130,6 +134,8 @@ async function nextStage(ctx: CompanyContext, making: Making, item: Item): Promi
       return unpackEntry(ctx, making, item);
     case 'workbook':
       return convertWorkbook(ctx, making, item);
+    case 'packed':
+      return unpackFile(ctx, making, item);
     case 'records':
       return readRecords(ctx, making, item);
     case 'text':
@@ -152,6 +158,7 @@ const OTHER_CONTENT: Partial<Record<Content, OtherContent>> = {
 /** What a file becomes, by its kind. */
 const STAGES: Record<KindName, (ctx: CompanyContext, making: Making, item: FileItem) => Promise<Stage>> = {
   csv: identifyText,
+  tsv: async (ctx, making, item) => withDelimiter(await identifyText(ctx, making, item), '\t'),
   workbook: identifyWorkbook,
   oldWorkbook: identifyWorkbook,
   json: (ctx, _, item) => identifyRecords(ctx, item, 'array'),
@@ -159,8 +166,20 @@ const STAGES: Record<KindName, (ctx: CompanyContext, making: Making, item: FileI
   archive: async (ctx, _, item) => ({ items: await entriesOf(ctx, storedOf(item)), bytes: HEAD_BYTES }),
 };
 
-const identify = (ctx: CompanyContext, making: Making, item: FileItem): Promise<Stage> =>
-  STAGES[kindOf(item.name) ?? 'csv'](ctx, making, item);
+async function identify(ctx: CompanyContext, making: Making, item: FileItem): Promise<Stage> {
+  const unpacked = unpackedName(item.name);
+  if (unpacked === null) return STAGES[kindOf(item.name) ?? 'csv'](ctx, making, item);
+  const head = await headOf(ctx, item);
+  if (isGzip(head)) return { items: [{ kind: 'packed', ...storedOf(item), unpacked: [] }], bytes: 0 };
+  // A server that says that it packed the file has given it unpacked.
+  if (['unknown', 'zip', 'biff'].includes(contentOf(head))) throw new JobProblem(gzipDamaged(item.name));
+  return { items: [{ ...item, name: unpacked }], bytes: 0 };
+}
+
+const withDelimiter = ({ items, bytes }: Stage, delimiter: string): Stage => ({
+  items: items.map((item) => (item.kind === 'text' ? { ...item, delimiter } : item)),
+  bytes,
+});
 
 const storedOf = ({ name, segments, size_bytes }: FileItem): Stored => ({ name, segments, size_bytes });
 
@@ -252,6 +271,25 @@ async function convertWorkbook(ctx: CompanyContext, making: Making, item: Item &
   if (!conversion) return later(ctx, item);
   if (!conversion.result) return { items: [{ ...item, conversion }], bytes: budget };
   return { items: [sheetText(item.name, conversion.result)], bytes: budget };
+}
+
+/** A message unpacks so many times the bytes that it reads of others. */
+const UNPACKED_SHARE = 16;
+
+async function unpackFile(ctx: CompanyContext, making: Making, item: Item & { kind: 'packed' }): Promise<Stage> {
+  const { name, size_bytes: size } = item;
+  const { stream } = zipOf(ctx, item);
+  const environment = {
+    bucket: ctx.files,
+    newKey: () => newKey(ctx, making),
+    stream: () => stream(0, size),
+    budget: UNPACKED_SHARE * ctx.config.UPLOAD_MESSAGE_BYTES,
+  };
+  const { segments, done } = await continueUnpacking(environment, { name, size }, item.unpacked);
+  const bytes = ctx.config.UPLOAD_MESSAGE_BYTES;
+  if (!done) return { items: [{ ...item, unpacked: segments }], bytes };
+  const file: Item = { kind: 'file', name: unpackedName(name) ?? name, segments, size_bytes: bytesIn(segments) };
+  return { items: [file], bytes };
 }
 
 async function readRecords(ctx: CompanyContext, making: Making, item: Item & { kind: 'records' }): Promise<Stage> {

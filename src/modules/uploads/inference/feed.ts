@@ -144,7 +144,8 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
       return atLeast(state, state.wants * 4);
     }
     const head = start.subarray(skip);
-    if (delimiter !== undefined && !state.sheet && !head.includes(delimiter.charCodeAt(0)))
+    const isSaid = delimiter !== undefined && !state.said.delimiterOfKind;
+    if (isSaid && !state.sheet && !head.includes(delimiter.charCodeAt(0)))
       throw delimiterNotFound(state.fileName, delimiter);
     const sheet = state.sheet && sniffSheet(head, whole, decode, state.sheet, state.said);
     const { dialect, layout, records, bodyLine, bodyStart, quoting, overflows, effective } =

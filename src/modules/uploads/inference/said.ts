@@ -6,6 +6,8 @@ export interface Said extends SaidDialect {
   /** Whether the first record holds the names of the columns. */
   header?: boolean | undefined;
   encoding?: Encoding | undefined;
+  /** The delimiter is that of the file's kind: a file of one column has none. */
+  delimiterOfKind?: true;
 }
 
 /**

@@ -1,0 +1,58 @@
+import { GzipDamaged, gunzip } from '../../formats/gzip/unpack.ts';
+import { bytesIn, type Segment, SegmentWriter } from '../../platform/segments.ts';
+import { MAX_RATIO, RATIO_FROM_BYTES } from './archive.ts';
+import { gzipDamaged, gzipOverRatio, gzipTooLarge, JobProblem } from './problems.ts';
+
+/** The most that a file may unpack to. */
+const MAX_BYTES = 5 * 1024 ** 3;
+
+/** What a file is unpacked with. */
+export interface GzipEnvironment {
+  bucket: R2Bucket;
+  newKey(): string;
+  /** The packed bytes. */
+  stream(): ReadableStream<Uint8Array>;
+  /** One call writes so many bytes, about. */
+  budget: number;
+}
+
+/** What is unpacked so far. */
+export interface Unpacked {
+  segments: Segment[];
+  done: boolean;
+}
+
+/**
+ * Goes on unpacking a file, about `budget` bytes of it. What was unpacked before is unpacked again, and left out: no state
+ * of an inflater survives a message.
+ * @param size of the packed file
+ * @throws JobProblem for one that is damaged, too large, or a bomb
+ */
+export async function continueUnpacking(
+  { bucket, newKey, stream, budget }: GzipEnvironment,
+  { name, size }: { name: string; size: number },
+  before: Segment[],
+  most = MAX_BYTES,
+): Promise<Unpacked> {
+  const output = new SegmentWriter(bucket, newKey);
+  const known = bytesIn(before);
+  const all = () => [...before, ...output.segments];
+  let length = 0;
+  try {
+    for await (const piece of gunzip(stream())) {
+      const start = length;
+      length += piece.length;
+      if (length > most) throw new JobProblem(gzipTooLarge(name));
+      if (length > RATIO_FROM_BYTES && length > size * MAX_RATIO) throw new JobProblem(gzipOverRatio(name));
+      if (length <= known) continue;
+      await output.write(piece.subarray(Math.max(0, known - start)));
+      if (length - known < budget) continue;
+      await output.flush();
+      return { segments: all(), done: false };
+    }
+  } catch (error) {
+    throw error instanceof GzipDamaged ? new JobProblem(gzipDamaged(name)) : error;
+  }
+  await output.flush();
+  return { segments: all(), done: true };
+}

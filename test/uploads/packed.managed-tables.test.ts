@@ -1,0 +1,134 @@
+import { env } from 'cloudflare:test';
+import { gzipSync } from 'node:zlib';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { continueUnpacking } from '../../src/modules/uploads/gzip.ts';
+import { bytesIn, readSegments, type Segment } from '../../src/platform/segments.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { failure, read, table } from './sources.ts';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+type Bytes = Uint8Array<ArrayBuffer>;
+const packed = (text: string | Uint8Array): Bytes => new Uint8Array(gzipSync(text));
+const joined = (...parts: Uint8Array[]): Bytes => new Uint8Array(Buffer.concat(parts));
+
+describe('a file that is packed by gzip', () => {
+  it.each([
+    ['a.csv.gz', 'a;b\n1;x\n2;y\n'],
+    ['A.TSV.GZ', 'a\tb\n1\tx\n2\ty\n'],
+    ['a.ndjson.gz', '{"a":1,"b":"x"}\n{"a":2,"b":"y"}\n'],
+    ['a.jsonl.gz', '{"a":1,"b":"x"}\n{"a":2,"b":"y"}\n'],
+    ['a.json.gz', '[{"a":1,"b":"x"},{"a":2,"b":"y"}]'],
+  ])('is read as what is in it: %s', async (name, content) => {
+    const { rows, schema } = await table(company, name, packed(content));
+    expect(rows).toEqual([
+      { a: 1, b: 'x' },
+      { a: 2, b: 'y' },
+    ]);
+    expect(schema.suggested_table_name).toBe('a');
+  });
+
+  it('may have several members', async () => {
+    const { rows } = await table(company, 'b.csv.gz', joined(packed('a\n1\n'), packed(''), packed('2\n3\n')));
+    expect(rows.map(({ a }) => a)).toEqual([1, 2, 3]);
+  });
+
+  it('is unpacked over several messages as in one', async () => {
+    const lines = Array.from({ length: 40_000 }, (_, row) => `${row},${crypto.randomUUID()}`);
+    const content = `n,id\n${lines.join('\n')}\n`;
+    const { rows } = await table(company, 'c.csv.gz', packed(content), {
+      env: { UPLOAD_MESSAGE_BYTES: String(40_000) },
+    });
+    expect(rows.map(({ n }) => n)).toEqual(lines.map((_, row) => row));
+  });
+
+  it('is read where the server has unpacked it', async () => {
+    const { rows } = await table(company, 'd.csv.gz', packed('a,b\n1,x\n'), { headers: { 'x-encoding': 'gzip' } });
+    expect(rows).toEqual([{ a: 1, b: 'x' }]);
+  });
+
+  it.each([
+    ['that ends early', (bytes: Bytes) => bytes.slice(0, -4)],
+    ['whose second member ends early', (bytes: Bytes) => joined(bytes, bytes.slice(0, 15))],
+    ['with a wrong checksum', (bytes: Bytes) => changed(bytes, bytes.length - 6)],
+    ['with wrong bytes', (bytes: Bytes) => changed(bytes, 12)],
+    ['that is none', () => new Uint8Array([0, 1, 2, 3, 0, 0, 0, 0])],
+  ])('fails the job for one %s', async (_, damage) => {
+    const bytes = damage(packed('a,b\n1,x\n2,y\n'.repeat(20)));
+    expect(await failure(company, 'e.csv.gz', bytes)).toMatchObject({ code: 'GZIP_CORRUPT', file: 'e.csv.gz' });
+  });
+
+  it('fails the job for a bomb', async () => {
+    const bytes = packed(Buffer.alloc(60 * 1024 * 1024, 'a,b\n1,2\n'));
+    expect(await failure(company, 'f.csv.gz', bytes)).toMatchObject({ code: 'GZIP_RATIO' });
+  });
+
+  it('fails the job for more than it may hold', async () => {
+    const bytes = packed(crypto.getRandomValues(new Uint8Array(60_000)));
+    const unpacking = (most: number, before: Segment[] = [], budget = 1e9) =>
+      continueUnpacking(
+        {
+          bucket: env.FILES,
+          newKey: () => `test/${crypto.randomUUID()}`,
+          stream: () => new Blob([bytes]).stream() as ReadableStream<Uint8Array>,
+          budget,
+        },
+        { name: 'g.csv.gz', size: bytes.length },
+        before,
+        most,
+      );
+    await expect(unpacking(59_999)).rejects.toMatchObject({ error: { code: 'GZIP_TOO_LARGE' } });
+    const { segments, done } = await unpacking(60_000);
+    expect([done, bytesIn(segments)]).toEqual([true, 60_000]);
+    expect(await readSegments(env.FILES, segments, 0, 60_000)).toHaveLength(60_000);
+  });
+
+  it('is not another kind of file', async () => {
+    const { status } = await company.as.post('/v1/managed-tables/upload-from-url', {
+      json: { url: 'https://files.example.com/a', filename: 'a.xlsx.gz' },
+    });
+    expect(status).toBe(422);
+  });
+});
+
+function changed(bytes: Bytes, at: number): Bytes {
+  const other = bytes.slice();
+  other[at] = (other[at] ?? 0) ^ 0xff;
+  return other;
+}
+
+describe('a file of tab-separated values', () => {
+  it('is parted by tabs, whatever its values have more of', async () => {
+    const { rows, schema } = await table(company, 'h.tsv', 'a,b,c\td\n1,2,3\tx;y\n4,5,6\tz;w\n');
+    expect(rows).toEqual([
+      { a_b_c: '1,2,3', d: 'x;y' },
+      { a_b_c: '4,5,6', d: 'z;w' },
+    ]);
+    expect(schema.dialect).toMatchObject({ delimiter: '\t', header: true });
+  });
+
+  it('may have one column', async () => {
+    const { rows } = await table(company, 'i.tsv', 'nome\nSilva, A\nSouza, B\n');
+    expect(rows).toEqual([{ nome: 'Silva, A' }, { nome: 'Souza, B' }]);
+  });
+
+  it('is recognized by its media type, and takes another delimiter that is said', async () => {
+    const headers = { 'content-type': 'text/tab-separated-values; charset=utf-8' };
+    const job = await read(company, 'dados', 'a;b\n1;2\n', { headers });
+    expect(job.files[0].original_name).toBe('dados.tsv');
+    expect(job.inferred_schema.columns).toHaveLength(1);
+    const { status } = await company.as.post(`/v1/managed-tables/upload-jobs/${job._id}/analyze`, {
+      json: { delimiter: ';' },
+    });
+    expect(status).toBe(200);
+    await expect
+      .poll(
+        async () =>
+          (await company.as.get(`/v1/managed-tables/upload-jobs/${job._id}`)).body.inferred_schema.columns.length,
+      )
+      .toBe(2);
+  });
+});
