@@ -31,6 +31,11 @@ export const KINDS = kinds({
     inForms: false,
     packed: true,
   },
+  parquet: {
+    extensions: ['.parquet'],
+    mediaTypes: ['application/vnd.apache.parquet', 'application/x-parquet', 'application/parquet'],
+    inForms: false,
+  },
   archive: { extensions: ['.zip'], mediaTypes: ['application/zip', 'application/x-zip-compressed'], inForms: true },
 });
 

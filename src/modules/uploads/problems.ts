@@ -1,5 +1,6 @@
 import type { JsonFault, JsonProblem } from '../../formats/json/problem.ts';
 import type { JsonForm } from '../../formats/json/read.ts';
+import type { ParquetFault, ParquetProblem } from '../../formats/parquet/problem.ts';
 import { MAX_COLUMNS } from '../../tenant-sql/columns.ts';
 import type { JobError } from './job.ts';
 import { ACCEPTED_TYPES } from './kinds.ts';
@@ -286,4 +287,39 @@ export function ofJson(file: string, form: JsonForm, { fault, line, member }: Js
   const at = form === 'lines' ? `na linha ${line}` : `no item ${line} da lista`;
   const message = `O arquivo "${file}" ${sentence(at, form, member ?? '')}.`;
   return new JobProblem({ code, message, file, line, ...(member !== undefined && { column: member }) });
+}
+
+export const parquetTextTooLarge = (file: string) =>
+  inFile('PARQUET_TOO_LARGE', file, `O conteúdo de "${file}" passa de 10 GB depois de convertido.`);
+
+/** What is wrong with a Parquet file, and the code that tells it. `of` names the column, where there is one. */
+const PARQUET_FAULTS: Record<ParquetFault, [code: string, sentence: (of: string, detail: string) => string]> = {
+  not_parquet: ['PARQUET_UNREADABLE', () => 'não é um arquivo Parquet'],
+  damaged: ['PARQUET_UNREADABLE', (of) => `está corrompido ou incompleto e não pôde ser lido${of}`],
+  encrypted: ['PARQUET_ENCRYPTED', () => 'é protegido por criptografia. Envie-o sem ela'],
+  codec: [
+    'PARQUET_CODEC',
+    (of, codec) =>
+      `usa uma compressão que não é aceita${codec ? ` (${codec})` : ''}${of}. Use Snappy, gzip, Zstandard, Brotli ou LZ4`,
+  ],
+  encoding: [
+    'PARQUET_ENCODING',
+    (of, encoding) => `usa uma codificação que não é aceita${encoding ? ` (${encoding})` : ''}${of}`,
+  ],
+  binary: ['PARQUET_BINARY', (of) => `tem bytes que não são declarados como texto${of}. Converta-os em texto`],
+  footer_too_large: ['PARQUET_TOO_LARGE', () => 'tem um rodapé grande demais. Grave-o com menos grupos de linhas'],
+  page_too_large: ['PARQUET_TOO_LARGE', (of) => `tem uma página grande demais${of}. Grave-o com páginas de até 16 MiB`],
+  row_too_long: ['RECORD_TOO_LARGE', (of) => `tem uma linha grande demais${of}`],
+  no_columns: ['NO_COLUMNS', () => 'não tem nenhuma coluna'],
+  too_many_columns: ['TOO_MANY_COLUMNS', () => `tem colunas demais; o máximo é ${MAX_COLUMNS}`],
+  nul: ['NUL_BYTE', (of) => `contém um caractere nulo, que não é texto válido${of}`],
+  not_utf8: ['UNREADABLE_BYTES', (of) => `tem um texto que não é UTF-8 válido${of}`],
+};
+
+/** The problem of a Parquet file. */
+export function ofParquet(file: string, { fault, column, detail }: ParquetProblem): JobProblem {
+  const [code, sentence] = PARQUET_FAULTS[fault];
+  const of = column === undefined ? '' : ` na coluna "${column}"`;
+  const message = `O arquivo "${file}" ${sentence(of, detail ?? '')}.`;
+  return new JobProblem({ code, message, file, ...(column !== undefined && { column }) });
 }

@@ -1,6 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
 import { isGzip } from '../../formats/gzip/unpack.ts';
 import type { JsonForm } from '../../formats/json/read.ts';
+import type { RecordFacts } from '../../formats/records/facts.ts';
 import type { Converted, SheetOutput } from '../../formats/workbook/choice.ts';
 import { type Content, contentOf } from '../../formats/workbook/content.ts';
 import { MAX_BYTES as MAX_WORKBOOK_BYTES } from '../../formats/workbook/limits.ts';
@@ -14,6 +15,7 @@ import { blockBytes } from './blocks.ts';
 import { continueUnpacking } from './gzip.ts';
 import type { Source } from './job.ts';
 import { type KindName, kindOf, unpackedName } from './kinds.ts';
+import { beginReading, continueParquet, PARQUET_BYTES, type ParquetReading } from './parquet.ts';
 import {
   archiveDamaged,
   archiveOfTooManyFiles,
@@ -55,6 +57,7 @@ export type Item =
   | { kind: 'entry'; name: string; archive: Stored; entry: ZipEntry }
   | ({ kind: 'workbook'; conversion: ConversionState } & Stored)
   | ({ kind: 'packed'; unpacked: Segment[] } & Stored)
+  | ({ kind: 'parquet'; reading: ParquetReading } & Stored)
   | ({ kind: 'records'; reading: RecordsState } & Stored)
   | ({ kind: 'text' } & Source);
 
@@ -136,6 +139,8 @@ async function nextStage(ctx: CompanyContext, making: Making, item: Item): Promi
       return convertWorkbook(ctx, making, item);
     case 'packed':
       return unpackFile(ctx, making, item);
+    case 'parquet':
+      return readParquetFile(ctx, making, item);
     case 'records':
       return readRecords(ctx, making, item);
     case 'text':
@@ -163,6 +168,10 @@ const STAGES: Record<KindName, (ctx: CompanyContext, making: Making, item: FileI
   oldWorkbook: identifyWorkbook,
   json: (ctx, _, item) => identifyRecords(ctx, item, 'array'),
   ndjson: (ctx, _, item) => identifyRecords(ctx, item, 'lines'),
+  parquet: async (_ctx, _making, item) => ({
+    items: [{ kind: 'parquet', ...storedOf(item), reading: beginReading() }],
+    bytes: 0,
+  }),
   archive: async (ctx, _, item) => ({ items: await entriesOf(ctx, storedOf(item)), bytes: HEAD_BYTES }),
 };
 
@@ -304,16 +313,36 @@ async function readRecords(ctx: CompanyContext, making: Making, item: Item & { k
   const { state, facts } = await continueRecords(environment, { name, size: size_bytes }, item.reading);
   const bytes = Math.max(1, state.offset - item.reading.offset);
   if (!facts) return { items: [{ kind: 'records', name, segments, size_bytes, reading: state }], bytes };
-  const text: Item = {
-    kind: 'text',
-    name,
-    sheet: null,
-    records: facts,
-    segments: state.text,
-    size_bytes: bytesIn(state.text),
-  };
-  return { items: [text], bytes };
+  return { items: [recordsText(name, state.text, facts)], bytes };
 }
+
+async function readParquetFile(ctx: CompanyContext, making: Making, item: Item & { kind: 'parquet' }): Promise<Stage> {
+  const { name, size_bytes: size } = item;
+  const environment = {
+    bucket: ctx.files,
+    newKey: () => newKey(ctx, making),
+    read: readerOf(ctx, item),
+    budget: ctx.config.UPLOAD_MESSAGE_BYTES,
+  };
+  const read = await withTextPlace(async (reserve) => {
+    await reserve(Math.min(PARQUET_BYTES, 32 * size));
+    return continueParquet(environment, { name, size }, item.reading);
+  });
+  if (!read) return later(ctx, item);
+  const { reading, facts } = read;
+  const bytes = Math.max(1, reading.written - item.reading.written);
+  if (!facts) return { items: [{ ...item, reading }], bytes };
+  return { items: [recordsText(name, reading.text, facts)], bytes };
+}
+
+const recordsText = (name: string, segments: Segment[], records: RecordFacts): Item => ({
+  kind: 'text',
+  name,
+  sheet: null,
+  records,
+  segments,
+  size_bytes: bytesIn(segments),
+});
 
 /** Leaves an item as it is, for the next message. */
 const later = (ctx: CompanyContext, item: Item): Stage => ({ items: [item], bytes: ctx.config.UPLOAD_MESSAGE_BYTES });

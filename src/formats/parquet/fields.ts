@@ -1,0 +1,74 @@
+/** The texts of some values of a column, one after another, as they stand in a line. */
+export class Fields {
+  count = 0;
+  bytes = new Uint8Array(16 * 1024);
+  /** Where each text ends. */
+  ends = new Uint32Array(1024);
+  /** The places of values that are no numbers among numbers. */
+  notNumbers: number[] = [];
+
+  get length(): number {
+    return this.count === 0 ? 0 : (this.ends[this.count - 1] as number);
+  }
+
+  clear(): void {
+    this.count = 0;
+    this.notNumbers = [];
+  }
+
+  null(): void {
+    this.#end(this.length);
+  }
+
+  /** A text; an empty one is null. */
+  add(text: string, quoted: boolean): void {
+    if (text === '') {
+      this.null();
+      return;
+    }
+    const start = this.length;
+    const shown = quoted ? (text.includes('"') ? `"${text.replaceAll('"', '""')}"` : `"${text}"`) : text;
+    this.#reserve(start + shown.length * 3);
+    let at = start;
+    for (let index = 0; index < shown.length; index++) {
+      const code = shown.charCodeAt(index);
+      if (code > 127) {
+        at = start + encoder.encodeInto(shown, this.bytes.subarray(start)).written;
+        break;
+      }
+      this.bytes[at++] = code;
+    }
+    this.#end(at);
+  }
+
+  /** A text of others. */
+  copy(from: Fields, index: number): void {
+    const start = this.length;
+    const first = index === 0 ? 0 : (from.ends[index - 1] as number);
+    const last = from.ends[index] as number;
+    this.#reserve(start + last - first);
+    const { bytes } = this;
+    const source = from.bytes;
+    let at = start;
+    for (let place = first; place < last; place++) bytes[at++] = source[place] as number;
+    this.#end(at);
+  }
+
+  #end(end: number): void {
+    if (this.count === this.ends.length) {
+      const larger = new Uint32Array(this.ends.length * 2);
+      larger.set(this.ends);
+      this.ends = larger;
+    }
+    this.ends[this.count++] = end;
+  }
+
+  #reserve(length: number): void {
+    if (length <= this.bytes.length) return;
+    const larger = new Uint8Array(Math.max(length, this.bytes.length * 2));
+    larger.set(this.bytes.subarray(0, this.length));
+    this.bytes = larger;
+  }
+}
+
+const encoder = new TextEncoder();

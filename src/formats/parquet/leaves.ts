@@ -1,0 +1,139 @@
+import { Fields } from './fields.ts';
+import type { Leaf, Part, ReadBytes } from './footer.ts';
+import {
+  checkHeader,
+  type FoundHeader,
+  headerAt,
+  MAX_PAGE_BYTES,
+  type Page,
+  readDictionary,
+  readPage,
+} from './pages.ts';
+import { ParquetProblem } from './problem.ts';
+
+/** A place among the values of a leaf: a page of the file, and how many rows that begin in it come before. */
+export interface LeafPlace {
+  offset: number;
+  skip: number;
+}
+
+/** A header with its statistics. */
+const MAX_HEADER_BYTES = 1024 * 1024;
+
+/** Reads the pages of a leaf in one group. */
+export class LeafReader {
+  readonly leaf: Leaf;
+  readonly part: Part;
+  readonly column: string;
+  readonly #read: ReadBytes;
+  readonly #window: number;
+  #bytes: Uint8Array = new Uint8Array();
+  #from = 0;
+  /** The dictionary: its values, and their texts where they were asked for. */
+  #values: ArrayLike<unknown> | null = null;
+  #texts: Fields | null = null;
+
+  /** @param window so many bytes are read at a time, about */
+  constructor(read: ReadBytes, leaf: Leaf, part: Part, column: string, window: number) {
+    this.#read = read;
+    this.leaf = leaf;
+    this.part = part;
+    this.column = column;
+    this.#window = window;
+  }
+
+  /** Lets go of what is only held to save work. */
+  forget(): void {
+    this.#values = null;
+    this.#texts = null;
+  }
+
+  /** Bytes of texts of the dictionary that are held. */
+  get held(): number {
+    return this.#texts?.bytes.length ?? 0;
+  }
+
+  /**
+   * The page of values at an offset, or the next one behind it, and where the one after it is.
+   * @returns null at the end
+   */
+  async page(from: number): Promise<{ page: Page; offset: number; next: number } | null> {
+    for (let offset = from; offset < this.part.end; ) {
+      const { header, length } = await this.#header(offset);
+      const body = offset + length;
+      const next = body + header.compressed_page_size;
+      if (next > this.part.end) throw new ParquetProblem('damaged', this.column);
+      if (header.type === 'DATA_PAGE' || header.type === 'DATA_PAGE_V2') {
+        const bytes = await this.#at(body, header.compressed_page_size);
+        const page = readPage(bytes, header, this.leaf, this.part.codec, this.column);
+        return { page, offset, next };
+      }
+      offset = next;
+    }
+    return null;
+  }
+
+  /** The values of the dictionary, which is the first page. */
+  async dictionary(): Promise<ArrayLike<unknown>> {
+    this.#values ??= await this.#readDictionary();
+    return this.#values;
+  }
+
+  /** The texts of the dictionary. */
+  async texts(): Promise<Fields> {
+    if (this.#texts) return this.#texts;
+    const values = await this.#readDictionary();
+    const texts = new Fields();
+    for (let index = 0; index < values.length; index++) addValue(texts, this.leaf, values[index]);
+    this.#texts = texts;
+    return texts;
+  }
+
+  async #readDictionary(): Promise<ArrayLike<unknown>> {
+    const { header, length } = await this.#header(this.part.start);
+    if (header.type !== 'DICTIONARY_PAGE') throw new ParquetProblem('damaged', this.column);
+    const bytes = await this.#at(this.part.start + length, header.compressed_page_size);
+    return readDictionary(bytes, header, this.leaf, this.part.codec, this.column);
+  }
+
+  async #header(offset: number): Promise<FoundHeader> {
+    for (let length = Math.min(this.#window, MAX_HEADER_BYTES); ; length *= 4) {
+      const bytes = await this.#at(offset, length);
+      try {
+        const found = headerAt(bytes);
+        checkHeader(found.header, this.column);
+        return found;
+      } catch (error) {
+        if (error instanceof ParquetProblem) throw error;
+        const isAll = offset + bytes.length >= this.part.end || length >= MAX_HEADER_BYTES;
+        if (isAll) throw new ParquetProblem('damaged', this.column);
+      }
+    }
+  }
+
+  /** So many bytes from an offset on, fewer at the end of the part. */
+  async #at(offset: number, length: number): Promise<Uint8Array> {
+    const end = Math.min(offset + length, this.part.end);
+    if (offset < this.#from || end > this.#from + this.#bytes.length) {
+      const most = Math.min(Math.max(length, this.#window), this.part.end - offset, MAX_PAGE_BYTES + MAX_HEADER_BYTES);
+      const bytes = await this.#read(offset, most);
+      if (bytes.length < end - offset) throw new ParquetProblem('damaged', this.column);
+      // A large page is not kept.
+      if (most > this.#window) return bytes.subarray(0, end - offset);
+      this.#bytes = bytes;
+      this.#from = offset;
+    }
+    return this.#bytes.subarray(offset - this.#from, end - this.#from);
+  }
+}
+
+/** Adds the text of a value as it lies in the file. */
+export function addValue(fields: Fields, { values }: Leaf, value: unknown): void {
+  const text = values.text(value);
+  if (text !== null) {
+    fields.add(text, values.quoted);
+    return;
+  }
+  fields.notNumbers.push(fields.count);
+  fields.null();
+}

@@ -1,0 +1,40 @@
+/** Why a Parquet file cannot be read. */
+export type ParquetFault =
+  | 'not_parquet'
+  | 'damaged'
+  | 'encrypted'
+  | 'codec'
+  | 'encoding'
+  | 'binary'
+  | 'footer_too_large'
+  | 'page_too_large'
+  | 'row_too_long'
+  | 'no_columns'
+  | 'too_many_columns'
+  | 'nul'
+  | 'not_utf8';
+
+/** A Parquet file that cannot be read. */
+export class ParquetProblem extends Error {
+  readonly fault: ParquetFault;
+  /** The column, or what the fault is about. */
+  readonly column: string | undefined;
+  readonly detail: string | undefined;
+
+  constructor(fault: ParquetFault, column?: string, detail?: string) {
+    super(fault);
+    this.name = 'ParquetProblem';
+    this.fault = fault;
+    this.column = column;
+    this.detail = detail;
+  }
+}
+
+/** Does what a library does with bytes of a stranger: whatever it throws, they are damaged. */
+export function guarded<T>(work: () => T, column?: string): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof ParquetProblem ? error : new ParquetProblem('damaged', column);
+  }
+}

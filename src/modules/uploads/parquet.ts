@@ -1,0 +1,79 @@
+import { type Footer, readFooter } from '../../formats/parquet/footer.ts';
+import { ParquetProblem } from '../../formats/parquet/problem.ts';
+import { beginParquet, type ParquetState, readParquet, typesOf } from '../../formats/parquet/read.ts';
+import type { RecordFacts } from '../../formats/records/facts.ts';
+import { RecordTooLong, RecordWriter } from '../../formats/records/writer.ts';
+import { type Segment, SegmentWriter } from '../../platform/segments.ts';
+import { MAX_COLUMNS } from '../../tenant-sql/columns.ts';
+import * as problems from './problems.ts';
+
+/** How far the rows of a Parquet file are written as a text. Plain data. */
+export interface ParquetReading {
+  state: ParquetState;
+  /** The text so far, and its bytes. */
+  text: Segment[];
+  written: number;
+}
+
+export const beginReading = (): ParquetReading => ({ state: beginParquet(), text: [], written: 0 });
+
+/** What a Parquet file is read with. */
+export interface ParquetEnvironment {
+  bucket: R2Bucket;
+  newKey(): string;
+  /** Reads so many bytes from an offset on; fewer where the file ends. */
+  read(offset: number, length: number): Promise<Uint8Array>;
+  /** Bytes of text that one call writes, about. */
+  budget: number;
+}
+
+/** The most memory that reading a file takes, about: pages, texts of them, and what is ahead of them. */
+export const PARQUET_BYTES = 64 * 1024 * 1024;
+/** The text of a file: what repeats takes hardly any room in it. */
+const MAX_TEXT_BYTES = 10 * 1024 ** 3;
+/** So much text is written at a time. */
+const PASSED_BYTES = 1024 * 1024;
+
+/**
+ * Goes on writing the rows of a file as a text, about `budget` bytes of it.
+ * @returns the reading after that, and what is known of the text once it is whole
+ * @throws JobProblem for what is no such file
+ */
+export async function continueParquet(
+  { bucket, newKey, read, budget }: ParquetEnvironment,
+  { name, size }: { name: string; size: number },
+  from: ParquetReading,
+): Promise<{ reading: ParquetReading; facts: RecordFacts | null }> {
+  const output = new SegmentWriter(bucket, newKey);
+  const writer = new RecordWriter();
+  let own = 0;
+  const pass = async () => {
+    own += writer.ended;
+    if (from.written + own > MAX_TEXT_BYTES) throw new problems.JobProblem(problems.parquetTextTooLarge(name));
+    await output.write(writer.take());
+  };
+  const isFull = async () => {
+    if (writer.ended > PASSED_BYTES || own + writer.ended > budget) await pass();
+    return own > budget;
+  };
+  try {
+    const footer = await readFooter(read, size, MAX_COLUMNS);
+    const { state, done } = await readParquet(read, footer, from.state, writer, isFull);
+    await pass();
+    await output.flush();
+    const reading = { state, text: [...from.text, ...output.segments], written: from.written + own };
+    return { reading, facts: done ? factsOf(name, footer, state) : null };
+  } catch (error) {
+    if (error instanceof RecordTooLong) throw problems.ofParquet(name, new ParquetProblem('row_too_long'));
+    throw error instanceof ParquetProblem ? problems.ofParquet(name, error) : error;
+  }
+}
+
+function factsOf(file: string, footer: Footer, { notNumbers }: ParquetState): RecordFacts {
+  if (footer.rows === 0) throw new problems.JobProblem(problems.fileWithoutRecords(file));
+  const names = footer.columns.map(({ name }) => name.slice(0, MAX_NAME_LENGTH));
+  return { names, types: typesOf(footer), notNumbers, encoding: 'utf-8' };
+}
+
+/** Of a column's name as it is kept. */
+const MAX_NAME_LENGTH = 1000;

@@ -1,0 +1,307 @@
+import { gzipSync } from 'node:zlib';
+import type { PageHeader } from 'hyparquet';
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Leaf } from '../../src/formats/parquet/footer.ts';
+import { checkHeader, readPage } from '../../src/formats/parquet/pages.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import files from './fixtures/files.json';
+import { failure, read, table } from './sources.ts';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+/** A file of another writer: see fixtures/make.py. */
+const fileOf = (name: keyof typeof files): Uint8Array => Uint8Array.from(Buffer.from(files[name], 'base64'));
+
+/** The rows of `many` in fixtures/make.py. */
+const ROWS = Array.from({ length: 300 }, (_, row) => ({
+  n: row,
+  texto: row % 7 === 0 ? null : `linha ${row % 50}`,
+  fracao: row % 3 === 0 ? null : row / 8,
+  lista: row % 5 === 0 ? null : JSON.stringify(Array.from({ length: row % 4 }, (_, at) => at)),
+  sim: row % 2 === 0,
+}));
+
+interface Changes {
+  change?: (writer: ParquetWriter) => void;
+  codec?: 'UNCOMPRESSED' | 'SNAPPY';
+}
+
+/** A file of one column of numbers, changed before its end is written. */
+function aFile(values: number[], { change = () => {}, codec = 'SNAPPY' }: Changes = {}): Uint8Array {
+  const bytes = new ByteWriter();
+  const writer = new ParquetWriter({
+    writer: bytes,
+    schema: [
+      { name: 'root', num_children: 1 },
+      { name: 'n', type: 'INT32', repetition_type: 'REQUIRED' },
+    ],
+    codec,
+  });
+  writer.write({ columnData: [{ name: 'n', data: values }] });
+  change(writer);
+  writer.finish();
+  return new Uint8Array(bytes.getBuffer());
+}
+
+describe('a Parquet file', () => {
+  it('has its own types', async () => {
+    const { types, rows, schema } = await table(company, 'tipos.parquet', fileOf('types'), {
+      changes: { time_zone: 'America/Sao_Paulo' },
+    });
+    expect(types).toEqual({
+      booleano: 'boolean',
+      i8: 'integer',
+      i64: 'integer',
+      u8: 'integer',
+      u32: 'integer',
+      u64: 'decimal',
+      u64_pequeno: 'integer',
+      f16: 'decimal',
+      f32: 'decimal',
+      f64: 'decimal',
+      d9: 'decimal',
+      d38: 'decimal',
+      d50: 'decimal',
+      dia: 'date',
+      ms: 'datetime',
+      us: 'datetime',
+      ns: 'datetime',
+      ns_fino: 'text',
+      local: 'datetime',
+      longe: 'text',
+      hora: 'text',
+      texto: 'text',
+      numeros: 'text',
+      categoria: 'text',
+      uuid: 'text',
+      nada: 'text',
+      lista: 'text',
+      mapa: 'text',
+      grupo: 'text',
+      lista_de_grupos: 'text',
+    });
+    expect(rows).toEqual([
+      {
+        booleano: true,
+        i8: -128,
+        i64: '-9223372036854775808',
+        u8: 255,
+        u32: 4294967295,
+        u64: '18446744073709551615',
+        u64_pequeno: 7,
+        f16: 1.5,
+        f32: 0.1,
+        f64: expect.anything(),
+        d9: -1.05,
+        d38: '-1234567890123456789012345678.0123456789',
+        d50: `-${'9'.repeat(50)}`,
+        dia: '1969-12-31',
+        ms: '2024-01-31T12:30:15.123Z',
+        us: '2024-01-31T12:30:15.123456Z',
+        ns: '2024-01-31T12:30:15.123456Z',
+        ns_fino: '2024-01-31T12:30:15.123456789Z',
+        local: '2024-01-31T15:30:15.123456Z',
+        longe: '+318857-05-20T17:46:40Z',
+        hora: '23:59:59.000005',
+        texto: 'a,"b"\nç😀',
+        numeros: '1',
+        categoria: 'x',
+        uuid: '80000000-0000-0000-0000-000000000005',
+        nada: null,
+        lista: '[1,null,4611686018427387904]',
+        mapa: '{"a":1.5,"b":null}',
+        grupo: '{"n":1.10,"dia":"2024-01-31","textos":["a",null,"b\\""]}',
+        lista_de_grupos: '[{"a":true,"b":[1,2]},{"a":null,"b":[]}]',
+      },
+      expect.objectContaining({
+        booleano: null,
+        texto: null,
+        numeros: '2',
+        lista: null,
+        mapa: null,
+        grupo: null,
+        f64: null,
+      }),
+      expect.objectContaining({
+        booleano: false,
+        i64: '9223372036854775807',
+        u64: 1,
+        f16: null,
+        f32: null,
+        f64: -0.1,
+        d9: 1234567.89,
+        dia: '9999-12-31',
+        ms: '0001-01-01T00:00:00.000Z',
+        us: '1969-12-31T23:59:59.000001Z',
+        ns_fino: '2024-01-31T12:30:15Z',
+        local: '2024-07-01T03:00:00.000Z',
+        texto: '5',
+        lista: '[]',
+        mapa: '{}',
+        grupo: '{"n":null,"dia":null,"textos":null}',
+        lista_de_grupos: '[null]',
+      }),
+    ]);
+    const evidence = Object.fromEntries(
+      schema.columns.map(({ name, evidence }: { name: string; evidence: object }) => [name, evidence]),
+    );
+    expect(evidence).toMatchObject({
+      f16: { nulls: 2, not_numbers: 1 },
+      f32: { nulls: 2, not_numbers: 1 },
+      f64: { nulls: 1, not_numbers: 1 },
+      ns_fino: { counter_example: { line: 1 } },
+    });
+    expect(evidence.d9).not.toHaveProperty('not_numbers');
+    expect(schema.dialect).toMatchObject({ delimiter: null, quote: null, header: true, sheet: null });
+  });
+
+  it('has datetimes of INT96', async () => {
+    const { types, rows } = await table(company, 'a.parquet', fileOf('int96'));
+    expect(types).toEqual({ quando: 'datetime' });
+    expect(rows).toEqual([{ quando: '2024-01-31T12:30:15.123456Z' }, { quando: null }]);
+  });
+
+  const whole = (Object.keys(files) as (keyof typeof files)[]).filter((name) => /^\w+-[\d.]+$|^delta/.test(name));
+  it.each(whole)('is read row by row, each once: %s', async (name) => {
+    const { types, rows } = await table(company, 'a.parquet', fileOf(name));
+    expect(types).toEqual({ n: 'integer', texto: 'text', fracao: 'decimal', lista: 'text', sim: 'boolean' });
+    expect(rows).toEqual(ROWS);
+  });
+
+  it.each(['snappy-1.0', 'zstd-2.0'] as const)('is read over many messages as in one: %s', async (name) => {
+    const { rows } = await table(company, 'b.parquet', fileOf(name), { env: { UPLOAD_MESSAGE_BYTES: '2000' } });
+    expect(rows).toEqual(ROWS);
+  });
+
+  it('of ours is read', async () => {
+    const values = Array.from({ length: 5000 }, (_, row) => (row * 7919) % 1000);
+    const { rows } = await table(company, 'c.parquet', aFile(values));
+    expect(rows.map(({ n }) => n)).toEqual(values);
+  });
+
+  it.each([
+    ['bytes that are no text', fileOf('binary'), { code: 'PARQUET_BINARY', column: 'bytes' }],
+    ['lists of bytes', fileOf('nested-binary'), { code: 'PARQUET_BINARY', column: 'bytes' }],
+    ['no rows', fileOf('empty'), { code: 'NO_ROWS' }],
+    ['a NUL', fileOf('nul'), { code: 'NUL_BYTE', column: 'a' }],
+    ['something else', new TextEncoder().encode('a,b,c\n1,2,3\n1,2,3\n'), { code: 'PARQUET_UNREADABLE' }],
+    ['nothing', new Uint8Array(), { code: 'PARQUET_UNREADABLE' }],
+    ['a file that is cut', fileOf('types').slice(0, -20), { code: 'PARQUET_UNREADABLE' }],
+    ['an encrypted footer', encrypted(), { code: 'PARQUET_ENCRYPTED' }],
+    ['10^12 rows', aFile([1, 2], { change: claimRows }), { code: 'PARQUET_UNREADABLE' }],
+    ['10^12 rows of which a group has two', aFile([1], { change: claimAll }), { code: 'PARQUET_UNREADABLE' }],
+    ['a codec that nobody has', aFile([1, 2], { change: claimCodec }), { code: 'PARQUET_CODEC', column: 'n' }],
+    ['pages that are not there', aFile([1, 2], { change: claimOffset }), { code: 'PARQUET_UNREADABLE' }],
+  ])('fails the job for %s', async (_, bytes, expected) => {
+    expect(await failure(company, 'd.parquet', bytes)).toMatchObject({ ...expected, file: 'd.parquet' });
+  });
+
+  it('fails the job, or is read, whatever byte of it is another', async () => {
+    const bytes = fileOf('zstd-1.0');
+    for (let at = 5; at < bytes.length; at += Math.ceil(bytes.length / 12)) {
+      const changed = bytes.slice();
+      changed[at] = (changed[at] ?? 0) ^ 0x55;
+      const { status, error } = await read(company, 'e.parquet', changed);
+      expect(['waiting_confirm', 'failed']).toContain(status);
+      if (error) expect(error.code).toMatch(/^PARQUET_|^UNREADABLE_BYTES|^RECORD_TOO|^NUL_|^NO_/);
+    }
+  });
+
+  it('takes no second look', async () => {
+    const job = await read(company, 'f.parquet', aFile([1]));
+    const path = `/v1/managed-tables/upload-jobs/${job._id}/analyze`;
+    expect((await company.as.post(path, { json: { header: false } })).status).toBe(422);
+  });
+});
+
+function encrypted(): Uint8Array {
+  const bytes = fileOf('types');
+  bytes.set(new TextEncoder().encode('PARE'), bytes.length - 4);
+  return bytes;
+}
+
+const TRILLION = 10n ** 12n;
+
+function claimRows(writer: ParquetWriter): void {
+  writer.num_rows = TRILLION;
+}
+
+function claimAll(writer: ParquetWriter): void {
+  claimRows(writer);
+  for (const group of writer.row_groups) {
+    group.num_rows = TRILLION;
+    for (const { meta_data: data } of group.columns) if (data) data.num_values = TRILLION;
+  }
+}
+
+function claimCodec(writer: ParquetWriter): void {
+  for (const { columns } of writer.row_groups) for (const { meta_data: data } of columns) if (data) data.codec = 'LZO';
+}
+
+function claimOffset(writer: ParquetWriter): void {
+  for (const { columns } of writer.row_groups)
+    for (const { meta_data: data } of columns) if (data) data.data_page_offset = 2n ** 40n;
+}
+
+describe('a page', () => {
+  const leaf = { element: { name: 'n', type: 'INT32' }, path: [], defined: 0, repeated: 0 } as unknown as Leaf;
+  const headerOf = (unpacked: number, values: number): PageHeader =>
+    ({
+      type: 'DATA_PAGE',
+      compressed_page_size: 100,
+      uncompressed_page_size: unpacked,
+      data_page_header: { num_values: values, encoding: 'PLAIN' },
+    }) as PageHeader;
+  const faultOf = (work: () => unknown) => {
+    try {
+      work();
+    } catch (error) {
+      return (error as { fault?: string }).fault;
+    }
+    return 'none';
+  };
+
+  it('that says that it unpacks to more than is held is not made', () => {
+    expect(faultOf(() => checkHeader(headerOf(2 ** 31 - 1, 10), 'n'))).toBe('page_too_large');
+    expect(faultOf(() => checkHeader(headerOf(-1, 10), 'n'))).toBe('damaged');
+    expect(faultOf(() => checkHeader(headerOf(1000, 2 ** 31 - 1), 'n'))).toBe('page_too_large');
+    expect(faultOf(() => checkHeader(headerOf(1000, 10), 'n'))).toBe('none');
+  });
+
+  it('that unpacks to more than it says is not unpacked', () => {
+    const bomb = new Uint8Array(gzipSync(Buffer.alloc(50_000_000)));
+    expect(faultOf(() => readPage(bomb, headerOf(40, 10), leaf, 'GZIP', 'n'))).toBe('damaged');
+  });
+
+  it.each(['RLE_DICTIONARY', 'PLAIN_DICTIONARY'])(
+    'whose run says two thousand million values is not made: %s',
+    (encoding) => {
+      const bytes = Uint8Array.of(1, 0xfe, 0xff, 0xff, 0xff, 0x0f, 1);
+      const header = headerOf(bytes.length, 10);
+      if (header.data_page_header) header.data_page_header.encoding = encoding as never;
+      expect(faultOf(() => readPage(bytes, header, leaf, 'UNCOMPRESSED', 'n'))).toBe('damaged');
+    },
+  );
+
+  it('whose values begin with all of the one before is not made where they are too much', () => {
+    const text = { ...leaf, element: { name: 'n', type: 'BYTE_ARRAY' } } as Leaf;
+    // 200 values, whose prefixes grow by a million each.
+    const prefixes = [...varint(128), 1, ...varint(200), 0, ...zigzag(1_000_000), 0, ...zigzag(1_000_000), 0];
+    const header = headerOf(prefixes.length + 20, 200);
+    if (header.data_page_header) header.data_page_header.encoding = 'DELTA_BYTE_ARRAY';
+    const suffixes = [...varint(128), 1, ...varint(200), 0, ...zigzag(0), 0, ...zigzag(0), 0];
+    const bytes = Uint8Array.from([...prefixes, ...suffixes]);
+    header.uncompressed_page_size = bytes.length;
+    expect(faultOf(() => readPage(bytes, header, text, 'UNCOMPRESSED', 'n'))).toBe('page_too_large');
+  });
+});
+
+function varint(value: number): number[] {
+  return value < 128 ? [value] : [(value & 127) | 128, ...varint(value >>> 7)];
+}
+
+const zigzag = (value: number): number[] => varint(value << 1);
