@@ -56,9 +56,10 @@ export class ObjectReader {
   /**
    * Writes the object in the bytes, which hold nothing else but space.
    * @param line of the object, for errors
+   * @param isAscii the bytes are ASCII: they need not be checked to be UTF-8
    * @throws JsonProblem
    */
-  read(bytes: Uint8Array, line: number): void {
+  read(bytes: Uint8Array, line: number, isAscii: boolean): void {
     const walk = new JsonWalk(bytes, 0, DEEPEST);
     try {
       if (walk.next() !== OBJECT) {
@@ -69,7 +70,7 @@ export class ObjectReader {
       walk.next();
       if (walk.at < bytes.length)
         throw new JsonProblem(bytes[walk.at] === COMMA ? 'trailing_comma' : 'malformed', line);
-      if (!isUtf8(bytes, true)) throw new JsonProblem('not_utf8', line);
+      if (!isAscii && !isUtf8(bytes, true)) throw new JsonProblem('not_utf8', line);
       this.#write(bytes, line);
     } catch (error) {
       if (error instanceof NestedTooDeep) throw new JsonProblem('too_deep', line);

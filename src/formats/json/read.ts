@@ -1,4 +1,5 @@
 import type { RecordWriter } from '../records/writer.ts';
+import { hasHighBytes } from '../text/detect.ts';
 import { ObjectReader } from './objects.ts';
 import { JsonProblem } from './problem.ts';
 
@@ -50,9 +51,12 @@ export function readJson(
   most: number,
   writer: RecordWriter,
 ): JsonRead {
+  const isAscii = !hasHighBytes(bytes);
   const objects = new ObjectReader(from.names, most, writer);
   const read =
-    form === 'lines' ? readLines(objects, from, bytes, isLast, writer) : readArray(objects, from, bytes, isLast);
+    form === 'lines'
+      ? readLines(objects, from, bytes, isLast, isAscii, writer)
+      : readArray(objects, from, bytes, isLast, isAscii);
   return { ...read, state: { ...read.state, objects: from.objects + objects.count, names: objects.names } };
 }
 
@@ -62,6 +66,7 @@ function readLines(
   from: JsonState,
   bytes: Uint8Array,
   isLast: boolean,
+  isAscii: boolean,
   writer: RecordWriter,
 ): JsonRead {
   let { line } = from;
@@ -73,7 +78,7 @@ function readLines(
     if (end - taken > MAX_OBJECT_BYTES) throw new JsonProblem('too_long', line);
     const text = bytes.subarray(taken, end);
     if (isSpace(text)) writer.blank();
-    else objects.read(text, line);
+    else objects.read(text, line, isAscii);
     taken = found < 0 ? end : end + 1;
     line += 1;
   }
@@ -81,7 +86,13 @@ function readLines(
   return { state: { ...from, line }, taken };
 }
 
-function readArray(objects: ObjectReader, from: JsonState, bytes: Uint8Array, isLast: boolean): JsonRead {
+function readArray(
+  objects: ObjectReader,
+  from: JsonState,
+  bytes: Uint8Array,
+  isLast: boolean,
+  isAscii: boolean,
+): JsonRead {
   let { line, place } = from;
   let taken = 0;
   for (;;) {
@@ -109,7 +120,7 @@ function readArray(objects: ObjectReader, from: JsonState, bytes: Uint8Array, is
       }
       if (end < 0 && !isLast) break;
       if (end < 0) throw new JsonProblem('truncated', line);
-      objects.read(bytes.subarray(at, end), line);
+      objects.read(bytes.subarray(at, end), line, isAscii);
       place = 'separator';
       taken = end;
       line += 1;

@@ -88,7 +88,7 @@ export class FlatReader extends ColumnReader {
       const end = this.#add(page.definitions, page.values, texts, skip, until, bytes);
       this.#place = { offset: found.offset, skip };
       this.#next = end === page.count ? { offset: found.next, skip: 0 } : { offset: found.offset, skip: end };
-      if (this.#reader.held > bytes) this.#reader.forget();
+      this.#reader.release();
       return;
     }
   }

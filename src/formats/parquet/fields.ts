@@ -11,6 +11,11 @@ export class Fields {
     return this.count === 0 ? 0 : (this.ends[this.count - 1] as number);
   }
 
+  /** Bytes in memory. */
+  get size(): number {
+    return this.bytes.length + 4 * this.ends.length;
+  }
+
   clear(): void {
     this.count = 0;
     this.notNumbers = [];

@@ -17,7 +17,16 @@ export interface LeafPlace {
   skip: number;
 }
 
-/** A header with its statistics. */
+/** Bytes of dictionaries that all readers of a group hold as texts. */
+export interface Held {
+  bytes: number;
+}
+
+/** So many are held: what is beyond is read again for each page. */
+const MAX_HELD_BYTES = 12 * 1024 * 1024;
+
+/** Most headers are shorter; the most of one, with its statistics. */
+const HEADER_BYTES = 1024;
 const MAX_HEADER_BYTES = 1024 * 1024;
 
 /** Reads the pages of a leaf in one group. */
@@ -27,14 +36,19 @@ export class LeafReader {
   readonly column: string;
   readonly #read: ReadBytes;
   readonly #window: number;
+  readonly #held: Held;
   #bytes: Uint8Array = new Uint8Array();
   #from = 0;
   /** The dictionary: its values, and their texts where they were asked for. */
   #values: ArrayLike<unknown> | null = null;
   #texts: Fields | null = null;
 
-  /** @param window so many bytes are read at a time, about */
-  constructor(read: ReadBytes, leaf: Leaf, part: Part, column: string, window: number) {
+  /**
+   * @param window so many bytes are read at a time, about
+   * @param held what the readers of a group hold together
+   */
+  constructor(read: ReadBytes, leaf: Leaf, part: Part, column: string, window: number, held: Held) {
+    this.#held = held;
     this.#read = read;
     this.leaf = leaf;
     this.part = part;
@@ -45,12 +59,8 @@ export class LeafReader {
   /** Lets go of what is only held to save work. */
   forget(): void {
     this.#values = null;
+    this.#held.bytes -= this.#texts?.size ?? 0;
     this.#texts = null;
-  }
-
-  /** Bytes of texts of the dictionary that are held. */
-  get held(): number {
-    return this.#texts?.bytes.length ?? 0;
   }
 
   /**
@@ -73,6 +83,11 @@ export class LeafReader {
     return null;
   }
 
+  /** Lets go of the dictionary where too much is held. */
+  release(): void {
+    if (this.#held.bytes > MAX_HELD_BYTES) this.forget();
+  }
+
   /** The values of the dictionary, which is the first page. */
   async dictionary(): Promise<ArrayLike<unknown>> {
     this.#values ??= await this.#readDictionary();
@@ -86,6 +101,7 @@ export class LeafReader {
     const texts = new Fields();
     for (let index = 0; index < values.length; index++) addValue(texts, this.leaf, values[index]);
     this.#texts = texts;
+    this.#held.bytes += texts.size;
     return texts;
   }
 
@@ -97,7 +113,7 @@ export class LeafReader {
   }
 
   async #header(offset: number): Promise<FoundHeader> {
-    for (let length = Math.min(this.#window, MAX_HEADER_BYTES); ; length *= 4) {
+    for (let length = HEADER_BYTES; ; length *= 8) {
       const bytes = await this.#at(offset, length);
       try {
         const found = headerAt(bytes);

@@ -68,11 +68,12 @@ function readersOf(
   places: ParquetState['places'],
 ): ColumnReader[] {
   const window = Math.min(MAX_WINDOW, Math.max(MIN_WINDOW, Math.floor(WINDOWS_BYTES / leaves.length)));
+  const held = { bytes: 0 };
   return columns.map((column) => {
     const own = column.leaves.map((leaf) => {
       const part = parts[leaf] as Group['parts'][number];
       const [offset, skip] = places?.[leaf] ?? [part.start, 0];
-      const reader = new LeafReader(read, leaves[leaf] as Footer['leaves'][number], part, column.name, window);
+      const reader = new LeafReader(read, leaves[leaf] as Footer['leaves'][number], part, column.name, window, held);
       return { reader, place: { offset, skip } };
     });
     const [first] = own;

@@ -22,6 +22,7 @@ import {
   wrongFileType,
 } from './failures.ts';
 import { confirmation, EVOLVES } from './job.ts';
+import { ACCEPTED_TYPES } from './kinds.ts';
 import { lookBody } from './look.ts';
 import {
   activeJobs,
@@ -66,8 +67,7 @@ const fromUrl = z.object({
     .max(1024)
     .optional()
     .meta({
-      description:
-        'With the extension `.csv`, `.xlsx`, `.xls` or `.zip`. When not sent, the path of the address says it, else `Content-Disposition` or `Content-Type` of the answer.',
+      description: `With one of the extensions ${ACCEPTED_TYPES.map((type) => `\`${type}\``).join(', ')}. When not sent, the path of the address says it, else \`Content-Disposition\` or \`Content-Type\` of the answer.`,
       examples: ['sales.csv'],
     }),
   table_id: z
@@ -165,7 +165,7 @@ export const uploadEndpoints = [
       operationId: 'uploadManagedTableFromUrl',
       summary: 'Upload a file from an address',
       description:
-        'Queues a job that fetches the file, up to 5 GiB, and goes on as one whose files were sent. Where the download is cut, it goes on by `Range` if the server has a strong `ETag`. Up to 5 redirects are followed, to public https addresses alone. A server that says nothing for 30 seconds, or sends less than 8 MiB in 5 minutes, is given up. The job fails with `SOURCE_UNREACHABLE`, `SOURCE_CHANGED` or `UPLOAD_TOO_LARGE`. The address is kept encrypted until the file is there; `source_url` shows it without query and fragment.',
+        'Queues a job that fetches the file, up to 5 GiB, and goes on as one whose files were sent. Where the download is cut, it goes on by `Range` if the server has a strong `ETag`. Up to 5 redirects are followed, to public https addresses alone. A server that says nothing for 30 seconds, or sends less than 8 MiB in 5 minutes, is given up. The job fails with `SOURCE_UNREACHABLE`, `SOURCE_CHANGED` or `UPLOAD_TOO_LARGE`. Besides what forms take, it may be TSV; NDJSON or an array of objects in JSON, whose members are the columns; Parquet, whose types are kept; CSV, TSV, NDJSON and JSON also packed by gzip, up to 5 GiB unpacked. The address is kept encrypted until the file is there; `source_url` shows it without query and fragment.',
       body: fromUrl,
       madeUnder: '/v1/managed-tables/upload-jobs',
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
@@ -213,7 +213,7 @@ export const uploadEndpoints = [
       operationId: 'analyzeUploadJob',
       summary: 'Read the files of an upload job again',
       description:
-        'Reads all files of a job that waits for confirmation again, with what is said here; the rest is inferred. The job then waits again. If the files cannot be read so, it waits as before, with `inferred_schema.problem`. A member that none of the files has (a workbook has no delimiter) is 422. To say `header: true` or `skip_lines` of files that somebody else sent also needs `managed-tables:data-read`, because names of columns are shown to all.',
+        'Reads all files of a job that waits for confirmation again, with what is said here; the rest is inferred. The job then waits again. If the files cannot be read so, it waits as before, with `inferred_schema.problem`. A member that none of the files has (a workbook has no delimiter, JSON and Parquet have none of these) is 422. To say `header: true` or `skip_lines` of files that somebody else sent also needs `managed-tables:data-read`, because names of columns are shown to all.',
       body: lookBody,
       returns: ok(z.object({ status: z.literal('queued') })),
       fails: [jobNotFound, notWaitingConfirm, invalid, ...tenantSqlFailures],
