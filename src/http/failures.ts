@@ -54,7 +54,6 @@ export const wrongMethod = defineFailure('request.wrong_method', 'missing', {
   portuguese: 'Método não permitido nesta rota.',
   detail: (allowed: string[]) => ({ allowed }),
   ...everywhere('METHOD_NOT_ALLOWED', 405),
-  'managed-tables': { status: 405 },
 });
 
 export const rateLimitExceeded = defineFailure('rate_limit.exceeded', 'too_many', {

@@ -30,6 +30,18 @@ describe('a request that no endpoint takes', () => {
     expect(headers.get('allow')).toBe('POST');
     expect((await call('PUT', '/accounts')).headers.get('allow')).toBe('GET, POST');
   });
+
+  it.each([
+    ['DELETE', '/accounts', 'MethodNotAllowed'],
+    ['PATCH', '/v1/users', 'METHOD_NOT_ALLOWED'],
+    ['PATCH', '/v1/managed-tables', 'METHOD_NOT_ALLOWED'],
+    ['PATCH', '/api/v1/share-contexts', 'METHOD_NOT_ALLOWED'],
+    ['PATCH', '/api/v1/domain-knowledge/concepts', 'METHOD_NOT_ALLOWED'],
+    ['PATCH', '/mcp', 'METHOD_NOT_ALLOWED'],
+  ])('%s %s is answered the code %s, that of its surface for a method', async (method, path, code) => {
+    const { status, body } = await call(method, path);
+    expect([status, body.error_code ?? body.error]).toEqual([405, code]);
+  });
 });
 
 describe('a body', () => {
