@@ -29,6 +29,11 @@ const KINDS = {
   user: listedAndRead('users:list', 'users:get'),
   /** A service account, in the words of the console. */
   integration_user: listedOnly('users:list_integration_users'),
+  /** One that the console shows as a member of a group, or is asked about: by what shows it on either surface. */
+  named_service_account: {
+    list: ['service-accounts:GetServiceAccount', 'users:list_integration_users'],
+    get: ['service-accounts:GetServiceAccount', 'users:list_integration_users'],
+  },
   api_key: listedAndRead('api_keys:list', 'api_keys:get'),
   group: listedAndRead('groups:list', 'groups:get'),
   permission: listedAndRead('permissions:list', 'permissions:get'),

@@ -259,15 +259,18 @@ describe('the members of a group', () => {
     }
   });
 
-  it('are left out where a Deny keeps a service account from the caller', async () => {
+  it.each([
+    ['service-accounts:GetServiceAccount', 'service-accounts', 'service-account'],
+    ['users:list_integration_users', 'users', 'user'],
+  ])('are left out where a Deny of %s keeps a service account from the caller', async (action, service, type) => {
     const { _id } = await aConsoleGroup(company);
     const robot = await aServiceAccount(company);
     const json = { principal_type: 'service_account', principal_id: robot.id, account_id: company.accountId };
     await must(signed(company.apiKey).post(`/groups/${_id}/bindings`, { json }));
     const denied = await aUser(company, {
       can: ['*'],
-      denied: ['service-accounts:GetServiceAccount'],
-      deniedOn: [`arn:svc:service-accounts::${company.id}:service-account/${robot.id}`],
+      denied: [action],
+      deniedOn: [`arn:svc:${service}::${company.id}:${type}/${robot.id}`],
     });
     expect((await members(_id)).total).toBe(1);
     expect((await must(denied.as.get(`/v1/groups/${_id}/members`))).total).toBe(0);

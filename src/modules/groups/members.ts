@@ -92,7 +92,7 @@ export async function listMembersByName(
   if (!group) throw groupNotFound();
   const denied = {
     user: deniedEverywhere(ctx.actor, 'user'),
-    service_account: deniedEverywhere(ctx.actor, 'service_account'),
+    service_account: deniedEverywhere(ctx.actor, 'named_service_account'),
   };
   return readMembersByName(ctx.db, { companyId, groupId, search, denied }, page);
 }

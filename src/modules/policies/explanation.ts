@@ -81,8 +81,7 @@ async function sourcesOf(ctx: PrincipalContext, { type, id }: PrincipalReference
     return accessSources(companyId, user.isOwner, access);
   }
   const [serviceAccount] = await selectServiceAccount(ctx.db, companyId, id);
-  const isHidden = isDenied(ctx.actor, 'service_account', id) || isDenied(ctx.actor, 'integration_user', id);
-  if (!serviceAccount || isHidden) throw serviceAccountNotFound('principal.id');
+  if (!serviceAccount || isDenied(ctx.actor, 'named_service_account', id)) throw serviceAccountNotFound('principal.id');
   const { accountId } = serviceAccount;
   return accessSources(companyId, false, await readTogether(ctx.db, accessReads(ctx.db, { ...of, accountId })));
 }
