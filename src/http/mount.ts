@@ -84,10 +84,10 @@ function middlewares(
         ? [...entered, ofJson(bounded)]
         : entered;
   const chain: MiddlewareHandler<HttpEnv>[] = [recordRoute(contract), ...credentialAndBody];
-  if (contract.query || !contract.openQuery) {
-    if (!contract.openQuery) chain.push(named);
-    chain.push(wellEncoded, zValidator('query', queryOf(contract), requireValid) as MiddlewareHandler);
-  }
+  // What others append to an address is theirs, however they write it.
+  if (!contract.openQuery) chain.push(named, wellEncoded);
+  if (contract.query || !contract.openQuery)
+    chain.push(zValidator('query', queryOf(contract), requireValid) as MiddlewareHandler);
   if (contract.body) chain.push(ofJson(readJson(contract, checkUnknown(contract, endpoints))));
   return chain;
 }

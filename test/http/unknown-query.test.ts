@@ -66,6 +66,13 @@ describe('a query parameter that no route knows', () => {
     }
   });
 
+  const open = routes.filter(({ contract }) => contract.openQuery);
+
+  it.each(open)('is let be by $route, in whatever encoding', async ({ contract: { method, path } }) => {
+    const { body } = await call(method.toUpperCase(), `${path.replaceAll(/\{\w+\}/g, 'f'.repeat(24))}?surprise=%E9&=1`);
+    expect(JSON.stringify(body)).not.toContain('"details":[');
+  });
+
   const byToken = routes.filter(({ contract }) => !contract.openQuery && isTokenAccess(contract.access));
 
   it.each(byToken)('is named by $route, once its token has opened something', ({ contract }) => {

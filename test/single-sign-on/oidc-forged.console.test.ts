@@ -1,6 +1,6 @@
 import { importJWK, SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { Answer } from '../support/api.ts';
+import { type Answer, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { answerByForm, answerByRedirect, CONSOLE, configure, sentOn, start, tryStart } from './support.ts';
@@ -157,6 +157,15 @@ describe('a provider with forged answers', () => {
     const state = (await start(company)).searchParams.get('state') as string;
     const { error } = sentOn(await answerByRedirect(company, { error: 'access_denied', state }));
     expect(error).toBe('access_denied');
+  });
+
+  it('is told so where the description of it is no UTF-8, or long', async () => {
+    for (const description of ['acc%E8s%20refus%E9', 'x'.repeat(10_000)]) {
+      const state = (await start(company)).searchParams.get('state') as string;
+      const query = `error=access_denied&state=${state}&error_description=${description}&session_state=%E9`;
+      const answer = await call('GET', `/v1/auth/sso/${company.slug}/callback?${query}`);
+      expect(sentOn(answer).error).toBe('access_denied');
+    }
   });
 
   it('is refused for an answer of another issuer', async () => {

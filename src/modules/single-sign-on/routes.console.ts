@@ -44,7 +44,8 @@ async function readAnswerForm(request: Request): Promise<URLSearchParams> {
   return new URLSearchParams(new TextDecoder().decode(bytes));
 }
 
-const parameter = z.string().max(8192).optional();
+/** As long as the provider has it: what is wrong with it is told where the sign-in began. */
+const parameter = z.string().optional();
 
 export const singleSignOnEndpoints = [
   endpoint(
