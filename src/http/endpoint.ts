@@ -134,6 +134,8 @@ export interface Contract {
    * everything. `people`: no service account may, for it is about a person's own session, password or second factor.
    */
   only?: 'administrators' | 'people';
+  /** The parameter of the query that only administrators and the owner may send as `true`. */
+  administratorsWith?: string;
   /**
    * What the path's `{id}` names, where that is not the first resource type of the action's service: another type of it,
    * or `none` when it is something of another service, so that the action is checked on all resources of the type.

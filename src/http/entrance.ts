@@ -1,5 +1,5 @@
 import type { HonoRequest } from 'hono';
-import type { Actor, AnonymousActor, OutsiderActor } from '../access/actors.ts';
+import type { Actor, AnonymousActor, OutsiderActor, Principal } from '../access/actors.ts';
 import { dependsOnResource } from '../access/evaluation.ts';
 import {
   requireAction,
@@ -94,7 +94,10 @@ export async function enter(entering: Entering): Promise<Entrant> {
   const { actor, key } = identified.value;
   facts.actor = actor;
   try {
-    if (isPrincipal(actor)) await authorize(contract, { ...ctx, actor }, (name) => request.param(name));
+    if (isPrincipal(actor)) {
+      await authorize(contract, { ...ctx, actor }, (name) => request.param(name));
+      authorizeQuery(contract, actor, (name) => request.queries(name));
+    }
   } catch (error) {
     await giveUpKey(key);
     throw error;
@@ -146,6 +149,7 @@ export async function enterAgain(returning: Returning): Promise<PrincipalContext
   if ('actor' in presented) throw new Error('outsiders are let in once');
   const entered = { ...ctx, actor: await readmit(presented) };
   await authorize(contract, entered, (name) => request.param(name));
+  authorizeQuery(contract, entered.actor, (name) => request.queries(name));
   return entered;
 }
 
@@ -207,6 +211,15 @@ export async function authorize(contract: Contract, ctx: PrincipalContext, param
   await authorizeAccess(contract, ctx, parameter);
   if (contract.only === 'administrators') requireAdministrator(ctx.actor);
   if (contract.only === 'people') requirePerson(ctx.actor);
+}
+
+/** Whether the caller may send what the query holds. It is not validated yet: who may not is told so before. @throws where they may not */
+export function authorizeQuery(
+  { administratorsWith: name }: Contract,
+  actor: Principal,
+  sent: (name: string) => unknown,
+): void {
+  if (name !== undefined && [sent(name)].flat().includes('true')) requireAdministrator(actor);
 }
 
 async function authorizeAccess(

@@ -112,7 +112,7 @@ export const repetitionUnknown = defineFailure('idempotency.unknown', 'unavailab
 
 /** What every route with such a declaration can answer, besides the failures that its contract lists. */
 export function impliedFailures(contract: Contract, surfaceCredential: Credential): FailureType[] {
-  const { access, body, query, openQuery, only } = contract;
+  const { access, body, query, openQuery, only, administratorsWith } = contract;
   const credential = contract.credential ?? surfaceCredential;
   const isSigned = needsCredential(access) && (credential === 'signature' || credential === 'machine');
   return [
@@ -135,7 +135,7 @@ export function impliedFailures(contract: Contract, surfaceCredential: Credentia
     ...(access !== 'public' && access !== 'operator' ? [companySuspended] : []),
     ...(only === 'people' ? [peopleOnly] : []),
     ...(asksForAction(access) ? [accessDenied] : []),
-    ...(access === 'administrator' || only === 'administrators' ? [administratorsOnly] : []),
+    ...(access === 'administrator' || only === 'administrators' || administratorsWith ? [administratorsOnly] : []),
   ];
 }
 

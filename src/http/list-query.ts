@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import type { Principal } from '../access/actors.ts';
-import { requireAdministrator } from '../access/requirements.ts';
 
 /**
  * A whole number in a query string: digits only, so that `1e3`, `0x10`, blanks and fractions are refused. It is described as the
@@ -78,11 +76,15 @@ export const pageRequest = <Field extends string>(query: {
   perPage: query.quantity,
 });
 
-/** Whether a list holds deleted records too, which only administrators see. */
-export function livingOrAll(actor: Principal, includeDeleted: boolean): 'living' | 'all' {
-  if (includeDeleted) requireAdministrator(actor);
-  return includeDeleted ? 'all' : 'living';
-}
+/** What a list adds to its contract and its query that holds deleted records too where administrators ask for them. */
+export const INCLUDE_DELETED = {
+  contract: { administratorsWith: 'include_deleted' },
+  query: { include_deleted: queryFlag },
+} as const;
+
+/** Whether a list holds deleted records too. */
+export const livingOrAll = ({ include_deleted: isAll }: { include_deleted: boolean }): 'living' | 'all' =>
+  isAll ? 'all' : 'living';
 
 /** Text that a list is searched for. @param where what has to contain it, such as `the name` */
 export const searchIn = (where: string) =>

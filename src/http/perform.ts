@@ -2,7 +2,7 @@ import type { Context, PrincipalContext } from '../context.ts';
 import { Failure } from '../kernel/failure.ts';
 import { idsOf, resourceParameters } from './audit.ts';
 import type { Route, RouteInput } from './endpoint.ts';
-import { authorize, type RequestFacts } from './entrance.ts';
+import { authorize, authorizeQuery, type RequestFacts } from './entrance.ts';
 import { invalidBody } from './json-body.ts';
 import { MAX_PROBLEMS } from './json-bounds.ts';
 import { queryOf, requireValid } from './query.ts';
@@ -38,7 +38,9 @@ async function performed(
   { endpoint: { contract, handle } }: Route,
   { params, query, body }: RouteInput,
 ): Promise<unknown> {
+  const { actor } = context as PrincipalContext;
   await authorize(contract, context as PrincipalContext, (name) => params[name]);
+  authorizeQuery(contract, actor, (name) => query[name]);
   const parsedQuery = queryOf(contract).safeParse(query);
   requireValid(parsedQuery);
   const unknown = contract.body

@@ -197,6 +197,18 @@ describe('deleted accounts', () => {
     }
     expect((await robot.as.get('/accounts?include_deleted=false')).status).toBe(200);
   });
+
+  it.each(['accounts', 'users', 'groups', 'service-accounts'])(
+    'are refused to others before anything else in the query is: %s',
+    async (what) => {
+      const robot = await aServiceAccountThat(company, allow(`${what}:*`));
+      for (const query of ['', '&page=0', '&surprise=1', '&include_deleted=false']) {
+        const { status } = await robot.as.get(`/${what}?include_deleted=true${query}`);
+        expect([query, status]).toEqual([query, 403]);
+      }
+      expect((await admin.get(`/${what}?include_deleted=true&page=0`)).status).toBe(422);
+    },
+  );
 });
 
 describe('an id', () => {

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { administratorsOnly } from '../../access/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
+import { INCLUDE_DELETED, listQuery, livingOrAll, pageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { sent } from '../../http/wire.ts';
 import { displayName, metadata } from '../../kernel/fields.ts';
@@ -45,12 +44,12 @@ export const accountEndpoints = [
       operationId: 'listAccounts',
       summary: 'List accounts',
       description: 'Lists deleted accounts too with `include_deleted=true`, which only administrators may send.',
-      query: listQuery(ORDER).extend({ include_deleted: queryFlag }),
+      query: listQuery(ORDER).extend(INCLUDE_DELETED.query),
       returns: ok(listOf(accountView)),
-      fails: [administratorsOnly],
+      ...INCLUDE_DELETED.contract,
+      fails: [],
     },
-    async ({ ctx, query }) =>
-      list(await listAccounts(ctx, livingOrAll(ctx.actor, query.include_deleted), pageRequest(query)), viewAccount),
+    async ({ ctx, query }) => list(await listAccounts(ctx, livingOrAll(query), pageRequest(query)), viewAccount),
   ),
   endpoint(
     {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { deniedInLists } from '../../access/denials.ts';
-import { administratorsOnly, grantExceeds } from '../../access/failures.ts';
+import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
+import { INCLUDE_DELETED, listQuery, livingOrAll, pageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { description, displayName } from '../../kernel/fields.ts';
 import { createGroup } from './create.ts';
@@ -29,16 +29,17 @@ export const organizationGroupEndpoints = [
       operationId: 'listOrganizationGroups',
       summary: 'List groups',
       description: 'Lists deleted groups too with `include_deleted=true`, which only administrators may send.',
-      query: listQuery(['created_at', 'updated_at', 'name']).extend({ include_deleted: queryFlag }),
+      query: listQuery(['created_at', 'updated_at', 'name']).extend(INCLUDE_DELETED.query),
       returns: ok(listOf(organizationGroupView)),
-      fails: [administratorsOnly],
+      ...INCLUDE_DELETED.contract,
+      fails: [],
     },
     async ({ ctx, query }) =>
       list(
         await listGroups(
           ctx,
           {
-            which: livingOrAll(ctx.actor, query.include_deleted),
+            which: livingOrAll(query),
             denied: deniedInLists(ctx.actor, 'organization_group'),
           },
           pageRequest(query),

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { deniedInLists } from '../../access/denials.ts';
-import { administratorsOnly } from '../../access/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
+import { INCLUDE_DELETED, listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { sent } from '../../http/wire.ts';
 import { accountNotFound } from '../accounts/failures.ts';
@@ -27,7 +26,7 @@ const serviceAccountInput = z.object({ ...serviceAccountFields, account_id: acco
 const serviceAccountListQuery = listQuery(['created_at', 'updated_at', 'name', 'last_used_at']).extend({
   account_id: accountId.optional(),
   include_inactive: queryFlag,
-  include_deleted: queryFlag,
+  ...INCLUDE_DELETED.query,
 });
 
 export const serviceAccountEndpoints = [
@@ -42,7 +41,8 @@ export const serviceAccountEndpoints = [
         'Lists inactive ones too with `include_inactive=true`, and deleted ones with `include_deleted=true`, which only administrators may send.',
       query: serviceAccountListQuery,
       returns: ok(listOf(serviceAccountView)),
-      fails: [administratorsOnly],
+      ...INCLUDE_DELETED.contract,
+      fails: [],
     },
     async ({ ctx, query }) =>
       list(
@@ -51,7 +51,7 @@ export const serviceAccountEndpoints = [
           {
             accountId: query.account_id,
             includeInactive: query.include_inactive,
-            which: livingOrAll(ctx.actor, query.include_deleted),
+            which: livingOrAll(query),
             denied: deniedInLists(ctx.actor, 'service_account'),
           },
           pageRequest(query),

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { administratorsOnly } from '../../access/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
+import { INCLUDE_DELETED, listQuery, livingOrAll, pageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { sent } from '../../http/wire.ts';
 import { email, metadata } from '../../kernel/fields.ts';
@@ -31,7 +30,7 @@ const userChanges = z
 
 const userListQuery = listQuery(['created_at', 'updated_at', 'email', 'last_login_at']).extend({
   account_id: z.string().max(100).optional().meta({ description: 'Users with a membership in this account.' }),
-  include_deleted: queryFlag,
+  ...INCLUDE_DELETED.query,
 });
 
 export const organizationUserEndpoints = [
@@ -45,15 +44,12 @@ export const organizationUserEndpoints = [
       description: 'Lists deleted users too with `include_deleted=true`, which only administrators may send.',
       query: userListQuery,
       returns: ok(listOf(organizationUserView)),
-      fails: [administratorsOnly],
+      ...INCLUDE_DELETED.contract,
+      fails: [],
     },
     async ({ ctx, query }) =>
       list(
-        await listUsers(
-          ctx,
-          { accountId: query.account_id, which: livingOrAll(ctx.actor, query.include_deleted) },
-          pageRequest(query),
-        ),
+        await listUsers(ctx, { accountId: query.account_id, which: livingOrAll(query) }, pageRequest(query)),
         viewOrganizationUser,
       ),
   ),
