@@ -212,11 +212,11 @@ export interface Routes {
   /** Create an endpoint of the Data API */
   "POST /v1/viz-api-endpoints": { body: { "name": string; "slug": string; "description"?: string; "visualization_id": string; "cache_seconds"?: number; "status"?: "active" | "inactive" }; answer: VizApiEndpoint | WrittenRecord };
   /** Get an endpoint of the Data API */
-  "GET /v1/viz-api-endpoints/{id}": { params: { "id": string }; answer: VizApiEndpoint };
+  "GET /v1/viz-api-endpoints/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: VizApiEndpoint };
   /** Update an endpoint of the Data API */
-  "PUT /v1/viz-api-endpoints/{id}": { params: { "id": string }; body?: { "name"?: string; "slug"?: string; "description"?: string; "visualization_id"?: string; "cache_seconds"?: number; "status"?: "active" | "inactive" }; answer: VizApiEndpoint | WrittenRecord };
+  "PUT /v1/viz-api-endpoints/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "slug"?: string; "description"?: string; "visualization_id"?: string; "cache_seconds"?: number; "status"?: "active" | "inactive" }; answer: VizApiEndpoint | WrittenRecord };
   /** Delete an endpoint of the Data API */
-  "DELETE /v1/viz-api-endpoints/{id}": { params: { "id": string }; answer: undefined };
+  "DELETE /v1/viz-api-endpoints/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** List schedules */
   "GET /v1/schedules": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Schedule> } };
   /** Create a schedule */

@@ -15,4 +15,14 @@ describe('the records of these tests', () => {
     );
     expect(missing.map((path) => `${path}: add its record to test/versions/kinds.ts`)).toEqual([]);
   });
+
+  it('are all that are changed or deleted where one of them is read', () => {
+    const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
+    const isWritten = (path: string) =>
+      contracts.some((each) => each.path === path && ['put', 'patch', 'delete'].includes(each.method));
+    const unversioned = contracts.flatMap(({ method, path, versioned }) =>
+      method === 'get' && !versioned && path.endsWith('}') && isWritten(path) ? path : [],
+    );
+    expect(unversioned.map((path) => `${path}: say in its contract that it is versioned`)).toEqual([]);
+  });
 });

@@ -1,3 +1,4 @@
+import { aPublished, ENDPOINTS } from '../data-api/support.ts';
 import { aQuestion, QUESTIONS } from '../knowledge/questions/support.ts';
 import { aConcept, aNode, anItem, aRelation, PREFIX } from '../knowledge/support.ts';
 import { aSchedule, SCHEDULES } from '../schedules/support.ts';
@@ -154,6 +155,17 @@ export const SHARING: Kind[] = [
     change: 'put',
     changes: (name) => ({ name }),
     table: 'schedules',
+  },
+  {
+    name: 'an endpoint of the Data API',
+    route: `${ENDPOINTS}/{id}`,
+    async make(company) {
+      const { _id } = await aPublished(company, 'SELECT 1 AS one');
+      return { by: company.as, path: `${ENDPOINTS}/${_id}` };
+    },
+    change: 'put',
+    changes: (name) => ({ name }),
+    table: 'viz_api_endpoints',
   },
   {
     name: 'a share context',

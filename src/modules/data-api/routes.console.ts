@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { accessDenied } from '../../access/failures.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import { ENDPOINT_STATUSES } from '../../db/schema/viz-api-endpoints.ts';
-import { created, noContent, ok } from '../../http/endpoint.ts';
+import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { sent, viewBy } from '../../http/wire.ts';
@@ -88,6 +88,7 @@ export const vizApiEndpoints = [
       operationId: 'getVizApiEndpoint',
       summary: 'Get an endpoint of the Data API',
       description: 'What is published at `url`, for how many seconds results are cached, and whether it is active.',
+      versioned: versioned(),
       returns: ok(endpointRecord),
       fails: [endpointNotFound],
     },
