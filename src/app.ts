@@ -100,6 +100,7 @@ import { authenticateSession, byAudience } from './modules/sign-in/service.ts';
 import { singleSignOnEndpoints } from './modules/single-sign-on/routes.console.ts';
 import { socialSignInEndpoints } from './modules/social-sign-in/routes.console.ts';
 import { uploadEndpoints } from './modules/uploads/routes.managed-tables.ts';
+import { resumableUploadEndpoints } from './modules/uploads/routes.resumable.managed-tables.ts';
 import { consoleUserEndpoints } from './modules/users/routes.console.ts';
 import { organizationUserEndpoints } from './modules/users/routes.organization.ts';
 import { visualizationEndpoints } from './modules/visualizations/routes.console.ts';
@@ -146,7 +147,7 @@ export const SURFACES: SurfaceEndpoints[] = [
   withConcepts(managedTables.surface, {
     Tables: [...managedTablesEndpoints, ...managedTableIndexesEndpoints],
     Rows: [...managedTableRowsEndpoints, ...managedTableExportEndpoints],
-    Uploads: uploadEndpoints,
+    Uploads: [...uploadEndpoints, ...resumableUploadEndpoints],
   }),
   withConcepts(knowledge.surface, {
     'Business domains': businessDomainEndpoints,
@@ -265,5 +266,6 @@ const observe: MiddlewareHandler<HttpEnv> = async (c, next) => {
     // Answers hold tokens and people's data; what may be kept says so itself.
     ['Cache-Control', c.res.headers.get('Cache-Control') ?? 'no-store'],
     ...limitHeaders(c.get('facts').limits),
+    ...Object.entries(c.get('facts').contract?.speaks?.always ?? {}),
   ]);
 };

@@ -2,8 +2,9 @@ import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import { configOf } from '../config.ts';
 import { openContext } from '../context.ts';
 import { setHeaders, tooManyRequests } from './answer.ts';
-import type { Contract } from './endpoint.ts';
+import type { Contract, Protocol } from './endpoint.ts';
 import { type HttpEnv, originOf } from './mount.ts';
+import { matchesPath } from './paths.ts';
 import { countPreflight, rateLimited } from './rate-limits.ts';
 
 export type Header = readonly [name: string, value: string];
@@ -39,23 +40,41 @@ export function preflightOf(contracts: readonly Contract[], headers: readonly st
   ];
 }
 
+/** What a path's routes speak in headers, besides what all do. */
+function protocolAt(contracts: readonly Contract[], path: string) {
+  const spoken = contracts.flatMap(({ speaks, path: own }) => (speaks && matchesPath(own, path) ? [speaks] : []));
+  const namesOf = (part: keyof Protocol) => [...new Set(spoken.flatMap((protocol) => Object.keys(protocol[part])))];
+  const [first] = spoken;
+  return {
+    reads: namesOf('reads'),
+    exposed: [...namesOf('always'), ...namesOf('options'), ...namesOf('tells')],
+    options: first ? Object.entries({ ...first.always, ...first.options }) : [],
+  };
+}
+
 /**
  * Cross-origin rules of document 1: which origins may call is configuration, the rest is the same everywhere. Cookies are
  * never allowed: tokens and signatures travel in headers.
  */
-export const cors =
-  (preflight: readonly Header[]): MiddlewareHandler<HttpEnv> =>
-  async (c, next) => {
+export function cors(contracts: readonly Contract[]): MiddlewareHandler<HttpEnv> {
+  const speaking = contracts.filter(({ speaks }) => speaks);
+  return async (c, next) => {
     const { ALLOWED_ORIGINS: allowed } = configOf(c.env);
     const origin = c.req.header('origin');
     const isOpen = allowed.includes('*');
-    if (c.req.method === 'OPTIONS') c.res = await answerPreflight(c, preflight);
-    else await next();
+    const { reads, exposed, options } = protocolAt(speaking, c.req.path);
+    if (c.req.method === 'OPTIONS') {
+      c.res = await answerPreflight(c, [...preflightOf(contracts, [...REQUEST_HEADERS, ...reads]), ...options]);
+    } else await next();
     const reader = isOpen ? '*' : allowed.find((each) => each === origin);
-    setHeaders(c, reader === undefined ? [EXPOSED] : [EXPOSED, ['Access-Control-Allow-Origin', reader]]);
+    setHeaders(c, [
+      [EXPOSED[0], [EXPOSED[1], ...exposed].join(',')],
+      ...(reader === undefined ? [] : [['Access-Control-Allow-Origin', reader] as const]),
+    ]);
     // Caches must not give one origin the answer made for another.
     if (!isOpen) c.res.headers.append('Vary', 'Origin');
   };
+}
 
 /** The answer to a preflight, which counts against a limit of its own of its address. */
 export async function answerPreflight(c: HonoContext<HttpEnv>, headers: readonly Header[]): Promise<Response> {

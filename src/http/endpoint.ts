@@ -60,7 +60,7 @@ export type Returns =
   | { status: 200 | 201 | 202; body: ZodType }
   | { status: 200; json: ZodType; mediaTypes: readonly string[] }
   | { status: 204 }
-  | { status: 200 | 302; raw: string; mediaTypes: readonly string[] };
+  | { status: 200 | 201 | 204 | 302; raw: string; mediaTypes: readonly string[] };
 
 export const ok = <S extends ZodType>(body: S) => ({ status: 200, body }) as const;
 export const created = <S extends ZodType>(body: S) => ({ status: 201, body }) as const;
@@ -70,7 +70,7 @@ export const noContent = { status: 204 } as const;
 export const prepared = <S extends ZodType>(json: S, ...mediaTypes: string[]) =>
   ({ status: 200, json, mediaTypes }) as const;
 /** An answer the handler builds itself: a page, a redirect. `description` says what it is; a redirect has no media type. */
-export const raw = <S extends 200 | 302>(status: S, description: string, ...mediaTypes: string[]) =>
+export const raw = <S extends 200 | 201 | 204 | 302>(status: S, description: string, ...mediaTypes: string[]) =>
   ({ status, raw: description, mediaTypes }) as const;
 
 /** Those who have a credential of their own. */
@@ -120,6 +120,18 @@ export interface Versioned {
 
 /** Versions an answer by all of its fields but these; the database checks `If-Match`. */
 export const versioned = (...without: string[]): Versioned => ({ without, decidedBy: 'database' });
+
+/** What a protocol of others says in headers. */
+export interface Protocol {
+  /** What all answers carry, refusals too. */
+  always: Readonly<Record<string, string>>;
+  /** What OPTIONS of the path tells besides. */
+  options: Readonly<Record<string, string>>;
+  /** What is read of a request, with what it says. An idempotency key stands for all of it, too. */
+  reads: Readonly<Record<string, string>>;
+  /** What a success may carry, with what it says. */
+  tells: Readonly<Record<string, string>>;
+}
 
 /** The contract of a route: routing, validation, authorization and /openapi.json are derived from it. */
 export interface Contract {
@@ -196,6 +208,8 @@ export interface Contract {
   /** Largest JSON body in bytes; 1 MiB when not said. */
   bodyLimit?: number;
   returns: Returns;
+  /** Of a route that speaks a protocol of its own, in headers. */
+  speaks?: Protocol;
   /** Which requests it answers with 202 and no body in the place of `returns`. */
   acknowledges?: string;
   /** The failures it can answer with, besides those that its declarations imply (`impliedFailures`). */

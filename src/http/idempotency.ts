@@ -78,7 +78,8 @@ export async function keyedRequest(
     const request = `${contract.method} ${url.slice(url.indexOf('/', 'https://'.length))}\n`;
     const body = c.req.raw.body === null ? new ArrayBuffer() : await c.req.arrayBuffer();
     if (contract.raw) readAgain(c, body);
-    const hash = createHash('sha256').update(request).update(new Uint8Array(body)).digest('hex');
+    const said = Object.keys(contract.speaks?.reads ?? {}).map((name) => `${name}: ${c.req.header(name) ?? ''}\n`);
+    const hash = createHash('sha256').update(request).update(said.join('')).update(new Uint8Array(body)).digest('hex');
     return { key, digests: await digestsOf(configOf(c.env), hash) };
   } catch (error) {
     if (error instanceof Failure) return error;

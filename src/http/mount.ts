@@ -167,7 +167,11 @@ async function answer(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounted: Moun
     : isWaiting(c, contract, call)
       ? handleWhenChanged(c, endpoint, mounted, call)
       : handle(call));
-  if (result instanceof Response) return result;
+  if (result instanceof Response) {
+    const made = result.status === 201 ? idsOf(result.headers.get('location')?.split('/').at(-1)) : [];
+    if (named.length === 0) facts.resourceIds = [...made, ...attached];
+    return result;
+  }
   if (result instanceof PreparedAnswer) return new Response(result.body, { headers: result.headers });
   if (contract.versioned) {
     const tag = await versionOf(result as object, contract.versioned);

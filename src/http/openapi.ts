@@ -201,9 +201,12 @@ function operation(
     requestParams: {
       ...(parameters.length > 0 && { path: z.object(Object.fromEntries(parameters)) }),
       ...(contract.query && { query: withOpenParameters(contract.query as z.ZodObject) }),
-      ...(takesIdempotencyKey(contract) && { header: IDEMPOTENCY_KEY }),
-      ...(contract.versioned && { header: z.object({ 'If-None-Match': IF_NONE_MATCH }) }),
-      ...(forVersion && { header: z.object({ 'If-Match': IF_MATCH }) }),
+      ...headersOf({
+        ...(takesIdempotencyKey(contract) && IDEMPOTENCY_KEY.shape),
+        ...(contract.versioned && { 'If-None-Match': IF_NONE_MATCH }),
+        ...(forVersion && { 'If-Match': IF_MATCH }),
+        ...described(contract.speaks?.reads),
+      }),
     },
     ...((contract.body ?? contract.form ?? contract.raw) && {
       requestBody: {
@@ -222,6 +225,7 @@ function operation(
       [String(contract.returns.status)]: {
         ...success(contract, readersOf(contract, endpoints), answer),
         ...(contract.versioned && { headers: z.object({ ETag: E_TAG }) }),
+        ...(contract.speaks && { headers: z.object(described(contract.speaks.tells)) }),
       },
       ...(contract.acknowledges && { '202': { description: contract.acknowledges } }),
       ...(contract.versioned && { '304': NOT_MODIFIED }),
@@ -229,6 +233,14 @@ function operation(
     },
   };
 }
+
+const headersOf = (headers: Record<string, z.ZodType>) =>
+  Object.keys(headers).length > 0 ? { header: z.object(headers) } : {};
+
+const described = (headers: Readonly<Record<string, string>> = {}): Record<string, z.ZodType> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [name, z.string().optional().meta({ description })]),
+  );
 
 /** Parameters whose names depend on the data: OpenAPI's form for them is the fields of an object. */
 function withOpenParameters(query: z.ZodObject): z.ZodObject {

@@ -22,7 +22,7 @@ export function crossOrigin(
 ): MiddlewareHandler<HttpEnv> {
   const opened = contracts.filter(({ access }) => isTokenAccess(access));
   const ofTokens = preflightOf(opened, ['Content-Type']);
-  const ofAll = cors(preflightOf(contracts));
+  const ofAll = cors(contracts);
   const openerOf = tokenOpeners(opened, tokens);
   return async (c, next) => {
     const asked = openerOf(c.req.path);

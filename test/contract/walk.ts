@@ -27,6 +27,7 @@ export interface Step {
   params?: Record<string, string>;
   query?: (kept: World['kept']) => Record<string, string>;
   json?: (kept: World['kept'], world: World) => unknown;
+  headers?: Record<string, string>;
   /** A body that is no JSON. */
   body?: (kept: World['kept']) => BodyInit;
   /** Who does it, where that is not the company's owner or its administrators' key. */
@@ -191,6 +192,7 @@ function addressOf({ route: name, params = {}, query }: Step, { kept }: World) {
 function sendingOf(step: Step, world: World): Sending {
   return {
     ...(step.json && { json: step.json(world.kept, world) }),
+    ...(step.headers && { headers: step.headers }),
     ...(step.body && { body: step.body(world.kept) }),
     ...(step.env && { env: step.env(world) }),
   };

@@ -58,7 +58,8 @@ function parsed(bytes: Uint8Array, { headers }: Response): unknown {
   const type = headers.get('content-type') ?? '';
   if (/\bsheet$/.test(type)) return bytes;
   const text = new TextDecoder().decode(bytes);
-  return /[/+]json\b/.test(type) ? JSON.parse(text) : text;
+  // HEAD tells the type of what it leaves out.
+  return /[/+]json\b/.test(type) && text !== '' ? JSON.parse(text) : text;
 }
 
 /** The same with a session token. */
