@@ -373,6 +373,16 @@ export interface Routes {
   "POST /v1/managed-tables/upload-jobs/{jobId}/undo": { params: { "jobId": string }; answer: { "status": "undone"; "removed": number; "restored": number } };
   /** List the loads of a managed table */
   "GET /v1/managed-tables/{id}/loads": { params: { "id": string }; query?: { "page"?: number; "per_page"?: number }; answer: { "total": number; "quantity": number; "records": Array<ManagedTableLoad> } };
+  /** Begin a resumable upload */
+  "POST /v1/managed-tables/uploads": { answer: undefined };
+  /** Get how far a resumable upload is */
+  "GET /v1/managed-tables/uploads/{uploadId}": { params: { "uploadId": string }; answer: undefined };
+  /** Send bytes of a resumable upload */
+  "PATCH /v1/managed-tables/uploads/{uploadId}": { params: { "uploadId": string }; answer: undefined };
+  /** Send bytes of a resumable upload by POST */
+  "POST /v1/managed-tables/uploads/{uploadId}": { params: { "uploadId": string }; answer: undefined };
+  /** Delete a resumable upload */
+  "DELETE /v1/managed-tables/uploads/{uploadId}": { params: { "uploadId": string }; answer: undefined };
   /** Get the business domains */
   "GET /api/v1/domain-knowledge/business-domains": { answer: BusinessDomainsOutput };
   /** Replace the business domains */

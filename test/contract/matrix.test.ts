@@ -12,6 +12,7 @@ import { type Principal, principalsOf } from '../support/principals.ts';
 import { allow, must } from '../support/signed.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aFile, aHeldQueue, upload } from '../uploads/support.ts';
+import { begun, idOf } from '../uploads/tus.ts';
 import { someSales } from '../visualizations/support.ts';
 import { LISTS, OTHERS } from './lists.ts';
 import { OUTSIDE, PARTS } from './outside.ts';
@@ -97,6 +98,13 @@ const RECORDS: Record<string, () => Promise<{ arn: string; named: string }>> = {
   '/v1/managed-tables/upload-jobs/{jobId}': async () => {
     const { id } = await aTableOfNumbers(company);
     const named = await upload(company, [aFile('n.csv', 'n\n1\n')], { ...aHeldQueue(), into: id });
+    return { arn: arnOf(company, 'managed-tables:table', id), named };
+  },
+  // Theirs alone who began it.
+  '/v1/managed-tables/uploads': async () => {
+    const { id } = await aTableOfNumbers(company);
+    await principals.bearer.may([allow('*')]);
+    const named = idOf(await begun(principals.bearer.as, 10, { said: { table_id: id } }));
     return { arn: arnOf(company, 'managed-tables:table', id), named };
   },
 };

@@ -37,6 +37,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [`${MODULES}/users/store.ts`, 'removeMemberships', 'isBindingOf('],
     [PROOFS, 'useProof', 'inArray(backupCodes.digest, proof.backupDigests)'],
     [FACTORS, 'deleteOtherBackupCodes', 'isNew'],
+    [`${MODULES}/uploads/resumable-store.ts`, 'deleteExpired', 'AND updated_at <= $2 ORDER BY'],
     [SCHEDULES, 'replaceRecipients', 'takenOff'],
     [SCHEDULES, 'unsubscribe', 'isRecipient(companyId, id, recipient)'],
     [SCHEDULE_RUNS, 'claimRun', 'inArray'],

@@ -25,6 +25,8 @@ declare module 'vitest' {
     continuedRows: number;
     /** How many random requests are sent. */
     randomRequests: number;
+    /** How many uploads are cut at random: `RANDOM_UPLOADS`. */
+    randomUploads: number;
     /** How many random calls of tools are sent. */
     randomCalls: number;
   }
@@ -51,6 +53,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('interleavedRequests', Number(process.env.INTERLEAVED_REQUESTS ?? 250));
   project.provide('continuedRows', Number(process.env.CONTINUED_ROWS ?? 40_000));
   project.provide('randomRequests', Number(process.env.RANDOM_REQUESTS ?? 600));
+  project.provide('randomUploads', Number(process.env.RANDOM_UPLOADS ?? 200));
   project.provide('randomCalls', Number(process.env.RANDOM_CALLS ?? 300));
 
   // Nobody waits for it: hundreds of databases have a hundred thousand files.

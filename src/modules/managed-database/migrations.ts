@@ -12,6 +12,33 @@ interface TenantMigration {
   sql: string[];
 }
 
+/**
+ * Uploads whose bytes come in several requests, for a day after the last one. `pieces` names the objects that hold the bytes;
+ * `writer` is the request that alone may add some until `writer_until`.
+ */
+const RESUMABLE_UPLOADS = `
+  CREATE TABLE console.resumable_uploads (
+    id text PRIMARY KEY,
+    company_id text NOT NULL,
+    created_by_user_id text NOT NULL,
+    file_name text NOT NULL,
+    mime_type text NOT NULL,
+    user_table_id text,
+    mode text NOT NULL,
+    evolve text NOT NULL,
+    key_columns json,
+    length bigint NOT NULL,
+    metadata text NOT NULL,
+    received bigint NOT NULL DEFAULT 0,
+    pieces json NOT NULL,
+    is_finished boolean NOT NULL DEFAULT false,
+    writer text,
+    writer_until timestamptz,
+    updated_at timestamptz NOT NULL
+  );
+  CREATE INDEX resumable_uploads_by_time ON console.resumable_uploads (company_id, updated_at);
+`;
+
 const MIGRATIONS: TenantMigration[] = [
   { version: 1, sql: [MANAGED_TABLES, UPLOAD_JOBS] },
   { version: 2, sql: [OWN_LIMITS] },
@@ -26,6 +53,7 @@ const MIGRATIONS: TenantMigration[] = [
     version: 7,
     sql: ["ALTER TABLE console.upload_jobs ADD COLUMN evolve text NOT NULL DEFAULT 'none', ADD COLUMN evolved json"],
   },
+  { version: 8, sql: [RESUMABLE_UPLOADS] },
 ];
 
 /** The schema version of this release. */

@@ -95,3 +95,71 @@ export const wrongFileType = defineFailure('upload.file_type', 'invalid', {
   detail: (file: string, accepted: readonly string[]) => ({ file, accepted }),
   'managed-tables': 'UPLOAD_FILE_TYPE',
 });
+
+export const uploadNotFound = notFound('resumable_upload', { portuguese: 'Upload não encontrado.' });
+
+/** Of one resumable upload. */
+export const MAX_RESUMABLE_BYTES = 5 * 1024 ** 3;
+
+export const resumableTooLarge = defineFailure('resumable_upload.too_large', 'too_large', {
+  message: 'The file is larger than 5 GiB.',
+  portuguese: 'O arquivo excede o limite de 5 GiB.',
+  detail: { limit_bytes: MAX_RESUMABLE_BYTES },
+  'managed-tables': 'UPLOAD_TOO_LARGE',
+});
+
+export const beyondLength = defineFailure('resumable_upload.beyond_length', 'too_large', {
+  message: 'More bytes were sent than the upload has.',
+  portuguese: 'Foram enviados mais bytes do que o upload tem.',
+  detail: (length: number) => ({ length }),
+  'managed-tables': 'UPLOAD_BEYOND_LENGTH',
+});
+
+export const offsetConflict = defineFailure('resumable_upload.offset', 'conflict', {
+  message: 'The upload is at another offset. Ask for it with HEAD and go on there.',
+  portuguese: 'O upload está em outra posição. Consulte-a com HEAD e continue dali.',
+  detail: (offset: number) => ({ offset }),
+  'managed-tables': 'UPLOAD_OFFSET_CONFLICT',
+});
+
+export const uploadLocked = defineFailure('resumable_upload.locked', 'conflict', {
+  message: 'Another request is sending bytes of this upload. Try again in ten seconds.',
+  portuguese: 'Outra requisição está enviando bytes deste upload. Tente novamente em dez segundos.',
+  'managed-tables': { status: 423, code: 'UPLOAD_LOCKED' },
+});
+
+/** 460 is what the protocol has for it. */
+export const checksumMismatch = defineFailure('resumable_upload.checksum', 'invalid', {
+  message: 'The bytes do not have the checksum that was sent with them. None of them was kept.',
+  portuguese: 'Os bytes não conferem com a soma de verificação enviada. Nenhum deles foi guardado.',
+  'managed-tables': { status: 460, code: 'UPLOAD_CHECKSUM_MISMATCH' },
+});
+
+export const tooManyBegun = defineFailure('resumable_upload.too_many', 'too_many', {
+  message: 'The company has too many uploads that are begun and not finished. Finish or delete one.',
+  portuguese: 'A empresa tem uploads demais iniciados e não concluídos. Conclua ou exclua um deles.',
+  detail: (limit: number) => ({ limit, retryAfter: 60 }),
+});
+
+/** The version of tus that is spoken. */
+export const TUS_VERSION = '1.0.0';
+
+export const wrongTusVersion = defineFailure('resumable_upload.version', 'invalid', {
+  message: 'Send the header Tus-Resumable: 1.0.0.',
+  portuguese: 'Envie o cabeçalho Tus-Resumable: 1.0.0.',
+  detail: { field: 'Tus-Resumable' },
+  'managed-tables': { status: 412, code: 'TUS_VERSION_NOT_SUPPORTED' },
+});
+
+export const wrongUploadHeader = defineFailure('resumable_upload.header', 'malformed', {
+  message: 'A header of the upload is missing or malformed.',
+  portuguese: 'Um cabeçalho do upload está ausente ou malformado.',
+  detail: (field: string, expected: string) => ({ field, expected }),
+  'managed-tables': 'UPLOAD_HEADER',
+});
+
+export const wrongUploadType = defineFailure('resumable_upload.media_type', 'malformed', {
+  message: 'Send the bytes with Content-Type: application/offset+octet-stream.',
+  portuguese: 'Envie os bytes com Content-Type: application/offset+octet-stream.',
+  'managed-tables': { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE' },
+});

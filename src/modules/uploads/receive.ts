@@ -27,6 +27,8 @@ export interface StoredFile {
   storage_path: string;
   size_bytes: number;
   mime_type: string;
+  /** How the keys of its pieces end after `storage_path/`, in their order; numbers from 0 when not said. */
+  pieces?: string[];
 }
 
 /** The content of an upload form. */
@@ -92,15 +94,17 @@ export async function receiveForm({ stream, type }: SentBody, bucket: R2Bucket, 
 
 /** The pieces of a stored file, in their order. */
 export function segmentsOf(file: StoredFile): Segment[] {
-  const { storage_path: key, size_bytes: size } = file;
-  if (size < PIECE_BYTES) return [{ key, bytes: size }];
-  return Array.from({ length: Math.ceil(size / PIECE_BYTES) }, (_, piece) => ({
-    key: pieceOf(file, piece),
+  const { storage_path: key, size_bytes: size, pieces } = file;
+  if (pieces === undefined && size < PIECE_BYTES) return [{ key, bytes: size }];
+  const names = pieces ?? Array.from({ length: Math.ceil(size / PIECE_BYTES) }, (_, piece) => piece);
+  return names.map((name, piece) => ({
+    key: pieceOf(file, name),
     bytes: Math.min(PIECE_BYTES, size - piece * PIECE_BYTES),
   }));
 }
 
-export const pieceOf = (file: StoredFile, piece: number): string => `${file.storage_path}/${piece}`;
+export const pieceOf = (file: Pick<StoredFile, 'storage_path'>, piece: number | string): string =>
+  `${file.storage_path}/${piece}`;
 
 /** Deletes stored files from R2. */
 export async function deleteFiles(bucket: R2Bucket, files: StoredFile[]): Promise<void> {

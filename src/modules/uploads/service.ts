@@ -147,18 +147,13 @@ async function insertJob(
 }
 
 /** A load that changes or removes rows, or changes columns, asks what doing so by hand does. */
-function requireChanging(
-  ctx: PrincipalContext,
-  mode: UploadMode,
-  tableId: string | null,
-  evolve: Evolve = 'none',
-): void {
+export function requireChanging(ctx: PrincipalContext, mode: UploadMode, tableId: string | null, evolve: Evolve): void {
   if (evolve !== 'none') requireAction(ctx.actor, 'managed-tables:update', tableId ?? '*');
   if (mode === 'replace' || mode === 'upsert') requireAction(ctx.actor, 'managed-tables:data-write', tableId ?? '*');
 }
 
 /** The columns by which an upsert knows rows, which an index has to hold; null for other modes, which take none. */
-function keyFor(mode: string, keys: string[], columns: { name: string }[]): string[] | null {
+export function keyFor(mode: string, keys: string[], columns: { name: string }[]): string[] | null {
   const problem = (message: string) => invalid([{ field: 'key', message }]);
   if (mode !== 'upsert') {
     if (keys.length > 0) throw problem('is for the mode upsert');

@@ -13,6 +13,8 @@ import { dropKept } from './kept-rows.ts';
 import { type KeptTable, readKept } from './load-store.ts';
 import { expired, Superseded } from './problems.ts';
 import { filesOf, jobIdOf } from './receive.ts';
+import { finishWhole, RESUMABLE_MS } from './resumable.ts';
+import { begunAmong, deleteExpired, oldestUpload } from './resumable-store.ts';
 import { SILENCE_MS } from './service.ts';
 import { stagingTable } from './staging.ts';
 import * as store from './sweep-store.ts';
@@ -29,7 +31,8 @@ const KEYS_PER_PAGE = 1000;
 const TABLES_PER_RUN = 100;
 
 /**
- * Sweeps a company's uploads: queues silent jobs again, expires those that waited too long for their confirm, deletes the
+ * Sweeps a company's uploads: queues silent jobs again, expires those that waited too long for their confirm, makes the jobs of
+ * whole resumable uploads, deletes those that nobody goes on with, the
  * files of ended jobs and those without a job, the records of jobs that ended long ago, staging tables that no job uses,
  * rows that loads replaced and no undo can bring back any more, tables in the trash, indexes whose building broke off, and
  * what exports have left in R2.
@@ -40,6 +43,7 @@ export async function sweepCompany(ctx: CompanyContext): Promise<number | null> 
   if (!database) return null;
   const tasks: Record<string, () => Promise<number>> = {
     jobs: () => sweepJobs(ctx, database),
+    begun: () => sweepBegun(ctx, database),
     files: () => sweepFiles(ctx, database),
     ended: () => deleteEndedJobs(ctx, database),
     trash: () => purgeTrash(ctx),
@@ -130,6 +134,20 @@ async function deleteEndedJobs(ctx: CompanyContext, database: TenantSql): Promis
   return deleted === JOBS_PER_RUN ? ctx.now() : oldest + JOB_RETENTION_MS;
 }
 
+/**
+ * Makes the jobs of whole uploads whose last request did not come to it, and deletes those that nobody has gone on with. Their files
+ * have no job, and go with the others of that kind.
+ */
+async function sweepBegun(ctx: CompanyContext, database: TenantSql): Promise<number> {
+  const { companyId } = ctx.actor;
+  const isLeft = (await finishWhole(ctx, database, JOBS_PER_RUN)) > 0;
+  const until = isoTimestamp(ctx.now() - RESUMABLE_MS);
+  if ((await deleteExpired(database, companyId, until, JOBS_PER_RUN)) === JOBS_PER_RUN) return ctx.now();
+  const oldest = await oldestUpload(database, companyId);
+  const due = oldest === null ? Number.POSITIVE_INFINITY : oldest + RESUMABLE_MS;
+  return isLeft ? Math.min(due, ctx.now() + SILENCE_MS) : due;
+}
+
 /** Lists R2 itself, so that no file is left behind, whatever broke off where. */
 async function sweepFiles(ctx: CompanyContext, database: TenantSql): Promise<number> {
   const { companyId } = ctx.actor;
@@ -142,11 +160,14 @@ async function sweepFiles(ctx: CompanyContext, database: TenantSql): Promise<num
       ...(cursor !== undefined && { cursor }),
     });
     const ids = new Set(page.objects.map(({ key }) => jobIdOf(key)));
+    // First: one that is finished meanwhile has a job then.
+    const begun = await begunAmong(database, companyId, [...ids]);
     const jobs = await store.readJobs(database, companyId, [...ids]);
     const jobsById = new Map(jobs.map((job) => [job.id, job]));
     const overdue: string[] = [];
     for (const { key } of page.objects) {
       const id = jobIdOf(key);
+      if (begun.has(id)) continue;
       const deletable = neededUntil(id, jobsById.get(id)) + FILE_RETENTION_MS;
       if (deletable <= ctx.now()) overdue.push(key);
       else due = Math.min(due, deletable);

@@ -158,10 +158,12 @@ export const viewUploadJob = (ctx: PrincipalContext, job: UploadJob): z.input<ty
   mayReadRows(ctx, job.userTableId ?? '*') ? viewWithValues(job) : withoutValues(viewWithValues(job));
 
 const viewOfJob = viewBy(uploadJobView);
-
 const viewWithValues = ({ confirmedSchema: confirmed, ...job }: UploadJob) => {
   const { evolution: _, ...confirmedSchema } = confirmed ?? {};
-  return viewOfJob({ ...job, confirmedSchema: confirmed && (confirmedSchema as Omit<typeof confirmed, 'evolution'>) });
+  return {
+    ...viewOfJob({ ...job, confirmedSchema: confirmed && (confirmedSchema as Omit<typeof confirmed, 'evolution'>) }),
+    files: job.files.map(({ pieces: _, ...file }) => file),
+  };
 };
 
 type JobView = ReturnType<typeof viewWithValues>;

@@ -984,6 +984,49 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
     'Esta ruta acepta solicitudes firmadas, no tokens. Las rutas de la consola, bajo `/v1`, aceptan tokens.',
   ],
   ['You cannot delete yourself.', 'Você não pode excluir a si mesmo.', 'No puede eliminarse a sí mismo.'],
+
+  // Resumable uploads.
+  ['The file is larger than 5 GiB.', 'O arquivo excede o limite de 5 GiB.', 'El archivo supera el límite de 5 GiB.'],
+  [
+    'More bytes were sent than the upload has.',
+    'Foram enviados mais bytes do que o upload tem.',
+    'Se enviaron más bytes de los que tiene la carga.',
+  ],
+  [
+    'The upload is at another offset. Ask for it with HEAD and go on there.',
+    'O upload está em outra posição. Consulte-a com HEAD e continue dali.',
+    'La carga está en otra posición. Consúltela con HEAD y continúe desde allí.',
+  ],
+  [
+    'Another request is sending bytes of this upload. Try again in ten seconds.',
+    'Outra requisição está enviando bytes deste upload. Tente novamente em dez segundos.',
+    'Otra solicitud está enviando bytes de esta carga. Vuelva a intentarlo en diez segundos.',
+  ],
+  [
+    'The bytes do not have the checksum that was sent with them. None of them was kept.',
+    'Os bytes não conferem com a soma de verificação enviada. Nenhum deles foi guardado.',
+    'Los bytes no coinciden con la suma de comprobación enviada. No se guardó ninguno.',
+  ],
+  [
+    'The company has too many uploads that are begun and not finished. Finish or delete one.',
+    'A empresa tem uploads demais iniciados e não concluídos. Conclua ou exclua um deles.',
+    'La empresa tiene demasiadas cargas iniciadas y sin terminar. Termine o elimine una.',
+  ],
+  [
+    'Send the header Tus-Resumable: 1.0.0.',
+    'Envie o cabeçalho Tus-Resumable: 1.0.0.',
+    'Envíe la cabecera Tus-Resumable: 1.0.0.',
+  ],
+  [
+    'A header of the upload is missing or malformed.',
+    'Um cabeçalho do upload está ausente ou malformado.',
+    'Falta una cabecera de la carga o está mal formada.',
+  ],
+  [
+    'Send the bytes with Content-Type: application/offset+octet-stream.',
+    'Envie os bytes com Content-Type: application/offset+octet-stream.',
+    'Envíe los bytes con Content-Type: application/offset+octet-stream.',
+  ],
 ];
 
 /** The things and fields that sentences made by rule name, as `{thing}`, `{field}` and `{kind}`. */

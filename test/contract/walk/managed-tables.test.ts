@@ -1,10 +1,13 @@
 import { aCompany, aProvisionedCompany } from '../../support/worlds.ts';
 import { aFile, finished, waiting } from '../../uploads/support.ts';
+import { idOf, metadataOf, VERSION } from '../../uploads/tus.ts';
 import { type Step, type World, walk } from '../walk.ts';
 
 const CSV = 'day,region,amount\n2026-01-05,north,10.50\n2026-01-06,south,20.00\n2026-01-07,east,7.25\n';
 const table = { id: 'table' };
 const job = { jobId: 'job' };
+const upload = { uploadId: 'upload' };
+const ofBytes = { ...VERSION, 'content-type': 'application/offset+octet-stream' };
 
 const form = () => {
   const data = new FormData();
@@ -135,6 +138,26 @@ const STEPS: Step[] = [
     json: () => ({ url: 'https://files.example.com/sales.csv' }),
     stranger: 'never',
   },
+  {
+    route: 'POST /v1/managed-tables/uploads',
+    headers: { ...VERSION, 'upload-length': '12', 'upload-metadata': metadataOf({ filename: 'shops.csv' }) },
+    keep: (_, { headers }) => ({ upload: idOf(headers.get('location') as string) }),
+    stranger: 'never',
+  },
+  { route: 'GET /v1/managed-tables/uploads/{uploadId}', params: upload },
+  {
+    route: 'PATCH /v1/managed-tables/uploads/{uploadId}',
+    params: upload,
+    headers: { ...ofBytes, 'upload-offset': '0' },
+    body: () => 'city\n',
+  },
+  {
+    route: 'POST /v1/managed-tables/uploads/{uploadId}',
+    params: upload,
+    headers: { ...ofBytes, 'upload-offset': '5', 'x-http-method-override': 'PATCH' },
+    body: () => 'Porto',
+  },
+  { route: 'DELETE /v1/managed-tables/uploads/{uploadId}', params: upload, headers: VERSION },
   { route: 'DELETE /v1/managed-tables/{id}', params: table },
   { route: 'GET /v1/managed-tables/deleted' },
   { route: 'POST /v1/managed-tables/{id}/restore', params: table },

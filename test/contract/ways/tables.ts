@@ -4,6 +4,7 @@ import type { Answer, Caller } from '../../support/api.ts';
 import { must } from '../../support/signed.ts';
 import type { Company } from '../../support/worlds.ts';
 import { aFile, aHeldQueue, deliverAll, jobOf, load, upload } from '../../uploads/support.ts';
+import { begin } from '../../uploads/tus.ts';
 import { type Reach, thingArn, type Way } from './way.ts';
 
 export const aTableOfNumbers = async ({ as }: Pick<Company, 'as'>): Promise<{ id: string; name: string }> => {
@@ -62,6 +63,11 @@ export const TABLES: Way[] = [
     const json = { url: 'https://files.example.com/n.csv', table_id: id, mode: 'replace' };
     return as.post('/v1/managed-tables/upload-from-url', { json, env: aHeldQueue().env as never });
   }),
+  loads(
+    'replaced by a resumable upload',
+    'POST /v1/managed-tables/uploads',
+    async (_, id) => (as) => begin(as, 10, { said: { table_id: id, mode: 'replace' } }),
+  ),
   loads('replaced by an upload that is confirmed', `POST ${JOBS}/{jobId}/confirm`, async (company, id) => {
     const queue = aHeldQueue();
     const job = await upload(company, numbers(), { ...queue, into: id, mode: 'replace' });

@@ -14,6 +14,7 @@ const EXPORTS = ['test/managed-tables/export-streams.test.ts'];
 const EXPORT_CHANGES = ['test/managed-tables/export-changes.test.ts'];
 const CURSORS = ['test/managed-tables/cursors.test.ts'];
 const UPLOAD_RACES = ['test/uploads/races.managed-tables.test.ts'];
+const RESUMABLE_RACES = ['test/uploads/resumable-races.managed-tables.test.ts'];
 const UNDO_RACES = ['test/uploads/undo-races.managed-tables.test.ts'];
 const UPSERTS = ['test/uploads/upsert.managed-tables.test.ts'];
 const UNDOS = ['test/uploads/undo.managed-tables.test.ts'];
@@ -293,6 +294,42 @@ export const MANAGED_TABLES = [
       tests: UPLOAD_RACES,
       title: 'stays cancelled',
     },
+  ]),
+  ...guardsOf('src/modules/uploads/resumable-store.ts', RESUMABLE_RACES, [
+    { text: 'pg_advisory_xact_lock', without: 'abs', title: 'one more, of two at once' },
+    { in: 'insertUpload', text: 'count(*)', without: '0 * count(*)', title: 'one more, of two at once' },
+    {
+      in: 'claimUpload',
+      text: ' AND NOT is_finished',
+      without: '',
+      tests: ['test/uploads/resumable.managed-tables.test.ts'],
+      title: 'bytes of another type',
+    },
+    { in: 'claimUpload', text: 'AND updated_at > $6 ', without: 'AND $6 <> $4 ', title: 'is gone before it is swept' },
+    { in: 'claimUpload', text: ' AND received = $7', without: ' AND $7 >= 0', title: 'two requests at once' },
+    {
+      in: 'claimUpload',
+      text: '(writer IS NULL OR writer_until < now())',
+      without: 'true',
+      title: 'two requests at once',
+    },
+    { in: 'keepWriting', text: ' AND writer = $4', without: ' AND $4 <> $1', title: 'wakes up late' },
+    { in: 'stopWriting', text: ' AND writer = $4', without: ' AND $4 <> $1', title: 'ends late' },
+    { in: 'finishUpload', text: ' AND NOT is_finished', without: '', title: 'has one job' },
+    { in: 'deleteUpload', text: ' AND updated_at > $4', without: ' AND $4 <> $1', title: 'is gone before it is swept' },
+    {
+      in: 'deleteExpired',
+      text: 'WHERE updated_at <= $2 AND id IN',
+      without: 'WHERE id IN',
+      title: 'while it is swept',
+    },
+  ]),
+  ...guardsOf('src/modules/uploads/sweep.ts', RESUMABLE_RACES, [
+    { text: 'if (begun.has(id)) continue;', without: '', title: 'while files are swept' },
+  ]),
+  ...guardsOf('src/modules/uploads/resumable.ts', RESUMABLE_RACES, [
+    { text: 'if (!deleted.isFinished)', without: 'if (true)', title: 'keeps its bytes' },
+    { text: 'if (whole) await', without: 'await', title: 'makes no job' },
   ]),
   ...guardsOf('src/modules/uploads/store.ts', UPLOADS, [
     { in: 'lockJob', text: ' FOR UPDATE', without: '', tests: UPLOAD_RACES, title: 'keeps another delivery' },

@@ -1,0 +1,239 @@
+import type { TenantTx } from '../../tenant-sql/client.ts';
+import type { Evolve, UploadMode } from './job.ts';
+
+/** An upload that can be gone on with: its bytes come in any number of requests, one after the other. */
+export interface ResumableUpload {
+  id: string;
+  companyId: string;
+  createdByUserId: string;
+  fileName: string;
+  mimeType: string;
+  /** The table that the rows go into, and how; null and `create` for a new one. */
+  userTableId: string | null;
+  mode: UploadMode;
+  evolve: Evolve;
+  key: string[] | null;
+  /** As its sender wrote it. */
+  metadata: string;
+  /** Bytes: of the whole file, and of those that are stored for good. */
+  length: number;
+  received: number;
+  /** Names of the objects that hold what was received, in order; all but the last are of `PIECE_BYTES`. */
+  pieces: string[];
+  /** Whether its job was made, which has the same id. */
+  isFinished: boolean;
+  /** When the last byte came. Milliseconds. */
+  updatedAt: number;
+}
+
+export interface UploadKey {
+  id: string;
+  companyId: string;
+  /** Who began it: nobody else goes on with it. */
+  createdByUserId: string;
+}
+
+/** How far an upload has come. */
+export type Reached = Pick<ResumableUpload, 'received' | 'pieces'>;
+
+interface Row {
+  id: string;
+  company_id: string;
+  created_by_user_id: string;
+  file_name: string;
+  mime_type: string;
+  user_table_id: string | null;
+  mode: UploadMode;
+  evolve: Evolve;
+  key_columns: string[] | null;
+  metadata: string;
+  length: string;
+  received: string;
+  pieces: string[];
+  is_finished: boolean;
+  updated_at: string;
+}
+
+const COLUMNS = `id, company_id, created_by_user_id, file_name, mime_type, user_table_id, mode, evolve, key_columns, metadata, length,
+  received, pieces, is_finished, (extract(epoch FROM updated_at) * 1000)::bigint AS updated_at`;
+const KEY = 'id = $1 AND company_id = $2 AND created_by_user_id = $3';
+const keyOf = ({ id, companyId, createdByUserId }: UploadKey) => [id, companyId, createdByUserId];
+
+const toUpload = (row: Row): ResumableUpload => ({
+  id: row.id,
+  companyId: row.company_id,
+  createdByUserId: row.created_by_user_id,
+  fileName: row.file_name,
+  mimeType: row.mime_type,
+  userTableId: row.user_table_id,
+  mode: row.mode,
+  evolve: row.evolve,
+  key: row.key_columns,
+  metadata: row.metadata,
+  length: Number(row.length),
+  received: Number(row.received),
+  pieces: row.pieces,
+  isFinished: row.is_finished,
+  updatedAt: Number(row.updated_at),
+});
+
+/** An arbitrary number: who holds this lock counts the begun uploads of the company. */
+const COUNT_LOCK = 519_204_877;
+
+/** Keeps a new upload, unless the company has that many begun ones that came on since a timestamp. @returns whether it is kept */
+export async function insertUpload(
+  tx: TenantTx,
+  upload: Omit<ResumableUpload, 'received' | 'isFinished' | 'updatedAt'>,
+  { most, since, at }: { most: number; since: string; at: string },
+): Promise<boolean> {
+  await tx.query('SELECT pg_advisory_xact_lock($1)', [COUNT_LOCK]);
+  const inserted = await tx.execute(
+    `INSERT INTO console.resumable_uploads
+       (id, company_id, created_by_user_id, file_name, mime_type, user_table_id, mode, key_columns, length, updated_at,
+        metadata, pieces, evolve)
+     SELECT $1, $2, $3, $4, $5, $6, $7, $8::json, $9, $10, $13, $14::json, $15
+     WHERE (SELECT count(*) FROM console.resumable_uploads
+            WHERE company_id = $2 AND NOT is_finished AND updated_at > $11) < $12`,
+    [
+      upload.id,
+      upload.companyId,
+      upload.createdByUserId,
+      upload.fileName,
+      upload.mimeType,
+      upload.userTableId,
+      upload.mode,
+      upload.key && JSON.stringify(upload.key),
+      upload.length,
+      at,
+      since,
+      most,
+      upload.metadata,
+      JSON.stringify(upload.pieces),
+      upload.evolve,
+    ],
+  );
+  return inserted === 1;
+}
+
+export async function readUpload(tx: TenantTx, key: UploadKey): Promise<ResumableUpload | undefined> {
+  const [row] = await tx.query<Row>(`SELECT ${COLUMNS} FROM console.resumable_uploads WHERE ${KEY}`, keyOf(key));
+  return row && toUpload(row);
+}
+
+/**
+ * Lets one request add bytes to an upload from an offset on. It is let go when the time is over, so that a request that died
+ * keeps nobody out.
+ * @returns undefined where another one adds some, or the upload is not there, is finished or at another offset
+ */
+export async function claimUpload(
+  tx: TenantTx,
+  key: UploadKey,
+  { writer, offset, seconds, since }: { writer: string; offset: number; seconds: number; since: string },
+): Promise<ResumableUpload | undefined> {
+  const [row] = await tx.query<Row>(
+    `UPDATE console.resumable_uploads SET writer = $4, writer_until = now() + make_interval(secs => $5)
+     WHERE ${KEY} AND NOT is_finished AND updated_at > $6 AND received = $7
+       AND (writer IS NULL OR writer_until < now()) RETURNING ${COLUMNS}`,
+    [...keyOf(key), writer, seconds, since, offset],
+  );
+  return row && toUpload(row);
+}
+
+interface Writing extends Reached {
+  writer: string;
+  /** ISO 8601. */
+  at: string;
+}
+
+/** Counts bytes that are stored, and goes on. @returns false where another request adds bytes by now, or the upload is gone */
+export async function keepWriting(
+  tx: TenantTx,
+  key: UploadKey,
+  { writer, seconds, received, pieces, at }: Writing & { seconds: number },
+): Promise<boolean> {
+  const kept = await tx.execute(
+    `UPDATE console.resumable_uploads
+     SET received = $5, pieces = $6::json, updated_at = $7, writer_until = now() + make_interval(secs => $8)
+     WHERE ${KEY} AND writer = $4`,
+    [...keyOf(key), writer, received, JSON.stringify(pieces), at, seconds],
+  );
+  return kept === 1;
+}
+
+/** The same, and lets others go on. */
+export async function stopWriting(
+  tx: TenantTx,
+  key: UploadKey,
+  { writer, received, pieces, at }: Writing,
+): Promise<boolean> {
+  const stopped = await tx.execute(
+    `UPDATE console.resumable_uploads SET received = $5, pieces = $6::json, updated_at = $7, writer = NULL
+     WHERE ${KEY} AND writer = $4`,
+    [...keyOf(key), writer, received, JSON.stringify(pieces), at],
+  );
+  return stopped === 1;
+}
+
+/**
+ * Marks that the job of a whole upload is made, in the same transaction.
+ * @returns undefined where it was made already, or the upload is gone
+ */
+export async function finishUpload(tx: TenantTx, key: UploadKey, at: string): Promise<ResumableUpload | undefined> {
+  const [row] = await tx.query<Row>(
+    `UPDATE console.resumable_uploads SET is_finished = true, writer = NULL, updated_at = $4
+     WHERE ${KEY} AND NOT is_finished RETURNING ${COLUMNS}`,
+    [...keyOf(key), at],
+  );
+  return row && toUpload(row);
+}
+
+/** Begun uploads of which every byte is there, at most so many. */
+export async function readWhole(tx: TenantTx, companyId: string, most: number): Promise<ResumableUpload[]> {
+  const rows = await tx.query<Row>(
+    `SELECT ${COLUMNS} FROM console.resumable_uploads
+     WHERE company_id = $1 AND NOT is_finished AND received = length ORDER BY updated_at LIMIT $2`,
+    [companyId, most],
+  );
+  return rows.map(toUpload);
+}
+
+/** @returns the upload as it was last; undefined where there is none that came on since a timestamp */
+export async function deleteUpload(
+  tx: TenantTx,
+  key: UploadKey,
+  { since }: { since: string },
+): Promise<ResumableUpload | undefined> {
+  const [row] = await tx.query<Row>(
+    `DELETE FROM console.resumable_uploads WHERE ${KEY} AND updated_at > $4 RETURNING ${COLUMNS}`,
+    [...keyOf(key), since],
+  );
+  return row && toUpload(row);
+}
+
+/** Deletes uploads without a byte since a timestamp, begun ones and those whose job is long made. @returns how many, at most so many */
+export async function deleteExpired(tx: TenantTx, companyId: string, until: string, most: number): Promise<number> {
+  return tx.execute(
+    `DELETE FROM console.resumable_uploads WHERE updated_at <= $2 AND id IN (
+       SELECT id FROM console.resumable_uploads WHERE company_id = $1 AND updated_at <= $2 ORDER BY updated_at LIMIT $3)`,
+    [companyId, until, most],
+  );
+}
+
+/** Of these ids, those of begun uploads, whose files are still needed. */
+export async function begunAmong(tx: TenantTx, companyId: string, ids: readonly string[]): Promise<Set<string>> {
+  const rows = await tx.query<{ id: string }>(
+    'SELECT id FROM console.resumable_uploads WHERE company_id = $1 AND id = ANY($2::text[]) AND NOT is_finished',
+    [companyId, [...ids]],
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** When the last byte came to the upload that waits longest. Milliseconds; null where there is none. */
+export async function oldestUpload(tx: TenantTx, companyId: string): Promise<number | null> {
+  const [row] = await tx.query<{ oldest: string | null }>(
+    `SELECT (extract(epoch FROM min(updated_at)) * 1000)::bigint AS oldest
+     FROM console.resumable_uploads WHERE company_id = $1`,
+    [companyId],
+  );
+  return row?.oldest ? Number(row.oldest) : null;
+}

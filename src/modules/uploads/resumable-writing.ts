@@ -1,0 +1,239 @@
+import type { PrincipalContext } from '../../context.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
+import { withinTime } from '../../kernel/time-limit.ts';
+import { storageUnavailable, storing } from '../../platform/file-storage.ts';
+import { logError } from '../../platform/log.ts';
+import { deleteObjects } from '../../platform/stored-files.ts';
+import type { TenantSql } from '../../tenant-sql/client.ts';
+import { scheduleSweep } from '../managed-database/service.ts';
+import { beyondLength, checksumMismatch, uploadLocked, uploadNotFound } from './failures.ts';
+import { filesOf, PIECE_BYTES, pieceOf, type StoredFile } from './receive.ts';
+import * as uploads from './resumable-store.ts';
+import { SILENCE_MS } from './service.ts';
+
+/** A request that says nothing for so long no longer keeps others out. Seconds. */
+export const WRITER_SECONDS = 10;
+/** How often it says so while bytes come slowly. Milliseconds. */
+const ALIVE_MS = 3_000;
+/** A sender from whom nothing comes for so long is gone. Milliseconds. */
+const PAUSE_MS = 30_000;
+/** How long the deletion of objects that nothing needs may take. Milliseconds. */
+const DISCARD_MS = 5_000;
+
+/** A digest of the bytes of one request, as the sender says it: `value` in base64. */
+export interface Checksum {
+  algorithm: 'SHA-1' | 'SHA-256' | 'MD5';
+  value: string;
+}
+
+/** What a request sends. */
+export interface SentBytes {
+  bytes: ReadableStream<Uint8Array> | null;
+  /** How many there are, where the request says so; else 0. */
+  announced: number;
+  checksum?: Checksum | undefined;
+}
+
+/** The file of an upload, as its job has it. */
+export const fileOf = (upload: uploads.ResumableUpload): StoredFile => ({
+  original_name: upload.fileName,
+  storage_path: `${filesOf(upload.companyId, upload.id)}/0`,
+  size_bytes: upload.length,
+  mime_type: upload.mimeType,
+  pieces: upload.pieces,
+});
+
+/** The name of a piece carries the request that wrote it: whatever one puts late overwrites nothing that another has put. */
+export const pieceName = (piece: number, writer: string): string => `${piece}.${writer}`;
+
+export const newWriter = (): string => crypto.randomUUID().slice(-12);
+
+/**
+ * Deletes objects that nothing needs any more; what cannot be deleted now is left to the sweep.
+ * @param names as they stand in `pieces`
+ */
+export async function discardPieces(ctx: PrincipalContext, upload: uploads.ResumableUpload, names: string[]) {
+  const keys = names.map((name) => pieceOf(fileOf(upload), name));
+  await withinTime(DISCARD_MS, deleteObjects(ctx.files, keys)).catch((error) => logError('files_not_deleted', error));
+}
+
+/**
+ * The bytes of one request. They are stored as pieces of equal size; the last of a request may be shorter, and the next request begins
+ * by reading it, stores it anew with what follows, and has it deleted. What counts is what the upload's row says: a piece
+ * that it does not name is nothing but waste.
+ */
+export class Writing {
+  readonly #ctx: PrincipalContext;
+  readonly #database: TenantSql;
+  readonly #upload: uploads.ResumableUpload;
+  readonly #writer: string;
+  /** One piece, or what is left of the file where that is less. */
+  readonly #buffer: Uint8Array;
+  /** Bytes of the piece that is being received. */
+  #length = 0;
+  /** With what is being received. */
+  #reached: uploads.Reached;
+  /** As the row has it. */
+  #saved: uploads.Reached;
+  #savedAt: number;
+  /** Pieces that this request has put and that the row does not name. */
+  #uncounted: string[] = [];
+
+  /** @param upload as `writer` has claimed it */
+  constructor(ctx: PrincipalContext, database: TenantSql, upload: uploads.ResumableUpload, writer: string) {
+    this.#ctx = ctx;
+    this.#database = database;
+    this.#upload = upload;
+    this.#writer = writer;
+    const { received, pieces, length } = upload;
+    this.#reached = this.#saved = { received, pieces };
+    this.#savedAt = ctx.now();
+    const begin = received - (received % PIECE_BYTES);
+    this.#buffer = new Uint8Array(Math.min(PIECE_BYTES, length - begin));
+  }
+
+  /**
+   * Receives until the sender ends, or is gone: then what has come stays, unless there is a checksum.
+   * @returns the upload as it is then
+   */
+  async receive({ bytes, announced, checksum }: SentBytes): Promise<uploads.ResumableUpload> {
+    const { received, length } = this.#upload;
+    try {
+      if (received + announced > length) throw beyondLength(length);
+      await this.#readRest();
+      await this.#receiveAll(bytes, checksum);
+      await this.#storePiece();
+    } catch (error) {
+      // Whatever else fails is the database, or says that another request has taken over.
+      if (!beyondLength.matches(error) && !checksumMismatch.matches(error) && !storageUnavailable.matches(error))
+        throw error;
+      this.#reached = this.#saved;
+      await this.#stop();
+      throw error;
+    }
+    await this.#stop();
+    return { ...this.#upload, ...this.#reached, updatedAt: this.#savedAt };
+  }
+
+  async #receiveAll(bytes: SentBytes['bytes'], checksum: Checksum | undefined): Promise<void> {
+    const digest = checksum && new crypto.DigestStream(checksum.algorithm);
+    const digesting = digest?.getWriter();
+    const reader = bytes?.getReader();
+    try {
+      for (let chunk = await this.#next(reader); chunk !== null; chunk = await this.#next(reader)) {
+        if (chunk === 'cut') {
+          // Of bytes that cannot be checked any more none is kept.
+          if (checksum) throw checksumMismatch();
+          return;
+        }
+        if (this.#reached.received + chunk.length > this.#upload.length) throw beyondLength(this.#upload.length);
+        await digesting?.write(chunk);
+        await this.#take(chunk, checksum === undefined);
+      }
+    } finally {
+      // What is left is read, so that the sender gets the answer.
+      reader?.releaseLock();
+    }
+    if (!digest) return;
+    await digesting?.close();
+    if (Buffer.from(await digest.digest).toString('base64') !== checksum?.value) throw checksumMismatch();
+  }
+
+  /** @returns null at the end, `cut` where there was none */
+  async #next(reader: ReadableStreamDefaultReader<Uint8Array> | undefined): Promise<Uint8Array | 'cut' | null> {
+    if (!reader) return null;
+    try {
+      const { value } = await withinTime(PAUSE_MS, reader.read());
+      return value ?? null;
+    } catch {
+      return 'cut';
+    }
+  }
+
+  /** @param counts whether bytes count before the request has ended */
+  async #take(chunk: Uint8Array, counts: boolean): Promise<void> {
+    for (let at = 0; at < chunk.length; ) {
+      const room = Math.min(this.#buffer.length - this.#length, chunk.length - at);
+      this.#buffer.set(chunk.subarray(at, at + room), this.#length);
+      this.#length += room;
+      at += room;
+      this.#reached = { ...this.#reached, received: this.#reached.received + room };
+      // The last piece waits for the end: more may follow than there should.
+      if (this.#length < PIECE_BYTES || this.#reached.received === this.#upload.length) continue;
+      await this.#storePiece();
+      if (counts) await this.#save(this.#reached);
+    }
+    if (this.#ctx.now() - this.#savedAt > ALIVE_MS) await this.#save(this.#saved);
+  }
+
+  /** Reads the short piece that the request before has left. */
+  async #readRest(): Promise<void> {
+    const { received, pieces } = this.#reached;
+    const left = received % PIECE_BYTES;
+    if (left === 0) return;
+    const key = pieceOf(fileOf(this.#upload), pieces.at(-1) as string);
+    const rest = await storing(this.#ctx.files.get(key));
+    if (rest?.size !== left) throw storageUnavailable().because(new Error(`${key} is not what it was`));
+    await storing(this.#fill(rest.body));
+    this.#reached = { received, pieces: pieces.slice(0, -1) };
+  }
+
+  async #fill(bytes: ReadableStream<Uint8Array>): Promise<void> {
+    for await (const chunk of bytes) {
+      this.#buffer.set(chunk, this.#length);
+      this.#length += chunk.length;
+    }
+  }
+
+  /** Stores what has come of a piece; nothing where nothing has come in this request. */
+  async #storePiece(): Promise<void> {
+    if (this.#reached.received === this.#saved.received) {
+      this.#reached = this.#saved;
+      return;
+    }
+    if (this.#length === 0) return;
+    const { received, pieces } = this.#reached;
+    const name = pieceName(pieces.length, this.#writer);
+    this.#uncounted.push(name);
+    const key = pieceOf(fileOf(this.#upload), name);
+    await storing(this.#ctx.files.put(key, this.#buffer.subarray(0, this.#length)));
+    this.#length = 0;
+    this.#reached = { received, pieces: [...pieces, name] };
+  }
+
+  async #save(reached: uploads.Reached): Promise<void> {
+    this.#savedAt = this.#ctx.now();
+    const writing = { ...reached, writer: this.#writer, at: isoTimestamp(this.#savedAt) };
+    const kept = await uploads.keepWriting(this.#database, this.#upload, { ...writing, seconds: WRITER_SECONDS });
+    if (!kept) await this.#giveUp();
+    this.#counted(reached);
+  }
+
+  async #stop(): Promise<void> {
+    const at = this.#ctx.now();
+    // So that a sweep makes the job, should this request not come to it.
+    if (this.#reached.received === this.#upload.length) await scheduleSweep(this.#ctx, at + SILENCE_MS);
+    const stopped = { ...this.#reached, writer: this.#writer, at: isoTimestamp(at) };
+    if (!(await uploads.stopWriting(this.#database, this.#upload, stopped))) await this.#giveUp();
+    this.#savedAt = at;
+    this.#counted(this.#reached);
+    const { pieces } = this.#upload;
+    const replaced = pieces.filter((name) => !this.#reached.pieces.includes(name));
+    await this.#discard([...this.#uncounted, ...replaced]);
+  }
+
+  #counted(reached: uploads.Reached): void {
+    this.#saved = reached;
+    this.#uncounted = this.#uncounted.filter((name) => !reached.pieces.includes(name));
+  }
+
+  /** Another request adds bytes by now, or the upload is gone. */
+  async #giveUp(): Promise<never> {
+    await this.#discard(this.#uncounted);
+    throw (await uploads.readUpload(this.#database, this.#upload)) ? uploadLocked() : uploadNotFound();
+  }
+
+  async #discard(names: string[]): Promise<void> {
+    if (names.length > 0) await discardPieces(this.#ctx, this.#upload, names);
+  }
+}

@@ -1,0 +1,293 @@
+import { z } from 'zod';
+import { noContent, type Protocol, raw } from '../../http/endpoint.ts';
+import { endpoint } from '../../http/surfaces/managed-tables.ts';
+import { invalid } from '../../kernel/failure.ts';
+import { storageUnavailable } from '../../platform/file-storage.ts';
+import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
+import { notProvisioned } from '../managed-database/failures.ts';
+import { tableNotFound } from '../managed-tables/failures.ts';
+import {
+  beyondLength,
+  checksumMismatch,
+  MAX_RESUMABLE_BYTES,
+  offsetConflict,
+  resumableTooLarge,
+  TUS_VERSION,
+  tooManyBegun,
+  uploadLocked,
+  uploadNotFound,
+  wrongFileType,
+  wrongTusVersion,
+  wrongUploadHeader,
+  wrongUploadType,
+} from './failures.ts';
+import {
+  appendBytes,
+  beginUpload,
+  endUpload,
+  getUpload,
+  type NewResumable,
+  RESUMABLE_MS,
+  resumableArn,
+} from './resumable.ts';
+import type { ResumableUpload } from './resumable-store.ts';
+import type { Checksum, SentBytes } from './resumable-writing.ts';
+
+const PATH = '/v1/managed-tables/uploads';
+const BYTES = 'application/offset+octet-stream';
+/** Of a header, which may hold a name of 1,024 characters in base64. */
+const MAX_METADATA = 8_192;
+
+/** As the protocol calls the digests that it knows. */
+const ALGORITHMS: Record<string, Checksum['algorithm']> = { sha1: 'SHA-1', sha256: 'SHA-256', md5: 'MD5' };
+
+/** tus 1.0.0: https://tus.io/protocols/resumable-upload */
+const TUS: Omit<Protocol, 'reads'> = {
+  always: { 'Tus-Resumable': TUS_VERSION, 'Tus-Version': TUS_VERSION },
+  options: {
+    'Tus-Extension': 'creation,creation-with-upload,checksum,expiration,termination',
+    'Tus-Max-Size': String(MAX_RESUMABLE_BYTES),
+    'Tus-Checksum-Algorithm': Object.keys(ALGORITHMS).join(','),
+  },
+  tells: {
+    'Upload-Offset': 'How many bytes are there.',
+    'Upload-Expires': 'When the upload is deleted if no byte comes.',
+    'Upload-Length': 'The number of bytes of the file.',
+    'Upload-Metadata': 'As it was sent.',
+    'Content-Location': 'The upload job, once all bytes are there.',
+  },
+};
+
+const READS = {
+  'Tus-Resumable': 'The version of the protocol, `1.0.0`. Required.',
+  'Upload-Length': 'The number of bytes of the file. Required.',
+  'Upload-Metadata':
+    'Names with values in base64, separated by commas: `filename` is required; for an existing table, `table_id`, `mode` (`append`, `replace` or `upsert`) and `key` (the columns, separated by commas). Others are ignored.',
+  'Upload-Offset': 'The number of the first byte: as many as are there. Required.',
+  'Upload-Checksum': 'A digest of the bytes of this request: `sha1`, `sha256` or `md5`, a space, and its base64.',
+  'X-HTTP-Method-Override': '`PATCH`.',
+} as const;
+
+const bytes = { [BYTES]: z.string().meta({ format: 'binary' }) };
+
+const failures = [wrongTusVersion, uploadNotFound, notProvisioned, ...tenantSqlFailures];
+const ofBytes = [
+  wrongUploadHeader,
+  wrongUploadType,
+  offsetConflict,
+  uploadLocked,
+  beyondLength,
+  checksumMismatch,
+  storageUnavailable,
+];
+
+const speaks = (...reads: (keyof typeof READS)[]): Protocol => ({
+  ...TUS,
+  reads: Object.fromEntries(reads.map((name) => [name, READS[name]])),
+});
+
+const CONTINUED =
+  'From `Upload-Offset` on, any number of them. What arrives before the connection is cut stays, unless `Upload-Checksum` was sent. The answer to the last byte names the job in `Content-Location`.';
+
+export const resumableUploadEndpoints = [
+  endpoint(
+    {
+      method: 'post',
+      path: PATH,
+      access: {
+        decidedBy: '`managed-tables:upload` on the table of `table_id`, or on all where a new one is made',
+        anyOf: ['managed-tables:upload'],
+      },
+      operationId: 'beginResumableUpload',
+      summary: 'Begin a resumable upload',
+      description:
+        'By tus 1.0.0, for one file of up to 5 GiB. Its bytes follow by PATCH, in as many requests as it takes; the first of them may be the body of this one. When all are there, a job reads them as it reads files that were sent by a form. An upload that nobody goes on with for 24 hours is deleted; 20 of a company can be begun at once. `replace` and `upsert` also need `managed-tables:data-write`.',
+      speaks: speaks('Tus-Resumable', 'Upload-Length', 'Upload-Metadata', 'Upload-Checksum'),
+      raw: bytes,
+      returns: raw(201, 'The upload, at `Location`.'),
+      fails: [...failures, ...ofBytes, invalid, tableNotFound, resumableTooLarge, tooManyBegun, wrongFileType],
+    },
+    async ({ ctx, request }) => {
+      requireVersion(request);
+      const wanted = describedBy(request.headers);
+      const hasBytes = request.headers.has('content-type') && request.headers.get('content-length') !== '0';
+      if (hasBytes) requireBytes(request);
+      const upload = await beginUpload(ctx, wanted, hasBytes ? sentBy(request) : undefined);
+      return answer(201, upload, { Location: `${PATH}/${upload.id}` });
+    },
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: `${PATH}/{uploadId}`,
+      access: { action: 'managed-tables:upload', on: resumableArn },
+      operationId: 'getResumableUpload',
+      summary: 'Get how far a resumable upload is',
+      description:
+        'HEAD is what tus asks for: `Upload-Offset` says where to go on, and `Content-Location` names the job once the last byte is there. For some ten seconds after a connection was cut it may say less than has come. Only who began the upload is told.',
+      speaks: speaks('Tus-Resumable'),
+      returns: raw(200, 'Headers alone.'),
+      fails: [...failures, uploadLocked],
+    },
+    async ({ ctx, params, request }) => {
+      // Who reads the address by GET may not know the protocol.
+      if (request.method === 'HEAD') requireVersion(request);
+      return answer(200, await getUpload(ctx, params.uploadId));
+    },
+  ),
+  endpoint(
+    {
+      method: 'patch',
+      path: `${PATH}/{uploadId}`,
+      access: { action: 'managed-tables:upload', on: resumableArn },
+      operationId: 'continueResumableUpload',
+      summary: 'Send bytes of a resumable upload',
+      description: `${CONTINUED} Of two requests at once one is refused.`,
+      speaks: speaks('Tus-Resumable', 'Upload-Offset', 'Upload-Checksum'),
+      raw: bytes,
+      returns: raw(204, 'The bytes are there.'),
+      fails: [...failures, ...ofBytes],
+    },
+    async ({ ctx, params, request }) => {
+      requireVersion(request);
+      requireBytes(request);
+      const sent = { offset: offsetOf(request.headers), ...sentBy(request) };
+      return answer(204, await appendBytes(ctx, params.uploadId, sent));
+    },
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: `${PATH}/{uploadId}`,
+      access: { action: 'managed-tables:upload', on: resumableArn },
+      operationId: 'continueResumableUploadByPost',
+      summary: 'Send bytes of a resumable upload by POST',
+      description: `For clients that cannot send PATCH: with \`X-HTTP-Method-Override: PATCH\`. ${CONTINUED}`,
+      speaks: speaks('X-HTTP-Method-Override', 'Tus-Resumable', 'Upload-Offset', 'Upload-Checksum'),
+      raw: bytes,
+      returns: raw(204, 'The bytes are there.'),
+      fails: [...failures, ...ofBytes],
+    },
+    async ({ ctx, params, request }) => {
+      requireVersion(request);
+      if (request.headers.get('x-http-method-override') !== 'PATCH')
+        throw wrongUploadHeader('X-HTTP-Method-Override', 'PATCH');
+      requireBytes(request);
+      const sent = { offset: offsetOf(request.headers), ...sentBy(request) };
+      return answer(204, await appendBytes(ctx, params.uploadId, sent));
+    },
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: `${PATH}/{uploadId}`,
+      access: { action: 'managed-tables:upload', on: resumableArn },
+      operationId: 'deleteResumableUpload',
+      summary: 'Delete a resumable upload',
+      description: 'With the bytes that have arrived. The job of one that is finished stays.',
+      speaks: { ...speaks('Tus-Resumable'), tells: {} },
+      returns: noContent,
+      fails: failures,
+    },
+    async ({ ctx, params, request }) => {
+      requireVersion(request);
+      await endUpload(ctx, params.uploadId);
+    },
+  ),
+];
+
+/** @throws wrongTusVersion */
+function requireVersion({ headers }: Request): void {
+  if (headers.get('tus-resumable') !== TUS_VERSION) throw wrongTusVersion();
+}
+
+/** @throws wrongUploadType */
+function requireBytes({ headers }: Request): void {
+  const [type = ''] = (headers.get('content-type') ?? '').split(';');
+  if (type.trim().toLowerCase() !== BYTES) throw wrongUploadType();
+}
+
+function offsetOf(headers: Headers): number {
+  const offset = countIn(headers, 'Upload-Offset');
+  if (!Number.isSafeInteger(offset)) throw wrongUploadHeader('Upload-Offset', `at most ${MAX_RESUMABLE_BYTES}`);
+  return offset;
+}
+
+function countIn(headers: Headers, name: string): number {
+  const text = headers.get(name) ?? '';
+  if (!/^\d+$/.test(text)) throw wrongUploadHeader(name, 'a number of bytes');
+  return Number(text);
+}
+
+/** What the headers of a new upload say of it. */
+function describedBy(headers: Headers): NewResumable {
+  if (headers.has('upload-defer-length')) throw wrongUploadHeader('Upload-Defer-Length', 'Upload-Length instead');
+  const length = countIn(headers, 'Upload-Length');
+  if (length > MAX_RESUMABLE_BYTES) throw resumableTooLarge();
+  const metadata = headers.get('upload-metadata') ?? '';
+  const said = metadataOf(metadata);
+  const fileName = said.get('filename') ?? '';
+  if (fileName === '') throw invalid([{ field: 'filename', message: 'is required' }]);
+  return {
+    length,
+    fileName,
+    mimeType: said.get('filetype') ?? '',
+    metadata,
+    tableId: said.get('table_id') || undefined,
+    mode: said.get('mode') || undefined,
+    evolve: said.get('evolve') || undefined,
+    key: (said.get('key') ?? '')
+      .split(',')
+      .map((column) => column.trim())
+      .filter((column) => column !== ''),
+  };
+}
+
+/** `name base64,name base64` */
+function metadataOf(header: string): Map<string, string> {
+  const wrong = (expected: string) => wrongUploadHeader('Upload-Metadata', expected);
+  if (header.length > MAX_METADATA) throw wrong(`at most ${MAX_METADATA} characters`);
+  const said = new Map<string, string>();
+  for (const pair of header.split(',').filter((each) => each.trim() !== '')) {
+    const [name = '', value = '', ...others] = pair.trim().split(' ');
+    if (said.has(name)) throw wrong('each name once');
+    const text = others.length === 0 ? textIn(value) : null;
+    if (text === null) throw wrong('names with values in base64, separated by commas');
+    said.set(name, text);
+  }
+  return said;
+}
+
+/** The text whose UTF-8 stands in base64; null where it is none. */
+function textIn(base64: string): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Uint8Array.fromBase64(base64));
+  } catch {
+    return null;
+  }
+}
+
+/** The bytes of a request, and their checksum. */
+function sentBy({ body, headers }: Request): SentBytes {
+  const said = headers.get('upload-checksum');
+  const [name = '', value = ''] = said?.split(' ') ?? [];
+  const algorithm = Object.hasOwn(ALGORITHMS, name) ? ALGORITHMS[name] : undefined;
+  if (said !== null && (!algorithm || !/^[A-Za-z0-9+/]+={0,2}$/.test(value)))
+    throw wrongUploadHeader('Upload-Checksum', `${Object.keys(ALGORITHMS).join(', ')} and a digest in base64`);
+  const announced = Number(headers.get('content-length') ?? 0);
+  return { bytes: body, announced, checksum: algorithm && { algorithm, value } };
+}
+
+/** What the protocol tells of an upload. */
+function answer(status: 200 | 201 | 204, upload: ResumableUpload, more: Record<string, string> = {}): Response {
+  const headers = {
+    'Upload-Offset': String(upload.received),
+    ...(status === 200 && { 'Upload-Length': String(upload.length) }),
+    ...(status === 200 && upload.metadata !== '' && { 'Upload-Metadata': upload.metadata }),
+    ...(upload.isFinished && { 'Content-Location': `/v1/managed-tables/upload-jobs/${upload.id}` }),
+    'Upload-Expires': new Date(upload.updatedAt + RESUMABLE_MS).toUTCString(),
+    'Cache-Control': 'no-store',
+    ...more,
+  };
+  return new Response(null, { status, headers });
+}

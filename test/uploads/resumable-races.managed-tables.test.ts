@@ -1,0 +1,391 @@
+import { env } from 'cloudflare:test';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { openContext } from '../../src/context.ts';
+import { requireDatabase } from '../../src/modules/managed-database/service.ts';
+import { finishWhole } from '../../src/modules/uploads/resumable.ts';
+import { arnOf } from '../contract/ways/way.ts';
+import { aTable, column } from '../managed-tables/support.ts';
+import { resetClock, standAt } from '../support/clock.ts';
+import { principalsOf } from '../support/principals.ts';
+import { allow, must } from '../support/signed.ts';
+import { rivalBeforeStatement } from '../support/tunnel.ts';
+import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aHeldQueue, deliverAll, inDatabase, jobOf, storedFiles, sweep } from './support.ts';
+import { arriving, begin, begun, bytesOfJob, csvOf, end, idOf, look, offsetIn, PIECE, sameBytes, send } from './tus.ts';
+
+const held = () => aHeldQueue().env as never;
+const HOUR = 3_600_000;
+
+let company: Company;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+const own = async (path: string) => (await storedFiles(company)).filter((key) => key.includes(idOf(path)));
+const sql = (text: string) => inDatabase(company, (database) => database.execute(text));
+/** As if ten seconds had passed. */
+const endLease = (path: string) =>
+  sql(`UPDATE console.resumable_uploads SET writer_until = now() - interval '1 s' WHERE id = '${idOf(path)}'`);
+
+/** The bucket of files, which does something in the place of a call. */
+const filesThat = (instead: {
+  put?: (put: () => Promise<unknown>) => Promise<unknown>;
+  get?: () => Promise<never>;
+}) => ({
+  FILES: {
+    list: (options: R2ListOptions) => env.FILES.list(options),
+    get: (key: string) => instead.get?.() ?? env.FILES.get(key),
+    delete: (keys: string[]) => env.FILES.delete(keys),
+    put: (key: string, bytes: Uint8Array) => {
+      const own = bytes.slice();
+      const put = () => env.FILES.put(key, own);
+      return instead.put ? instead.put(put) : put();
+    },
+  },
+  ...aHeldQueue().env,
+});
+
+describe('two requests at once', () => {
+  it('are one that adds its bytes and one that is refused', async () => {
+    const bytes = csvOf(PIECE + 1_000);
+    const path = await begun(company.as, bytes.length);
+    const refused: number[] = [];
+    const sent = await send(
+      company.as,
+      path,
+      0,
+      arriving(bytes, {
+        chunk: PIECE / 2,
+        before: async (at) => {
+          if (at === 0) return;
+          // What came so far is in no piece yet; then one is there.
+          refused.push((await send(company.as, path, 0, csvOf(10, 1))).status);
+          refused.push((await send(company.as, path, PIECE, csvOf(10, 1))).status);
+        },
+      }),
+      { env: held() },
+    );
+    expect(sent.status).toBe(204);
+    expect(refused.slice(0, 4)).toEqual([423, 409, 409, 423]);
+    expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
+  });
+
+  it('mix nothing where the first one wakes up late', async () => {
+    const [late, bytes] = [csvOf(PIECE + 10, 1), csvOf(PIECE + 10, 2)];
+    const path = await begun(company.as, bytes.length);
+    const FILES = filesThat({
+      put: async (put) => {
+        await endLease(path);
+        expect((await send(company.as, path, 0, arriving(bytes), { env: held() })).status).toBe(204);
+        return put();
+      },
+    });
+    const refused = await send(company.as, path, 0, arriving(late), { env: FILES as never });
+    expect([refused.status, refused.body.error_code]).toEqual([423, 'UPLOAD_LOCKED']);
+    expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
+    expect(await own(path)).toHaveLength(2);
+  });
+
+  it('mix nothing where the first one ends late', async () => {
+    const [late, bytes] = [csvOf(20, 1), csvOf(30, 2)];
+    const path = await begun(company.as, bytes.length);
+    const body = arriving(late, {
+      chunk: 10,
+      before: async (at) => {
+        if (at !== 10) return;
+        await endLease(path);
+        await send(company.as, path, 0, bytes.subarray(0, 15));
+      },
+    });
+    expect((await send(company.as, path, 0, body)).status).toBe(423);
+    expect(offsetIn(await look(company.as, path))).toBe(15);
+    await send(company.as, path, 15, bytes.subarray(15), { env: held() });
+    expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
+  });
+
+  it('goes on where nobody took its place, however late', async () => {
+    const bytes = csvOf(PIECE + 10);
+    const path = await begun(company.as, bytes.length);
+    const body = arriving(bytes, { chunk: PIECE, before: () => endLease(path).then(() => {}) });
+    expect((await send(company.as, path, 0, body, { env: held() })).status).toBe(204);
+    expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
+  });
+
+  it('keeps others out while its bytes come slowly', async () => {
+    const path = await begun(company.as, 30);
+    let refused = 0;
+    try {
+      const body = arriving(csvOf(30), {
+        chunk: 10,
+        before: async (at) => {
+          if (at === 10) {
+            await endLease(path);
+            standAt(Date.now() + 4_000);
+          }
+          if (at === 20) {
+            // The chunk before was taken by now, and said that somebody is there.
+            await expect.poll(() => isLeased(path)).toBe(true);
+            refused = (await send(company.as, path, 0, csvOf(5))).status;
+          }
+        },
+      });
+      expect((await send(company.as, path, 0, body, { env: held() })).status).toBe(204);
+    } finally {
+      resetClock();
+    }
+    expect(refused).toBe(423);
+  });
+
+  const isLeased = (path: string) =>
+    inDatabase(company, async (database) => {
+      const rows = await database.query(
+        `SELECT FROM console.resumable_uploads WHERE id = '${idOf(path)}' AND writer_until > now()`,
+      );
+      return rows.length === 1;
+    });
+});
+
+describe('an upload whose store is away', () => {
+  const away = filesThat({ put: () => Promise.reject(new Error('R2 is away')) });
+
+  it('goes on where HEAD says', async () => {
+    const bytes = csvOf(2 * PIECE + 10);
+    const path = await begun(company.as, bytes.length);
+    await send(company.as, path, 0, bytes.subarray(0, 10));
+    let puts = 0;
+    const once = filesThat({ put: (put) => (puts++ === 1 ? Promise.reject(new Error('R2 is away')) : put()) });
+    const failed = await send(company.as, path, 10, arriving(bytes.subarray(10)), { env: once as never });
+    expect([failed.status, failed.body.error_code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
+    expect(offsetIn(await look(company.as, path))).toBe(PIECE);
+    const unread = filesThat({ get: () => Promise.reject(new Error('R2 is away')) });
+    const short = await begun(company.as, 20);
+    await send(company.as, short, 0, bytes.subarray(0, 10));
+    expect((await send(company.as, short, 10, bytes.subarray(10, 20), { env: unread as never })).status).toBe(503);
+    expect((await send(company.as, short, 10, bytes.subarray(10, 20), { env: held() })).status).toBe(204);
+    await send(company.as, path, PIECE, arriving(bytes.subarray(PIECE)), { env: held() });
+    expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
+  });
+
+  it('is begun all the same', async () => {
+    const answer = await begin(company.as, 10, { body: csvOf(10), env: away as never });
+    expect([answer.status, offsetIn(answer)]).toEqual([201, 0]);
+    const path = answer.headers.get('location') as string;
+    expect((await send(company.as, path, 0, csvOf(10), { env: held() })).status).toBe(204);
+  });
+});
+
+describe('an upload that is deleted', () => {
+  it('refuses what is still being sent, and leaves none of it', async () => {
+    const path = await begun(company.as, 2 * PIECE);
+    const files = filesThat({
+      put: async (put) => {
+        expect((await end(company.as, path)).status).toBe(204);
+        return put();
+      },
+    });
+    const refused = await send(company.as, path, 0, arriving(csvOf(2 * PIECE)), { env: files as never });
+    expect(refused.status).toBe(404);
+    expect(await own(path)).toEqual([]);
+  });
+
+  it('keeps its bytes where its job was made just before', async () => {
+    const path = await begun(company.as, 10);
+    const { outcome } = await rivalBeforeStatement(company.id, /DELETE FROM console\.resumable_uploads/, () =>
+      send(company.as, path, 0, csvOf(10), { env: held() }),
+    );
+    expect((await end(company.as, path)).status).toBe(204);
+    expect((await outcome).status).toBe(204);
+    expect((await bytesOfJob(company, idOf(path))).length).toBe(10);
+  });
+
+  it('makes no job where it was deleted just before', async () => {
+    const path = await begun(company.as, 10);
+    const { outcome } = await rivalBeforeStatement(company.id, /SET is_finished = true/, () => end(company.as, path));
+    const queue = aHeldQueue();
+    expect((await send(company.as, path, 0, csvOf(10), { env: queue.env as never })).status).toBe(404);
+    expect((await outcome).status).toBe(204);
+    expect(queue.messages).toEqual([]);
+    expect((await company.as.get(`/v1/managed-tables/upload-jobs/${idOf(path)}`)).status).toBe(404);
+  });
+});
+
+describe('a whole upload', () => {
+  /** All bytes are there, and the request died before it made the job. */
+  async function aWholeOne(length = 10): Promise<string> {
+    const path = await begun(company.as, length);
+    const JOBS = { send: () => Promise.reject(new Error('the isolate dies')) };
+    await send(company.as, path, 0, csvOf(length), { env: { JOBS } as never });
+    await sql(`UPDATE console.resumable_uploads SET is_finished = false WHERE id = '${idOf(path)}'`);
+    await sql(`DELETE FROM console.upload_jobs WHERE id = '${idOf(path)}'`);
+    return path;
+  }
+
+  /** As a sweep does. @returns how many */
+  async function makeJobs(): Promise<number> {
+    const origin = {
+      env: { ...env, ...aHeldQueue().env } as never,
+      waitUntil: () => {},
+      correlationId: 'test',
+      baseUrl: '',
+      ip: null,
+    };
+    const { context, close } = openContext(origin, { kind: 'system', companyId: company.id });
+    try {
+      return await finishWhole(context, await requireDatabase(context), 10);
+    } finally {
+      await close();
+    }
+  }
+
+  it('has its job made by who asks for it', async () => {
+    const path = await aWholeOne();
+    const queue = aHeldQueue();
+    const answer = await look(company.as, path, { env: queue.env as never });
+    expect(answer.headers.get('content-location')).toContain(idOf(path));
+    expect(queue.messages).toHaveLength(1);
+  });
+
+  it('has its job made by the sweep', async () => {
+    const path = await aWholeOne();
+    const queue = aHeldQueue();
+    await sweep(queue, 120_000);
+    expect(queue.messages.filter((message) => 'jobId' in message && message.jobId === idOf(path))).toHaveLength(1);
+    expect((await jobOf(company, idOf(path))).status).toBe('queued');
+  });
+
+  it('has one job, whoever makes it', async () => {
+    const path = await aWholeOne();
+    const queue = aHeldQueue();
+    const ask = () => look(company.as, path, { env: queue.env as never });
+    const { outcome } = await rivalBeforeStatement(company.id, /SET is_finished = true/, ask);
+    const answers = [await ask(), await outcome];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    for (const { headers } of answers) expect(headers.get('content-location')).toContain(idOf(path));
+    expect(queue.messages).toHaveLength(1);
+  });
+
+  it('keeps its files where its job is made while files are swept', async () => {
+    const path = await aWholeOne();
+    // Begun more than a day ago, with a byte of late, and one that is still to come.
+    const late = `updated_at = now() + interval '23 h', received = received - 1`;
+    await sql(`UPDATE console.resumable_uploads SET ${late} WHERE id = '${idOf(path)}'`);
+    const { outcome } = await rivalBeforeStatement(
+      company.id,
+      /FROM console\.upload_jobs WHERE company_id = \$1 AND id = ANY/,
+      async () => {
+        await sql(`UPDATE console.resumable_uploads SET received = received + 1 WHERE id = '${idOf(path)}'`);
+        return makeJobs();
+      },
+    );
+    await sweep(aHeldQueue(), 24 * HOUR + 120_000);
+    expect(await outcome).toBe(1);
+    expect((await bytesOfJob(company, idOf(path))).length).toBe(10);
+  });
+
+  it('fails its job where its table is gone, or the columns of the key are', async () => {
+    const tableId = await aTable(company.as, 'some', [column('codigo', 'integer'), column('nome', 'text')]);
+    const queue = aHeldQueue();
+    const sending = { env: queue.env as never };
+    const keyed = await begun(company.as, 10, { said: { table_id: tableId, mode: 'upsert', key: 'nome' } });
+    const plain = await begun(company.as, 10, { said: { table_id: tableId } });
+    await sql(
+      `UPDATE console.managed_tables SET columns = (SELECT jsonb_agg(c) FROM jsonb_array_elements(columns) AS c WHERE c->>'name' <> 'nome') WHERE id = '${tableId}'`,
+    );
+    expect((await send(company.as, keyed, 0, csvOf(10), sending)).status).toBe(204);
+    expect(await jobOf(company, idOf(keyed))).toMatchObject({ status: 'failed', error: { code: 'TABLE_CHANGED' } });
+    await must(company.as.delete(`/v1/managed-tables/${tableId}`));
+    expect((await send(company.as, plain, 0, csvOf(10), sending)).status).toBe(204);
+    await deliverAll(queue);
+    expect(await jobOf(company, idOf(plain))).toMatchObject({ status: 'failed', error: { code: 'TABLE_NOT_FOUND' } });
+  });
+
+  it('waits for a table that is busy', async () => {
+    const tableId = await aTable(company.as, 'busy', [column('codigo', 'integer')]);
+    const path = await begun(company.as, 10, { said: { table_id: tableId } });
+    await inDatabase(company, (database) =>
+      database.transaction(async (tx) => {
+        await tx.execute(`SELECT FROM console.managed_tables WHERE id = '${tableId}' FOR UPDATE`);
+        expect((await send(company.as, path, 0, csvOf(10), { env: held() })).status).toBe(423);
+      }),
+    );
+    expect((await look(company.as, path, { env: held() })).headers.get('content-location')).toContain(idOf(path));
+  });
+});
+
+describe('an upload of long ago', () => {
+  it('is gone before it is swept', async () => {
+    const path = await begun(company.as, 10);
+    await sql(`UPDATE console.resumable_uploads SET updated_at = now() - interval '25 h' WHERE id = '${idOf(path)}'`);
+    expect((await look(company.as, path)).status).toBe(404);
+    expect((await send(company.as, path, 0, csvOf(1))).status).toBe(404);
+    expect((await end(company.as, path)).status).toBe(404);
+  });
+
+  it('stays where a byte comes while it is swept', async () => {
+    const path = await begun(company.as, 10);
+    const row = `console.resumable_uploads SET updated_at = now()`;
+    const where = `WHERE id = '${idOf(path)}'`;
+    await sql(`UPDATE ${row} - interval '25 h' ${where}`);
+    let swept: Promise<void> | undefined;
+    await inDatabase(company, (database) =>
+      database.transaction(async (tx) => {
+        await tx.execute(`UPDATE ${row} + interval '1 h' ${where}`);
+        swept = sweep(aHeldQueue(), 120_000);
+        await expect.poll(waitingForLocks).toBe(1);
+      }),
+    );
+    await swept;
+    expect((await look(company.as, path)).status).toBe(200);
+  });
+
+  const waitingForLocks = () =>
+    inDatabase(company, async (database) => {
+      const waiting = `datname = current_database() AND wait_event_type = 'Lock'`;
+      return (await database.query(`SELECT FROM pg_stat_activity WHERE ${waiting}`)).length;
+    });
+});
+
+describe('what its sender may do', () => {
+  it('is asked at each request', async () => {
+    const table_id = await aTable(company.as, 'asked', [column('codigo', 'integer')]);
+    const { bearer: person } = await principalsOf(company);
+    await person.may([allow('managed-tables:upload', 'managed-tables:list')]);
+    const path = await begun(person.as, 10, { said: { table_id } });
+    const job = await begun(person.as, 10);
+    expect((await send(person.as, path, 0, csvOf(4))).status).toBe(204);
+    const denied = { effect: 'Deny', actions: ['managed-tables:upload'] } as const;
+    const resources = [arnOf(company, 'managed-tables:table', table_id)];
+    await person.may([allow('managed-tables:*'), { ...denied, actions: [...denied.actions], resources }]);
+    expect((await look(person.as, path)).status).toBe(403);
+    expect((await send(person.as, path, 4, csvOf(4))).status).toBe(403);
+    expect((await end(person.as, path)).status).toBe(403);
+    expect((await begin(person.as, 10, { said: { table_id } })).status).toBe(403);
+    expect((await look(person.as, job)).status).toBe(200);
+    await person.may([allow('managed-tables:list')]);
+    expect((await send(person.as, job, 0, csvOf(4))).status).toBe(403);
+    expect((await begin(person.as, 10)).status).toBe(403);
+  });
+
+  it('is more where rows are changed', async () => {
+    const table_id = await aTable(company.as, 'changed', [column('codigo', 'integer')]);
+    const person = await aUser(company, { can: ['managed-tables:upload', 'managed-tables:list'] });
+    for (const mode of ['replace', 'upsert']) {
+      expect(
+        (await begin(person.as, 10, { said: { table_id, mode, key: mode === 'upsert' ? 'codigo' : '' } })).status,
+      ).toBe(403);
+    }
+    expect((await begin(person.as, 10, { said: { table_id } })).status).toBe(201);
+  });
+});
+
+describe('a company with nineteen begun uploads', () => {
+  it('begins one more, of two at once', async () => {
+    const other = await aProvisionedCompany();
+    for (let count = 0; count < 19; count += 1) await begun(other.as, 10);
+    const { outcome } = await rivalBeforeStatement(other.id, /INSERT INTO console\.resumable_uploads/, () =>
+      begin(other.as, 10),
+    );
+    const statuses = [(await begin(other.as, 10)).status, (await outcome).status];
+    expect(statuses.toSorted()).toEqual([201, 429]);
+  });
+});

@@ -1,0 +1,402 @@
+import { createHash } from 'node:crypto';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aTable, column } from '../managed-tables/support.ts';
+import { call } from '../support/api.ts';
+import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import {
+  aHeldQueue,
+  confirm,
+  aTable as csvTable,
+  deliverAll,
+  finished,
+  jobOf,
+  rowsOf,
+  storedFiles,
+  sweep,
+} from './support.ts';
+import {
+  arriving,
+  begin,
+  begun,
+  bytesOfJob,
+  csvOf,
+  end,
+  idOf,
+  look,
+  metadataOf,
+  offsetIn,
+  PIECE,
+  sameBytes,
+  send,
+  UPLOADS,
+  VERSION,
+} from './tus.ts';
+
+const held = () => aHeldQueue().env as never;
+const digest = (algorithm: string, bytes: Uint8Array) =>
+  `${algorithm} ${createHash(algorithm).update(bytes).digest('base64')}`;
+
+describe('a resumable upload', () => {
+  let company: Company;
+  beforeAll(async () => {
+    company = await aProvisionedCompany();
+  });
+
+  it('is a job as any other once its last byte is there', async () => {
+    const queue = aHeldQueue();
+    const text = Buffer.from(csvTable(100));
+    const path = await begun(company.as, text.length, { said: { filetype: 'text/csv', color: 'blue' } });
+    const half = text.length >> 1;
+    const first = await send(company.as, path, 0, text.subarray(0, half));
+    expect([first.status, offsetIn(first), first.headers.get('content-location')]).toEqual([204, half, null]);
+    expect(Date.parse(first.headers.get('upload-expires') as string)).toBeGreaterThan(Date.now() + 86_000_000);
+    const last = await send(company.as, path, half, text.subarray(half), { env: queue.env as never });
+    const job = `/v1/managed-tables/upload-jobs/${idOf(path)}`;
+    expect([last.status, offsetIn(last), last.headers.get('content-location')]).toEqual([204, text.length, job]);
+    const after = await look(company.as, path);
+    expect([after.status, offsetIn(after), after.headers.get('content-location')]).toEqual([200, text.length, job]);
+    expect(after.headers.get('upload-length')).toBe(String(text.length));
+    expect(after.headers.get('cache-control')).toBe('no-store');
+    expect(after.headers.get('upload-metadata')).toBe(
+      metadataOf({ filename: 'vendas.csv', filetype: 'text/csv', color: 'blue' }),
+    );
+    await deliverAll(queue);
+    const read = await jobOf(company, idOf(path));
+    expect(read).toMatchObject({ status: 'waiting_confirm', mode: 'create', source_url: null });
+    expect(read.files).toEqual([
+      {
+        original_name: 'vendas.csv',
+        storage_path: `uploads/${company.id}/${idOf(path)}/0`,
+        size_bytes: text.length,
+        mime_type: 'text/csv',
+      },
+    ]);
+    await confirm(company, idOf(path), { display_name: 'vendas', columns: read.inferred_schema.columns }, queue);
+    await deliverAll(queue);
+    const done = await finished(company, idOf(path));
+    expect((await rowsOf(company, done.user_table_id)).map(({ codigo }) => codigo)).toEqual(
+      Array.from({ length: 100 }, (_, row) => row),
+    );
+  });
+
+  it('goes into an existing table, by the columns of a key', async () => {
+    const queue = aHeldQueue();
+    const tableId = await aTable(company.as, 'destino', [column('codigo', 'integer'), column('nome', 'text')]);
+    const text = Buffer.from('codigo,nome\n1,a\n2,b\n');
+    const said = { table_id: tableId, mode: 'upsert', key: 'codigo' };
+    const path = await begun(company.as, text.length, { said, body: text, env: queue.env as never });
+    await deliverAll(queue);
+    const read = await jobOf(company, idOf(path));
+    expect(read).toMatchObject({ status: 'waiting_confirm', mode: 'upsert', key: ['codigo'], user_table_id: tableId });
+    await confirm(company, idOf(path), { columns: read.inferred_schema.columns }, queue);
+    await deliverAll(queue);
+    expect(await finished(company, idOf(path))).toMatchObject({ status: 'done', result: { inserted: 2 } });
+  });
+
+  it('takes its first bytes, or all, with the request that begins it', async () => {
+    const bytes = csvOf(1_000);
+    const whole = await begin(company.as, 1_000, { body: bytes, env: held() });
+    expect([whole.status, offsetIn(whole)]).toEqual([201, 1_000]);
+    expect(whole.headers.get('content-location')).toMatch(/upload-jobs/);
+    const some = await begin(company.as, 1_000, { body: bytes.subarray(0, 10) });
+    expect([some.status, offsetIn(some), some.headers.get('content-location')]).toEqual([201, 10, null]);
+    await end(company.as, some.headers.get('location') as string);
+  });
+
+  it.each([
+    ['of one byte', 1, 1],
+    ['of a piece', PIECE, PIECE],
+    ['of two pieces and a byte', 2 * PIECE + 1, 3_000_003],
+    ['of two pieces, by chunks of one', 2 * PIECE, PIECE],
+    ['of a piece and a half, by larger chunks', 1.5 * PIECE, PIECE + 77],
+    ['by one chunk', 2.5 * PIECE, 2.5 * PIECE],
+  ])('arrives byte for byte: %s', async (_, length, chunk) => {
+    const bytes = csvOf(length, chunk);
+    const path = await begun(company.as, length);
+    for (let at = 0; at < length; at += chunk) {
+      const sent = await send(company.as, path, at, arriving(bytes.subarray(at, at + chunk)), { env: held() });
+      expect([sent.status, offsetIn(sent)]).toEqual([204, Math.min(length, at + chunk)]);
+    }
+    expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
+    // Nothing but its pieces is left.
+    const own = (await storedFiles(company)).filter((key) => key.includes(idOf(path)));
+    expect(own).toHaveLength(Math.ceil(length / PIECE));
+  });
+
+  it('arrives byte for byte by forty small requests', async () => {
+    const bytes = csvOf(4_000);
+    const path = await begun(company.as, bytes.length);
+    for (let at = 0; at < bytes.length; at += 100) {
+      await send(company.as, path, at, bytes.subarray(at, at + 100), { env: held() });
+    }
+    expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
+    expect((await storedFiles(company)).filter((key) => key.includes(idOf(path)))).toHaveLength(1);
+  });
+
+  it.each([5, PIECE + 5, 2 * PIECE])('keeps what came before the connection was cut: %i bytes', async (cutAfter) => {
+    const bytes = csvOf(2 * PIECE + 100);
+    const path = await begun(company.as, bytes.length);
+    await send(company.as, path, 0, arriving(bytes, { cutAfter })).catch(() => {});
+    expect(offsetIn(await look(company.as, path))).toBe(cutAfter);
+    await send(company.as, path, cutAfter, arriving(bytes.subarray(cutAfter)), { env: held() });
+    expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
+  });
+
+  it('of no bytes is a job that fails', async () => {
+    const queue = aHeldQueue();
+    const { status, headers } = await begin(company.as, 0, { env: queue.env as never });
+    expect([status, headers.get('upload-offset')]).toEqual([201, '0']);
+    const id = idOf(headers.get('content-location') as string);
+    await deliverAll(queue);
+    expect(await jobOf(company, id)).toMatchObject({ status: 'failed', error: { code: expect.any(String) } });
+  });
+
+  describe('with a checksum', () => {
+    it.each(['sha1', 'sha256', 'md5'])('takes bytes that have it: %s', async (algorithm) => {
+      const bytes = csvOf(2_000);
+      const path = await begun(company.as, 2_000);
+      const headers = { 'upload-checksum': digest(algorithm, bytes.subarray(0, 1_500)) };
+      const sent = await send(company.as, path, 0, bytes.subarray(0, 1_500), { headers });
+      expect([sent.status, offsetIn(sent)]).toEqual([204, 1_500]);
+      await end(company.as, path);
+    });
+
+    it('keeps nothing of a request whose bytes do not have it, whole pieces neither', async () => {
+      const bytes = csvOf(2 * PIECE + 10);
+      const path = await begun(company.as, bytes.length);
+      await send(company.as, path, 0, bytes.subarray(0, 5));
+      const headers = { 'upload-checksum': digest('sha1', csvOf(10)) };
+      const refused = await send(company.as, path, 5, arriving(bytes.subarray(5)), { headers });
+      expect([refused.status, refused.body.error_code]).toEqual([460, 'UPLOAD_CHECKSUM_MISMATCH']);
+      expect(offsetIn(await look(company.as, path))).toBe(5);
+      expect((await storedFiles(company)).filter((key) => key.includes(idOf(path)))).toHaveLength(1);
+      const right = { 'upload-checksum': digest('sha256', bytes.subarray(5)) };
+      await send(company.as, path, 5, arriving(bytes.subarray(5)), { headers: right, env: held() });
+      expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
+    });
+
+    it('keeps nothing of a request that is cut', async () => {
+      const bytes = csvOf(PIECE + 100);
+      const path = await begun(company.as, bytes.length);
+      const headers = { 'upload-checksum': digest('sha1', bytes) };
+      await send(company.as, path, 0, arriving(bytes, { cutAfter: PIECE + 50 }), { headers }).catch(() => {});
+      expect(offsetIn(await look(company.as, path))).toBe(0);
+      await end(company.as, path);
+    });
+
+    it('is not begun with bytes that do not have it', async () => {
+      const before = (await storedFiles(company)).length;
+      const headers = { 'upload-checksum': digest('sha1', csvOf(10)) };
+      const { status, body } = await begin(company.as, 100, { headers, body: csvOf(50) });
+      expect([status, body.error_code]).toEqual([460, 'UPLOAD_CHECKSUM_MISMATCH']);
+      expect(await storedFiles(company)).toHaveLength(before);
+    });
+
+    it.each(['crc32 AAAA', 'sha1', 'sha1 ü', 'toString AAAA'])('refuses %s', async (said) => {
+      const path = await begun(company.as, 10);
+      const { status, body } = await send(company.as, path, 0, csvOf(10), {
+        headers: { 'upload-checksum': Buffer.from(said).toString('latin1') },
+      });
+      expect([status, body.error_code, body.details.field]).toEqual([400, 'UPLOAD_HEADER', 'Upload-Checksum']);
+      await end(company.as, path);
+    });
+  });
+
+  describe('refuses', () => {
+    it.each<[string, Record<string, string>, number, string]>([
+      ['another version', { 'tus-resumable': '0.2.2' }, 412, 'TUS_VERSION_NOT_SUPPORTED'],
+      ['a deferred length', { 'upload-defer-length': '1' }, 400, 'UPLOAD_HEADER'],
+      ['no length', { 'upload-length': '' }, 400, 'UPLOAD_HEADER'],
+      ['a negative length', { 'upload-length': '-1' }, 400, 'UPLOAD_HEADER'],
+      ['a length of 5 GiB and a byte', { 'upload-length': String(5 * 1024 ** 3 + 1) }, 413, 'UPLOAD_TOO_LARGE'],
+      ['a length of a thousand digits', { 'upload-length': '9'.repeat(1_000) }, 413, 'UPLOAD_TOO_LARGE'],
+      ['metadata that is no base64', { 'upload-metadata': 'filename ???' }, 400, 'UPLOAD_HEADER'],
+      ['metadata that is no text', { 'upload-metadata': 'filename /w==' }, 400, 'UPLOAD_HEADER'],
+      ['a name twice', { 'upload-metadata': 'filename YS5jc3Y=,filename Yi5jc3Y=' }, 400, 'UPLOAD_HEADER'],
+      ['20 KB of metadata', { 'upload-metadata': `filename YS5jc3Y=,x ${'A'.repeat(20_000)}` }, 400, 'UPLOAD_HEADER'],
+      ['a file without a name', { 'upload-metadata': 'filename' }, 422, 'VALIDATION_ERROR'],
+      ['no metadata', { 'upload-metadata': '' }, 422, 'VALIDATION_ERROR'],
+      ['another type of file', { 'upload-metadata': metadataOf({ filename: 'a.exe' }) }, 422, 'UPLOAD_FILE_TYPE'],
+    ])('to begin with %s', async (_, headers, status, code) => {
+      const answer = await begin(company.as, 10, { headers });
+      expect([answer.status, answer.body.error_code]).toEqual([status, code]);
+      expect(answer.headers.get('tus-resumable')).toBe('1.0.0');
+      expect(answer.headers.get('tus-version')).toBe('1.0.0');
+    });
+
+    it.each<[string, Record<string, string>, number]>([
+      ['a table that is not there', { table_id: 'f'.repeat(24) }, 404],
+      ['a table with a wrong id', { table_id: '../x' }, 404],
+      ['a mode without a table', { mode: 'append' }, 422],
+      ['a key without a table', { key: 'a' }, 422],
+    ])('to begin for %s', async (_, said, status) => {
+      expect((await begin(company.as, 10, { said })).status).toBe(status);
+    });
+
+    it.each<[string, Record<string, string>]>([
+      ['another mode', { mode: 'merge' }],
+      ['a key that is no column', { mode: 'upsert', key: 'x' }],
+      ['a key of an append', { key: 'codigo' }],
+    ])('to begin for a table with %s', async (_, said) => {
+      const table_id = await aTable(company.as, `t_${crypto.randomUUID().slice(0, 8)}`, [column('codigo', 'integer')]);
+      expect((await begin(company.as, 10, { said: { table_id, ...said } })).status).toBe(422);
+    });
+
+    it('bytes of another type, offset or length, and says what is wrong', async () => {
+      const path = await begun(company.as, 10);
+      const answers = async (offset: string, body: BodyInit, headers: Record<string, string> = {}) => {
+        const answer = await send(company.as, path, 0, body, { headers: { 'upload-offset': offset, ...headers } });
+        return [answer.status, answer.body.error_code];
+      };
+      const bytes = csvOf(10);
+      expect(await answers('0', bytes, { 'content-type': 'text/csv' })).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
+      expect(await answers('0', bytes, { 'tus-resumable': '' })).toEqual([412, 'TUS_VERSION_NOT_SUPPORTED']);
+      expect(await answers('', bytes)).toEqual([400, 'UPLOAD_HEADER']);
+      expect(await answers('1e3', bytes)).toEqual([400, 'UPLOAD_HEADER']);
+      expect(await answers(String(2 ** 53), bytes)).toEqual([400, 'UPLOAD_HEADER']);
+      expect(await answers('5', bytes)).toEqual([409, 'UPLOAD_OFFSET_CONFLICT']);
+      expect(await answers('0', csvOf(11))).toEqual([413, 'UPLOAD_BEYOND_LENGTH']);
+      expect(await answers('0', arriving(csvOf(11), { chunk: 10 }))).toEqual([413, 'UPLOAD_BEYOND_LENGTH']);
+      expect(offsetIn(await look(company.as, path))).toBe(0);
+      expect(await answers('0', bytes, { 'upload-checksum': digest('md5', bytes) })).toEqual([204, undefined]);
+      expect(await answers('10', bytes)).toEqual([409, 'UPLOAD_OFFSET_CONFLICT']);
+      expect(await answers('0', bytes)).toEqual([409, 'UPLOAD_OFFSET_CONFLICT']);
+    });
+
+    it('more bytes than there are to a whole piece, and is not whole by them', async () => {
+      const path = await begun(company.as, PIECE);
+      const refused = await send(company.as, path, 0, arriving(csvOf(PIECE + 1), { chunk: PIECE }));
+      expect(refused.status).toBe(413);
+      const after = await look(company.as, path);
+      expect([offsetIn(after), after.headers.get('content-location')]).toEqual([0, null]);
+      await end(company.as, path);
+    });
+
+    it('bytes beyond the length with the request that begins it, which leaves nothing', async () => {
+      const before = (await storedFiles(company)).length;
+      expect((await begin(company.as, 10, { body: csvOf(11) })).status).toBe(413);
+      expect((await begin(company.as, 10, { body: csvOf(5), headers: { 'content-type': 'text/csv' } })).status).toBe(
+        415,
+      );
+      expect(await storedFiles(company)).toHaveLength(before);
+    });
+
+    it('what is no id', async () => {
+      for (const id of ['x', 'f'.repeat(24), '%00']) {
+        expect((await look(company.as, `${UPLOADS}/${id}`)).status).toBe(404);
+        expect((await send(company.as, `${UPLOADS}/${id}`, 0, csvOf(1))).status).toBe(404);
+        expect((await end(company.as, `${UPLOADS}/${id}`)).status).toBe(404);
+      }
+    });
+  });
+
+  it('takes a request without a body, which adds nothing', async () => {
+    const path = await begun(company.as, 10);
+    const { status, headers } = await company.as.patch(path, {
+      headers: { ...VERSION, 'content-type': 'application/offset+octet-stream', 'upload-offset': '0' },
+    });
+    expect([status, headers.get('upload-offset')]).toEqual([204, '0']);
+    await end(company.as, path);
+  });
+
+  it('takes bytes by POST of clients that cannot send PATCH', async () => {
+    const path = await begun(company.as, 10);
+    const headers = { ...VERSION, 'content-type': 'application/offset+octet-stream', 'upload-offset': '0' };
+    const post = (more: Record<string, string>) =>
+      company.as.post(path, { headers: { ...headers, ...more }, body: csvOf(4) });
+    expect((await post({})).status).toBe(400);
+    expect((await post({ 'x-http-method-override': 'DELETE' })).status).toBe(400);
+    expect((await post({ 'x-http-method-override': 'PATCH' })).headers.get('upload-offset')).toBe('4');
+    await end(company.as, path);
+  });
+
+  it('is begun once under an idempotency key, which stands for its headers as well', async () => {
+    const key = { 'idempotency-key': crypto.randomUUID() };
+    const first = await begin(company.as, 10, { headers: key });
+    const again = await begin(company.as, 10, { headers: key });
+    expect(again.headers.get('location')).toBe(first.headers.get('location'));
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    expect((await begin(company.as, 11, { headers: key })).status).toBe(422);
+    await end(company.as, first.headers.get('location') as string);
+  });
+
+  it('tells HEAD what it tells GET, without a body', async () => {
+    const path = await begun(company.as, 10);
+    const authorization = { authorization: `Bearer ${company.token}` };
+    const head = await call('HEAD', path, { headers: { ...VERSION, ...authorization } });
+    expect([head.status, head.headers.get('upload-offset'), head.body]).toEqual([200, '0', '']);
+    expect((await call('HEAD', path, { headers: authorization })).status).toBe(412);
+    await end(company.as, path);
+  });
+
+  it('is deleted with its bytes; a finished one without its job', async () => {
+    const path = await begun(company.as, 10);
+    await send(company.as, path, 0, csvOf(4));
+    expect((await end(company.as, path)).status).toBe(204);
+    expect((await look(company.as, path)).status).toBe(404);
+    expect((await send(company.as, path, 4, csvOf(4))).status).toBe(404);
+    expect((await end(company.as, path)).status).toBe(404);
+    expect((await storedFiles(company)).filter((key) => key.includes(idOf(path)))).toEqual([]);
+
+    const whole = await begun(company.as, 10, { body: csvOf(10), env: held() });
+    expect((await end(company.as, whole)).status).toBe(204);
+    expect((await jobOf(company, idOf(whole))).status).toBe('queued');
+    expect((await look(company.as, whole)).status).toBe(404);
+    expect((await bytesOfJob(company, idOf(whole))).length).toBe(10);
+  });
+
+  it('is there for who began it alone', async () => {
+    const other = await aUser(company, { can: ['managed-tables:*'] });
+    const path = await begun(company.as, 10);
+    expect((await look(other.as, path)).status).toBe(404);
+    expect((await send(other.as, path, 0, csvOf(1))).status).toBe(404);
+    expect((await end(other.as, path)).status).toBe(404);
+    expect((await end(company.as, path)).status).toBe(204);
+  });
+
+  it('tells any page what it speaks', async () => {
+    for (const path of [UPLOADS, `${UPLOADS}/x`]) {
+      const { status, headers } = await call('OPTIONS', path, { headers: { origin: 'https://page.test' } });
+      expect(status).toBe(204);
+      expect(Object.fromEntries(headers)).toMatchObject({
+        'tus-resumable': '1.0.0',
+        'tus-version': '1.0.0',
+        'tus-max-size': String(5 * 1024 ** 3),
+        'tus-extension': 'creation,creation-with-upload,checksum,expiration,termination',
+        'tus-checksum-algorithm': 'sha1,sha256,md5',
+      });
+      expect(headers.get('access-control-allow-headers')).toMatch(/Tus-Resumable,.*Upload-Checksum/);
+      expect(headers.get('access-control-expose-headers')).toMatch(/Location.*Content-Location.*Upload-Offset/);
+    }
+    const other = await call('OPTIONS', '/v1/managed-tables', {});
+    expect(other.headers.get('tus-version')).toBeNull();
+  });
+
+  it('is deleted after 24 hours without a byte, with its bytes', async () => {
+    const path = await begun(company.as, 10);
+    await send(company.as, path, 0, csvOf(4));
+    const queue = aHeldQueue();
+    const HOUR = 3_600_000;
+    await sweep(queue, 23 * HOUR);
+    expect((await look(company.as, path)).status).toBe(200);
+    expect((await storedFiles(company)).filter((key) => key.includes(idOf(path)))).toHaveLength(1);
+    await sweep(queue, 24 * HOUR + 120_000);
+    expect((await look(company.as, path)).status).toBe(404);
+    expect((await storedFiles(company)).filter((key) => key.includes(idOf(path)))).toEqual([]);
+  });
+});
+
+describe('a company', () => {
+  it('has at most twenty begun uploads', async () => {
+    const company = await aProvisionedCompany();
+    const paths: string[] = [];
+    for (let count = 0; count < 20; count += 1) paths.push(await begun(company.as, 10));
+    const refused = await begin(company.as, 10);
+    expect([refused.status, refused.body.details.reason]).toEqual([429, 'resumable_upload.too_many']);
+    await end(company.as, paths[0] as string);
+    paths[0] = await begun(company.as, 10);
+    await send(company.as, paths[1] as string, 0, csvOf(10), { env: held() });
+    await begun(company.as, 10);
+    expect((await begin(company.as, 10)).status).toBe(429);
+  });
+});

@@ -1,0 +1,132 @@
+import { env } from 'cloudflare:test';
+import { type StoredFile, segmentsOf } from '../../src/modules/uploads/receive.ts';
+import type { Answer, Caller, Sending } from '../support/api.ts';
+import type { Company } from '../support/worlds.ts';
+import { inDatabase } from './support.ts';
+
+export const UPLOADS = '/v1/managed-tables/uploads';
+export const PIECE = 8 * 1024 * 1024;
+export const VERSION = { 'tus-resumable': '1.0.0' };
+const TYPE = { 'content-type': 'application/offset+octet-stream' };
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+export const metadataOf = (said: Record<string, string>): string =>
+  Object.entries(said)
+    .map(([name, value]) => `${name} ${base64(value)}`)
+    .join(',');
+
+export interface Beginning extends Sending {
+  said?: Record<string, string>;
+}
+
+/** Begins an upload of so many bytes, as tus does. */
+export const begin = (as: Caller, length: number, { said, headers, body, ...sending }: Beginning = {}) =>
+  as.post(UPLOADS, {
+    ...sending,
+    ...(body !== undefined && { body }),
+    headers: {
+      ...VERSION,
+      'upload-length': String(length),
+      'upload-metadata': metadataOf({ filename: 'vendas.csv', ...said }),
+      ...(body !== undefined && TYPE),
+      ...headers,
+    },
+  });
+
+/** The same. @returns its path */
+export async function begun(as: Caller, length: number, beginning: Beginning = {}): Promise<string> {
+  const { status, headers, body } = await begin(as, length, beginning);
+  if (status !== 201) throw new Error(`The upload was answered ${status}: ${JSON.stringify(body)}`);
+  return headers.get('location') as string;
+}
+
+export const send = (
+  as: Caller,
+  path: string,
+  offset: number,
+  body: BodyInit,
+  sending: Sending = {},
+): Promise<Answer> =>
+  as.patch(path, {
+    ...sending,
+    body,
+    headers: { ...VERSION, ...TYPE, 'upload-offset': String(offset), ...sending.headers },
+  });
+
+/** What HEAD tells. It is asked for by GET, which tells the same. */
+export const look = (as: Caller, path: string, sending: Sending = {}) => as.get(path, { ...sending, headers: VERSION });
+
+export const end = (as: Caller, path: string) => as.delete(path, { headers: VERSION });
+
+export const offsetIn = ({ headers }: Answer): number => Number(headers.get('upload-offset'));
+
+export const idOf = (path: string): string => path.split('/').at(-1) as string;
+
+/** A body that arrives in so large chunks, and is cut after so many bytes, if at all. */
+export function arriving(
+  bytes: Uint8Array,
+  {
+    chunk = 65_536,
+    cutAfter = Number.POSITIVE_INFINITY,
+    before,
+  }: {
+    chunk?: number;
+    cutAfter?: number;
+    /** Is called before each chunk, with the number of bytes before it. */
+    before?: (at: number) => Promise<void> | void;
+  } = {},
+): ReadableStream<Uint8Array> {
+  let at = 0;
+  const source: UnderlyingByteSource = {
+    type: 'bytes',
+    async pull(controller) {
+      await before?.(at);
+      if (at >= cutAfter) return controller.error(new Error('the connection is cut'));
+      if (at >= bytes.length) {
+        controller.close();
+        controller.byobRequest?.respond(0);
+        return;
+      }
+      const end = Math.min(at + chunk, bytes.length, cutAfter);
+      controller.enqueue(bytes.slice(at, end));
+      at = end;
+    },
+  };
+  return new ReadableStream(source);
+}
+
+/** Bytes that are CSV, and differ in every place. */
+export function csvOf(length: number, seed = 7): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length);
+  let state = seed;
+  for (let at = 0; at < length; at += 1) {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    bytes[at] = 97 + ((state >>> 16) % 26);
+  }
+  for (let at = 63; at < length; at += 64) bytes[at] = 10;
+  return bytes;
+}
+
+/** The bytes of a job's file, as R2 has them. */
+export async function bytesOfJob(company: Company, jobId: string): Promise<Uint8Array> {
+  const [file] = await inDatabase(company, async (database) => {
+    const [row] = await database.query<{ files: StoredFile[] }>('SELECT files FROM console.upload_jobs WHERE id = $1', [
+      jobId,
+    ]);
+    return row?.files ?? [];
+  });
+  if (!file) throw new Error('There is no such job.');
+  const all = new Uint8Array(file.size_bytes);
+  let at = 0;
+  for (const { key, bytes } of segmentsOf(file)) {
+    const object = await env.FILES.get(key);
+    const piece = new Uint8Array((await object?.arrayBuffer()) ?? new ArrayBuffer());
+    if (piece.length !== bytes) throw new Error(`${key} has ${piece.length} bytes, and should have ${bytes}`);
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+}
+
+export const sameBytes = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(one, other) === 0;
