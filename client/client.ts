@@ -1,6 +1,7 @@
 import { ApiError, isRefused, mayHelpToRepeat, orAborted, read, wait } from './answers.ts';
 import type { Ask, Credential } from './credentials.ts';
 import type { Routes, UploadJob } from './generated/routes.ts';
+import { RESUMABLE_BYTES, sendResumably } from './resumable.ts';
 import { signsIn } from './session.ts';
 import { type FormWay, formOf, formWay, type UploadOptions } from './upload.ts';
 import {
@@ -110,8 +111,9 @@ export interface Client {
   /** Every record of a list, page after page; each page is asked for when the one before has been read. */
   list<P extends ListPathOf>(path: P, ...input: Arguments<ListInputOf<P>>): AsyncIterableIterator<RecordOf<P>>;
   /**
-   * Sends files, 1 to 10 that feed one table: a new one, or the one that `tableId` names. `waitFor` tells what came of them. An
-   * upload that was not answered is not sent again: it might be done twice. @returns the job that reads them
+   * Sends files, 1 to 10 that feed one table: a new one, or the one that `tableId` names. `waitFor` tells what came of them. One
+   * file of more than 50 MB, up to 5 GiB, goes out in parts, and goes on where the connection was cut. Any other upload that was not
+   * answered is not sent again: it might be done twice. @returns the job that reads them
    */
   upload(files: File | Iterable<File>, options?: UploadOptions): Promise<UploadJob>;
   /**
@@ -156,6 +158,8 @@ interface Input {
   query?: Record<string, unknown>;
   body?: unknown;
   form?: FormData;
+  bytes?: Blob;
+  headers?: Record<string, string>;
   ifMatch?: string;
   ifNoneMatch?: string;
   signal?: AbortSignal | undefined;
@@ -180,7 +184,7 @@ export function createClient({
     );
 
   async function call(method: Method, path: string, input: Input = {}) {
-    const { params = {}, query = {}, body, form, ifMatch, ifNoneMatch, signal, onHeaders, way } = input;
+    const { params = {}, query = {}, body, form, bytes, ifMatch, ifNoneMatch, signal, onHeaders, way } = input;
     const url = baseUrl + fill(path, params) + search(query);
     const text = body === undefined ? '' : JSON.stringify(body);
     const isSignIn = method === 'POST' && signsIn(path);
@@ -197,6 +201,7 @@ export function createClient({
       // An idempotency key is a known caller's.
       const isKnown = key !== undefined && authorization !== '';
       const isRepeatable = isKnown || (ifMatch === undefined && ['GET', 'PUT', 'DELETE'].includes(method));
+      for (const [name, value] of Object.entries(input.headers ?? {})) headers.set(name, value);
       if (body !== undefined) headers.set('content-type', 'application/json');
       if (isKnown) headers.set('idempotency-key', key);
       if (ifMatch !== undefined) headers.set('if-match', ifMatch);
@@ -204,7 +209,7 @@ export function createClient({
       try {
         const response = await (form && way
           ? way(url, { headers, form, signal })
-          : send(url, { method, headers, body: form ?? (text || null), signal: signal ?? null }));
+          : send(url, { method, headers, body: form ?? bytes ?? (text || null), signal: signal ?? null }));
         const answer = response.status === 304 ? undefined : await read(`${method} ${path}`, response);
         onHeaders?.(response.headers);
         return answer;
@@ -242,7 +247,13 @@ export function createClient({
     }
   }
 
-  async function upload(files: File | Iterable<File>, { tableId, signal, ...options }: UploadOptions = {}) {
+  async function upload(given: File | Iterable<File>, { tableId, signal, ...options }: UploadOptions = {}) {
+    const files = given instanceof Blob ? [given] : [...given];
+    const [file, ...others] = files;
+    if (file && others.length === 0 && (file.size > RESUMABLE_BYTES || options.resumeAt !== undefined)) {
+      const jobId = await sendResumably(call, file, { tableId, signal, ...options });
+      return call('GET', UPLOAD_JOB, { params: { jobId }, signal });
+    }
     const form = formOf(files, options);
     const way = formWay(send, givenFetch === undefined, options.onProgress);
     const begun = await (tableId === undefined

@@ -15,8 +15,12 @@ export interface UploadOptions {
   evolve?: 'none' | 'add' | 'widen' | undefined;
   /** Is told at the beginning, as bytes go out, and at the end. A browser that is given a `fetch` of its own tells no more than these. */
   onProgress?: ((progress: UploadProgress) => void) | undefined;
-  /** Stops the upload. What was begun is then deleted by the API. */
+  /** Stops the upload. What was begun is then deleted, unless `onBegun` was told of it. */
   signal?: AbortSignal | undefined;
+  /** Is told the id of an upload that can be gone on with, within a day: of one file of more than 50 MB. */
+  onBegun?: ((id: string) => void) | undefined;
+  /** Goes on with such an upload, of the same file. */
+  resumeAt?: string | undefined;
 }
 
 interface Sending {

@@ -108,6 +108,83 @@ describe('an upload by the client', () => {
     expect(asked).toBe(1);
   });
 
+  describe('of a large file', () => {
+    const large = () => {
+      const line = `${'abcdefghi,'.repeat(99)}abcdefghi\n`;
+      return new File(Array(52_500).fill(line), 'ventas ñ.csv', { type: 'text/csv' });
+    };
+    /** What the API is asked, which fails as it is told. */
+    function line(failing: (patches: number) => 'lost' | 'answer lost' | undefined) {
+      const asked: string[] = [];
+      const send = toWorker({ ...aHeldQueue().env });
+      const fetching = (async (url: string, init: RequestInit) => {
+        const offset = new Headers(init.headers).get('upload-offset');
+        asked.push([init.method, offset].filter(Boolean).join(' '));
+        const how = init.method === 'PATCH' ? failing(asked.filter((each) => /^PATCH/.test(each)).length) : undefined;
+        if (how === 'lost') throw new TypeError('the line is dead');
+        const answer = await send(url, init);
+        if (how === 'answer lost') throw new TypeError('the line is dead');
+        return answer;
+      }) as typeof fetch;
+      return { api: person(fetching), asked };
+    }
+
+    it('goes out in parts, and goes on where it was cut', async () => {
+      const file = large();
+      const told: UploadProgress[] = [];
+      const { api, asked } = line((patches) => (patches === 2 ? 'lost' : patches === 4 ? 'answer lost' : undefined));
+      const job = await api.upload(file, { onProgress: (progress) => told.push(progress) });
+      expect(job).toMatchObject({
+        status: 'queued',
+        files: [{ original_name: 'ventas ñ.csv', size_bytes: file.size, mime_type: 'text/csv' }],
+      });
+      const piece = 8 * 1024 * 1024;
+      const [, ...offsets] = Array.from({ length: 7 }, (_, number) => number * piece);
+      expect(told.map(({ sent }) => sent)).toEqual([0, ...offsets, file.size]);
+      expect(asked).toEqual([
+        'POST',
+        'PATCH 0',
+        `PATCH ${piece}`,
+        'GET',
+        `PATCH ${piece}`,
+        `PATCH ${2 * piece}`,
+        'GET',
+        ...[3, 4, 5, 6].map((number) => `PATCH ${number * piece}`),
+        'GET',
+      ]);
+    });
+
+    it('is deleted when it is stopped, unless somebody knows where to go on', async () => {
+      const stop = new AbortController();
+      const { api, asked } = line((patches) => {
+        if (patches === 2) stop.abort(new Error('enough'));
+        return undefined;
+      });
+      await expect(api.upload(large(), { signal: stop.signal })).rejects.toThrow('enough');
+      expect(asked.at(-1)).toBe('DELETE');
+
+      const later = new AbortController();
+      const { api: first } = line((patches) => {
+        if (patches === 2) later.abort(new Error('later'));
+        return undefined;
+      });
+      let id = '';
+      const onBegun = (begun: string) => {
+        id = begun;
+      };
+      await expect(first.upload(large(), { signal: later.signal, onBegun })).rejects.toThrow('later');
+      const { api: second, asked: then } = line(() => undefined);
+      expect(await second.upload(large(), { resumeAt: id })).toMatchObject({ _id: id, status: 'queued' });
+      expect(then[0]).toBe('GET');
+      expect(then).not.toContain('PATCH 0');
+    });
+
+    it('is refused in the words of the API', async () => {
+      const file = new File([large()], 'a.exe');
+      await expect(person().upload(file)).rejects.toMatchObject({ status: 422, code: 'UPLOAD_FILE_TYPE' });
+    });
+  });
+
   it('stops when its signal is aborted', async () => {
     const giving = new AbortController();
     const onProgress = () => giving.abort(new Error('enough'));

@@ -1,0 +1,116 @@
+import { ApiError, wait } from './answers.ts';
+import type { UploadOptions } from './upload.ts';
+
+/** A file of more bytes goes out by tus: in parts, each sent anew from where it was cut. */
+export const RESUMABLE_BYTES = 50_000_000;
+
+const UPLOADS = '/v1/managed-tables/uploads';
+const UPLOAD = `${UPLOADS}/{uploadId}`;
+/** What the API stores at once. */
+const PIECE_BYTES = 8 * 1024 * 1024;
+/** About so many parts: of 5 GiB each is smaller than what proxies let through. */
+const PARTS = 100;
+/** So often in a row a part may fail without a new byte: a request that died keeps others out for ten seconds. */
+const TRIES = 8;
+const LONGEST_PAUSE_S = 5;
+/** Answers after which it helps to ask where to go on. */
+const PASSING = [408, 409, 423, 500, 502, 503, 504];
+
+interface Asking {
+  params?: Record<string, string>;
+  headers: Record<string, string>;
+  bytes?: Blob;
+  signal?: AbortSignal | undefined;
+  onHeaders?: (headers: Headers) => void;
+}
+
+/** Asks the API for something, as the client does; of the answer only the headers are looked at. */
+type Call = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, asking: Asking) => Promise<unknown>;
+
+/** Where an upload is. */
+interface Place {
+  uploadId: string;
+  offset: number;
+  /** Once all bytes are there. */
+  isWhole: boolean;
+}
+
+/**
+ * Sends one file by tus 1.0.0. @returns the id of its job
+ * @throws what the API refuses it by, or the last of many failures in a row
+ */
+export async function sendResumably(call: Call, file: File, options: UploadOptions): Promise<string> {
+  const { onProgress, onBegun, resumeAt, signal } = options;
+  const ask = async (method: Parameters<Call>[0], path: string, asking: Partial<Asking> = {}): Promise<Headers> => {
+    let found = new Headers();
+    await call(method, path, {
+      ...asking,
+      signal: asking.signal ?? signal,
+      headers: { 'tus-resumable': '1.0.0', ...asking.headers },
+      onHeaders: (headers) => {
+        found = headers;
+      },
+    });
+    return found;
+  };
+  const placeOf = (uploadId: string, headers: Headers): Place => ({
+    uploadId,
+    offset: Number(headers.get('upload-offset')),
+    isWhole: headers.has('content-location'),
+  });
+  const look = async (uploadId: string) => placeOf(uploadId, await ask('GET', UPLOAD, { params: { uploadId } }));
+
+  const total = file.size;
+  const tell = (sent: number) => onProgress?.({ sent, total });
+  let at = resumeAt !== undefined ? await look(resumeAt) : await begin(ask, file, options);
+  if (resumeAt === undefined) onBegun?.(at.uploadId);
+  tell(at.offset);
+  const size = Math.ceil(total / PARTS / PIECE_BYTES) * PIECE_BYTES;
+  try {
+    for (let failed = 0; !at.isWhole; ) {
+      const { uploadId, offset } = at;
+      try {
+        at = await sendPart(file.slice(offset, offset + size), at);
+        failed = 0;
+      } catch (error) {
+        if (signal?.aborted || failed >= TRIES || !mayPass(error)) throw error;
+        const asked = error instanceof ApiError ? error.retryAfter : null;
+        await wait(Math.min(asked ?? 2 ** failed / 4, LONGEST_PAUSE_S) * 1000, signal);
+        at = await look(uploadId).catch(() => at);
+        failed = at.offset > offset ? 0 : failed + 1;
+      }
+      if (at.offset > offset) tell(at.offset);
+    }
+  } catch (error) {
+    // Whoever was told where it is may go on later.
+    if (signal?.aborted && !onBegun && resumeAt === undefined)
+      await ask('DELETE', UPLOAD, { params: { uploadId: at.uploadId }, signal: new AbortController().signal }).catch(
+        () => {},
+      );
+    throw error;
+  }
+  return at.uploadId;
+
+  async function sendPart(bytes: Blob, { uploadId, offset }: Place): Promise<Place> {
+    const headers = { 'content-type': 'application/offset+octet-stream', 'upload-offset': String(offset) };
+    return placeOf(uploadId, await ask('PATCH', UPLOAD, { params: { uploadId }, headers, bytes }));
+  }
+}
+
+async function begin(
+  ask: (method: 'POST', path: string, asking: Partial<Asking>) => Promise<Headers>,
+  file: File,
+  { tableId, mode, key }: UploadOptions,
+): Promise<Place> {
+  const said = { filename: file.name, filetype: file.type, table_id: tableId, mode, key: key?.join(',') };
+  const pairs = Object.entries(said).flatMap(([name, value]) => (value ? [`${name} ${base64(value)}`] : []));
+  const headers = { 'upload-length': String(file.size), 'upload-metadata': pairs.join(',') };
+  const found = await ask('POST', UPLOADS, { headers });
+  return { uploadId: found.get('location')?.split('/').at(-1) ?? '', offset: 0, isWhole: false };
+}
+
+/** Not an answer at all, or one that another time may be another one. */
+const mayPass = (error: unknown): boolean => !(error instanceof ApiError) || PASSING.includes(error.status);
+
+const base64 = (text: string): string =>
+  btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(''));
