@@ -81,6 +81,7 @@ describe('random uploads whose client, network, Worker, store and database fail 
       mimeType: 'text/csv',
       userTableId: null,
       mode: 'create' as const,
+      evolve: 'none' as const,
       key: null,
       metadata: '',
       length,

@@ -366,7 +366,7 @@ describe('what its sender may do', () => {
     expect((await begin(person.as, 10)).status).toBe(403);
   });
 
-  it('is more where rows are changed', async () => {
+  it('is more where rows or columns are changed', async () => {
     const table_id = await aTable(company.as, 'changed', [column('codigo', 'integer')]);
     const person = await aUser(company, { can: ['managed-tables:upload', 'managed-tables:list'] });
     for (const mode of ['replace', 'upsert']) {
@@ -374,6 +374,7 @@ describe('what its sender may do', () => {
         (await begin(person.as, 10, { said: { table_id, mode, key: mode === 'upsert' ? 'codigo' : '' } })).status,
       ).toBe(403);
     }
+    expect((await begin(person.as, 10, { said: { table_id, evolve: 'add' } })).status).toBe(403);
     expect((await begin(person.as, 10, { said: { table_id } })).status).toBe(201);
   });
 });

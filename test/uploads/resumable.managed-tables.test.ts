@@ -93,6 +93,17 @@ describe('a resumable upload', () => {
     expect(await finished(company, idOf(path))).toMatchObject({ status: 'done', result: { inserted: 2 } });
   });
 
+  it('may bring its table new columns', async () => {
+    const queue = aHeldQueue();
+    const tableId = await aTable(company.as, 'crescente', [column('codigo', 'integer')]);
+    const text = Buffer.from('codigo,nome\n1,a\n');
+    const said = { table_id: tableId, evolve: 'add' };
+    const path = await begun(company.as, text.length, { said, body: text, env: queue.env as never });
+    await deliverAll(queue);
+    const { evolve, inferred_schema: schema } = await jobOf(company, idOf(path));
+    expect([evolve, schema.new_columns]).toEqual(['add', [expect.objectContaining({ name: 'nome' })]]);
+  });
+
   it('takes its first bytes, or all, with the request that begins it', async () => {
     const bytes = csvOf(1_000);
     const whole = await begin(company.as, 1_000, { body: bytes, env: held() });
@@ -229,12 +240,14 @@ describe('a resumable upload', () => {
       ['a table with a wrong id', { table_id: '../x' }, 404],
       ['a mode without a table', { mode: 'append' }, 422],
       ['a key without a table', { key: 'a' }, 422],
+      ['new columns without a table', { evolve: 'add' }, 422],
     ])('to begin for %s', async (_, said, status) => {
       expect((await begin(company.as, 10, { said })).status).toBe(status);
     });
 
     it.each<[string, Record<string, string>]>([
       ['another mode', { mode: 'merge' }],
+      ['columns that come in another way', { evolve: 'all' }],
       ['a key that is no column', { mode: 'upsert', key: 'x' }],
       ['a key of an append', { key: 'codigo' }],
     ])('to begin for a table with %s', async (_, said) => {

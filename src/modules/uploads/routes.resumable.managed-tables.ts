@@ -62,7 +62,7 @@ const READS = {
   'Tus-Resumable': 'The version of the protocol, `1.0.0`. Required.',
   'Upload-Length': 'The number of bytes of the file. Required.',
   'Upload-Metadata':
-    'Names with values in base64, separated by commas: `filename` is required; for an existing table, `table_id`, `mode` (`append`, `replace` or `upsert`) and `key` (the columns, separated by commas). Others are ignored.',
+    'Names with values in base64, separated by commas: `filename` is required; for an existing table, `table_id`, `mode` (`append`, `replace` or `upsert`), `evolve` (`none`, `add` or `widen`) and `key` (the columns, separated by commas). Others are ignored.',
   'Upload-Offset': 'The number of the first byte: as many as are there. Required.',
   'Upload-Checksum': 'A digest of the bytes of this request: `sha1`, `sha256` or `md5`, a space, and its base64.',
   'X-HTTP-Method-Override': '`PATCH`.',
