@@ -101,7 +101,7 @@ describe('random uploads whose client, network, Worker, store and database fail 
         const random = randomBy(seed + number);
         const length =
           1 +
-          (random.chance(0.85)
+          (random.chance(0.94)
             ? random.upTo(200_000)
             : random.of([PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 2 * PIECE + 7]) - 1);
         const from = random.upTo(ALL.length - length);
@@ -131,7 +131,7 @@ describe('random uploads whose client, network, Worker, store and database fail 
       }
       // A client that gives up trouble sooner or later gets through.
       const trouble =
-        tries < 5
+        tries < 4
           ? random.of(['none', 'none', 'cut', 'cut', 'store', 'late', 'kill', 'killed early', 'two'] as const)
           : 'none';
       await attempt(id, bytes, received, trouble, random, late);
