@@ -53,7 +53,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('interleavedRequests', Number(process.env.INTERLEAVED_REQUESTS ?? 250));
   project.provide('continuedRows', Number(process.env.CONTINUED_ROWS ?? 40_000));
   project.provide('randomRequests', Number(process.env.RANDOM_REQUESTS ?? 600));
-  project.provide('randomUploads', Number(process.env.RANDOM_UPLOADS ?? 200));
+  project.provide('randomUploads', Number(process.env.RANDOM_UPLOADS ?? 60));
   project.provide('randomCalls', Number(process.env.RANDOM_CALLS ?? 300));
 
   // Nobody waits for it: hundreds of databases have a hundred thousand files.
