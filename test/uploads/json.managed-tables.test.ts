@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { aTable, column } from '../managed-tables/support.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { failure, read, table } from './sources.ts';
 
@@ -174,6 +175,52 @@ describe('a file of NDJSON', () => {
   it('is recognized by its media type', async () => {
     const job = await read(company, 'dados', '{"a": 1}', { headers: { 'content-type': 'application/x-ndjson' } });
     expect(job).toMatchObject({ status: 'waiting_confirm', files: [{ original_name: 'dados.ndjson' }] });
+  });
+});
+
+describe('a file of objects', () => {
+  it('goes into an existing table by the names of its members', async () => {
+    const id = await aTable(company.as, 'destino_json', [
+      column('codigo', 'integer'),
+      column('nome', 'text'),
+      column('valor', 'decimal'),
+    ]);
+    const objects = '{"outro": 1, "nome": "x", "codigo": 1}\n{}\n{"valor": 2.50, "codigo": "2"}\n';
+    const { rows, schema } = await table(company, 'g.ndjson', objects, { sent: { table_id: id, mode: 'append' } });
+    expect(schema.ignored_columns.map(({ name }: { name: string }) => name)).toEqual(['outro']);
+    expect(rows).toEqual([
+      { codigo: 1, nome: 'x', valor: null },
+      { codigo: null, nome: null, valor: null },
+      { codigo: 2, nome: null, valor: 2.5 },
+    ]);
+  });
+
+  it('updates rows of the same key', async () => {
+    const id = await aTable(company.as, 'chaves_json', [column('codigo', 'integer'), column('nome', 'text')]);
+    await table(company, 'h.json', '[{"codigo": 1, "nome": "a"}, {"codigo": 2, "nome": "b"}]', {
+      sent: { table_id: id },
+    });
+    const { job, rows } = await table(company, 'i.json', '[{"codigo": 2, "nome": "B"}, {"nome": "c", "codigo": 3}]', {
+      sent: { table_id: id, mode: 'upsert', key: ['codigo'] },
+    });
+    expect(job.result).toEqual({ inserted: 1, updated: 1, unchanged: 0 });
+    expect(rows.map(({ nome }) => nome).sort()).toEqual(['B', 'a', 'c']);
+  });
+
+  it('tells the line of a value that does not fit the table', async () => {
+    const id = await aTable(company.as, 'linhas_json', [column('codigo', 'integer')]);
+    const job = await read(company, 'j.ndjson', '{"codigo": 1}\n\n{"codigo": "x"}\n', { sent: { table_id: id } });
+    const { columns } = job.inferred_schema;
+    const path = `/v1/managed-tables/upload-jobs/${job._id}`;
+    expect((await company.as.post(`${path}/confirm`, { json: { columns } })).status).toBe(200);
+    await expect
+      .poll(async () => (await company.as.get(path)).body.error, { timeout: 20_000 })
+      .toMatchObject({
+        code: 'VALUE_DOES_NOT_FIT',
+        line: 3,
+        column: 'codigo',
+        value: 'x',
+      });
   });
 });
 

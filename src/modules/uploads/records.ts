@@ -45,8 +45,8 @@ export interface RecordsRead {
   facts: RecordFacts | null;
 }
 
-/** A record is read as a whole. In UTF-16 it takes twice the bytes. */
-const MOST_BYTES = 2 * MAX_OBJECT_BYTES + 1024;
+/** An object is read as a whole, with what is before it. */
+const MOST_BYTES = MAX_OBJECT_BYTES + 64 * 1024;
 
 /**
  * Goes on writing the objects of a file as a text, about `budget` bytes of it.
@@ -82,8 +82,8 @@ export async function continueRecords(
         const all = { ...from, offset: size, encoding, json, text: [...from.text, ...output.segments] };
         return { state: all, facts: factsOf(name, all, encoding) };
       }
-      wanted = taken > 0 || skipped > 0 ? block : wanted * 2;
-      if (wanted > MOST_BYTES) throw new JsonProblem('too_long', json.line);
+      if (taken === 0 && wanted >= MOST_BYTES) throw new JsonProblem('too_long', json.line);
+      wanted = taken > 0 ? block : Math.min(wanted * 2, MOST_BYTES);
     } while (offset < from.offset + budget);
   } catch (error) {
     throw error instanceof JsonProblem ? problems.ofJson(name, from.form, error) : error;
