@@ -1,7 +1,7 @@
 import { ApiError, isRefused, mayHelpToRepeat, orAborted, read, wait } from './answers.ts';
 import type { Ask, Credential } from './credentials.ts';
 import type { Routes, UploadJob } from './generated/routes.ts';
-import { RESUMABLE_BYTES, sendResumably } from './resumable.ts';
+import { isSentResumably, sendResumably } from './resumable.ts';
 import { signsIn } from './session.ts';
 import { type FormWay, formOf, formWay, type UploadOptions } from './upload.ts';
 import {
@@ -250,7 +250,7 @@ export function createClient({
   async function upload(given: File | Iterable<File>, { tableId, signal, ...options }: UploadOptions = {}) {
     const files = given instanceof Blob ? [given] : [...given];
     const [file, ...others] = files;
-    if (file && others.length === 0 && (file.size > RESUMABLE_BYTES || options.resumeAt !== undefined)) {
+    if (file && others.length === 0 && (isSentResumably(file) || options.resumeAt !== undefined)) {
       const jobId = await sendResumably(call, file, { tableId, signal, ...options });
       return call('GET', UPLOAD_JOB, { params: { jobId }, signal });
     }

@@ -2,7 +2,12 @@ import { ApiError, wait } from './answers.ts';
 import type { UploadOptions } from './upload.ts';
 
 /** A file of more bytes goes out by tus: in parts, each sent anew from where it was cut. */
-export const RESUMABLE_BYTES = 50_000_000;
+const RESUMABLE_BYTES = 50_000_000;
+/** The kinds of files that forms take. */
+const IN_FORMS = /\.(csv|xlsx?|zip)$/i;
+
+/** Whether a file goes out by tus, alone. */
+export const isSentResumably = ({ name, size }: File): boolean => size > RESUMABLE_BYTES || !IN_FORMS.test(name);
 
 const UPLOADS = '/v1/managed-tables/uploads';
 const UPLOAD = `${UPLOADS}/{uploadId}`;
@@ -100,9 +105,9 @@ export async function sendResumably(call: Call, file: File, options: UploadOptio
 async function begin(
   ask: (method: 'POST', path: string, asking: Partial<Asking>) => Promise<Headers>,
   file: File,
-  { tableId, mode, key }: UploadOptions,
+  { tableId, mode, evolve, key }: UploadOptions,
 ): Promise<Place> {
-  const said = { filename: file.name, filetype: file.type, table_id: tableId, mode, key: key?.join(',') };
+  const said = { filename: file.name, filetype: file.type, table_id: tableId, mode, evolve, key: key?.join(',') };
   const pairs = Object.entries(said).flatMap(([name, value]) => (value ? [`${name} ${base64(value)}`] : []));
   const headers = { 'upload-length': String(file.size), 'upload-metadata': pairs.join(',') };
   const found = await ask('POST', UPLOADS, { headers });
