@@ -546,7 +546,7 @@ export interface Routes {
   /** Request a portal sign-in code by email */
   "POST /api/v1/share-auth/request": { body: { "company_slug": string; "email": string }; answer: { "success": true; "message": string } };
   /** Sign in to the portal with an emailed code */
-  "POST /api/v1/share-auth/verify": { body: { "company_slug": string; "email": string; "code": string }; answer: PortalTokens };
+  "POST /api/v1/share-auth/verify": { body: { "company_slug": string; "email": string; "code": string }; answer: PortalSignIn };
   /** Refresh a portal session */
   "POST /api/v1/share-auth/refresh": { body: { "refresh_token": string }; answer: PortalTokens };
   /** Sign out of the portal */
@@ -874,6 +874,8 @@ export type DashboardShare = { "id": string; "dashboard_id": string; "name": str
 export type EmbedOptions = { "allowed_origins": Array<string>; "hide_header": boolean; "hide_controls": boolean; "allow_downloads": boolean };
 
 export type SharedItem = { "id": string; "name": string; "slug": string; "description": string; "layout": Array<{ "visualization_id": string; "x": number; "y": number; "w": number; "h": number }>; "filters": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean }>; "charts": Array<{ "visualization_id": string; "name": string; "description": string; "chart": unknown }> };
+
+export type PortalSignIn = { "access_token": string; "refresh_token": string; "access_token_expires_in": number; "refresh_token_expires_in": number; "user": { "id": string; "email": string; "status": "active" }; "company": { "name": string } };
 
 export type PortalTokens = { "access_token": string; "refresh_token": string; "access_token_expires_in": number; "refresh_token_expires_in": number; "user": { "id": string; "email": string; "status": "active" } };
 

@@ -101,7 +101,7 @@ describe('an embedded dashboard', () => {
       200,
       {
         requires_auth: false,
-        branding: {},
+        branding: { name: expect.stringMatching(/^Company \d+$/) },
         embed_options: { allowed_origins: allowed, hide_header: false, hide_controls: false, allow_downloads: false },
         expires_at: expect.any(String),
         dashboard: {

@@ -31,7 +31,7 @@ describe('what a link answers', () => {
       200,
       {
         requires_auth: false,
-        branding: {},
+        branding: { name: expect.stringMatching(/^Company \d+$/) },
         share_type: 'link',
         dashboard: {
           id,
@@ -111,7 +111,11 @@ describe('the execution of a shared dashboard', () => {
       ],
     });
     const second = await link.execute({ regions: ['south'] });
-    expect(second.body).toEqual({ results: [{ ...first.body.results[0], cached: true }] });
+    expect(second.body).toEqual({
+      results: [{ ...first.body.results[0], cached: true }],
+      as_of: expect.stringMatching(/^\d{4}-.*Z$/),
+    });
+    expect(first.body).not.toHaveProperty('as_of');
     expect(second.headers.get('content-type')).toBe('application/json');
   });
 

@@ -17,7 +17,7 @@ export {
   selectCompanyBySlug,
   updateCompany,
 } from './store.ts';
-export { brandingView, viewBranding } from './views.ts';
+export { brandingView, viewBranding, viewPageBranding } from './views.ts';
 export type { Company };
 
 /** The company of a slug that somebody signs in to. */

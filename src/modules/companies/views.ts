@@ -50,3 +50,10 @@ export const viewBranding = (baseUrl: string, { id, branding, logo }: Brand, the
   ...theme,
   ...(logo && { logo_url: baseUrl + logoPath(id, logo) }),
 });
+
+/** The same for pages, which say whose they are also where the brand has no name. */
+export const viewPageBranding = (
+  baseUrl: string,
+  { name, ...brand }: Brand & { name: string },
+  theme?: Branding,
+): ViewBranding => ({ name, ...viewBranding(baseUrl, brand, theme) });

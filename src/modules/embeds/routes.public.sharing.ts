@@ -4,10 +4,11 @@ import { invalidToken } from '../../access/failures.ts';
 import { endpointFor, ok, prepared } from '../../http/endpoint.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { executeBody } from '../../sql-templates/fields.ts';
-import { brandingView, viewBranding } from '../companies/views.ts';
+import { brandingView, viewPageBranding } from '../companies/views.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { downloadFailures, executionFailures, optionFailures, originNotAllowed } from '../viewing/failures.ts';
 import {
+  asksFresh,
   downloadMediaTypes,
   EXECUTION,
   embedOptionsView,
@@ -41,7 +42,7 @@ const visualizationInfo = z.object({ ...fields, visualization: sharedItemView })
 
 const infoOf = (baseUrl: string, opened: OpenedEmbed) => ({
   requires_auth: false as const,
-  branding: viewBranding(baseUrl, opened.brand, opened.claims.theme),
+  branding: viewPageBranding(baseUrl, opened.company, opened.claims.theme),
   embed_options: {
     allowed_origins: [...opened.claims.allowedOrigins],
     hide_header: false,
@@ -97,7 +98,7 @@ export const publicEmbedEndpoints = [
       returns: prepared(resultsView, ...downloadMediaTypes),
       fails: [...dashboardFailures, ...executionFailures, ...downloadFailures],
     },
-    ({ ctx, query, body }) => executeEmbed(ctx, body.parameters, query),
+    ({ ctx, query, body, request }) => executeEmbed(ctx, body.parameters, { ...query, isFresh: asksFresh(request) }),
   ),
   visualizationEndpoint(
     {
@@ -128,6 +129,6 @@ export const publicEmbedEndpoints = [
       returns: prepared(resultView, ...downloadMediaTypes),
       fails: [...visualizationFailures, ...executionFailures, ...downloadFailures],
     },
-    ({ ctx, query, body }) => executeEmbed(ctx, body.parameters, query),
+    ({ ctx, query, body, request }) => executeEmbed(ctx, body.parameters, { ...query, isFresh: asksFresh(request) }),
   ),
 ];

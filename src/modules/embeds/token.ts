@@ -11,7 +11,7 @@ import type { ViewerRules } from '../../sharing/rules.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
 import { embedProblems } from '../../sharing/terms.ts';
 import type { Locale } from '../../texts/locales.ts';
-import { type Brand, type Company, selectCompany } from '../companies/service.ts';
+import { type Company, selectCompany } from '../companies/service.ts';
 import { recordShareEvent, refusalReason } from '../share-activity/service.ts';
 import {
   dashboardReads,
@@ -37,8 +37,7 @@ import { selectRevokedAt, selectRotations } from './store.ts';
 export interface OpenedEmbed<E extends SharedItem = SharedItem> {
   claims: EmbedClaims;
   item: E;
-  /** Of the company. */
-  brand: Brand;
+  company: Company;
 }
 
 /** Whoever holds an embed token. */
@@ -118,14 +117,14 @@ interface TokenState {
 function viewerOf(
   ctx: Context,
   claims: EmbedClaims,
-  { rotations: [key], revoked: [revoked], company: [brand], item }: TokenState,
+  { rotations: [key], revoked: [revoked], company: [company], item }: TokenState,
 ): EmbedViewer {
   const { companyId, countedAs: tokenId, allowedOrigins, issuedAt, signedWith } = claims;
-  if (brand) requireActiveCompany(brand);
+  if (company) requireActiveCompany(company);
   const isRotated = 'rotations' in signedWith && (key?.rotations ?? 0) !== signedWith.rotations;
   const isRevoked = issuedAt <= (revoked?.revokedAt ?? Number.NEGATIVE_INFINITY);
-  if (isRotated || isRevoked || !brand) throw invalidToken();
-  const opened = { claims, item: item(), brand };
+  if (isRotated || isRevoked || !company) throw invalidToken();
+  const opened = { claims, item: item(), company };
   requireOrigin(ctx, allowedOrigins);
   return { kind: 'viewer', companyId, tokenId, allowedOrigins, opened };
 }

@@ -43,6 +43,8 @@ const tokensView = z
   })
   .meta({ id: 'PortalTokens' });
 
+const signedInView = tokensView.extend({ company: z.object({ name: z.string() }) }).meta({ id: 'PortalSignIn' });
+
 const viewTokens = ({
   tokens,
   outsider,
@@ -90,10 +92,13 @@ export const shareAuthEndpoints = [
       description:
         'Returns the tokens of an outsider, for the portal and for shares that need a sign-in. A code works once, for ten minutes, and stops working after five wrong tries.',
       body: verifyInput,
-      returns: ok(tokensView),
+      returns: ok(signedInView),
       fails: [wrongEmailedCode, companySuspended],
     },
-    async ({ ctx, body }) => viewTokens(await verifyPortalCode(ctx, body)),
+    async ({ ctx, body }) => {
+      const { companyName: name, ...signedIn } = await verifyPortalCode(ctx, body);
+      return { ...viewTokens(signedIn), company: { name } };
+    },
   ),
   endpoint(
     {

@@ -70,7 +70,7 @@ export async function mailPortalCode(
 export async function verifyPortalCode(
   ctx: Context,
   input: { companySlug: string; email: string; code: string },
-): Promise<{ tokens: PortalTokens; outsider: Outsider }> {
+): Promise<{ tokens: PortalTokens; outsider: Outsider; companyName: string }> {
   const [company] = await selectCompanyBySlug(ctx.db, input.companySlug);
   const companyId = company?.id ?? NO_COMPANY;
   if (company) ctx.belongsTo(companyId);
@@ -83,7 +83,7 @@ export async function verifyPortalCode(
     codes: check.statement,
     memberships: selectMembershipOfEmail(ctx.db, companyId, input.email),
   });
-  if (!code?.usedAt || !membership) {
+  if (!company || !code?.usedAt || !membership) {
     const { email } = input;
     // A code allows few tries, which are all recorded; tries without a code are unlimited, and recorded once a minute.
     const once = code ? undefined : email;
@@ -93,7 +93,7 @@ export async function verifyPortalCode(
   const signedIn = await beginSession(ctx, companyId, input.email);
   const { id, email } = signedIn.outsider;
   recordShareEvent(ctx, { type: 'auth.verified', companyId, actor: { kind: 'external', id, email } });
-  return signedIn;
+  return { ...signedIn, companyName: company.branding.name ?? company.name };
 }
 
 async function beginSession(ctx: Context, companyId: string, email: string) {

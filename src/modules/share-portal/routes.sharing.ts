@@ -8,6 +8,7 @@ import { companyNotFound } from '../companies/failures.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { downloadFailures, executionFailures, optionFailures } from '../viewing/failures.ts';
 import {
+  asksFresh,
   downloadMediaTypes,
   EXECUTION,
   executionQuery,
@@ -228,8 +229,11 @@ export const sharePortalEndpoints = [
       returns: prepared(resultsView, ...downloadMediaTypes),
       fails: [...dashboardFailures, ...executionFailures, ...downloadFailures],
     },
-    ({ ctx, params, query, body }) =>
-      executeInPortal(ctx, { contextId: body.context_id, dashboard: { id: params.id } }, body.parameters, query),
+    ({ ctx, params, query, body, request }) =>
+      executeInPortal(ctx, { contextId: body.context_id, dashboard: { id: params.id } }, body.parameters, {
+        ...query,
+        isFresh: asksFresh(request),
+      }),
   ),
   endpoint(
     {
@@ -246,10 +250,10 @@ export const sharePortalEndpoints = [
       returns: prepared(resultsView, ...downloadMediaTypes),
       fails: [companyNotFound, ...dashboardFailures, ...executionFailures, ...downloadFailures],
     },
-    ({ ctx, params, query, body }) => {
+    ({ ctx, params, query, body, request }) => {
       requireOwnCompany(ctx, params.company_slug);
-      const request = { contextId: body.context_id, dashboard: { slug: params.dashboard_slug } };
-      return executeInPortal(ctx, request, body.parameters, query);
+      const dashboard = { contextId: body.context_id, dashboard: { slug: params.dashboard_slug } };
+      return executeInPortal(ctx, dashboard, body.parameters, { ...query, isFresh: asksFresh(request) });
     },
   ),
 ];

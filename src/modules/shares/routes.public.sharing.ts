@@ -8,6 +8,7 @@ import { brandingView } from '../companies/views.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { downloadFailures, executionFailures, optionFailures, originNotAllowed } from '../viewing/failures.ts';
 import {
+  asksFresh,
   downloadMediaTypes,
   EXECUTION,
   embedOptionsView,
@@ -97,6 +98,6 @@ export const publicShareEndpoints = [
       returns: prepared(resultsView, ...downloadMediaTypes),
       fails: [...tokenFailures, signInNeeded, ...executionFailures, ...downloadFailures],
     },
-    ({ ctx, query, body }) => executeShare(ctx, body.parameters, query),
+    ({ ctx, query, body, request }) => executeShare(ctx, body.parameters, { ...query, isFresh: asksFresh(request) }),
   ),
 ];

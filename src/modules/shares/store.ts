@@ -103,6 +103,7 @@ export const selectShareOfToken = (db: ControlDb, tokenDigest: string) =>
       share: getTableColumns(dashboardShares),
       companySlug: companies.slug,
       suspendedAt: companies.suspendedAt,
+      name: sql<string>`${companies.name}`.as('company_name'),
       branding: companies.branding,
       logo: companies.logo,
     })

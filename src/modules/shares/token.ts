@@ -7,7 +7,7 @@ import type { dashboardShares } from '../../db/schema/shares.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import type { FrameAncestors, ViewBranding } from '../../presentation/viewing.ts';
 import type { ViewerRules } from '../../sharing/rules.ts';
-import { type Brand, viewBranding } from '../companies/service.ts';
+import { type Brand, viewPageBranding } from '../companies/service.ts';
 import { recordShareEvent, refusalReason } from '../share-activity/service.ts';
 import {
   dashboardReads,
@@ -27,7 +27,7 @@ import { companyOfToken, dashboardOfToken, selectShareOfToken } from './store.ts
 export interface OpenedShare {
   share: typeof dashboardShares.$inferSelect;
   companySlug: string;
-  brand: Brand;
+  brand: Brand & { name: string };
   item: SharedItem & { type: 'dashboard' };
 }
 
@@ -49,13 +49,13 @@ export const openShareToken: OpenToken = async (ctx, token, count): Promise<Shar
     dashboard: dashboardReads(ctx.db, companyOfToken(digest), dashboardOfToken(digest)),
   });
   if (!found) throw invalidToken();
-  const { share, companySlug, branding, logo } = found;
+  const { share, companySlug, name, branding, logo } = found;
   await count?.(share.id);
   try {
     requireActiveCompany(found);
     if (share.revokedAt !== null || (share.expiresAt !== null && share.expiresAt <= ctx.now())) throw invalidToken();
     requireOrigin(ctx, share.embedOptions.allowed_origins);
-    const brand = { id: share.companyId, branding, logo };
+    const brand = { id: share.companyId, name, branding, logo };
     const opened = { share, companySlug, brand, item: sharedDashboard(dashboard) };
     const { companyId, id: tokenId } = share;
     return { kind: 'viewer', companyId, tokenId, allowedOrigins: share.embedOptions.allowed_origins, opened };
@@ -69,7 +69,7 @@ export function resolveShare(ctx: Context<ShareViewer>) {
   const { share, companySlug, brand, item } = ctx.actor.opened;
   recordEvent(ctx, 'share.resolved', share);
   if (share.shareContextId !== null) return { requiresAuth: true as const, companySlug };
-  const branding = viewBranding(ctx.baseUrl, brand);
+  const branding = viewPageBranding(ctx.baseUrl, brand);
   return { requiresAuth: false as const, branding, share, item, rules: rulesOfShare(ctx.actor.opened) };
 }
 
@@ -101,7 +101,7 @@ export async function pageOfShare(
   const isClosed = shareType === 'link' && embedOptions.allowed_origins.length === 0;
   return {
     frames: isClosed ? [] : framesFor(embedOptions.allowed_origins),
-    branding: viewBranding(ctx.baseUrl, { ...found, id }),
+    branding: viewPageBranding(ctx.baseUrl, { ...found, id }),
   };
 }
 

@@ -26,7 +26,8 @@ export interface CachedAnswer {
   key: string;
   /** Whether the data of that key may be another already, as some table is being changed. */
   isChanging: boolean;
-  lookUp(): Promise<PreparedAnswer | undefined>;
+  /** @param maxAge the most milliseconds since it was computed */
+  lookUp(maxAge?: number): Promise<PreparedAnswer | undefined>;
   /** Caches an answer of these tables, unless one of them was being changed when the execution began. */
   store(text: string, tables: readonly string[]): Promise<void>;
 }
@@ -48,14 +49,16 @@ export async function cachedAnswer(
     digest,
     key: `${address}/${isChanging ? 'changing' : versions.version}`,
     isChanging,
-    async lookUp() {
+    async lookUp(maxAge = Number.POSITIVE_INFINITY) {
       const known = versions && seconds > 0 ? await findCached('results', address) : undefined;
-      return known && versions?.isCurrent(JSON.parse(known.about) as ReadOf) ? preparedJson(known.body) : undefined;
+      if (!known) return undefined;
+      const { at = 0, ...of } = JSON.parse(known.about) as ReadOf & { at?: number };
+      return versions?.isCurrent(of) && ctx.now() - at <= maxAge ? preparedJson(known.body) : undefined;
     },
     async store(text, tables) {
       const of = versions?.readOf(tables);
       if (!of || seconds === 0) return;
-      const kept = { seconds, about: JSON.stringify(of) };
+      const kept = { seconds, about: JSON.stringify({ ...of, at: ctx.now() }) };
       await putCached('results', address, text, kept).catch((error) => logError('result_not_kept', error));
     },
   };

@@ -30,6 +30,8 @@ import { withSlot } from './slot.ts';
 const LAST_SECONDS = 24 * 60 * 60;
 /** How many connections one execution uses at once: see `ViewerGate`. */
 const VIEWER_CONNECTIONS = 2;
+/** What was computed within this time is as good as computed again, however often somebody asks. Milliseconds. */
+const FRESH_MS = 5_000;
 /** The most characters of an answer that is cached. */
 const MAX_CACHED = 8 * 1024 * 1024;
 
@@ -46,7 +48,12 @@ export const optionsFor = (
 export interface ExecutionQuery {
   format?: 'csv' | 'xlsx' | undefined;
   visualization_id?: string | undefined;
+  /** Asks for results that are not kept from before. */
+  isFresh?: boolean;
 }
+
+/** Whether a request asks for an answer that is not kept from before, as browsers do when a page is loaded anew. */
+export const asksFresh = ({ headers }: Request): boolean => /\bno-cache\b/i.test(headers.get('Cache-Control') ?? '');
 
 /** An answer to a viewer, and what was downloaded by it. */
 export interface Executed {
@@ -63,14 +70,15 @@ export async function executeFor(
   item: SharedItem,
   rules: ViewerRules,
   parameters: Readonly<Record<string, unknown>>,
-  { format, visualization_id: wanted }: ExecutionQuery = {},
+  { format, visualization_id: wanted, isFresh = false }: ExecutionQuery = {},
 ): Promise<Executed> {
   if (format && !rules.downloads) throw downloadsDisabled();
   const { values, limits } = bindParameters(ctx, item, rules, parameters);
   const cached = await cachedAnswer(ctx, item, values, limits);
   if (!format) {
     requireFormat(wanted);
-    return { answer: await answerExecution(ctx, item, values, limits, cached) };
+    const maxAge = isFresh ? FRESH_MS : undefined;
+    return { answer: await answerExecution(ctx, item, values, limits, cached, maxAge) };
   }
   const visualization =
     item.type === 'dashboard' ? widgetOf(item, wanted) : requireSameVisualization(item.visualization, wanted);
@@ -128,7 +136,8 @@ async function resultIn(answer: PreparedAnswer | undefined, visualizationId: str
 /**
  * Executes, or answers a cached result for the same values. While the database wakes, which takes half a second,
  * the last result of the present data is answered if there is one, and renewed after the answer.
- * @returns JSON, with `as_of` and `waking` where the database is waking
+ * @param maxAge the most milliseconds that a cached result may be old
+ * @returns JSON, with `as_of` where it was computed before the request, and `waking` where the database is waking
  */
 async function answerExecution(
   ctx: CompanyContext,
@@ -136,6 +145,7 @@ async function answerExecution(
   values: BoundValues,
   limits: Limits,
   { digest, key, isChanging, lookUp, store }: CachedAnswer,
+  maxAge?: number,
 ): Promise<PreparedAnswer> {
   const compute = async (own: CompanyContext, tell: (last: string) => void) => {
     const last = keptResults(own, 'last-results', digest);
@@ -151,25 +161,25 @@ async function answerExecution(
     if (text.length <= MAX_CACHED && isLasting) {
       const known = executions.map((execution) => ({ ...execution, cached: true }));
       const tables = tablesOf(executions);
-      await store(jsonOf(item, known), tables);
+      await store(jsonOf(item, known, { as_of: asOf }), tables);
       const keeping = { length: text.length, seconds: LAST_SECONDS, tables };
       last.keep(() => jsonOf(item, known, { as_of: asOf, waking: true }), keeping);
     }
     return text;
   };
   const answer = () =>
-    executeOnce(ctx, key, (begin) =>
+    executeOnce(ctx, maxAge === undefined ? key : `${key}/fresh`, (begin) =>
       answerEarly<string>(ctx, (own, tell) =>
         withSlot(own, async () => {
           // Of one version of the data all see the same, also those who come while it is read.
           if (isChanging) begin();
           // A viewer who waited for a slot looks the result up again: others may have computed it meanwhile.
-          const known = await lookUp();
+          const known = await lookUp(maxAge);
           return known ? textOf(known.body) : compute(own, tell);
         }),
       ),
     );
-  return (await lookUp()) ?? preparedJson(await answer());
+  return (await lookUp(maxAge)) ?? preparedJson(await answer());
 }
 
 /**

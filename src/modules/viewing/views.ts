@@ -86,7 +86,7 @@ export const executionQuery = z.object({
 
 /** What the execution of a dashboard does. */
 export const EXECUTION =
-  "A visualization that fails has `error` and does not fail the others. Where downloads are allowed, `format` downloads the result of one of them, `visualization_id`, under the same rules: texts that a spreadsheet would read as formulas are prefixed with `'`, a result that was cut carries `X-Truncated: true`, and one that failed is refused.";
+  "A visualization that fails has `error` and does not fail the others. A result may have been computed before, at `as_of`; with `Cache-Control: no-cache` at most five seconds ago. Where downloads are allowed, `format` downloads the result of one of them, `visualization_id`, under the same rules: texts that a spreadsheet would read as formulas are prefixed with `'`, a result that was cut carries `X-Truncated: true`, and one that failed is refused.";
 
 /** The answer to executing a visualization. */
 export const resultView = z.object({ result: executionSchema, ...age });

@@ -1,0 +1,70 @@
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { MINUTE_MS } from '../../src/kernel/clock.ts';
+import { anEmbed, embedOf } from '../embeds/support.ts';
+import { aContext, anOutsider, dashboardGrant } from '../share-portal/support.ts';
+import { aShare, linkOf, someSales } from '../shares/support.ts';
+import type { Answer } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { aProvisionedCompany } from '../support/worlds.ts';
+import { aDashboard, aVisualization } from '../visualizations/support.ts';
+
+type Execute = (headers?: Record<string, string>) => Promise<Answer>;
+
+const NO_CACHE = { 'cache-control': 'no-cache' };
+
+const doors: Record<string, Execute> = {};
+beforeAll(async () => {
+  const company = await aProvisionedCompany();
+  await someSales(company);
+  const chart = await aVisualization(company.as, 'SELECT count(*) AS n FROM sales');
+  const { _id: id } = await aDashboard(company.as, [chart], { cache_seconds: 3_600 });
+  const email = 'anew@outside.test';
+  const context = await aContext(company, [dashboardGrant(id)], [email]);
+  const { as } = await anOutsider(company, email);
+  const [embed, alone, link] = [
+    embedOf('d', await anEmbed(company, 'dashboards', id)),
+    embedOf('v', await anEmbed(company, 'visualizations', chart._id)),
+    linkOf((await aShare(company, id)).token),
+  ];
+  doors.embed = (headers) => embed.execute({}, { headers });
+  doors['embedded visualization'] = (headers) => alone.execute({}, { headers });
+  doors.link = (headers) => link.execute({}, { headers });
+  doors.portal = (headers) =>
+    as.post(`/api/v1/share-portal/dashboards/${id}/execute`, {
+      json: { context_id: context.id, parameters: {} },
+      headers,
+    });
+});
+afterEach(resetClock);
+
+const isCached = ({ body }: Answer): boolean => (body.result ?? body.results[0]).cached;
+
+describe('a result that is kept', () => {
+  it.each(['embed', 'embedded visualization', 'link', 'portal'])(
+    'says when it was computed, and is computed again for who asks for that: %s',
+    async (name) => {
+      const execute = doors[name] as Execute;
+      const before = Date.now();
+      const kept = await vi.waitUntil(
+        async () => {
+          const answer = await execute();
+          return isCached(answer) && answer;
+        },
+        { timeout: 15_000 },
+      );
+      const { as_of: asOf, waking } = kept.body;
+      expect(waking).toBeUndefined();
+      expect(Date.parse(asOf)).toBeLessThanOrEqual(Date.now());
+      expect(Date.parse(asOf)).toBeGreaterThan(before - MINUTE_MS);
+      later(MINUTE_MS);
+      expect((await execute()).body.as_of).toBe(asOf);
+      const anew = await execute(NO_CACHE);
+      expect([isCached(anew), anew.body.as_of]).toEqual([false, undefined]);
+      // Whoever asks for it again and again gets what was just computed.
+      const again = await execute(NO_CACHE);
+      expect(isCached(again)).toBe(true);
+      expect(Date.parse(again.body.as_of)).toBeGreaterThan(Date.parse(asOf));
+      expect((await execute({ 'cache-control': 'max-age=0' })).body.as_of).toBe(again.body.as_of);
+    },
+  );
+});
