@@ -146,6 +146,8 @@ export class DataConsoleEmbed extends Base {
   #load({ address, query }, token) {
     this.#setNotice('');
     const frame = this.ownerDocument.createElement('iframe');
+    // A card may be opened over the whole screen.
+    frame.allow = 'fullscreen';
     const parameters = new URLSearchParams(query);
     for (const name of ['locale', 'theme']) {
       const value = this.getAttribute(name);

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { ABOUT_TEXTS } from '../texts/about.ts';
+import { pageLocale, pageResponse } from './page.ts';
 
 /** What the API is called, and the paths to read on at. */
 export const aboutView = z.object({
@@ -12,37 +14,22 @@ export const aboutView = z.object({
 const NAME = 'Data Console API';
 const PLACES = { docs: '/docs', openapi: '/openapi.json', health: '/health' };
 
-/**
- * What answers at the root: what this is, and where to read on. A browser gets it as a page.
- * @param accept what the caller likes to read, by `Accept`
- */
-export function aboutResponse(version: string, accept: string | null): Response {
-  const vary = { Vary: 'Accept' };
-  if (!/\btext\/html\b/i.test(accept ?? ''))
+/** What answers at the root: what this is, and where to read on. A browser gets it as a page, in its reader's language. */
+export async function aboutResponse(assets: Fetcher, version: string, request: Request): Promise<Response> {
+  const vary = { Vary: 'Accept, Accept-Language' };
+  if (!/\btext\/html\b/i.test(request.headers.get('Accept') ?? ''))
     return Response.json({ name: NAME, version, ...PLACES }, { headers: vary });
-  return new Response(pageOf(version), {
-    headers: {
-      ...vary,
-      'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-      'Referrer-Policy': 'no-referrer',
-    },
+  const locale = pageLocale(request);
+  const { text, places, version: versionText } = ABOUT_TEXTS[locale];
+  const links = Object.entries(PLACES).map(([name, href]) => {
+    const [title, holds] = places[name as keyof typeof PLACES];
+    return { href, title, text: holds };
   });
+  const note = versionText(version);
+  const page = await pageResponse(assets, 'plain', {
+    frames: [],
+    locale,
+    plain: { title: NAME, text, links, note, forms: [] },
+  });
+  return new Response(page.body, { headers: { ...Object.fromEntries(page.headers), ...vary } });
 }
-
-const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
-
-const pageOf = (version: string): string => `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>${NAME}</title>
-<h1>${NAME}</h1>
-<p>Version ${escaped(version)}</p>
-<ul>
-${Object.entries(PLACES)
-  .map(([name, path]) => `<li><a href="${path}">${name}</a>`)
-  .join('\n')}
-</ul>
-</html>
-`;

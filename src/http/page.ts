@@ -17,10 +17,13 @@ export interface Served {
   plain?: PlainContent;
 }
 
-/** A page of text, and of forms whose buttons post to the page's own path. */
+/** A page of text, of links, and of forms whose buttons post to the page's own path. */
 export interface PlainContent {
   title: string;
   text: string;
+  links?: { href: string; title: string; text: string }[];
+  /** In small type at the end. */
+  note?: string;
   /** The first is the one that most want. `query` goes to the address that is posted to. */
   forms: { button: string; query?: Record<string, string> }[];
 }
@@ -71,12 +74,22 @@ function withData(html: string, values: Record<string, unknown>): string {
 }
 
 /** Puts what it says into a plain page. */
-function withContent(html: string, { title, text, forms }: PlainContent, locale: Locale): string {
+function withContent(html: string, { title, text, links = [], note, forms }: PlainContent, locale: Locale): string {
   const buttons = forms.map(({ button, query }, at) => {
     const action = escapeHtml(`?${new URLSearchParams({ ...query, locale })}`);
     return `<form method="post" action="${action}"><button class="${at === 0 ? 'primary' : ''}">${escapeHtml(button)}</button></form>`;
   });
-  const content = [`<h1>${escapeHtml(title)}</h1>`, `<p role="status">${escapeHtml(text)}</p>`, ...buttons].join('\n');
+  const places = links.map(
+    (link) =>
+      `<li><a href="${escapeHtml(link.href)}"><strong>${escapeHtml(link.title)}</strong><span>${escapeHtml(link.text)}</span></a></li>`,
+  );
+  const content = [
+    `<h1>${escapeHtml(title)}</h1>`,
+    `<p role="status">${escapeHtml(text)}</p>`,
+    ...(places.length > 0 ? [`<ul class="places">\n${places.join('\n')}\n</ul>`] : []),
+    ...buttons,
+    ...(note === undefined ? [] : [`<p class="small">${escapeHtml(note)}</p>`]),
+  ].join('\n');
   return html
     .replace('<!--title-->', () => escapeHtml(title))
     .replace(

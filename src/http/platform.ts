@@ -24,7 +24,7 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[]) => [
       returns: prepared(aboutView, 'text/html'),
       fails: [],
     },
-    ({ ctx, request }) => aboutResponse(ctx.config.VERSION, request.headers.get('Accept')),
+    ({ ctx, request }) => aboutResponse(ctx.bindings.PAGES, ctx.config.VERSION, request),
   ),
   endpoint(
     {

@@ -30,11 +30,13 @@ export class ApiProblem extends Error {
   }
 }
 
-interface Call {
+export interface Call {
   body?: unknown;
   /** Bearer token. */
   token?: string;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
+  /** Asks for an answer that is not kept from before. */
+  isFresh?: boolean | undefined;
   /** Told the time (ms) of the server when it answered. */
   onTime?: (time: number) => void;
 }
@@ -66,9 +68,10 @@ export async function callFile(path: string, options: Call): Promise<File> {
   return new File([content], decodeURIComponent(name), { type: content.type });
 }
 
-function ask(path: string, { body, token, signal }: Call): Promise<Response> {
+function ask(path: string, { body, token, signal, isFresh }: Call): Promise<Response> {
   const headers = new Headers({ 'Accept-Language': LOCALE });
   if (token) headers.set('Authorization', `Bearer ${token}`);
+  if (isFresh) headers.set('Cache-Control', 'no-cache');
   if (body !== undefined) headers.set('Content-Type', 'application/json');
   const request: RequestInit = { headers, signal, credentials: 'omit' };
   if (body !== undefined) Object.assign(request, { method: 'POST', body: JSON.stringify(body) });

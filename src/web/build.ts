@@ -128,6 +128,7 @@ const bundle = (pages: readonly PageName[]) =>
     legalComments: 'none',
     logLevel: 'silent',
     tsconfig: 'src/web/tsconfig.json',
+    alias: { '@kurkle/color': './src/web/charts/colour.ts' },
     plugins: [GUIDES],
   });
 

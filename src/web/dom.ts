@@ -20,6 +20,12 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/** Names a button that shows a sign: for screen readers, and for whoever rests on it with the mouse. */
+export function named(button: HTMLElement, label: string, title = label): void {
+  button.setAttribute('aria-label', label);
+  button.title = title;
+}
+
 let ids = 0;
 
 export const uniqueId = (prefix: string): string => `${prefix}-${++ids}`;
@@ -32,3 +38,22 @@ export function debounced(milliseconds: number, work: () => void): () => void {
     timer = setTimeout(work, milliseconds);
   };
 }
+
+const STEPS: Record<string, -1 | 1> = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 };
+
+/** A listener for keys, by which arrows go from one of these to the next: all of them together are one stop of Tab. */
+export const arrowKeys =
+  (within: string, each: string) =>
+  (event: KeyboardEvent): void => {
+    const step = STEPS[event.key];
+    const target = event.target as HTMLElement;
+    if (!step || !target.matches(each)) return;
+    // The page does not scroll but to the next.
+    event.preventDefault();
+    const all = Array.from(target.closest(within)?.querySelectorAll<HTMLElement>(each) ?? []);
+    const next = all[all.indexOf(target) + step];
+    if (!next) return;
+    target.tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  };

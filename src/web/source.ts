@@ -16,17 +16,19 @@ export type Opened =
   | { kind: 'item'; item: SharedItemView; options: EmbedOptions; branding: ViewBranding }
   | { kind: 'sign_in'; companySlug: string };
 
-/** Results, and when they were computed if there are new ones in a moment. */
+/** Results, and how old they are (ms). While the database wakes there are new ones in a moment. */
 export interface Executed {
   results: ViewResult[];
-  outdatedSince: Date | null;
+  age: number;
+  waking: boolean;
 }
 
 /** Where a page gets its data from. All methods may throw `ApiProblem`. */
 export interface Source {
   open(): Promise<Opened>;
   options(slug: string, search: string, signal: AbortSignal): Promise<ViewOptions>;
-  execute(parameters: ParameterValues, signal: AbortSignal): Promise<Executed>;
+  /** @param isFresh asks for results that are computed now, rather than a moment ago */
+  execute(parameters: ParameterValues, signal: AbortSignal, isFresh?: boolean): Promise<Executed>;
   /** The result of one visualization as a file. */
   download(visualizationId: string, format: FileFormat, parameters: ParameterValues): Promise<File>;
 }
@@ -57,8 +59,8 @@ export function sourceBehind({ info, ask }: Access): Source {
       return { kind: 'item', item, options: view.embed_options ?? {}, branding: view.branding };
     },
     options: (slug, search, signal) => ask((base) => call(`${base}/filters/${optionsPath(slug, search)}`, { signal })),
-    execute: async (parameters, signal) =>
-      executedOf(await ask((base) => call(`${base}/execute`, { body: { parameters }, signal }))),
+    execute: (parameters, signal, isFresh) =>
+      executedBy((more) => ask((base) => call(`${base}/execute`, { body: { parameters }, signal, isFresh, ...more }))),
     download: (id, format, parameters) =>
       ask((base) => callFile(downloadPath(base, id, format), { body: { parameters } })),
   };
@@ -81,11 +83,17 @@ export function publicShare(token: string): Source {
 export const optionsPath = (slug: string, search: string): string =>
   `${encodeURIComponent(slug)}/options${search === '' ? '' : `?${new URLSearchParams({ search })}`}`;
 
-/** A dashboard answers `results`, a single visualization `result`. */
-export function executedOf(answer: ViewAnswer): Executed {
-  const { as_of: asOf, waking } = answer;
+/** Executes, by a call that is told what else it has to do. A dashboard answers `results`, a single visualization `result`. */
+export async function executedBy(
+  execute: (more: { onTime: (time: number) => void }) => Promise<ViewAnswer>,
+): Promise<Executed> {
+  // By the server's clock, whatever that of the viewer says.
+  let time = Date.now();
+  const answer = await execute({ onTime: (serverTime) => (time = serverTime) });
+  const { as_of: asOf, waking = false } = answer;
   return {
     results: 'results' in answer ? answer.results : [answer.result],
-    outdatedSince: waking && asOf ? new Date(asOf) : null,
+    age: asOf === undefined ? 0 : Math.max(0, time - Date.parse(asOf)),
+    waking,
   };
 }

@@ -1,36 +1,56 @@
 import type { ViewCell, ViewChart, ViewColumn } from '../presentation/viewing.ts';
 import { type CellText, columnTextsOf, isNumeric, labelText } from './charts/format.ts';
 import { type Data, type Point, pointOf } from './charts/plot.ts';
-import { h } from './dom.ts';
+import { arrowKeys, h } from './dom.ts';
 import { LOCALE, TEXTS } from './texts.ts';
 
 const ROWS_AT_ONCE = 100;
+/** The most rows that are printed. */
+const MAX_PRINTED = 500;
 
 type Order = { column: number; descending: boolean } | undefined;
 
+/** A result as a table. */
+export interface Table {
+  element: HTMLElement;
+  /** Holds all rows that are printed, or again those that were shown. */
+  print(isPrinted: boolean): void;
+  /** Whether a part of it is out of view. */
+  isCut(): boolean;
+}
+
 /**
- * A result as a table, a hundred rows at a time. Pressing a column's head sorts by it.
+ * A result as a table, a hundred rows at a time. Pressing a column's head sorts by it. Its head and its first column stay in
+ * view; the line below it says which rows are.
  * @param choose called with a row that is pressed, or that is chosen by the keyboard: arrow keys go from row to row
  */
-export function tableOf(
-  data: Data,
-  caption: string,
-  chart: ViewChart['chart'],
-  choose?: (row: Point) => void,
-): HTMLElement {
+export function tableOf(data: Data, caption: string, chart: ViewChart['chart'], choose?: (row: Point) => void): Table {
   const texts = columnTextsOf(data, chart);
+  const total = data.rows.length;
   let order: Order;
   let visible = ROWS_AT_ONCE;
+  let shown = ROWS_AT_ONCE;
 
-  const body = h('tbody', { onkeydown: moveByArrows });
+  const body = h('tbody', { onkeydown: arrowKeys('tbody', 'button') });
   const more = h('button', { type: 'button', class: 'quiet more', onclick: () => show(visible + ROWS_AT_ONCE) });
   const heads = data.columns.map((column, at) => headOf(column, () => sortBy(at)));
-  const table = h('table', {}, h('caption', { class: 'unseen' }, caption), h('thead', {}, h('tr', {}, ...heads)), body);
+  const head = h('thead', {}, h('tr', {}, ...heads));
+  const table = h('table', {}, h('caption', { class: 'unseen' }, caption), head, body);
+  const area = h(
+    'div',
+    { class: 'rows', tabindex: 0, role: 'group', 'aria-label': caption, onscroll: tellView },
+    table,
+    more,
+  );
+  const view = h('div', { class: 'sheet' }, area);
+  const extent = h('p', { class: 'extent' });
+  const left = h('p', { class: 'left' }, TEXTS.notPrinted(total - MAX_PRINTED));
+  left.hidden = total <= MAX_PRINTED;
 
   function sortBy(column: number): void {
     order = { column, descending: order?.column === column && !order.descending };
-    heads.forEach((head, at) => {
-      head.setAttribute('aria-sort', at !== column ? 'none' : order?.descending ? 'descending' : 'ascending');
+    heads.forEach((each, at) => {
+      each.setAttribute('aria-sort', at !== column ? 'none' : order?.descending ? 'descending' : 'ascending');
     });
     show(ROWS_AT_ONCE);
   }
@@ -42,10 +62,73 @@ export function tableOf(
     body.querySelector('button')?.setAttribute('tabindex', '0');
     more.hidden = sorted.length <= visible;
     more.textContent = TEXTS.moreRows(sorted.length - visible);
+    stretch();
+  }
+
+  /** Makes rows a little higher, so that the lowest in view is cut where it is seen that there are more. */
+  function stretch(): void {
+    table.style.removeProperty('--stretch');
+    const { clientHeight, scrollHeight, scrollTop } = area;
+    if (scrollHeight > clientHeight + 1) {
+      const edge = area.getBoundingClientRect().top - scrollTop + clientHeight;
+      const boxes = Array.from(body.rows, (row) => row.getBoundingClientRect());
+      const at = boxes.findIndex(({ bottom }) => bottom > edge);
+      const { top = 0, height = 1 } = boxes[at] ?? {};
+      const part = (edge - top) / height;
+      const [pixels, over] = part < 1 - SEEN ? [part + 1 - SEEN, at] : [part - SEEN, at + SEEN];
+      if (at > 0 && (part < 1 - SEEN || part > SEEN))
+        table.style.setProperty('--stretch', `${(pixels * height) / over}px`);
+    }
+    tellView();
+  }
+
+  /** Says which rows are in view, and on which sides there are more. */
+  function tellView(): void {
+    const { scrollLeft, scrollTop, clientWidth, clientHeight, scrollWidth, scrollHeight } = area;
+    const sides = {
+      left: scrollLeft > 1,
+      right: scrollLeft + clientWidth < scrollWidth - 1,
+      above: scrollTop > 1,
+      below: scrollTop + clientHeight < scrollHeight - 1,
+    };
+    view.dataset.more = Object.entries(sides)
+      .flatMap(([side, isCut]) => (isCut ? side : []))
+      .join(' ');
+    const { top = 0, bottom = 0 } = heads[0]?.getBoundingClientRect() ?? {};
+    const edge = area.getBoundingClientRect().top + clientHeight;
+    if (bottom === top) return;
+    const first = countUntil(body.rows, (box) => box.top >= bottom - 1);
+    const last = Math.max(
+      first + 1,
+      countUntil(body.rows, (box) => box.bottom > edge + 1),
+    );
+    extent.textContent = TEXTS.range(Math.min(first + 1, total), Math.min(last, total), total);
   }
 
   show(ROWS_AT_ONCE);
-  return h('div', { class: 'rows', tabindex: 0, role: 'group', 'aria-label': caption }, table, more);
+  new ResizeObserver(stretch).observe(area);
+  return {
+    element: h('div', { class: 'listing' }, view, extent, left),
+    print(isPrinted) {
+      if (isPrinted) shown = visible;
+      show(isPrinted ? MAX_PRINTED : shown);
+    },
+    isCut: () => view.dataset.more !== '',
+  };
+}
+
+/** How much of the lowest row is in view, at most; the rest of it at least. */
+const SEEN = 0.7;
+
+/** How many rows come before the first that is so, as all after it are. */
+function countUntil(rows: HTMLCollectionOf<HTMLTableRowElement>, isSo: (box: DOMRect) => boolean): number {
+  let [from, to] = [0, rows.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (isSo((rows[middle] as HTMLElement).getBoundingClientRect())) to = middle;
+    else from = middle + 1;
+  }
+  return from;
 }
 
 const CLASSES: Partial<Record<ViewColumn['type'], string>> = {
@@ -73,25 +156,6 @@ function rowOf(row: ViewCell[], columns: ViewColumn[], texts: CellText[], choose
     { onclick: choose && (() => choose(pointOf(columns, row))) },
     ...columns.map(({ type }, at) => h('td', { class: CLASSES[type] }, contentOf(at))),
   );
-}
-
-const ROW_KEYS: Record<string, 'nextElementSibling' | 'previousElementSibling'> = {
-  ArrowDown: 'nextElementSibling',
-  ArrowUp: 'previousElementSibling',
-};
-
-/** From the button of a row to that of the next. */
-function moveByArrows(event: KeyboardEvent): void {
-  const { target, key } = event;
-  const way = ROW_KEYS[key];
-  if (!way || !(target instanceof HTMLButtonElement)) return;
-  // The page does not scroll but to the row.
-  event.preventDefault();
-  const next = target.closest('tr')?.[way]?.querySelector('button');
-  if (!next) return;
-  target.tabIndex = -1;
-  next.tabIndex = 0;
-  next.focus();
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { ViewFilter } from '../presentation/viewing.ts';
+import { type DateRange, isBackwards } from './filters/dates.ts';
 
 /** Values of filters by slug, in the API's format. */
 export type ParameterValues = Record<string, unknown>;
@@ -70,3 +71,7 @@ export function toParameters(filters: readonly ViewFilter[], values: ParameterVa
 /** The required filters without a value or default. */
 export const unmet = (filters: readonly ViewFilter[], values: ParameterValues): ViewFilter[] =>
   filters.filter(({ slug, required, default: initial }) => required && isNone(initial) && isNone(values[slug]));
+
+/** The ranges that end before they begin. */
+export const backwards = (filters: readonly ViewFilter[], values: ParameterValues): ViewFilter[] =>
+  filters.filter(({ slug, kind }) => kind === 'date_range' && isBackwards((values[slug] ?? {}) as DateRange));

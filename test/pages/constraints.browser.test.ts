@@ -36,7 +36,7 @@ describe.skipIf(!installed)('a page of a viewer under constraints', () => {
     const { page, problems } = opened;
     expect(await states(opened)).toEqual(['Ohio', 'Texas']);
     await page.getByRole('button', { name: /^State/ }).click();
-    await expect.poll(() => page.getByRole('option').allInnerTexts()).toEqual(['Texas', 'Ohio']);
+    await expect.poll(() => page.getByRole('listbox').getByRole('option').allInnerTexts()).toEqual(['Texas', 'Ohio']);
     await page.getByRole('option', { name: 'Ohio' }).click();
     await expect.poll(() => states(opened)).toEqual(['Ohio']);
     expect(problems).toEqual([]);

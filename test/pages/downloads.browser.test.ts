@@ -82,7 +82,7 @@ describe.skipIf(!installed)('the downloads of a card', () => {
     for (const name of names) {
       const card = (await cardOf(page, name).boundingBox()) as Box;
       const tools = await cardOf(page, name).locator('.tools button').filter({ visible: true }).all();
-      expect(tools.length).toBe(2);
+      expect(tools.length).toBe(3);
       for (const tool of tools) {
         const { x, width } = (await tool.boundingBox()) as Box;
         expect([x >= card.x, x + width <= card.x + card.width]).toEqual([true, true]);

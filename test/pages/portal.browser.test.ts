@@ -107,8 +107,8 @@ describe.skipIf(!installed)('the portal', () => {
     await page.getByRole('img', { name: 'Strikes by year: line chart.' }).waitFor();
     expect(Number((await numberIn(page, 'Strikes')).replace(',', ''))).toBeLessThan(10_000);
     await page.getByRole('button', { name: /^State/ }).press('Enter');
-    await page.getByRole('option').first().waitFor();
-    expect(await page.getByRole('option').allInnerTexts()).toEqual(['Texas', 'Ohio']);
+    await page.getByRole('listbox').getByRole('option').first().waitFor();
+    expect(await page.getByRole('listbox').getByRole('option').allInnerTexts()).toEqual(['Texas', 'Ohio']);
     await page.keyboard.press('Escape');
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     expect(await axeFindings(page)).toEqual([]);

@@ -110,8 +110,42 @@ describe('a plot', () => {
     const slices = slicesOf(plot as NonNullable<typeof plot>);
     expect(slices).toHaveLength(MAX_SLICES);
     expect(slices[0]).toEqual({ label: 'n14', value: 12, of: { name: 'n14', n: 12 } });
-    expect(slices.at(-1)).toEqual({ label: 'Other', value: 1 + 2 + 3 });
+    expect(slices.at(-1)).toMatchObject({ label: 'Other', value: 1 + 2 + 3 });
+    expect(slices.at(-1)?.holds?.map(({ label }) => label)).toEqual(['n5', 'n4', 'n3']);
     expect(slices.every(({ value }) => value > 0)).toBe(true);
+  });
+
+  it.each([
+    [
+      [97, 3],
+      ['a', 'b'],
+    ],
+    // One that is small stands for itself.
+    [
+      [98, 2],
+      ['a', 'b'],
+    ],
+    [
+      [95, 3, 2],
+      ['a', 'b', 'c'],
+    ],
+    [
+      [94, 2.9, 2.1, 1],
+      ['a', 'Other'],
+    ],
+    [
+      [94, 3, 2, 1],
+      ['a', 'b', 'Other'],
+    ],
+    [[0, -1, 5], ['c']],
+  ])('of slices puts those below 3 %% together, if there are two of them: %j', (values, labels) => {
+    const rows = values.map((value, at): ViewCell[] => ['abcd'[at] ?? '', value]);
+    const columns: [string, ViewColumn['type']][] = [
+      ['name', 'text'],
+      ['n', 'decimal'],
+    ];
+    const plot = plotOf(data(columns, ...rows), chart({ type: 'pie' }));
+    expect(slicesOf(plot as NonNullable<typeof plot>).map(({ label }) => label)).toEqual(labels);
   });
 });
 

@@ -1,6 +1,7 @@
 import { counting } from '../counting.ts';
 
 const counted = counting('en');
+const number = (value: number) => value.toLocaleString('en');
 const rows = (count: number) => counted(count, { one: 'row', other: 'rows' });
 
 /** The texts of the pages; the other languages have the same. */
@@ -10,13 +11,29 @@ export const texts = {
 
   loading: 'Loading …',
   wakingSince: (time: string) => `The database is waking. As of ${time}`,
+  updatedNow: 'Updated just now',
+  /** `ago` as the language says it: "2 minutes ago". */
+  updated: (ago: string) => `Updated ${ago}`,
+  asOf: (time: string) => `As of ${time}`,
+  runAgain: 'Run again',
+  copyLink: 'Copy link',
+  copied: 'Link copied',
+  wholeScreen: 'Whole screen',
+  close: 'Close',
   retry: 'Try again',
   noRows: 'No data for these filters.',
+  noData: 'No data yet. It appears here as soon as there is some.',
   showTable: 'Show as table',
   showChart: 'Show as chart',
   moreRows: (left: number) => `Show more (${rows(left)} left)`,
+  /** Rows in view, of how many. */
+  range: (from: number, to: number, total: number) =>
+    `${from === to ? '' : `${number(from)}–`}${number(to)} of ${number(total)}`,
+  notPrinted: (left: number) =>
+    `${counted(left, { one: 'more row is not printed', other: 'more rows are not printed' })}.`,
   truncated: (shown: number) => `${rows(shown)}. There is more than is shown here.`,
   emptyDashboard: 'There is nothing on this dashboard yet.',
+  emptyDashboardHint: 'Charts appear here once whoever shared it has added some.',
 
   download: 'Download',
   downloadOf: (name: string) => `Download: ${name}`,
@@ -34,6 +51,14 @@ export const texts = {
   clear: 'Clear',
   rangeStart: (label: string) => `${label}, from`,
   rangeEnd: (label: string) => `${label}, to`,
+  anyDate: 'Any date',
+  ownDates: 'Other dates',
+  presets: { 7: 'Last 7 days', 30: 'Last 30 days', 90: 'Last 90 days', month: 'This month', year: 'This year' },
+  /** What stands in an empty field for a date. */
+  dateForm: 'mm/dd/yyyy',
+  presetsOf: (label: string) => `${label}, period`,
+  backwards: (label: string) => `${label}: the start is after the end.`,
+  noDate: (example: string) => `Type a date such as ${example}.`,
   required: (label: string) => `${label}: Choose a value to see the data.`,
 
   chartKinds: {
@@ -52,6 +77,7 @@ export const texts = {
   scatterSummary: (points: number, y: string, x: string) =>
     `${counted(points, { one: 'point', other: 'points' })}, ${y} by ${x}`,
   seriesCut: (drawn: number, series: number) => `The first ${drawn} of ${series} series.`,
+  otherHolds: (parts: string) => `Other: ${parts}`,
   missingColumn: 'The chart asks for a column that the data does not have; this is the data itself.',
   other: 'Other',
   empty: '(empty)',

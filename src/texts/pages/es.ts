@@ -2,6 +2,7 @@ import { counting } from '../counting.ts';
 import type { PageTexts } from './en.ts';
 
 const counted = counting('es');
+const number = (value: number) => value.toLocaleString('es');
 const rows = (count: number) => counted(count, { one: 'fila', many: 'de filas', other: 'filas' });
 
 export const texts: PageTexts = {
@@ -10,14 +11,27 @@ export const texts: PageTexts = {
 
   loading: 'Cargando…',
   wakingSince: (time) => `La base de datos se está activando. Datos de ${time}`,
+  updatedNow: 'Actualizado ahora',
+  updated: (ago) => `Actualizado ${ago}`,
+  asOf: (time) => `Datos de ${time}`,
+  runAgain: 'Actualizar',
+  copyLink: 'Copiar enlace',
+  copied: 'Enlace copiado',
+  wholeScreen: 'Pantalla completa',
+  close: 'Cerrar',
   retry: 'Reintentar',
   noRows: 'No hay datos para estos filtros.',
+  noData: 'Todavía no hay datos. Aparecerán aquí en cuanto los haya.',
   showTable: 'Ver como tabla',
   showChart: 'Ver como gráfico',
   moreRows: (left) =>
     `Mostrar más (${counted(left, { one: 'fila restante', many: 'de filas restantes', other: 'filas restantes' })})`,
+  range: (from, to, total) => `${from === to ? '' : `${number(from)}–`}${number(to)} de ${number(total)}`,
+  notPrinted: (left) =>
+    `${counted(left, { one: 'fila no se imprimió', many: 'de filas no se imprimieron', other: 'filas no se imprimieron' })}.`,
   truncated: (shown) => `${rows(shown)}. Hay más datos de los que se muestran aquí.`,
   emptyDashboard: 'Todavía no hay nada en este panel.',
+  emptyDashboardHint: 'Los gráficos aparecerán aquí en cuanto los añada quien lo compartió.',
 
   download: 'Descargar',
   downloadOf: (name) => `Descargar: ${name}`,
@@ -35,6 +49,14 @@ export const texts: PageTexts = {
   clear: 'Borrar',
   rangeStart: (label) => `${label}, desde`,
   rangeEnd: (label) => `${label}, hasta`,
+  anyDate: 'Cualquier fecha',
+  ownDates: 'Otras fechas',
+  presets: { 7: 'Últimos 7 días', 30: 'Últimos 30 días', 90: 'Últimos 90 días', month: 'Este mes', year: 'Este año' },
+  /** What stands in an empty field for a date. */
+  dateForm: 'dd/mm/aaaa',
+  presetsOf: (label) => `${label}, período`,
+  backwards: (label) => `${label}: el inicio es posterior al final.`,
+  noDate: (example) => `Escribe una fecha como ${example}.`,
   required: (label) => `${label}: elige un valor para ver los datos.`,
 
   chartKinds: {
@@ -53,6 +75,7 @@ export const texts: PageTexts = {
   scatterSummary: (points, y, x) =>
     `${counted(points, { one: 'punto', many: 'de puntos', other: 'puntos' })}, ${y} por ${x}`,
   seriesCut: (drawn, series) => `Las primeras ${drawn} de ${series} series.`,
+  otherHolds: (parts) => `Otros: ${parts}`,
   missingColumn: 'El gráfico usa una columna que no existe en los datos; estos son los propios datos.',
   other: 'Otros',
   empty: '(vacío)',

@@ -2,6 +2,7 @@ import { counting } from '../counting.ts';
 import type { PageTexts } from './en.ts';
 
 const counted = counting('pt-BR');
+const number = (value: number) => value.toLocaleString('pt-BR');
 const rows = (count: number) => counted(count, { one: 'linha', many: 'de linhas', other: 'linhas' });
 
 export const texts: PageTexts = {
@@ -10,14 +11,27 @@ export const texts: PageTexts = {
 
   loading: 'Carregando…',
   wakingSince: (time) => `O banco de dados está sendo ativado. Dados de ${time}`,
+  updatedNow: 'Atualizado agora',
+  updated: (ago) => `Atualizado ${ago}`,
+  asOf: (time) => `Dados de ${time}`,
+  runAgain: 'Atualizar',
+  copyLink: 'Copiar link',
+  copied: 'Link copiado',
+  wholeScreen: 'Tela cheia',
+  close: 'Fechar',
   retry: 'Tentar novamente',
   noRows: 'Não há dados para estes filtros.',
+  noData: 'Ainda não há dados. Eles aparecem aqui assim que houver.',
   showTable: 'Ver como tabela',
   showChart: 'Ver como gráfico',
   moreRows: (left) =>
     `Mostrar mais (${counted(left, { one: 'linha restante', many: 'de linhas restantes', other: 'linhas restantes' })})`,
+  range: (from, to, total) => `${from === to ? '' : `${number(from)}–`}${number(to)} de ${number(total)}`,
+  notPrinted: (left) =>
+    `${counted(left, { one: 'linha não foi impressa', many: 'de linhas não foram impressas', other: 'linhas não foram impressas' })}.`,
   truncated: (shown) => `${rows(shown)}. Há mais dados do que os exibidos aqui.`,
   emptyDashboard: 'Ainda não há nada neste painel.',
+  emptyDashboardHint: 'Os gráficos aparecem aqui assim que quem compartilhou adicionar algum.',
 
   download: 'Baixar',
   downloadOf: (name) => `Baixar: ${name}`,
@@ -35,6 +49,14 @@ export const texts: PageTexts = {
   clear: 'Limpar',
   rangeStart: (label) => `${label}, de`,
   rangeEnd: (label) => `${label}, até`,
+  anyDate: 'Qualquer data',
+  ownDates: 'Outras datas',
+  presets: { 7: 'Últimos 7 dias', 30: 'Últimos 30 dias', 90: 'Últimos 90 dias', month: 'Este mês', year: 'Este ano' },
+  /** What stands in an empty field for a date. */
+  dateForm: 'dd/mm/aaaa',
+  presetsOf: (label) => `${label}, período`,
+  backwards: (label) => `${label}: o início é depois do fim.`,
+  noDate: (example) => `Digite uma data como ${example}.`,
   required: (label) => `${label}: escolha um valor para ver os dados.`,
 
   chartKinds: {
@@ -53,6 +75,7 @@ export const texts: PageTexts = {
   scatterSummary: (points, y, x) =>
     `${counted(points, { one: 'ponto', many: 'de pontos', other: 'pontos' })}, ${y} por ${x}`,
   seriesCut: (drawn, series) => `As primeiras ${drawn} de ${series} séries.`,
+  otherHolds: (parts) => `Outros: ${parts}`,
   missingColumn: 'O gráfico usa uma coluna que não existe nos dados; estes são os próprios dados.',
   other: 'Outros',
   empty: '(vazio)',

@@ -11,8 +11,32 @@ export const chartColours = (scheme: Scheme): ChartColours => chartsByScheme[sch
 export const brandingOfPage = (): ViewBranding =>
   JSON.parse(document.getElementById('branding')?.textContent ?? '{}') as ViewBranding;
 
+let worn: ViewBranding = {};
+
 /** Shows the page in a brand's colours. */
 export function applyBranding(brand: ViewBranding): void {
+  worn = brand;
+  wear(brand);
+}
+
+/** Wears the brand on white, as paper is, or again as before. */
+export function dressForPrint(isPrinted: boolean): void {
+  const { style, dataset } = document.documentElement;
+  if (isPrinted) {
+    const { background: _ground, text_color: _text, ...onWhite } = worn;
+    dataset.print = dataset.theme ?? '';
+    for (const name of Object.keys(themeOf(worn).properties)) style.removeProperty(name);
+    wear(onWhite);
+    dataset.theme = 'light';
+  } else {
+    if (dataset.print) dataset.theme = dataset.print;
+    else delete dataset.theme;
+    delete dataset.print;
+    wear(worn);
+  }
+}
+
+function wear(brand: ViewBranding): void {
   const { style, dataset } = document.documentElement;
   const { scheme, properties, charts } = themeOf(brand);
   if (scheme !== undefined) {

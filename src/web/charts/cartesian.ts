@@ -19,7 +19,7 @@ export function cartesian(plot: Plot, { type, options }: ViewChart['chart']): Ch
   const stacked = options.stacked === true;
   const horizontal = type === 'bar' && options.horizontal === true;
   const timeline = type === 'bar' ? undefined : timelineOf(plot);
-  const shared = common(plot.style, plot.series.length > 1);
+  const shared = common(plot.style);
   const { tooltip } = shared.plugins;
   const title = (items: { dataIndex: number }[]) => timeline?.labels[items[0]?.dataIndex ?? -1] ?? '';
   return {

@@ -5,21 +5,17 @@ export const titleOf = (option: unknown): string | undefined =>
   typeof option === 'string' && option !== '' ? option : undefined;
 
 /** Options that all charts share. There are no animations. */
-export function common(style: NumberStyle, legend: boolean, position: 'top' | 'right' = 'top') {
+export function common(style: NumberStyle) {
   const { text } = palette();
   return {
     animation: false,
+    // Paper has more dots than screens.
+    ...(document.documentElement.dataset.print !== undefined && { devicePixelRatio: 3 }),
     responsive: true,
     layout: { padding: { right: 8 } },
     maintainAspectRatio: false,
     color: text,
     plugins: {
-      legend: {
-        display: legend,
-        position,
-        align: 'start',
-        labels: { color: text, usePointStyle: true, boxHeight: 8, boxWidth: 8 },
-      },
       tooltip: {
         callbacks: {
           label: ({

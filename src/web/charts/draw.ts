@@ -7,26 +7,39 @@ import {
   type ChartConfiguration,
   type ChartOptions,
   Filler,
-  Legend,
   LinearScale,
   LineController,
   LineElement,
   PieController,
+  type Plugin,
   PointElement,
   ScatterController,
   Tooltip,
 } from 'chart.js';
+import { inkOn } from '../../kernel/colours.ts';
 import type { ViewCell, ViewChart } from '../../presentation/viewing.ts';
 import { listed, TEXTS } from '../texts.ts';
 import { cartesian, orderOf } from './cartesian.ts';
 import { axis, common, titleOf } from './common.ts';
-import { columnTextsOf, labelText, numberText } from './format.ts';
+import { columnTextsOf, labelText, type NumberStyle, numberText } from './format.ts';
+import { type Entry, legendOf } from './legend.ts';
 import { faded, palette, pointShape, seriesColour } from './palette.ts';
-import { type Clouds, cloudsOf, type Data, MAX_SERIES, type Plot, type Point, plotOf, slicesOf } from './plot.ts';
+import {
+  type Clouds,
+  cloudsOf,
+  type Data,
+  MAX_SERIES,
+  type Plot,
+  type Point,
+  plotOf,
+  type Slice,
+  slicesOf,
+  totalOf,
+} from './plot.ts';
 import { type PointAt, type PointButton, pointButton } from './point-button.ts';
 
 Chart.register(
-  ...[ArcElement, BarController, BarElement, CategoryScale, Filler, Legend, LinearScale, LineController, LineElement],
+  ...[ArcElement, BarController, BarElement, CategoryScale, Filler, LinearScale, LineController, LineElement],
   ...[PieController, PointElement, ScatterController, Tooltip],
 );
 
@@ -40,15 +53,15 @@ export interface Drawing {
   summary: string;
   /** Names what was left out; empty if nothing was. */
   note: string;
-  /** The keyboard's way to the points, where they may be chosen: it belongs beside the canvas. */
+  /** The keyboard's way to the points, where they may be chosen: it stands beside the canvas. */
   points: HTMLElement | undefined;
   end(): void;
-  /** What the canvas shows, as a PNG on the colour of the card. */
+  /** What the canvas shows, with its legend, as a PNG on the colour of the card. */
   picture(): Promise<Blob>;
 }
 
 /**
- * Draws a chart on a canvas; returns undefined if the result does not fit the chart.
+ * Draws a chart on a canvas, with its legend beside the canvas's box; returns undefined if the result does not fit the chart.
  * @param choose called with a point that is pressed
  */
 export function draw(
@@ -60,20 +73,27 @@ export function draw(
   const made = configurationOf(data, chart);
   if (!made) return undefined;
   let button: PointButton | undefined;
+  const { entries } = made;
+  if (entries.length > 0) {
+    // It takes its room before the chart is drawn in what is left.
+    const legend = legendOf(entries, (at) => toggled(drawn, at));
+    canvas.parentElement?.[chart.type === 'pie' ? 'after' : 'before'](legend);
+  }
   const follow = { id: 'point-button', afterRender: () => button?.place() };
-  const drawn = new Chart(canvas, { ...made.configuration, plugins: [follow] });
+  const drawn = new Chart(canvas, { ...made.configuration, plugins: [...(made.configuration.plugins ?? []), follow] });
   if (choose) {
     canvas.addEventListener('click', (event) => tellPoint(drawn, event, made.pointAt, choose));
     button = pointButton(drawn, made.pointAt, wordsIn(data, chart), choose);
+    canvas.after(button.element);
   }
   const series = made.configuration.data.datasets.length;
-  const note = series < made.series ? TEXTS.seriesCut(series, made.series) : '';
+  const cut = series < made.series ? TEXTS.seriesCut(series, made.series) : '';
   return {
     summary: made.summary,
-    note,
+    note: made.note ?? cut,
     points: button?.element,
     end: () => drawn.destroy(),
-    picture: () => pictureOf(canvas),
+    picture: async () => (await import('./picture.ts')).pictureOf(canvas, entries),
   };
 }
 
@@ -97,17 +117,14 @@ function tellPoint(chart: Chart, event: MouseEvent, pointAt: PointAt, choose: (p
   if (point) choose(point);
 }
 
-function pictureOf(canvas: HTMLCanvasElement): Promise<Blob> {
-  const copy = document.createElement('canvas');
-  copy.width = canvas.width;
-  copy.height = canvas.height;
-  const to = copy.getContext('2d') as CanvasRenderingContext2D;
-  to.fillStyle = palette().card;
-  to.fillRect(0, 0, copy.width, copy.height);
-  to.drawImage(canvas, 0, 0);
-  return new Promise((resolve, reject) =>
-    copy.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('the canvas has no picture'))), 'image/png'),
-  );
+/** Leaves out a series or a part of a whole, or draws it again. */
+function toggled(chart: Chart, at: number): boolean {
+  const isPie = 'type' in chart.config && chart.config.type === 'pie';
+  const isDrawn = isPie ? !chart.getDataVisibility(at) : !chart.isDatasetVisible(at);
+  if (isPie) chart.toggleDataVisibility(at);
+  else chart.setDatasetVisibility(at, isDrawn);
+  chart.update();
+  return isDrawn;
 }
 
 interface Made {
@@ -115,6 +132,9 @@ interface Made {
   summary: string;
   series: number;
   pointAt: PointAt;
+  /** Of its legend; none where there is one series. */
+  entries: Entry[];
+  note?: string;
 }
 
 function configurationOf(data: Data, chart: ChartTerms): Made | undefined {
@@ -127,6 +147,7 @@ function configurationOf(data: Data, chart: ChartTerms): Made | undefined {
         summary: TEXTS.scatterSummary(points ?? 0, clouds.yLabel, clouds.xLabel),
         series: clouds.clouds.length,
         pointAt: (cloud, index) => clouds.clouds[cloud]?.points[index]?.of,
+        entries: entriesOf(clouds.clouds),
       }
     );
   }
@@ -136,15 +157,56 @@ function configurationOf(data: Data, chart: ChartTerms): Made | undefined {
   const summary = TEXTS.plotSummary(listed(names), plot.series.length > 3, plot.xLabel, plot.labels.length);
   if (chart.type === 'pie') {
     const slices = slicesOf(plot);
-    return { configuration: pie(plot, slices), summary, series: 1, pointAt: (_pie, index) => slices[index]?.of };
+    return {
+      configuration: pie(plot, slices),
+      summary,
+      series: 1,
+      pointAt: (_pie, index) => slices[index]?.of,
+      ...partsOf(slices, plot.style),
+    };
   }
   const order = chart.type === 'bar' ? undefined : orderOf(plot);
   const pointAt: PointAt = (at, index) => {
     const [series, label] = [plot.series[at], order?.[index] ?? index];
     return typeof series?.values[label] === 'number' ? series.pointAt(label) : undefined;
   };
-  return { configuration: cartesian(plot, chart), summary, series: plot.series.length, pointAt };
+  const entries = entriesOf(plot.series, chart.type === 'bar' ? 'rect' : undefined);
+  return { configuration: cartesian(plot, chart), summary, series: plot.series.length, pointAt, entries };
 }
+
+/** The legend of several series. */
+const entriesOf = (series: readonly { label: string }[], shape?: string): Entry[] =>
+  series.length < 2
+    ? []
+    : series
+        .slice(0, MAX_SERIES)
+        .map(({ label }, at) => ({ label, colour: seriesColour(at), shape: shape ?? pointShape(at) }));
+
+/** The legend of the parts of a whole, and what the last one holds. */
+function partsOf(slices: readonly Slice[], style: NumberStyle): { entries: Entry[]; note: string } {
+  const shareOf = shareIn(slices);
+  const held = slices.at(-1)?.holds ?? [];
+  const names = held.slice(0, MAX_HELD).map((slice) => `${slice.label} ${shareOf(slice)}`);
+  const more = held.length > MAX_HELD ? ['…'] : [];
+  return {
+    entries: slices.map((slice, at) => ({
+      label: slice.label,
+      colour: seriesColour(at),
+      shape: 'circle',
+      value: numberText(slice.value, style),
+      share: shareOf(slice),
+    })),
+    note: held.length > 0 ? TEXTS.otherHolds([...names, ...more].join(', ')) : '',
+  };
+}
+
+/** The most parts that a note names. */
+const MAX_HELD = 12;
+
+const shareIn = (slices: readonly Slice[]): ((slice: Slice, decimals?: number) => string) => {
+  const total = totalOf(slices);
+  return ({ value }, decimals = 1) => numberText(value / total, { format: 'percent', decimals });
+};
 
 function scatter({ clouds, style, xLabel, yLabel }: Clouds, { options }: ChartTerms): ChartConfiguration {
   return {
@@ -160,16 +222,20 @@ function scatter({ clouds, style, xLabel, yLabel }: Clouds, { options }: ChartTe
       })),
     },
     options: {
-      ...common(style, clouds.length > 1),
+      ...common(style),
       scales: { x: axis(titleOf(options.x_label) ?? xLabel), y: axis(titleOf(options.y_label) ?? yLabel, style) },
     } as ChartOptions,
   };
 }
 
-function pie(plot: Plot, slices: ReturnType<typeof slicesOf>): ChartConfiguration {
-  const total = slices.reduce((sum, { value }) => sum + value, 0);
+/** A slice of less than this has no room for its share. */
+const ROOMY = 0.06;
+
+function pie(plot: Plot, slices: readonly Slice[]): ChartConfiguration {
+  const shareOf = shareIn(slices);
   return {
     type: 'pie',
+    plugins: [sharesOn(slices)],
     data: {
       labels: slices.map(({ label }) => label),
       datasets: [
@@ -182,16 +248,44 @@ function pie(plot: Plot, slices: ReturnType<typeof slicesOf>): ChartConfiguratio
       ],
     },
     options: {
-      ...common(plot.style, true, 'right'),
+      ...common(plot.style),
+      layout: { padding: 4 },
       plugins: {
-        ...common(plot.style, true, 'right').plugins,
         tooltip: {
           callbacks: {
-            label: ({ label, parsed }: { label: string; parsed: number }) =>
-              ` ${label}: ${numberText(parsed, plot.style)} (${numberText(parsed / total, { format: 'percent', decimals: 1 })})`,
+            label: ({ dataIndex }: { dataIndex: number }) => {
+              const slice = slices[dataIndex] as Slice;
+              return ` ${slice.label}: ${numberText(slice.value, plot.style)} (${shareOf(slice)})`;
+            },
           },
         },
       },
     } as ChartOptions,
   };
 }
+
+/** Writes the share of each slice on it, where it has the room. */
+const sharesOn = (slices: readonly Slice[]): Plugin => ({
+  id: 'shares',
+  afterDatasetsDraw(chart) {
+    const { ctx } = chart;
+    const drawn = slices.filter((_slice, at) => chart.getDataVisibility(at));
+    const shareOf = shareIn(drawn);
+    const total = totalOf(drawn);
+    ctx.save();
+    ctx.font = `600 12px ${Chart.defaults.font.family}`;
+    ctx.textAlign = 'center';
+    ctx.textBaseline = 'middle';
+    chart.getDatasetMeta(0).data.forEach((arc, at) => {
+      const slice = slices[at] as Slice;
+      const { startAngle, endAngle, outerRadius, x, y } = arc as ArcElement;
+      if (!drawn.includes(slice) || slice.value / total < ROOMY || outerRadius < 45) return;
+      const angle = (startAngle + endAngle) / 2;
+      // A whole has its share in the middle.
+      const distance = drawn.length === 1 ? 0 : outerRadius * 0.68;
+      ctx.fillStyle = inkOn(seriesColour(at));
+      ctx.fillText(shareOf(slice, 0), x + Math.cos(angle) * distance, y + Math.sin(angle) * distance);
+    });
+    ctx.restore();
+  },
+});

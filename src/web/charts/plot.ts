@@ -161,16 +161,33 @@ function split({ columns, rows }: Data, { y, series }: Roles): [label: string, y
   );
 }
 
+/** A part of a whole, and what it holds where it is several together: that is no point of the data. */
+export interface Slice {
+  label: string;
+  value: number;
+  of?: Point;
+  holds?: Slice[];
+}
+
+/** Parts below this are too small to be told apart. */
+const SMALL = 0.03;
+
 /**
- * The slices of a pie, largest first; those beyond the tenth are merged into one that is no point of the data. Values of zero and
- * below have no slice.
+ * The slices of a pie, largest first. Those below 3 % are one, if there are two of them, and so are those beyond the tenth. Values
+ * of zero and below have no slice.
  */
-export function slicesOf({ labels, series }: Plot): { label: string; value: number; of?: Point }[] {
+export function slicesOf({ labels, series }: Plot): Slice[] {
   const slices = labels
-    .map((label, at) => ({ label, value: series[0]?.values[at] ?? 0, of: series[0]?.pointAt(at) ?? {} }))
+    .map((label, at): Slice => ({ label, value: series[0]?.values[at] ?? 0, of: series[0]?.pointAt(at) ?? {} }))
     .filter(({ value }) => value > 0)
     .sort((a, b) => b.value - a.value);
-  if (slices.length <= MAX_SLICES) return slices;
-  const rest = slices.slice(MAX_SLICES - 1).reduce((sum, { value }) => sum + value, 0);
-  return [...slices.slice(0, MAX_SLICES - 1), { label: TEXTS.other, value: rest }];
+  const least = totalOf(slices) * SMALL;
+  const large = slices.filter(({ value }) => value >= least).length;
+  let kept = slices.length - large < 2 ? slices.length : large;
+  if (kept + Number(kept < slices.length) > MAX_SLICES) kept = MAX_SLICES - 1;
+  const holds = slices.slice(kept);
+  const other = { label: TEXTS.other, value: totalOf(holds), holds };
+  return [...slices.slice(0, kept), ...(holds.length > 0 ? [other] : [])];
 }
+
+export const totalOf = (slices: readonly Slice[]): number => slices.reduce((sum, { value }) => sum + value, 0);

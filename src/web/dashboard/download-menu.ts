@@ -1,5 +1,5 @@
 import { ApiProblem } from '../api.ts';
-import { h, uniqueId } from '../dom.ts';
+import { h } from '../dom.ts';
 import { TEXTS } from '../texts.ts';
 
 /** A way to download what a card shows. */
@@ -8,36 +8,26 @@ export interface Download {
   make(): Promise<File>;
 }
 
-/** A button that opens a menu of downloads, and the status of the last one. */
-export interface DownloadMenu {
-  button: HTMLElement;
-  panel: HTMLElement;
-  status: HTMLElement;
-  /** Offers these; none hide the button. */
-  offer(downloads: readonly Download[]): void;
-}
-
 /**
- * Makes the menu of a card. The browser opens it above all cards, closes it by Escape or a click elsewhere, and goes on from its
- * button to it by Tab.
- * @param name of the card, for screen readers
+ * Makes and opens the menu of a card. The browser opens it above all cards, closes it by Escape or a click elsewhere, and goes on
+ * from its button to it by Tab; from now on the button opens it.
+ * @param status says what becomes of a download
+ * @param offered the downloads of what is shown now
  */
-export function downloadMenu(name: string): DownloadMenu {
-  const id = uniqueId('download');
-  const status = h('p', { class: 'note', role: 'status', hidden: true });
+export function openMenu(button: HTMLButtonElement, status: HTMLElement, offered: () => readonly Download[]): void {
   const panel = h('div', {
-    id,
     class: 'menu',
     popover: 'auto',
     role: 'group',
-    'aria-label': TEXTS.downloadOf(name),
+    'aria-label': button.getAttribute('aria-label') ?? undefined,
+    onbeforetoggle: fill,
+    ontoggle: place,
   });
-  const button = h(
-    'button',
-    { type: 'button', class: 'quiet', popovertarget: id, 'aria-label': TEXTS.downloadOf(name), hidden: true },
-    TEXTS.download,
-  );
-  panel.addEventListener('toggle', place);
+
+  function fill(): void {
+    const choices = offered().map((each) => h('button', { type: 'button', onclick: () => void run(each) }, each.label));
+    panel.replaceChildren(...choices);
+  }
 
   function place(): void {
     const { bottom, right } = button.getBoundingClientRect();
@@ -63,18 +53,9 @@ export function downloadMenu(name: string): DownloadMenu {
     status.hidden = text === '';
   }
 
-  return {
-    button,
-    panel,
-    status,
-    offer(downloads) {
-      setStatus('', false);
-      button.hidden = downloads.length === 0;
-      panel.replaceChildren(
-        ...downloads.map((each) => h('button', { type: 'button', onclick: () => void run(each) }, each.label)),
-      );
-    },
-  };
+  button.after(panel);
+  button.popoverTargetElement = panel;
+  panel.showPopover();
 }
 
 function messageOf(error: unknown): string {

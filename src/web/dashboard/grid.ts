@@ -7,7 +7,12 @@ export interface Grid {
   element: HTMLElement;
   /** Every card with its visualization. A visualization may stand in several places. */
   cards: { visualizationId: string; widget: Widget }[];
+  /** Arranges the cards for paper, or again as before: a table that is cut has the whole width there. */
+  print(isPrinted: boolean): void;
 }
+
+/** What is higher fits on no page of A4. Pixels. */
+const PAGE_HEIGHT = 1031;
 
 /**
  * Puts cards on a grid. On a narrow page they stand below each other, in the reading order of the wide page.
@@ -26,17 +31,74 @@ export function gridOf(
   const element = h('div', { class: 'grid' });
   element.style.setProperty('--columns', String(columns));
   const cards: Grid['cards'] = [];
+  const placedCards: PlacedCard[] = [];
   function add(visualizationId: string): Widget {
     const widget = widgetOf(byId.get(visualizationId) as ViewChart, bare, options);
     cards.push({ visualizationId, widget });
     element.append(widget.element);
     return widget;
   }
-  for (const { visualization_id, x, y, w, h: height } of places) {
-    const { style } = add(visualization_id).element;
-    style.setProperty('--column', `${x + 1} / span ${w}`);
-    style.setProperty('--row', `${y + 1} / span ${height}`);
-  }
+  for (const place of places) placedCards.push({ place, widget: add(place.visualization_id) });
   for (const id of byId.keys()) if (!placed.has(id)) add(id);
-  return { element, cards };
+  putAt(placedCards);
+
+  function print(isPrinted: boolean): void {
+    const cut = new Set(isPrinted ? cards.flatMap(({ widget }) => (widget.isCut() ? widget : [])) : []);
+    const focused = document.activeElement;
+    if (isPrinted) {
+      const wide = placedCards.map(({ place, widget }) => ({
+        widget,
+        place: cut.has(widget) ? { ...place, x: 0, w: columns } : place,
+      }));
+      element.replaceChildren(
+        ...bandsOf(wide).map((band) => {
+          putAt(band);
+          return h('div', { class: 'band' }, ...band.map(({ widget }) => widget.element));
+        }),
+        ...cards.slice(placedCards.length).map(({ widget }) => widget.element),
+      );
+    } else {
+      putAt(placedCards);
+      element.replaceChildren(...cards.map(({ widget }) => widget.element));
+    }
+    for (const { widget } of cards) {
+      widget.print(isPrinted);
+      widget.element.toggleAttribute('data-whole', cut.has(widget));
+    }
+    for (const { widget } of cards) {
+      widget.element.toggleAttribute('data-long', isPrinted && widget.element.offsetHeight > PAGE_HEIGHT);
+    }
+    if (focused instanceof HTMLElement && focused.isConnected) focused.focus({ preventScroll: true });
+  }
+  return { element, cards, print };
+}
+
+interface PlacedCard {
+  place: ViewPlace;
+  widget: Widget;
+}
+
+function putAt(cards: readonly PlacedCard[]): void {
+  for (const { place, widget } of cards) {
+    const { x, y, w, h: height } = place;
+    widget.element.style.setProperty('--column', `${x + 1} / span ${w}`);
+    widget.element.style.setProperty('--row', `${y + 1} / span ${height}`);
+  }
+}
+
+/** The cards from top to bottom, in bands that no card stands across. Rows are counted from the top of the band. */
+function bandsOf(cards: readonly PlacedCard[]): PlacedCard[][] {
+  const { places } = arrange(cards.map(({ place }, at) => ({ ...place, visualization_id: String(at) })));
+  const bands: PlacedCard[][] = [];
+  let [top, bottom] = [0, 0];
+  for (const place of places) {
+    if (place.y >= bottom) {
+      top = place.y;
+      bands.push([]);
+    }
+    bottom = Math.max(bottom, place.y + place.h);
+    const { widget } = cards[Number(place.visualization_id)] as PlacedCard;
+    bands.at(-1)?.push({ widget, place: { ...place, y: place.y - top } });
+  }
+  return bands;
 }

@@ -1,11 +1,14 @@
 import type { EmbedOptions, SharedItemView, ViewFilter } from '../../presentation/viewing.ts';
 import { ApiProblem } from '../api.ts';
+import { dressForPrint } from '../branding/apply.ts';
 import { h } from '../dom.ts';
 import { type FilterBar, filterBar } from '../filters/bar.ts';
 import { problemPanel } from '../panel.ts';
+import { onPrint } from '../print.ts';
 import type { Executed, Source } from '../source.ts';
 import { LOCALE, listed, TEXTS } from '../texts.ts';
-import { initialValues, type ParameterValues, same, toParameters, toQuery, unmet } from '../values.ts';
+import { backwards, initialValues, type ParameterValues, same, toParameters, toQuery, unmet } from '../values.ts';
+import { freshness } from './freshness.ts';
 import { gridOf } from './grid.ts';
 import type { ChosenPoint, DownloadResult } from './widget.ts';
 
@@ -61,8 +64,11 @@ export function itemPage(
   const download: DownloadResult | undefined = allow_downloads
     ? (id, format) => source.download(id, format, toParameters(filters, values))
     : undefined;
-  const grid = gridOf(layout, charts, alone, { download, onChoose });
+  const isChosen = () => bar && !filters.every(({ slug, default: initial }) => same(values[slug], initial));
+  const grid = gridOf(layout, charts, alone, { download, onChoose, reset: () => (isChosen() ? reset : undefined) });
   const status = h('p', { class: 'unseen', role: 'status' });
+  const fresh = freshness(() => void run({ isFresh: true }), parent === window);
+  const chosen = h('ul', { class: 'chosen', 'aria-label': TEXTS.filters });
   const age = h('p', { class: 'age', role: 'status' });
   const trouble = h('div', { class: 'trouble' });
   const bar: FilterBar | undefined =
@@ -71,15 +77,23 @@ export function itemPage(
     'main',
     { class: 'item' },
     h(
-      'header',
-      { class: hide_header ? 'unseen' : 'title' },
-      h('h1', {}, name),
-      description !== '' && h('p', {}, description),
+      'div',
+      { class: 'top' },
+      h(
+        'header',
+        { class: hide_header ? 'unseen' : 'title' },
+        h('h1', {}, name),
+        description !== '' && h('p', {}, description),
+      ),
+      charts.length > 0 && fresh.element,
     ),
+    chosen,
     bar?.element,
     trouble,
     age,
-    charts.length === 0 ? h('p', { class: 'empty' }, TEXTS.emptyDashboard) : grid.element,
+    charts.length === 0
+      ? h('div', { class: 'empty' }, h('p', {}, TEXTS.emptyDashboard), h('p', {}, TEXTS.emptyDashboardHint))
+      : grid.element,
     status,
   );
 
@@ -105,7 +119,7 @@ export function itemPage(
     void run();
   }
 
-  async function run(): Promise<void> {
+  async function run({ isFresh = false } = {}): Promise<void> {
     running.abort();
     running = new AbortController();
     const { signal } = running;
@@ -115,14 +129,16 @@ export function itemPage(
     grid.element.hidden = false;
     const [missing] = unmet(filters, values);
     if (missing) return failAll(TEXTS.required(missing.label));
+    const [wrong] = backwards(filters, values);
+    if (wrong) return failAll(TEXTS.backwards(wrong.label));
     for (const { widget } of grid.cards) widget.wait();
     status.textContent = TEXTS.loading;
     try {
-      const executed = await source.execute(toParameters(filters, values), signal);
+      const executed = await source.execute(toParameters(filters, values), signal, isFresh);
       if (signal.aborted) return;
       show(executed);
       status.textContent = '';
-      if (executed.outdatedSince) void renew(signal);
+      if (executed.waking) void renew(signal);
     } catch (error) {
       if (signal.aborted) return;
       const problem = error instanceof ApiProblem ? error : undefined;
@@ -134,14 +150,15 @@ export function itemPage(
     }
   }
 
-  function show({ results, outdatedSince }: Executed): void {
+  function show({ results, age: milliseconds, waking }: Executed): void {
     const byId = new Map(results.map((result) => [result.visualization_id, result]));
     for (const { visualizationId, widget } of grid.cards) {
       const result = byId.get(visualizationId);
       if (result) widget.show(result);
       else widget.fail(TEXTS.broken);
     }
-    age.textContent = outdatedSince ? TEXTS.wakingSince(outdatedSince.toLocaleString(LOCALE)) : '';
+    age.textContent = waking ? TEXTS.wakingSince(new Date(Date.now() - milliseconds).toLocaleString(LOCALE)) : '';
+    fresh.tell(milliseconds);
   }
 
   /** Asks again until there are new results. What is shown stays until then, and if there are none. */
@@ -152,16 +169,25 @@ export function itemPage(
       const executed = await source.execute(toParameters(filters, values), signal).catch(() => undefined);
       if (signal.aborted) return;
       if (executed) show(executed);
-      if (executed?.outdatedSince === null) return;
+      if (executed?.waking === false) return;
     }
   }
 
   function failAll(message: string): void {
+    fresh.tell(undefined);
     status.textContent = message;
     for (const { widget } of grid.cards) widget.fail(message);
   }
 
+  function print(isPrinted: boolean): void {
+    chosen.replaceChildren(...(bar?.words() ?? []).map((each) => h('li', {}, each)));
+    dressForPrint(isPrinted);
+    grid.print(isPrinted);
+  }
+
   bar?.set(values);
+  fresh.tell(undefined);
+  const stopPrinting = onPrint(print);
   const began = charts.length > 0 ? run() : Promise.resolve();
   void began.then(() => onReady?.(toParameters(filters, values)));
   return {
@@ -177,7 +203,10 @@ export function itemPage(
     repaint() {
       for (const { widget } of grid.cards) widget.repaint();
     },
-    end: () => running.abort(),
+    end() {
+      running.abort();
+      stopPrinting();
+    },
   };
 }
 

@@ -3,11 +3,11 @@ import type { ViewChart, ViewResult } from '../../presentation/viewing.ts';
 import type { Drawing } from '../charts/draw.ts';
 import { numberStyleOf, numberText, toNumber } from '../charts/format.ts';
 import { type Data, type Point, pointOf, rolesOf } from '../charts/plot.ts';
-import { h, uniqueId } from '../dom.ts';
+import { h, named, uniqueId } from '../dom.ts';
 import type { FileFormat } from '../source.ts';
-import { tableOf } from '../table.ts';
+import { type Table, tableOf } from '../table.ts';
 import { failureText, TEXTS } from '../texts.ts';
-import { downloadMenu } from './download-menu.ts';
+import type { Download } from './download-menu.ts';
 
 /** The card of one visualization and its result. */
 export interface Widget {
@@ -19,6 +19,10 @@ export interface Widget {
   fail(message: string): void;
   /** Draws the result again in the other colour scheme. */
   repaint(): void;
+  /** Shows all that is printed, as it is drawn on paper, or again what was shown. */
+  print(isPrinted: boolean): void;
+  /** Whether a part of its table is out of view. */
+  isCut(): boolean;
 }
 
 /** Makes a file of a visualization's result, with the values that the page has. */
@@ -36,6 +40,8 @@ export interface CardOptions {
   download?: DownloadResult | undefined;
   /** Called with a point that the viewer chooses. */
   onChoose?: ((point: ChosenPoint) => void) | undefined;
+  /** Takes back what the viewer chose in filters; undefined where nothing is chosen. */
+  reset?: () => (() => void) | undefined;
 }
 
 /** A filter policy refuses a card for values that the viewer cannot change. */
@@ -46,18 +52,25 @@ const refusalText = (code: string): string =>
 export function widgetOf(
   { visualization_id: id, name, description, chart }: ViewChart,
   bare: boolean,
-  { download, onChoose }: CardOptions = {},
+  { download, onChoose, reset }: CardOptions = {},
 ): Widget {
   let latest: ViewResult | undefined;
   let waits = 0;
   let drawing: Drawing | undefined;
   let asTable = false;
+  let table: Table | undefined;
+  let paint: (() => void) | undefined;
 
   const choose = onChoose && ((values: Point) => onChoose({ visualization: { id, name }, values }));
   const titleId = uniqueId('widget');
   const title = h('h2', { id: titleId, class: bare && 'unseen' }, name);
-  const toggle = h('button', { type: 'button', class: 'quiet', hidden: true, onclick: toggleTable });
-  const menu = download && downloadMenu(name);
+  const toggle = h('button', { type: 'button', hidden: true, onclick: toggleTable });
+  const whole = h('button', { type: 'button', class: 'quiet icon whole', hidden: true, onclick: showWhole });
+  named(whole, TEXTS.wholeScreen);
+  const save =
+    download && h('button', { type: 'button', class: 'quiet icon download', hidden: true, onclick: openDownloads });
+  if (save) named(save, TEXTS.downloadOf(name), TEXTS.download);
+  const saving = h('p', { class: 'note', role: 'status', hidden: true });
   const body = h('div', { class: 'body' });
   const note = h('p', { class: 'note', hidden: true });
   const element = h(
@@ -67,11 +80,11 @@ export function widgetOf(
       'header',
       {},
       h('div', {}, title, !bare && description !== '' && h('p', {}, description)),
-      h('div', { class: 'tools' }, toggle, menu?.button, menu?.panel),
+      h('div', { class: 'tools' }, toggle, save, whole),
     ),
     body,
     note,
-    menu?.status,
+    save && saving,
   );
 
   function toggleTable(): void {
@@ -79,17 +92,31 @@ export function widgetOf(
     if (latest) void render(latest);
   }
 
+  async function showWhole(): Promise<void> {
+    const { toggleWhole } = await import('./whole-screen.ts');
+    await toggleWhole(element, whole);
+  }
+
   function setBody(...content: Node[]): void {
     const before = drawing;
     drawing = undefined;
+    table = undefined;
     body.replaceChildren(...content);
     before?.end();
   }
 
-  function setMessage(message: string, kind: 'empty' | 'error'): void {
-    toggle.hidden = note.hidden = true;
-    menu?.offer([]);
-    setBody(h('p', { class: kind, role: kind === 'error' && 'alert' }, message));
+  function setMessage(message: string, kind: 'empty' | 'error', undo?: () => void): void {
+    toggle.hidden = note.hidden = whole.hidden = saving.hidden = true;
+    if (save) save.hidden = true;
+    paint = undefined;
+    setBody(
+      h(
+        'div',
+        { class: kind },
+        h('p', { role: kind === 'error' && 'alert' }, message),
+        undo && h('button', { type: 'button', class: 'quiet', onclick: undo }, TEXTS.reset),
+      ),
+    );
   }
 
   function setNote(text: string): void {
@@ -102,49 +129,70 @@ export function widgetOf(
     const isHere = document.hasFocus() && body.contains(document.activeElement);
     await fill(result);
     if (isHere && document.activeElement === document.body) {
-      body.querySelector<HTMLElement>('.points button, .numbers button, td button')?.focus({ preventScroll: true });
+      body
+        .querySelector<HTMLElement>('.points button, .numbers button, td button, .legend button')
+        ?.focus({ preventScroll: true });
     }
   }
 
   async function fill(result: ViewResult): Promise<void> {
     const { columns = [], rows = [], error, truncated } = result;
     if (error) return setMessage(refusalText(error.error_code), 'error');
-    if (rows.length === 0) return setMessage(TEXTS.noRows, 'empty');
+    if (rows.length === 0) {
+      const undo = reset?.();
+      return setMessage(undo ? TEXTS.noRows : TEXTS.noData, 'empty', undo);
+    }
+    paint = undefined;
     const data = { columns, rows };
     const drawable = chart.type === 'table' || rolesOf(data, chart) !== undefined;
     const notes = [!drawable && TEXTS.missingColumn, truncated && TEXTS.truncated(rows.length)];
     setNote(notes.filter((each) => each !== false && each !== undefined).join(' '));
+    whole.hidden = false;
     toggle.hidden = !drawable || chart.type === 'table' || chart.type === 'number';
-    toggle.textContent = asTable ? TEXTS.showChart : TEXTS.showTable;
+    toggle.className = `quiet icon ${asTable ? 'as-chart' : 'as-table'}`;
+    named(toggle, asTable ? TEXTS.showChart : TEXTS.showTable);
     if (chart.type === 'table' || asTable || !drawable) {
-      setBody(tableOf(data, name, chart, choose));
+      const made = tableOf(data, name, chart, choose);
+      setBody(made.element);
+      table = made;
     } else if (chart.type === 'number') setBody(numbersOf(data, chart, choose));
     else await drawChart(result, data);
-    if (latest === result) offerDownloads();
+    if (save && latest === result) save.hidden = false;
+    saving.hidden = true;
   }
 
-  function offerDownloads(): void {
-    if (!download) return;
+  /** Opens the menu, which comes when it is wanted; from then on the browser opens it. */
+  async function openDownloads(): Promise<void> {
+    if (!save || save.popoverTargetElement) return;
+    const { openMenu } = await import('./download-menu.ts');
+    if (!save.popoverTargetElement) openMenu(save, saving, downloads);
+  }
+
+  function downloads(): Download[] {
+    if (!download) return [];
     const drawn = drawing;
     const picture = async () =>
       new File([await (drawn as Drawing).picture()], fileName(name, 'png'), { type: 'image/png' });
-    menu?.offer([
+    return [
       { label: 'CSV', make: () => download(id, 'csv') },
       { label: 'XLSX', make: () => download(id, 'xlsx') },
       ...(drawn ? [{ label: 'PNG', make: picture }] : []),
-    ]);
+    ];
   }
 
   async function drawChart(result: ViewResult, data: Data): Promise<void> {
     const { draw } = await import('../charts/draw.ts');
     if (latest !== result || asTable) return;
-    const canvas = h('canvas', { role: 'img' });
-    setBody(h('div', { class: 'canvas' }, canvas));
-    drawing = draw(canvas, data, chart, choose);
-    drawing?.points?.setAttribute('aria-label', TEXTS.pointsOf(name));
-    if (drawing?.points) canvas.after(drawing.points);
-    if (drawing?.note) setNote([note.textContent, drawing.note].join(' ').trim());
-    canvas.setAttribute('aria-label', TEXTS.chartOf(name, TEXTS.chartKinds[chart.type], drawing?.summary ?? ''));
+    const said = note.textContent;
+    paint = () => {
+      const canvas = h('canvas', { role: 'img' });
+      setBody(h('div', { class: 'plot' }, h('div', { class: 'canvas' }, canvas)));
+      drawing = draw(canvas, data, chart, choose);
+      drawing?.points?.setAttribute('aria-label', TEXTS.pointsOf(name));
+      setNote([said, drawing?.note].filter(Boolean).join(' '));
+      canvas.setAttribute('aria-label', TEXTS.chartOf(name, TEXTS.chartKinds[chart.type], drawing?.summary ?? ''));
+    };
+    paint();
   }
 
   return {
@@ -166,9 +214,12 @@ export function widgetOf(
       element.setAttribute('aria-busy', 'false');
       setMessage(message, 'error');
     },
-    repaint() {
-      if (latest && drawing) void render(latest);
+    repaint: () => paint?.(),
+    print(isPrinted) {
+      table?.print(isPrinted);
+      paint?.();
     },
+    isCut: () => table?.isCut() ?? false,
   };
 }
 

@@ -3,7 +3,7 @@ import { h } from '../dom.ts';
 import type { Source } from '../source.ts';
 import { TEXTS } from '../texts.ts';
 import { type ParameterValues, unmet } from '../values.ts';
-import { type Control, dateRangeControl, inputControl } from './inputs.ts';
+import { type Control, dateControl, dateRangeControl, inputControl } from './inputs.ts';
 import { pickerControl } from './picker.ts';
 
 /** The filters at the top of a page. */
@@ -12,6 +12,8 @@ export interface FilterBar {
   set(values: ParameterValues): void;
   /** Marks the required filters that have no value. */
   demand(values: ParameterValues): void;
+  /** Each filter with its value in words, such as `State: Texas`. */
+  words(): string[];
 }
 
 /**
@@ -30,7 +32,7 @@ export function filterBar(
       'form',
       { class: 'filters', 'aria-label': TEXTS.filters, onsubmit: (event: Event) => event.preventDefault() },
       ...controls.map(([, { element }]) => element),
-      h('button', { type: 'button', class: 'quiet', onclick: reset }, TEXTS.reset),
+      h('button', { type: 'button', class: 'quiet reset', onclick: reset }, TEXTS.reset),
     ),
     set(values) {
       for (const [slug, control] of controls) control.set(values[slug]);
@@ -39,6 +41,7 @@ export function filterBar(
       const missing = new Set(unmet(filters, values).map(({ slug }) => slug));
       for (const [slug, control] of controls) control.demand(missing.has(slug));
     },
+    words: () => controls.map(([, control], at) => `${filters[at]?.label}: ${control.words() || TEXTS.all}`),
   };
 }
 
@@ -48,6 +51,8 @@ function controlOf(filter: ViewFilter, source: Source, choose: (slug: string, va
     case 'select':
     case 'multi_select':
       return pickerControl(filter, (search, signal) => source.options(filter.slug, search, signal), take);
+    case 'date':
+      return dateControl(filter, take);
     case 'date_range':
       return dateRangeControl(filter, take);
     default:

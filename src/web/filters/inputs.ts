@@ -1,7 +1,8 @@
 import type { ViewFilter } from '../../presentation/viewing.ts';
 import { debounced, h, uniqueId } from '../dom.ts';
 import { LOCALE, TEXTS } from '../texts.ts';
-import { rangeOf } from '../values.ts';
+import { rangeOf, same } from '../values.ts';
+import { type DateRange, isBackwards, PRESETS, type Preset, presetRange, shownDate, typedDate } from './dates.ts';
 import { shownNumber, typedNumber } from './numbers.ts';
 
 /** The form control of a filter. */
@@ -11,6 +12,8 @@ export interface Control {
   set(value: unknown): void;
   /** Marks the control as required but empty. */
   demand(missing: boolean): void;
+  /** Its value as people read it; empty without one. */
+  words(): string;
 }
 
 /** Called when the viewer chose a value. */
@@ -19,13 +22,13 @@ export type Choose = (value: unknown) => void;
 /** Typing is applied after this pause. */
 const TYPING_MS = 450;
 
-/** A field for a text, number or date. */
+/** A field for a text or a number. */
 export function inputControl({ slug, label, kind, required }: ViewFilter, choose: Choose): Control {
   const id = uniqueId(slug);
   let chosen = '';
   const input = h('input', {
     id,
-    type: kind === 'date' ? 'date' : 'text',
+    type: 'text',
     inputmode: kind === 'number' && 'decimal',
     autocomplete: 'off',
     maxlength: 1000,
@@ -46,45 +49,161 @@ export function inputControl({ slug, label, kind, required }: ViewFilter, choose
       input.value = kind === 'number' ? shownNumber(chosen, LOCALE) : chosen;
     },
     demand: (missing) => input.setAttribute('aria-invalid', String(missing)),
+    words: () => input.value,
   };
 }
 
-/** Two fields for dates, either of which may be empty. */
+interface DateField {
+  element: HTMLElement;
+  input: HTMLInputElement;
+  /** Of the API's form; empty without one, undefined for what is no date. */
+  value(): string | undefined;
+  set(value: string): void;
+}
+
+/**
+ * A field for a date as the page's language writes it. The browser's own would follow its own language; its calendar opens from
+ * the sign at the end.
+ */
+function dateField(attributes: Parameters<typeof h>[1], took: () => void): DateField {
+  const change = () => {
+    calendar.value = value() ?? '';
+    took();
+  };
+  const input = h('input', {
+    type: 'text',
+    autocomplete: 'off',
+    maxlength: 20,
+    placeholder: TEXTS.dateForm,
+    // Until a date is whole, it is being typed.
+    oninput: debounced(TYPING_MS, () => value() !== undefined && change()),
+    onchange: change,
+    ...attributes,
+  });
+  const calendar = h('input', { type: 'date', class: 'calendar', tabindex: -1, 'aria-hidden': 'true' });
+  calendar.addEventListener('change', () => {
+    set(calendar.value);
+    took();
+  });
+  const value = () => (input.value.trim() === '' ? '' : typedDate(input.value, LOCALE));
+  function set(iso: string): void {
+    input.value = shownDate(iso, LOCALE);
+    calendar.value = value() ?? '';
+  }
+  return { element: h('div', { class: 'date' }, input, calendar), input, value, set };
+}
+
+/** What is wrong with dates, below their fields. */
+const dateProblem = () => h('p', { class: 'error', role: 'alert' });
+
+const noDate = (): string => TEXTS.noDate(shownDate('2026-12-31', LOCALE));
+
+/** A field for one date. */
+export function dateControl({ slug, label, required }: ViewFilter, choose: Choose): Control {
+  const id = uniqueId(slug);
+  let chosen = '';
+  const field = dateField({ id, 'aria-required': required && 'true' }, take);
+  const problem = dateProblem();
+  function take(): void {
+    const value = field.value();
+    mark(value === undefined);
+    problem.textContent = value === undefined ? noDate() : '';
+    if (value === undefined || value === chosen) return;
+    chosen = value;
+    choose(value === '' ? null : value);
+  }
+  const mark = (isWrong: boolean) => field.input.setAttribute('aria-invalid', String(isWrong));
+  return {
+    element: h('div', { class: 'filter' }, labelOf(id, label, required), field.element, problem),
+    set(value) {
+      chosen = value === null || value === undefined ? '' : String(value);
+      problem.textContent = '';
+      field.set(chosen);
+    },
+    demand: mark,
+    words: () => field.input.value,
+  };
+}
+
+/** Two fields for dates, either of which may be empty, and the ranges that people often choose. */
 export function dateRangeControl({ slug, label, required }: ViewFilter, choose: Choose): Control {
   const titleId = uniqueId(slug);
-  const end = (name: string) =>
-    h('input', {
-      type: 'date',
-      'aria-label': name,
-      'aria-required': required && 'true',
-      onchange: take,
-    });
-  const from = end(TEXTS.rangeStart(label));
-  const to = end(TEXTS.rangeEnd(label));
+  const end = (name: string) => dateField({ 'aria-label': name, 'aria-required': required && 'true' }, take);
+  const [from, to] = [end(TEXTS.rangeStart(label)), end(TEXTS.rangeEnd(label))];
+  const problem = dateProblem();
+  const preset = h(
+    'select',
+    { 'aria-label': TEXTS.presetsOf(label), onchange: takePreset },
+    h('option', { value: '' }, TEXTS.anyDate),
+    ...PRESETS.map((each) => h('option', { value: each }, TEXTS.presets[each])),
+    h('option', { value: 'own' }, TEXTS.ownDates),
+  );
+  let chosen: unknown = null;
+
   function take(): void {
-    // Neither end may pass the other; the browser marks the invalid one.
-    from.max = to.value;
-    to.min = from.value;
-    if (from.checkValidity() && to.checkValidity()) choose(rangeOf(from.value, to.value));
+    const range = { from: from.value(), to: to.value() };
+    const isWhole = range.from !== undefined && range.to !== undefined;
+    problem.textContent = !isWhole ? noDate() : isBackwards(range as DateRange) ? TEXTS.backwards(label) : '';
+    preset.value = presetOf(range);
+    demand(false);
+    const value = isWhole ? rangeOf(range.from as string, range.to as string) : chosen;
+    if (same(value, chosen)) return;
+    chosen = value;
+    choose(value);
   }
+
+  function takePreset(): void {
+    if (preset.value === 'own') {
+      from.input.focus();
+      return;
+    }
+    const range: DateRange = preset.value === '' ? {} : presetRange(preset.value as Preset, new Date());
+    from.set(range.from ?? '');
+    to.set(range.to ?? '');
+    take();
+  }
+
+  function demand(missing: boolean): void {
+    for (const { input, value } of [from, to]) {
+      const isWrong = missing || value() === undefined || isBackwards({ from: from.value(), to: to.value() });
+      input.setAttribute('aria-invalid', String(isWrong));
+    }
+  }
+
   return {
     element: h(
       'div',
       { class: 'filter range', role: 'group', 'aria-labelledby': titleId },
       h('span', { class: 'label', id: titleId }, label, required && ' *'),
-      h('div', { class: 'ends' }, from, h('span', { 'aria-hidden': 'true' }, '–'), to),
+      h(
+        'div',
+        { class: 'ends' },
+        h('div', { class: 'select' }, preset),
+        from.element,
+        h('span', { 'aria-hidden': 'true' }, '–'),
+        to.element,
+      ),
+      problem,
     ),
     set(value) {
-      const range = (value ?? {}) as { from?: string; to?: string };
-      from.value = range.from ?? '';
-      to.value = range.to ?? '';
-      from.max = to.value;
-      to.min = from.value;
+      const range = (value ?? {}) as DateRange;
+      chosen = value;
+      from.set(range.from ?? '');
+      to.set(range.to ?? '');
+      preset.value = presetOf(range);
+      problem.textContent = isBackwards(range) ? TEXTS.backwards(label) : '';
     },
-    demand: (missing) => {
-      for (const input of [from, to]) input.setAttribute('aria-invalid', String(missing));
-    },
+    demand,
+    words: () =>
+      [from, to].some(({ input }) => input.value !== '') ? `${from.input.value} – ${to.input.value}`.trim() : '',
   };
+}
+
+/** The preset that stands for these days now. */
+function presetOf({ from = '', to = '' }: { from?: string | undefined; to?: string | undefined }): Preset | '' | 'own' {
+  if (from === '' && to === '') return '';
+  const now = new Date();
+  return PRESETS.find((each) => same(presetRange(each, now), { from, to })) ?? 'own';
 }
 
 /** The label of the field with this id. */

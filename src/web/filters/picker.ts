@@ -173,6 +173,7 @@ export function pickerControl(filter: ViewFilter, ask: AskOptions, choose: Choos
       say();
       if (!chosen.every((each) => labels.has(each))) void learnLabels();
     },
+    words: () => button.title,
     demand: (missing) => button.classList.toggle('missing', missing),
   };
 }

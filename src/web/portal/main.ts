@@ -1,4 +1,5 @@
 import '../styles/main.css';
+import type { ViewBranding } from '../../presentation/viewing.ts';
 import { ApiProblem } from '../api.ts';
 import { applyBranding, brandingOfPage, logoOf } from '../branding/apply.ts';
 import { type ItemPage, itemPage } from '../dashboard/page.ts';
@@ -16,12 +17,14 @@ import { portalDashboard } from './source.ts';
 const page = document.getElementById('page') as HTMLElement;
 const branding = brandingOfPage();
 applyBranding(branding);
-const title = branding.name === undefined ? TEXTS.sharedDashboards : `${TEXTS.sharedDashboards} – ${branding.name}`;
 const companySlug = decodeURIComponent(location.pathname.split('/')[2] ?? '');
 let session: Session | undefined;
 let open: ItemPage | undefined;
 /** Counts navigations: an answer that arrives after a further navigation is dropped. */
 let navigation = 0;
+
+/** The brand, with a name in any case: before somebody signs in it is that of the address, whether there is such a company or not. */
+const brandNow = (): ViewBranding => ({ name: session?.company ?? companySlug, ...branding });
 
 function use(next: Session | undefined): void {
   session = next;
@@ -33,7 +36,7 @@ function askToSignIn(reason: string): void {
   open?.end();
   use(undefined);
   page.replaceChildren(
-    signInPage(companySlug, reason, logoOf(branding), (signedIn) => {
+    signInPage(companySlug, reason, logoOf(brandNow()), (signedIn) => {
       use(signedIn);
       void show();
     }),
@@ -45,7 +48,7 @@ async function show(): Promise<void> {
   const own = ++navigation;
   open?.end();
   open = undefined;
-  document.title = title;
+  document.title = `${TEXTS.sharedDashboards} – ${brandNow().name}`;
   if (!session) return askToSignIn('');
   const place = placeOf(location.hash);
   page.replaceChildren(bannerOf(session, place), loadingPage());
@@ -70,7 +73,7 @@ async function dashboardOf(signedIn: Session, place: Place): Promise<HTMLElement
   const source = portalDashboard(signedIn, place.id, place.contextId);
   const opened = await source.open();
   if (opened.kind !== 'item') throw new Error('The portal gave no dashboard.');
-  document.title = opened.item.name;
+  document.title = `${opened.item.name} – ${brandNow().name}`;
   open = itemPage(opened.item, opened.options, source, place, {
     onChange: (query) => history.replaceState(null, '', addressOf({ ...place, query })),
   });
@@ -87,7 +90,7 @@ function bannerOf(signedIn: Session, place: Place | undefined): HTMLElement {
   return h(
     'header',
     { class: 'banner' },
-    logoOf(branding),
+    logoOf(brandNow()),
     place ? h('a', { href: '#' }, `← ${TEXTS.allDashboards}`) : h('span', {}),
     h('span', { class: 'who' }, signedIn.email),
     h('button', { type: 'button', class: 'quiet', onclick: () => void leave() }, TEXTS.signOut),

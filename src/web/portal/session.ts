@@ -1,4 +1,4 @@
-import { ApiProblem, call, callFile } from '../api.ts';
+import { ApiProblem, type Call, call, callFile } from '../api.ts';
 
 /** An outsider's tokens, as share-auth answers them. */
 interface Tokens {
@@ -9,10 +9,12 @@ interface Tokens {
 /** A signed-in viewer's access to the API. */
 export interface Session {
   email: string;
+  /** The name of the company; one that signed in before it was told has none. */
+  company: string | undefined;
   /** Called when the server ends the session. */
   onEnded: () => void;
   /** @throws ApiProblem */
-  call<T>(path: string, options?: { body?: unknown; signal?: AbortSignal }): Promise<T>;
+  call<T>(path: string, options?: Omit<Call, 'token'>): Promise<T>;
   /** The same for a file. @throws ApiProblem */
   file(path: string, options: { body: unknown }): Promise<File>;
   /** Deletes the tokens, here and on the server. */
@@ -30,14 +32,17 @@ export async function requestCode(companySlug: string, email: string): Promise<v
 /** Signs in with a mailed code. @throws ApiProblem `INVALID_CODE` */
 export async function signIn(companySlug: string, email: string, code: string): Promise<Session> {
   const body = { company_slug: companySlug, email, code };
-  return sessionOf(companySlug, email, await call<Tokens>('/api/v1/share-auth/verify', { body }));
+  const { company, ...tokens } = await call<Tokens & { company: { name: string } }>('/api/v1/share-auth/verify', {
+    body,
+  });
+  return sessionOf(companySlug, email, company.name, tokens);
 }
 
 /** Restores the session of this tab after a reload. */
 export function restoreSession(companySlug: string): Session | undefined {
   try {
-    const { email, tokens } = JSON.parse(sessionStorage.getItem(keyOf(companySlug)) ?? '{}');
-    return tokens && sessionOf(companySlug, email, tokens);
+    const { email, company, tokens } = JSON.parse(sessionStorage.getItem(keyOf(companySlug)) ?? '{}');
+    return tokens && sessionOf(companySlug, email, company, tokens);
   } catch {
     return undefined;
   }
@@ -46,11 +51,11 @@ export function restoreSession(companySlug: string): Session | undefined {
 const keyOf = (companySlug: string): string => `portal:${companySlug}`;
 
 /** Tokens are stored in this tab only and end with it. */
-function sessionOf(companySlug: string, email: string, first: Tokens): Session {
+function sessionOf(companySlug: string, email: string, company: string | undefined, first: Tokens): Session {
   let tokens = first;
   let refreshing: Promise<void> | undefined;
 
-  const keep = () => sessionStorage.setItem(keyOf(companySlug), JSON.stringify({ email, tokens }));
+  const keep = () => sessionStorage.setItem(keyOf(companySlug), JSON.stringify({ email, company, tokens }));
   const forget = () => sessionStorage.removeItem(keyOf(companySlug));
 
   async function refresh(): Promise<void> {
@@ -88,6 +93,7 @@ function sessionOf(companySlug: string, email: string, first: Tokens): Session {
 
   const session: Session = {
     email,
+    company,
     onEnded() {},
     call: (path, options = {}) => withToken((token) => call(path, { ...options, token })),
     file: (path, options) => withToken((token) => callFile(path, { ...options, token })),

@@ -1,0 +1,34 @@
+import { mixed } from '../../kernel/colours.ts';
+
+/**
+ * The colours of Chart.js, in the place of its own package for them, which reads every form that CSS has: ours are `#rrggbb`, with
+ * two digits more for their opacity. It makes what is pointed at darker; nothing is animated.
+ */
+export class Color {
+  readonly #hex: string;
+
+  constructor(hex: string) {
+    this.#hex = hex;
+  }
+
+  get valid(): boolean {
+    return /^#([\da-f]{2}){3,4}$/i.test(this.#hex);
+  }
+
+  mix(other: Color): Color {
+    return other;
+  }
+
+  saturate(): Color {
+    return this;
+  }
+
+  darken(share: number): Color {
+    const [solid, opacity] = [this.#hex.slice(0, 7), this.#hex.slice(7)];
+    return this.valid ? new Color(mixed(solid, '#000000', share) + opacity) : this;
+  }
+
+  hexString(): string {
+    return this.#hex;
+  }
+}

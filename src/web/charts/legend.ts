@@ -1,0 +1,40 @@
+import { arrowKeys, h } from '../dom.ts';
+
+/** What a legend says of a series, or of a part of a whole. */
+export interface Entry {
+  label: string;
+  colour: string;
+  shape: string;
+  /** Of a part: its value, and its share of the whole. */
+  value?: string;
+  share?: string;
+}
+
+/**
+ * The legend of a chart. Pressing an entry leaves out what it names, or draws it again; all together are one stop of Tab.
+ * @param toggle leaves out or draws; returns whether it is drawn now
+ */
+export function legendOf(entries: readonly Entry[], toggle: (index: number) => boolean): HTMLElement {
+  const element = h('ul', { class: 'legend', onkeydown: arrowKeys('ul', 'button') });
+  element.append(
+    ...entries.map(({ label, colour, shape, value, share }, at) => {
+      const mark = h('span', { class: 'mark-of', 'data-shape': shape });
+      mark.style.setProperty('background', colour);
+      const button = h(
+        'button',
+        {
+          type: 'button',
+          'aria-pressed': 'true',
+          tabindex: at === 0 ? 0 : -1,
+          onclick: () => button.setAttribute('aria-pressed', String(toggle(at))),
+        },
+        mark,
+        h('span', {}, label),
+        value !== undefined && h('span', { class: 'value' }, value),
+        share !== undefined && h('span', { class: 'share' }, share),
+      );
+      return h('li', {}, button);
+    }),
+  );
+  return element;
+}

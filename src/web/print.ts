@@ -1,0 +1,19 @@
+/**
+ * Calls `print` when the page is about to be printed, and after.
+ * @returns ends that
+ */
+export function onPrint(print: (isPrinted: boolean) => void): () => void {
+  let isPrinting = false;
+  const end = new AbortController();
+  const { signal } = end;
+  const tell = (isPrinted: boolean) => {
+    if (isPrinted === isPrinting) return;
+    isPrinting = isPrinted;
+    print(isPrinted);
+  };
+  addEventListener('beforeprint', () => tell(true), { signal });
+  addEventListener('afterprint', () => tell(false), { signal });
+  // Some browsers show how it will look, and say no more than this.
+  matchMedia('print').addEventListener('change', ({ matches }) => tell(matches), { signal });
+  return () => end.abort();
+}

@@ -1,0 +1,164 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { LOCALES } from '../../src/texts/locales.ts';
+import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
+import { axeFindings, installed, numberIn, settled, useBrowser } from './browser.ts';
+import { aDashboard, aLink, anEmbed, type Chart, resultsOf, url } from './world.ts';
+
+const WHERE = 'WHERE true [[AND aircraft_make_model = {{aircraft}}]] [[AND origin_state = ANY({{state}})]]';
+const CHARTS: Chart[] = [
+  {
+    name: 'Strikes',
+    sql: `SELECT count(*) AS n FROM birdstrikes ${WHERE}`,
+    chart: { type: 'number' },
+    place: [0, 0, 4, 3],
+  },
+  {
+    name: 'Bars',
+    sql: `SELECT origin_state AS state, count(*) AS n FROM birdstrikes ${WHERE} GROUP BY 1 ORDER BY 2 DESC LIMIT 5`,
+    chart: { type: 'bar' },
+    place: [4, 0, 8, 3],
+  },
+  { name: 'Rows', sql: 'SELECT n, n * 2 AS m FROM generate_series(1, 90) AS n', place: [0, 3, 12, 4] },
+];
+const FILTERS = [
+  { slug: 'aircraft', label: 'Aircraft', kind: 'text' },
+  {
+    slug: 'state',
+    label: 'State',
+    kind: 'multi_select',
+    options: [
+      { value: 'Texas', label: 'Texas' },
+      { value: 'Ohio', label: 'Ohio' },
+    ],
+  },
+];
+
+describe.skipIf(!installed)('at hand on a page', () => {
+  const open = useBrowser();
+  let dashboard: string;
+  let link: string;
+  beforeAll(async () => {
+    dashboard = await aDashboard(CHARTS, { filters: FILTERS, cache_seconds: 60 });
+    link = (await aLink(dashboard)).path;
+  });
+
+  it.each(LOCALES)('is how old what it shows is, and a button that runs it again: %s', async (locale) => {
+    const texts = PAGE_TEXTS[locale];
+    const two = { en: 'Updated 2 minutes ago', 'pt-BR': 'Atualizado há 2 minutos', es: 'Actualizado hace 2 minutos' }[
+      locale
+    ];
+    const { page, executed, problems } = await open('/p/none', { colorScheme: locale === 'es' ? 'dark' : 'light' });
+    const now = new Date();
+    await page.clock.install({ time: now });
+    let age = 125_000;
+    const headers: (string | undefined)[] = [];
+    await page.route('**/execute', async (route) => {
+      headers.push(route.request().headers()['cache-control']);
+      const response = await route.fetch();
+      const time = Date.parse(response.headers().date ?? '');
+      const json = { ...(await response.json()), as_of: new Date(time - age).toISOString() };
+      await route.fulfill({ response, json });
+    });
+    await page.goto(`${url}${link}?locale=${locale}`);
+    await page.getByText(two, { exact: true }).waitFor();
+    await settled(page);
+    expect(headers).toEqual([undefined]);
+    await page.clock.runFor(60_000);
+    await page.getByText(two.replace('2', '3'), { exact: true }).waitFor();
+    await page.clock.runFor(3 * 3_600_000);
+    await page
+      .getByText(
+        two.replace(/2 minut\S+/, locale === 'en' ? '3 hours' : '3 horas').replace('3 horas ago', '3 hours ago'),
+      )
+      .waitFor();
+    age = 0;
+    await page.getByRole('button', { name: texts.runAgain }).press('Enter');
+    await page.getByText(texts.updatedNow, { exact: true }).waitFor();
+    await settled(page);
+    // What is kept from before is not enough then.
+    expect(headers).toEqual([undefined, 'no-cache']);
+    expect(executed.length).toBe(2);
+    expect(await axeFindings(page)).toEqual([]);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('is nothing of an age where there are no results', async () => {
+    const { page } = await open(link);
+    await settled(page);
+    await page.getByText('Updated just now').waitFor();
+    await page.context().setOffline(true);
+    await page.getByRole('button', { name: 'Run again' }).click();
+    await page.getByRole('alert').filter({ hasText: 'The server cannot be reached.' }).waitFor();
+    expect(await page.getByText(/^Updated/).isVisible()).toBe(false);
+    await page.context().close();
+  });
+
+  it.each([360, 768, 1280, 1920])(
+    'is a card over the whole screen, by mouse and keyboard: %i pixels',
+    async (width) => {
+      const viewport = { width, height: 760 };
+      const { page, problems } = await open(width === 768 ? await anEmbed(dashboard) : link, {
+        viewport,
+        colorScheme: width === 1920 ? 'dark' : 'light',
+      });
+      await settled(page);
+      for (const { name } of CHARTS) {
+        const card = page.getByRole('region', { name, exact: true });
+        const before = await card.boundingBox();
+        const button = card.getByRole('button', { name: 'Whole screen' });
+        if (name === 'Bars') await button.press('Enter');
+        else await button.click();
+        const dialog = page.getByRole('dialog', { name, exact: true });
+        await dialog.waitFor();
+        await expect
+          .poll(async () => {
+            const [box, size] = [await dialog.boundingBox(), await page.evaluate('[innerWidth, innerHeight]')];
+            return [box?.x, box?.y, [box?.width, box?.height]].join() === [0, 0, size].join();
+          })
+          .toBe(true);
+        const inside = (await dialog.getByRole('region', { name, exact: true }).boundingBox()) as {
+          width: number;
+          height: number;
+        };
+        expect(inside.height).toBeGreaterThan(600);
+        if (name === 'Bars') expect((await card.locator('canvas').boundingBox())?.height).toBeGreaterThan(400);
+        if (name === 'Rows')
+          expect((await card.getByRole('group', { name }).boundingBox())?.height).toBeGreaterThan(500);
+        expect(await axeFindings(page)).toEqual([]);
+        if (name === 'Bars') await page.keyboard.press('Escape');
+        else await dialog.getByRole('button', { name: 'Close', exact: true }).click();
+        await dialog.waitFor({ state: 'detached' });
+        await expect.poll(() => page.locator(':focus').getAttribute('aria-label')).toBe('Whole screen');
+        await expect.poll(async () => (await card.boundingBox())?.width).toBe(before?.width);
+        await expect
+          .poll(async () => Math.abs(((await card.boundingBox())?.height ?? 0) - (before?.height ?? 0)) < 2)
+          .toBe(true);
+      }
+      expect(problems).toEqual([]);
+      await page.context().close();
+    },
+  );
+
+  it('is the address of what is shown, which is copied and opens the same', async () => {
+    const { page } = await open(link, { permissions: ['clipboard-read', 'clipboard-write'] });
+    await settled(page);
+    await page.getByLabel('Aircraft').fill('B-737-300');
+    await page.getByRole('button', { name: /^State/ }).click();
+    await page.getByRole('option', { name: 'Texas' }).click();
+    await page.getByRole('option', { name: 'Ohio' }).click();
+    await page.keyboard.press('Escape');
+    const parameters = { aircraft: 'B-737-300', state: ['Texas', 'Ohio'] };
+    const shown = Number((await resultsOf(link, parameters)).get('Strikes')?.rows?.[0]?.[0]).toLocaleString('en');
+    await expect.poll(() => numberIn(page, 'Strikes')).toBe(shown);
+    await page.getByRole('button', { name: 'Copy link' }).click();
+    await page.getByRole('button', { name: 'Link copied' }).waitFor();
+    const copied = String(await page.evaluate('navigator.clipboard.readText()'));
+    expect(copied).toBe(page.url());
+    const other = await open(copied);
+    await expect.poll(() => other.executed).toEqual([parameters]);
+    await expect.poll(() => numberIn(other.page, 'Strikes')).toBe(shown);
+    await other.page.context().close();
+    await page.context().close();
+  });
+});

@@ -1,0 +1,141 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
+import { axeFindings, installed, settled, useBrowser } from './browser.ts';
+import { aDashboard, aLink, anEmbed } from './world.ts';
+
+const FILTERS = [
+  { slug: 'period', label: 'Period', kind: 'date_range' },
+  { slug: 'since', label: 'Since', kind: 'date' },
+];
+const SQL = `SELECT count(*) AS strikes FROM birdstrikes
+WHERE true [[AND flight_date >= {{period.from}}]] [[AND flight_date <= {{period.to}}]] [[AND flight_date >= {{since}}]]`;
+
+describe.skipIf(!installed)('a filter of dates', () => {
+  const open = useBrowser();
+  let dashboard: string;
+  let link: string;
+  beforeAll(async () => {
+    dashboard = await aDashboard([{ name: 'Strikes', sql: SQL, chart: { type: 'number' } }], { filters: FILTERS });
+    link = (await aLink(dashboard)).path;
+  });
+
+  /** The same moment for the page's clock, in its time zone. */
+  const at = (page: Page, moment: string) => page.clock.setFixedTime(new Date(moment));
+
+  it.each([
+    // A day ahead of UTC, and a day behind it.
+    ['Pacific/Kiritimati', 'en', '01/01/2027', { from: '2026-12-26', to: '2027-01-01' }],
+    ['America/Sao_Paulo', 'pt-BR', '31/12/2026', { from: '2026-12-25', to: '2026-12-31' }],
+    ['Pacific/Pago_Pago', 'es', '31/12/2026', { from: '2026-12-25', to: '2026-12-31' }],
+  ] as const)(
+    'offers ranges in the time zone of the viewer, written in the language of the page: %s, %s',
+    async (timezoneId, locale, today, lastWeek) => {
+      const texts = PAGE_TEXTS[locale];
+      const { page, executed, problems } = await open('/p/none', { timezoneId });
+      await at(page, '2026-12-31T11:30:00Z');
+      await page.goto(new URL(`${link}?locale=${locale}`, page.url()).href);
+      await settled(page);
+      const preset = page.getByRole('combobox', { name: texts.presetsOf('Period') });
+      expect(await preset.locator('option').allInnerTexts()).toEqual([
+        texts.anyDate,
+        ...Object.values({
+          a: texts.presets[7],
+          b: texts.presets[30],
+          c: texts.presets[90],
+          d: texts.presets.month,
+          e: texts.presets.year,
+        }),
+        texts.ownDates,
+      ]);
+      await preset.selectOption(texts.presets[7]);
+      await expect.poll(() => executed.at(-1)).toEqual({ period: lastWeek });
+      const [from, to] = [page.getByLabel(texts.rangeStart('Period')), page.getByLabel(texts.rangeEnd('Period'))];
+      expect(await to.inputValue()).toBe(today);
+      expect(await from.getAttribute('placeholder')).toBe(locale === 'en' ? 'mm/dd/yyyy' : 'dd/mm/aaaa');
+      const { searchParams } = new URL(page.url());
+      expect([searchParams.get('period.from'), searchParams.get('period.to')]).toEqual([lastWeek.from, lastWeek.to]);
+      // The address says it again.
+      await page.reload();
+      await settled(page);
+      expect(await preset.locator('option:checked').innerText()).toBe(texts.presets[7]);
+      await to.fill(locale === 'en' ? '12/30/2026' : '30/12/2026');
+      await expect.poll(() => executed.at(-1)).toEqual({ period: { from: lastWeek.from, to: '2026-12-30' } });
+      expect(await preset.locator('option:checked').innerText()).toBe(texts.ownDates);
+      await preset.selectOption('');
+      await expect.poll(() => executed.at(-1)).toEqual({});
+      expect([await from.inputValue(), await to.inputValue()]).toEqual(['', '']);
+      const since = page.getByLabel('Since');
+      await since.fill(locale === 'en' ? '1/31/1995' : '31/1/1995');
+      await expect.poll(() => executed.at(-1)).toEqual({ since: '1995-01-31' });
+      await page.reload();
+      await settled(page);
+      expect(await since.inputValue()).toBe(locale === 'en' ? '01/31/1995' : '31/01/1995');
+      expect(problems).toEqual([]);
+      await page.context().close();
+    },
+  );
+
+  it.each(['en', 'pt-BR', 'es'] as const)(
+    'says that a range is impossible, or a date is none, and asks for nothing: %s',
+    async (locale) => {
+      const texts = PAGE_TEXTS[locale];
+      for (const [width, colorScheme] of [
+        [360, 'dark'],
+        [1280, 'light'],
+      ] as const) {
+        const { page, executed, problems } = await open(
+          `${link}?period.from=2001-05-01&period.to=1999-05-01&locale=${locale}`,
+          { viewport: { width, height: 900 }, colorScheme },
+        );
+        const card = page.getByRole('region', { name: 'Strikes', exact: true });
+        await card
+          .getByRole('alert')
+          .filter({ hasText: texts.backwards('Period') })
+          .waitFor();
+        await page.getByRole('group', { name: 'Period' }).getByText(texts.backwards('Period')).waitFor();
+        expect(executed).toEqual([]);
+        expect(await axeFindings(page)).toEqual([]);
+        const from = page.getByLabel(texts.rangeStart('Period'));
+        expect(await from.getAttribute('aria-invalid')).toBe('true');
+        await from.fill(locale === 'en' ? '02/30/1998' : '30/02/1998');
+        await from.press('Tab');
+        const [, day = ''] =
+          /(\d\d\/\d\d\/\d{4})/.exec(texts.noDate(locale === 'en' ? '12/31/2026' : '31/12/2026')) ?? [];
+        await page.getByText(texts.noDate(day)).waitFor();
+        expect(executed).toEqual([]);
+        expect(await axeFindings(page)).toEqual([]);
+        await from.fill(locale === 'en' ? '02/28/1998' : '28/02/1998');
+        await expect.poll(() => executed).toEqual([{ period: { from: '1998-02-28', to: '1999-05-01' } }]);
+        await settled(page);
+        expect(await page.getByRole('alert').filter({ visible: true }).filter({ hasText: /./ }).count()).toBe(0);
+        // Nothing of it stands out of the page.
+        expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+        expect(problems).toEqual([]);
+        await page.context().close();
+      }
+    },
+  );
+
+  it('opens the calendar of the browser by its sign, also within the page of another', async () => {
+    const { page, executed } = await open(await anEmbed(dashboard, { allowed_params: ['since', 'period'] }));
+    await settled(page);
+    const field = page.getByLabel('Since');
+    const box = (await field.boundingBox()) as { x: number; y: number; width: number; height: number };
+    const under = await page.evaluate(
+      ([x, y]) => {
+        const { document } = globalThis as unknown as {
+          document: { elementFromPoint(x: number, y: number): { type: string } };
+        };
+        return document.elementFromPoint(x as number, y as number).type;
+      },
+      [box.x + box.width - 14, box.y + box.height / 2],
+    );
+    expect(under).toBe('date');
+    // What is chosen there is written as the page's language does.
+    await page.locator('input[type=date]').last().fill('1995-01-31');
+    await expect.poll(() => executed.at(-1)).toEqual({ since: '1995-01-31' });
+    expect(await field.inputValue()).toBe('01/31/1995');
+    await page.context().close();
+  });
+});

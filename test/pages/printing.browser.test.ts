@@ -1,0 +1,218 @@
+import { getDocument } from 'pdfjs-dist/legacy/build/pdf.mjs';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
+import { installed, settled, useBrowser } from './browser.ts';
+import { FILTERS, filtered } from './everything.ts';
+import { aContext, aDashboard, aLink, anEmbed, api, type Chart, demo, mailedCode, useOwnCompany } from './world.ts';
+
+const rows = (count: number) =>
+  `SELECT 'Row ' || lpad(n::text, 4, '0') AS line, n AS value FROM generate_series(1, ${count}) AS n`;
+/** Three labels that no other chart has. */
+const three = (name: string) =>
+  `SELECT * FROM (VALUES ('${name}-a', 3), ('${name}-b', 5), ('${name}-c', 2)) AS three (label, value)`;
+
+const CHARTS: Chart[] = [
+  { name: 'Number', sql: filtered('count(*) AS n'), chart: { type: 'number' }, place: [0, 0, 3, 2] },
+  { name: 'Bars', sql: three('bars'), chart: { type: 'bar' }, place: [3, 0, 9, 4] },
+  { name: 'Rows', sql: rows(37), place: [0, 4, 6, 4] },
+  { name: 'Pie', sql: three('pie'), chart: { type: 'pie' }, place: [6, 4, 6, 4] },
+  { name: 'Line', sql: three('line'), chart: { type: 'line' }, place: [0, 8, 12, 5] },
+  { name: 'Area', sql: three('area'), chart: { type: 'area' }, place: [0, 13, 12, 5] },
+];
+
+interface Piece {
+  text: string;
+  /** From the lower left corner, in points of 1/72 inch. */
+  x: number;
+  y: number;
+}
+
+interface Sheet {
+  text: string;
+  pieces: Piece[];
+  width: number;
+}
+
+/** Prints a page as the browser saves it, and reads what stands on each sheet. */
+async function printed(page: Page, format = 'A4'): Promise<Sheet[]> {
+  const pdf = await getDocument({ data: new Uint8Array(await page.pdf({ format })), verbosity: 0 }).promise;
+  const sheets = Array.from({ length: pdf.numPages }, async (_each, at) => {
+    const sheet = await pdf.getPage(at + 1);
+    const { items } = await sheet.getTextContent();
+    const pieces = items.flatMap((item) =>
+      'str' in item && item.str.trim() !== '' ? { text: item.str, x: item.transform[4], y: item.transform[5] } : [],
+    );
+    return {
+      // What is set as one word may be several pieces.
+      text: items.map((item) => ('str' in item ? item.str + (item.hasEOL ? ' ' : '') : '')).join(''),
+      pieces,
+      width: sheet.view[2] as number,
+    };
+  });
+  return Promise.all(sheets);
+}
+
+const lines = (text: string): string[] => text.match(/Row \d{4}/g) ?? [];
+
+describe.skipIf(!installed)('a page on paper', () => {
+  const open = useBrowser();
+  let dashboard: string;
+  let link: string;
+  beforeAll(async () => {
+    dashboard = await aDashboard(CHARTS, { filters: FILTERS, name: 'On paper' });
+    link = (await aLink(dashboard, { embed_options: { allow_downloads: true } })).path;
+  });
+
+  it.each([
+    ['A4', 360, 'light', 'en'],
+    ['A4', 1280, 'dark', 'pt-BR'],
+    ['Letter', 768, 'dark', 'es'],
+    ['Letter', 1920, 'light', 'en'],
+  ] as const)(
+    'has its filters in words, whole tables, and no controls: %s from %i pixels, %s, %s',
+    async (format, width, colorScheme, locale) => {
+      const texts = PAGE_TEXTS[locale];
+      const query = `?state=Texas&state=Ohio&period.from=1990-01-02&period.to=2001-12-31&aircraft=B-737-300&locale=${locale}`;
+      const { page, problems } = await open(link + query, { viewport: { width, height: 800 }, colorScheme });
+      await settled(page);
+      const sheets = await printed(page, format);
+      const text = sheets.map((sheet) => sheet.text).join(' ');
+      const date = (day: string) =>
+        new Date(day).toLocaleDateString(locale, {
+          timeZone: 'UTC',
+          day: '2-digit',
+          month: '2-digit',
+          year: 'numeric',
+        });
+      const states = new Intl.ListFormat(locale, { type: 'unit' }).format(['Texas', 'Ohio']);
+      for (const filter of [
+        `State: ${states}`,
+        `Phase of flight: ${texts.all}`,
+        `Period: ${date('1990-01-02')} – ${date('2001-12-31')}`,
+        'Aircraft: B-737-300',
+      ])
+        expect(text.replaceAll(/\s+/g, ' ')).toContain(filter);
+      expect(lines(text)).toEqual(Array.from({ length: 37 }, (_each, at) => `Row ${String(at + 1).padStart(4, '0')}`));
+      for (const word of [
+        texts.reset,
+        texts.copyLink,
+        texts.updatedNow,
+        texts.anyDate,
+        texts.presets[30],
+        texts.range(1, 37, 37),
+      ]) {
+        expect(text).not.toContain(word);
+      }
+      for (const { name } of CHARTS) expect(text).toContain(name);
+      // Nothing stands beyond the sheet.
+      for (const { pieces, width: right } of sheets)
+        for (const { x } of pieces) expect(x > 0 && x < right - 10).toBe(true);
+      // The screen is as it was.
+      expect(await page.getByRole('button', { name: texts.reset }).isVisible()).toBe(true);
+      expect(await page.getByText('Aircraft: B-737-300').isVisible()).toBe(false);
+      expect(problems).toEqual([]);
+      await page.context().close();
+    },
+  );
+
+  it('has the head of a table on each sheet, at most 500 of its rows, and says how many are left out', async () => {
+    const { path } = await aLink(await aDashboard([{ name: 'Long', sql: rows(612) }], { name: 'Rows' }));
+    const { page } = await open(path);
+    await settled(page);
+    const sheets = await printed(page);
+    const all = sheets.flatMap(({ text }) => lines(text));
+    expect([all.length, all[0], all.at(-1)]).toEqual([500, 'Row 0001', 'Row 0500']);
+    expect(sheets.length).toBeGreaterThan(5);
+    for (const { text } of sheets) expect(text).toContain('line');
+    expect(sheets.at(-1)?.text).toContain('112 more rows are not printed.');
+    // As before, a hundred at a time.
+    expect(await page.getByRole('row').count()).toBe(101);
+    const few = await aLink(await aDashboard([{ name: 'Long', sql: rows(500) }]));
+    await page.goto(new URL(few.path, page.url()).href);
+    await settled(page);
+    const text = (await printed(page)).map((sheet) => sheet.text).join(' ');
+    expect([lines(text).length, /not printed/.test(text)]).toEqual([500, false]);
+    await page.context().close();
+  });
+
+  it('keeps the order of rows that was chosen, and a chart that is shown as a table', async () => {
+    const { page } = await open(link);
+    await settled(page);
+    await page.getByRole('region', { name: 'Rows', exact: true }).getByRole('button', { name: 'value' }).click();
+    await page.getByRole('region', { name: 'Rows', exact: true }).getByRole('button', { name: 'value' }).click();
+    await page
+      .getByRole('region', { name: 'Bars', exact: true })
+      .getByRole('button', { name: 'Show as table' })
+      .click();
+    const text = (await printed(page)).map((sheet) => sheet.text).join(' ');
+    expect(lines(text).slice(0, 2)).toEqual(['Row 0037', 'Row 0036']);
+    expect(text).toContain('bars-a');
+    await page.context().close();
+  });
+
+  it.each(['A4', 'Letter'])('cuts no card in two that fits on a sheet: %s', async (format) => {
+    const { page } = await open(link);
+    await settled(page);
+    const sheets = await printed(page, format);
+    expect(sheets.length).toBeGreaterThan(1);
+    // What a chart draws is text on paper, too.
+    const sheetsOf = (word: string) => sheets.flatMap(({ text }, at) => (text.includes(word) ? at : []));
+    for (const name of ['Bars', 'Pie', 'Line', 'Area']) {
+      const [sheet, ...others] = sheetsOf(name);
+      expect(others).toEqual([]);
+      for (const part of ['a', 'b', 'c']) expect(sheetsOf(`${name.toLowerCase()}-${part}`), name).toEqual([sheet]);
+    }
+    // The table is one of 37 rows: it fits, and is whole.
+    expect(sheets.filter(({ text }) => lines(text).length > 0).length).toBe(1);
+    await page.context().close();
+  });
+
+  describe('with a brand', () => {
+    useOwnCompany();
+
+    it('has light colours, whatever the page has on the screen', async () => {
+      await api('PUT', '/v1/company/branding', {
+        name: 'Night',
+        background: '#101418',
+        text_color: '#f2f4f8',
+        primary_color: '#8ab4ff',
+      });
+      const own = await aLink(await aDashboard(CHARTS, { filters: FILTERS }));
+      const { page } = await open(own.path, { colorScheme: 'dark' });
+      await settled(page);
+      const groundOf = () => page.evaluate(`getComputedStyle(document.querySelector('section')).backgroundColor`);
+      const inkOf = () => page.evaluate(`getComputedStyle(document.querySelector('h1')).color`);
+      const before = [await groundOf(), await inkOf()];
+      await page.evaluate(`dispatchEvent(new Event('beforeprint'))`);
+      expect([await groundOf(), await inkOf()]).toEqual(['rgb(255, 255, 255)', 'rgb(23, 32, 51)']);
+      await page.evaluate(`dispatchEvent(new Event('afterprint'))`);
+      expect([await groundOf(), await inkOf()]).toEqual(before);
+      expect(before[0]).not.toBe('rgb(255, 255, 255)');
+      await page.context().close();
+    });
+  });
+
+  it('is as good of an embed and of the portal', async () => {
+    const embed = await open(await anEmbed(dashboard, { allowed_params: ['state'] }));
+    await settled(embed.page);
+    expect(lines((await printed(embed.page)).map(({ text }) => text).join(' ')).length).toBe(37);
+    await embed.page.context().close();
+
+    const email = 'paper@example.com';
+    await aContext([dashboard], email);
+    const { page } = await open(`/portal/${demo.company.slug}`);
+    await page.getByLabel('E-mail').fill(email);
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Code').fill(await mailedCode(email));
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: /On paper/ }).click();
+    await settled(page);
+    const text = (await printed(page)).map((sheet) => sheet.text).join(' ');
+    expect(lines(text).length).toBe(37);
+    expect(text).toContain('On paper');
+    expect(text).not.toContain('Sign out');
+    expect(text).not.toContain('All dashboards');
+    await page.context().close();
+  });
+});

@@ -1,0 +1,204 @@
+import type { Locator, Page } from 'playwright-core';
+import { PNG } from 'pngjs';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
+import { axeFindings, installed, settled, useBrowser } from './browser.ts';
+import { aDashboard, aLink, anEmbed, type Chart } from './world.ts';
+
+const reports = (rows: number, columns = 'n, state, aircraft, phase, cost, speed') => `SELECT ${columns} FROM (
+  SELECT 'Report ' || n AS n, 'A state of some length' AS state, 'An aircraft ' || n AS aircraft, 'Approach' AS phase,
+    n * 1000 AS cost, n AS speed
+  FROM generate_series(1, ${rows}) AS n) AS reports`;
+
+const CHARTS: Chart[] = [
+  { name: 'Many', sql: reports(37), place: [0, 0, 12, 5] },
+  { name: 'Few', sql: reports(3, 'n, cost'), place: [0, 5, 6, 4] },
+  { name: 'One', sql: reports(1, 'n, cost'), place: [6, 5, 6, 4] },
+  { name: 'Hundreds', sql: reports(250), place: [0, 9, 12, 5] },
+];
+
+const WIDTHS = [
+  [360, 'light', 'es'],
+  [360, 'dark', 'en'],
+  [768, 'light', 'pt-BR'],
+  [768, 'dark', 'es'],
+  [1280, 'light', 'en'],
+  [1280, 'dark', 'pt-BR'],
+  [1920, 'light', 'es'],
+  [1920, 'dark', 'en'],
+] as const;
+
+interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+const boxOf = async (locator: Locator): Promise<Box> => (await locator.boundingBox()) as Box;
+
+/** How light a part of the page is that holds no text, from 0 to 255. */
+async function lightness(page: Page, clip: Box): Promise<number> {
+  const { data } = PNG.sync.read(await page.screenshot({ clip }));
+  const colours = Array.from({ length: data.length / 4 }, (_each, at) => data.subarray(at * 4, at * 4 + 3));
+  return colours.reduce((sum, [red = 0, green = 0, blue = 0]) => sum + red + green + blue, 0) / (colours.length * 3);
+}
+
+describe.skipIf(!installed)('a table', () => {
+  const open = useBrowser();
+  let dashboard: string;
+  let link: string;
+  beforeAll(async () => {
+    dashboard = await aDashboard(CHARTS);
+    link = (await aLink(dashboard)).path;
+  });
+
+  const tableIn = (page: Page, name: string) => {
+    const card = page.getByRole('region', { name, exact: true });
+    return { card, area: card.getByRole('group', { name, exact: true }), rows: card.getByRole('row') };
+  };
+
+  /** The rows that are whole in view, counted by their places. */
+  async function rowsInView(page: Page, name: string): Promise<[first: number, last: number]> {
+    const { area, rows } = tableIn(page, name);
+    const [{ y, height }, head] = await Promise.all([
+      boxOf(area),
+      boxOf(rows.first().getByRole('columnheader').last()),
+    ]);
+    const boxes = await Promise.all((await rows.all()).slice(1).map(boxOf));
+    const whole = boxes.flatMap((box, at) =>
+      box.y >= head.y + head.height - 1.5 && box.y + box.height <= y + height + 1.5 ? at + 1 : [],
+    );
+    return [whole[0] ?? 0, whole.at(-1) ?? 0];
+  }
+
+  it.each(WIDTHS)('says which rows are in view, of how many: %i pixels, %s, %s', async (width, colorScheme, locale) => {
+    const { page, problems } = await open(`${link}?locale=${locale}`, {
+      viewport: { width, height: 900 },
+      colorScheme,
+    });
+    await settled(page);
+    const { range } = PAGE_TEXTS[locale];
+    const { card, area } = tableIn(page, 'Many');
+    const [first, last] = await rowsInView(page, 'Many');
+    expect(first).toBe(1);
+    expect(last).toBeLessThan(37);
+    await card.getByText(range(1, last, 37), { exact: true }).waitFor();
+    await area.evaluate((element) => (element as unknown as { scrollTo(x: number, y: number): void }).scrollTo(0, 1e6));
+    await expect.poll(async () => (await rowsInView(page, 'Many'))[1]).toBe(37);
+    const [from] = await rowsInView(page, 'Many');
+    expect(from).toBeGreaterThan(1);
+    await card.getByText(range(from, 37, 37), { exact: true }).waitFor();
+    await tableIn(page, 'Few')
+      .card.getByText(range(1, 3, 3), { exact: true })
+      .waitFor();
+    await tableIn(page, 'One')
+      .card.getByText(range(1, 1, 1), { exact: true })
+      .waitFor();
+    expect(range(1, 9, 37)).toBe(locale === 'en' ? '1–9 of 37' : '1–9 de 37');
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    expect(await axeFindings(page)).toEqual([]);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('counts all rows of its result, also those that come on demand', async () => {
+    const { page } = await open(link);
+    await settled(page);
+    const { card } = tableIn(page, 'Hundreds');
+    const last = async () => (await rowsInView(page, 'Hundreds'))[1];
+    await card.getByText(`1–${await last()} of 250`, { exact: true }).waitFor();
+    await card.getByRole('button', { name: 'Show more (150 rows left)' }).click();
+    await card.getByText(/ of 250$/).waitFor();
+    await page.context().close();
+  });
+
+  it('is never cut at the edge of a row, whatever the size of its card', async () => {
+    const { page } = await open(link);
+    await settled(page);
+    for (const [width, height] of [
+      [1280, 900],
+      [1100, 700],
+      [900, 900],
+      [700, 900],
+      [430, 900],
+      [360, 640],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      for (const name of ['Many', 'Hundreds']) {
+        await expect
+          .poll(async () => {
+            const { area, rows } = tableIn(page, name);
+            const [{ y, height: high }, boxes] = [
+              await boxOf(area),
+              await Promise.all((await rows.all()).slice(1, 40).map(boxOf)),
+            ];
+            const cut = boxes.find((box) => box.y + box.height > y + high + 0.5);
+            const part = cut ? (y + high - cut.y) / cut.height : 0;
+            return part > 0.2 && part < 0.8 ? 'within' : `${name} ${width}: ${part}`;
+          })
+          .toBe('within');
+      }
+    }
+    await page.context().close();
+  });
+
+  it.each(['light', 'dark'] as const)('shows by shadows on which sides there is more: %s', async (colorScheme) => {
+    const { page } = await open(link, { colorScheme, viewport: { width: 360, height: 900 } });
+    await settled(page);
+    const { area } = tableIn(page, 'Many');
+    await area.evaluate((element) => (element as unknown as { scrollIntoView(): void }).scrollIntoView());
+    const box = await boxOf(area);
+    // Above the words of the head, and beside those of the rows.
+    const right = { x: box.x + box.width - 3, y: box.y + 1, width: 2, height: 3 };
+    const below = { x: box.x + 3, y: box.y + box.height - 2, width: 8, height: 1 };
+    const [sideCut, lowerCut] = [await lightness(page, right), await lightness(page, below)];
+    await area.evaluate((element) =>
+      (element as unknown as { scrollTo(x: number, y: number): void }).scrollTo(1e6, 1e6),
+    );
+    await expect.poll(async () => (await lightness(page, right)) - sideCut).toBeGreaterThan(4);
+    await expect.poll(async () => (await lightness(page, below)) - lowerCut).toBeGreaterThan(4);
+    await page.context().close();
+  });
+
+  it.each(['mouse', 'keyboard'])(
+    'keeps its first column and its head in view while others are reached: by %s',
+    async (by) => {
+      const { page } = await open(await anEmbed(dashboard), { viewport: { width: 360, height: 800 } });
+      await settled(page);
+      const { area, rows } = tableIn(page, 'Many');
+      const names = rows.nth(1).getByRole('cell').first();
+      const lastCell = rows.nth(1).getByRole('cell').last();
+      const before = await boxOf(names);
+      const edge = async () => {
+        const box = await boxOf(area);
+        return box.x + box.width;
+      };
+      expect((await boxOf(lastCell)).x).toBeGreaterThan(await edge());
+      if (by === 'mouse') {
+        await area.hover();
+        await page.mouse.wheel(2000, 0);
+      } else {
+        await area.focus();
+        for (let press = 0; press < 20; press += 1) await page.keyboard.press('ArrowRight');
+      }
+      await expect
+        .poll(async () => {
+          const { x, width } = await boxOf(lastCell);
+          return x + width - (await edge());
+        })
+        .toBeLessThanOrEqual(1);
+      const after = await boxOf(names);
+      expect(Math.abs(after.x - before.x)).toBeLessThan(1);
+      // The column leaves room for the others.
+      expect(after.width).toBeLessThan(360 / 2);
+      const head = rows.first().getByRole('columnheader').first();
+      const top = await boxOf(head);
+      await area.hover();
+      await page.mouse.wheel(0, 150);
+      await expect.poll(async () => (await boxOf(names)).y).toBeLessThan(after.y - 50);
+      expect(Math.abs((await boxOf(head)).y - top.y)).toBeLessThan(1);
+      await page.context().close();
+    },
+  );
+});

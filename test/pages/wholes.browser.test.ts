@@ -1,0 +1,139 @@
+import { readFile } from 'node:fs/promises';
+import { PNG } from 'pngjs';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { LOCALES } from '../../src/texts/locales.ts';
+import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
+import { axeFindings, installed, settled, useBrowser } from './browser.ts';
+import { aDashboard, aLink, type Chart } from './world.ts';
+
+const parts = (...values: [label: string, value: number][]) =>
+  `SELECT * FROM (VALUES ${values.map(([label, value]) => `('${label}', ${value})`).join(', ')}) AS parts (part, value)`;
+
+const CHARTS: Chart[] = [
+  {
+    name: 'Seven',
+    sql: parts(
+      ['Approach', 4620],
+      ['Climb', 1950],
+      ['Run', 1590],
+      ['Roll', 1400],
+      ['Descent', 397],
+      ['Taxi', 25],
+      ['Parked', 18],
+    ),
+    chart: { type: 'pie', x: 'part', y: ['value'] },
+    place: [0, 0, 6, 5],
+  },
+  // One small part stands for itself, and 3 % are not small.
+  { name: 'One small', sql: parts(['a', 96], ['b', 3], ['c', 1]), chart: { type: 'pie' }, place: [6, 0, 6, 5] },
+  {
+    name: 'Series',
+    sql: "SELECT x, s, x * 2 AS y FROM generate_series(1, 5) AS x, unnest(ARRAY['birds', 'bats']) AS s",
+    chart: { type: 'line', x: 'x', y: ['y'], series: 's' },
+    place: [0, 5, 12, 4],
+  },
+];
+
+describe.skipIf(!installed)('a share of a whole', () => {
+  const open = useBrowser();
+  let link: string;
+  beforeAll(async () => {
+    link = (await aLink(await aDashboard(CHARTS), { embed_options: { allow_downloads: true } })).path;
+  });
+
+  it.each(LOCALES)(
+    'has its value and its percentage, and small ones are one part that tells what it holds: %s',
+    async (locale) => {
+      const texts = PAGE_TEXTS[locale];
+      for (const [width, colorScheme] of [
+        [360, 'dark'],
+        [768, 'light'],
+        [1280, 'dark'],
+        [1920, 'light'],
+      ] as const) {
+        const { page, problems } = await open(`${link}?locale=${locale}`, {
+          viewport: { width, height: 900 },
+          colorScheme,
+        });
+        await settled(page);
+        const card = page.getByRole('region', { name: 'Seven', exact: true });
+        const number = (value: number) => value.toLocaleString(locale);
+        const percent = (share: number) => share.toLocaleString(locale, { style: 'percent', minimumFractionDigits: 1 });
+        const said = (await card.getByRole('listitem').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '));
+        expect(said).toEqual(
+          [
+            ['Approach', number(4620), percent(0.462)],
+            ['Climb', number(1950), percent(0.195)],
+            ['Run', number(1590), percent(0.159)],
+            ['Roll', number(1400), percent(0.14)],
+            ['Descent', number(397), percent(0.0397)],
+            [texts.other, number(43), percent(0.0043)],
+          ].map((words) => words.join(' ').replaceAll(/\s+/g, ' ')),
+        );
+        await card.getByText(texts.otherHolds(`Taxi ${percent(0.0025)}, Parked ${percent(0.0018)}`)).waitFor();
+        const small = page.getByRole('region', { name: 'One small', exact: true });
+        expect((await small.getByRole('listitem').allInnerTexts()).map((text) => text.split(/\s/)[0])).toEqual([
+          'a',
+          'b',
+          'c',
+        ]);
+        // All of it stands within its card, and beside or below the chart, not over it.
+        const [box, canvas] = [await card.boundingBox(), await card.locator('canvas').boundingBox()];
+        for (const item of await card.getByRole('listitem').all()) {
+          const entry = (await item.boundingBox()) as { x: number; y: number; width: number; height: number };
+          expect(entry.x + entry.width).toBeLessThanOrEqual((box?.x ?? 0) + (box?.width ?? 0));
+          expect(entry.y + entry.height).toBeLessThanOrEqual((box?.y ?? 0) + (box?.height ?? 0));
+          const isBeside = entry.x >= (canvas?.x ?? 0) + (canvas?.width ?? 0) - 1;
+          expect(isBeside || entry.y >= (canvas?.y ?? 0) + (canvas?.height ?? 0) - 1).toBe(true);
+        }
+        expect(canvas?.height).toBeGreaterThan(120);
+        expect(await axeFindings(page)).toEqual([]);
+        expect(problems).toEqual([]);
+        await page.context().close();
+      }
+    },
+  );
+
+  it('is left out and drawn again by its entry in the legend, as a series is, by mouse and keyboard', async () => {
+    const { page } = await open(link);
+    await settled(page);
+    for (const [name, entry, next] of [
+      ['Seven', 'Approach', 'Climb'],
+      ['Series', 'birds', 'bats'],
+    ] as const) {
+      const card = page.getByRole('region', { name, exact: true });
+      const picture = () =>
+        card.locator('canvas').evaluate((canvas) => (canvas as unknown as { toDataURL(): string }).toDataURL());
+      const whole = await picture();
+      const button = card.getByRole('button', { name: new RegExp(`^${entry}`) });
+      await button.click();
+      expect(await button.getAttribute('aria-pressed')).toBe('false');
+      expect(await picture()).not.toBe(whole);
+      await button.press('Enter');
+      expect(await button.getAttribute('aria-pressed')).toBe('true');
+      // All of a legend are one stop of Tab.
+      await page.keyboard.press('ArrowDown');
+      expect(await page.locator(':focus').innerText()).toMatch(new RegExp(`^${next}`));
+      await page.keyboard.press('Tab');
+      expect(await card.getByRole('listitem').locator(':focus').count()).toBe(0);
+    }
+    await page.context().close();
+  });
+
+  it('is in the picture that is downloaded, with the names', async () => {
+    const { page } = await open(link);
+    await settled(page);
+    const card = page.getByRole('region', { name: 'Seven', exact: true });
+    await card.getByRole('button', { name: 'Download: Seven' }).click();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'PNG' }).click(),
+    ]);
+    const { width, height } = PNG.sync.read(await readFile(await download.path()));
+    const canvas = await card.locator('canvas').boundingBox();
+    expect(width).toBe(Math.floor(canvas?.width ?? 0));
+    // Its lines of names.
+    expect(height).toBeGreaterThan((canvas?.height ?? 0) + 25);
+    await page.context().close();
+  });
+});

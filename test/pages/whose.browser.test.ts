@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { LOCALES } from '../../src/texts/locales.ts';
+import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
+import { axeFindings, installed, settled, useBrowser } from './browser.ts';
+import { aContext, aDashboard, aLink, anEmbed, demo, mailedCode, url, useOwnCompany } from './world.ts';
+
+const EMPTY = { name: 'None', sql: 'SELECT n FROM generate_series(1, 3) AS n WHERE false [[OR n = {{n}}]]' };
+const SIZES = [
+  [360, 'dark'],
+  [768, 'light'],
+  [1280, 'dark'],
+  [1920, 'light'],
+] as const;
+
+describe.skipIf(!installed)('a page', () => {
+  const open = useBrowser();
+  useOwnCompany();
+
+  it('says whose it is where the company has no brand: by its name, and before somebody signs in by the address', async () => {
+    // That of every demo.
+    const name = 'Demo';
+    const dashboard = await aDashboard([EMPTY], { filters: [{ slug: 'n', label: 'N', kind: 'number' }] });
+    for (const path of [(await aLink(dashboard)).path, await anEmbed(dashboard)]) {
+      const { page } = await open(path);
+      await page.getByRole('banner').getByText(name, { exact: true }).waitFor();
+      expect(await page.title()).toBe(`Bird strikes – ${name}`);
+      await page.context().close();
+    }
+    const { slug } = demo.company;
+    const said: string[] = [];
+    for (const each of [slug, 'no-such-company']) {
+      const { page } = await open(`/portal/${each}`);
+      await page.getByText(each, { exact: true }).waitFor();
+      said.push(
+        (await page.locator('body').innerText()).replaceAll(each, 'SLUG'),
+        (await page.title()).replace(each, 'SLUG'),
+      );
+      await page.context().close();
+    }
+    expect(said.slice(0, 2)).toEqual(said.slice(2));
+    const email = `whose-${Date.now()}@example.com`;
+    await aContext([dashboard], email);
+    const { page, problems } = await open(`/portal/${slug}`);
+    await page.getByLabel('E-mail').fill(email);
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Code').fill(await mailedCode(email));
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: /Bird strikes/ }).waitFor();
+    await page.getByRole('banner').getByText(name, { exact: true }).waitFor();
+    await page.reload();
+    await page.getByRole('banner').getByText(name, { exact: true }).waitFor();
+    expect(await page.title()).toBe(`Shared dashboards – ${name}`);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it.each(LOCALES)('that has nothing to show says what to do: %s', async (locale) => {
+    const texts = PAGE_TEXTS[locale];
+    const filters = [{ slug: 'n', label: 'N', kind: 'number' }];
+    const dashboard = await aDashboard([EMPTY], { filters });
+    const { path } = await aLink(dashboard);
+    const nothing = (await aLink(await aDashboard([]))).path;
+    for (const [width, colorScheme] of SIZES) {
+      const options = { viewport: { width, height: 800 }, colorScheme };
+      const { page, executed, problems } = await open(`${path}?n=7&locale=${locale}`, options);
+      const card = page.getByRole('region', { name: 'None', exact: true });
+      await card.getByText(texts.noRows).waitFor();
+      expect(await axeFindings(page)).toEqual([]);
+      await card.getByRole('button', { name: texts.reset }).press('Enter');
+      await card.getByText(texts.noData).waitFor();
+      expect([executed[0], executed.at(-1)]).toEqual([{ n: '7' }, {}]);
+      await page.goto(`${url}${nothing}?locale=${locale}`);
+      await page.getByText(texts.emptyDashboard).waitFor();
+      await page.getByText(texts.emptyDashboardHint).waitFor();
+      expect(await axeFindings(page)).toEqual([]);
+      expect(problems).toEqual([]);
+      await page.context().close();
+    }
+  });
+
+  it.each(LOCALES)('at the root leads on, in the language of its reader: %s', async (locale) => {
+    for (const [width, colorScheme] of SIZES) {
+      const { page, problems } = await open('/', { viewport: { width, height: 800 }, colorScheme, locale });
+      await page.getByRole('heading', { level: 1, name: 'Data Console API' }).waitFor();
+      expect(await page.locator('html').getAttribute('lang')).toBe(locale);
+      const links = await page.getByRole('link').all();
+      const targets = await Promise.all(links.map((each) => each.getAttribute('href')));
+      expect(targets).toEqual(['/docs', '/openapi.json', '/health']);
+      for (const each of links) {
+        const box = (await each.boundingBox()) as { x: number; width: number; height: number };
+        expect([box.x > 0, box.x + box.width < width, box.height > 40]).toEqual([true, true, true]);
+      }
+      await settled(page);
+      expect(await axeFindings(page)).toEqual([]);
+      expect(problems).toEqual([]);
+      await page.context().close();
+    }
+  });
+});
