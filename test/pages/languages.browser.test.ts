@@ -178,7 +178,7 @@ describe.skipIf(!installed)('the language of a page', () => {
     await page.getByRole('listbox').getByRole('option').waitFor();
     await check();
     await page.getByRole('listbox').getByRole('option').click();
-    await page.getByRole('combobox').fill('nothing');
+    await page.getByRole('dialog').getByRole('combobox').fill('nothing');
     await page.getByText(PAGE_TEXTS.en.noOptions).waitFor();
     await check();
     await page.keyboard.press('Escape');

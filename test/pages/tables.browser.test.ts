@@ -60,14 +60,16 @@ describe.skipIf(!installed)('a table', () => {
 
   /** The rows that are whole in view, counted by their places. */
   async function rowsInView(page: Page, name: string): Promise<[first: number, last: number]> {
-    const { area, rows } = tableIn(page, name);
-    const [{ y, height }, head] = await Promise.all([
-      boxOf(area),
-      boxOf(rows.first().getByRole('columnheader').last()),
-    ]);
-    const boxes = await Promise.all((await rows.all()).slice(1).map(boxOf));
+    // At once: new results may take the place of these.
+    const [edge, head, ...boxes] = await tableIn(page, name).card.evaluate((card) => {
+      type Part = { getBoundingClientRect(): { toJSON(): Box } };
+      const { querySelectorAll } = card as unknown as { querySelectorAll(parts: string): Iterable<Part> };
+      const parts = querySelectorAll.call(card, '[role=group], thead tr:first-child th:last-child, tbody tr');
+      return Array.from(parts as Iterable<Part>, (part) => part.getBoundingClientRect().toJSON());
+    });
+    if (!edge || !head) return [0, 0];
     const whole = boxes.flatMap((box, at) =>
-      box.y >= head.y + head.height - 1.5 && box.y + box.height <= y + height + 1.5 ? at + 1 : [],
+      box.y >= head.y + head.height - 1.5 && box.y + box.height <= edge.y + edge.height + 1.5 ? at + 1 : [],
     );
     return [whole[0] ?? 0, whole.at(-1) ?? 0];
   }
