@@ -63,7 +63,7 @@ describe.skipIf(!installed)('a brand', () => {
     await settled(page);
     expect(await styleOf(page, 'body', 'backgroundColor')).toBe('rgb(255, 248, 240)');
     expect(await styleOf(page, 'h1', 'color')).toBe('rgb(43, 26, 18)');
-    expect(await styleOf(page, '.quiet:visible', 'color')).toBe('rgb(122, 31, 61)');
+    expect(await styleOf(page, '.quiet:visible:not(.icon)', 'color')).toBe('rgb(122, 31, 61)');
     expect(await styleOf(page, 'body', 'fontFamily')).toMatch(/^Georgia/);
     expect(await styleOf(page, '.widget', 'borderRadius')).toBe('2px');
     expect(await paintedOn(page, /^Strikes by state: /)).toContain('#7a1f3d');
