@@ -18,7 +18,7 @@ const BACK_TO_3 = `
     ADD CONSTRAINT managed_tables_row_count_check CHECK (row_count >= 0);
   ALTER TABLE console.upload_jobs
     DROP COLUMN key_columns, DROP COLUMN result, DROP COLUMN load_number, DROP COLUMN loaded_at, DROP COLUMN added_rows,
-    DROP COLUMN undone_at, DROP COLUMN undone_by, DROP COLUMN source_url,
+    DROP COLUMN undone_at, DROP COLUMN undone_by, DROP COLUMN source_url, DROP COLUMN evolve, DROP COLUMN evolved,
     DROP CONSTRAINT upload_jobs_mode_check,
     ADD CONSTRAINT upload_jobs_mode_check CHECK (mode IN ('create', 'append', 'replace'));
   DROP SEQUENCE console.load_numbers;

@@ -626,9 +626,9 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
   ],
   ['The upload job has ended.', 'O upload já foi encerrado.', 'La carga ya terminó.'],
   [
-    'The load cannot be undone. `details.reason` says why: `not_done`, `already_undone`, `upsert`, `earlier_version`, `too_old`, `table_deleted`, `later_load`, `columns_changed`, `truncated` or `unique_index`.',
-    'A carga não pode ser desfeita. `details.reason` diz por quê.',
-    'La carga no se puede deshacer. `details.reason` dice por qué.',
+    'The load cannot be undone. `details.reason` says why: `not_done`, `already_undone`, `upsert`, `earlier_version`, `too_old`, `table_deleted`, `later_load`, `columns_changed`, `truncated`, `column_filled`, `values_do_not_fit` or `unique_index`; `details.column` names the column that would lose values.',
+    'A carga não pode ser desfeita. `details.reason` diz por quê; `details.column` indica a coluna que perderia valores.',
+    'La carga no se puede deshacer. `details.reason` dice por qué; `details.column` indica la columna que perdería valores.',
   ],
   [
     'Send the files as multipart/form-data, in the field "files".',
