@@ -33,7 +33,8 @@ export async function foundCompany(env: Bindings, execution: ExecutionContext, s
       ssoOnly: false,
       locale: 'en' as const,
       branding: {},
-      logo: null, suspendedAt: null,
+      logo: null,
+      suspendedAt: null,
       createdAt: now,
       updatedAt: now,
     };

@@ -9,6 +9,7 @@ import { inDatabase, load, rowsOf, undo } from './support.ts';
 /** What the versions from 4 on of the tenant's schema added, taken away again. */
 const BACK_TO_3 = `
   DROP TABLE console.row_count_changes;
+  DROP TABLE console.resumable_uploads;
   DROP TRIGGER count_all_rows ON console.managed_tables;
   DROP FUNCTION console.count_rows, console.count_all_rows;
   DROP SCHEMA kept CASCADE;
