@@ -1,3 +1,4 @@
+import { parquetWriteBuffer } from 'hyparquet-writer';
 import { aSheet, type Cell } from '../test/uploads/workbooks.ts';
 
 /** The columns of {@link orders} in Postgres. */
@@ -8,6 +9,9 @@ const HEADER = ['pedido', 'cliente', 'cidade', 'quantidade', 'valor', 'pago', 'v
 
 /** Values as in CSV, without quotes; '' for a missing value. */
 type Order = [string, string, string, string, string, string, string, string, string];
+
+/** Which of the columns are numbers, and which truth values, as JSON writes them. */
+const NUMBERS = new Set(['pedido', 'quantidade', 'valor']);
 
 /** Makes the same orders every time: all six types, some values missing. */
 function* makeOrders(rows: number): Generator<Order> {
@@ -44,6 +48,39 @@ export function orders(rows: number): Uint8Array<ArrayBuffer> {
   write(HEADER);
   for (const order of makeOrders(rows)) write(order);
   return bytes.subarray(0, length);
+}
+
+/** The same rows as NDJSON, about 190 bytes each, in pieces of many lines. */
+export function* ordersLines(rows: number): Generator<string> {
+  const member = (name: string, value: string): string => {
+    if (value === '') return `"${name}":null`;
+    return `"${name}":${NUMBERS.has(name) || name === 'pago' ? value : JSON.stringify(value)}`;
+  };
+  let lines: string[] = [];
+  for (const order of makeOrders(rows)) {
+    lines.push(`{${order.map((value, at) => member(HEADER[at] as string, value)).join(',')}}\n`);
+    if (lines.length < 10_000) continue;
+    yield lines.join('');
+    lines = [];
+  }
+  yield lines.join('');
+}
+
+/** The same rows as Parquet, of the file's own types, in row groups of 100,000. */
+export function ordersParquet(rows: number): ArrayBuffer {
+  const columns = HEADER.map((): string[] => []);
+  for (const order of makeOrders(rows)) for (const [at, value] of order.entries()) columns[at]?.push(value);
+  const typed = (at: number) => {
+    const values = columns[at] as string[];
+    const name = HEADER[at] as string;
+    if (name === 'pedido' || name === 'quantidade') return { name, type: 'INT64' as const, data: values.map(BigInt) };
+    if (name === 'valor') return { name, type: 'DOUBLE' as const, data: values.map(Number) };
+    if (name === 'pago') return { name, type: 'BOOLEAN' as const, data: values.map((value) => value === 'true') };
+    if (name === 'vencimento' || name === 'criado_em')
+      return { name, type: 'TIMESTAMP' as const, data: values.map((value) => (value === '' ? null : new Date(value))) };
+    return { name, type: 'STRING' as const, data: values };
+  };
+  return parquetWriteBuffer({ columnData: HEADER.map((_, at) => typed(at)), rowGroupSize: 100_000 });
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;

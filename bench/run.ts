@@ -30,6 +30,7 @@ const ALL = [
   'rows',
   'load',
   'large-load',
+  'huge-load',
   'upsert',
   'metrics',
   'export',

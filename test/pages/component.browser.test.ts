@@ -197,7 +197,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
     await page.locator('#before').focus();
     await page.keyboard.press('Tab');
     const focused = () => frameOf(page).locator(':focus');
-    expect(await focused().getAttribute('class')).toBe('picker');
+    expect(await focused().count()).toBe(1);
     for (let steps = 0; (await page.evaluate('document.activeElement.id')) === 'one' && steps < 20; steps += 1) {
       await page.keyboard.press('Tab');
     }

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column } from '../managed-tables/support.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { failure, read, table } from './sources.ts';
+import { finished, rowsOf } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
@@ -205,6 +206,28 @@ describe('a file of objects', () => {
     });
     expect(job.result).toEqual({ inserted: 1, updated: 1, unchanged: 0 });
     expect(rows.map(({ nome }) => nome).sort()).toEqual(['B', 'a', 'c']);
+  });
+
+  it('grows the table: new members become columns, and columns become wider', async () => {
+    const columns = [column('codigo', 'integer'), column('valor', 'integer')];
+    const id = await aTable(company.as, 'cresce_json', columns);
+    await table(company, 'k.json', '[{"codigo": 1, "valor": 2}]', { sent: { table_id: id } });
+    const objects = '{"codigo": 2, "valor": 2.5}\n{"novo": true, "codigo": "x7"}\n';
+    const { _id, inferred_schema: schema } = await read(company, 'l.ndjson', objects, {
+      sent: { table_id: id, evolve: 'widen' },
+    });
+    expect(schema.changed_columns).toEqual([
+      { name: 'codigo', from: 'integer', to: 'text', because: { file: 'l.ndjson', line: 2, value: 'x7' } },
+      { name: 'valor', from: 'integer', to: 'decimal', because: { file: 'l.ndjson', line: 1, value: '2.5' } },
+    ]);
+    const json = { columns: [...schema.columns, ...schema.new_columns] };
+    expect((await company.as.post(`/v1/managed-tables/upload-jobs/${_id}/confirm`, { json })).status).toBe(200);
+    expect((await finished(company, _id)).error).toBe(null);
+    expect((await rowsOf(company, id)).map(({ id: _, ...row }) => row)).toEqual([
+      { codigo: '1', valor: 2, novo: null },
+      { codigo: '2', valor: 2.5, novo: null },
+      { codigo: 'x7', valor: null, novo: true },
+    ]);
   });
 
   it('tells the line of a value that does not fit the table', async () => {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { accessDenied } from '../../access/failures.ts';
 import { ok, prepared } from '../../http/endpoint.ts';
+import { asksFresh } from '../../http/freshness.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { portalEndpoint as endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing.ts';
 import { executeBody } from '../../sql-templates/fields.ts';
@@ -8,7 +9,6 @@ import { companyNotFound } from '../companies/failures.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { downloadFailures, executionFailures, optionFailures } from '../viewing/failures.ts';
 import {
-  asksFresh,
   downloadMediaTypes,
   EXECUTION,
   executionQuery,

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import type { Principal } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { endpointFor, ok, prepared } from '../../http/endpoint.ts';
+import { asksFresh } from '../../http/freshness.ts';
 import { isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
 import { executeBody } from '../../sql-templates/fields.ts';
 import { brandingView } from '../companies/views.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { downloadFailures, executionFailures, optionFailures, originNotAllowed } from '../viewing/failures.ts';
 import {
-  asksFresh,
   downloadMediaTypes,
   EXECUTION,
   embedOptionsView,

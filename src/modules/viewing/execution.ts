@@ -52,9 +52,6 @@ export interface ExecutionQuery {
   isFresh?: boolean;
 }
 
-/** Whether a request asks for an answer that is not kept from before, as browsers do when a page is loaded anew. */
-export const asksFresh = ({ headers }: Request): boolean => /\bno-cache\b/i.test(headers.get('Cache-Control') ?? '');
-
 /** An answer to a viewer, and what was downloaded by it. */
 export interface Executed {
   answer: PreparedAnswer;

@@ -172,6 +172,7 @@ describe('the dialect of a file', () => {
       skipped_lines: 0,
       skipped: [],
       sheet: null,
+      sheets: null,
     });
   });
 });

@@ -79,7 +79,7 @@ describe('a workbook of XML Spreadsheet 2003', () => {
     const { text, sheet: facts } = await convert(latin1);
     expect(text.split('\n').length).toBe(count + 2);
     expect(text).toContain('"Ção 19999",19999\n');
-    expect(facts).toEqual({ name: 'Dados', width: 2, header: null });
+    expect(facts).toEqual({ name: 'Dados', width: 2, header: null, sheets: ['Dados'] });
     const utf16 = new Uint8Array(Uint16Array.from(`\ufeff${book(sheet('Ação', DATA))}`, (s) => s.charCodeAt(0)).buffer);
     expect((await convert(utf16)).sheet.name).toBe('Ação');
   });
