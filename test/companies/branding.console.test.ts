@@ -184,9 +184,10 @@ describe('whoever is shown something of the company', () => {
     const { token } = await aShare(owner, dashboard._id);
     const embed = await must(owner.as.post(`/api/v1/embed/dashboards/${dashboard._id}`, { json: {} }));
     const page = async () => String((await call('GET', `/p/${token}`)).body);
-    expect(await page()).toContain('id="branding">{}</script>');
+    const { name } = (await must(owner.as.get('/v1/auth/me'))).context.company;
+    expect(await page()).toContain(`id="branding">${JSON.stringify({ name })}</script>`);
     const paths = [`/api/v1/public/shares/${token}/resolve`, `/api/embed/d/${embed.token}/info`];
-    for (const path of paths) expect((await must(call('GET', path))).branding).toEqual({});
+    for (const path of paths) expect((await must(call('GET', path))).branding).toEqual({ name });
     await must(owner.as.put(PATH, { json: BRAND }));
     const { logo_url } = await must(owner.as.put(LOGO, { body: bytesOf(PICTURES.png) }));
     for (const path of paths) {

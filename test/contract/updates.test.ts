@@ -5,12 +5,12 @@ import { aQuestion } from '../knowledge/questions/support.ts';
 import { aConcept, aNode, anItem, aRelation, PREFIX as KNOWLEDGE } from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';
 import { aSalesDashboard, aShare } from '../shares/support.ts';
-import type { Answer, Caller } from '../support/api.ts';
+import { type Answer, bearer, type Caller } from '../support/api.ts';
 import { aConsoleGroup, aPermission, policyInput } from '../support/console.ts';
 import { rivalBefore } from '../support/rival.ts';
 import { allow, aUser, deny, must, signed } from '../support/signed.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aVisualization, someSales } from '../visualizations/support.ts';
 
 type Json = Record<string, unknown>;
@@ -63,6 +63,12 @@ const CASES: Record<string, () => Promise<Case>> = {
   'PATCH /accounts/{id}': async () => {
     const id = await idOf(signed(company.apiKey).post('/accounts', { json: { name: 'An account' } }));
     return organization(`/accounts/${id}`, 'accounts', { name: 'Changed account' }, METADATA);
+  },
+  'PATCH /admin/organizations/{id}': async () => {
+    const { id } = await aCompany();
+    const as = bearer(bindings.PLATFORM_ADMIN_TOKEN as string);
+    const one = organization(`/admin/organizations/${id}`, 'companies', { name: 'Changed' }, { status: 'suspended' });
+    return { ...one, as };
   },
   'PATCH /service-accounts/{id}': async () => {
     const json = { name: 'A service account', account_id: company.accountId };
@@ -198,6 +204,8 @@ const WHOLE = new Set([
   'PUT /v1/viz-api-endpoints/{id}',
   'PUT /v1/auth/sso/config',
   'PUT /v1/company/branding/logo',
+  // Bytes, which are held against the offset.
+  'PATCH /v1/managed-tables/uploads/{uploadId}',
   `PUT ${KNOWLEDGE}/business-domains`,
 ]);
 

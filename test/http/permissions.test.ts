@@ -43,6 +43,9 @@ const needsCredential = ({ access }: Contract): boolean =>
   access !== 'public' && access !== 'optional' && access !== 'pending' && !isTokenAccess(access);
 const others = (action: Action | null): Action[] => ALL_ACTIONS.filter((each) => each !== action);
 
+/** What a knock of those who may is answered: it has no body, no real id, and no version of tus. */
+const LET_IN = [200, 204, 400, 404, 412, 422];
+
 describe('a route that needs a credential', () => {
   it.each(ROUTES.filter(({ contract }) => needsCredential(contract)))(
     '$route refuses a request without one',
@@ -94,10 +97,10 @@ describe('a route that asks for an action', () => {
       const caller = principals[credential];
       await caller.may([allow(action)]);
       const { status, body } = await knock(caller, contract);
-      if (contract.only !== 'administrators') return expect(status).toBeOneOf([200, 204, 400, 404, 422]);
+      if (contract.only !== 'administrators') return expect(status).toBeOneOf(LET_IN);
       expect([status, body.message]).toEqual([403, 'Only administrators may do this.']);
       await caller.may([allow('*')]);
-      expect((await knock(caller, contract)).status).toBeOneOf([200, 204, 400, 404, 422]);
+      expect((await knock(caller, contract)).status).toBeOneOf(LET_IN);
     });
   });
 
@@ -111,7 +114,7 @@ describe('a route that asks for an action', () => {
     async ({ contract, credential, verbs, target }) => {
       const caller = principals[credential];
       await caller.may([], [{ name: 'Role', target, actions: verbs }]);
-      expect((await knock(caller, contract)).status).toBeOneOf([200, 204, 400, 404, 422]);
+      expect((await knock(caller, contract)).status).toBeOneOf(LET_IN);
       const rest = (['read', 'create', 'update', 'delete'] as const).filter((verb) => !verbs.includes(verb));
       await caller.may([], [{ name: 'Role', target, actions: rest }]);
       expect((await knock(caller, contract)).status).toBe(403);
@@ -128,7 +131,7 @@ describe('a service token', () => {
       await machine.may(action === null ? [allow('*')] : [allow(action)]);
       const { status } = await knock(machine, contract);
       if (action !== null && contract.only === 'administrators') return expect(status).toBe(403);
-      expect(status).toBeOneOf([200, 201, 204, 400, 404, 409, 422]);
+      expect(status).toBeOneOf([...LET_IN, 201, 409]);
       if (action === null) return;
       await machine.may([allow(...others(action))]);
       expect((await knock(machine, contract)).status).toBe(403);
@@ -161,7 +164,7 @@ describe('a route for administrators', () => {
       await caller.may([allow(...ALL_ACTIONS)]);
       expect((await knock(caller, contract)).status).toBe(403);
       await caller.may([allow('*')]);
-      expect((await knock(caller, contract)).status).toBeOneOf([200, 204, 400, 404, 422]);
+      expect((await knock(caller, contract)).status).toBeOneOf(LET_IN);
     },
   );
 });

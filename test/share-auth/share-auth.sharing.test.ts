@@ -41,6 +41,7 @@ describe('a sign-in to the portal', () => {
         access_token_expires_in: 900,
         refresh_token_expires_in: 604_800,
         user: { id: expect.stringMatching(/^[0-9a-f]{24}$/), email, status: 'active' },
+        company: { name: expect.stringMatching(/^Company/) },
       },
     ]);
     expect((await contextsWith(body.access_token)).body.total).toBe(1);
@@ -175,7 +176,8 @@ describe('portal tokens', () => {
   it('are refreshed once, and a second use of the refresh token ends the session', async () => {
     const { tokens } = await anOutsider(company, email);
     const first = await refresh(tokens.refresh_token);
-    expect([first.status, Object.keys(first.body).sort()]).toEqual([200, Object.keys(tokens).sort()]);
+    const { company: _, ...refreshed } = tokens;
+    expect([first.status, Object.keys(first.body).sort()]).toEqual([200, Object.keys(refreshed).sort()]);
     expect((await refresh(first.body.refresh_token)).status).toBe(200);
     const copy = await refresh(tokens.refresh_token);
     expect([copy.status, copy.body.error_code]).toEqual([401, 'TOKEN_INVALID']);
