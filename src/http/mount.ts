@@ -168,8 +168,9 @@ async function answer(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounted: Moun
       ? handleWhenChanged(c, endpoint, mounted, call)
       : handle(call));
   if (result instanceof Response) {
-    const made = result.status === 201 ? idsOf(result.headers.get('location')?.split('/').at(-1)) : [];
-    if (named.length === 0) facts.resourceIds = [...made, ...attached];
+    // A tool has said by itself what it was about.
+    if (result.status === 201 && named.length === 0)
+      facts.resourceIds = idsOf(result.headers.get('location')?.split('/').at(-1));
     return result;
   }
   if (result instanceof PreparedAnswer) return new Response(result.body, { headers: result.headers });

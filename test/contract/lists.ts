@@ -264,6 +264,7 @@ export const LISTS: Record<string, Case> = {
 
 /** Lists whose records nobody can be denied one by one, and why. */
 export const OTHERS: Record<string, string> = {
+  '/admin/organizations': 'for the operator of the platform',
   '/admin/audit-events': 'for administrators, whom no Deny reaches',
   '/v1/audit-events': 'for administrators, whom no Deny reaches',
   '/admin/deleted/accounts': 'for administrators, whom no Deny reaches',

@@ -13,7 +13,6 @@ const JOB = 'a job of the company, which is about no one thing';
 /** Routes that reach nothing on which anybody can be denied something one by one, and why. */
 export const OUTSIDE: Record<string, string> = {
   'POST /admin/organizations': 'for the operator of the platform',
-  'GET /admin/organizations': 'for the operator of the platform',
   'GET /admin/organizations/{id}': 'for the operator of the platform',
   'PATCH /admin/organizations/{id}': 'for the operator of the platform',
   'GET /admin/audit-events/export': ADMINISTRATORS,

@@ -26,8 +26,8 @@ function patternsIn(document: unknown, found = new Set<string>()): Set<string> {
 }
 
 const CHARACTER = String.raw`(?:[\w @'":;,<>=!~#%&/\x60+-]|\\x[0-9a-f]{2}|\\\.)`;
-/** A class needs no escape but `\\-` and `\\n`; `[` and `&&` would be more than themselves in Java. */
-const CLASS = String.raw`\[\^?(?:[^\[\]\\&^]|\\x[0-9a-f]{2}|\\[-n])+\]`;
+/** A class needs no escape but `\\-`, `\\n` and `\\t`; `[` and `&&` would be more than themselves in Java. */
+const CLASS = String.raw`\[\^?(?:[^\[\]\\&^]|\\x[0-9a-f]{2}|\\[-nt])+\]`;
 /** Without `.`: they do not agree on which characters end a line. */
 const PIECE = String.raw`(?:${CHARACTER}|${CLASS}|\\[*+?.]|\(\?:|\(|\)|\|)`;
 const COUNT = String.raw`(?:[*+?]|\{\d+(?:,\d*)?\})?`;

@@ -1,12 +1,13 @@
+import { env } from 'cloudflare:test';
 import { aPublished, ENDPOINTS } from '../data-api/support.ts';
 import { aQuestion, QUESTIONS } from '../knowledge/questions/support.ts';
 import { aConcept, aNode, anItem, aRelation, PREFIX } from '../knowledge/support.ts';
 import { aSchedule, SCHEDULES } from '../schedules/support.ts';
 import { aShare } from '../shares/support.ts';
-import type { Caller } from '../support/api.ts';
+import { bearer, type Caller } from '../support/api.ts';
 import { aConsoleGroup, aPermission, permissionInput, policyInput } from '../support/console.ts';
 import { aGroup, allow, aServiceAccount, aUser, must, signed } from '../support/signed.ts';
-import type { Company } from '../support/worlds.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS, VISUALIZATIONS } from '../visualizations/support.ts';
 
 /** A record that has versions, and how it is changed. */
@@ -36,6 +37,17 @@ const organization = (company: Company) => signed(company.apiKey);
 const STATEMENTS = [allow('users:ListUsers')];
 
 export const IDENTITY: Kind[] = [
+  {
+    name: 'an organization',
+    route: '/admin/organizations/{id}',
+    make: async () => ({
+      by: bearer(env.PLATFORM_ADMIN_TOKEN as string),
+      path: `/admin/organizations/${(await aCompany()).id}`,
+    }),
+    change: 'patch',
+    changes: (name) => ({ name }),
+    table: 'companies',
+  },
   {
     name: 'an account',
     route: '/accounts/{id}',

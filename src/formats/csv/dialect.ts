@@ -2,7 +2,7 @@
 export type Delimiter = string;
 
 /** What can part fields: no letter, digit, quote, backslash, space, or sign of numbers. */
-export const DELIMITER_PATTERN = /^[\t!#$%&*,/:;<=>?@^_`|~]$/;
+export const DELIMITER_PATTERN = /^[\t!#$%\x26*,\x2f:;<=>?@\x5e_`\x7c~]$/;
 
 /** What a person says of a file's dialect. The rest is found. */
 export interface SaidDialect {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { unknownRoute } from '../../access/failures.ts';
-import { created, ok } from '../../http/endpoint.ts';
+import { created, ok, versioned } from '../../http/endpoint.ts';
 import { listQuery, pageRequest, searchIn } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { displayName, email, isoTimestamp, slug, timestamp } from '../../kernel/fields.ts';
@@ -107,6 +107,7 @@ export const companyEndpoints = [
       summary: 'Get an organization',
       description: 'With its status, and since when it is suspended.',
       returns: ok(organizationView),
+      versioned: versioned(),
       fails: [...operatorFailures, organizationNotFound],
     },
     async ({ ctx, params }) => viewOrganization(await getOrganization(ctx, params.id)),
@@ -117,8 +118,8 @@ export const companyEndpoints = [
       path: '/admin/organizations/{id}',
       access: 'operator',
       operationId: 'changeOrganization',
-      summary: 'Rename or suspend an organization',
-      description: 'Acts on the next request of anybody of the organization.',
+      summary: 'Change an organization',
+      description: 'Renames or suspends it, or lets it in again, which acts on the next request of anybody of it.',
       body: organizationChanges,
       returns: ok(organizationView),
       fails: [...operatorFailures, organizationNotFound],

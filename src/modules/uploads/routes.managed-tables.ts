@@ -211,7 +211,7 @@ export const uploadEndpoints = [
       path: '/v1/managed-tables/upload-jobs/{jobId}/analyze',
       access: { action: 'managed-tables:upload', on: jobArn },
       operationId: 'analyzeUploadJob',
-      summary: 'Read the files of an upload job again',
+      summary: 'Analyze the files of an upload job again',
       description:
         'Reads all files of a job that waits for confirmation again, with what is said here; the rest is inferred. The job then waits again. If the files cannot be read so, it waits as before, with `inferred_schema.problem`. A member that none of the files has (a workbook has no delimiter, JSON and Parquet have none of these) is 422. To say `header: true` or `skip_lines` of files that somebody else sent also needs `managed-tables:data-read`, because names of columns are shown to all.',
       body: lookBody,
