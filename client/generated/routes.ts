@@ -6,9 +6,9 @@ export interface Routes {
   /** Create an organization */
   "POST /admin/organizations": { body: { "name": string; "slug": string; "owner": { "email": string; "name": string; "password": string } }; answer: { "organization": { "id": string; "name": string; "slug": string; "created_at": string }; "owner": { "id": string; "email": string; "name": string }; "default_account": Account; "service_account": ServiceAccount; "api_key": IssuedApiKey } };
   /** Get an organization */
-  "GET /admin/organizations/{id}": { params: { "id": string }; answer: Organization };
-  /** Rename or suspend an organization */
-  "PATCH /admin/organizations/{id}": { params: { "id": string }; body?: { "name"?: string; "status"?: "active" | "suspended" }; answer: Organization | OrganizationWrittenRecord };
+  "GET /admin/organizations/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Organization };
+  /** Change an organization */
+  "PATCH /admin/organizations/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "status"?: "active" | "suspended" }; answer: Organization | OrganizationWrittenRecord };
   /** List audit events */
   "GET /admin/audit-events": { query?: { "page"?: number; "quantity"?: number; "correlation_id"?: string | number; "principal_id"?: string | number; "action"?: string | number; "from"?: string | number; "to"?: string | number }; answer: { "total": number; "page": number; "results": Array<AuditEvent> } };
   /** Export audit events */
@@ -363,7 +363,7 @@ export interface Routes {
   "GET /v1/managed-tables/upload-jobs/active": { answer: { "records": Array<UploadJob> } };
   /** Get an upload job */
   "GET /v1/managed-tables/upload-jobs/{jobId}": { params: { "jobId": string }; query?: { "wait"?: number }; ifNoneMatch?: string; answer: UploadJob };
-  /** Read the files of an upload job again */
+  /** Analyze the files of an upload job again */
   "POST /v1/managed-tables/upload-jobs/{jobId}/analyze": { params: { "jobId": string }; body?: { "header"?: boolean; "delimiter"?: string; "quote"?: "\"" | "'" | null; "encoding"?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1252"; "skip_lines"?: number; "sheet"?: string }; answer: { "status": "queued" } };
   /** Confirm an upload job */
   "POST /v1/managed-tables/upload-jobs/{jobId}/confirm": { params: { "jobId": string }; body: { "display_name"?: string; "columns": Array<ConfirmedColumn>; "time_zone"?: string }; answer: { "status": "inserting" } };

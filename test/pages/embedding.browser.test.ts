@@ -157,7 +157,9 @@ describe.skipIf(!installed)('a page within another', () => {
     const looked = page.waitForResponse((response) => response.url().endsWith('/info'));
     await page.evaluate(`frame.contentWindow.postMessage({ type: 'data-console:token', token: 'a.b.c' }, origin)`);
     await looked;
-    expect([executed, await page.evaluate('told')]).toEqual([[{}], []]);
+    // Asked again where the database was waking, but for nothing else.
+    const asked = new Set(executed.map((each) => JSON.stringify(each)));
+    expect([[...asked], await page.evaluate('told')]).toEqual([['{}'], []]);
     await page.context().close();
   });
 
