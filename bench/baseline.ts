@@ -17,12 +17,18 @@ export async function copyPlainly(system: System, file: string, table: string, c
   const client = new Client({ connectionString: system.postgresUrl });
   await client.connect();
   try {
-    await client.query(`DROP TABLE IF EXISTS baseline; CREATE TABLE baseline ${table}`);
+    await client.query(`SET statement_timeout = 0; DROP TABLE IF EXISTS baseline; CREATE TABLE baseline ${table}`);
     const copy = `baseline (${columns})`;
     const started = performance.now();
     if (hasPsql) {
       const command = `\\copy ${copy} FROM '${file}' (FORMAT csv, HEADER)`;
-      const { status, stderr } = spawnSync('psql', [system.postgresUrl, '-qc', command]);
+      const { status, stderr } = spawnSync('psql', [
+        system.postgresUrl,
+        '-qc',
+        'SET statement_timeout = 0',
+        '-c',
+        command,
+      ]);
       if (status !== 0) throw new Error(String(stderr));
     } else {
       await pipeline(createReadStream(file), client.query(copyFrom(`COPY ${copy} FROM STDIN (FORMAT csv, HEADER)`)));
