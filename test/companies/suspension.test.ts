@@ -5,7 +5,7 @@ import { aPublished, aReader } from '../data-api/support.ts';
 import { aSigningKey, embedOf, hostToken, makeEmbed } from '../embeds/support.ts';
 import { aContext, anOutsider, dashboardGrant, requestCode, verifyCode } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf, someSales } from '../shares/support.ts';
-import { type Answer, bearer, type Caller, call } from '../support/api.ts';
+import { type Answer, BASE_URL, bearer, type Caller, call } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { invite } from '../support/invite.ts';
 import { linkIn, mailsTo, mailTo, whileMailIsDown } from '../support/mail.ts';
@@ -232,6 +232,12 @@ describe('links that were mailed', () => {
     ];
     await suspend(company);
     expect((await send()).map(refusal)).toEqual([REFUSED, REFUSED, REFUSED]);
+    // A person gets a page, whose form is answered so.
+    const env = { CONSOLE_URL: BASE_URL };
+    for (const page of [`/accept-invitation?token=${invitation}`, `/reset-password?token=${reset}`]) {
+      const { status, body } = await call('GET', page, { env });
+      expect([status, body]).toEqual([200, expect.stringContaining('<html')]);
+    }
     await activate(company);
     expect((await send()).map(({ status }) => status < 300)).toEqual([true, true, true]);
   });

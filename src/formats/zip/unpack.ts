@@ -1,6 +1,6 @@
-import { pipeline, Readable } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
 import { dataOffset, type ReadRange, ZipDamaged, type ZipEntry } from './directory.ts';
+import { inflate } from './inflate.ts';
 
 /** The source of a zip file's bytes. */
 export interface ZipSource {
@@ -16,8 +16,6 @@ export const zipOf = (bytes: Uint8Array): ZipSource => ({
 });
 
 const STORED = 0;
-/** Bytes of unpacked data passed on at a time. `DecompressionStream` passes on 4 KB, and takes three times as long. */
-const PIECE_BYTES = 256 * 1024;
 
 /**
  * Passes the unpacked bytes of an entry to `take`, piece by piece, and checks them against the size and checksum that
@@ -32,7 +30,7 @@ export async function unpack(
   const packed = zip.stream(await dataOffset(zip.read, entry), entry.compressed);
   let size = 0;
   let crc = 0;
-  for await (const bytes of entry.method === STORED ? packed : inflated(packed)) {
+  for await (const bytes of entry.method === STORED ? packed : inflate(packed, createInflateRaw, ZipDamaged)) {
     size += bytes.length;
     if (size > entry.size) throw new ZipDamaged();
     crc = crc32(bytes, crc);
@@ -51,16 +49,4 @@ export async function unpackWhole(zip: ZipSource, entry: ZipEntry, limit: number
     at += bytes.length;
   });
   return whole;
-}
-
-/** An error in the packed bytes means damage; an error while reading them does not. */
-async function* inflated(packed: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const inflate = createInflateRaw({ chunkSize: PIECE_BYTES });
-  // The callback gets no error that the loop does not get as well.
-  pipeline(Readable.from(packed, { objectMode: false }), inflate, () => {});
-  try {
-    yield* inflate;
-  } catch (error) {
-    throw String((error as { code?: string }).code).startsWith('Z_') ? new ZipDamaged() : error;
-  }
 }

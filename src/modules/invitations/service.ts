@@ -102,7 +102,6 @@ export async function findInvitation(ctx: Context, token: string): Promise<OpenI
   const { companyId, id } = found.user;
   ctx.belongsTo(companyId, { type: 'user', id });
   const [company] = await selectCompany(ctx.db, companyId);
-  if (company) requireActiveCompany(company);
   return company && { ...found, company };
 }
 
@@ -110,6 +109,7 @@ export async function findInvitation(ctx: Context, token: string): Promise<OpenI
 export async function openInvitation(ctx: Context, token: string): Promise<OpenInvitation> {
   const found = await findInvitation(ctx, token);
   if (!found) throw invalidInvitation();
+  requireActiveCompany(found.company);
   return found;
 }
 

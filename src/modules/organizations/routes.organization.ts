@@ -18,12 +18,14 @@ const organizationInput = z.object({
   owner: z.object({ email, name: displayName, password: newPassword(8) }),
 });
 
+const status = z.enum(['active', 'suspended']);
+
 const organizationView = z
   .object({
     id: z.string(),
     name: z.string(),
     slug: z.string(),
-    status: z.enum(['active', 'suspended']),
+    status,
     created_at: timestamp,
     suspended_at: timestamp.nullable(),
   })
@@ -37,8 +39,6 @@ const viewOrganization = ({ id, name, slug, createdAt, suspendedAt }: Company): 
   created_at: isoTimestamp(createdAt),
   suspended_at: suspendedAt === null ? null : isoTimestamp(suspendedAt),
 });
-
-const status = z.enum(['active', 'suspended']);
 
 const organizationChanges = z
   .object({

@@ -6,7 +6,7 @@ import { pageLocale, pageResponse } from '../../http/page.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import type { MailLinkView } from '../../presentation/mail-links.ts';
-import { type Company, viewBranding } from '../companies/service.ts';
+import { type Company, viewPageBranding } from '../companies/service.ts';
 import { findInvitation } from '../invitations/service.ts';
 import { findReset } from '../password-reset/service.ts';
 import type { User } from '../users/service.ts';
@@ -45,7 +45,7 @@ async function page(
   return pageResponse(ctx.bindings.PAGES, name, {
     frames: [],
     locale: pageLocale(request),
-    branding: found ? { name: found.company.name, ...viewBranding(ctx.baseUrl, found.company) } : {},
+    branding: found ? viewPageBranding(ctx.baseUrl, found.company) : {},
     told: found ? viewLink(found) : null,
   });
 }

@@ -62,7 +62,6 @@ export async function findReset(ctx: Context, token: string): Promise<{ user: Us
   const { user } = open;
   ctx.belongsTo(user.companyId, { type: 'user', id: user.id });
   const [company] = await selectCompany(ctx.db, user.companyId);
-  if (company) requireActiveCompany(company);
   return company && { user, company };
 }
 
@@ -72,6 +71,7 @@ export async function confirmReset(ctx: Context, input: { token: string; passwor
   const open = await findReset(ctx, input.token);
   if (!open) throw invalidResetToken();
   const { user, company } = open;
+  requireActiveCompany(company);
   requireSsoOptional(company, user);
   requireUnlikePerson(input.password, { ...user, company }, 'password');
   const passwordHash = await hashPassword(input.password);
