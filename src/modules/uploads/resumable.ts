@@ -29,7 +29,7 @@ import { tableChanged } from './problems.ts';
 import { filesOf, mediaTypeOf, pieceOf, safeFileName } from './receive.ts';
 import * as uploads from './resumable-store.ts';
 import { fileOf, newWriter, pieceName, type SentBytes, WRITER_SECONDS, Writing } from './resumable-writing.ts';
-import { keyFor, requireChanging, SILENCE_MS, toEvolve } from './service.ts';
+import { keyFor, requireChanging, SILENCE_MS, toEvolve, toMode } from './service.ts';
 import * as store from './store.ts';
 
 /** An upload without a byte for so long is deleted. Milliseconds. */
@@ -119,10 +119,7 @@ function modeOf({ tableId, mode, evolve, key }: NewResumable): UploadMode {
     if (alone.length > 0) throw invalid(alone.map((field) => ({ field, message: 'is for an existing table' })));
     return 'create';
   }
-  const into = mode ?? 'append';
-  if (into !== 'append' && into !== 'replace' && into !== 'upsert')
-    throw invalid([{ field: 'mode', message: 'must be append, replace or upsert' }]);
-  return into;
+  return toMode(mode ?? null);
 }
 
 function keyOfUpload(ctx: PrincipalContext, id: string): uploads.UploadKey {

@@ -67,13 +67,18 @@ export async function startUpload(ctx: PrincipalContext, sent: SentBody): Promis
 export async function startTableUpload(ctx: PrincipalContext, tableId: string, sent: SentBody): Promise<string> {
   const database = await requireDatabase(ctx);
   await getTable(ctx, tableId);
-  return startJob(ctx, sent, async (job, { mode: sent, evolve: evolves, keys }) => {
-    const mode = sent ?? 'append';
-    if (mode !== 'append' && mode !== 'replace' && mode !== 'upsert') throw wrongMode();
-    const evolve = toEvolve(evolves);
+  return startJob(ctx, sent, async (job, { keys, ...said }) => {
+    const [mode, evolve] = [toMode(said.mode), toEvolve(said.evolve)];
     requireChanging(ctx, mode, tableId, evolve);
     await insertJob(ctx, database, job, { mode, evolve, keys, tableId });
   });
+}
+
+/** What the rows do to an existing table, as a form's or header's text says; they join its rows where it does not. */
+export function toMode(sent: string | null): Exclude<UploadMode, 'create'> {
+  const mode = sent ?? 'append';
+  if (mode !== 'append' && mode !== 'replace' && mode !== 'upsert') throw wrongMode();
+  return mode;
 }
 
 /** How a load may change columns, as a form's or header's text says; not where it does not. */
