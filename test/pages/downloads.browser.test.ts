@@ -155,6 +155,7 @@ describe.skipIf(!installed)('the downloads of a card', () => {
     await page.getByLabel('Code').fill((await mailedCode(email)).replace('-', ''));
     await page.keyboard.press('Enter');
     await page.getByRole('link', { name: /Bird strikes/ }).click();
+    await page.getByRole('heading', { name: 'Bird strikes', level: 1 }).waitFor();
     await settled(page);
     expect((await take(page, 'Formulas', 'XLSX')).name).toBe('Formulas.xlsx');
     expect(problems).toEqual([]);

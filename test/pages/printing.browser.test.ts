@@ -207,6 +207,7 @@ describe.skipIf(!installed)('a page on paper', () => {
     await page.getByLabel('Code').fill(await mailedCode(email));
     await page.keyboard.press('Enter');
     await page.getByRole('link', { name: /On paper/ }).click();
+    await page.getByRole('heading', { name: 'On paper', level: 1 }).waitFor();
     await settled(page);
     const text = (await printed(page)).map((sheet) => sheet.text).join(' ');
     expect(lines(text).length).toBe(37);

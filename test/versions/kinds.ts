@@ -25,6 +25,8 @@ export interface Kind {
   shows?(body: any): unknown;
   /** The table that it is written to. */
   table: string;
+  /** Whether it has no deletion. */
+  isNeverDeleted?: true;
 }
 
 let made = 0;
@@ -47,6 +49,7 @@ export const IDENTITY: Kind[] = [
     change: 'patch',
     changes: (name) => ({ name }),
     table: 'companies',
+    isNeverDeleted: true,
   },
   {
     name: 'an account',
