@@ -1,17 +1,23 @@
+import { createHash } from 'node:crypto';
 import worker from '../../src/api.ts';
 import type { Bindings } from '../../src/config.ts';
 import { runScheduled } from '../../src/jobs/scheduled.ts';
 import { clock } from '../../src/kernel/clock.ts';
+import { type StoredFile, segmentsOf } from '../../src/modules/uploads/receive.ts';
 
 export * from '../../src/api.ts';
 
 const MINUTE = 60_000;
 const realNow = clock.now;
 
-/** The API's Worker, with the scheduled run as it is so much later at `/sweep?minutes=`. */
+/**
+ * The API's Worker, with the scheduled run as it is so much later at `/sweep?minutes=`, and the SHA-256 of a stored file at
+ * `/digest`.
+ */
 export default {
   async fetch(request: Request, env: Bindings, execution: ExecutionContext): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url);
+    if (pathname === '/digest') return Response.json({ digest: await digestOf(env.FILES, await request.json()) });
     if (pathname !== '/sweep') return worker.fetch(request, env, execution);
     const scheduledTime = realNow() + Number(searchParams.get('minutes')) * MINUTE;
     clock.now = () => scheduledTime;
@@ -27,3 +33,13 @@ export default {
     return Response.json({});
   },
 };
+
+async function digestOf(files: R2Bucket, file: StoredFile): Promise<string> {
+  const hash = createHash('sha256');
+  for (const { key } of segmentsOf(file)) {
+    const object = await files.get(key);
+    if (!object) throw new Error(`${key} is not stored.`);
+    hash.update(new Uint8Array(await object.arrayBuffer()));
+  }
+  return hash.digest('hex');
+}

@@ -30,7 +30,8 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
       if (after !== undefined && passed > after) {
         proxy.cuts.shift();
         proxy.made += 1;
-        // What came until then has gone out.
+        // What came until then has gone out, and nothing does after it.
+        client.removeAllListeners('data').pause();
         upstream.write(bytes.subarray(0, Math.max(0, bytes.length - (passed - after))), end);
         return;
       }

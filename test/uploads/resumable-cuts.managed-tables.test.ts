@@ -9,6 +9,7 @@ import { requireDatabase } from '../../src/modules/managed-database/service.ts';
 import { appendBytes } from '../../src/modules/uploads/resumable.ts';
 import * as uploads from '../../src/modules/uploads/resumable-store.ts';
 import type { TenantSql } from '../../src/tenant-sql/client.ts';
+import { type Random, randomBy } from '../support/random.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { arriving, bytesOfJob, csvOf, PIECE, sameBytes } from './tus.ts';
 
@@ -16,23 +17,6 @@ const COUNT = inject('randomUploads');
 const SENDER = 'a'.repeat(24);
 /** What everything is sent of. */
 const ALL = csvOf(3 * PIECE, 11);
-
-/** The same numbers for the same seed. */
-function randomBy(seed: number) {
-  let state = seed | 0;
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const upTo = (most: number) => Math.floor(next() * (most + 1));
-  return {
-    chance: (share: number) => next() < share,
-    upTo,
-    of: <T>(all: readonly T[]) => all[upTo(all.length - 1)] as T,
-  };
-}
 
 describe('random uploads whose client, network, Worker, store and database fail at random', () => {
   let company: Company;
@@ -119,7 +103,7 @@ describe('random uploads whose client, network, Worker, store and database fail 
   );
 
   /** Sends what is missing until all is there, as a client does that asks where to go on. */
-  async function uploadAll(id: string, bytes: Uint8Array, random: ReturnType<typeof randomBy>): Promise<void> {
+  async function uploadAll(id: string, bytes: Uint8Array, random: Random): Promise<void> {
     const late: (() => Promise<unknown>)[] = [];
     for (let tries = 0; tries < 100; tries += 1) {
       const key = { id, companyId: company.id, createdByUserId: SENDER };
@@ -147,7 +131,7 @@ describe('random uploads whose client, network, Worker, store and database fail 
     all: Uint8Array,
     offset: number,
     trouble: 'none' | 'cut' | 'store' | 'late' | 'kill' | 'killed early' | 'two',
-    random: ReturnType<typeof randomBy>,
+    random: Random,
     late: (() => Promise<unknown>)[],
   ): Promise<void> {
     const left = all.length - offset;

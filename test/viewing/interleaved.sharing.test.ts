@@ -3,6 +3,7 @@ import { anEmbed, aSigningKey, embedOf, hostToken } from '../embeds/support.ts';
 import { aContext, aMember, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf, policy, regionsOf, someSales } from '../shares/support.ts';
 import { type Answer, call } from '../support/api.ts';
+import { randomFrom } from '../support/random.ts';
 import { aProvisionedCompany } from '../support/worlds.ts';
 import { aDashboard, aVisualization, parameter } from '../visualizations/support.ts';
 
@@ -19,17 +20,6 @@ interface Viewer {
   /** Whether regions may be chosen, or none may be sent. */
   chooses: boolean;
   execute(parameters: Record<string, unknown>): Promise<Answer>;
-}
-
-/** Numbers from 0 to below 1 that are the same in every run (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }
 
 /** The rows of a CSV without quotes. */
