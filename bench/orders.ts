@@ -1,4 +1,4 @@
-import { parquetWriteBuffer } from 'hyparquet-writer';
+import { type ColumnSource, fileWriter, ParquetWriter, schemaFromColumnData } from 'hyparquet-writer';
 import { aSheet, type Cell } from '../test/uploads/workbooks.ts';
 
 /** The columns of {@link orders} in Postgres. */
@@ -66,21 +66,37 @@ export function* ordersLines(rows: number): Generator<string> {
   yield lines.join('');
 }
 
-/** The same rows as Parquet, of the file's own types, in row groups of 100,000. */
-export function ordersParquet(rows: number): ArrayBuffer {
-  const columns = HEADER.map((): string[] => []);
-  for (const order of makeOrders(rows)) for (const [at, value] of order.entries()) columns[at]?.push(value);
-  const typed = (at: number) => {
-    const values = columns[at] as string[];
-    const name = HEADER[at] as string;
-    if (name === 'pedido' || name === 'quantidade') return { name, type: 'INT64' as const, data: values.map(BigInt) };
-    if (name === 'valor') return { name, type: 'DOUBLE' as const, data: values.map(Number) };
-    if (name === 'pago') return { name, type: 'BOOLEAN' as const, data: values.map((value) => value === 'true') };
-    if (name === 'vencimento' || name === 'criado_em')
-      return { name, type: 'TIMESTAMP' as const, data: values.map((value) => (value === '' ? null : new Date(value))) };
-    return { name, type: 'STRING' as const, data: values };
+const ROW_GROUP = 100_000;
+
+/** Writes the same rows as Parquet, of the file's own types, in row groups of 100,000. */
+export function writeOrdersParquet(filename: string, rows: number): void {
+  const writer = fileWriter(filename);
+  let parquet: ParquetWriter | undefined;
+  let group: Order[] = [];
+  const write = () => {
+    const columnData = columnsOf(group);
+    parquet ??= new ParquetWriter({ writer, schema: schemaFromColumnData({ columnData }) });
+    parquet.write({ columnData, rowGroupSize: ROW_GROUP });
+    group = [];
   };
-  return parquetWriteBuffer({ columnData: HEADER.map((_, at) => typed(at)), rowGroupSize: 100_000 });
+  for (const order of makeOrders(rows)) {
+    group.push(order);
+    if (group.length === ROW_GROUP) write();
+  }
+  if (group.length > 0) write();
+  parquet?.finish();
+}
+
+function columnsOf(orders: Order[]): ColumnSource[] {
+  return HEADER.map((name, at) => {
+    const values = orders.map((order) => order[at] as string);
+    if (name === 'pedido' || name === 'quantidade') return { name, type: 'INT64', data: values.map(BigInt) };
+    if (name === 'valor') return { name, type: 'DOUBLE', data: values.map(Number) };
+    if (name === 'pago') return { name, type: 'BOOLEAN', data: values.map((value) => value === 'true') };
+    if (name === 'vencimento' || name === 'criado_em')
+      return { name, type: 'TIMESTAMP', data: values.map((value) => (value === '' ? null : new Date(value))) };
+    return { name, type: 'STRING', data: values };
+  });
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;

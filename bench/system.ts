@@ -165,7 +165,10 @@ export async function startSystem(
 // biome-ignore lint/suspicious/noExplicitAny: the record as the API answers it.
 export async function jobWhen(system: System, jobId: string, ...statuses: string[]): Promise<any> {
   for (;;) {
-    const job = await system.call('GET', `/v1/managed-tables/upload-jobs/${jobId}`).catch(whereBusy);
+    const job = await system.call('GET', `/v1/managed-tables/upload-jobs/${jobId}`).catch(async (error: Error) => {
+      if (error.message.includes('answered 401')) return system.renewToken();
+      return whereBusy(error);
+    });
     if (statuses.includes(job?.status)) return job;
     if (job?.status === 'failed') throw new Error(`The job failed: ${JSON.stringify(job.error)}`);
     await new Promise((resolve) => setTimeout(resolve, 200));

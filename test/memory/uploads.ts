@@ -1,5 +1,9 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { CFB } from '@e965/xlsx';
 import { zipSync } from 'fflate';
+import { KINDS, type Kind, loadByTus, MILLION } from '../../bench/huge-files.ts';
 import { ordersWorkbook } from '../../bench/orders.ts';
 import { jobWhen, type System } from '../../bench/system.ts';
 import { csvOf } from '../../bench/upload-memory/csv.ts';
@@ -122,6 +126,22 @@ function undo(title: string, bytes: number): Case {
   };
 }
 
+/** The largest files, sent by tus. */
+function byTus(title: string, kind: Kind): Case {
+  const { millions, write } = KINDS[kind];
+  const folder = mkdtempSync(join(tmpdir(), 'data-console-memory-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, `pedidos.${kind}`);
+  return {
+    name: title,
+    prepare: () => write(path, millions * MILLION),
+    async run(system, which) {
+      const { rows } = await loadByTus(system, path, `huge_${kind}_${which}`);
+      if (rows !== millions * MILLION) throw new Error(`${rows} rows were loaded`);
+    },
+  };
+}
+
 export const UPLOADS: Case[] = [
   upload('CSV of 99 MiB: upload, analysis, load', 'grande.csv', () => csvOf(99 * MIB)),
   upload('ten CSVs, 99 MiB', 'parte.csv', () => csvOf(9.85 * MIB), 10),
@@ -132,4 +152,7 @@ export const UPLOADS: Case[] = [
   upload('XLS with 46 MiB of shared texts', 'textos.xls', () => oldTextsWorkbook(46 * MIB)),
   upload('XLS of 4 MiB out of order', 'desordem.xls', () => unorderedWorkbook(4 * MIB)),
   undo('undo of a load of 99 MiB', 99 * MIB),
+  byTus('CSV of 1 GiB by tus', 'csv'),
+  byTus('NDJSON of 1 GiB by tus', 'ndjson'),
+  byTus('Parquet of 10 million rows by tus', 'parquet'),
 ];

@@ -1,0 +1,54 @@
+import { openAsBlob } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { createClient, withToken } from '../client/client.ts';
+import { orders, ordersLines, writeOrdersParquet } from './orders.ts';
+import { jobWhen, type System } from './system.ts';
+
+export const MILLION = 1_000_000;
+
+/** Each kind of large file: the millions of rows of a file of its standard size, and how it is written. */
+export const KINDS = {
+  csv: { millions: 11, write: writeCsv },
+  ndjson: { millions: 5.7, write: writeLines },
+  parquet: { millions: 10, write: writeParquet },
+};
+export type Kind = keyof typeof KINDS;
+
+/** A million rows after the other: they are the same. */
+export async function writeCsv(path: string, rows: number): Promise<void> {
+  const file = await open(path, 'w');
+  for (let left = rows; left > 0; left -= MILLION) {
+    const csv = orders(Math.min(left, MILLION));
+    await file.writeFile(left === rows ? csv : csv.subarray(csv.indexOf(10) + 1));
+  }
+  await file.close();
+}
+
+async function writeLines(path: string, rows: number): Promise<void> {
+  const file = await open(path, 'w');
+  for (const lines of ordersLines(rows)) await file.writeFile(lines);
+  await file.close();
+}
+
+async function writeParquet(path: string, rows: number): Promise<void> {
+  writeOrdersParquet(path, rows);
+}
+
+/** Sends a file by tus and has it loaded into a new table. @returns milliseconds of each, and the rows that were loaded */
+export async function loadByTus(system: System, path: string, table: string) {
+  const api = createClient({ baseUrl: system.baseUrl, credential: withToken(await system.logIn()) });
+  const began = performance.now();
+  const { _id: jobId } = await api.upload(new File([await openAsBlob(path)], path.slice(path.lastIndexOf('/') + 1)));
+  const sent = performance.now();
+  await system.renewToken();
+  const waiting = await jobWhen(system, jobId, 'waiting_confirm');
+  const read = performance.now();
+  await system.renewToken();
+  await system.call('POST', `/v1/managed-tables/upload-jobs/${jobId}/confirm`, {
+    display_name: table,
+    columns: waiting.inferred_schema.columns,
+  });
+  const done = await jobWhen(system, jobId, 'done');
+  const times = { send: sent - began, infer: read - sent, load: performance.now() - read };
+  return { ...times, rows: done.progress.rows_processed as number };
+}
