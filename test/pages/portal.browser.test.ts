@@ -41,6 +41,11 @@ describe.skipIf(!installed)('the portal', () => {
     await page.getByLabel('E-mail').fill(email);
     await page.getByRole('button', { name: 'Send me a code' }).click();
     const code = await mailedCode(email);
+    await page.getByLabel('Code').fill('1234-567');
+    const refused = page
+      .getByLabel('Code')
+      .evaluate((input) => (input as unknown as { validationMessage: string }).validationMessage);
+    expect(await refused).toBe('The code has eight digits.');
     await page.getByLabel('Code').fill(code === '0000-0000' ? '0000-0001' : '0000-0000');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').filter({ hasText: 'This code is wrong, or no longer good.' }).waitFor();

@@ -168,6 +168,40 @@ describe.skipIf(!installed)('a page on paper', () => {
     await page.context().close();
   });
 
+  it('leaves no place empty beside and below a table that has the whole width', async () => {
+    const beside: Chart[] = [
+      { name: 'Rows', sql: rows(37), place: [0, 0, 7, 6] },
+      { name: 'Pie', sql: three('pie'), chart: { type: 'pie' }, place: [7, 0, 5, 3] },
+      { name: 'Bars', sql: three('bars'), chart: { type: 'bar' }, place: [7, 3, 5, 3] },
+      ...['One', 'Two', 'Three'].map(
+        (name, at): Chart => ({ name, sql: three(name), chart: { type: 'line' }, place: [at * 4, 6, 4, 3] }),
+      ),
+    ];
+    const { page } = await open((await aLink(await aDashboard(beside))).path, {
+      viewport: { width: 700, height: 900 },
+    });
+    await settled(page);
+    await page.evaluate(`dispatchEvent(new Event('beforeprint'))`);
+    await page.emulateMedia({ media: 'print' });
+    const at = async (name: string) => {
+      const box = await page.getByRole('region', { name, exact: true }).boundingBox();
+      if (!box) throw new Error(`${name} is not there.`);
+      return { left: box.x, right: box.x + box.width, top: box.y, bottom: box.y + box.height };
+    };
+    const table = await at('Rows');
+    const lineUp = async (...names: string[]) => {
+      const cards = await Promise.all(names.map(at));
+      expect(new Set(cards.map(({ top }) => Math.round(top))).size).toBe(1);
+      expect(cards[0]?.left).toBeCloseTo(table.left, 0);
+      expect(cards.at(-1)?.right).toBeCloseTo(table.right, 0);
+      return cards[0] as (typeof cards)[number];
+    };
+    const beneath = await lineUp('Pie', 'Bars');
+    expect(beneath.top).toBeGreaterThan(table.bottom);
+    expect((await lineUp('One', 'Two', 'Three')).top).toBeGreaterThan(beneath.bottom);
+    await page.context().close();
+  });
+
   describe('with a brand', () => {
     useOwnCompany();
 

@@ -121,6 +121,7 @@ export const texts = {
   sendCode: 'Send me a code',
   enterCode: 'Enter the code',
   code: 'Code',
+  codeDigits: 'The code has eight digits.',
   codeSent: (email: string) => [
     'If dashboards are shared with ',
     email,

@@ -118,6 +118,7 @@ export const texts: PageTexts = {
   sendCode: 'Enviar código',
   enterCode: 'Introduce el código',
   code: 'Código',
+  codeDigits: 'El código tiene ocho cifras.',
   codeSent: (email) => [
     'Si hay paneles compartidos con ',
     email,

@@ -118,6 +118,7 @@ export const texts: PageTexts = {
   sendCode: 'Enviar código',
   enterCode: 'Digite o código',
   code: 'Código',
+  codeDigits: 'O código tem oito dígitos.',
   codeSent: (email) => [
     'Se houver painéis compartilhados com ',
     email,

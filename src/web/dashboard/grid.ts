@@ -46,12 +46,11 @@ export function gridOf(
     const cut = new Set(isPrinted ? cards.flatMap(({ widget }) => (widget.isCut() ? widget : [])) : []);
     const focused = document.activeElement;
     if (isPrinted) {
-      const wide = placedCards.map(({ place, widget }) => ({
-        widget,
-        place: cut.has(widget) ? { ...place, x: 0, w: columns } : place,
-      }));
+      const bands = bandsOf(placedCards).flatMap((band) =>
+        band.some(({ widget }) => cut.has(widget)) ? linesOf(band, cut, columns) : [band],
+      );
       element.replaceChildren(
-        ...bandsOf(wide).map((band) => {
+        ...bands.map((band) => {
           putAt(band);
           return h('div', { class: 'band' }, ...band.map(({ widget }) => widget.element));
         }),
@@ -101,4 +100,28 @@ function bandsOf(cards: readonly PlacedCard[]): PlacedCard[][] {
     bands.at(-1)?.push({ widget, place: { ...place, y: place.y - top } });
   }
   return bands;
+}
+
+/** A band as lines of cards in their reading order, each over the whole width; tables that are cut stand alone. */
+function linesOf(band: readonly PlacedCard[], cut: ReadonlySet<Widget>, columns: number): PlacedCard[][] {
+  const lines: PlacedCard[][] = [];
+  let left = 0;
+  for (const card of band) {
+    const isCut = cut.has(card.widget);
+    if (isCut || card.place.w > left) {
+      lines.push([]);
+      left = columns;
+    }
+    lines.at(-1)?.push(card);
+    left = isCut ? 0 : left - card.place.w;
+  }
+  return lines.map((line) => {
+    const total = line.reduce((sum, { place }) => sum + place.w, 0);
+    let end = 0;
+    return line.map(({ widget, place }) => {
+      const x = Math.round((end * columns) / total);
+      end += place.w;
+      return { widget, place: { ...place, x, y: 0, w: Math.round((end * columns) / total) - x } };
+    });
+  });
 }

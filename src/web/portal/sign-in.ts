@@ -38,6 +38,7 @@ export function signInPage(
       oninput: () => {
         const digits = field.input.value.replaceAll(/\D/g, '').slice(0, 8);
         field.input.value = digits.length > 4 ? `${digits.slice(0, 4)}-${digits.slice(4)}` : digits;
+        field.input.setCustomValidity(digits.length < 8 ? TEXTS.codeDigits : '');
       },
     });
     const form = formOf(TEXTS.signIn, message, [field.element], async () => {
