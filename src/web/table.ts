@@ -17,6 +17,16 @@ export interface Table {
   print(isPrinted: boolean): void;
   /** Whether a part of it is out of view. */
   isCut(): boolean;
+  /** What its viewer did to it. */
+  arranged(): Arranged;
+  /** Does the same to this one, which is on the page, if it has the same columns. */
+  arrange(as: Arranged): void;
+}
+
+interface Arranged {
+  columns: string;
+  order: Order;
+  scrollLeft: number;
 }
 
 /**
@@ -48,9 +58,13 @@ export function tableOf(data: Data, caption: string, chart: ViewChart['chart'], 
   left.hidden = total <= MAX_PRINTED;
 
   function sortBy(column: number): void {
-    order = { column, descending: order?.column === column && !order.descending };
+    sort({ column, descending: order?.column === column && !order.descending });
+  }
+
+  function sort(next: NonNullable<Order>): void {
+    order = next;
     heads.forEach((each, at) => {
-      each.setAttribute('aria-sort', at !== column ? 'none' : order?.descending ? 'descending' : 'ascending');
+      each.setAttribute('aria-sort', at !== next.column ? 'none' : next.descending ? 'descending' : 'ascending');
     });
     show(ROWS_AT_ONCE);
   }
@@ -105,6 +119,7 @@ export function tableOf(data: Data, caption: string, chart: ViewChart['chart'], 
     extent.textContent = TEXTS.range(Math.min(first + 1, total), Math.min(last, total), total);
   }
 
+  const columns = data.columns.map(({ name }) => name).join('\n');
   show(ROWS_AT_ONCE);
   new ResizeObserver(stretch).observe(area);
   return {
@@ -114,6 +129,12 @@ export function tableOf(data: Data, caption: string, chart: ViewChart['chart'], 
       show(isPrinted ? MAX_PRINTED : shown);
     },
     isCut: () => view.dataset.more !== '',
+    arranged: () => ({ columns, order, scrollLeft: area.scrollLeft }),
+    arrange(as) {
+      if (as.columns !== columns) return;
+      if (as.order) sort(as.order);
+      area.scrollLeft = as.scrollLeft;
+    },
   };
 }
 

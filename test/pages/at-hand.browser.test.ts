@@ -83,6 +83,29 @@ describe.skipIf(!installed)('at hand on a page', () => {
     await page.context().close();
   });
 
+  it('is a table in the order and at the columns that its viewer chose, when it is run again', async () => {
+    const wide = Array.from({ length: 12 }, (_, at) => `n + ${at} AS column_${at}`).join(', ');
+    const sql = `SELECT ${wide} FROM generate_series(1, 90) AS n`;
+    const own = await aLink(await aDashboard([{ name: 'Wide', sql, place: [0, 0, 12, 4] }]));
+    const { page, executed } = await open(own.path, { viewport: { width: 360, height: 740 } });
+    await settled(page);
+    const area = page.getByRole('group', { name: 'Wide' });
+    await page.getByRole('button', { name: 'column_3' }).click();
+    await page.getByRole('button', { name: 'column_3' }).click();
+    const left = () => area.evaluate((element) => (element as unknown as { scrollLeft: number }).scrollLeft);
+    await area.evaluate((element) => (element as unknown as { scrollBy(x: number, y: number): void }).scrollBy(300, 0));
+    const place = await left();
+    expect(place).toBeGreaterThan(200);
+    const before = executed.length;
+    await page.getByRole('button', { name: 'Run again' }).click();
+    await expect.poll(() => executed.length).toBeGreaterThan(before);
+    await settled(page);
+    expect(await page.getByRole('columnheader', { name: 'column_3' }).getAttribute('aria-sort')).toBe('descending');
+    expect(await area.locator('tbody td').first().innerText()).toBe('90');
+    expect(await left()).toBe(place);
+    await page.context().close();
+  });
+
   it('is nothing of an age where there are no results', async () => {
     const { page } = await open(link);
     await settled(page);

@@ -152,8 +152,10 @@ export function widgetOf(
     toggle.className = `quiet icon ${asTable ? 'as-chart' : 'as-table'}`;
     named(toggle, asTable ? TEXTS.showChart : TEXTS.showTable);
     if (chart.type === 'table' || asTable || !drawable) {
+      const before = table?.arranged();
       const made = tableOf(data, name, chart, choose);
       setBody(made.element);
+      if (before) made.arrange(before);
       table = made;
     } else if (chart.type === 'number') setBody(numbersOf(data, chart, choose));
     else await drawChart(result, data);
