@@ -247,6 +247,8 @@ async function show(): Promise<void> {
     const nodes = (await (VIEWS[view] ?? VIEWS.tables)?.(id)) ?? [];
     if (hash === location.hash) main.replaceChildren(...nodes);
   } catch (error) {
+    // Who signed out meanwhile sees the form already.
+    if (!main.isConnected) return;
     if (store.read() === null) return showSignIn();
     main.replaceChildren(h('p', { role: 'alert' }, sentence(error)));
   }
