@@ -10,7 +10,7 @@ export const MILLION = 1_000_000;
 export const KINDS = {
   csv: { millions: 11, write: writeCsv },
   ndjson: { millions: 5.7, write: writeLines },
-  parquet: { millions: 10, write: writeParquet },
+  parquet: { millions: 10, write: writeOrdersParquet },
 };
 export type Kind = keyof typeof KINDS;
 
@@ -28,10 +28,6 @@ async function writeLines(path: string, rows: number): Promise<void> {
   const file = await open(path, 'w');
   for (const lines of ordersLines(rows)) await file.writeFile(lines);
   await file.close();
-}
-
-async function writeParquet(path: string, rows: number): Promise<void> {
-  writeOrdersParquet(path, rows);
 }
 
 /** Sends a file by tus and has it loaded into a new table. @returns milliseconds of each, and the rows that were loaded */

@@ -134,7 +134,7 @@ function byTus(title: string, kind: Kind): Case {
   const path = join(folder, `pedidos.${kind}`);
   return {
     name: title,
-    prepare: () => write(path, millions * MILLION),
+    prepare: async () => write(path, millions * MILLION),
     async run(system, which) {
       const { rows } = await loadByTus(system, path, `huge_${kind}_${which}`);
       if (rows !== millions * MILLION) throw new Error(`${rows} rows were loaded`);

@@ -1,7 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
 import type { createGunzip, createInflateRaw } from 'node:zlib';
 
-/** Bytes of unpacked data passed on at a time. */
+/** Bytes of unpacked data passed on at a time. `DecompressionStream` passes on 4 KB, and takes three times as long. */
 const PIECE_BYTES = 256 * 1024;
 
 /**
