@@ -1,4 +1,5 @@
-import { sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { sql } from 'drizzle-orm';
+import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { Branding } from '../../presentation/branding.ts';
 import { LOCALES } from '../../texts/locales.ts';
 import { flag, id, json, timestamp, timestamps } from '../columns.ts';
@@ -28,7 +29,39 @@ export const companies = sqliteTable(
     logo: json<Logo>('logo'),
     /** Since when nobody of it, or for it, is let in, and nothing runs for it; null while it is active. */
     suspendedAt: timestamp('suspended_at'),
+    /** When the operator had it ended, and from when on it is erased; null unless it is to end. It is suspended then. */
+    endRequestedAt: timestamp('end_requested_at'),
+    deletesAt: timestamp('deletes_at'),
     ...timestamps(),
   },
-  (table) => [uniqueIndex('companies_slug').on(table.slug)],
+  (table) => [
+    uniqueIndex('companies_slug').on(table.slug),
+    index('companies_to_end').on(table.deletesAt).where(sql`deletes_at is not null`),
+  ],
+);
+
+/** How far the erasure of one store has come. */
+export interface ErasedStore {
+  /** Rows, objects or projects that are gone. */
+  removed: number;
+  /** When nothing was left, in milliseconds; null before. */
+  at: number | null;
+  /** Where the next step goes on; null from the beginning. */
+  cursor: string | null;
+}
+
+/** The ends of companies, from the moment when their erasure begins. Of a company that was erased this alone stays. */
+export const companyEnds = sqliteTable(
+  'company_ends',
+  {
+    /** The company's. */
+    id: id(),
+    requestedAt: timestamp('requested_at').notNull(),
+    completedAt: timestamp('completed_at'),
+    /** By the names of the stores. */
+    stores: json<Record<string, ErasedStore>>('stores').notNull(),
+    /** When a scheduled run looks after it next: while it is erased, and after that for what came late; null never. */
+    dueAt: timestamp('due_at'),
+  },
+  (table) => [index('company_ends_due').on(table.dueAt).where(sql`due_at is not null`)],
 );
