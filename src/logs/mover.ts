@@ -78,15 +78,8 @@ export async function mergeLate(mover: Mover, kind: LogKind): Promise<boolean> {
   const news = late.filter(({ id }) => !known.has(id));
   for (const record of news) known.set(record.id, record);
   const isNews = news.length > 0;
-  const parts: Part[] = [];
-  if (isNews) {
-    const all = [...known.values()].sort((a, b) => compareKeys(keyOf(a), keyOf(b)));
-    while (all.length > 0) {
-      const records = firstOf(all);
-      all.splice(0, records.length);
-      parts.push(await writePart(mover, kind, records, (old?.version ?? 0) + 1));
-    }
-  }
+  const all = [...known.values()].sort((a, b) => compareKeys(keyOf(a), keyOf(b)));
+  const parts = isNews ? await writeParts(mover, kind, all, (old?.version ?? 0) + 1) : [];
   storage.transactionSync(() => {
     if (isNews && old) {
       deletePart(sql, kind, old);
@@ -124,6 +117,17 @@ function firstOf(records: Iterable<Logged>): Logged[] {
     if (taken.length >= logSizes.partRows || bytes >= logSizes.partBytes) break;
   }
   return taken;
+}
+
+/** Writes records of a day, the oldest first, into as many files as they need. */
+export async function writeParts(mover: Mover, kind: LogKind, all: Logged[], version: number): Promise<Part[]> {
+  const parts: Part[] = [];
+  while (all.length > 0) {
+    const records = firstOf(all);
+    all.splice(0, records.length);
+    parts.push(await writePart(mover, kind, records, version));
+  }
+  return parts;
 }
 
 /** `log/{company}/audit-events/2026-01-31/{time}-{id of its first record}.{version}.ndjson.gz` */

@@ -116,6 +116,18 @@ export function partFor(sql: SqlStorage, kind: LogKind, key: LogKey, day: LogRan
   return row && partOf(row);
 }
 
+/** The part that comes after a record, or the first one. */
+export function partAfter(sql: SqlStorage, kind: LogKind, after: LogKey | null): Part | undefined {
+  const { at, id } = after ?? { at: Number.MIN_SAFE_INTEGER, id: '' };
+  const [row] = sql
+    .exec<Row>(
+      'SELECT * FROM parts WHERE kind = ? AND (lastAt, lastId) > (?, ?) ORDER BY lastAt, lastId LIMIT 1',
+      ...[kind, at, id],
+    )
+    .toArray();
+  return row && partOf(row);
+}
+
 export const isNamed = (sql: SqlStorage, file: string): boolean =>
   sql.exec('SELECT 1 FROM parts WHERE file = ?', file).toArray().length > 0;
 

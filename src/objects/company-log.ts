@@ -1,7 +1,8 @@
 import { DurableObject } from 'cloudflare:workers';
 import { clock, DAY_MS, MINUTE_MS } from '../kernel/clock.ts';
+import type { Person } from '../kernel/person.ts';
 import { type OwnAnalytics, readAnalytics, readViewers, type SeenViewer } from '../logs/analytics.ts';
-import { takeOverFormerTables } from '../logs/day-tables.ts';
+import { forgetTables, takeOverFormerTables } from '../logs/day-tables.ts';
 import { forgetCounts, type LogPage, listRecords } from '../logs/listing.ts';
 import {
   compareKeys,
@@ -16,11 +17,13 @@ import {
 } from '../logs/log.ts';
 import { deleteLeftovers, type Mover, mergeLate, moveOldest } from '../logs/mover.ts';
 import { countParts, type ListedPart, lastMoved, partsIn } from '../logs/parts.ts';
-import { insertRecords, isFull, isKnownInMinute, newestOrOldest, recordsIn } from '../logs/rows.ts';
+import { redactPart, redactRows } from '../logs/person.ts';
+import { countIn, insertRecords, isFull, isKnownInMinute, newestOrOldest, recordsIn } from '../logs/rows.ts';
 import { createTables } from '../logs/tables.ts';
 import { countLate, countViews, createViewsMark, lateViews } from '../logs/view-counts.ts';
 import { addViews, putViewsBefore, readViews, type ShareViews } from '../logs/views.ts';
 import { logError } from '../platform/log.ts';
+import { eraseStorage } from './erase-storage.ts';
 
 /** How long one run of moving lasts at the most before the next begins. */
 const RUN_MS = 20_000;
@@ -29,6 +32,17 @@ const SOON_MS = 5_000;
 const RETRY_MS = 5 * MINUTE_MS;
 
 const NAME = 'name';
+/** Of the log of a company that has ended: all that is left. It takes nothing more, however late it comes. */
+const ERASED = 'erased';
+
+/** Files that are read, and where necessary written anew, in one call. */
+const FILES_A_CALL = 10;
+
+/** How far a redaction has come among the files. */
+export interface Redaction {
+  kind: LogKind;
+  after: LogKey | null;
+}
 
 /** Lets others have a turn. */
 const pause = (): Promise<void> => scheduler.wait(0);
@@ -40,17 +54,92 @@ const pause = (): Promise<void> => scheduler.wait(0);
 export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION_DAYS?: string }> {
   readonly #sql = this.ctx.storage.sql;
   #alarmAt: number | null = null;
+  #isErased: boolean;
+  /** Resolves when nobody writes files. */
+  #turn: Promise<void> = Promise.resolve();
   /** Counts how often records were moved. */
   #moves = 0;
 
   constructor(state: DurableObjectState, env: { FILES: R2Bucket; AUDIT_RETENTION_DAYS?: string }) {
     super(state, env);
-    createTables(this.#sql);
-    takeOverFormerTables(this.#sql);
-    createViewsMark(this.#sql);
+    this.#isErased = state.storage.kv.get(ERASED) === true;
+    if (!this.#isErased) this.#open();
     void state.blockConcurrencyWhile(async () => {
       this.#alarmAt = await state.storage.getAlarm();
     });
+  }
+
+  #open(): void {
+    createTables(this.#sql);
+    takeOverFormerTables(this.#sql);
+    createViewsMark(this.#sql);
+  }
+
+  /**
+   * Deletes all records for good, but for those in files.
+   * @returns how many there were
+   */
+  async erase(): Promise<number> {
+    if (this.#isErased) return 0;
+    const { storage } = this.ctx;
+    const everything = rangeOf({});
+    const records = LOG_KINDS.reduce((sum, kind) => sum + countIn(this.#sql, kind, everything), 0);
+    // From here on nothing is kept, whatever comes in between.
+    this.#isErased = true;
+    this.#moves += 1;
+    await eraseStorage(storage);
+    forgetTables(this.#sql);
+    storage.kv.put(ERASED, true);
+    return records;
+  }
+
+  /**
+   * Puts a pseudonym in the place of a person, in some of the records: of the object first, then of a few files.
+   * @param cursor where it goes on; null from the beginning
+   * @returns how many records named them, and the next cursor; null when all are done
+   */
+  async redact(person: Person, cursor: Redaction | null): Promise<{ changed: number; next: Redaction | null }> {
+    return this.#inTurn(async () => {
+      const mover = this.#isErased ? undefined : this.#mover();
+      if (!mover) return { changed: 0, next: null };
+      if (!cursor) {
+        this.#moves += 1;
+        return { changed: await redactRows(this.#sql, person, pause), next: { kind: LOG_KINDS[0], after: null } };
+      }
+      const { kind } = cursor;
+      let { after } = cursor;
+      let changed = 0;
+      for (let files = 0; files < FILES_A_CALL; files += 1) {
+        const done = await redactPart(mover, kind, person, after);
+        changed += done.changed;
+        if (done.next === null) {
+          const next = LOG_KINDS[LOG_KINDS.indexOf(kind) + 1];
+          return { changed, next: next === undefined ? null : { kind: next, after: null } };
+        }
+        after = done.next;
+      }
+      return { changed, next: { kind, after } };
+    });
+  }
+
+  /** Moving and redacting both write files anew: one after the other. */
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const before = this.#turn;
+    const mine = Promise.withResolvers<void>();
+    this.#turn = mine.promise;
+    await before;
+    try {
+      return await work();
+    } finally {
+      mine.resolve();
+    }
+  }
+
+  #mover(): Mover | undefined {
+    const name = this.ctx.storage.kv.get<string>(NAME);
+    return name === undefined
+      ? undefined
+      : { storage: this.ctx.storage, files: this.env.FILES, name, changed: () => this.#countMove() };
   }
 
   /**
@@ -59,6 +148,7 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
    * @returns how many were new, each of which is a row written
    */
   async append(name: string, kind: LogKind, records: readonly Logged[]): Promise<number> {
+    if (this.#isErased) return 0;
     const { storage } = this.ctx;
     const moved = lastMoved(this.#sql, kind);
     const isLate = (record: Logged) => moved !== undefined && compareKeys(keyOf(record), moved) <= 0;
@@ -149,8 +239,9 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
   /** Moves what is to be moved, in steps that may be repeated. What fails is tried again, however long it takes. */
   override async alarm(): Promise<void> {
     this.#alarmAt = null;
+    if (this.#isErased) return;
     try {
-      const isDone = await this.#move();
+      const isDone = await this.#inTurn(() => this.#move());
       await this.#wakeBy(isDone ? this.#nextDay() : clock.now() + 1);
     } catch (error) {
       logError('log_not_moved', error);
@@ -159,9 +250,8 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
   }
 
   async #move(): Promise<boolean> {
-    const name = this.ctx.storage.kv.get<string>(NAME);
-    if (name === undefined) return true;
-    const mover: Mover = { storage: this.ctx.storage, files: this.env.FILES, name, changed: () => this.#countMove() };
+    const mover = this.#mover();
+    if (!mover) return true;
     while (countViews(this.#sql)) await scheduler.wait(0);
     const until = Date.now() + RUN_MS;
     for (let isDone = false; !isDone; ) {

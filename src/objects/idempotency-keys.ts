@@ -99,6 +99,14 @@ export class IdempotencyKeys {
     this.#change(use, (table) => `UPDATE ${table} SET in_use_until = NULL, answer = ?`, answer);
   }
 
+  /** Forgets all keys of these senders. */
+  forget(senders: readonly string[]): void {
+    for (const day of this.#days) {
+      const theirs = 'sender_id IN (SELECT value FROM json_each(?))';
+      this.#sql.exec(`DELETE FROM ${nameOf(day)} WHERE ${theirs}`, JSON.stringify(senders));
+    }
+  }
+
   /** Drops the days before yesterday. */
   dropOld(now: number): void {
     for (const day of this.#days) {

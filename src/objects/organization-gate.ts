@@ -2,6 +2,7 @@ import { DurableObject } from 'cloudflare:workers';
 import { clock, MINUTE_MS } from '../kernel/clock.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
 import { AccessVersions, type AnnouncedChange } from './access-versions.ts';
+import { eraseStorage } from './erase-storage.ts';
 import { IdempotencyKeys, type KeyEnd, type KeyedRequest, type KeyState, type KeyUse } from './idempotency-keys.ts';
 import { type Nonce, Nonces } from './nonces.ts';
 
@@ -40,20 +41,50 @@ export type Verdict =
 export class OrganizationGate extends DurableObject {
   readonly #organization = new FixedWindows(WINDOW_MS);
   readonly #principals = new FixedWindows(WINDOW_MS);
-  readonly #access: AccessVersions;
-  readonly #nonces: Nonces;
-  readonly #keys: IdempotencyKeys;
+  #opened: { access: AccessVersions; nonces: Nonces; keys: IdempotencyKeys } | undefined;
   /** When the alarm rings; null while none is set. */
   #alarmAt: number | null = null;
 
   constructor(state: DurableObjectState, env: Cloudflare.Env) {
     super(state, env);
-    this.#nonces = new Nonces(state.storage.sql, clock.now());
-    this.#access = new AccessVersions(state.storage.sql);
-    this.#keys = new IdempotencyKeys(state.storage.sql);
     void state.blockConcurrencyWhile(async () => {
       this.#alarmAt = await state.storage.getAlarm();
     });
+  }
+
+  /** What is on disk, opened when it is needed: a gate that was erased has nothing there until somebody asks it. */
+  get #kept() {
+    const { sql } = this.ctx.storage;
+    this.#opened ??= {
+      access: new AccessVersions(sql),
+      nonces: new Nonces(sql, clock.now()),
+      keys: new IdempotencyKeys(sql),
+    };
+    return this.#opened;
+  }
+
+  get #access(): AccessVersions {
+    return this.#kept.access;
+  }
+
+  get #nonces(): Nonces {
+    return this.#kept.nonces;
+  }
+
+  get #keys(): IdempotencyKeys {
+    return this.#kept.keys;
+  }
+
+  /** Forgets the keys of principals, with the answers. */
+  forget(principals: readonly string[]): void {
+    this.#keys.forget(principals);
+  }
+
+  /** Deletes all that it keeps. */
+  async erase(): Promise<void> {
+    this.#opened = undefined;
+    await eraseStorage(this.ctx.storage);
+    this.#alarmAt = await this.ctx.storage.getAlarm();
   }
 
   /**

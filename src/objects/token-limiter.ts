@@ -1,6 +1,7 @@
 import { DurableObject } from 'cloudflare:workers';
 import { clock, MINUTE_MS } from '../kernel/clock.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
+import { eraseStorage } from './erase-storage.ts';
 import { IdempotencyKeys, type KeyEnd, type KeyState, type KeyUse } from './idempotency-keys.ts';
 
 const WINDOW_MS = MINUTE_MS;
@@ -30,6 +31,12 @@ export class TokenLimiter extends DurableObject {
   get #keys(): IdempotencyKeys {
     this.#opened ??= new IdempotencyKeys(this.ctx.storage.sql);
     return this.#opened;
+  }
+
+  /** Deletes all that it keeps. */
+  async erase(): Promise<void> {
+    this.#opened = undefined;
+    await eraseStorage(this.ctx.storage);
   }
 
   /** The request is still at work under its key. */

@@ -1,0 +1,42 @@
+/** A person whom a company wants forgotten: all that they are known by, and what stands in its place. */
+export interface Person {
+  /** Ids of the user and of the outsider, of each time that there was one. */
+  ids: readonly string[];
+  /** Lower-case. */
+  email: string;
+  pseudonym: string;
+}
+
+/** Members of a record that name who did something, and those that tell where from and with what. */
+const WHO = ['principalId', 'actorId', 'actorEmail'];
+const TRACES = ['ip', 'ipCountry', 'userAgent'];
+
+const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+/** The text with the pseudonym in the place of the person: of an address only where it is one by itself. */
+export function redactedText(text: string, { ids, email, pseudonym }: Person): string {
+  const withoutIds = ids.reduce((rest, id) => rest.replaceAll(id, pseudonym), text);
+  if (!withoutIds.toLowerCase().includes(email)) return withoutIds;
+  return withoutIds.replaceAll(new RegExp(`(?<![\\w.+-])${escaped(email)}(?![\\w-]|\\.\\w)`, 'gi'), pseudonym);
+}
+
+/** The same of JSON, wherever they stand in it. A record of what they did does not tell where from. */
+export function redacted(value: unknown, person: Person): unknown {
+  if (typeof value === 'string') return redactedText(value, person);
+  if (Array.isArray(value)) return value.map((each) => redacted(each, person));
+  if (typeof value !== 'object' || value === null) return value;
+  const record = value as Record<string, unknown>;
+  const isTheirs = WHO.some((name) => {
+    const who = record[name];
+    return typeof who === 'string' && (person.ids.includes(who) || who.toLowerCase() === person.email);
+  });
+  return Object.fromEntries(
+    Object.entries(record).map(([name, member]) => [
+      name,
+      isTheirs && TRACES.includes(name) ? null : redacted(member, person),
+    ]),
+  );
+}
+
+/** Whether something of a person stands in a text. */
+export const isNamedIn = (text: string, person: Person): boolean => redactedText(text, person) !== text;

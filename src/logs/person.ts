@@ -1,0 +1,109 @@
+import { clock } from '../kernel/clock.ts';
+import { type Person, redacted } from '../kernel/person.ts';
+import { deleteObjects } from '../platform/stored-files.ts';
+import { LOG_KINDS, type Logged, type LogKey, type LogKind } from './log.ts';
+import { type Mover, writeParts } from './mover.ts';
+import { readPart } from './part-file.ts';
+import { deletePart, insertPart, partAfter } from './parts.ts';
+import { columnsOf, lateTableOf, TABLES } from './tables.ts';
+
+/** Rows that are looked at before others get a turn. */
+const ROWS_AT_ONCE = 1000;
+
+/**
+ * Puts the pseudonym in the place of a person in the records that are in the object, those included that have been moved and are not
+ * dropped yet.
+ * @returns how many records named them
+ */
+export async function redactRows(sql: SqlStorage, person: Person, pause: () => Promise<void>): Promise<number> {
+  let changed = 0;
+  for (const kind of LOG_KINDS) {
+    for (const table of tablesOf(sql, kind)) changed += await redactTable(sql, kind, table, person, pause);
+  }
+  return changed;
+}
+
+function tablesOf(sql: SqlStorage, kind: LogKind): string[] {
+  const { name } = TABLES[kind];
+  return sql
+    .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'")
+    .toArray()
+    .map((table) => table.name)
+    .filter((table) => table === name || table.startsWith(`${name}_`) || table === lateTableOf(kind));
+}
+
+async function redactTable(
+  sql: SqlStorage,
+  kind: LogKind,
+  table: string,
+  person: Person,
+  pause: () => Promise<void>,
+): Promise<number> {
+  const fields = TABLES[kind].fields as readonly string[];
+  const text = fields.map((field) => `coalesce(${field}, '')`).join(` || ' ' || `);
+  let changed = 0;
+  for (let after: LogKey = { at: Number.MIN_SAFE_INTEGER, id: '' }; ; await pause()) {
+    const rows = sql
+      .exec(
+        `SELECT ${columnsOf(kind)} FROM "${table}" WHERE (occurredAt, id) > (?, ?)
+         AND EXISTS (SELECT 1 FROM json_each(?) AS mark WHERE instr(lower(${text}), mark.value))
+         ORDER BY occurredAt, id LIMIT ${ROWS_AT_ONCE}`,
+        ...[after.at, after.id, JSON.stringify([...person.ids, person.email])],
+      )
+      .toArray();
+    for (const row of rows) {
+      const { occurredAt, id, ...present } = row;
+      const rest = redacted(present, person) as Record<string, SqlStorageValue>;
+      if (isSame(present, rest)) continue;
+      const sets = Object.keys(rest).map((field) => `${field} = ?`);
+      sql.exec(
+        `UPDATE "${table}" SET ${sets.join(', ')} WHERE occurredAt = ? AND id = ?`,
+        ...Object.values(rest),
+        ...[occurredAt, id],
+      );
+      changed += 1;
+    }
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < ROWS_AT_ONCE) return changed;
+    after = { at: Number(last.occurredAt), id: String(last.id) };
+  }
+}
+
+const isSame = (row: Record<string, unknown>, rest: Record<string, unknown>): boolean =>
+  Object.entries(rest).every(([field, value]) => row[field] === value);
+
+/**
+ * The same in one file, which is written anew where it names the person.
+ * @param after the file before; null for the first
+ * @returns how many records named them, and the file for the next call; null after the last
+ */
+export async function redactPart(
+  mover: Mover,
+  kind: LogKind,
+  person: Person,
+  after: LogKey | null,
+): Promise<{ changed: number; next: LogKey | null }> {
+  const { sql } = mover.storage;
+  const part = partAfter(sql, kind, after);
+  if (!part) return { changed: 0, next: null };
+  const records: Logged[] = [];
+  let changed = 0;
+  for await (const record of readPart(mover.files, part.file)) {
+    const without = redacted(record, person) as Logged;
+    if (JSON.stringify(without) !== JSON.stringify(record)) changed += 1;
+    records.push(without);
+  }
+  if (changed > 0) {
+    const written = await writeParts(mover, kind, records.reverse(), part.version + 1);
+    mover.storage.transactionSync(() => {
+      deletePart(sql, kind, part);
+      // Should the deletion fail, the object deletes it later.
+      sql.exec('INSERT OR REPLACE INTO leftovers (file, deleteAt) VALUES (?, ?)', part.file, clock.now());
+      for (const each of written) insertPart(sql, kind, each);
+      mover.changed();
+    });
+    await deleteObjects(mover.files, [part.file]);
+    sql.exec('DELETE FROM leftovers WHERE file = ?', part.file);
+  }
+  return { changed, next: part.last };
+}
