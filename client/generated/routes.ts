@@ -2,13 +2,19 @@
 
 export interface Routes {
   /** List organizations */
-  "GET /admin/organizations": { query?: { "page"?: number; "quantity"?: number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name"; "search"?: string | number; "status"?: "active" | "suspended" }; answer: { "total": number; "page": number; "results": Array<Organization> } };
+  "GET /admin/organizations": { query?: { "page"?: number; "quantity"?: number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name"; "search"?: string | number; "status"?: "active" | "suspended" | "deleting" }; answer: { "total": number; "page": number; "results": Array<Organization> } };
   /** Create an organization */
   "POST /admin/organizations": { body: { "name": string; "slug": string; "owner": { "email": string; "name": string; "password": string } }; answer: { "organization": { "id": string; "name": string; "slug": string; "created_at": string }; "owner": { "id": string; "email": string; "name": string }; "default_account": Account; "service_account": ServiceAccount; "api_key": IssuedApiKey } };
   /** Get an organization */
   "GET /admin/organizations/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Organization };
   /** Change an organization */
   "PATCH /admin/organizations/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "status"?: "active" | "suspended" }; answer: Organization | OrganizationWrittenRecord };
+  /** Delete an organization */
+  "DELETE /admin/organizations/{id}": { params: { "id": string }; query?: { "after_days"?: number }; ifMatch?: string; answer: { "deletes_at": string } };
+  /** Restore an organization that is being deleted */
+  "POST /admin/organizations/{id}/restore": { params: { "id": string }; answer: Organization | OrganizationWrittenRecord };
+  /** Get the certificate of an erased organization */
+  "GET /admin/organizations/{id}/certificate": { params: { "id": string }; answer: { "certificate": string } };
   /** List audit events */
   "GET /admin/audit-events": { query?: { "page"?: number; "quantity"?: number; "correlation_id"?: string | number; "principal_id"?: string | number; "action"?: string | number; "from"?: string | number; "to"?: string | number }; answer: { "total": number; "page": number; "results": Array<AuditEvent> } };
   /** Export audit events */
@@ -705,7 +711,7 @@ export type FilterPolicy = { "filter_slug": string; "filter_kind": "select" | "m
 
 export type Viewer = { "id": string; "attributes"?: Record<string, unknown> };
 
-export type Organization = { "id": string; "name": string; "slug": string; "status": "active" | "suspended"; "created_at": string; "suspended_at": string | null };
+export type Organization = { "id": string; "name": string; "slug": string; "status": "active" | "suspended" | "deleting"; "created_at": string; "suspended_at": string | null; "deletes_at": string | null };
 
 export type FieldProblem = { "field": string; "reason": "required" | "unknown" | "type" | "too_short" | "too_long" | "too_small" | "too_large" | "too_few" | "too_many" | "format" | "not_one_of" | "taken" | "not_found" | "conflict"; "message": string; "limits"?: { "min"?: number; "max"?: number }; "row"?: number };
 
