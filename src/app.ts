@@ -64,6 +64,7 @@ import { managedTableIndexesEndpoints } from './modules/managed-tables/routes.in
 import { managedTablesEndpoints } from './modules/managed-tables/routes.managed-tables.ts';
 import { managedTableRowsEndpoints } from './modules/managed-tables/routes.rows.managed-tables.ts';
 import { managedTableTools } from './modules/managed-tables/tools.mcp.ts';
+import { companyEndEndpoints } from './modules/organizations/end/routes.organization.ts';
 import { companyEndpoints } from './modules/organizations/routes.organization.ts';
 import { authenticateOperator } from './modules/organizations/service.ts';
 import { componentEndpoints } from './modules/pages/routes.component.sharing.ts';
@@ -118,7 +119,7 @@ export const FOR_AGENTS: Offer = {
 /** Every surface with its endpoints, by what they are about. */
 export const SURFACES: SurfaceEndpoints[] = [
   withConcepts(organization.surface, {
-    Organizations: companyEndpoints,
+    Organizations: [...companyEndpoints, ...companyEndEndpoints],
     Audit: auditEndpoints,
     Accounts: accountEndpoints,
     'Service accounts': [...serviceAccountEndpoints, ...apiKeyEndpoints, ...serviceTokenEndpoints],

@@ -35,6 +35,8 @@ export async function foundCompany(env: Bindings, execution: ExecutionContext, s
       branding: {},
       logo: null,
       suspendedAt: null,
+    endRequestedAt: null,
+    deletesAt: null,
       createdAt: now,
       updatedAt: now,
     };

@@ -25,15 +25,16 @@ export const audited =
     const facts = c.get('facts');
     const { contract, performed, resourceIds } = facts;
     const asks = performed?.contract ?? contract;
+    const principal = principalOf(facts);
     const record: AuditRecord = {
       id: newId(occurredAt),
       correlationId: c.get('correlationId'),
       occurredAt,
-      ...principalOf(facts),
+      ...principal,
       method: c.req.method.slice(0, METHOD_LENGTH),
       route: contract?.path ?? null,
       action: asks ? (actionOf(asks.access) ?? asks.recordedAs ?? null) : null,
-      resourceId: resourceIds.length > 0 ? resourceIds.join('/') : null,
+      resourceId: namedBy(principal.companyId, resourceIds),
       status: performed?.status ?? c.res.status,
       ip: c.req.header('cf-connecting-ip') ?? null,
       durationMs: clock.now() - occurredAt,
@@ -47,6 +48,18 @@ export const audited =
       }),
     );
   };
+
+/** An id that says whose it is. */
+const OF_COMPANY = /^(?<company>[a-f0-9]{24})-/;
+
+/**
+ * What a record says of the resources that were named. It stays when another company ends, and so names none: what belongs to no
+ * company has no ids, and what belongs to one has none that begin with the id of another.
+ */
+function namedBy(companyId: string | null, ids: readonly string[]): string | null {
+  const own = ids.filter((id) => (OF_COMPANY.exec(id)?.groups?.company ?? companyId) === companyId);
+  return companyId !== null && own.length > 0 ? own.join('/') : null;
+}
 
 /** The ids that a path, a body or an answer gives: those of them that are such as we mint. */
 export const idsOf = (value: unknown): string[] =>
@@ -71,7 +84,7 @@ function principalOf({
     case 'viewer':
       return { companyId: actor.companyId, principalType: 'anonymous', principalId: null, credential: actor.tokenId };
     case 'operator':
-      return { companyId: null, principalType: 'operator', principalId: null, credential: null };
+      return { companyId: owner?.companyId ?? null, principalType: 'operator', principalId: null, credential: null };
     default: {
       const { type = 'anonymous', id = null, credential = null } = owner?.principal ?? {};
       return { companyId: owner?.companyId ?? null, principalType: type, principalId: id, credential };

@@ -4,7 +4,7 @@ import { z } from 'zod';
  * A whole number in a query string: digits only, so that `1e3`, `0x10`, blanks and fractions are refused. It is described as the
  * integer that it is, since programs have it as one.
  */
-const wholeNumber = (standard: number, minimum: number, maximum: number) =>
+export const wholeNumber = (standard: number, minimum: number, maximum: number) =>
   z
     .string()
     .regex(/^-?\d+$/, 'must be a whole number')

@@ -2,7 +2,7 @@ import type { SystemActor } from '../access/actors.ts';
 import type { Bindings } from '../config.ts';
 import { openContext } from '../context.ts';
 import { clock } from '../kernel/clock.ts';
-import { isSuspended } from '../modules/companies/service.ts';
+import { standingOf } from '../modules/companies/service.ts';
 import { writeResult } from '../modules/data-api/jobs.ts';
 import { runBatch } from '../modules/knowledge/generation/jobs.ts';
 import { recheckQuestions } from '../modules/knowledge/questions/jobs.ts';
@@ -59,7 +59,9 @@ async function run(
   };
   const { context, close } = openContext(origin, actor);
   try {
-    if (await isSuspended(context)) return await keepMessage(context, message);
+    const standing = await standingOf(context);
+    if (standing === 'gone') return log('job_of_nobody', { type: message.type, company_id: message.companyId });
+    if (standing === 'suspended') return await keepMessage(context, message);
     switch (message.type) {
       case 'upload.analyse':
         return await analyseUpload(context, message.jobId);

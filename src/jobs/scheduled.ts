@@ -10,6 +10,7 @@ import { purgeAsked } from '../modules/knowledge/ask/service.ts';
 import { deleteLeftoverSources, resumeJobs } from '../modules/knowledge/generation/jobs.ts';
 import { mailNotice, sendDueMails } from '../modules/mails/service.ts';
 import { renewConnections } from '../modules/managed-database/service.ts';
+import { eraseEnded } from '../modules/organizations/end/service.ts';
 import { sendDueMessages } from '../modules/outbox/service.ts';
 import { mailResets, purgePasswordResets } from '../modules/password-reset/service.ts';
 import { handOutDue, mailConsent, mailPaused, purgeRuns, resumeRuns } from '../modules/schedules/jobs.ts';
@@ -80,6 +81,15 @@ async function runParts(origin: Origin): Promise<void> {
       dead_letters: () => replayDeadLetters(context, resend(env)),
       old_dead_letters: () => purgeDeadLetters(context),
       undelivered_records: () => keepUndelivered(context),
+      ended_companies: () =>
+        eraseEnded(context, async (companyId, work) => {
+          const opened = openContext(origin, { kind: 'system', companyId });
+          try {
+            return await work(opened.context);
+          } finally {
+            await opened.close();
+          }
+        }),
     });
   } finally {
     await close();

@@ -2,6 +2,7 @@ import {
   createClient,
   createConfig,
   createProject,
+  deleteProject,
   getConnectionUri,
   listProjectOperations,
   listProjects,
@@ -25,7 +26,7 @@ export interface NeonConfig {
   computeUnits?: { min: number; max: number } | undefined;
 }
 
-/** The calls of the management API that provisioning makes. Every call gives up at `deadline` (Unix milliseconds). */
+/** The calls of the management API that are made. Every call gives up at `deadline` (Unix milliseconds). */
 export interface NeonApi {
   /** Finds the project of exactly that name, the oldest of several; null if there is none. */
   findProject(name: string, deadline: number): Promise<string | null>;
@@ -35,17 +36,22 @@ export interface NeonApi {
   waitUntilReady(projectId: string, deadline: number): Promise<void>;
   /** The role's connection string for a direct connection, without a pooler. */
   connectionString(projectId: string, database: string, role: string, deadline: number): Promise<string>;
+  /** Deletes the project with its branches and computes. @returns false where it is gone already */
+  deleteProject(projectId: string, deadline: number): Promise<boolean>;
 }
 
 /** A call of the management API failed. */
 export class NeonProblem extends Error {
   /** Whether the request may have been carried out although no proper answer came. */
   readonly unclear: boolean;
+  /** Of the answer; undefined where none came. */
+  readonly status: number | undefined;
 
-  constructor(message: string, unclear: boolean, cause?: unknown) {
+  constructor(message: string, unclear: boolean, cause?: unknown, status?: number) {
     super(message, { cause });
     this.name = 'NeonProblem';
     this.unclear = unclear;
+    this.status = status;
   }
 }
 
@@ -115,6 +121,17 @@ export function neonApi(config: NeonConfig): NeonApi {
       );
       return answer.uri;
     },
+
+    deleteProject: async (projectId, deadline) => {
+      const path = { project_id: projectId };
+      try {
+        await call('delete project', deadline, (signal) => deleteProject({ client, path, signal }));
+        return true;
+      } catch (error) {
+        if (error instanceof NeonProblem && error.status === 404) return false;
+        throw error;
+      }
+    },
   };
 }
 
@@ -134,7 +151,7 @@ async function call<T>(what: string, deadline: number, send: (signal: AbortSigna
     const status = response?.status;
     if (status === undefined || !REPEATABLE.has(status)) {
       const unclear = status === undefined || status >= 500 || response?.ok === true;
-      throw new NeonProblem(`${what}: ${status ?? 'no answer'} ${error?.message ?? ''}`, unclear, error);
+      throw new NeonProblem(`${what}: ${status ?? 'no answer'} ${error?.message ?? ''}`, unclear, error, status);
     }
     await waitBefore(deadline, retryDelay(response?.headers.get('retry-after') ?? null, attempt), `${what}: ${status}`);
   }

@@ -54,6 +54,7 @@ describe('an organization, to the operator', () => {
       status: 'active',
       created_at: expect.stringMatching(/Z$/),
       suspended_at: null,
+      deletes_at: null,
     });
   });
 

@@ -2,7 +2,10 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { unknownMembers } from '../../src/http/unknown-members.ts';
+import { OWN_FILES, SHARED_FILES } from '../../src/modules/organizations/end/stores.ts';
+import { expectNothingLeft, keysOfFiles } from '../organizations/looking.ts';
 import { type Answer, bearer, type Caller, call, type Sending } from '../support/api.ts';
+import { resetClock } from '../support/clock.ts';
 import { aServiceAccount, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { Examples } from './examples.ts';
@@ -145,6 +148,14 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
 
     it('gets the answers that the examples show, as `npm run contract` writes them', async () => {
       await expect(examples.text()).toMatchFileSnapshot(`../../../src/generated/examples/${file}.json`);
+    });
+
+    it('leaves nothing once the company has ended, in no store', async () => {
+      resetClock();
+      const known = [...OWN_FILES(world.company.id), ...OWN_FILES(world.stranger.id), ...SHARED_FILES];
+      const strays = (await keysOfFiles()).filter((key) => !known.some((place) => key.startsWith(place)));
+      expect(strays.map((key) => `${key}: name its place in src/modules/organizations/end/stores.ts`)).toEqual([]);
+      await expectNothingLeft(world.company);
     });
   });
 }

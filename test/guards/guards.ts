@@ -5,6 +5,7 @@ import { DATA_API } from './lists/data-api.ts';
 import { GROUPS_AND_POLICIES } from './lists/groups.ts';
 import { KNOWLEDGE } from './lists/knowledge.ts';
 import { OBJECTS } from './lists/objects.ts';
+import { ORGANIZATIONS } from './lists/organizations.ts';
 import { QUESTIONS } from './lists/questions.ts';
 import { REPORTED } from './lists/reported.ts';
 import { SCHEDULES } from './lists/schedules.ts';
@@ -24,6 +25,7 @@ export const GUARDS: readonly Guard[] = [
   ...SHARING,
   ...DATA_API,
   ...SUSPENSION,
+  ...ORGANIZATIONS,
   ...SCHEDULES,
   ...KNOWLEDGE,
   ...QUESTIONS,

@@ -172,7 +172,12 @@ export const NO_GUARDS: readonly NoGuard[] = [
     undefined,
     'PRIMARY KEY(`company_id`, `email`)',
   ]),
-  ...all('counts users who are removed for good, which only an operator’s SQL does', [
+  ...all('makes the tables of a log that is not erased, which take nothing in one that is', [
+    'src/objects/company-log.ts',
+    'CompanyLog',
+    '!this.#isErased',
+  ]),
+  ...all('counts users who are removed for good, which the end of their company and an operator’s SQL do', [
     'drizzle/0003_user_counts.sql',
     undefined,
     '`users_counted_when_purged`',

@@ -16,6 +16,8 @@ function found(n: number) {
     companyId: id('a', company),
     companySlug,
     suspendedAt: null,
+    endRequestedAt: null,
+    deletesAt: null,
     serviceAccountId: id('d', n),
     accountId,
     name: `robot ${n}`,

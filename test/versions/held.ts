@@ -13,7 +13,7 @@ const isPrecondition = (path: string, { status, body }: Answer) =>
 /** What holds for every record that has versions. */
 export function describeVersions(kinds: readonly Kind[]): void {
   describe.each(kinds)('the version of $name', (kind) => {
-    const { make, change, changes, shows = ({ name }) => name, table, isNeverDeleted } = kind;
+    const { make, change, changes, shows = ({ name }) => name, table } = kind;
     let company: Company;
     beforeAll(async () => {
       company = await aCompany();
@@ -50,16 +50,13 @@ export function describeVersions(kinds: readonly Kind[]): void {
     it('must be the one that a write is made for', async () => {
       const { by, path, tag, write } = await aRecord();
       expect(isPrecondition(path, await write('Of nobody', '"00000000000000000000000000000000"'))).toBe(true);
-      if (!isNeverDeleted) {
-        expect(isPrecondition(path, await by.delete(path, { headers: { 'If-Match': '"other"' } }))).toBe(true);
-      }
+      expect(isPrecondition(path, await by.delete(path, { headers: { 'If-Match': '"other"' } }))).toBe(true);
       expect(await tagOf({ by, path })).toBe(tag);
       await must(write('First', `"other", W/${tag}`));
       expect(isPrecondition(path, await write('Second', tag))).toBe(true);
       expect(shows((await by.get(path)).body)).toBe('First');
       await must(write('Whichever', '*'));
       expect(shows((await by.get(path)).body)).toBe('Whichever');
-      if (isNeverDeleted) return;
       await must(by.delete(path, { headers: { 'If-Match': (await tagOf({ by, path })) as string } }));
     });
 
@@ -72,7 +69,6 @@ export function describeVersions(kinds: readonly Kind[]): void {
       );
       expect(isPrecondition(path, second)).toBe(true);
       expect(shows((await by.get(path)).body)).toBe('The rival');
-      if (isNeverDeleted) return;
       const next = (await tagOf({ by, path })) as string;
       const deletion = await overtaken(
         writing,

@@ -25,8 +25,6 @@ export interface Kind {
   shows?(body: any): unknown;
   /** The table that it is written to. */
   table: string;
-  /** Whether it has no deletion. */
-  isNeverDeleted?: true;
 }
 
 let made = 0;
@@ -49,7 +47,6 @@ export const IDENTITY: Kind[] = [
     change: 'patch',
     changes: (name) => ({ name }),
     table: 'companies',
-    isNeverDeleted: true,
   },
   {
     name: 'an account',

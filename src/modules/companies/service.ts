@@ -2,7 +2,7 @@ import { requireActiveCompany } from '../../access/suspension.ts';
 import type { CompanyContext, Context } from '../../context.ts';
 import type { ViewBranding } from '../../presentation/viewing.ts';
 import { companyNotFound } from './failures.ts';
-import { type Company, selectCompany, selectCompanyBySlug } from './store.ts';
+import { type Company, selectCompanyBySlug, selectStanding } from './store.ts';
 import { viewBranding } from './views.ts';
 
 export type { Brand } from './branding.ts';
@@ -35,10 +35,14 @@ export async function findCompanyBySlug(ctx: Context, slug: string): Promise<Com
   return company;
 }
 
-/** Whether the company that something is done for is suspended. */
-export async function isSuspended(ctx: CompanyContext): Promise<boolean> {
-  const [company] = await selectCompany(ctx.db, ctx.actor.companyId);
-  return company !== undefined && company.suspendedAt !== null;
+/**
+ * How the company stands that something is to be done for: `gone` from the moment on when its erasure begins, for nothing is to
+ * be written of it any more.
+ */
+export async function standingOf(ctx: CompanyContext): Promise<'active' | 'suspended' | 'gone'> {
+  const [company] = await selectStanding(ctx.db, ctx.actor.companyId);
+  if (!company || company.isErased) return 'gone';
+  return company.suspendedAt === null ? 'active' : 'suspended';
 }
 
 /** The brand of a company for its pages; without one where there is no such company, which nobody is told. */

@@ -1,8 +1,9 @@
 import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { readPage, type SearchRequest } from '../../db/page.ts';
-import { companies, type Logo } from '../../db/schema/companies.ts';
+import { companies, companyEnds, type Logo } from '../../db/schema/companies.ts';
 import { contains } from '../../db/search.ts';
+import { exists } from '../../db/statements.ts';
 import type { Branding } from '../../presentation/branding.ts';
 
 export type Company = typeof companies.$inferSelect;
@@ -39,26 +40,32 @@ export type CompanyOrder = keyof typeof ORDER;
 /** Whether people and programs of a company are let in. */
 export type CompanyStatus = 'active' | 'suspended';
 
+/** Whether companies are let in, suspended for now, or to be deleted, for which they are suspended, too. */
+const OF_STATUS = {
+  active: isNull(companies.suspendedAt),
+  suspended: and(isNotNull(companies.suspendedAt), isNull(companies.deletesAt)) as SQL,
+  deleting: isNotNull(companies.deletesAt),
+};
+
 /** A page of all companies. `search` is a part of name or slug. */
 export const readCompanies = (
   db: ControlDb,
-  status: CompanyStatus | undefined,
+  status: keyof typeof OF_STATUS | undefined,
   { search, by, ...page }: SearchRequest<CompanyOrder>,
 ) =>
   readPage(
     db,
     {
       table: companies,
-      filter: and(
-        status && (status === 'active' ? isNull : isNotNull)(companies.suspendedAt),
-        contains([companies.name, companies.slug], search),
-        sql`true`,
-      ) as SQL,
+      filter: and(status && OF_STATUS[status], contains([companies.name, companies.slug], search), sql`true`) as SQL,
     },
     { ...page, by: ORDER[by] },
   );
 
-/** Renames, suspends or lets in again a company. Suspended twice, it keeps the time of the first. */
+/**
+ * Renames, suspends or lets in again a company. Suspended twice, it keeps the time of the first. One that is to be deleted
+ * stays as it is, unless it is only renamed.
+ */
 export const updateCompany = (
   db: ControlDb,
   id: string,
@@ -73,10 +80,20 @@ export const updateCompany = (
       ...(status === 'suspended' && { suspendedAt: sql`coalesce(${companies.suspendedAt}, ${now})` }),
       updatedAt: now,
     })
-    .where(eq(companies.id, id))
+    .where(and(eq(companies.id, id), status && isNull(companies.deletesAt)))
     .returning();
 
 export const selectCompanyBySlug = (db: ControlDb, slug: string) =>
   db.select().from(companies).where(eq(companies.slug, slug));
 
 export const selectCompany = (db: ControlDb, id: string) => db.select().from(companies).where(eq(companies.id, id));
+
+/** What tells whether anything is done for a company. */
+export const selectStanding = (db: ControlDb, id: string) =>
+  db
+    .select({
+      suspendedAt: companies.suspendedAt,
+      isErased: sql<number>`${exists(companyEnds, eq(companyEnds.id, companies.id))}`.as('is_erased'),
+    })
+    .from(companies)
+    .where(eq(companies.id, id));

@@ -1,6 +1,6 @@
 import type { CompanyContext, Context } from '../../context.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
-import { neonApi } from '../../platform/neon.ts';
+import { type NeonApi, neonApi } from '../../platform/neon.ts';
 import { openTenantSql, type TenantSql, type TenantSqlOptions } from '../../tenant-sql/client.ts';
 import { databaseUnavailable } from '../../tenant-sql/failures.ts';
 import { tenantNames, throughPooler } from '../../tenant-sql/roles.ts';
@@ -56,8 +56,13 @@ export async function provision(ctx: CompanyContext): Promise<DatabaseStatus> {
   const known = await connectionOf(ctx);
   if (known) return statusOf(ctx);
   await store.ensureDatabase(ctx.db, { id: ctx.newId(), companyId, now: ctx.now() });
-  const { config } = ctx;
-  const neon = neonApi({
+  await provisionDatabase(provisioningRecord(ctx), { companyId, neon: neonOf(ctx), sql: sqlOptions(ctx) });
+  openedBy.delete(ctx);
+  return statusOf(ctx);
+}
+
+const neonOf = ({ config }: Context): NeonApi =>
+  neonApi({
     apiUrl: config.NEON_API_URL,
     apiKey: config.NEON_API_KEY,
     organization: config.NEON_ORG_ID,
@@ -65,10 +70,35 @@ export async function provision(ctx: CompanyContext): Promise<DatabaseStatus> {
     historySeconds: config.NEON_HISTORY_SECONDS,
     computeUnits: { min: config.NEON_MIN_CU, max: config.NEON_MAX_CU },
   });
-  await provisionDatabase(provisioningRecord(ctx), { companyId, neon, sql: sqlOptions(ctx) });
-  openedBy.delete(ctx);
-  return statusOf(ctx);
+
+/** How long Neon may take to delete a project, the tries included: it refuses to while another operation is under way. */
+const DELETION_MS = 30_000;
+
+/**
+ * Deletes the company's projects at Neon, for good: the recorded one, and any of its name, as a provisioning that was cut off
+ * leaves. What is gone already is no error.
+ * @returns how many there were
+ */
+export async function deleteDatabase(ctx: CompanyContext): Promise<number> {
+  const { companyId } = ctx.actor;
+  const deadline = Date.now() + DELETION_MS;
+  const neon = neonOf(ctx);
+  const recorded = (await store.readDatabase(ctx.db, companyId))?.neonProjectId ?? null;
+  let deleted = recorded !== null && (await neon.deleteProject(recorded, deadline)) ? 1 : 0;
+  for (let tries = 0; tries < MOST_PROJECTS; tries += 1) {
+    const found = await neon.findProject(tenantNames(companyId).project, deadline);
+    if (found === null) return deleted;
+    if (await neon.deleteProject(found, deadline)) deleted += 1;
+  }
+  throw new Error('the company’s projects are still listed');
 }
+
+/** The company's projects that one call deletes: there is one, unless Neon lost an answer. */
+const MOST_PROJECTS = 5;
+
+/** Whether Neon has a project of the company. */
+export const hasDatabase = async (ctx: CompanyContext): Promise<boolean> =>
+  (await neonOf(ctx).findProject(tenantNames(ctx.actor.companyId).project, Date.now() + DELETION_MS)) !== null;
 
 /** Whether provisioning is finished; while it is under way the answer is no. */
 export async function statusOf(ctx: CompanyContext): Promise<DatabaseStatus> {

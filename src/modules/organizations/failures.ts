@@ -1,7 +1,35 @@
+import { unknownRoute } from '../../access/failures.ts';
 import { defineFailure, notFound } from '../../kernel/failure.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
 
 export const wrongOperatorToken = defineFailure('operator.wrong_token', 'unauthenticated', {
   message: 'This needs the platform operator’s token.',
 });
 
 export const organizationNotFound = notFound('organization');
+
+export const organizationDeleting = defineFailure('organization.deleting', 'conflict', {
+  message: 'This organization is being deleted.',
+  detail: (deletesAt?: number) => ({
+    reason: 'deleting',
+    ...(deletesAt !== undefined && { deletes_at: isoTimestamp(deletesAt) }),
+  }),
+});
+
+export const organizationNotDeleting = defineFailure('organization.not_deleting', 'conflict', {
+  message: 'This organization is not being deleted.',
+  detail: { reason: 'not_deleting' },
+});
+
+/** From then on there is nothing whole to go back to. */
+export const erasureBegun = defineFailure('organization.erasure_begun', 'conflict', {
+  message: 'The erasure of this organization has begun: it cannot be restored any more.',
+  detail: { reason: 'erasure_begun' },
+});
+
+export const certificateNotFound = notFound('certificate', {
+  message: 'There is no certificate: no organization of this id has been erased.',
+});
+
+/** For the operator; where the platform has none, these routes do not exist. */
+export const operatorFailures = [unknownRoute, wrongOperatorToken];

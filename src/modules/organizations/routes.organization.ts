@@ -1,16 +1,15 @@
 import { z } from 'zod';
-import { unknownRoute } from '../../access/failures.ts';
 import { created, ok, versioned } from '../../http/endpoint.ts';
 import { listQuery, pageRequest, searchIn } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { displayName, email, isoTimestamp, slug, timestamp } from '../../kernel/fields.ts';
 import { accountView, viewAccount } from '../accounts/views.ts';
 import { companySlugTaken } from '../companies/failures.ts';
-import type { Company } from '../companies/service.ts';
 import { issuedApiKeyView, serviceAccountView, viewApiKey, viewServiceAccount } from '../service-accounts/views.ts';
 import { newPassword } from '../users/fields.ts';
-import { organizationNotFound, wrongOperatorToken } from './failures.ts';
+import { operatorFailures, organizationDeleting, organizationNotFound } from './failures.ts';
 import { changeOrganization, createOrganization, getOrganization, listOrganizations } from './service.ts';
+import { organizationView, viewOrganization } from './views.ts';
 
 const organizationInput = z.object({
   name: displayName,
@@ -19,26 +18,6 @@ const organizationInput = z.object({
 });
 
 const status = z.enum(['active', 'suspended']);
-
-const organizationView = z
-  .object({
-    id: z.string(),
-    name: z.string(),
-    slug: z.string(),
-    status,
-    created_at: timestamp,
-    suspended_at: timestamp.nullable(),
-  })
-  .meta({ id: 'Organization' });
-
-const viewOrganization = ({ id, name, slug, createdAt, suspendedAt }: Company): z.input<typeof organizationView> => ({
-  id,
-  name,
-  slug,
-  status: suspendedAt === null ? 'active' : 'suspended',
-  created_at: isoTimestamp(createdAt),
-  suspended_at: suspendedAt === null ? null : isoTimestamp(suspendedAt),
-});
 
 const organizationChanges = z
   .object({
@@ -73,9 +52,6 @@ const viewCreatedOrganization = (
   api_key: { ...viewApiKey(result.apiKey), secret_key: result.secretKey },
 });
 
-/** For the operator; where the platform has none, these routes do not exist. */
-const operatorFailures = [unknownRoute, wrongOperatorToken];
-
 export const companyEndpoints = [
   endpoint(
     {
@@ -87,7 +63,7 @@ export const companyEndpoints = [
       description: 'All of the platform.',
       query: listQuery(['created_at', 'updated_at', 'name']).extend({
         search: searchIn('the name or slug'),
-        status: status.optional(),
+        status: z.enum([...status.options, 'deleting']).optional(),
       }),
       returns: ok(listOf(organizationView)),
       fails: operatorFailures,
@@ -105,7 +81,7 @@ export const companyEndpoints = [
       access: 'operator',
       operationId: 'getOrganization',
       summary: 'Get an organization',
-      description: 'With its status, and since when it is suspended.',
+      description: 'With its status, since when it is suspended, and when its erasure begins.',
       returns: ok(organizationView),
       versioned: versioned(),
       fails: [...operatorFailures, organizationNotFound],
@@ -119,10 +95,11 @@ export const companyEndpoints = [
       access: 'operator',
       operationId: 'changeOrganization',
       summary: 'Change an organization',
-      description: 'Renames or suspends it, or lets it in again, which acts on the next request of anybody of it.',
+      description:
+        'Renames or suspends it, or lets it in again, which acts on the next request of anybody of it. While it is being deleted, only its name changes.',
       body: organizationChanges,
       returns: ok(organizationView),
-      fails: [...operatorFailures, organizationNotFound],
+      fails: [...operatorFailures, organizationNotFound, organizationDeleting],
     },
     async ({ ctx, params, body }) => viewOrganization(await changeOrganization(ctx, params.id, body)),
   ),

@@ -22,7 +22,7 @@ import { prepareBinding, prepareGlobalGroup } from '../groups/service.ts';
 import { prepareApiKey, prepareServiceAccount } from '../service-accounts/service.ts';
 import { requireUnlikePerson } from '../users/fields.ts';
 import { prepareActiveUser } from '../users/service.ts';
-import { organizationNotFound, wrongOperatorToken } from './failures.ts';
+import { organizationDeleting, organizationNotFound, wrongOperatorToken } from './failures.ts';
 
 /** Slugs that would be mistaken for a part of an address. */
 const RESERVED_SLUGS = new Set(['contexts', 'dashboards', 'admin', 'api', 'www']);
@@ -49,6 +49,8 @@ export async function createOrganization(
     branding: {},
     logo: null,
     suspendedAt: null,
+    endRequestedAt: null,
+    deletesAt: null,
     createdAt: now,
     updatedAt: now,
   };
@@ -85,6 +87,7 @@ export async function createOrganization(
     },
     { 'companies.slug': companySlugTaken },
   );
+  ctx.belongsTo(company.id);
   return {
     company,
     owner: owner.record,
@@ -96,12 +99,17 @@ export async function createOrganization(
 }
 
 /** A page of all companies, for the platform's operator. */
-export const listOrganizations = (ctx: Context, status: CompanyStatus | undefined, page: SearchRequest<CompanyOrder>) =>
-  readCompanies(ctx.db, status, page);
+export const listOrganizations = (
+  ctx: Context,
+  status: CompanyStatus | 'deleting' | undefined,
+  page: SearchRequest<CompanyOrder>,
+) => readCompanies(ctx.db, status, page);
 
 export async function getOrganization(ctx: Context, id: string): Promise<Company> {
   const [company] = await selectCompany(ctx.db, id);
   if (!company) throw organizationNotFound();
+  // What the operator does with it stands in its log, and ends with it.
+  ctx.belongsTo(company.id);
   return company;
 }
 
@@ -121,8 +129,8 @@ export async function changeOrganization(
     { changed: updateCompany(ctx.db, before.id, changes, ctx.now()) },
   );
   const [company] = changed;
-  if (!company) throw organizationNotFound();
-  return company;
+  if (company) return company;
+  throw organizationDeleting((await getOrganization(ctx, id)).deletesAt ?? undefined);
 }
 
 /** Checks the operator's token. Without one configured the operator's routes do not exist. */

@@ -32,7 +32,7 @@ export { newSession, prepareRotation, type RefreshToken } from './rotation.ts';
 export { countBackupCodes } from './second-factor-store.ts';
 export { mailSecurityChange, prepareSecurityMail } from './security-mails.ts';
 export { logOut, refreshSession, type TokenPair } from './sessions.ts';
-export { publicKeySet, secondsUntil, signToken, validFor, verifyToken } from './tokens.ts';
+export { publicKeySet, secondsUntil, signStatement, signToken, validFor, verifyToken } from './tokens.ts';
 
 /** Signs in with a password. Unknown emails and wrong passwords cost the same time, are answered and counted alike. */
 export async function logIn(

@@ -1,4 +1,4 @@
-import { errors, importJWK, type JWK, SignJWT } from 'jose';
+import { CompactSign, errors, importJWK, type JWK, SignJWT } from 'jose';
 import { invalidToken } from '../../access/failures.ts';
 import type { Context } from '../../context.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
@@ -117,6 +117,17 @@ export async function signToken(
     .setAudience(audience)
     .setIssuedAt(Math.floor(issuedAt / 1000))
     .setExpirationTime(Math.floor(expiresAt / 1000))
+    .sign(signing.key);
+}
+
+/**
+ * Signs a statement of ours: a JWS that the public keys verify, and no token. Its type says so, and it has none of the claims of one.
+ * @param type such as `erasure-certificate`
+ */
+export async function signStatement(ctx: Context, type: string, payload: object): Promise<string> {
+  const { signing } = await keyRing(ctx);
+  return new CompactSign(new TextEncoder().encode(JSON.stringify(payload)))
+    .setProtectedHeader({ alg: ALGORITHM, kid: signing.kid, typ: type })
     .sign(signing.key);
 }
 

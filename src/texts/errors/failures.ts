@@ -354,6 +354,26 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
     'Esta organización está suspendida. No se perdió nada: consulte a quien opera esta plataforma.',
   ],
   [
+    'This organization is being deleted.',
+    'Esta organização está sendo excluída.',
+    'Esta organización se está eliminando.',
+  ],
+  [
+    'This organization is not being deleted.',
+    'Esta organização não está sendo excluída.',
+    'Esta organización no se está eliminando.',
+  ],
+  [
+    'The erasure of this organization has begun: it cannot be restored any more.',
+    'A eliminação dos dados desta organização já começou: ela não pode mais ser restaurada.',
+    'El borrado de los datos de esta organización ya comenzó: ya no se puede restaurar.',
+  ],
+  [
+    'There is no certificate: no organization of this id has been erased.',
+    'Não há certificado: nenhuma organização com este id foi eliminada.',
+    'No hay certificado: ninguna organización con este id se ha borrado.',
+  ],
+  [
     'This needs a sign-in of the last ten minutes. Sign in again.',
     'Isto requer uma entrada nos últimos dez minutos. Entre novamente.',
     'Esto requiere haber entrado en los últimos diez minutos. Entre de nuevo.',

@@ -1,4 +1,5 @@
 import { expect, vi } from 'vitest';
+import { end, erased } from '../../organizations/looking.ts';
 import { allow, must, signed } from '../../support/signed.ts';
 import { aProvisionedCompany } from '../../support/worlds.ts';
 import { aVisualization, parameter, someSales } from '../../visualizations/support.ts';
@@ -26,6 +27,20 @@ const STEPS: Step[] = [
     route: 'PATCH /admin/organizations/{id}',
     params: { id: 'organization' },
     json: () => ({ status: 'suspended' }),
+  },
+  {
+    route: 'DELETE /admin/organizations/{id}',
+    params: { id: 'organization' },
+    query: () => ({ after_days: '30' }),
+  },
+  { route: 'POST /admin/organizations/{id}/restore', params: { id: 'organization' } },
+  {
+    route: 'GET /admin/organizations/{id}/certificate',
+    params: { id: 'organization' },
+    before: async ({ kept }) => {
+      await end({ id: kept.organization as string });
+      await erased({ id: kept.organization as string });
+    },
   },
   { route: 'POST /accounts', json: () => ({ name: 'Lisbon', metadata: { region: 'eu' } }), keep: id('account') },
   { route: 'GET /accounts', query: () => ({ quantity: '10', order_by: 'name' }) },

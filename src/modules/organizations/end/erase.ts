@@ -1,0 +1,102 @@
+import { onlyPrincipals } from '../../../access/commit-access.ts';
+import type { CompanyContext, Context } from '../../../context.ts';
+import { commit } from '../../../db/client.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../kernel/clock.ts';
+import { log, logError } from '../../../platform/log.ts';
+import * as store from './store.ts';
+import { STORES, type Store } from './stores.ts';
+
+/** How long one scheduled run works at the ends of companies, and how many it takes up. */
+const RUN_MS = 2 * MINUTE_MS;
+const ENDS_A_RUN = 5;
+/** How long a run has an end for itself. */
+const LEASE_MS = 5 * MINUTE_MS;
+
+/**
+ * When what was under way at the erasure, an upload or a file that was being written, has ended: it is looked for once more, as
+ * long after the end as this.
+ */
+const LATE_MS = [HOUR_MS, DAY_MS];
+
+/** Does a piece of work for a company. */
+type InCompany = <T>(companyId: string, work: (ctx: CompanyContext) => Promise<T>) => Promise<T>;
+
+/**
+ * Erases the companies whose time has come, a bounded part of them in each scheduled run. A store that is away is tried again in
+ * the next one, and holds up none but the control records, which say where the rest is.
+ */
+export async function eraseEnded(ctx: Context, inCompany: InCompany): Promise<void> {
+  const until = Date.now() + RUN_MS;
+  const now = ctx.now();
+  await store.beginEnds(ctx.db, now);
+  const due = await store.claimDue(ctx.db, { now, next: now + LEASE_MS, limit: ENDS_A_RUN });
+  for (const end of due) {
+    const next = await inCompany(end.id, (company) =>
+      end.completedAt === null ? erase(company, end, until) : eraseLate(company, end.completedAt, until),
+    );
+    await store.setDue(ctx.db, end.id, next);
+  }
+}
+
+/** @returns when it is to go on */
+async function erase(ctx: CompanyContext, { id, stores }: store.CompanyEnd, until: number): Promise<number> {
+  const isDone = (each: Store) => typeof stores[each.name]?.at === 'number';
+  const [last, ...others] = STORES.toReversed() as [Store, ...Store[]];
+  const erased = new Set(STORES.filter(isDone));
+  for (const each of others.toReversed()) {
+    if (!erased.has(each) && (await eraseStore(ctx, each, stores[each.name]?.cursor ?? null, until))) erased.add(each);
+  }
+  if (others.some((each) => !erased.has(each))) return ctx.now();
+  if (!erased.has(last) && !(await eraseStore(ctx, last, stores[last.name]?.cursor ?? null, until))) return ctx.now();
+  for (const each of STORES) {
+    if (!(await each.look(ctx))) continue;
+    // Something was written meanwhile.
+    await store.noteStep(ctx.db, id, each.name, { removed: 0, at: null, cursor: null });
+    return ctx.now();
+  }
+  const now = ctx.now();
+  await ctx.changeAccess(onlyPrincipals(id), () =>
+    commit(ctx.db, {
+      company: store.deleteCompany(ctx.db, id),
+      end: store.completeEnd(ctx.db, id, { now, dueAt: now + (LATE_MS[0] as number) }),
+    }),
+  );
+  log('company_erased', { company_id: id });
+  return now + (LATE_MS[0] as number);
+}
+
+/** Erases a store until nothing is left, time is up, or it fails. @returns whether nothing is left */
+async function eraseStore(ctx: CompanyContext, each: Store, from: string | null, until: number): Promise<boolean> {
+  const { companyId } = ctx.actor;
+  try {
+    for (let cursor = from; Date.now() < until; ) {
+      const { removed, next } = await each.erase(ctx, cursor);
+      const at = next === null ? ctx.now() : null;
+      await store.noteStep(ctx.db, companyId, each.name, { removed, at, cursor: next });
+      if (next === null) return true;
+      cursor = next;
+    }
+  } catch (error) {
+    logError('company_not_erased', error, { company_id: companyId, store: each.name });
+  }
+  return false;
+}
+
+/** Erases what came after the end. @returns when to look again; null for never */
+async function eraseLate(ctx: CompanyContext, completedAt: number, until: number): Promise<number | null> {
+  const { companyId } = ctx.actor;
+  try {
+    for (const each of STORES) {
+      for (let cursor: string | null = null; ; ) {
+        if (Date.now() >= until) return ctx.now();
+        cursor = (await each.erase(ctx, cursor)).next;
+        if (cursor === null) break;
+      }
+    }
+  } catch (error) {
+    logError('company_not_erased', error, { company_id: companyId });
+    return ctx.now();
+  }
+  const next = LATE_MS.map((wait) => completedAt + wait).find((time) => time > ctx.now());
+  return next ?? null;
+}

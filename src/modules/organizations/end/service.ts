@@ -1,0 +1,68 @@
+import { commitAccess, everybodyIn } from '../../../access/commit-access.ts';
+import type { Context } from '../../../context.ts';
+import { DAY_MS } from '../../../kernel/clock.ts';
+import { isoTimestamp } from '../../../kernel/fields.ts';
+import type { Company } from '../../companies/service.ts';
+import { signStatement } from '../../sign-in/service.ts';
+import { certificateNotFound, erasureBegun, organizationDeleting, organizationNotDeleting } from '../failures.ts';
+import { getOrganization } from '../service.ts';
+import * as store from './store.ts';
+
+export { eraseEnded } from './erase.ts';
+
+/** How long after the end backups of the platform may hold something: D1's Time Travel and the history of Durable Objects. */
+const BACKUP_MS = 30 * DAY_MS;
+
+/** What is left of a company. Times as in the API. */
+export interface Certificate {
+  organization_id: string;
+  requested_at: string;
+  completed_at: string;
+  stores: { store: string; removed: number; at: string }[];
+  backups_until: string;
+}
+
+/**
+ * Suspends a company at once and has it erased after so many days. Asked again, an earlier time counts.
+ * @returns when its erasure begins, in milliseconds
+ */
+export async function endOrganization(ctx: Context, id: string, afterDays: number): Promise<number> {
+  const before = await getOrganization(ctx, id);
+  const now = ctx.now();
+  const { ending } = await commitAccess(ctx, everybodyIn(before.id), {
+    ending: store.requestEnd(ctx.db, before.id, now + afterDays * DAY_MS, now),
+  });
+  const [company] = ending;
+  if (company?.deletesAt) return company.deletesAt;
+  throw organizationDeleting((await getOrganization(ctx, id)).deletesAt ?? undefined);
+}
+
+/** Lets a company in again that is to be deleted, while its erasure has not begun. */
+export async function restoreOrganization(ctx: Context, id: string): Promise<Company> {
+  const before = await getOrganization(ctx, id);
+  const { restored } = await commitAccess(ctx, everybodyIn(before.id), {
+    restored: store.withdrawEnd(ctx.db, before.id, ctx.now()),
+  });
+  const [company] = restored;
+  if (company) return company;
+  throw (await getOrganization(ctx, id)).deletesAt === null ? organizationNotDeleting() : erasureBegun();
+}
+
+/** The certificate of a company that was erased, signed: a JWS. */
+export async function certificateOf(ctx: Context, id: string): Promise<string> {
+  const [end] = await store.selectEnd(ctx.db, id);
+  if (!end || end.completedAt === null) throw certificateNotFound();
+  const { requestedAt, completedAt, stores } = end;
+  const certificate: Certificate = {
+    organization_id: id,
+    requested_at: isoTimestamp(requestedAt),
+    completed_at: isoTimestamp(completedAt),
+    stores: Object.entries(stores).map(([name, { removed, at }]) => ({
+      store: name,
+      removed,
+      at: isoTimestamp(at ?? completedAt),
+    })),
+    backups_until: isoTimestamp(completedAt + BACKUP_MS),
+  };
+  return signStatement(ctx, 'erasure-certificate', certificate);
+}

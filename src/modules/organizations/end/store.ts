@@ -1,0 +1,84 @@
+import { and, eq, gt, isNotNull, isNull, lte, not, or, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../../db/client.ts';
+import { companies, companyEnds, type ErasedStore } from '../../../db/schema/companies.ts';
+import { exists } from '../../../db/statements.ts';
+
+export type CompanyEnd = typeof companyEnds.$inferSelect;
+
+/** Holds until the erasure of the company begins. */
+const isWhole = not(exists(companyEnds, eq(companyEnds.id, companies.id)));
+
+/** Has a company end at a time, unless that is decided for an earlier one, or the erasure has begun. It is suspended at once. */
+export const requestEnd = (db: ControlDb, id: string, deletesAt: number, now: number) =>
+  db
+    .update(companies)
+    .set({
+      endRequestedAt: sql`coalesce(${companies.endRequestedAt}, ${now})`,
+      suspendedAt: sql`coalesce(${companies.suspendedAt}, ${now})`,
+      deletesAt,
+      updatedAt: now,
+    })
+    .where(and(eq(companies.id, id), or(isNull(companies.deletesAt), gt(companies.deletesAt, deletesAt)), isWhole))
+    .returning();
+
+/** Lets a company in again that was to end, unless its time has come. */
+export const withdrawEnd = (db: ControlDb, id: string, now: number) =>
+  db
+    .update(companies)
+    .set({ endRequestedAt: null, deletesAt: null, suspendedAt: null, updatedAt: now })
+    .where(and(eq(companies.id, id), gt(companies.deletesAt, now), isWhole))
+    .returning();
+
+/** Begins the erasure of companies whose time has come. None of them can be restored from then on. */
+export const beginEnds = (db: ControlDb, now: number) =>
+  db
+    .insert(companyEnds)
+    .select(
+      sql`select ${companies.id}, ${companies.endRequestedAt}, null, '{}', ${now} from ${companies} where ${isNotNull(companies.deletesAt)} and ${lte(companies.deletesAt, now)} and ${isWhole}`,
+    )
+    .onConflictDoNothing();
+
+/** Claims ends that are due, until `next`. */
+export const claimDue = (db: ControlDb, { now, next, limit }: { now: number; next: number; limit: number }) =>
+  db
+    .update(companyEnds)
+    .set({ dueAt: next })
+    .where(
+      sql`${companyEnds.id} in (select id from ${companyEnds} where due_at <= ${now} order by due_at limit ${limit})`,
+    )
+    .returning();
+
+export const selectEnd = (db: ControlDb, id: string) => db.select().from(companyEnds).where(eq(companyEnds.id, id));
+
+const pathOf = (store: string): string => `$.${store}`;
+
+/** Notes how far the erasure of a store has come. `removed` is added to what was noted before. */
+export const noteStep = (db: ControlDb, id: string, store: string, { removed, at, cursor }: ErasedStore) =>
+  db
+    .update(companyEnds)
+    .set({
+      stores: sql`json_set(${companyEnds.stores}, ${pathOf(store)}, json_object('removed', coalesce(${companyEnds.stores} ->> ${`${pathOf(store)}.removed`}, 0) + ${removed}, 'at', ${at}, 'cursor', ${cursor}))`,
+    })
+    .where(eq(companyEnds.id, id));
+
+/** Adds to a store's count what the statement before it in the batch deleted: both, or neither. */
+export const countDeleted = (db: ControlDb, id: string, store: string) =>
+  db
+    .update(companyEnds)
+    .set({
+      stores: sql`json_set(${companyEnds.stores}, ${pathOf(store)}, json_object('removed', coalesce(${companyEnds.stores} ->> ${`${pathOf(store)}.removed`}, 0) + changes(), 'at', null, 'cursor', null))`,
+    })
+    .where(eq(companyEnds.id, id));
+
+/** When a scheduled run takes an end up again; null for never. */
+export const setDue = (db: ControlDb, id: string, dueAt: number | null) =>
+  db.update(companyEnds).set({ dueAt }).where(eq(companyEnds.id, id));
+
+/** The last of a company: after this its slug is free. */
+export const deleteCompany = (db: ControlDb, id: string) => db.delete(companies).where(eq(companies.id, id));
+
+export const completeEnd = (db: ControlDb, id: string, { now, dueAt }: { now: number; dueAt: number }) =>
+  db
+    .update(companyEnds)
+    .set({ completedAt: now, dueAt })
+    .where(and(eq(companyEnds.id, id), isNull(companyEnds.completedAt)));

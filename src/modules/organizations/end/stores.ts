@@ -1,0 +1,214 @@
+import { onlyPrincipals } from '../../../access/commit-access.ts';
+import type { Bindings } from '../../../config.ts';
+import type { CompanyContext } from '../../../context.ts';
+import { changes, commit, readTogether } from '../../../db/client.ts';
+import { withinTime } from '../../../kernel/time-limit.ts';
+import { callObject } from '../../../platform/objects.ts';
+import { deleteObjects } from '../../../platform/stored-files.ts';
+import { deleteDatabase, hasDatabase } from '../../managed-database/service.ts';
+import { CONTROL_TABLES, deleteRows, selectAnyRow, selectOutsiders } from './control-store.ts';
+import { countDeleted } from './store.ts';
+
+/** What a step of the erasure did. */
+export interface Step {
+  /** Rows, objects or projects that it deleted, but for those that it has noted itself. */
+  removed: number;
+  /** Where the next step goes on; null when there is no more to do. */
+  next: string | null;
+}
+
+/** A place in which something of a company is kept. */
+export interface Store {
+  /** As the certificate names it. */
+  name: string;
+  /** What it has of a company. */
+  holds: string;
+  /** Deletes a bounded part of it. May be repeated, and broken off anywhere. @param cursor null from the beginning */
+  erase(ctx: CompanyContext, cursor: string | null): Promise<Step>;
+  /** Looks whether something of the company is there still. */
+  look(ctx: CompanyContext): Promise<boolean>;
+}
+
+/** Objects of one list, and how long the bucket may take for it. */
+const KEYS_AT_ONCE = 1000;
+const LIST_MS = 20_000;
+/** Files of a step that have to be read. */
+const READ_AT_ONCE = 50;
+const OUTSIDERS_AT_ONCE = 100;
+/** Tables of a step. */
+const TABLES_AT_ONCE = 10;
+
+/** What the keys of a company's own objects begin with. */
+export const OWN_FILES = (companyId: string): readonly string[] => [
+  `${companyId}/`,
+  `uploads/${companyId}/`,
+  `exports/${companyId}/`,
+  `data-results/${companyId}/`,
+  `knowledge/${companyId}/`,
+  `log/${companyId}/`,
+];
+
+/** What the keys of objects begin with that are of all companies: whose they are, their lines say. */
+export const SHARED_FILES = [
+  'undelivered/',
+  'archive/',
+  'dead-letters/',
+  'dead-letters-wanted/',
+  'dead-letters-sent/',
+] as const;
+
+const listed = (ctx: CompanyContext, options: R2ListOptions): Promise<R2Objects> =>
+  withinTime(LIST_MS, ctx.files.list(options));
+
+const database: Store = {
+  name: 'database',
+  holds: 'the project at Neon: tables, upload jobs, their history',
+  erase: async (ctx) => ({ removed: await deleteDatabase(ctx), next: null }),
+  look: hasDatabase,
+};
+
+const log: Store = {
+  name: 'log',
+  holds: 'audit records, share events and counts of views in the object CompanyLog',
+  erase: async ({ bindings, actor: { companyId } }) => ({
+    removed: await callObject(bindings.COMPANY_LOG, companyId, async (object) => await object.erase()),
+    next: null,
+  }),
+  // It is closed for good.
+  look: async () => false,
+};
+
+const files: Store = {
+  name: 'files',
+  holds: 'logos, uploads, exports, results of the Data API, sources of knowledge, archived days of the log',
+  async erase(ctx) {
+    for (const prefix of OWN_FILES(ctx.actor.companyId)) {
+      const { objects } = await listed(ctx, { prefix, limit: KEYS_AT_ONCE });
+      if (objects.length === 0) continue;
+      await deleteObjects(
+        ctx.files,
+        objects.map(({ key }) => key),
+      );
+      return { removed: objects.length, next: prefix };
+    }
+    return { removed: 0, next: null };
+  },
+  async look(ctx) {
+    for (const prefix of OWN_FILES(ctx.actor.companyId)) {
+      if ((await listed(ctx, { prefix, limit: 1 })).objects.length > 0) return true;
+    }
+    return false;
+  },
+};
+
+const sharedFiles: Store = {
+  name: 'undelivered',
+  holds: 'messages that no consumer could handle, records that no log took',
+  async erase(ctx, cursor) {
+    const [at = '0', position] = (cursor ?? '').split(' ');
+    const place = Number(at);
+    const prefix = SHARED_FILES[place];
+    if (prefix === undefined) return { removed: 0, next: null };
+    const page = await listed(ctx, { prefix, limit: READ_AT_ONCE, ...(position && { startAfter: position }) });
+    let removed = 0;
+    for (const { key } of page.objects) removed += await takeLinesOut(ctx, key);
+    const last = page.objects.at(-1)?.key;
+    return { removed, next: page.truncated && last ? `${place} ${last}` : `${place + 1}` };
+  },
+  // Each is read when it is erased.
+  look: async () => false,
+};
+
+/** Takes the lines of a company out of a file, which goes when it has no other. @returns how many there were */
+async function takeLinesOut({ files: bucket, actor: { companyId } }: CompanyContext, key: string): Promise<number> {
+  const text = (await (await bucket.get(key))?.text()) ?? '';
+  if (!text.includes(companyId)) return 0;
+  const lines = text.split('\n').filter((line) => line !== '');
+  const others = lines.filter((line) => !line.includes(companyId));
+  if (others.length === 0) await deleteObjects(bucket, [key]);
+  else await bucket.put(key, others.map((line) => `${line}\n`).join(''));
+  return lines.length - others.length;
+}
+
+const outsiderKeys: Store = {
+  name: 'outsider_requests',
+  holds: 'idempotency keys of outsiders, with the answers, in objects of TokenLimiter',
+  async erase(ctx, cursor) {
+    const found = await selectOutsiders(ctx.db, ctx.actor.companyId, cursor ?? '', OUTSIDERS_AT_ONCE);
+    for (const { id } of found) {
+      await callObject(ctx.bindings.TOKEN_LIMITER, id, async (limiter) => await limiter.erase());
+    }
+    return { removed: found.length, next: found.length < OUTSIDERS_AT_ONCE ? null : (found.at(-1)?.id ?? null) };
+  },
+  look: async () => false,
+};
+
+const gate: Store = {
+  name: 'requests',
+  holds: 'nonces, idempotency keys with the answers, and versions of access in the object OrganizationGate',
+  async erase({ bindings, actor: { companyId } }) {
+    await callObject(bindings.ORGANIZATION_GATE, companyId, async (object) => await object.erase());
+    return { removed: 1, next: null };
+  },
+  // Whoever knocks later leaves a nonce there for an hour, of a key that is none any more.
+  look: async () => false,
+};
+
+const controlRecords: Store = {
+  name: 'control_records',
+  holds: 'people, access, dashboards, shares, knowledge, jobs, schedules and mails in D1',
+  async erase(ctx, cursor) {
+    const { companyId } = ctx.actor;
+    const from = Number(cursor ?? 0);
+    const tables = CONTROL_TABLES.slice(from, from + TABLES_AT_ONCE);
+    if (tables.length === 0) return { removed: 0, next: null };
+    // Nobody is let in since it was suspended: there is nobody to whom it would have to be announced.
+    const { deleted } = await ctx.changeAccess(onlyPrincipals(companyId), () =>
+      commit(ctx.db, {
+        deleted: tables.flatMap((table) => [
+          deleteRows(ctx.db, table, companyId),
+          countDeleted(ctx.db, companyId, controlRecords.name),
+        ]),
+      }),
+    );
+    const isDone = deleted.every((result, at) => at % 2 === 1 || changes(result) === 0);
+    return { removed: 0, next: String(isDone ? from + TABLES_AT_ONCE : from) };
+  },
+  async look(ctx) {
+    for (let from = 0; from < CONTROL_TABLES.length; from += TABLES_AT_ONCE) {
+      const tables = CONTROL_TABLES.slice(from, from + TABLES_AT_ONCE);
+      const { found } = await readTogether(ctx.db, {
+        found: tables.map((table) => selectAnyRow(ctx.db, table, ctx.actor.companyId)),
+      });
+      if (found.some((rows) => rows.length > 0)) return true;
+    }
+    return false;
+  },
+};
+
+/**
+ * Every store that has something of a company, in the order in which they are erased. Those before the last find in the control
+ * records what is theirs.
+ */
+export const STORES: readonly Store[] = [database, log, files, sharedFiles, outsiderKeys, gate, controlRecords];
+
+/** Where a binding keeps what is of a company: in these stores, or, as a sentence says, nowhere that has to be erased. */
+export const STORES_OF_BINDINGS: Record<keyof Bindings, readonly Store[] | string> = {
+  CONTROL_DB: [controlRecords],
+  FILES: [files, sharedFiles],
+  COMPANY_LOG: [log],
+  ORGANIZATION_GATE: [gate],
+  TOKEN_LIMITER: [outsiderKeys],
+  VIEWER_GATE: 'keeps nothing on disk',
+  ATTEMPT_LIMITER: 'keeps a number and a time under a digest, for a quarter of an hour',
+  IP_LIMITER: 'keeps what belongs to no company, for a minute',
+  JOBS: 'messages that come after the erasure has begun are dropped: `standingOf`',
+  MODEL_JOBS: 'likewise',
+  RECHECKS: 'likewise',
+  DATA_JOBS: 'likewise',
+  SCHEDULES: 'likewise',
+  AUDIT: 'a log that was erased takes no more records',
+  SHARE_EVENTS: 'likewise',
+  EMAIL: 'keeps nothing',
+  PAGES: 'are the same for all',
+};

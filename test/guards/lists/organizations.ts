@@ -1,0 +1,37 @@
+import { guardsOf } from '../guard.ts';
+
+const TESTS = ['test/organizations/end.test.ts'];
+const MEANWHILE = { without: '', title: 'erasure begins meanwhile' };
+const LATE = { title: 'no record of it is kept that comes late' };
+
+/** When a company ends. */
+export const ORGANIZATIONS = [
+  ...guardsOf('src/modules/organizations/end/store.ts', TESTS, [
+    {
+      in: 'requestEnd',
+      text: ' or(isNull(companies.deletesAt), gt(companies.deletesAt, deletesAt)),',
+      without: '',
+      title: 'ends once',
+    },
+    { in: 'requestEnd', text: ', isWhole', ...MEANWHILE },
+    { in: 'withdrawEnd', text: ' gt(companies.deletesAt, now),', without: '', title: 'its time has come' },
+    { in: 'withdrawEnd', text: ', isWhole', ...MEANWHILE },
+  ]),
+  ...guardsOf('src/modules/companies/store.ts', TESTS, [
+    { in: 'updateCompany', text: ', status && isNull(companies.deletesAt)', ...MEANWHILE },
+  ]),
+  ...guardsOf('src/objects/company-log.ts', TESTS, [
+    { text: 'this.#isErased = state.storage.kv.get(ERASED) === true;', without: 'this.#isErased = false;', ...LATE },
+    {
+      text: 'if (this.#isErased) return 0;\n    const { storage } = this.ctx;\n    const moved',
+      without: 'const { storage } = this.ctx;\n    const moved',
+      ...LATE,
+    },
+    {
+      text: 'if (this.#isErased) return 0;\n    const { storage } = this.ctx;\n    const everything',
+      without: 'const { storage } = this.ctx;\n    const everything',
+      title: 'looked after once more',
+    },
+    { text: 'if (this.#isErased) return;', without: '', ...LATE },
+  ]),
+];

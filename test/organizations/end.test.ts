@@ -1,0 +1,320 @@
+import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { compactVerify, createLocalJWKSet } from 'jose';
+import { afterEach, describe, expect, inject, it, vi } from 'vitest';
+import { DAY_MS } from '../../src/kernel/clock.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import { keepInLog } from '../../src/modules/company-log/service.ts';
+import { CONTROL_TABLES, nameOf, OTHER_TABLES } from '../../src/modules/organizations/end/control-store.ts';
+import { OWN_FILES, SHARED_FILES, STORES, STORES_OF_BINDINGS } from '../../src/modules/organizations/end/stores.ts';
+import { OBJECT_NAMES } from '../../src/objects/jurisdiction.ts';
+import { call } from '../support/api.ts';
+import { later, resetClock, runScheduled } from '../support/clock.ts';
+import { anAuditRecord } from '../support/log.ts';
+import { failingAt } from '../support/outage.ts';
+import { countOf, overtaken } from '../support/rival.ts';
+import { must, signed } from '../support/signed.ts';
+import { neon } from '../support/tenant.ts';
+import { aCompany, aProvisionedCompany, aUser, createCompany, logIn, PASSWORD } from '../support/worlds.ts';
+import { deliver, upload } from '../uploads/support.ts';
+import { controlTables, end, erased, expectNothingLeft, operator, pathOf, placesOf } from './looking.ts';
+
+const del = (company: { id: string }, days?: string) =>
+  operator.delete(`${pathOf(company)}${days === undefined ? '' : `?after_days=${days}`}`);
+const restore = (company: { id: string }) => operator.post(`${pathOf(company)}/restore`);
+const statusOf = async (company: { id: string }) => (await operator.get(pathOf(company))).body.status;
+const daysUntil = (time: string) => Math.round((Date.parse(time) - Date.now()) / DAY_MS);
+const reasonOf = ({ status, body }: { status: number; body: { details?: { reason?: string } } }) => [
+  status,
+  body.details?.reason,
+];
+const claimsOf = async (certificate: string) => {
+  const { body } = await call('GET', '/.well-known/jwks.json');
+  const { payload, protectedHeader } = await compactVerify(certificate, createLocalJWKSet(body));
+  expect(protectedHeader).toMatchObject({ alg: 'EdDSA', typ: 'erasure-certificate' });
+  return JSON.parse(new TextDecoder().decode(payload));
+};
+
+afterEach(resetClock);
+
+describe('an organization that is to be deleted', () => {
+  it('is suspended at once, shows when its erasure begins, and is listed as such', async () => {
+    const company = await aCompany();
+    const { status, body } = await del(company);
+    expect([status, daysUntil(body.deletes_at)]).toEqual([202, 30]);
+    expect(await must(operator.get(pathOf(company)))).toMatchObject({
+      status: 'deleting',
+      deletes_at: body.deletes_at,
+      suspended_at: expect.stringMatching(/Z$/),
+    });
+    expect((await company.as.get('/v1/auth/me')).status).toBe(403);
+    expect((await logIn(company.slug, company.owner.email, PASSWORD)).status).toBe(403);
+    expect((await signed(company.apiKey).get('/groups')).status).toBe(403);
+    const found = async (as: string) =>
+      (await must(operator.get(`/admin/organizations?search=${company.slug}&status=${as}`))).total;
+    expect([await found('deleting'), await found('suspended'), await found('active')]).toEqual([1, 0, 0]);
+  });
+
+  it.each(['-1', '91', '1.5', '1e1', '', 'soon'])('does not end after %j days', async (days) => {
+    const company = await aCompany();
+    const { status, body } = await del(company, days);
+    expect([status, body.details[0].field]).toEqual([422, 'after_days']);
+    expect(await statusOf(company)).toBe('active');
+  });
+
+  it('ends once: a later end is refused, an earlier one counts, and its status stays', async () => {
+    const company = await aCompany();
+    await must(del(company, '20'));
+    const { body: refused, status } = await del(company, '20');
+    expect([status, refused.details.reason, daysUntil(refused.details.deletes_at)]).toEqual([409, 'deleting', 20]);
+    expect(reasonOf(await del(company))).toEqual([409, 'deleting']);
+    const { body } = await del(company, '2');
+    expect(daysUntil(body.deletes_at)).toBe(2);
+    for (const change of ['active', 'suspended']) {
+      expect(reasonOf(await operator.patch(pathOf(company), { json: { status: change } }))).toEqual([409, 'deleting']);
+    }
+    expect(await must(operator.patch(pathOf(company), { json: { name: 'Globex' } }))).toMatchObject({
+      name: 'Globex',
+      status: 'deleting',
+    });
+  });
+
+  it('is active again when it is restored', async () => {
+    const company = await aCompany();
+    await must(operator.patch(pathOf(company), { json: { status: 'suspended' } }));
+    await must(del(company));
+    expect(await must(restore(company))).toMatchObject({ status: 'active', suspended_at: null, deletes_at: null });
+    expect((await company.as.get('/v1/auth/me')).status).toBe(200);
+    expect(reasonOf(await restore(company))).toEqual([409, 'not_deleting']);
+    later(31 * DAY_MS);
+    await runScheduled();
+    expect(await statusOf(company)).toBe('active');
+  });
+
+  it('cannot be restored once its time has come', async () => {
+    const company = await aCompany();
+    await must(del(company, '1'));
+    later(DAY_MS + 1000);
+    expect(reasonOf(await restore(company))).toEqual([409, 'erasure_begun']);
+    await must(end(company).catch(() => operator.get(pathOf(company))));
+    await erased(company);
+    expect((await restore(company)).status).toBe(404);
+    expect((await del(company)).status).toBe(404);
+    expect((await operator.get(pathOf(company))).status).toBe(404);
+  });
+
+  it('cannot be restored, ended anew or let in when its erasure begins meanwhile', async () => {
+    for (const [ask, answer] of [
+      [
+        (company: { id: string }, env: Record<string, string>) => operator.post(`${pathOf(company)}/restore`, { env }),
+        'erasure_begun',
+      ],
+      [
+        (company: { id: string }, env: Record<string, string>) =>
+          operator.delete(`${pathOf(company)}?after_days=0`, { env }),
+        'deleting',
+      ],
+    ] as const) {
+      const company = await aCompany();
+      await must(del(company, '5'));
+      const begin = () =>
+        env.CONTROL_DB.prepare("insert into company_ends values (?, 1, null, '{}', null)").bind(company.id).run();
+      const answered = await overtaken(/^update "companies"/, begin, (changed) => ask(company, changed));
+      expect(reasonOf(answered)).toEqual([409, answer]);
+      expect(await statusOf(company)).toBe('deleting');
+    }
+    const company = await aCompany();
+    const patched = await overtaken(
+      /^update "companies"/,
+      () => must(del(company)),
+      (changed) => operator.patch(pathOf(company), { json: { status: 'active' }, env: changed }),
+    );
+    expect(reasonOf(patched)).toEqual([409, 'deleting']);
+  });
+
+  it('is the operator’s affair alone', async () => {
+    const company = await aCompany();
+    for (const caller of [company.as, signed(company.apiKey)]) {
+      expect((await caller.delete(pathOf(company))).status).toBe(401);
+      expect((await caller.post(`${pathOf(company)}/restore`)).status).toBe(401);
+      expect((await caller.get(`${pathOf(company)}/certificate`)).status).toBe(401);
+    }
+    expect((await operator.get(`${pathOf(company)}/certificate`)).status).toBe(404);
+    expect((await operator.get('/admin/organizations/none/certificate')).status).toBe(404);
+  });
+});
+
+describe('an organization that has ended', () => {
+  it('leaves its certificate, and nothing else; its slug is free, and another company is as it was', async () => {
+    const company = await aProvisionedCompany();
+    const other = await aProvisionedCompany();
+    await upload(company, [new File(['city\nRio of the marks\n'], 'cities.csv')]);
+    const kept = async () => (await must(signed(other.apiKey).get('/users'))).results;
+    const before = await kept();
+    const letter = { companyId: company.id, jobId: newId(Date.now()), type: 'upload.load' };
+    await env.FILES.put('dead-letters/data-console-jobs/1-a.json', JSON.stringify({ id: 'a', body: letter }));
+    await env.FILES.put('dead-letters-sent/data-console-jobs/1-b.json', JSON.stringify({ id: 'b', body: letter }));
+    await env.FILES.put(
+      'undelivered/audit/broken.ndjson',
+      `no record\n{"companyId":"${company.id}"}\n{"companyId":"${other.id}"}\n`,
+    );
+    await env.CONTROL_DB.prepare(
+      "insert into mail_requests (id, kind, email, counted_as, requested_at, attempts) values ('m', 'password_reset', ?, 'x', 1, 0)",
+    )
+      .bind(company.owner.email)
+      .run();
+    expect((await createCompany({ slug: company.slug })).status).toBe(409);
+    const claims = await claimsOf(await expectNothingLeft(company, ['Rio of the marks']));
+    expect(claims).toEqual({
+      organization_id: company.id,
+      requested_at: expect.stringMatching(/Z$/),
+      completed_at: expect.stringMatching(/Z$/),
+      stores: STORES.map(({ name }) => ({ store: name, removed: expect.any(Number), at: expect.stringMatching(/Z$/) })),
+      backups_until: new Date(Date.parse(claims.completed_at) + 30 * DAY_MS).toISOString(),
+    });
+    const removed = Object.fromEntries(
+      claims.stores.map((each: { store: string; removed: number }) => [each.store, each.removed]),
+    );
+    expect(removed.database).toBe(1);
+    expect(removed.control_records).toBeGreaterThan(10);
+    expect(removed.files).toBeGreaterThan(0);
+    expect(removed.undelivered).toBe(3);
+    const broken = await env.FILES.get('undelivered/audit/broken.ndjson');
+    await env.FILES.delete('undelivered/audit/broken.ndjson');
+    expect(await broken?.text()).toBe(`no record\n{"companyId":"${other.id}"}\n`);
+    expect(await kept()).toEqual(before);
+    expect((await createCompany({ slug: company.slug })).status).toBe(201);
+    expect((await company.as.get('/v1/auth/me')).status).toBe(401);
+  });
+
+  it('is answered by no message, and no record of it is kept that comes late', async () => {
+    const company = await aProvisionedCompany();
+    await end(company);
+    await erased(company);
+    await deliver({ type: 'upload.load', companyId: company.id, jobId: newId(Date.now()) });
+    await deliver({ type: 'knowledge.recheck_questions', companyId: company.id, after: '' });
+    await deliver({ type: 'schedules.run', companyId: company.id });
+    const record = anAuditRecord({ companyId: company.id, principalId: 'late' });
+    await keepInLog(env as never, 'audit', record);
+    expect(await placesOf([company.id, 'late'])).toEqual([]);
+    const log = env.COMPANY_LOG.getByName(company.id);
+    await evictDurableObject(log);
+    await keepInLog(env as never, 'audit', record);
+    await runInDurableObject(log, (_, { storage }) => storage.setAlarm(Date.now() + 60_000));
+    await runDurableObjectAlarm(log);
+    expect(await runInDurableObject(log, (_, { storage }) => storage.getAlarm())).toBeNull();
+    expect(await placesOf([company.id, 'late'])).toEqual([]);
+  });
+
+  it('is looked after once more for what was under way', async () => {
+    const company = await aCompany();
+    await end(company);
+    await erased(company);
+    await env.FILES.put(`uploads/${company.id}/job/0`, 'late');
+    later(2 * 60 * 60 * 1000);
+    await runScheduled();
+    expect(await placesOf([company.id])).toEqual([]);
+    await env.FILES.put(`uploads/${company.id}/job/0`, 'later');
+    later(2 * DAY_MS);
+    await runScheduled();
+    expect(await placesOf([company.id])).toEqual([]);
+    expect(await countOf('company_ends where id = ? and due_at is null', company.id)).toBe(1);
+  });
+});
+
+describe('the erasure of an organization', () => {
+  const fault = async (company: { id: string }, call: string, status: number, times: number) => {
+    const url = new URL('/_test/faults', inject('neonApiUrl'));
+    const body = JSON.stringify({ call, status, times, project_name: `console-${company.id}` });
+    expect((await fetch(url, { method: 'POST', body })).status).toBe(200);
+  };
+
+  it.each([404, 423, 500])('goes on when Neon answers %i', async (status) => {
+    const company = await aProvisionedCompany();
+    await fault(company, 'delete_project', status, 1);
+    await end(company);
+    const { stores } = await claimsOf(await erased(company));
+    expect(stores.find(({ store }: { store: string }) => store === 'database').removed).toBe(1);
+    expect(await neon().findProject(`console-${company.id}`, Date.now() + 10_000)).toBeNull();
+  });
+
+  it('waits for a bucket that lists slowly: control records go last', async () => {
+    const company = await aCompany();
+    await env.FILES.put(`${company.id}/logos/x`, 'x');
+    await end(company);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const FILES = { list: () => new Promise(() => undefined) };
+      const run = runScheduled({ FILES });
+      await vi.advanceTimersByTimeAsync(300_000);
+      await run;
+    } finally {
+      vi.useRealTimers();
+    }
+    await erased(company);
+    expect(await placesOf([company.id])).toEqual([]);
+  });
+
+  it('waits for an object that is away', async () => {
+    const company = await aCompany();
+    await end(company);
+    const away = { getByName: () => ({ erase: () => Promise.reject(new Error('the object is away')) }) };
+    await runScheduled({ COMPANY_LOG: away });
+    expect(await statusOf(company)).toBe('deleting');
+    expect(await countOf('users where company_id = ?', company.id)).toBe(1);
+    await erased(company);
+    expect(await placesOf([company.id])).toEqual([]);
+  });
+
+  it('goes on wherever it is broken off, and counts each row once', async () => {
+    const company = await aCompany();
+    await aUser(company);
+    const rows = await Promise.all(
+      CONTROL_TABLES.map((table) => countOf(`"${nameOf(table)}" where company_id = ?`, company.id)),
+    );
+    await end(company);
+    const tables = ['mail_requests', 'shared', 'sessions', 'users', 'accounts', 'companies'];
+    for (const table of tables) await runScheduled(failingAt(new RegExp(`^delete from "${table}"`)));
+    await runScheduled(failingAt(/^update "company_ends"/));
+    later(10 * 60 * 1000);
+    const { stores } = await claimsOf(await erased(company));
+    const removed = stores.find(({ store }: { store: string }) => store === 'control_records').removed;
+    // What triggers delete of itself is no row of the count.
+    const derived = ['account_users'];
+    const own = rows.filter((_, at) => !derived.includes(nameOf(CONTROL_TABLES[at] as never)));
+    expect(removed).toBe(own.reduce((sum, count) => sum + count, 0));
+    expect(await placesOf([company.id])).toEqual([]);
+  });
+
+  it('finds what is written while it goes on', async () => {
+    const company = await aCompany();
+    await end(company);
+    const { id } = company;
+    const late = () => env.CONTROL_DB.prepare("insert into outbox values ('late', ?, '{}', 1)").bind(id).run();
+    await overtaken(/^select .* from "outbox"/, late, (changed) => runScheduled(changed));
+    expect(await statusOf(company)).toBe('deleting');
+    await erased(company);
+    expect(await placesOf([company.id])).toEqual([]);
+  });
+});
+
+describe('the list of stores', () => {
+  it('has every table of the control database', async () => {
+    const listed = [...CONTROL_TABLES.map(nameOf), ...Object.keys(OTHER_TABLES)];
+    expect(listed.toSorted()).toEqual((await controlTables()).toSorted());
+    expect(new Set(listed).size).toBe(listed.length);
+  });
+
+  it('has every binding, and in the certificate every store that a binding keeps', () => {
+    const bound = Object.values(STORES_OF_BINDINGS).flatMap((stores) => (typeof stores === 'string' ? [] : stores));
+    // The database is Neon's, which is no binding.
+    expect(new Set(bound.map(({ name }) => name))).toEqual(
+      new Set(STORES.map(({ name }) => name).filter((name) => name !== 'database')),
+    );
+    for (const name of OBJECT_NAMES) expect(STORES_OF_BINDINGS).toHaveProperty(name);
+  });
+
+  it('names each place for files once', () => {
+    const places = [...OWN_FILES('of-the-company'), ...SHARED_FILES];
+    expect(new Set(places).size).toBe(places.length);
+  });
+});
