@@ -1,0 +1,35 @@
+import { sql } from 'drizzle-orm';
+import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { companyId, flag, id, timestamp, timestamps } from '../columns.ts';
+
+export const EXPORT_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const;
+
+/** Exports of whole companies as one archive, which is written to R2 in the background. */
+export const companyExports = sqliteTable(
+  'company_exports',
+  {
+    id: id(),
+    companyId: companyId(),
+    /** Whether the operator asked for it: then it goes on while the company is suspended. */
+    forOperator: flag('for_operator').notNull(),
+    status: text('status', { enum: EXPORT_STATUSES }).notNull(),
+    /** Counts the turns of those who work on it: only the last one may say how far it came. */
+    turn: integer('turn').notNull(),
+    /** Turns since it last came further. */
+    tries: integer('tries').notNull(),
+    /** Under which name R2 has how far it came; null while that is nowhere. */
+    checkpoint: text('checkpoint'),
+    /** When the scheduled run looks after it, unless it has ended. */
+    dueAt: timestamp('due_at').notNull(),
+    bytes: integer('bytes'),
+    error: text('error'),
+    /** When it is deleted, with its archive. */
+    expiresAt: timestamp('expires_at'),
+    ...timestamps(),
+  },
+  (table) => [
+    uniqueIndex('company_exports_one_at_a_time').on(table.companyId).where(sql`status in ('queued', 'running')`),
+    index('company_exports_by_due').on(table.status, table.dueAt),
+    index('company_exports_by_expiry').on(table.expiresAt),
+  ],
+);
