@@ -26,6 +26,9 @@ import { auditEndpoints } from './modules/audit/routes.organization.ts';
 import { brandingEndpoints } from './modules/companies/routes.branding.console.ts';
 import { companySettingsEndpoints } from './modules/companies/routes.console.ts';
 import { logoEndpoints } from './modules/companies/routes.public.sharing.ts';
+import { openArchiveToken } from './modules/company-exports/link.ts';
+import { companyExportEndpoints } from './modules/company-exports/routes.console.ts';
+import { organizationExportEndpoints } from './modules/company-exports/routes.organization.ts';
 import { currentUserEndpoints } from './modules/current-user/routes.console.ts';
 import { dashboardEndpoints } from './modules/dashboards/routes.console.ts';
 import { dashboardTools } from './modules/dashboards/tools.mcp.ts';
@@ -119,7 +122,7 @@ export const FOR_AGENTS: Offer = {
 /** Every surface with its endpoints, by what they are about. */
 export const SURFACES: SurfaceEndpoints[] = [
   withConcepts(organization.surface, {
-    Organizations: [...companyEndpoints, ...companyEndEndpoints],
+    Organizations: [...companyEndpoints, ...companyEndEndpoints, ...organizationExportEndpoints],
     Audit: auditEndpoints,
     Accounts: accountEndpoints,
     'Service accounts': [...serviceAccountEndpoints, ...apiKeyEndpoints, ...serviceTokenEndpoints],
@@ -131,7 +134,7 @@ export const SURFACES: SurfaceEndpoints[] = [
   withConcepts(console.surface, {
     'Sign-in': [...signInEndpoints, ...passwordlessEndpoints, ...secondFactorEndpoints, ...sessionEndpoints],
     Me: currentUserEndpoints,
-    Company: [...companySettingsEndpoints, ...brandingEndpoints],
+    Company: [...companySettingsEndpoints, ...brandingEndpoints, ...companyExportEndpoints],
     'Single sign-on': [...singleSignOnEndpoints, ...socialSignInEndpoints],
     'Invitations and passwords': [...invitationEndpoints, ...passwordResetEndpoints, ...mailLinkPageEndpoints],
     Visualizations: visualizationEndpoints,
@@ -197,6 +200,7 @@ const AUTHENTICATION: Authentication = {
     'embed-dashboard': openEmbedToken('dashboard'),
     'embed-visualization': openEmbedToken('visualization'),
     'data-result': openResultToken,
+    'company-export': openArchiveToken,
   },
 };
 

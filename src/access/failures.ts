@@ -21,6 +21,10 @@ export const administratorsOnly = defineFailure('access.administrators_only', 'f
   message: 'Only administrators may do this.',
 });
 
+export const ownerOnly = defineFailure('access.owner_only', 'forbidden', {
+  message: 'Only the owner of the company may do this.',
+});
+
 export const peopleOnly = defineFailure('access.people_only', 'forbidden', {
   message: 'This is for people, with a session of their own. A service account has none.',
 });

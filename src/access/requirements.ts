@@ -3,11 +3,16 @@ import type { Action, ResourceType } from '../permissions/actions.ts';
 import { resourceArn } from '../permissions/arn.ts';
 import type { Principal } from './actors.ts';
 import { decide, dependsOnResource, isAdministrator, rulesFor } from './evaluation.ts';
-import { accessDenied, administratorsOnly, peopleOnly } from './failures.ts';
+import { accessDenied, administratorsOnly, ownerOnly, peopleOnly } from './failures.ts';
 
 export function requireAdministrator(actor: Principal): void {
   if (isAdministrator(actor.access)) return;
   throw administratorsOnly();
+}
+
+/** For what holds everything that the company has. */
+export function requireOwner(actor: Principal): void {
+  if (!actor.access.isOwner) throw ownerOnly();
 }
 
 /** For what is about a person's own session, password or second factor: a program has none of these. */

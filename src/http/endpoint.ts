@@ -18,7 +18,7 @@ import type { Stamps } from './waiting.ts';
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 /** What a token that stands in a path, `{token}`, was made for. */
-export type TokenKind = 'share' | 'embed-dashboard' | 'embed-visualization' | 'data-result';
+export type TokenKind = 'share' | 'embed-dashboard' | 'embed-visualization' | 'data-result' | 'company-export';
 
 /**
  * Who may call:
@@ -143,9 +143,10 @@ export interface Contract {
   recordedAs?: string;
   /**
    * Besides what `access` asks for. `administrators`: only they and the owner may, for what the route changes leads to
-   * everything. `people`: no service account may, for it is about a person's own session, password or second factor.
+   * everything. `people`: no service account may, for it is about a person's own session, password or second factor. `owner`: the
+   * company's owner alone may.
    */
-  only?: 'administrators' | 'people';
+  only?: 'administrators' | 'people' | 'owner';
   /** The parameter of the query that only administrators and the owner may send as `true`. */
   administratorsWith?: string;
   /**

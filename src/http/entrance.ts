@@ -1,11 +1,12 @@
 import type { HonoRequest } from 'hono';
-import type { Actor, AnonymousActor, OutsiderActor, Principal } from '../access/actors.ts';
+import type { Actor, AnonymousActor, OperatorActor, OutsiderActor, Principal } from '../access/actors.ts';
 import { dependsOnResource } from '../access/evaluation.ts';
 import {
   requireAction,
   requireActionOn,
   requireAdministrator,
   requireAnyOf,
+  requireOwner,
   requirePerson,
 } from '../access/requirements.ts';
 import type {
@@ -143,8 +144,12 @@ export type Returning = Pick<Entering, 'contract' | 'surfaceCredential' | 'authe
  * @param returning its `ctx` is opened since, so that it reads what is true now
  * @throws as `enter` does
  */
-export async function enterAgain(returning: Returning): Promise<PrincipalContext> {
+export async function enterAgain(returning: Returning): Promise<PrincipalContext | Context<OperatorActor>> {
   const { contract, surfaceCredential, authentication, ctx, request } = returning;
+  if (contract.access === 'operator') {
+    await authentication.operator(ctx, request);
+    return { ...ctx, actor: { kind: 'operator' } };
+  }
   const presented = await authentication.authenticators[contract.credential ?? surfaceCredential](ctx, request);
   if ('actor' in presented) throw new Error('outsiders are let in once');
   const entered = { ...ctx, actor: await readmit(presented) };
@@ -211,6 +216,7 @@ export async function authorize(contract: Contract, ctx: PrincipalContext, param
   await authorizeAccess(contract, ctx, parameter);
   if (contract.only === 'administrators') requireAdministrator(ctx.actor);
   if (contract.only === 'people') requirePerson(ctx.actor);
+  if (contract.only === 'owner') requireOwner(ctx.actor);
 }
 
 /** Whether the caller may send what the query holds. It is not validated yet: who may not is told so before. @throws where they may not */

@@ -1,4 +1,11 @@
-import { accessDenied, administratorsOnly, companySuspended, invalidToken, peopleOnly } from '../access/failures.ts';
+import {
+  accessDenied,
+  administratorsOnly,
+  companySuspended,
+  invalidToken,
+  ownerOnly,
+  peopleOnly,
+} from '../access/failures.ts';
 import { signedRequestsOnly } from '../access/signature-failures.ts';
 import { accessNotChanged } from '../db/failures.ts';
 import { defineFailure, everywhere, type FailureType, invalid } from '../kernel/failure.ts';
@@ -134,6 +141,7 @@ export function impliedFailures(contract: Contract, surfaceCredential: Credentia
     ...(needsCredential(access) ? [invalidToken] : []),
     ...(access !== 'public' && access !== 'operator' ? [companySuspended] : []),
     ...(only === 'people' ? [peopleOnly] : []),
+    ...(only === 'owner' ? [ownerOnly] : []),
     ...(asksForAction(access) ? [accessDenied] : []),
     ...(access === 'administrator' || only === 'administrators' || administratorsWith ? [administratorsOnly] : []),
   ];

@@ -209,10 +209,14 @@ function handleWhenChanged(
   call: Call,
 ): Promise<object> {
   const handleFor = async (ctx: Call['ctx']) => (await handle({ ...call, ctx })) as object;
+  const parameters = parametersOf(contract.path).map((name) => c.req.param(name) as string);
+  // What the operator waits for is of the company that the path names.
+  const [companyId = ''] = parameters;
+  const ctx = contract.access === 'operator' ? { ...call.ctx, actor: { kind: 'system', companyId } } : call.ctx;
   return whenChanged({
     stamps: contract.waits as Stamps,
-    ctx: call.ctx as CompanyContext,
-    id: c.req.param(parametersOf(contract.path)[0] as string) as string,
+    ctx: ctx as CompanyContext,
+    id: parameters.at(-1) as string,
     seconds: secondsOf(call.query) as number,
     release: c.get('release'),
     isKnown: async (shown) =>
@@ -232,8 +236,8 @@ function handleWhenChanged(
 
 /** The id of what an answer shows, under the name its surface gives it. */
 function madeId(result: unknown): string[] {
-  const { id, _id, job_id, organization } = Object(result);
-  return idsOf(id ?? _id ?? job_id ?? organization?.id);
+  const { id, _id, job_id, export_id, organization } = Object(result);
+  return idsOf(id ?? _id ?? job_id ?? export_id ?? organization?.id);
 }
 
 /** Where a request comes from, for the context. */

@@ -3,6 +3,7 @@ import type { Bindings } from '../config.ts';
 import { openContext } from '../context.ts';
 import { clock } from '../kernel/clock.ts';
 import { standingOf } from '../modules/companies/service.ts';
+import { continueExport } from '../modules/company-exports/jobs.ts';
 import { writeResult } from '../modules/data-api/jobs.ts';
 import { runBatch } from '../modules/knowledge/generation/jobs.ts';
 import { recheckQuestions } from '../modules/knowledge/questions/jobs.ts';
@@ -61,6 +62,8 @@ async function run(
   try {
     const standing = await standingOf(context);
     if (standing === 'gone') return log('job_of_nobody', { type: message.type, company_id: message.companyId });
+    // An export decides by itself: the operator's is made all the same.
+    if (message.type === 'company.export') return await continueExport(context, message.exportId);
     if (standing === 'suspended') return await keepMessage(context, message);
     switch (message.type) {
       case 'upload.analyse':

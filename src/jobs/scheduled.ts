@@ -1,6 +1,7 @@
 import type { Bindings } from '../config.ts';
 import { type Context, type Origin, openContext } from '../context.ts';
 import { MINUTE_MS } from '../kernel/clock.ts';
+import { purgeExports, resumeExports } from '../modules/company-exports/jobs.ts';
 import { keepUndelivered } from '../modules/company-log/service.ts';
 import { purgeDataJobs, resumeDataJobs } from '../modules/data-api/jobs.ts';
 import { purgeDeadLetters, replayDeadLetters } from '../modules/dead-letters/service.ts';
@@ -68,6 +69,8 @@ async function runParts(origin: Origin): Promise<void> {
       old_schedule_runs: () => purgeRuns(context),
       data_jobs: () => resumeDataJobs(context),
       data_results: () => purgeDataJobs(context),
+      company_exports: () => resumeExports(context),
+      old_company_exports: () => purgeExports(context),
       sign_ins: () => purgeSignIns(context),
       invitations: () => purgeInvitations(context),
       password_resets: () => purgePasswordResets(context),

@@ -27,6 +27,7 @@ export const MEDIA_TYPES = {
   csv: 'text/csv',
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
   parquet: 'application/vnd.apache.parquet',
+  zip: 'application/zip',
 } as const;
 
 export type FileEnding = keyof typeof MEDIA_TYPES;
@@ -35,7 +36,7 @@ export type FileEnding = keyof typeof MEDIA_TYPES;
 export const contentType = (ending: FileEnding): string =>
   BINARY.has(ending) ? MEDIA_TYPES[ending] : `${MEDIA_TYPES[ending]}; charset=utf-8`;
 
-const BINARY: ReadonlySet<FileEnding> = new Set(['xlsx', 'parquet']);
+const BINARY: ReadonlySet<FileEnding> = new Set(['xlsx', 'parquet', 'zip']);
 
 /** What no system takes in the name of a file, or what says more than a name. */
 const NO_NAME = /[\p{Cc}\p{Cf}\p{Cs}\\/:*?"<>|]/gu;

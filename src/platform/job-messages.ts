@@ -33,6 +33,8 @@ export const jobMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('knowledge.generate'), companyId: z.string(), jobId: z.string() }),
   /** Write the result of a job of the Data API. */
   z.object({ type: z.literal('data.write'), companyId: z.string(), jobId: z.string() }),
+  /** Continue to export a whole company. */
+  z.object({ type: z.literal('company.export'), companyId: z.string(), exportId: z.string() }),
   /** Do the runs of a company's schedules that wait. */
   z.object({ type: z.literal('schedules.run'), companyId: z.string() }),
 ]);
@@ -63,6 +65,7 @@ const QUEUE_OF = {
   'knowledge.recheck_questions': 'RECHECKS',
   'knowledge.generate': 'MODEL_JOBS',
   'data.write': 'DATA_JOBS',
+  'company.export': 'DATA_JOBS',
   'schedules.run': 'SCHEDULES',
 } as const satisfies Record<JobMessage['type'], string>;
 

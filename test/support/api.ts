@@ -5,7 +5,7 @@ import worker from './worker.ts';
 
 export const BASE_URL = 'https://api.test';
 
-/** An answer with its body read: parsed when it is JSON, the bytes of a workbook, text otherwise. */
+/** An answer with its body read: parsed when it is JSON, the bytes of a workbook or an archive, text otherwise. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
 export interface Answer<T = any> {
   status: number;
@@ -56,7 +56,7 @@ export async function call(method: string, path: string, sending: Sending = {}):
 
 function parsed(bytes: Uint8Array, { headers }: Response): unknown {
   const type = headers.get('content-type') ?? '';
-  if (/\bsheet$/.test(type)) return bytes;
+  if (/\bsheet$|\/zip$/.test(type)) return bytes;
   const text = new TextDecoder().decode(bytes);
   // HEAD tells the type of what it leaves out.
   return /[/+]json\b/.test(type) && text !== '' ? JSON.parse(text) : text;

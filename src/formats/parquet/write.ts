@@ -20,6 +20,8 @@ export const DECIMAL_DIGITS = 38;
 const DECIMAL_BYTES = 16;
 /** The parts of a file, each a column of some rows. The place of each is kept until the end, some 500 bytes. */
 export const MAX_PARTS = 50_000;
+/** The parts of a file that need not be the only one. */
+const ENOUGH_PARTS = 10_000;
 
 /** Writes a Parquet file, some rows at a time: each call returns the bytes that are ready. */
 export class ParquetFile {
@@ -37,6 +39,11 @@ export class ParquetFile {
       schema: [root, ...columns.map(elementOf)],
       statistics: false,
     });
+  }
+
+  /** Whether what comes next had better go into another file. */
+  get isFull(): boolean {
+    return this.#parts >= ENOUGH_PARTS;
   }
 
   /** The beginning of the file, or more rows as one group: the values of each column. */

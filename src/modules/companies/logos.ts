@@ -54,6 +54,12 @@ export async function logoForMail(ctx: Context, companyId: string, logo: Logo | 
   }
 }
 
+/** The picture of a company's logo; null where it has none. */
+export const logoFile = async (
+  ctx: Context,
+  { id, logo }: Pick<Company, 'id' | 'logo'>,
+): Promise<R2ObjectBody | null> => (logo ? ctx.bindings.FILES.get(keyOf(id, logo.id)) : null);
+
 /** A logo, for whoever is shown it. */
 export async function readLogo(ctx: Context, companyId: string, logoId: string): Promise<R2ObjectBody> {
   const known = ID_PATTERN.test(companyId) && ID_PATTERN.test(logoId);

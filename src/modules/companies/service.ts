@@ -7,7 +7,7 @@ import { viewBranding } from './views.ts';
 
 export type { Brand } from './branding.ts';
 export { companyNotFound, companySlugTaken } from './failures.ts';
-export { logoForMail } from './logos.ts';
+export { logoFile, logoForMail } from './logos.ts';
 export {
   type CompanyOrder,
   type CompanyStatus,

@@ -1,4 +1,4 @@
-import type { PrincipalContext } from '../../context.ts';
+import type { CompanyContext } from '../../context.ts';
 import type { Page } from '../../db/page.ts';
 import {
   compareKeys,
@@ -14,7 +14,7 @@ import type { ListedPart } from '../../logs/parts.ts';
 import { callObject } from '../../platform/objects.ts';
 
 /** What a log is read with. */
-export type LogReader = Pick<PrincipalContext, 'actor' | 'bindings' | 'files'>;
+export type LogReader = Pick<CompanyContext, 'actor' | 'bindings' | 'files'>;
 
 /** A record that belongs to a company. */
 export type OfCompany<K extends LogKind> = LogRecords[K] & { companyId: string };

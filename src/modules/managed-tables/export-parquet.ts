@@ -10,7 +10,7 @@ import type { Column } from '../../tenant-sql/columns.ts';
 import type { Selected, Writer } from './export-formats.ts';
 import type { RawRow } from './page.ts';
 import { parquetValue } from './parquet-values.ts';
-import { usualBatchRows } from './row-batches.ts';
+import { usualBatchRows, type Walk } from './row-batches.ts';
 import { scalesOf } from './surveys.ts';
 
 /** Parquet: each batch of rows is a row group. */
@@ -38,7 +38,7 @@ export function writeParquet(selected: Selected, nextRows: (tx: TenantTx) => Pro
 }
 
 /** The values of the id, and of the columns after it. */
-function valuesOf(rows: RawRow[], type: ParquetType, at: number) {
+export function valuesOf(rows: RawRow[], type: ParquetType, at: number) {
   const name = at === 0 ? 'id' : `c${at - 1}`;
   return rows.map((row) => parquetValue(type, row[name] ?? null));
 }
@@ -47,7 +47,7 @@ function valuesOf(rows: RawRow[], type: ParquetType, at: number) {
  * The columns of the file. A decimal is one of Parquet, with as many digits after the point as the rows need, where all of them
  * have room; else it is text. No digit is lost.
  */
-async function columnsOf(tx: TenantTx, { table, shown, rows }: Selected): Promise<ParquetColumn[]> {
+export async function columnsOf(tx: TenantTx, { table, shown, rows }: Walk): Promise<ParquetColumn[]> {
   const decimals = shown.filter(({ type }) => type === 'decimal');
   const scales = await scalesOf(tx, table, decimals, rows, DECIMAL_DIGITS);
   const typeOf = ({ name, type }: Column): ParquetType => {

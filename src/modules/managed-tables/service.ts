@@ -26,6 +26,7 @@ export { column, columnList, type ManagedTable, type TableSource, tableName } fr
 export { KEPT_IN_TRASH_MS, purgeTrash } from './trash.ts';
 export { selectUndoLimit, toUndoLimit, type UndoEnd, type UndoLimit, type UndoLimitRow } from './undo-store.ts';
 export { sweepExports } from './waiting-export.ts';
+export { TableChanged, tableAfter, type WrittenTo, writeParquetFile } from './whole-table.ts';
 
 export interface TablePage {
   total: number;

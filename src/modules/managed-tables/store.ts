@@ -70,6 +70,16 @@ export async function readTable(tx: TenantTx, key: TableKey): Promise<ManagedTab
   return row && tableOf(row);
 }
 
+/** The living table of a company whose id follows this one. */
+export async function readTableAfter(tx: TenantTx, companyId: string, id: string): Promise<ManagedTable | undefined> {
+  const [row] = await tx.query<CatalogueRow>(
+    `SELECT ${FIELDS} FROM console.managed_tables
+     WHERE id > $1 AND company_id = $2 AND deleted_at IS NULL ORDER BY id LIMIT 1`,
+    [id, companyId],
+  );
+  return row && tableOf(row);
+}
+
 /**
  * The purpose of a lock on a table, the strongest first: `shape` to change its name or columns or to delete it, `rows`
  * to load into it, to undo that or to empty it, and to change its upload jobs, `row` to write single rows, which conflicts

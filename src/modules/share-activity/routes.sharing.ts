@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/sharing.ts';
-import { viewBy } from '../../http/wire.ts';
 import { isoMilliseconds, isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { INTERVALS, isTimeZone } from '../../kernel/time-zones.ts';
-import { SHARE_ACTOR_KINDS, SHARE_EVENT_TYPES, type ShareEvent, TARGET_TYPES } from '../../sharing/share-event.ts';
+import { SHARE_EVENT_TYPES, TARGET_TYPES } from '../../sharing/share-event.ts';
 import { shareEventNotFound } from './failures.ts';
 import { type Analytics, type EventFilter, getShareEvent, listShareEvents, shareAnalytics } from './service.ts';
+import { shareEventView, viewShareEvent } from './views.ts';
 
 const id = z.string().min(1).max(64);
 
@@ -40,28 +40,6 @@ const filterOf = (query: Partial<Record<keyof typeof filters | 'type', unknown>>
     from: query.from,
     to: query.to,
   }) as EventFilter;
-
-const eventView = z
-  .object({
-    id: z.string(),
-    type: z.enum(SHARE_EVENT_TYPES),
-    occurred_at: timestamp,
-    actor: z.object({ kind: z.enum(SHARE_ACTOR_KINDS), id: z.string().nullable(), email: z.string().nullable() }),
-    target_type: z.enum(TARGET_TYPES).nullable(),
-    target_id: z.string().nullable(),
-    share_id: z.string().nullable(),
-    share_context_id: z.string().nullable(),
-    ip_country: z.string().nullable(),
-    user_agent: z.string().nullable(),
-    origin: z.string().nullable(),
-    correlation_id: z.string().meta({ description: 'The `x-correlation-id` of the answer.' }),
-    details: z.record(z.string(), z.unknown()),
-  })
-  .meta({ id: 'ShareEvent' });
-
-const shown = viewBy(eventView);
-const viewEvent = (event: ShareEvent) =>
-  shown({ ...event, actor: { kind: event.actorKind, id: event.actorId, email: event.actorEmail } });
 
 const counts = {
   resolved: z.int().meta({ description: 'How often something was opened.' }),
@@ -105,10 +83,11 @@ export const shareActivityEndpoints = [
       description:
         'Events of shares, share contexts, outsiders and embeds. Newest first. An event can be read a few seconds after it happened.',
       query: eventsQuery,
-      returns: ok(listOf(eventView)),
+      returns: ok(listOf(shareEventView)),
       fails: [],
     },
-    async ({ ctx, query }) => list(await listShareEvents(ctx, filterOf(query), query.page, query.per_page), viewEvent),
+    async ({ ctx, query }) =>
+      list(await listShareEvents(ctx, filterOf(query), query.page, query.per_page), viewShareEvent),
   ),
   endpoint(
     {
@@ -118,10 +97,10 @@ export const shareActivityEndpoints = [
       operationId: 'getShareEvent',
       summary: 'Get a share event',
       description: 'An event about something that the caller is denied is not found.',
-      returns: ok(eventView),
+      returns: ok(shareEventView),
       fails: [shareEventNotFound],
     },
-    async ({ ctx, params }) => viewEvent(await getShareEvent(ctx, params.id)),
+    async ({ ctx, params }) => viewShareEvent(await getShareEvent(ctx, params.id)),
   ),
   endpoint(
     {

@@ -30,18 +30,18 @@ export interface Exported {
 }
 
 /** The company's active knowledge, as far as the caller may see it, as a document: equal knowledge makes an equal document. */
-export async function exportKnowledge(ctx: PrincipalContext): Promise<Exported> {
+export async function exportKnowledge(ctx: PrincipalContext, maxBytes = MAX_DOCUMENT_BYTES): Promise<Exported> {
   requireAction(ctx.actor, 'concepts:list', '*');
   requireAction(ctx.actor, 'semantic:list', '*');
   requireAction(ctx.actor, 'ontology:list', '*');
-  const resources = await readActive(ctx);
+  const resources = await readActive(ctx, maxBytes);
   const named = await tableNames(ctx, resources);
   const byId = new Map(resources.map((resource) => [resource.id, resource]));
   const lists = LISTS.map((list) => [list, entriesOf(list, resources, byId, named)] as const);
   return { document: { format: FORMAT, ...Object.fromEntries(lists) } as KnowledgeDocument, resources };
 }
 
-async function readActive(ctx: PrincipalContext): Promise<ActiveResource[]> {
+async function readActive(ctx: PrincipalContext, maxBytes: number): Promise<ActiveResource[]> {
   const { targets } = deniedSuggestions(ctx);
   const { ids: hidden } = await hiddenItems(ctx);
   const semantic = { ...targets.semantic, ids: [...targets.semantic.ids, ...hidden] };
@@ -52,7 +52,7 @@ async function readActive(ctx: PrincipalContext): Promise<ActiveResource[]> {
     const batch = await selectActive(ctx.db, ctx.actor.companyId, { after, denied }, BATCH);
     all.push(...batch);
     bytes += JSON.stringify(batch).length;
-    if (bytes > MAX_DOCUMENT_BYTES) throw exportTooLarge(MAX_DOCUMENT_BYTES);
+    if (bytes > maxBytes) throw exportTooLarge(maxBytes);
     if (batch.length < BATCH) return all;
     after = batch.at(-1)?.id as string;
   }

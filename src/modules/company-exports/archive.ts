@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { descriptorOf, directoryOf, localHeader, type WrittenEntry } from '../../formats/zip/write.ts';
+import { archiveTooLarge } from './failures.ts';
+
+/** A file of an archive, as its manifest tells of it. */
+export interface WrittenFile extends WrittenEntry {
+  /** Of a table, or lines; null for what has neither. */
+  rows: number | null;
+  /** Hexadecimal. */
+  sha256: string;
+}
+
+/** What is known of an archive of which a part is written. */
+export interface Written {
+  uploadId: string;
+  /** The tags of the parts that R2 has, in their order. */
+  parts: string[];
+  files: WrittenFile[];
+}
+
+/** Takes what is written of a file. */
+export interface Sink {
+  write(bytes: Uint8Array, rows?: number): Promise<void>;
+  /** Whether the file has enough, so that the rest goes into another one. */
+  isFull(): boolean;
+}
+
+/** Parts of an upload are all of one size. So much is in memory. */
+const PART_BYTES = 8 * 1024 * 1024;
+/** The most that R2 takes: https://developers.cloudflare.com/r2/platform/limits/ */
+const MAX_PARTS = 10_000;
+
+/** A file ends with what passes this, far below what a zip file without extensions can hold. */
+const FILE_BYTES = 1024 ** 3;
+/** How long one file may be written. Milliseconds. */
+const FILE_MS = 150_000;
+
+/** A zip file in R2 that is written file by file, and can go on elsewhere after any of them. */
+export class Archive {
+  readonly #upload: R2MultipartUpload;
+  readonly #written: Written;
+  readonly #mayWrite: () => void;
+  readonly #buffer = new Uint8Array(PART_BYTES);
+  #length: number;
+
+  /**
+   * @param tail what was written after the last part
+   * @param mayWrite throws where another goes on with the archive
+   */
+  constructor(
+    bucket: R2Bucket,
+    key: string,
+    { written, tail }: { written: Written; tail: Uint8Array },
+    mayWrite: () => void,
+  ) {
+    this.#upload = bucket.resumeMultipartUpload(key, written.uploadId);
+    this.#written = structuredClone(written);
+    this.#mayWrite = mayWrite;
+    this.#buffer.set(tail);
+    this.#length = tail.length;
+  }
+
+  /** What another one goes on with, until more is written here. */
+  get checkpoint(): { written: Written; tail: Uint8Array } {
+    return { written: this.#written, tail: this.#buffer.subarray(0, this.#length) };
+  }
+
+  get files(): readonly WrittenFile[] {
+    return this.#written.files;
+  }
+
+  /** Leaves files out of the directory: what they held stays in the archive, and nobody finds it there. */
+  forget(isMeant: (file: WrittenFile) => boolean): void {
+    this.#written.files = this.#written.files.filter((file) => !isMeant(file));
+  }
+
+  /**
+   * Adds a file. Where `content` fails, the archive can be used no more.
+   * @param isDeflated whether it is compressed, which what is so by itself need not be
+   * @returns what `content` does
+   */
+  async add<T>(path: string, isDeflated: boolean, content: (sink: Sink) => Promise<T>): Promise<T> {
+    const offset = this.#offset;
+    const sha256 = createHash('sha256');
+    const entry = { path, isDeflated, offset, crc: 0, compressed: 0, size: 0 };
+    let rows: number | null = null;
+    const endsAt = Date.now() + FILE_MS;
+    const packed = this.#packing(isDeflated, (bytes) => {
+      entry.compressed += bytes;
+    });
+    await this.#append(localHeader(entry));
+    const result = await content({
+      write: async (bytes, more) => {
+        if (more !== undefined) rows = (rows ?? 0) + more;
+        entry.size += bytes.length;
+        entry.crc = crc32(bytes, entry.crc);
+        sha256.update(bytes);
+        await packed.write(bytes);
+      },
+      isFull: () => entry.size > FILE_BYTES || Date.now() > endsAt,
+    });
+    await packed.end();
+    await this.#append(descriptorOf(entry));
+    this.#written.files.push({ ...entry, rows, sha256: sha256.digest('hex') });
+    return result;
+  }
+
+  /** Writes the directory, and makes one object of all parts. @returns its size */
+  async end(): Promise<number> {
+    const start = this.#offset;
+    for (const bytes of directoryOf(this.#written.files, start)) await this.#append(bytes);
+    const bytes = this.#offset;
+    await this.#storePart();
+    const parts = this.#written.parts.map((etag, at) => ({ partNumber: at + 1, etag }));
+    await this.#upload.complete(parts);
+    return bytes;
+  }
+
+  get #offset(): number {
+    return this.#written.parts.length * PART_BYTES + this.#length;
+  }
+
+  #packing(isDeflated: boolean, count: (bytes: number) => void) {
+    const append = (bytes: Uint8Array) => {
+      count(bytes.length);
+      return this.#append(bytes);
+    };
+    if (!isDeflated) return { write: append, end: async () => {} };
+    const { readable, writable } = new CompressionStream('deflate-raw');
+    const writer = writable.getWriter();
+    const appended = (async () => {
+      for await (const bytes of readable as unknown as AsyncIterable<Uint8Array>) await append(bytes);
+    })();
+    // It is thrown where it is waited for.
+    appended.catch(() => {});
+    return {
+      write: (bytes: Uint8Array) => Promise.race([writer.write(bytes), appended]),
+      end: async () => {
+        await Promise.race([writer.close(), appended]);
+        await appended;
+      },
+    };
+  }
+
+  async #append(bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length; ) {
+      const room = Math.min(PART_BYTES - this.#length, bytes.length - at);
+      this.#buffer.set(bytes.subarray(at, at + room), this.#length);
+      this.#length += room;
+      at += room;
+      if (this.#length === PART_BYTES) await this.#storePart();
+    }
+  }
+
+  async #storePart(): Promise<void> {
+    const { parts } = this.#written;
+    if (parts.length === MAX_PARTS) throw archiveTooLarge();
+    this.#mayWrite();
+    const { etag } = await this.#upload.uploadPart(parts.length + 1, this.#buffer.subarray(0, this.#length));
+    parts.push(etag);
+    this.#length = 0;
+  }
+}

@@ -1,0 +1,249 @@
+import { getTableColumns, getTableName, sql } from 'drizzle-orm';
+import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
+import type { ControlDb } from '../../../db/client.ts';
+import { accounts } from '../../../db/schema/accounts.ts';
+import { companies } from '../../../db/schema/companies.ts';
+import { companyExports } from '../../../db/schema/company-exports.ts';
+import { dashboards, dashboardVisualizations } from '../../../db/schema/dashboards.ts';
+import { dataJobs } from '../../../db/schema/data-jobs.ts';
+import { groupBindings, groupPermissions, groupPolicies, groups } from '../../../db/schema/groups.ts';
+import { jobs } from '../../../db/schema/knowledge-jobs.ts';
+import { askedQuestions, verifiedQuestions } from '../../../db/schema/knowledge-questions.ts';
+import { businessDomains, resources, versions } from '../../../db/schema/knowledge-resources.ts';
+import { suggestions } from '../../../db/schema/knowledge-suggestions.ts';
+import { mailRequests } from '../../../db/schema/mails.ts';
+import { managedDatabases } from '../../../db/schema/managed-database.ts';
+import { outbox } from '../../../db/schema/outbox.ts';
+import { permissions, policies } from '../../../db/schema/policies.ts';
+import {
+  mailConsents,
+  scheduleDeliveries,
+  scheduledMails,
+  scheduleRecipients,
+  scheduleRuns,
+  schedules,
+} from '../../../db/schema/schedules.ts';
+import { apiKeys, serviceAccounts } from '../../../db/schema/service-accounts.ts';
+import { outsiders, shareContexts, shareGrants, shareMembers } from '../../../db/schema/share-contexts.ts';
+import { dashboardShares, embedKeys, embedRevocations, embedSigningKeys } from '../../../db/schema/shares.ts';
+import {
+  backupCodes,
+  passwordlessCodes,
+  passwordResets,
+  pendingSecondFactors,
+  secondFactors,
+  sessions,
+  signInNetworks,
+  usedTotpSteps,
+} from '../../../db/schema/sign-in.ts';
+import { ssoAssertions, ssoCodes, ssoConfigurations, ssoLogins } from '../../../db/schema/single-sign-on.ts';
+import { socialConfigurations, spentSocialTokens, userIdentities } from '../../../db/schema/social-sign-in.ts';
+import { accountUserCounts, accountUsers, invitations, userCounts, users } from '../../../db/schema/users.ts';
+import { visualizations } from '../../../db/schema/visualizations.ts';
+import { vizApiEndpoints } from '../../../db/schema/viz-api-endpoints.ts';
+
+/** Why something is not exported. */
+const BECAUSE = {
+  secret: 'a secret, or what secrets are made of or known by',
+  work: 'of work under way, without meaning afterwards',
+  derived: 'follows from the rest',
+};
+type Because = keyof typeof BECAUSE;
+
+/** A table of the control database, and of each column whether it is exported, or why not. */
+export interface Kind {
+  table: SQLiteTable;
+  columns: Readonly<Record<string, true | string>>;
+}
+
+/** The names in a text, which stand with a space between them. */
+type Names<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Names<Rest> : Text;
+
+/** A table that is exported. It does not compile while a column stands neither among those shown nor under a reason. */
+function kind<T extends SQLiteTable, Shown extends string, Hidden extends string = never>(
+  table: T,
+  shown: [keyof T['_']['columns']] extends [Names<Shown | Hidden>] ? Shown : `${Shown} and which more?`,
+  hidden: { [Reason in Because]?: Hidden } = {},
+): Kind {
+  const entries = Object.entries<string>(hidden).flatMap(([reason, names]) =>
+    names.split(' ').map((name) => [name, BECAUSE[reason as Because]] as const),
+  );
+  const isShown = Object.fromEntries(shown.split(' ').map((name) => [name, true as const]));
+  return { table, columns: { ...isShown, ...Object.fromEntries(entries) } };
+}
+
+const notExported = (table: SQLiteTable, because: string): Kind => ({
+  table,
+  columns: Object.fromEntries(Object.keys(getTableColumns(table)).map((name) => [name, because])),
+});
+
+/** Every table of the control database; a test fails where one is missing. */
+export const KINDS: readonly Kind[] = [
+  kind(companies, 'id slug name require2fa ssoOnly locale branding logo suspendedAt createdAt updatedAt'),
+  kind(accounts, 'id companyId name isDefault isActive metadata createdAt updatedAt deletedAt'),
+  kind(companyExports, 'id companyId forOperator status bytes error expiresAt createdAt updatedAt', {
+    work: 'turn tries checkpoint dueAt',
+  }),
+  kind(
+    dashboards,
+    'id companyId name slug description cacheSeconds layout filters embeddedUntil version createdByUserId createdAt updatedAt',
+  ),
+  kind(dashboardVisualizations, 'companyId dashboardId visualizationId'),
+  kind(groups, 'id companyId name slug description isGlobal roles createdAt updatedAt deletedAt'),
+  kind(groupBindings, 'id companyId groupId principalType principalId accountId createdAt'),
+  kind(groupPolicies, 'companyId groupId policyId'),
+  kind(groupPermissions, 'companyId groupId permissionId'),
+  kind(
+    jobs,
+    'id companyId type targetType targetIds status processedCount totalCount suggestionCount rejectedCount conceptsNotSent usage lastError requestId createdByUserId endedAt createdAt updatedAt',
+    { work: 'input leasedUntil attempts' },
+  ),
+  kind(
+    verifiedQuestions,
+    'id companyId question query status staleReason version verifiedBy verifiedAt lastCheckedAt createdAt updatedAt',
+    { derived: 'questionKey' },
+  ),
+  kind(
+    askedQuestions,
+    'id companyId number question askedBy askedAt kind query explanation verifiedQuestionId acceptedAs model usage',
+  ),
+  kind(
+    resources,
+    'id companyId resourceType subjectId objectId status content validationErrors version suggestionId createdByUserId updatedByUserId createdAt updatedAt',
+    { derived: 'uniqueKey facet searchText' },
+  ),
+  kind(versions, 'id companyId resourceId version change status content changedByUserId suggestionId changedAt'),
+  kind(businessDomains, 'companyId domains updatedAt'),
+  kind(
+    suggestions,
+    'id companyId targetType targetId targetVersion targetName conceptId conceptName payload explanation evidence confidence model promptVersion status requestId jobId reviewNote reviewedByUserId reviewedAt resourceId createdByUserId createdAt updatedAt',
+    { derived: 'candidateKey' },
+  ),
+  kind(managedDatabases, 'id companyId status neonProjectId createdAt updatedAt', {
+    work: 'leaseToken leaseUntil migrationsVersion sweepAt sweepMarks dataVersion changedTables openChanges notedVersion dataChanges dataChangesUntil',
+    secret: 'ownerConnection readonlyConnection readerPassword',
+  }),
+  kind(policies, 'id companyId name description document createdAt updatedAt'),
+  kind(permissions, 'id companyId name description target actions createdAt updatedAt'),
+  kind(
+    schedules,
+    'id companyId name targetType targetId parameters cron timeZone format condition status nextRunAt failures lastRun apiUrl version createdByUserId createdAt updatedAt',
+  ),
+  kind(scheduleRecipients, 'companyId scheduleId kind subject position unsubscribedAt', { derived: 'lastValue' }),
+  kind(scheduleRuns, 'id companyId scheduleId kind occurrence status createdAt', { work: 'attempt dueAt' }),
+  kind(scheduleDeliveries, 'companyId runId kind subject status problem'),
+  kind(mailConsents, 'id companyId email askedAt agreedAt endedAt'),
+  kind(scheduledMails, 'companyId runId email sentAt'),
+  kind(
+    serviceAccounts,
+    'id companyId accountId name description isActive metadata lastUsedAt createdAt updatedAt deletedAt',
+  ),
+  kind(
+    apiKeys,
+    'id companyId serviceAccountId accessKey description expiresAt isActive lastUsedAt createdAt updatedAt',
+    { secret: 'salt derivationVersion secretDigest' },
+  ),
+  kind(shareContexts, 'id companyId name slug description version createdAt updatedAt'),
+  kind(shareGrants, 'companyId contextId targetType targetId position filterPolicies'),
+  kind(shareMembers, 'id companyId contextId memberType subject attributes createdAt'),
+  kind(outsiders, 'id companyId email status createdAt lastLoginAt'),
+  kind(
+    dashboardShares,
+    'id companyId dashboardId name shareType shareContextId embedOptions filterPolicies createdByUserId createdAt updatedAt expiresAt revokedAt',
+    { secret: 'tokenDigest' },
+  ),
+  kind(embedSigningKeys, 'id companyId createdAt', { secret: 'encryptedSecret' }),
+  kind(sessions, 'id companyId userId ip userAgent lastUsedAt createdAt expiresAt endedAt', {
+    secret: 'refreshDigest previousDigest',
+    work: 'previousUntil',
+  }),
+  kind(signInNetworks, 'companyId userId network signedInAt'),
+  kind(secondFactors, 'id companyId userId confirmedAt createdAt', { secret: 'secret' }),
+  kind(ssoConfigurations, 'companyId provider redirectUris jitProvisioning createdAt updatedAt', {
+    secret: 'clientSecret',
+  }),
+  kind(socialConfigurations, 'companyId providers updatedAt'),
+  kind(userIdentities, 'userId companyId issuer subject createdAt'),
+  kind(
+    users,
+    'id companyId email name isOwner isActive isVerified mfaEnabled activatedAt teams metadata lastLoginAt createdAt updatedAt deletedAt',
+    { secret: 'passwordHash', work: 'sessionEpoch' },
+  ),
+  kind(invitations, 'userId companyId inviter expiresAt', { secret: 'digest' }),
+  kind(
+    visualizations,
+    'id companyId name slug description sql chart parameters embeddedUntil version createdByUserId createdAt updatedAt',
+  ),
+  kind(
+    vizApiEndpoints,
+    'id companyId name slug description visualizationId cacheSeconds status version createdAt updatedAt',
+  ),
+  notExported(dataJobs, BECAUSE.work),
+  notExported(mailRequests, BECAUSE.work),
+  notExported(outbox, BECAUSE.work),
+  notExported(embedKeys, BECAUSE.secret),
+  notExported(embedRevocations, BECAUSE.work),
+  notExported(passwordlessCodes, BECAUSE.secret),
+  notExported(usedTotpSteps, BECAUSE.work),
+  notExported(backupCodes, BECAUSE.secret),
+  notExported(pendingSecondFactors, BECAUSE.secret),
+  notExported(passwordResets, BECAUSE.secret),
+  notExported(ssoLogins, BECAUSE.secret),
+  notExported(ssoAssertions, BECAUSE.work),
+  notExported(ssoCodes, BECAUSE.secret),
+  notExported(spentSocialTokens, 'of no company'),
+  notExported(userCounts, BECAUSE.derived),
+  notExported(accountUsers, BECAUSE.derived),
+  notExported(accountUserCounts, BECAUSE.derived),
+];
+
+/** The tables that are exported, by their names. */
+export const EXPORTED_KINDS: ReadonlyMap<string, Kind> = new Map(
+  KINDS.filter(({ columns }) => Object.values(columns).includes(true)).map((each) => [getTableName(each.table), each]),
+);
+
+/** The most rows that are read at once, and the characters after which no further one is. */
+const ROWS = 2_000;
+const CHARACTERS = 500_000;
+
+/** Rows of a company as an export has them, and after which place the next ones follow; null at the end. */
+export interface Records {
+  records: Record<string, unknown>[];
+  next: number | null;
+}
+
+/** Reads rows of a table after a place, without what is not exported. Together they fit into memory. */
+export async function readRecords(db: ControlDb, companyId: string, kind: Kind, after: number): Promise<Records> {
+  const all = getTableColumns(kind.table) as Record<string, SQLiteColumn>;
+  const shown = Object.keys(all).flatMap((name) => (kind.columns[name] === true ? (all[name] as SQLiteColumn) : []));
+  const names = sql.join(
+    shown.map(({ name }) => sql.identifier(name)),
+    sql`, `,
+  );
+  const length = sql.join(
+    shown.map(({ name }) => sql`length(coalesce(${sql.identifier(name)}, ''))`),
+    sql` + `,
+  );
+  const owner = sql.identifier(kind.table === companies ? 'id' : 'company_id');
+  const rows = await db.all<Record<string, unknown> & { place: number }>(sql`
+    select place, ${names} from (
+      select place, ${names}, sum(${length}) over (order by place rows between unbounded preceding and 1 preceding) as before_it
+      from (
+        select rowid as place, ${names} from ${kind.table}
+        where ${owner} = ${companyId} and rowid > ${after} order by rowid limit ${ROWS}
+      )
+    ) where coalesce(before_it, 0) < ${CHARACTERS} order by place`);
+  const records = rows.map((row) =>
+    Object.fromEntries(shown.map((column) => [column.name, readValue(column, row[column.name])])),
+  );
+  return { records, next: rows.at(-1)?.place ?? null };
+}
+
+/** How columns are called whose number is a time. */
+const TIME = /_(?:at|until)$|^occurrence$/;
+
+function readValue(column: SQLiteColumn, value: unknown): unknown {
+  if (value === null || value === undefined) return null;
+  const read = column.mapFromDriverValue(value as never) as unknown;
+  return typeof read === 'number' && TIME.test(column.name) ? new Date(read).toISOString() : read;
+}

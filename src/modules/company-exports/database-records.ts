@@ -1,0 +1,63 @@
+import type { CompanyContext } from '../../context.ts';
+import { qualified } from '../../tenant-sql/identifiers.ts';
+import { databaseToRead } from '../managed-database/service.ts';
+
+const WORK = 'of work under way, without meaning afterwards';
+
+/** What an export has of a table of ours in the company's own Postgres, by columns; or why it has nothing of it. */
+type Kind = { shown: readonly string[]; hidden: Readonly<Record<string, string>> } | string;
+
+/** Every table of the schema `console`: a test fails where one is missing, or a column that says neither. */
+export const DATABASE_KINDS: Readonly<Record<string, Kind>> = {
+  managed_tables: {
+    shown: [
+      ...['id', 'company_id', 'display_name', 'columns', 'source', 'status', 'schema_version', 'created_by_user_id'],
+      ...['created_at', 'updated_at', 'deleted_at', 'undo_ended_by'],
+    ],
+    hidden: { row_count: 'the rows themselves are exported', count_version: WORK, undoable_after: WORK },
+  },
+  upload_jobs: {
+    shown: [
+      ...['id', 'company_id', 'user_table_id', 'created_by_user_id', 'mode', 'status', 'files', 'inferred_schema'],
+      ...['confirmed_schema', 'progress', 'error', 'created_at', 'updated_at', 'key_columns', 'result', 'loaded_at'],
+      ...['undone_at', 'undone_by', 'source_url', 'evolve', 'evolved'],
+    ],
+    hidden: {
+      ...{ reading: WORK, step: WORK, state: WORK, attempts: WORK, turn_until: WORK, load_number: WORK },
+      added_rows: WORK,
+    },
+  },
+  migrations: 'of the release, not of the company',
+  row_count_changes: WORK,
+  resumable_uploads: WORK,
+};
+
+/** The names of those that are exported. */
+export const EXPORTED_DATABASE_KINDS = Object.entries(DATABASE_KINDS).flatMap(([name, kind]) =>
+  typeof kind === 'string' ? [] : [{ name, shown: kind.shown }],
+);
+
+/** The most rows that are read at once, and the bytes after which no further one is. */
+const ROWS = 2_000;
+const BYTES = 1_000_000;
+
+/** Reads rows after an id, each as its JSON; none before provisioning. Together they fit into memory. */
+export async function readDatabaseRecords(
+  ctx: CompanyContext,
+  { name, shown }: (typeof EXPORTED_DATABASE_KINDS)[number],
+  after: string,
+): Promise<{ id: string; line: string }[]> {
+  const database = await databaseToRead(ctx);
+  if (!database) return [];
+  return database.query(
+    `SELECT id, line FROM (
+       SELECT id, line, sum(octet_length(line)) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+       FROM (
+         SELECT id, (SELECT row_to_json(shown)::text FROM (SELECT ${shown.map((column) => `source.${column}`).join(', ')}) AS shown) AS line
+         FROM ${qualified('console', name)} AS source
+         WHERE company_id = $1 AND id > $2 ORDER BY id LIMIT ${ROWS}
+       ) AS read
+     ) AS weighed WHERE before IS NULL OR before < ${BYTES} ORDER BY id`,
+    [ctx.actor.companyId, after],
+  );
+}

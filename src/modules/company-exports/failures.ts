@@ -1,0 +1,13 @@
+import { defineFailure, notFound } from '../../kernel/failure.ts';
+
+export const exportNotFound = notFound('export');
+
+/** Why an export failed: told in its record, not thrown to a caller. */
+export const archiveTooLarge = defineFailure('export.too_large', 'too_large', {
+  message: 'The archive would be larger than 78 GiB.',
+});
+
+export const tableKeptChanging = defineFailure('export.table_kept_changing', 'conflict', {
+  message: 'A table was changed again and again while it was read.',
+  detail: (table: string) => ({ message: `The table ${table} was changed again and again while it was read.` }),
+});

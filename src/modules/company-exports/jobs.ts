@@ -1,0 +1,261 @@
+import type { CompanyContext, Context } from '../../context.ts';
+import { commit, readTogether } from '../../db/client.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
+import { log, logError } from '../../platform/log.ts';
+import { selectCompany, standingOf } from '../companies/service.ts';
+import { keepMessage } from '../outbox/service.ts';
+import { Archive } from './archive.ts';
+import { STAGES } from './contents.ts';
+import { archiveTooLarge, tableKeptChanging } from './failures.ts';
+import {
+  archiveKey,
+  type Checkpoint,
+  deleteAll,
+  deleteCheckpoint,
+  deleteCheckpoints,
+  getCheckpoint,
+  putCheckpoint,
+} from './objects.ts';
+import { KEPT_MS, UNBEGUN_MS } from './service.ts';
+import {
+  type CompanyExport,
+  claimDueExports,
+  claimExport,
+  deleteExport,
+  giveUpExport,
+  selectExpired,
+  selectExport,
+  updateTurn,
+} from './store.ts';
+
+const MAX_TRIES = 8;
+/** How long a turn is believed to be at work after it last said so, and how often it does. Milliseconds. */
+const LEASE_MS = 120_000;
+const BEAT_MS = 30_000;
+
+/** After how long, and after how many queries of the control database, a turn leaves the rest to another invocation. */
+const TURN_LIMITS = { milliseconds: 60_000, queries: 300 };
+/** How often it says how far it came, at the end of a file. Milliseconds. */
+const CHECKPOINT_MS = 15_000;
+
+const AT_ONCE = 50;
+
+const INTERRUPTED = 'The export was interrupted too often.';
+
+/** Another turn goes on with the export. */
+class Overtaken extends Error {}
+
+/**
+ * Goes on with an export for a while, and sends the message for the rest. A message that comes twice does nothing while
+ * somebody is at work; what was cut off goes on where it last said how far it had come.
+ */
+export async function continueExport(ctx: CompanyContext, exportId: string, limits = TURN_LIMITS): Promise<void> {
+  const key = { companyId: ctx.actor.companyId, id: exportId };
+  const [known] = await selectExport(ctx.db, key.companyId, exportId);
+  if (known && !known.forOperator && (await standingOf(ctx)) === 'suspended') {
+    return keepMessage(ctx, { type: 'company.export', companyId: key.companyId, exportId });
+  }
+  const now = ctx.now();
+  const {
+    givenUp,
+    claimed: [job],
+  } = await commit(ctx.db, {
+    givenUp: giveUpExport(ctx.db, key, { now, most: MAX_TRIES, error: INTERRUPTED, expiresAt: now + KEPT_MS }),
+    claimed: claimExport(ctx.db, key, { now, until: now + LEASE_MS }),
+  });
+  for (const each of givenUp) await discard(ctx, each);
+  if (!job) return;
+  const turn = new Turn(ctx, job);
+  try {
+    const isWhole = await turn.work(limits);
+    if (!isWhole) await ctx.jobs.send({ type: 'company.export', ...messageOf(job) });
+  } catch (error) {
+    if (error instanceof Overtaken) return;
+    const told = [archiveTooLarge, tableKeptChanging].some((type) => type.matches(error));
+    if (!told) {
+      await turn.update({ status: 'queued', dueAt: ctx.now() + UNBEGUN_MS });
+      throw error;
+    }
+    const { message } = error as Failure;
+    const { checkpoint } = turn;
+    if (await turn.update({ status: 'failed', error: message, expiresAt: ctx.now() + KEPT_MS })) {
+      await discard(ctx, { ...job, checkpoint });
+    }
+  } finally {
+    turn.end();
+  }
+}
+
+const messageOf = ({ companyId, id }: CompanyExport) => ({ companyId, exportId: id });
+
+/** The work of one invocation at an export. */
+class Turn {
+  readonly #ctx: CompanyContext;
+  readonly #job: CompanyExport;
+  readonly #beat: ReturnType<typeof setInterval>;
+  #checkpoint: string | null;
+  #checkpoints = 0;
+  #isOvertaken = false;
+  /** Until when nobody else begins a turn. */
+  #until: number;
+
+  constructor(ctx: CompanyContext, job: CompanyExport) {
+    this.#ctx = ctx;
+    this.#job = job;
+    this.#checkpoint = job.checkpoint;
+    this.#until = job.dueAt;
+    this.#beat = setInterval(() => {
+      this.#renew().catch((error) => logError('company_export_not_renewed', error, { export_id: job.id }));
+    }, BEAT_MS);
+  }
+
+  get checkpoint(): string | null {
+    return this.#checkpoint;
+  }
+
+  end(): void {
+    clearInterval(this.#beat);
+  }
+
+  /** @returns whether this is the present turn */
+  async update(changes: Partial<CompanyExport>): Promise<boolean> {
+    const { db } = this.#ctx;
+    const { updated } = await commit(db, {
+      updated: updateTurn(db, this.#job, { ...changes, updatedAt: this.#ctx.now() }),
+    });
+    return updated.length > 0;
+  }
+
+  async #renew(changes: Partial<CompanyExport> = {}): Promise<void> {
+    const until = this.#ctx.now() + LEASE_MS;
+    if (await this.update({ dueAt: until, ...changes })) this.#until = until;
+    else this.#isOvertaken = true;
+    this.#requirePresent();
+  }
+
+  #requirePresent(): void {
+    if (this.#isOvertaken || this.#until <= this.#ctx.now()) throw new Overtaken();
+  }
+
+  /** @returns whether the export has ended */
+  async work(limits: typeof TURN_LIMITS): Promise<boolean> {
+    const { files } = this.#ctx;
+    const began = Date.now();
+    const begun = await this.#begin();
+    const archive = new Archive(files, archiveKey(this.#job), begun, () => this.#requirePresent());
+    let { next } = begun;
+    let queries = 0;
+    const work = {
+      ctx: this.#ctx,
+      archive,
+      askedAt: this.#job.createdAt,
+      countQuery: () => {
+        queries += 1;
+      },
+    };
+    const isOver = () => queries > limits.queries || Date.now() - began > limits.milliseconds;
+    let saidAt = began;
+    while (next) {
+      const stage = STAGES.get(next.stage);
+      if (!stage) throw new Error(`there is no stage ${next.stage}`);
+      const from = await stage(work, next.from);
+      next = from === null ? stageAfter(next.stage) : { stage: next.stage, from };
+      if (!isOver() && next && Date.now() - saidAt < CHECKPOINT_MS) continue;
+      await this.#say({ ...archive.checkpoint, next }, isOver() ? { dueAt: this.#ctx.now() } : {});
+      saidAt = Date.now();
+      if (isOver()) return false;
+    }
+    await this.#finish(archive);
+    return true;
+  }
+
+  /** How far the export has come; what comes first, where it is new. */
+  async #begin(): Promise<Checkpoint & { tail: Uint8Array }> {
+    const { files } = this.#ctx;
+    if (this.#checkpoint !== null) return getCheckpoint(files, this.#job, this.#checkpoint);
+    const { uploadId } = await files.createMultipartUpload(archiveKey(this.#job), {
+      httpMetadata: { contentType: 'application/zip' },
+    });
+    const [stage] = STAGES.keys();
+    const begun = {
+      written: { uploadId, parts: [], files: [] },
+      next: { stage: stage as string, from: null },
+      tail: new Uint8Array(),
+    };
+    await this.#say(begun);
+    return begun;
+  }
+
+  async #say(checkpoint: Checkpoint & { tail: Uint8Array }, changes: Partial<CompanyExport> = {}): Promise<void> {
+    const { files } = this.#ctx;
+    const before = this.#checkpoint;
+    this.#checkpoints += 1;
+    const name = `${this.#job.turn}.${this.#checkpoints}`;
+    await putCheckpoint(files, this.#job, name, checkpoint);
+    await this.#renew({ checkpoint: name, tries: 0, ...changes });
+    this.#checkpoint = name;
+    if (before !== null) await deleteCheckpoint(files, this.#job, before);
+  }
+
+  /** Ends the archive. Where a turn before was cut off after that, it is whole already. */
+  async #finish(archive: Archive): Promise<void> {
+    const { files, now } = this.#ctx;
+    const whole = await files.head(archiveKey(this.#job));
+    const bytes = whole?.size ?? (await this.#writeEnd(archive));
+    await this.update({ status: 'succeeded', bytes, expiresAt: now() + KEPT_MS });
+    await deleteCheckpoints(files, this.#job);
+    log('company_exported', { company_id: this.#job.companyId, export_id: this.#job.id, bytes });
+  }
+
+  async #writeEnd(archive: Archive): Promise<number> {
+    const [company] = await selectCompany(this.#ctx.db, this.#job.companyId);
+    const manifest = {
+      format: 'data-console-export/1',
+      organization: { id: this.#job.companyId, name: company?.name ?? null, slug: company?.slug ?? null },
+      exported_at: isoTimestamp(this.#job.createdAt),
+      files: archive.files.map(({ path, rows, sha256 }) => ({ path, rows, sha256 })),
+    };
+    await archive.add('manifest.json', true, (sink) =>
+      sink.write(new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`)),
+    );
+    return archive.end();
+  }
+}
+
+/** What comes after a stage; null after the last. */
+function stageAfter(name: string): Checkpoint['next'] {
+  const names = [...STAGES.keys()];
+  const stage = names[names.indexOf(name) + 1];
+  return stage === undefined ? null : { stage, from: null };
+}
+
+/** Deletes what an export that has failed has written. */
+async function discard({ files }: CompanyContext, job: CompanyExport): Promise<void> {
+  if (job.checkpoint !== null) {
+    const { written } = await getCheckpoint(files, job, job.checkpoint);
+    await files
+      .resumeMultipartUpload(archiveKey(job), written.uploadId)
+      .abort()
+      .catch((error) => logError('company_export_not_discarded', error, { export_id: job.id }));
+  }
+  await deleteAll(files, job);
+}
+
+/** Sends the messages of exports again that nobody looks after. For the scheduled run. */
+export async function resumeExports(ctx: Context): Promise<void> {
+  const now = ctx.now();
+  const { due } = await commit(ctx.db, {
+    due: claimDueExports(ctx.db, { now, next: now + UNBEGUN_MS, limit: AT_ONCE }),
+  });
+  for (const { companyId, id } of due) await ctx.jobs.send({ type: 'company.export', companyId, exportId: id });
+}
+
+/** Deletes exports with their archives, a day after they ended. For the scheduled run. */
+export async function purgeExports(ctx: Context): Promise<void> {
+  const { expired } = await readTogether(ctx.db, { expired: selectExpired(ctx.db, ctx.now(), AT_ONCE) });
+  for (const key of expired) {
+    await deleteAll(ctx.files, key);
+    await commit(ctx.db, { deleted: deleteExport(ctx.db, key) });
+  }
+}

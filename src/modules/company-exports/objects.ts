@@ -1,0 +1,70 @@
+import { readAll } from '../../platform/bounded.ts';
+import { deleteObjects } from '../../platform/stored-files.ts';
+import type { Written } from './archive.ts';
+import type { ExportKey } from './store.ts';
+
+const prefixOf = ({ companyId, id }: ExportKey): string => `company-exports/${companyId}/${id}/`;
+
+/** The key of an archive that is whole. */
+export const archiveKey = (key: ExportKey): string => `${prefixOf(key)}archive.zip`;
+
+/** How far an export has come. */
+export interface Checkpoint {
+  written: Written;
+  /** The stage that comes next, and where it goes on; null once everything but the end of the archive is written. */
+  next: { stage: string; from: unknown } | null;
+}
+
+const checkpointKey = (key: ExportKey, name: string, part: 'state' | 'tail'): string =>
+  `${prefixOf(key)}checkpoints/${name}/${part}`;
+
+/** Keeps how far an export has come, under a name that it did not have before. */
+export async function putCheckpoint(
+  files: R2Bucket,
+  key: ExportKey,
+  name: string,
+  { tail, ...checkpoint }: Checkpoint & { tail: Uint8Array },
+): Promise<void> {
+  await Promise.all([
+    files.put(checkpointKey(key, name, 'tail'), tail),
+    files.put(checkpointKey(key, name, 'state'), JSON.stringify(checkpoint)),
+  ]);
+}
+
+export async function getCheckpoint(
+  files: R2Bucket,
+  key: ExportKey,
+  name: string,
+): Promise<Checkpoint & { tail: Uint8Array }> {
+  const [state, tail] = await Promise.all([
+    files.get(checkpointKey(key, name, 'state')),
+    files.get(checkpointKey(key, name, 'tail')),
+  ]);
+  if (!state || !tail) throw new Error('a checkpoint is gone');
+  return { ...(await state.json<Checkpoint>()), tail: await readAll(tail.body) };
+}
+
+/** Deletes a checkpoint that there is a later one of. */
+export const deleteCheckpoint = (files: R2Bucket, key: ExportKey, name: string): Promise<void> =>
+  deleteObjects(
+    files,
+    (['state', 'tail'] as const).map((part) => checkpointKey(key, name, part)),
+  );
+
+/** Deletes all checkpoints of an export. */
+export const deleteCheckpoints = (files: R2Bucket, key: ExportKey): Promise<void> =>
+  deleteBeneath(files, `${prefixOf(key)}checkpoints/`);
+
+/** Deletes all that there is of an export. */
+export const deleteAll = (files: R2Bucket, key: ExportKey): Promise<void> => deleteBeneath(files, prefixOf(key));
+
+async function deleteBeneath(files: R2Bucket, prefix: string): Promise<void> {
+  for (;;) {
+    const { objects, truncated } = await files.list({ prefix });
+    await deleteObjects(
+      files,
+      objects.map(({ key }) => key),
+    );
+    if (!truncated) return;
+  }
+}

@@ -1,0 +1,75 @@
+import type { CompanyContext } from '../../context.ts';
+import { commit, openControlDb } from '../../db/client.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
+import { ID_PATTERN } from '../../kernel/ids.ts';
+import { exportNotFound } from './failures.ts';
+import {
+  type CompanyExport,
+  insertExport,
+  joinAsOperator,
+  selectExport,
+  selectStamps,
+  selectUnfinished,
+} from './store.ts';
+
+export type { CompanyExport };
+
+/** When the scheduled run sends the message of an export again that nobody has begun. Milliseconds. */
+export const UNBEGUN_MS = 120_000;
+
+/** How long an export that has ended is kept, with its archive. Milliseconds. */
+export const KEPT_MS = DAY_MS;
+
+/**
+ * Has the company exported in the background. While an export of it is under way that one is answered, whoever asked for it: it
+ * holds the same. Once the operator has asked, it goes on while the company is suspended.
+ */
+export async function startExport(
+  ctx: CompanyContext,
+  { forOperator }: { forOperator: boolean },
+): Promise<CompanyExport> {
+  const { companyId } = ctx.actor;
+  const now = ctx.now();
+  const record: CompanyExport = {
+    id: ctx.newId(),
+    companyId,
+    forOperator,
+    status: 'queued',
+    turn: 0,
+    tries: 0,
+    checkpoint: null,
+    dueAt: now + UNBEGUN_MS,
+    bytes: null,
+    error: null,
+    expiresAt: null,
+    createdAt: now,
+    updatedAt: now,
+  };
+  const {
+    underWay: [found],
+  } = await commit(ctx.db, {
+    inserted: insertExport(ctx.db, record),
+    joined: forOperator ? [joinAsOperator(ctx.db, companyId)] : [],
+    underWay: selectUnfinished(ctx.db, companyId),
+  });
+  const underWay = found ?? record;
+  // A message about one that is being worked on does nothing.
+  await ctx.jobs.send({ type: 'company.export', companyId, exportId: underWay.id });
+  return underWay;
+}
+
+/** An export of the company. One that has expired is as if there were none. */
+export async function getExport(ctx: CompanyContext, id: string): Promise<CompanyExport> {
+  const [found] = ID_PATTERN.test(id) ? await selectExport(ctx.db, ctx.actor.companyId, id) : [];
+  if (!found || (found.expiresAt ?? Number.POSITIVE_INFINITY) <= ctx.now()) throw exportNotFound();
+  return found;
+}
+
+/** A text of each of these exports that is another one after each change: as the primary knows it now. */
+export async function exportStamps(
+  { bindings, actor: { companyId } }: CompanyContext,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await selectStamps(openControlDb(bindings.CONTROL_DB), companyId, ids);
+  return new Map(rows.map(({ id, stamp }) => [id, stamp]));
+}

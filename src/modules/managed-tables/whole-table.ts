@@ -1,0 +1,102 @@
+import type { CompanyContext } from '../../context.ts';
+import { type ParquetColumn, ParquetFile } from '../../formats/parquet/write.ts';
+import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
+import { bindings } from '../../tenant-sql/row-filters.ts';
+import { databaseToRead } from '../managed-database/service.ts';
+import { columnsOf, valuesOf } from './export-parquet.ts';
+import { enterExport } from './export-store.ts';
+import type { RawRow } from './page.ts';
+import { asRows, BATCH_ROWS, selectBatch } from './row-batches.ts';
+import { inTransaction, requireTablesDatabase } from './service.ts';
+import { readTableAfter } from './store.ts';
+import type { ManagedTable } from './table.ts';
+
+/** How far the rows of a table are written, in the order of their ids, and as what. */
+export interface WrittenTo {
+  after: string;
+  columns: ParquetColumn[];
+}
+
+/** Takes what is written of a table. */
+export interface RowSink {
+  write(bytes: Uint8Array, rows: number): Promise<void>;
+  /** Whether this file has enough: the rest goes into another one. */
+  isFull(): boolean;
+}
+
+/** The table is not as it was when its first rows were written: all of it is to be written anew. */
+export class TableChanged extends Error {}
+
+const LIMITS = {
+  /** To find how many digits a column needs, all of a table is read at once. */
+  statementTimeoutMs: 240_000,
+  /** A load that replaces all rows may take longer; then it is tried again later. */
+  lockTimeoutMs: 30_000,
+  /** What was read is written before more is read. */
+  idleTimeoutMs: 120_000,
+};
+
+/** No such table, column, or operation on a column of its type. */
+const NO_SUCH_THING = /^42/;
+
+/** The company's next living table in the order of ids; undefined at the end. */
+export async function tableAfter(ctx: CompanyContext, id: string): Promise<ManagedTable | undefined> {
+  const database = await databaseToRead(ctx);
+  return database && readTableAfter(database, ctx.actor.companyId, id);
+}
+
+/**
+ * Writes the rows of a table as a Parquet file, or those that follow `from`, as they are at one moment, while they fit. Other
+ * files of the table are of other moments; each row is in one of them.
+ * @returns where the next file begins; null when all rows are written
+ * @throws TableChanged where another file of the table was written by other columns
+ */
+export async function writeParquetFile(
+  ctx: CompanyContext,
+  table: ManagedTable,
+  from: WrittenTo | null,
+  sink: RowSink,
+): Promise<WrittenTo | null> {
+  const { id, companyId, displayName, columns: shown } = table;
+  const walk = { table: displayName, shown, rows: { filters: [], search: '', texts: [] } };
+  const database = await requireTablesDatabase(ctx);
+  const write = async (tx: TenantTx): Promise<WrittenTo | null> => {
+    const { schemaVersion } = await enterExport(tx, { id, companyId }, displayName);
+    if (schemaVersion !== table.schemaVersion) throw new TableChanged();
+    const found = await columnsOf(tx, walk);
+    if (from && !haveRoom(from.columns, found)) throw new TableChanged();
+    const columns = from?.columns ?? found;
+    const file = new ParquetFile(columns);
+    await sink.write(file.write(), 0);
+    let after = from?.after ?? null;
+    for (;;) {
+      const { values, bind } = bindings();
+      const select = selectBatch(walk, { after, rows: BATCH_ROWS }, asRows(shown), bind);
+      const rows = await tx.query<RawRow>(select, values);
+      if (rows.length > 0) {
+        after = rows.at(-1)?.id as string;
+        await sink.write(file.write(columns.map(({ type }, at) => valuesOf(rows, type, at))), rows.length);
+      }
+      const isLast = rows.length === 0;
+      if (!isLast && !sink.isFull() && !file.isFull) continue;
+      await sink.write(file.end(), 0);
+      return isLast ? null : { after: after as string, columns };
+    }
+  };
+  try {
+    return await inTransaction(database, write, { readOnly: true, isolation: 'repeatable read', ...LIMITS });
+  } catch (error) {
+    throw isPostgresError(error) && NO_SUCH_THING.test(error.code) ? new TableChanged() : error;
+  }
+}
+
+/** Whether what needs the columns found fits into these: the same ones, with no more digits after a point. */
+const haveRoom = (columns: readonly ParquetColumn[], found: readonly ParquetColumn[]): boolean =>
+  columns.length === found.length &&
+  columns.every(({ name, type, nullable }, at) => {
+    const other = found[at];
+    if (name !== other?.name || nullable !== other.nullable) return false;
+    if (type === other.type) return true;
+    if (typeof other.type !== 'object') return false;
+    return type === 'text' || (typeof type === 'object' && type.scale >= other.type.scale);
+  });
