@@ -118,7 +118,7 @@ export interface Client {
   upload(files: File | Iterable<File>, options?: UploadOptions): Promise<UploadJob>;
   /**
    * Waits until a job waits for a person (`waiting_confirm`) or has ended, well or not: its `status` tells.
-   * What the API answers to a job of its Data API or of generation is a job too.
+   * What the API answers to a job of its Data API, of generation or to an export of the company is a job too.
    */
   waitFor<J extends Job>(job: J, options?: WaitOptions<JobOf<J>>): Promise<JobOf<J>>;
   /** The same for any job, by the path that shows it. */

@@ -1,19 +1,21 @@
 import type { AnswerOf, PathOf } from './client.ts';
-import type { DataJob, KnowledgeJob, UploadJob } from './generated/routes.ts';
+import type { CompanyExport, DataJob, KnowledgeJob, UploadJob } from './generated/routes.ts';
 
-/** A job as the API answers it: of an upload or of generation, or what a job of the Data API is known by. */
-export type Job = UploadJob | KnowledgeJob | { job_id: string };
+/** A job as the API answers it: of an upload or of generation, or what a job of the Data API or an export of the company is known by. */
+export type Job = UploadJob | KnowledgeJob | { job_id: string } | { export_id: string };
 
-/** The job that is answered for one: that of the Data API is shown by more than its id. */
+/** The job that is answered for one: that of the Data API, and an export, are shown by more than their ids. */
 export type JobOf<J extends Job> = J extends { files: unknown }
   ? UploadJob
   : J extends { request_id: unknown }
     ? KnowledgeJob
-    : DataJob;
+    : J extends { export_id: unknown }
+      ? CompanyExport
+      : DataJob;
 
 /** The paths that show a job. */
 export type JobPathOf = {
-  [P in PathOf<'GET'>]: AnswerOf<'GET', P> extends UploadJob | KnowledgeJob | DataJob ? P : never;
+  [P in PathOf<'GET'>]: AnswerOf<'GET', P> extends UploadJob | KnowledgeJob | DataJob | CompanyExport ? P : never;
 }[PathOf<'GET'>];
 
 export interface WaitOptions<J> {
@@ -54,6 +56,7 @@ const OF_KNOWLEDGE: Record<KnowledgeJob['type'], string> = {
 
 /** The path that shows a job, and its parameters. */
 export function jobPath(job: Job): [path: string, params: Record<string, string>] {
+  if ('export_id' in job) return ['/v1/company/exports/{export_id}', { export_id: job.export_id }];
   if ('job_id' in job) return ['/data/jobs/{job_id}', { job_id: job.job_id }];
   if ('files' in job) return ['/v1/managed-tables/upload-jobs/{jobId}', { jobId: job._id }];
   return [OF_KNOWLEDGE[job.type], { id: job._id }];

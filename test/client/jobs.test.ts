@@ -235,6 +235,7 @@ describe('waiting for a job', () => {
   it.each([
     [{ _id: 'a', files: [] }, '/v1/managed-tables/upload-jobs/a', 'waiting_confirm'],
     [{ job_id: 'a' }, '/data/jobs/a', 'succeeded'],
+    [{ export_id: 'a' }, '/v1/company/exports/a', 'succeeded'],
     [{ _id: 'a', type: 'enrichment' }, '/api/v1/domain-knowledge/jobs/a', 'cancelled'],
     [{ _id: 'a', type: 'concept_generation' }, '/api/v1/domain-knowledge/concepts/generation/jobs/a', 'failed'],
     [{ _id: 'a', type: 'ontology_generation' }, '/api/v1/domain-knowledge/ontology/generation/jobs/a', 'succeeded'],

@@ -6,6 +6,7 @@ import { continueExport } from '../../src/modules/company-exports/jobs.ts';
 import { sha256Hex } from '../../src/platform/secrets.ts';
 import { BASE_URL, bearer, call } from '../support/api.ts';
 import { inContext } from '../support/context.ts';
+import { rowOf } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import type { Company } from '../support/worlds.ts';
 import { aHeldQueue, deliver } from '../uploads/support.ts';
@@ -34,14 +35,28 @@ export async function finish({ messages, env: held }: ReturnType<typeof aQueue>)
   }
 }
 
-/** One turn at an export, which ends after the first file. */
-export const oneFile = ({ id }: { id: string }, exportId: string): Promise<void> =>
+/** One turn at an export, which ends after the first file, and tells nobody to go on. */
+export const oneFile = (
+  { id }: { id: string },
+  exportId: string,
+  limits: { fileBytes?: number; milliseconds?: number; queries?: number } = {},
+): Promise<void> =>
   inContext({ kind: 'system', companyId: id }, (ctx) =>
     continueExport({ ...ctx, jobs: { send: async () => {}, sendAll: async () => {} } }, exportId, {
       milliseconds: -1,
       queries: 0,
+      fileBytes: 1e9,
+      fileMilliseconds: 60_000,
+      ...limits,
     }),
   );
+
+/** Where an export goes on. */
+export async function positionOf({ id: companyId }: { id: string }, id: string): Promise<string> {
+  const row = await rowOf<{ checkpoint: string }>('select checkpoint from company_exports where id = ?', id);
+  const state = await env.FILES.get(`company-exports/${companyId}/${id}/checkpoints/${row?.checkpoint}/state`);
+  return JSON.stringify((await state?.json<{ next: unknown }>())?.next);
+}
 
 export const shown = (company: Company, id: string) => must(company.as.get(`${EXPORTS}/${id}`));
 
@@ -68,7 +83,13 @@ export async function taken(url: string): Promise<Unpacked> {
   const text = (path: string) => new TextDecoder().decode(files.get(path));
   const manifest = JSON.parse(text('manifest.json'));
   const named = ['manifest.json', ...manifest.files.map(({ path }: { path: string }) => path)];
-  if (named.toSorted().join() !== entries.map(({ name }) => name).toSorted().join()) {
+  if (
+    named.toSorted().join() !==
+    entries
+      .map(({ name }) => name)
+      .toSorted()
+      .join()
+  ) {
     throw new Error('the manifest names other files than there are');
   }
   for (const { path, sha256 } of manifest.files) {

@@ -5,6 +5,7 @@ const COMPANY = 'of the company as a whole, which is one thing';
 const STRANGERS = 'for people who sign in, or were sent a link';
 const OWN = "the caller's own session, password, second factor or access";
 const ADMINISTRATORS = 'for administrators, whom no Deny reaches';
+const OWNER = 'for the owner, whom no Deny reaches';
 const PAGE = 'a page, a script or a picture for anybody, which shows nothing of a company’s things by itself';
 const DESCRIPTION = 'says what the API is';
 const LINK = 'for whoever holds the token: nobody is given one of what its maker is denied';
@@ -18,6 +19,11 @@ export const OUTSIDE: Record<string, string> = {
   'DELETE /admin/organizations/{id}': 'for the operator of the platform',
   'POST /admin/organizations/{id}/restore': 'for the operator of the platform',
   'GET /admin/organizations/{id}/certificate': 'for the operator of the platform',
+  'POST /admin/organizations/{id}/exports': 'for the operator of the platform',
+  'GET /admin/organizations/{id}/exports/{export_id}': 'for the operator of the platform',
+  'POST /v1/company/exports': OWNER,
+  'GET /v1/company/exports/{export_id}': OWNER,
+  'GET /company-exports/{token}': LINK,
   'GET /admin/audit-events/export': ADMINISTRATORS,
   'POST /admin/restore/account/{id}': ADMINISTRATORS,
   'POST /v1/managed-tables/{id}/restore': ADMINISTRATORS,

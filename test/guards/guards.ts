@@ -1,6 +1,7 @@
 import type { Guard } from './guard.ts';
 import { ACCESS } from './lists/access.ts';
 import { ACCOUNTS } from './lists/accounts.ts';
+import { COMPANY_EXPORTS } from './lists/company-exports.ts';
 import { DATA_API } from './lists/data-api.ts';
 import { GROUPS_AND_POLICIES } from './lists/groups.ts';
 import { KNOWLEDGE } from './lists/knowledge.ts';
@@ -24,6 +25,7 @@ export const GUARDS: readonly Guard[] = [
   ...SIGN_IN,
   ...SHARING,
   ...DATA_API,
+  ...COMPANY_EXPORTS,
   ...SUSPENSION,
   ...ORGANIZATIONS,
   ...SCHEDULES,

@@ -125,18 +125,17 @@ describe('a route that asks for an action', () => {
 describe('a service token', () => {
   const taken = ROUTES.filter(({ credential, contract }) => credential !== 'signature' && needsCredential(contract));
 
-  it.each(taken.filter(({ contract: { access, only } }) => access !== 'operator' && only !== 'people'))(
-    '$route takes it for what its service account may do',
-    async ({ contract, action }) => {
-      await machine.may(action === null ? [allow('*')] : [allow(action)]);
-      const { status } = await knock(machine, contract);
-      if (action !== null && contract.only === 'administrators') return expect(status).toBe(403);
-      expect(status).toBeOneOf([...LET_IN, 201, 409]);
-      if (action === null) return;
-      await machine.may([allow(...others(action))]);
-      expect((await knock(machine, contract)).status).toBe(403);
-    },
-  );
+  it.each(
+    taken.filter(({ contract: { access, only } }) => access !== 'operator' && only !== 'people' && only !== 'owner'),
+  )('$route takes it for what its service account may do', async ({ contract, action }) => {
+    await machine.may(action === null ? [allow('*')] : [allow(action)]);
+    const { status } = await knock(machine, contract);
+    if (action !== null && contract.only === 'administrators') return expect(status).toBe(403);
+    expect(status).toBeOneOf([...LET_IN, 201, 409]);
+    if (action === null) return;
+    await machine.may([allow(...others(action))]);
+    expect((await knock(machine, contract)).status).toBe(403);
+  });
 
   it.each(ROUTES.filter(({ contract }) => contract.only === 'people'))(
     '$route refuses it, whatever its service account may do',
@@ -152,6 +151,19 @@ describe('a service token', () => {
     async ({ contract }) => {
       await machine.may([allow('*')]);
       expect((await knock(machine, contract)).status).toBe(401);
+    },
+  );
+});
+
+describe('a route for the owner', () => {
+  it.each(ROUTES.filter(({ contract }) => contract.only === 'owner'))(
+    '$route refuses administrators, people and programs, before it validates the request',
+    async ({ contract }) => {
+      for (const caller of [principals.bearer, machine]) {
+        await caller.may([allow('*')]);
+        const { status, body } = await knock(caller, contract);
+        expect([status, body.message]).toEqual([403, 'Only the owner of the company may do this.']);
+      }
     },
   );
 });

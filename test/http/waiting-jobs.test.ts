@@ -8,14 +8,15 @@ import { aJobRunner, concepts, newConcept } from '../knowledge/jobs.ts';
 import { proposal } from '../knowledge/model.ts';
 import { aConcept, PREFIX } from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';
-import { type Answer, BASE_URL, type Caller } from '../support/api.ts';
+import { type Answer, BASE_URL, bearer, type Caller } from '../support/api.ts';
 import { rivalBefore } from '../support/rival.ts';
 import { must, type ServiceAccount, signed, withServiceToken } from '../support/signed.ts';
 import { connectionsOf, openConnections, rivalsBeforeStatement } from '../support/tunnel.ts';
 import worker from '../support/worker.ts';
-import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aFile, aHeldQueue, deliver, upload } from '../uploads/support.ts';
 
+const operator = bearer(env.PLATFORM_ADMIN_TOKEN as string);
 let company: Company;
 let reader: ServiceAccount;
 beforeAll(async () => {
@@ -60,6 +61,17 @@ async function aDataJob(): Promise<Job & { slug: string }> {
   return { slug, path: `/data/jobs/${job_id}`, by: reader.as, change: () => deliver(messages.shift() as JobMessage) };
 }
 
+/** An export of a company of its own: one has one at a time. */
+async function anExport(by?: Caller): Promise<Job> {
+  const owner = await aCompany();
+  const path = by ? `/admin/organizations/${owner.id}/exports` : '/v1/company/exports';
+  const { messages, env } = aHeldQueue();
+  const held = { DATA_JOBS: env.JOBS } as unknown as Record<string, string>;
+  const { export_id } = await must((by ?? owner.as).post(path, { env: held }));
+  const change = () => deliver(messages.shift() as JobMessage, held);
+  return { path: `${path}/${export_id}`, by: by ?? owner.as, change };
+}
+
 /** A job of knowledge, read at one of its addresses. */
 async function aKnowledgeJob(at: string, start: string, json: object): Promise<Job> {
   const { as } = company;
@@ -80,6 +92,13 @@ const KINDS: Kind[] = [
     asks: 'company',
   },
   { name: 'a job of the Data API', route: '/data/jobs/{job_id}', make: aDataJob, ...CONTROL },
+  { name: 'an export', route: '/v1/company/exports/{export_id}', make: () => anExport(), ...CONTROL },
+  {
+    name: 'an export, to the operator',
+    route: '/admin/organizations/{id}/exports/{export_id}',
+    make: () => anExport(operator),
+    ...CONTROL,
+  },
   {
     name: 'a generation of concepts',
     route: `${PREFIX}/concepts/generation/jobs/{id}`,
@@ -142,6 +161,13 @@ async function waitWith(
 }
 
 const nothing = async () => {};
+
+const callerOf = (route: string): Caller =>
+  route.startsWith('/data/') ? signed(company.apiKey) : route.startsWith('/admin/') ? operator : company.as;
+
+/** The path of a job, of the company where that is named. */
+const pathOf = (route: string, id: string): string =>
+  route.replace('{id}/exports', `${company.id}/exports`).replace(/\{\w+\}$/, id);
 
 /** The environment with the queries of the control database counted that fit. */
 function counting(look: RegExp) {
@@ -211,8 +237,8 @@ describe('a GET of a job with `wait`', () => {
         told: { reason: 'type', message: 'must be a whole number from 1 to 25', limits: { min: 1, max: 25 } },
       })),
     ])('is refused for "$value", with the limits', async ({ value, told }) => {
-      const by = kind.route.startsWith('/data/') ? signed(company.apiKey) : company.as;
-      const path = kind.route.replace(/\{\w+\}/, 'f'.repeat(24));
+      const by = callerOf(kind.route);
+      const path = pathOf(kind.route, 'f'.repeat(24));
       const { status, body } = await by.get(waitingAt(path, encodeURIComponent(value)), {
         headers: { 'accept-language': 'en' },
       });
@@ -220,9 +246,9 @@ describe('a GET of a job with `wait`', () => {
     });
 
     it('is answered 404 for a job that there is not, and for no id', async () => {
-      const by = kind.route.startsWith('/data/') ? signed(company.apiKey) : company.as;
+      const by = callerOf(kind.route);
       for (const id of ['f'.repeat(24), 'nobody', '%00']) {
-        const path = waitingAt(kind.route.replace(/\{\w+\}/, id), 25);
+        const path = waitingAt(pathOf(kind.route, id), 25);
         expect((await by.get(path, { headers: { 'if-none-match': '"a"' } })).status).toBe(404);
       }
     });

@@ -31,16 +31,18 @@ const PART_BYTES = 8 * 1024 * 1024;
 /** The most that R2 takes: https://developers.cloudflare.com/r2/platform/limits/ */
 const MAX_PARTS = 10_000;
 
-/** A file ends with what passes this, far below what a zip file without extensions can hold. */
-const FILE_BYTES = 1024 ** 3;
-/** How long one file may be written. Milliseconds. */
-const FILE_MS = 150_000;
+/** What a file may have and take until the rest goes into another one: far less than a zip file without extensions can hold. */
+export interface FileLimits {
+  fileBytes: number;
+  fileMilliseconds: number;
+}
 
 /** A zip file in R2 that is written file by file, and can go on elsewhere after any of them. */
 export class Archive {
   readonly #upload: R2MultipartUpload;
   readonly #written: Written;
   readonly #mayWrite: () => void;
+  readonly #limits: FileLimits;
   readonly #buffer = new Uint8Array(PART_BYTES);
   #length: number;
 
@@ -53,7 +55,9 @@ export class Archive {
     key: string,
     { written, tail }: { written: Written; tail: Uint8Array },
     mayWrite: () => void,
+    limits: FileLimits,
   ) {
+    this.#limits = limits;
     this.#upload = bucket.resumeMultipartUpload(key, written.uploadId);
     this.#written = structuredClone(written);
     this.#mayWrite = mayWrite;
@@ -76,7 +80,8 @@ export class Archive {
   }
 
   /**
-   * Adds a file. Where `content` fails, the archive can be used no more.
+   * Adds a file. What was written of one whose `content` fails stays in the archive, and nobody finds it there; if it was to be
+   * deflated, the archive is used no more.
    * @param isDeflated whether it is compressed, which what is so by itself need not be
    * @returns what `content` does
    */
@@ -85,7 +90,8 @@ export class Archive {
     const sha256 = createHash('sha256');
     const entry = { path, isDeflated, offset, crc: 0, compressed: 0, size: 0 };
     let rows: number | null = null;
-    const endsAt = Date.now() + FILE_MS;
+    const { fileBytes, fileMilliseconds } = this.#limits;
+    const endsAt = Date.now() + fileMilliseconds;
     const packed = this.#packing(isDeflated, (bytes) => {
       entry.compressed += bytes;
     });
@@ -98,7 +104,7 @@ export class Archive {
         sha256.update(bytes);
         await packed.write(bytes);
       },
-      isFull: () => entry.size > FILE_BYTES || Date.now() > endsAt,
+      isFull: () => entry.size > fileBytes || Date.now() > endsAt,
     });
     await packed.end();
     await this.#append(descriptorOf(entry));

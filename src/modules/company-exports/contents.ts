@@ -169,7 +169,9 @@ const tables: Stage = async ({ ctx, archive }, from) => {
     if (!within) await writeSchema(archive, folder, table);
     const path = `${folder}/${String(number).padStart(4, '0')}.parquet`;
     const next = await archive.add(path, false, (sink) => writeParquetFile(ctx, table, after, sink));
-    return next ? { id, within: { table: table.id, folder, number: number + 1, from: next } } : { id: table.id };
+    return next
+      ? { id, changes, within: { table: table.id, folder, number: number + 1, from: next } }
+      : { id: table.id };
   } catch (error) {
     if (!(error instanceof TableChanged)) throw error;
     if (changes === CHANGES) throw tableKeptChanging(table.displayName);

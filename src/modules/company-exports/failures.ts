@@ -1,6 +1,8 @@
 import { defineFailure, notFound } from '../../kernel/failure.ts';
 
-export const exportNotFound = notFound('export');
+export const exportNotFound = notFound('export', {
+  message: 'There is no such export. Exports are deleted a day after they end.',
+});
 
 /** Why an export failed: told in its record, not thrown to a caller. */
 export const archiveTooLarge = defineFailure('export.too_large', 'too_large', {

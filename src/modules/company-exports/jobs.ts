@@ -34,8 +34,11 @@ const MAX_TRIES = 8;
 const LEASE_MS = 120_000;
 const BEAT_MS = 30_000;
 
-/** After how long, and after how many queries of the control database, a turn leaves the rest to another invocation. */
-const TURN_LIMITS = { milliseconds: 60_000, queries: 300 };
+/**
+ * After how long, and after how many queries of the control database, a turn leaves the rest to another invocation: an invocation
+ * has 300 s of CPU. It does so at the end of a file, which has limits of its own.
+ */
+const LIMITS = { milliseconds: 60_000, queries: 300, fileBytes: 1024 ** 3, fileMilliseconds: 150_000 };
 /** How often it says how far it came, at the end of a file. Milliseconds. */
 const CHECKPOINT_MS = 15_000;
 
@@ -50,7 +53,7 @@ class Overtaken extends Error {}
  * Goes on with an export for a while, and sends the message for the rest. A message that comes twice does nothing while
  * somebody is at work; what was cut off goes on where it last said how far it had come.
  */
-export async function continueExport(ctx: CompanyContext, exportId: string, limits = TURN_LIMITS): Promise<void> {
+export async function continueExport(ctx: CompanyContext, exportId: string, limits = LIMITS): Promise<void> {
   const key = { companyId: ctx.actor.companyId, id: exportId };
   const [known] = await selectExport(ctx.db, key.companyId, exportId);
   if (known && !known.forOperator && (await standingOf(ctx)) === 'suspended') {
@@ -139,11 +142,11 @@ class Turn {
   }
 
   /** @returns whether the export has ended */
-  async work(limits: typeof TURN_LIMITS): Promise<boolean> {
+  async work(limits: typeof LIMITS): Promise<boolean> {
     const { files } = this.#ctx;
     const began = Date.now();
     const begun = await this.#begin();
-    const archive = new Archive(files, archiveKey(this.#job), begun, () => this.#requirePresent());
+    const archive = new Archive(files, archiveKey(this.#job), begun, () => this.#requirePresent(), limits);
     let { next } = begun;
     let queries = 0;
     const work = {

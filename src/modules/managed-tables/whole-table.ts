@@ -69,16 +69,20 @@ export async function writeParquetFile(
     const file = new ParquetFile(columns);
     await sink.write(file.write(), 0);
     let after = from?.after ?? null;
-    for (;;) {
+    const next = async (most: number): Promise<RawRow[]> => {
       const { values, bind } = bindings();
-      const select = selectBatch(walk, { after, rows: BATCH_ROWS }, asRows(shown), bind);
-      const rows = await tx.query<RawRow>(select, values);
+      const select = selectBatch(walk, { after, rows: most }, asRows(shown), bind);
+      return tx.query<RawRow>(select, values);
+    };
+    for (;;) {
+      const rows = await next(BATCH_ROWS);
       if (rows.length > 0) {
         after = rows.at(-1)?.id as string;
         await sink.write(file.write(columns.map(({ type }, at) => valuesOf(rows, type, at))), rows.length);
       }
-      const isLast = rows.length === 0;
-      if (!isLast && !sink.isFull() && !file.isFull) continue;
+      const isFull = rows.length > 0 && (sink.isFull() || file.isFull);
+      if (rows.length > 0 && !isFull) continue;
+      const isLast = !isFull || (await next(1)).length === 0;
       await sink.write(file.end(), 0);
       return isLast ? null : { after: after as string, columns };
     }

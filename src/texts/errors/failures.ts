@@ -158,6 +158,11 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
     'Solo los administradores pueden hacer esto.',
   ],
   [
+    'Only the owner of the company may do this.',
+    'Só o proprietário da empresa pode fazer isto.',
+    'Solo el propietario de la empresa puede hacer esto.',
+  ],
+  [
     'This is for people, with a session of their own. A service account has none.',
     'Isto é para pessoas, com uma sessão própria. Uma conta de serviço não tem.',
     'Esto es para personas, con una sesión propia. Una cuenta de servicio no tiene.',
@@ -673,6 +678,11 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
     'The visualization is on a dashboard, or published by an endpoint of the Data API. Remove it there first.',
     'A visualização está em um dashboard, ou é publicada por um endpoint da Data API. Remova-a de lá primeiro.',
     'La visualización está en un dashboard, o la publica un endpoint de la Data API. Quítela de ahí primero.',
+  ],
+  [
+    'There is no such export. Exports are deleted a day after they end.',
+    'Esta exportação não existe. Exportações são excluídas um dia depois de terminarem.',
+    'Esta exportación no existe. Las exportaciones se eliminan un día después de terminar.',
   ],
   [
     'There is no such job. Jobs and their results are deleted after a day.',

@@ -1,4 +1,6 @@
+import { env } from 'cloudflare:test';
 import { expect, vi } from 'vitest';
+import { bearer, type Caller } from '../../support/api.ts';
 import { end, erased } from '../../organizations/looking.ts';
 import { allow, must, signed } from '../../support/signed.ts';
 import { aProvisionedCompany } from '../../support/worlds.ts';
@@ -10,6 +12,15 @@ const account = { id: 'account' };
 const robot = { id: 'robot' };
 const group = { id: 'group' };
 const user = { id: 'user' };
+
+const operator = bearer(env.PLATFORM_ADMIN_TOKEN as string);
+
+/** Resolves once what is made in the background is there. */
+const succeeded = (by: Caller, path: string) =>
+  vi.waitFor(async () => expect((await by.get(path)).body.status).toBe('succeeded'), {
+    timeout: 40_000,
+    interval: 200,
+  });
 
 const STEPS: Step[] = [
   {
@@ -29,6 +40,17 @@ const STEPS: Step[] = [
     json: () => ({ status: 'suspended' }),
   },
   {
+    route: 'POST /admin/organizations/{id}/exports',
+    params: { id: 'organization' },
+    keep: ({ export_id }) => ({ export: export_id }),
+  },
+  {
+    route: 'GET /admin/organizations/{id}/exports/{export_id}',
+    params: { id: 'organization', export_id: 'export' },
+    before: ({ kept }) => succeeded(operator, `/admin/organizations/${kept.organization}/exports/${kept.export}`),
+    keep: ({ url }) => ({ token: url.split('/').at(-1) }),
+  },
+  { route: 'GET /company-exports/{token}', unshown: true },
     route: 'DELETE /admin/organizations/{id}',
     params: { id: 'organization' },
     query: () => ({ after_days: '30' }),
@@ -141,14 +163,7 @@ const STEPS: Step[] = [
   {
     route: 'GET /data/jobs/{job_id}',
     params: { job_id: 'job' },
-    before: ({ company, kept }) =>
-      vi.waitFor(
-        async () => {
-          const { body } = await signed(company.apiKey).get(`/data/jobs/${kept.job}`);
-          expect(body.status).toBe('succeeded');
-        },
-        { timeout: 20_000, interval: 200 },
-      ),
+    before: ({ company, kept }) => succeeded(signed(company.apiKey), `/data/jobs/${kept.job}`),
     keep: ({ url }) => ({ token: url.split('/').at(-1) }),
   },
   { route: 'GET /data/results/{token}', unshown: true },

@@ -171,6 +171,8 @@ export const SESSIONS: Step[] = [
   },
   { route: 'PUT /v1/company/branding/logo', body: () => bytesOf(PICTURES.png) },
   { route: 'GET /v1/company/branding' },
+  { route: 'POST /v1/company/exports', keep: ({ export_id }) => ({ export: export_id }) },
+  { route: 'GET /v1/company/exports/{export_id}', params: { export_id: 'export' } },
 ];
 
 /** Last, because the clock stands still from here on: a code of the app is good once. */

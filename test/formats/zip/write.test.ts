@@ -1,0 +1,82 @@
+import { crc32 } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { dataOffset, readDirectory } from '../../../src/formats/zip/directory.ts';
+import { unpackWhole, zipOf } from '../../../src/formats/zip/unpack.ts';
+import { descriptorOf, directoryOf, localHeader, pathPart, type WrittenEntry } from '../../../src/formats/zip/write.ts';
+import { concatBytes } from '../../../src/kernel/bytes.ts';
+
+const text = new TextEncoder();
+
+/** Stored entries, from an offset on. */
+function written(files: Record<string, string>, start = 0) {
+  const entries: WrittenEntry[] = [];
+  const parts: Uint8Array[] = [];
+  let offset = start;
+  for (const [path, content] of Object.entries(files)) {
+    const data = text.encode(content);
+    const entry = {
+      path,
+      isDeflated: false,
+      crc: crc32(data),
+      compressed: data.length,
+      size: data.length,
+      offset,
+    };
+    const whole = concatBytes([localHeader(entry), data, descriptorOf(entry)]);
+    parts.push(whole);
+    entries.push(entry);
+    offset += whole.length;
+  }
+  return { entries, bytes: concatBytes([...parts, ...directoryOf(entries, offset)]) };
+}
+
+describe('the records of a zip file', () => {
+  it('are read back, whatever the names', async () => {
+    const files = { 'a.csv': 'a\n1\n', 'pasta/é 😀.txt': 'olá', empty: '' };
+    const { bytes } = written(files);
+    const zip = zipOf(bytes);
+    const entries = await readDirectory(zip.read, bytes.length);
+    const found = await Promise.all(
+      entries.map(async (entry) => [entry.name, new TextDecoder().decode(await unpackWhole(zip, entry, 100))]),
+    );
+    expect(Object.fromEntries(found)).toEqual(files);
+  });
+
+  it('hold offsets beyond 4 GiB', async () => {
+    const start = 5 * 1024 ** 3;
+    const { bytes, entries } = written({ 'far.txt': 'far', 'farther.txt': 'farther' }, start);
+    // What comes before is not looked at.
+    const read = async (offset: number, length: number) => bytes.subarray(offset - start, offset - start + length);
+    const found = await readDirectory(read, start + bytes.length);
+    expect(found.map(({ name, header }) => [name, header])).toEqual(entries.map(({ path, offset }) => [path, offset]));
+    expect(await dataOffset(read, found[1] as (typeof found)[number])).toBe((entries[1]?.offset ?? 0) + 30 + 11);
+  });
+
+  it('hold more entries than a zip file without extensions', async () => {
+    const { bytes } = written(Object.fromEntries(Array.from({ length: 70_000 }, (_, n) => [`${n}`, ''])));
+    const entries = await readDirectory(zipOf(bytes).read, bytes.length);
+    expect([entries.length, entries.at(-1)?.name]).toEqual([70_000, '69999']);
+  });
+
+  it('take no entry that is too large', () => {
+    const entry = { path: 'a', isDeflated: true, crc: 0, compressed: 1, size: 2 ** 32, offset: 0 };
+    expect(() => descriptorOf(entry)).toThrow('too large');
+  });
+});
+
+it.each([
+  ['sales_2024', 'sales_2024'],
+  ['Vendas São Paulo 😀', 'Vendas São Paulo 😀'],
+  ['a/b', 'a%2Fb'],
+  ['a\\b', 'a%5Cb'],
+  ['..', '%2E%2E'],
+  ['.', '%2E'],
+  ['../../etc/passwd', '%2E.%2F..%2Fetc%2Fpasswd'],
+  ['con:*?"<>|', 'con%3A%2A%3F%22%3C%3E%7C'],
+  ['100%', '100%25'],
+  ['ends. ', 'ends.%20'],
+  ['', '%00'],
+  ['\u0000\n', '%00%0A'],
+  ['\ud800', '\ufffd'],
+  ['a'.repeat(300), 'a'.repeat(150)],
+])('a name %j is the part %j of a path', (name, part) => expect(pathPart(name)).toBe(part));
