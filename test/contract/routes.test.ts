@@ -93,7 +93,6 @@ describe('the examples', () => {
     );
     // A file, where a person's way through an identity provider begins, and the description itself.
     expect(without.map(keyOf)).toEqual([
-      'GET /company-exports/{token}',
       'GET /data/results/{token}',
       'GET /openapi.json',
       'GET /v1/auth/sso/{company_slug}/start',

@@ -1,6 +1,5 @@
-import { env } from 'cloudflare:test';
 import { expect, vi } from 'vitest';
-import { bearer, type Caller } from '../../support/api.ts';
+import { aQueue, finish } from '../../company-exports/support.ts';
 import { end, erased } from '../../organizations/looking.ts';
 import { allow, must, signed } from '../../support/signed.ts';
 import { aProvisionedCompany } from '../../support/worlds.ts';
@@ -13,14 +12,7 @@ const robot = { id: 'robot' };
 const group = { id: 'group' };
 const user = { id: 'user' };
 
-const operator = bearer(env.PLATFORM_ADMIN_TOKEN as string);
-
-/** Resolves once what is made in the background is there. */
-const succeeded = (by: Caller, path: string) =>
-  vi.waitFor(async () => expect((await by.get(path)).body.status).toBe('succeeded'), {
-    timeout: 40_000,
-    interval: 200,
-  });
+const exports = aQueue();
 
 const STEPS: Step[] = [
   {
@@ -42,15 +34,20 @@ const STEPS: Step[] = [
   {
     route: 'POST /admin/organizations/{id}/exports',
     params: { id: 'organization' },
+    // Its size is another one each time: what is shown waits.
+    env: () => exports.env,
     keep: ({ export_id }) => ({ export: export_id }),
   },
+  { route: 'GET /admin/organizations/{id}/exports/{export_id}', params: { id: 'organization', export_id: 'export' } },
   {
     route: 'GET /admin/organizations/{id}/exports/{export_id}',
     params: { id: 'organization', export_id: 'export' },
-    before: ({ kept }) => succeeded(operator, `/admin/organizations/${kept.organization}/exports/${kept.export}`),
+    before: () => finish(exports),
     keep: ({ url }) => ({ token: url.split('/').at(-1) }),
+    unshown: true,
   },
   { route: 'GET /company-exports/{token}', unshown: true },
+  {
     route: 'DELETE /admin/organizations/{id}',
     params: { id: 'organization' },
     query: () => ({ after_days: '30' }),
@@ -163,7 +160,14 @@ const STEPS: Step[] = [
   {
     route: 'GET /data/jobs/{job_id}',
     params: { job_id: 'job' },
-    before: ({ company, kept }) => succeeded(signed(company.apiKey), `/data/jobs/${kept.job}`),
+    before: ({ company, kept }) =>
+      vi.waitFor(
+        async () => {
+          const { body } = await signed(company.apiKey).get(`/data/jobs/${kept.job}`);
+          expect(body.status).toBe('succeeded');
+        },
+        { timeout: 20_000, interval: 200 },
+      ),
     keep: ({ url }) => ({ token: url.split('/').at(-1) }),
   },
   { route: 'GET /data/results/{token}', unshown: true },

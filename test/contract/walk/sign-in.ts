@@ -1,5 +1,6 @@
 import { importJWK, SignJWT } from 'jose';
 import { inject } from 'vitest';
+import { aQueue } from '../../company-exports/support.ts';
 import { bytesOf, PICTURES } from '../../formats/image/pictures.ts';
 import { secretOfStart, start } from '../../single-sign-on/support.ts';
 import { bearer, call } from '../../support/api.ts';
@@ -171,7 +172,8 @@ export const SESSIONS: Step[] = [
   },
   { route: 'PUT /v1/company/branding/logo', body: () => bytesOf(PICTURES.png) },
   { route: 'GET /v1/company/branding' },
-  { route: 'POST /v1/company/exports', keep: ({ export_id }) => ({ export: export_id }) },
+  // Its size is another one each time: what is shown waits.
+  { route: 'POST /v1/company/exports', env: () => aQueue().env, keep: ({ export_id }) => ({ export: export_id }) },
   { route: 'GET /v1/company/exports/{export_id}', params: { export_id: 'export' } },
 ];
 
