@@ -15,6 +15,12 @@ export interface Routes {
   "POST /admin/organizations/{id}/restore": { params: { "id": string }; answer: Organization | OrganizationWrittenRecord };
   /** Get the certificate of an erased organization */
   "GET /admin/organizations/{id}/certificate": { params: { "id": string }; answer: { "certificate": string } };
+  /** Create an export of an organization */
+  "POST /admin/organizations/{id}/exports": { params: { "id": string }; answer: { "export_id": string; "status": "queued" | "running" | "succeeded" | "failed" } };
+  /** Get an export of an organization */
+  "GET /admin/organizations/{id}/exports/{export_id}": { params: { "id": string; "export_id": string }; query?: { "wait"?: number }; ifNoneMatch?: string; answer: CompanyExport };
+  /** Download an export of a company */
+  "GET /company-exports/{token}": { params: { "token": string }; answer: string };
   /** List audit events */
   "GET /admin/audit-events": { query?: { "page"?: number; "quantity"?: number; "correlation_id"?: string | number; "principal_id"?: string | number; "action"?: string | number; "from"?: string | number; "to"?: string | number }; answer: { "total": number; "page": number; "results": Array<AuditEvent> } };
   /** Export audit events */
@@ -147,6 +153,10 @@ export interface Routes {
   "PUT /v1/company/branding": { body?: CompanyBrandingInput; answer: CompanyBranding };
   /** Replace the company's logo */
   "PUT /v1/company/branding/logo": { form: FormData; answer: CompanyBranding };
+  /** Create an export of the company */
+  "POST /v1/company/exports": { answer: { "export_id": string; "status": "queued" | "running" | "succeeded" | "failed" } };
+  /** Get an export of the company */
+  "GET /v1/company/exports/{export_id}": { params: { "export_id": string }; query?: { "wait"?: number }; ifNoneMatch?: string; answer: CompanyExport };
   /** Begin a sign-in with the company's identity provider */
   "GET /v1/auth/sso/{company_slug}/start": { params: { "company_slug": string }; query: { "redirect_uri": string | number }; answer: { "url": string; "exchange_secret": string } };
   /** Complete a sign-in with the identity provider's answer */
@@ -722,6 +732,8 @@ export type ServiceAccount = { "id": string; "name": string; "description": stri
 export type IssuedApiKey = { "id": string; "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null; "secret_key": string };
 
 export type OrganizationWrittenRecord = { "id": string };
+
+export type CompanyExport = { "export_id": string; "status": "queued" | "running" | "succeeded" | "failed"; "bytes": number | null; "url": string | null; "expires_at": string | null; "error": string | null };
 
 export type AuditEvent = { "id": string; "correlation_id": string; "occurred_at": string; "organization_id": string; "principal_type": "user" | "service_account" | "outsider" | "operator" | "anonymous"; "principal_id": string | null; "credential": string | null; "method": string; "route": string | null; "action": string | null; "resource_id": string | null; "status": number; "ip": string | null; "duration_ms": number };
 
