@@ -2,6 +2,7 @@ import { and, eq, getTableName, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type { ControlDb } from '../../../db/client.ts';
 import { accounts } from '../../../db/schema/accounts.ts';
+import { companyExports } from '../../../db/schema/company-exports.ts';
 import { dashboards, dashboardVisualizations } from '../../../db/schema/dashboards.ts';
 import { dataJobs } from '../../../db/schema/data-jobs.ts';
 import { groupBindings, groupPermissions, groupPolicies, groups } from '../../../db/schema/groups.ts';
@@ -57,6 +58,7 @@ export const CONTROL_TABLES: readonly Owned[] = [
   scheduleRuns,
   scheduleRecipients,
   schedules,
+  companyExports,
   dataJobs,
   vizApiEndpoints,
   dashboardVisualizations,

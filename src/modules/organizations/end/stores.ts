@@ -43,6 +43,7 @@ export const OWN_FILES = (companyId: string): readonly string[] => [
   `${companyId}/`,
   `uploads/${companyId}/`,
   `exports/${companyId}/`,
+  `company-exports/${companyId}/`,
   `data-results/${companyId}/`,
   `knowledge/${companyId}/`,
   `log/${companyId}/`,
