@@ -79,7 +79,10 @@ const notExported = (table: SQLiteTable, because: string): Kind => ({
 
 /** Every table of the control database; a test fails where one is missing. */
 export const KINDS: readonly Kind[] = [
-  kind(companies, 'id slug name require2fa ssoOnly locale branding logo suspendedAt endRequestedAt deletesAt createdAt updatedAt'),
+  kind(
+    companies,
+    'id slug name require2fa ssoOnly locale branding logo suspendedAt endRequestedAt deletesAt createdAt updatedAt',
+  ),
   kind(accounts, 'id companyId name isDefault isActive metadata createdAt updatedAt deletedAt'),
   kind(companyExports, 'id companyId forOperator status bytes error expiresAt createdAt updatedAt', {
     work: 'turn tries checkpoint dueAt',
