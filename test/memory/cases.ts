@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import type { System } from '../../bench/system.ts';
 import { BODIES } from './bodies.ts';
 import { type Case, take } from './case.ts';
+import { COMPANY_EXPORTS } from './company-exports.ts';
 import { DATA_JOBS } from './data-api.ts';
 import { DOCUMENTS } from './knowledge.ts';
 import { LOGS } from './logs.ts';
@@ -241,6 +242,7 @@ export const CASES: Case[] = [
     ),
   ),
   ...DATA_JOBS,
+  ...COMPANY_EXPORTS,
   ...LOGS,
   ...MAILS,
 ];
