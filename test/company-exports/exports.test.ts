@@ -500,7 +500,7 @@ describe('an archive', () => {
   });
 
   it('is for nobody with another token', async () => {
-    expect((await call('GET', '/company-exports/none')).status).toBe(401);
-    expect((await call('GET', `/company-exports/${company.token}`)).status).toBe(401);
+    expect((await call('GET', '/data/archives/none')).status).toBe(401);
+    expect((await call('GET', `/data/archives/${company.token}`)).status).toBe(401);
   });
 });

@@ -23,7 +23,7 @@ export const OUTSIDE: Record<string, string> = {
   'GET /admin/organizations/{id}/exports/{export_id}': 'for the operator of the platform',
   'POST /v1/company/exports': OWNER,
   'GET /v1/company/exports/{export_id}': OWNER,
-  'GET /company-exports/{token}': LINK,
+  'GET /data/archives/{token}': LINK,
   'GET /admin/audit-events/export': ADMINISTRATORS,
   'POST /admin/restore/account/{id}': ADMINISTRATORS,
   'POST /v1/managed-tables/{id}/restore': ADMINISTRATORS,

@@ -32,7 +32,7 @@ export async function linkTo(
   const validity = validFor(ctx, secondsUntil(ctx, expiresAt ?? 0));
   const claims = { sub: id, company_id: companyId, for_operator: forOperator, sid: id, jti: ctx.newId() };
   const token = await signToken(ctx, 'company-export', { ...claims, token_type: 'access' }, validity);
-  return `${ctx.baseUrl}/company-exports/${token}`;
+  return `${ctx.baseUrl}/data/archives/${token}`;
 }
 
 /** Opens the token of a link. */

@@ -60,7 +60,7 @@ export const organizationExportEndpoints = [
   endpoint(
     {
       method: 'get',
-      path: '/company-exports/{token}',
+      path: '/data/archives/{token}',
       access: { token: 'company-export' },
       operationId: 'downloadCompanyExport',
       summary: 'Download an export of a company',

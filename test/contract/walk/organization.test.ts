@@ -46,7 +46,7 @@ const STEPS: Step[] = [
     keep: ({ url }) => ({ token: url.split('/').at(-1) }),
     unshown: true,
   },
-  { route: 'GET /company-exports/{token}', unshown: true },
+  { route: 'GET /data/archives/{token}', unshown: true },
   {
     route: 'DELETE /admin/organizations/{id}',
     params: { id: 'organization' },
