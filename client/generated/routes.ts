@@ -20,7 +20,7 @@ export interface Routes {
   /** Get an export of an organization */
   "GET /admin/organizations/{id}/exports/{export_id}": { params: { "id": string; "export_id": string }; query?: { "wait"?: number }; ifNoneMatch?: string; answer: CompanyExport };
   /** Download an export of a company */
-  "GET /company-exports/{token}": { params: { "token": string }; answer: string };
+  "GET /data/archives/{token}": { params: { "token": string }; answer: string };
   /** List audit events */
   "GET /admin/audit-events": { query?: { "page"?: number; "quantity"?: number; "correlation_id"?: string | number; "principal_id"?: string | number; "action"?: string | number; "from"?: string | number; "to"?: string | number }; answer: { "total": number; "page": number; "results": Array<AuditEvent> } };
   /** Export audit events */
