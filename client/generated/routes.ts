@@ -331,6 +331,10 @@ export interface Routes {
   "DELETE /v1/service-accounts/{id}/keys/{key_id}": { params: { "id": string; "key_id": string }; answer: undefined };
   /** List audit events */
   "GET /v1/audit-events": { query?: { "page"?: number; "per_page"?: number; "correlation_id"?: string | number; "principal_id"?: string | number; "action"?: string | number; "from"?: string | number; "to"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<CompanyAuditEvent> } };
+  /** Get what is kept about a person */
+  "GET /v1/personal-data": { query?: { "email"?: string | number }; answer: PersonalData };
+  /** Erase a person */
+  "DELETE /v1/personal-data": { query: { "email": string | number }; answer: { "erased": Record<string, number> } };
   /** Provision the managed database */
   "POST /v1/managed-tables/provision": { answer: { "provisioned": boolean; "connection_id": string | null; "waking"?: true } };
   /** Get the status of the managed database */
@@ -832,6 +836,8 @@ export type IssuedCompanyApiKey = { "_id": string; "access_key": string; "descri
 export type CompanyApiKey = { "_id": string; "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null };
 
 export type CompanyAuditEvent = { "_id": string; "correlation_id": string; "occurred_at": string; "company_id": string; "principal_type": "user" | "service_account" | "outsider" | "operator" | "anonymous"; "principal_id": string | null; "credential": string | null; "method": string; "route": string | null; "action": string | null; "resource_id": string | null; "status": number; "ip": string | null; "duration_ms": number };
+
+export type PersonalData = { "email": string; "records": Array<{ "kind": string; "record": Record<string, unknown> }> };
 
 export type ManagedTable = { "_id": string; "company_id": string; "connection_id": string; "display_name": string; "columns": Array<ManagedTableColumn>; "source": "manual" | "upload"; "status": "active"; "row_count": number; "created_by_user_id": string; "created_at": string; "updated_at": string };
 
