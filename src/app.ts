@@ -68,6 +68,7 @@ import { managedTablesEndpoints } from './modules/managed-tables/routes.managed-
 import { managedTableRowsEndpoints } from './modules/managed-tables/routes.rows.managed-tables.ts';
 import { managedTableTools } from './modules/managed-tables/tools.mcp.ts';
 import { companyEndEndpoints } from './modules/organizations/end/routes.organization.ts';
+import { personalDataEndpoints } from './modules/organizations/end/routes.people.console.ts';
 import { companyEndpoints } from './modules/organizations/routes.organization.ts';
 import { authenticateOperator } from './modules/organizations/service.ts';
 import { componentEndpoints } from './modules/pages/routes.component.sharing.ts';
@@ -147,6 +148,7 @@ export const SURFACES: SurfaceEndpoints[] = [
     Policies: policyEndpoints,
     'Service accounts': [...consoleServiceAccountEndpoints, ...consoleApiKeyEndpoints],
     Audit: consoleAuditEndpoints,
+    'Personal data': personalDataEndpoints,
   }),
   withConcepts(managedTables.surface, {
     Tables: [...managedTablesEndpoints, ...managedTableIndexesEndpoints],

@@ -20,6 +20,33 @@ export interface SentBody {
 export const preparedJson = (body: PreparedAnswer['body']): PreparedAnswer =>
   new PreparedAnswer(body, { 'Content-Type': MEDIA_TYPES.json });
 
+/** Pieces of text that are handed on together. */
+const PIECES_AT_ONCE = 200;
+
+/** An answer that is written while its pieces are made: as fast as it is taken, and no further. */
+export function streamedText(pieces: AsyncGenerator<string>, headers: PreparedAnswer['headers']): PreparedAnswer {
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        let text = '';
+        for (let count = 0; count < PIECES_AT_ONCE; count += 1) {
+          const { value, done } = await pieces.next();
+          if (!done) text += value;
+          else count = PIECES_AT_ONCE;
+          if (done && text === '') return controller.close();
+        }
+        controller.enqueue(encoder.encode(text));
+      },
+      async cancel() {
+        await pieces.return(undefined);
+      },
+    },
+    { highWaterMark: 1 },
+  );
+  return new PreparedAnswer(body, headers);
+}
+
 /** The media types of files that are made to be taken away, by the ending of their names. */
 export const MEDIA_TYPES = {
   json: 'application/json',

@@ -1,10 +1,10 @@
 import { clock } from '../kernel/clock.ts';
-import { type Person, redacted } from '../kernel/person.ts';
 import { deleteObjects } from '../platform/stored-files.ts';
 import { LOG_KINDS, type Logged, type LogKey, type LogKind } from './log.ts';
 import { type Mover, writeParts } from './mover.ts';
 import { readPart } from './part-file.ts';
 import { deletePart, insertPart, partAfter } from './parts.ts';
+import { type Person, redacted } from './redaction.ts';
 import { columnsOf, lateTableOf, TABLES } from './tables.ts';
 
 /** Rows that are looked at before others get a turn. */
@@ -48,7 +48,7 @@ async function redactTable(
         `SELECT ${columnsOf(kind)} FROM "${table}" WHERE (occurredAt, id) > (?, ?)
          AND EXISTS (SELECT 1 FROM json_each(?) AS mark WHERE instr(lower(${text}), mark.value))
          ORDER BY occurredAt, id LIMIT ${ROWS_AT_ONCE}`,
-        ...[after.at, after.id, JSON.stringify([...person.ids, person.email])],
+        ...[after.at, after.id, JSON.stringify([...person.ids, person.email, ...person.ips])],
       )
       .toArray();
     for (const row of rows) {

@@ -5,6 +5,8 @@ export interface Person {
   /** Lower-case. */
   email: string;
   pseudonym: string;
+  /** From which they are known to have come. */
+  ips: readonly string[];
 }
 
 /** Members of a record that name who did something, and those that tell where from and with what. */
@@ -20,20 +22,24 @@ export function redactedText(text: string, { ids, email, pseudonym }: Person): s
   return withoutIds.replaceAll(new RegExp(`(?<![\\w.+-])${escaped(email)}(?![\\w-]|\\.\\w)`, 'gi'), pseudonym);
 }
 
+/** Whether a record is of something that they did: it says so, or nobody is known who did it from where they were. */
+function isTheirs(record: Record<string, unknown>, { ids, email, ips }: Person): boolean {
+  const who = WHO.map((name) => record[name]).filter((each) => typeof each === 'string');
+  if (who.length === 0) return typeof record.ip === 'string' && ips.includes(record.ip);
+  return who.some((each) => ids.includes(each) || each.toLowerCase() === email);
+}
+
 /** The same of JSON, wherever they stand in it. A record of what they did does not tell where from. */
 export function redacted(value: unknown, person: Person): unknown {
   if (typeof value === 'string') return redactedText(value, person);
   if (Array.isArray(value)) return value.map((each) => redacted(each, person));
   if (typeof value !== 'object' || value === null) return value;
   const record = value as Record<string, unknown>;
-  const isTheirs = WHO.some((name) => {
-    const who = record[name];
-    return typeof who === 'string' && (person.ids.includes(who) || who.toLowerCase() === person.email);
-  });
+  const withoutTraces = isTheirs(record, person);
   return Object.fromEntries(
     Object.entries(record).map(([name, member]) => [
       name,
-      isTheirs && TRACES.includes(name) ? null : redacted(member, person),
+      withoutTraces && TRACES.includes(name) ? null : redacted(member, person),
     ]),
   );
 }

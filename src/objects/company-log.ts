@@ -1,6 +1,5 @@
 import { DurableObject } from 'cloudflare:workers';
 import { clock, DAY_MS, MINUTE_MS } from '../kernel/clock.ts';
-import type { Person } from '../kernel/person.ts';
 import { type OwnAnalytics, readAnalytics, readViewers, type SeenViewer } from '../logs/analytics.ts';
 import { forgetTables, takeOverFormerTables } from '../logs/day-tables.ts';
 import { forgetCounts, type LogPage, listRecords } from '../logs/listing.ts';
@@ -18,6 +17,7 @@ import {
 import { deleteLeftovers, type Mover, mergeLate, moveOldest } from '../logs/mover.ts';
 import { countParts, type ListedPart, lastMoved, partsIn } from '../logs/parts.ts';
 import { redactPart, redactRows } from '../logs/person.ts';
+import type { Person } from '../logs/redaction.ts';
 import { countIn, insertRecords, isFull, isKnownInMinute, newestOrOldest, recordsIn } from '../logs/rows.ts';
 import { createTables } from '../logs/tables.ts';
 import { countLate, countViews, createViewsMark, lateViews } from '../logs/view-counts.ts';

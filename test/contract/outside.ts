@@ -25,6 +25,8 @@ export const OUTSIDE: Record<string, string> = {
   'GET /v1/company/exports/{export_id}': OWNER,
   'GET /data/archives/{token}': LINK,
   'GET /admin/audit-events/export': ADMINISTRATORS,
+  'GET /v1/personal-data': 'for administrators, whom no Deny reaches, and of oneself',
+  'DELETE /v1/personal-data': ADMINISTRATORS,
   'POST /admin/restore/account/{id}': ADMINISTRATORS,
   'POST /v1/managed-tables/{id}/restore': ADMINISTRATORS,
   'POST /accounts': MAKES,

@@ -90,6 +90,14 @@ describe('an organization that is to be deleted', () => {
     expect(await statusOf(company)).toBe('active');
   });
 
+  it('is whole until its time has come', async () => {
+    const company = await aCompany();
+    await must(del(company, '1'));
+    await runScheduled();
+    expect(await countOf('company_ends where id = ?', company.id)).toBe(0);
+    await must(restore(company));
+  });
+
   it('cannot be restored once its time has come', async () => {
     const company = await aCompany();
     await must(del(company, '1'));

@@ -261,3 +261,35 @@ function forget(opened: Opened, closed: TenantSql): void {
 
 const sqlOptions = ({ config }: CompanyContext): TenantSqlOptions =>
   config.NEON_WS_PROXY === undefined ? {} : { wsProxy: config.NEON_WS_PROXY };
+
+/** The columns of the service's own tables in the company's Postgres that say who did something. */
+const MAKERS = `SELECT table_name, column_name FROM information_schema.columns
+  WHERE table_schema = 'console' AND data_type = 'text' AND column_name ~ '_by(_user_id)?$' ORDER BY 1, 2`;
+
+type Maker = { table_name: string; column_name: string };
+
+/** Which tables, uploads and the like of the company's Postgres were made by these users. */
+export async function readMakers(ctx: CompanyContext, ids: readonly string[]): Promise<Record<string, unknown>[]> {
+  const database = await databaseOf(ctx);
+  if (!database || ids.length === 0) return [];
+  const found: Record<string, unknown>[] = [];
+  for (const { table_name: table, column_name: column } of await database.query<Maker>(MAKERS)) {
+    const named = `SELECT count(*)::int AS count FROM console.${table} WHERE ${column} = ANY($1)`;
+    const [row] = await database.query<{ count: number }>(named, [ids]);
+    if (row && row.count > 0) found.push({ kind: table, as: column, count: row.count });
+  }
+  return found;
+}
+
+/** Puts another id in the place of these users there. @returns how many rows named them */
+export async function replaceMakers(ctx: CompanyContext, ids: readonly string[], by: string): Promise<number> {
+  const database = await databaseOf(ctx);
+  if (!database || ids.length === 0) return 0;
+  let replaced = 0;
+  for (const { table_name: table, column_name: column } of await database.query<Maker>(MAKERS)) {
+    const renaming = `WITH renamed AS (UPDATE console.${table} SET ${column} = $2 WHERE ${column} = ANY($1) RETURNING 1)
+      SELECT count(*)::int AS count FROM renamed`;
+    replaced += (await database.query<{ count: number }>(renaming, [ids, by]))[0]?.count ?? 0;
+  }
+  return replaced;
+}

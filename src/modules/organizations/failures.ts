@@ -33,3 +33,9 @@ export const certificateNotFound = notFound('certificate', {
 
 /** For the operator; where the platform has none, these routes do not exist. */
 export const operatorFailures = [unknownRoute, wrongOperatorToken];
+
+export const userActive = defineFailure('user.active', 'conflict', {
+  message: 'Somebody of this address can still sign in. Deactivate or delete the user first.',
+  detail: { field: 'email', reason: 'active' },
+  console: 'USER_ACTIVE',
+});

@@ -379,6 +379,11 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
     'No hay certificado: ninguna organización con este id se ha borrado.',
   ],
   [
+    'Somebody of this address can still sign in. Deactivate or delete the user first.',
+    'Alguém com este endereço ainda pode entrar. Desative ou exclua o usuário antes.',
+    'Alguien con esta dirección todavía puede iniciar sesión. Desactive o elimine antes al usuario.',
+  ],
+  [
     'This needs a sign-in of the last ten minutes. Sign in again.',
     'Isto requer uma entrada nos últimos dez minutos. Entre novamente.',
     'Esto requiere haber entrado en los últimos diez minutos. Entre de nuevo.',

@@ -148,6 +148,15 @@ const MACHINES: Step[] = [
   { route: 'GET /v1/service-accounts/{id}/keys', params: { id: 'robot' } },
   { route: 'DELETE /v1/service-accounts/{id}/keys/{key_id}', params: { id: 'robot', key_id: 'key' } },
   { route: 'DELETE /v1/service-accounts/{id}', params: { id: 'robot' } },
+  { route: 'GET /v1/personal-data', query: () => ({ email: 'olga@elsewhere.test' }), stranger: 'never' },
+  {
+    route: 'DELETE /v1/personal-data',
+    query: () => ({ email: 'olga@elsewhere.test' }),
+    before: async ({ company }) => {
+      await company.as.post('/v1/users/invite', { json: { email: 'olga@elsewhere.test' } });
+    },
+    stranger: 'never',
+  },
   {
     route: 'GET /v1/audit-events',
     query: () => ({ action: 'api_keys:delete', per_page: '1' }),

@@ -1,6 +1,7 @@
 import { guardsOf } from '../guard.ts';
 
 const TESTS = ['test/organizations/end.test.ts'];
+const PEOPLE = ['test/organizations/people.test.ts'];
 const MEANWHILE = { without: '', title: 'erasure begins meanwhile' };
 const LATE = { title: 'no record of it is kept that comes late' };
 
@@ -16,6 +17,16 @@ export const ORGANIZATIONS = [
     { in: 'requestEnd', text: ', isWhole', ...MEANWHILE },
     { in: 'withdrawEnd', text: ' gt(companies.deletesAt, now),', without: '', title: 'its time has come' },
     { in: 'withdrawEnd', text: ', isWhole', ...MEANWHILE },
+    { in: 'beginEnds', text: ' where ${lte(companies.deletesAt, now)}', without: '', title: 'is whole until' },
+  ]),
+  ...guardsOf('src/modules/organizations/end/people-store.ts', PEOPLE, [
+    { in: 'deleteInactive', text: ' eq(users.isActive, false),', without: '', title: 'activated meanwhile' },
+    {
+      in: 'replaceTexts',
+      text: ', ...changed.map(({ column, before }) => sql`${column} = ${before}`)',
+      without: '',
+      title: 'what others write meanwhile',
+    },
   ]),
   ...guardsOf('src/modules/companies/store.ts', TESTS, [
     { in: 'updateCompany', text: ', status && isNull(companies.deletesAt)', ...MEANWHILE },

@@ -40,76 +40,99 @@ import { socialConfigurations, userIdentities } from '../../../db/schema/social-
 import { accountUserCounts, accountUsers, invitations, userCounts, users } from '../../../db/schema/users.ts';
 import { visualizations } from '../../../db/schema/visualizations.ts';
 import { vizApiEndpoints } from '../../../db/schema/viz-api-endpoints.ts';
+import { idList } from '../../../db/statements.ts';
+import type { Person } from '../../../logs/redaction.ts';
 
-type Owned = SQLiteTable & { companyId: SQLiteColumn };
+export type Owned = SQLiteTable & { companyId: SQLiteColumn };
 
 /** Rows that one statement deletes: D1 gives it 30 s. */
 const ROWS_AT_ONCE = 1000;
+
+/** A table that has rows of companies. */
+export interface HeldTable {
+  table: Owned;
+  /**
+   * Which of its rows are about a person, and go with them; null where none is. In all other rows a pseudonym takes the place of
+   * their ids and address: see `people-store.ts`.
+   */
+  about: ((person: Person) => SQL) | null;
+}
+
+const byEmail = (column: SQLiteColumn) => (person: Person) => eq(column, person.email);
+const byId = (column: SQLiteColumn) => (person: Person) => sql`${column} in ${idList(person.ids)}`;
+const ofFactor = (column: SQLiteColumn) => (person: Person) =>
+  sql`${column} in (select ${secondFactors.id} from ${secondFactors} where ${secondFactors.userId} in ${idList(person.ids)})`;
+const asRecipient = (table: typeof scheduleRecipients | typeof scheduleDeliveries) => (person: Person) =>
+  sql`(${table.kind} = 'email' and ${table.subject} = ${person.email} or ${table.kind} = 'user' and ${table.subject} in ${idList(person.ids)})`;
+const asMember = (person: Person) =>
+  sql`(${shareMembers.memberType} = 'external_email' and ${shareMembers.subject} = ${person.email} or ${shareMembers.memberType} = 'internal_user' and ${shareMembers.subject} in ${idList(person.ids)})`;
 
 /**
  * Every table of the control database that has rows of companies, in the order in which they are erased: what names a row goes
  * before it. `test/organizations` holds the list against the database.
  */
-export const CONTROL_TABLES: readonly Owned[] = [
-  mailRequests,
-  scheduledMails,
-  mailConsents,
-  scheduleDeliveries,
-  scheduleRuns,
-  scheduleRecipients,
-  schedules,
-  companyExports,
-  dataJobs,
-  vizApiEndpoints,
-  dashboardVisualizations,
-  dashboards,
-  visualizations,
-  jobs,
-  suggestions,
-  versions,
-  resources,
-  businessDomains,
-  askedQuestions,
-  verifiedQuestions,
-  dashboardShares,
-  embedKeys,
-  embedRevocations,
-  embedSigningKeys,
-  shareMembers,
-  shareGrants,
-  shareContexts,
-  outsiders,
-  sessions,
-  signInNetworks,
-  passwordlessCodes,
-  passwordResets,
-  pendingSecondFactors,
-  backupCodes,
-  usedTotpSteps,
-  secondFactors,
-  ssoAssertions,
-  ssoCodes,
-  ssoLogins,
-  ssoConfigurations,
-  socialConfigurations,
-  userIdentities,
-  invitations,
-  apiKeys,
-  serviceAccounts,
-  groupPermissions,
-  groupPolicies,
-  groupBindings,
-  accountUsers,
-  groups,
-  permissions,
-  policies,
-  users,
-  accountUserCounts,
-  userCounts,
-  accounts,
-  managedDatabases,
-  outbox,
+export const HELD_TABLES: readonly HeldTable[] = [
+  { table: mailRequests, about: byEmail(mailRequests.email) },
+  { table: scheduledMails, about: byEmail(scheduledMails.email) },
+  { table: mailConsents, about: byEmail(mailConsents.email) },
+  { table: scheduleDeliveries, about: asRecipient(scheduleDeliveries) },
+  { table: scheduleRuns, about: null },
+  { table: scheduleRecipients, about: asRecipient(scheduleRecipients) },
+  { table: schedules, about: null },
+  { table: companyExports, about: null },
+  { table: dataJobs, about: null },
+  { table: vizApiEndpoints, about: null },
+  { table: dashboardVisualizations, about: null },
+  { table: dashboards, about: null },
+  { table: visualizations, about: null },
+  { table: jobs, about: null },
+  { table: suggestions, about: null },
+  { table: versions, about: null },
+  { table: resources, about: null },
+  { table: businessDomains, about: null },
+  { table: askedQuestions, about: null },
+  { table: verifiedQuestions, about: null },
+  { table: dashboardShares, about: null },
+  { table: embedKeys, about: null },
+  { table: embedRevocations, about: null },
+  { table: embedSigningKeys, about: null },
+  { table: shareMembers, about: asMember },
+  { table: shareGrants, about: null },
+  { table: shareContexts, about: null },
+  { table: outsiders, about: byEmail(outsiders.email) },
+  { table: sessions, about: byId(sessions.userId) },
+  { table: signInNetworks, about: byId(signInNetworks.userId) },
+  { table: passwordlessCodes, about: byEmail(passwordlessCodes.email) },
+  { table: passwordResets, about: byId(passwordResets.userId) },
+  { table: pendingSecondFactors, about: byId(pendingSecondFactors.userId) },
+  { table: backupCodes, about: ofFactor(backupCodes.factorId) },
+  { table: usedTotpSteps, about: ofFactor(usedTotpSteps.factorId) },
+  { table: secondFactors, about: byId(secondFactors.userId) },
+  { table: ssoAssertions, about: null },
+  { table: ssoCodes, about: byId(ssoCodes.userId) },
+  { table: ssoLogins, about: null },
+  { table: ssoConfigurations, about: null },
+  { table: socialConfigurations, about: null },
+  { table: userIdentities, about: byId(userIdentities.userId) },
+  { table: invitations, about: byId(invitations.userId) },
+  { table: apiKeys, about: null },
+  { table: serviceAccounts, about: null },
+  { table: groupPermissions, about: null },
+  { table: groupPolicies, about: null },
+  { table: groupBindings, about: byId(groupBindings.principalId) },
+  { table: accountUsers, about: byId(accountUsers.userId) },
+  { table: groups, about: null },
+  { table: permissions, about: null },
+  { table: policies, about: null },
+  { table: users, about: byId(users.id) },
+  { table: accountUserCounts, about: null },
+  { table: userCounts, about: null },
+  { table: accounts, about: null },
+  { table: managedDatabases, about: null },
+  { table: outbox, about: null },
 ];
+
+export const CONTROL_TABLES: readonly Owned[] = HELD_TABLES.map(({ table }) => table);
 
 /** Tables that have nothing of a company, and why. */
 export const OTHER_TABLES: Readonly<Record<string, string>> = {
@@ -119,7 +142,7 @@ export const OTHER_TABLES: Readonly<Record<string, string>> = {
 };
 
 /** The rows of a company. */
-function rowsOf(table: Owned, companyId: string): SQL {
+export function rowsOf(table: Owned, companyId: string): SQL {
   const own = eq(table.companyId, companyId);
   if (table !== mailRequests) return own;
   // A mail about every company that knows the address: of one that none but this knows.

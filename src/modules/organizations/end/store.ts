@@ -1,4 +1,4 @@
-import { and, eq, gt, isNotNull, isNull, lte, not, or, sql } from 'drizzle-orm';
+import { and, eq, gt, isNull, lte, not, or, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
 import { companies, companyEnds, type ErasedStore } from '../../../db/schema/companies.ts';
 import { exists } from '../../../db/statements.ts';
@@ -34,7 +34,7 @@ export const beginEnds = (db: ControlDb, now: number) =>
   db
     .insert(companyEnds)
     .select(
-      sql`select ${companies.id}, ${companies.endRequestedAt}, null, '{}', ${now} from ${companies} where ${isNotNull(companies.deletesAt)} and ${lte(companies.deletesAt, now)} and ${isWhole}`,
+      sql`select ${companies.id}, ${companies.endRequestedAt}, null, '{}', ${now} from ${companies} where ${lte(companies.deletesAt, now)}`,
     )
     .onConflictDoNothing();
 
@@ -78,7 +78,4 @@ export const setDue = (db: ControlDb, id: string, dueAt: number | null) =>
 export const deleteCompany = (db: ControlDb, id: string) => db.delete(companies).where(eq(companies.id, id));
 
 export const completeEnd = (db: ControlDb, id: string, { now, dueAt }: { now: number; dueAt: number }) =>
-  db
-    .update(companyEnds)
-    .set({ completedAt: now, dueAt })
-    .where(and(eq(companyEnds.id, id), isNull(companyEnds.completedAt)));
+  db.update(companyEnds).set({ completedAt: now, dueAt }).where(eq(companyEnds.id, id));

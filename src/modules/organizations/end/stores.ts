@@ -3,10 +3,14 @@ import type { Bindings } from '../../../config.ts';
 import type { CompanyContext } from '../../../context.ts';
 import { changes, commit, readTogether } from '../../../db/client.ts';
 import { withinTime } from '../../../kernel/time-limit.ts';
+import { isNamedIn, type Person, redacted, redactedText } from '../../../logs/redaction.ts';
+import type { CompanyLog } from '../../../objects/company-log.ts';
 import { callObject } from '../../../platform/objects.ts';
 import { deleteObjects } from '../../../platform/stored-files.ts';
-import { deleteDatabase, hasDatabase } from '../../managed-database/service.ts';
+import { exportLog } from '../../company-log/service.ts';
+import { deleteDatabase, hasDatabase, readMakers, replaceMakers } from '../../managed-database/service.ts';
 import { CONTROL_TABLES, deleteRows, selectAnyRow, selectOutsiders } from './control-store.ts';
+import { eraseControlRecords, type Found, readControlRecords } from './people-records.ts';
 import { countDeleted } from './store.ts';
 
 /** What a step of the erasure did. */
@@ -27,6 +31,27 @@ export interface Store {
   erase(ctx: CompanyContext, cursor: string | null): Promise<Step>;
   /** Looks whether something of the company is there still. */
   look(ctx: CompanyContext): Promise<boolean>;
+  /** How what is about one person is read and erased; or why nobody stands in it. */
+  people: People | string;
+}
+
+/** What else is known of a person who is erased. */
+export interface Known {
+  outsiderIds: readonly string[];
+  /** As their users were called. */
+  names: readonly string[];
+}
+
+/** What a store has of one person. */
+interface People {
+  /** `early`: by a connection that ends with the request, so that all is read before the answer begins. */
+  isRead?: 'early';
+  read(ctx: CompanyContext, person: Person): AsyncIterable<Found>;
+  /**
+   * Deletes what is about them, and puts the pseudonym where they are named. May be repeated.
+   * @returns how many records of each kind
+   */
+  erase(ctx: CompanyContext, person: Person, known: Known): Promise<Record<string, number>>;
 }
 
 /** Objects of one list, and how long the bucket may take for it. */
@@ -66,6 +91,13 @@ const database: Store = {
   holds: 'the project at Neon: tables, upload jobs, their history',
   erase: async (ctx) => ({ removed: await deleteDatabase(ctx), next: null }),
   look: hasDatabase,
+  people: {
+    isRead: 'early',
+    async *read(ctx, person) {
+      for (const record of await readMakers(ctx, person.ids)) yield { kind: 'tables', record };
+    },
+    erase: async (ctx, person) => ({ tables: await replaceMakers(ctx, person.ids, person.pseudonym) }),
+  },
 };
 
 const log: Store = {
@@ -77,7 +109,37 @@ const log: Store = {
   }),
   // It is closed for good.
   look: async () => false,
+  people: {
+    async *read(ctx, person) {
+      for (const [kind, name] of [
+        ['audit', 'audit_records'],
+        ['share', 'share_events'],
+      ] as const) {
+        for await (const { viewer: _, ...record } of exportLog(ctx, kind, { values: {} }) as AsyncIterable<Logged>) {
+          if (isNamedIn(JSON.stringify(record), person)) yield { kind: name, record };
+        }
+      }
+    },
+    async erase({ bindings, actor: { companyId } }, person) {
+      let changed = 0;
+      for (let cursor: Redaction | null = null, isFirst = true; isFirst || cursor !== null; isFirst = false) {
+        const at: Redaction | null = cursor;
+        const done: Redacted = await callObject(
+          bindings.COMPANY_LOG,
+          companyId,
+          async (object) => (await object.redact(person, at)) as Redacted,
+        );
+        changed += done.changed;
+        cursor = done.next;
+      }
+      return { log_records: changed };
+    },
+  },
 };
+
+type Redaction = NonNullable<Parameters<CompanyLog['redact']>[1]>;
+type Redacted = Awaited<ReturnType<CompanyLog['redact']>>;
+type Logged = Record<string, unknown> & { viewer?: string };
 
 const files: Store = {
   name: 'files',
@@ -100,6 +162,7 @@ const files: Store = {
     }
     return false;
   },
+  people: 'days of the log are the log’s to rewrite; all else is what people sent, or was read of tables',
 };
 
 const sharedFiles: Store = {
@@ -118,7 +181,51 @@ const sharedFiles: Store = {
   },
   // Each is read when it is erased.
   look: async () => false,
+  people: {
+    async *read(ctx, person) {
+      for await (const { line } of linesNaming(ctx, person)) yield { kind: 'undelivered', record: { line } };
+    },
+    async erase(ctx, person) {
+      let changed = 0;
+      for await (const { key, text } of sharedTexts(ctx)) {
+        const lines = text.split('\n');
+        const without = lines.map((line) => (line.includes(ctx.actor.companyId) ? redactedLine(line, person) : line));
+        const count = without.filter((line, at) => line !== lines[at]).length;
+        if (count > 0) await ctx.files.put(key, without.join('\n'));
+        changed += count;
+      }
+      return { undelivered: changed };
+    },
+  },
 };
+
+async function* sharedTexts({ files: bucket }: CompanyContext): AsyncGenerator<{ key: string; text: string }> {
+  for (const prefix of SHARED_FILES) {
+    for (let cursor: string | undefined; ; ) {
+      const page: R2Objects = await withinTime(LIST_MS, bucket.list({ prefix, limit: READ_AT_ONCE, cursor }));
+      for (const { key } of page.objects) yield { key, text: (await (await bucket.get(key))?.text()) ?? '' };
+      if (!page.truncated) break;
+      cursor = page.cursor;
+    }
+  }
+}
+
+async function* linesNaming(ctx: CompanyContext, person: Person): AsyncGenerator<{ line: string }> {
+  for await (const { text } of sharedTexts(ctx)) {
+    for (const line of text.split('\n')) {
+      if (line.includes(ctx.actor.companyId) && isNamedIn(line, person)) yield { line };
+    }
+  }
+}
+
+function redactedLine(line: string, person: Person): string {
+  if (!isNamedIn(line, person)) return line;
+  try {
+    return JSON.stringify(redacted(JSON.parse(line), person));
+  } catch {
+    return redactedText(line, person);
+  }
+}
 
 /** Takes the lines of a company out of a file, which goes when it has no other. @returns how many there were */
 async function takeLinesOut({ files: bucket, actor: { companyId } }: CompanyContext, key: string): Promise<number> {
@@ -142,6 +249,16 @@ const outsiderKeys: Store = {
     return { removed: found.length, next: found.length < OUTSIDERS_AT_ONCE ? null : (found.at(-1)?.id ?? null) };
   },
   look: async () => false,
+  people: {
+    // Answers are encrypted, and kept for a day.
+    async *read() {},
+    async erase({ bindings }, _person, { outsiderIds }) {
+      for (const id of outsiderIds) {
+        await callObject(bindings.TOKEN_LIMITER, id, async (limiter) => await limiter.erase());
+      }
+      return {};
+    },
+  },
 };
 
 const gate: Store = {
@@ -153,6 +270,13 @@ const gate: Store = {
   },
   // Whoever knocks later leaves a nonce there for an hour, of a key that is none any more.
   look: async () => false,
+  people: {
+    async *read() {},
+    async erase({ bindings, actor: { companyId } }, { ids }) {
+      await callObject(bindings.ORGANIZATION_GATE, companyId, async (object) => await object.forget(ids));
+      return {};
+    },
+  },
 };
 
 const controlRecords: Store = {
@@ -184,6 +308,10 @@ const controlRecords: Store = {
       if (found.some((rows) => rows.length > 0)) return true;
     }
     return false;
+  },
+  people: {
+    read: readControlRecords,
+    erase: (ctx, person, { names }) => eraseControlRecords(ctx, person, names),
   },
 };
 

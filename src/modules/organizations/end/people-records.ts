@@ -1,0 +1,100 @@
+import { commitAccess, everybodyIn } from '../../../access/commit-access.ts';
+import type { CompanyContext } from '../../../context.ts';
+import { type Person, redactedText } from '../../../logs/redaction.ts';
+import { HELD_TABLES, type HeldTable, nameOf } from './control-store.ts';
+import * as store from './people-store.ts';
+
+/** Something that is kept about a person. */
+export interface Found {
+  /** Such as `users`. */
+  kind: string;
+  record: Record<string, unknown>;
+}
+
+/** What stands about a person in the control records. */
+export async function* readControlRecords(ctx: CompanyContext, person: Person): AsyncGenerator<Found> {
+  const { companyId } = ctx.actor;
+  for (const held of HELD_TABLES) {
+    const kind = nameOf(held.table);
+    for (let after = 0; held.about; ) {
+      const rows = await store.selectTheirs(ctx.db, held, companyId, person, after);
+      for (const { rowNumber, ...record } of rows) {
+        yield { kind, record };
+        after = Number(rowNumber);
+      }
+      if (rows.length < store.ROWS_AT_ONCE) break;
+    }
+  }
+  for (const table of store.NAMING_TABLES) {
+    const kind = nameOf(table.table);
+    for await (const { rowNumber, texts } of rowsNaming(ctx, table, person)) {
+      yield { kind: 'named_in', record: { kind, row: rowNumber, fields: [...texts.keys()] } };
+    }
+  }
+}
+
+type Texts = Map<string, { before: string; after: string }>;
+
+/** The rows of a table in which a person is named, with the texts that would have the pseudonym in their place. */
+async function* rowsNaming(
+  ctx: CompanyContext,
+  table: store.NamingTable,
+  person: Person,
+): AsyncGenerator<{ rowNumber: number; texts: Texts }> {
+  for (let after = 0; ; ) {
+    const rows = await store.selectNaming(ctx.db, table, ctx.actor.companyId, person, after);
+    for (const row of rows) {
+      const texts: Texts = new Map();
+      for (const { name } of table.columns) {
+        const before = row[name];
+        if (typeof before !== 'string') continue;
+        const text = redactedText(before, person);
+        if (text !== before) texts.set(name, { before, after: text });
+      }
+      after = Number(row.rowNumber);
+      if (texts.size > 0) yield { rowNumber: after, texts };
+    }
+    if (rows.length < store.ROWS_AT_ONCE) return;
+  }
+}
+
+/** Changes of one unit of work. */
+const CHANGES_AT_ONCE = 50;
+
+/** Puts the pseudonym where others rely on the rows, and deletes what is about the person: who they are, last. */
+export async function eraseControlRecords(
+  ctx: CompanyContext,
+  person: Person,
+  names: readonly string[],
+): Promise<Record<string, number>> {
+  const { companyId } = ctx.actor;
+  const erased: Record<string, number> = {};
+  for (const table of store.NAMING_TABLES) {
+    let rows: { rowNumber: number; texts: Texts }[] = [];
+    const replace = async () => {
+      const changing = rows;
+      rows = [];
+      if (changing.length === 0) return;
+      const { replaced } = await commitAccess(ctx, everybodyIn(companyId), {
+        replaced: changing.map(({ rowNumber, texts }) => store.replaceTexts(ctx.db, table, rowNumber, texts)),
+      });
+      const count = replaced.reduce((sum, rows) => sum + rows.length, 0);
+      erased[nameOf(table.table)] = (erased[nameOf(table.table)] ?? 0) + count;
+    };
+    for await (const row of rowsNaming(ctx, table, person)) {
+      rows.push(row);
+      if (rows.length === CHANGES_AT_ONCE) await replace();
+    }
+    await replace();
+  }
+  const about = HELD_TABLES.filter((held) => held.about !== null);
+  const { deleted } = await commitAccess(ctx, everybodyIn(companyId), {
+    inviters: names.map((name) => store.forgetInviter(ctx.db, companyId, name)),
+    deleted: about.map((held) => store.deleteTheirs(ctx.db, held, companyId, person)),
+  });
+  deleted.forEach((rows, at) => {
+    const kind = nameOf((about[at] as HeldTable).table);
+    erased[kind] = (erased[kind] ?? 0) + rows.length;
+  });
+  return erased;
+}

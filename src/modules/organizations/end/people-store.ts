@@ -1,0 +1,148 @@
+import { and, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm';
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
+import type { ControlDb } from '../../../db/client.ts';
+import { outsiders } from '../../../db/schema/share-contexts.ts';
+import { sessions } from '../../../db/schema/sign-in.ts';
+import { invitations, users } from '../../../db/schema/users.ts';
+import { idList } from '../../../db/statements.ts';
+import type { Person } from '../../../logs/redaction.ts';
+import { HELD_TABLES, type HeldTable, type Owned, rowsOf } from './control-store.ts';
+
+/** Rows that are read at once. */
+export const ROWS_AT_ONCE = 500;
+
+/** All users that an address has been of, the deleted ones too. */
+export const selectUsers = (db: ControlDb, companyId: string, email: string) =>
+  db
+    .select({ id: users.id, name: users.name, isActive: users.isActive, deletedAt: users.deletedAt })
+    .from(users)
+    .where(and(eq(users.companyId, companyId), eq(users.email, email)));
+
+export const selectOutsider = (db: ControlDb, companyId: string, email: string) =>
+  db
+    .select({ id: outsiders.id })
+    .from(outsiders)
+    .where(and(eq(outsiders.companyId, companyId), eq(outsiders.email, email)));
+
+/** From where they have signed in, as far as that is still known. */
+export const selectIps = (db: ControlDb, companyId: string, ids: readonly string[]) =>
+  db
+    .selectDistinct({ ip: sessions.ip })
+    .from(sessions)
+    .where(and(eq(sessions.companyId, companyId), sql`${sessions.userId} in ${idList(ids)}`));
+
+/** Deletes the users of an address that are not active, so that none of them becomes active again. */
+export const deleteInactive = (db: ControlDb, companyId: string, email: string, now: number) =>
+  db
+    .update(users)
+    .set({ deletedAt: now, isActive: false, sessionEpoch: sql`${users.sessionEpoch} + 1` })
+    .where(
+      and(eq(users.companyId, companyId), eq(users.email, email), eq(users.isActive, false), isNull(users.deletedAt)),
+    );
+
+export const endSessions = (db: ControlDb, companyId: string, ids: readonly string[], now: number) =>
+  db
+    .update(sessions)
+    .set({ endedAt: now })
+    .where(and(eq(sessions.companyId, companyId), sql`${sessions.userId} in ${idList(ids)}`, isNull(sessions.endedAt)));
+
+/** Takes the name of who invited out of invitations that are open. */
+export const forgetInviter = (db: ControlDb, companyId: string, name: string) =>
+  db
+    .update(invitations)
+    .set({ inviter: '' })
+    .where(and(eq(invitations.companyId, companyId), eq(invitations.inviter, name)));
+
+/** The rows of a table that are about a person. */
+const theirs = ({ table, about }: HeldTable, companyId: string, person: Person): SQL =>
+  and(rowsOf(table, companyId), about?.(person) ?? sql`false`) as SQL;
+
+export const deleteTheirs = (db: ControlDb, held: HeldTable, companyId: string, person: Person) =>
+  db
+    .delete(held.table)
+    .where(theirs(held, companyId, person))
+    // What triggers change besides is not counted.
+    .returning({ one: sql<number>`1` });
+
+/** Columns that hold secrets, or digests of them: nobody is shown these. */
+const SECRET = /digest|secret|hash|salt|password/i;
+
+/** A page of the rows that are about a person, by the number of the row; without secrets. */
+export function selectTheirs(db: ControlDb, held: HeldTable, companyId: string, person: Person, after: number) {
+  const shown = Object.entries(getTableColumns(held.table)).filter(([field]) => !SECRET.test(field));
+  return db
+    .select({ ...Object.fromEntries(shown), rowNumber: sql<number>`rowid`.as('row_number') })
+    .from(held.table)
+    .where(and(theirs(held, companyId, person), sql`rowid > ${after}`))
+    .orderBy(sql`rowid`)
+    .limit(ROWS_AT_ONCE);
+}
+
+/** The tables in whose rows a person may be named, each with the columns of text. Keys name no person. */
+export const NAMING_TABLES = HELD_TABLES.map((held) => ({ ...held, columns: textColumns(held.table) })).filter(
+  ({ columns }) => columns.length > 0,
+);
+
+export type NamingTable = (typeof NAMING_TABLES)[number];
+
+function textColumns(table: Owned): SQLiteColumn[] {
+  return Object.values(getTableColumns(table)).filter(
+    (column) =>
+      column.getSQLType() === 'text' && !column.primary && column.name !== 'company_id' && !SECRET.test(column.name),
+  );
+}
+
+/**
+ * A page of the rows of a table in which a person may be named, as the database has their texts. Those that are about the person
+ * are not among them.
+ */
+export function selectNaming(
+  db: ControlDb,
+  { columns, ...held }: NamingTable,
+  companyId: string,
+  person: Person,
+  after: number,
+) {
+  const text = sql.join(
+    columns.map((column) => sql`coalesce(${column}, '')`),
+    sql` || ' ' || `,
+  );
+  const marks = JSON.stringify([...person.ids, person.email]);
+  const raw = columns.map((column) => [column.name, sql<string | null>`${column} || ''`.as(`raw_${column.name}`)]);
+  return db
+    .select({ ...Object.fromEntries(raw), rowNumber: sql<number>`rowid`.as('row_number') } as Record<
+      string,
+      SQL.Aliased<unknown>
+    >)
+    .from(held.table)
+    .where(
+      and(
+        rowsOf(held.table, companyId),
+        sql`exists (select 1 from json_each(${marks}) as mark where instr(lower(${text}), mark.value))`,
+        sql`not (${held.about?.(person) ?? sql`false`})`,
+        sql`rowid > ${after}`,
+      ),
+    )
+    .orderBy(sql`rowid`)
+    .limit(ROWS_AT_ONCE);
+}
+
+/** Puts other texts into a row, if it still has these. */
+export function replaceTexts(
+  db: ControlDb,
+  { table, columns }: NamingTable,
+  rowNumber: number,
+  texts: ReadonlyMap<string, { before: string; after: string }>,
+) {
+  const changed = columns.flatMap((column) => {
+    const text = texts.get(column.name);
+    return text ? [{ column, ...text }] : [];
+  });
+  const fields = Object.entries(getTableColumns(table));
+  const fieldOf = (column: SQLiteColumn) => fields.find(([, each]) => each === column)?.[0] as string;
+  return db
+    .update(table)
+    .set(Object.fromEntries(changed.map(({ column, after }) => [fieldOf(column), sql`${after}`])))
+    .where(and(sql`rowid = ${rowNumber}`, ...changed.map(({ column, before }) => sql`${column} = ${before}`)))
+    .returning({ one: sql<number>`1` });
+}

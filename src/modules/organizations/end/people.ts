@@ -1,0 +1,107 @@
+import { commitAccess, everybodyIn } from '../../../access/commit-access.ts';
+import { peopleOnly } from '../../../access/failures.ts';
+import { requireAdministrator } from '../../../access/requirements.ts';
+import type { CompanyContext, PrincipalContext } from '../../../context.ts';
+import { readTogether } from '../../../db/client.ts';
+import type { Person } from '../../../logs/redaction.ts';
+import { keyedDigest } from '../../../platform/keyed-digest.ts';
+import { userActive } from '../failures.ts';
+import type { Found } from './people-records.ts';
+import * as store from './people-store.ts';
+import { STORES } from './stores.ts';
+
+/** The pseudonym has the form of an id, so that it can stand wherever one can. */
+const PSEUDONYM_LENGTH = 24;
+
+/** A person of the company, by their address, with the names that their users have had. */
+async function personOf(ctx: CompanyContext, address: string) {
+  const { companyId } = ctx.actor;
+  const email = address.toLowerCase();
+  const { users, outsiders } = await readTogether(ctx.db, {
+    users: store.selectUsers(ctx.db, companyId, email),
+    outsiders: store.selectOutsider(ctx.db, companyId, email),
+  });
+  const digest = await keyedDigest(ctx.config.ENCRYPTION_KEYS, 'pseudonym', `${companyId}\n${email}`);
+  const ids = [...users, ...outsiders].map(({ id }) => id);
+  const known = await store.selectIps(ctx.db, companyId, ids);
+  const ips = known.flatMap(({ ip }) => ip ?? []);
+  const person: Person = { ids, email, pseudonym: digest.slice(0, PSEUDONYM_LENGTH), ips };
+  return { person, users, outsiderIds: outsiders.map(({ id }) => id) };
+}
+
+/**
+ * All that is kept about a person, as user, outsider, recipient or invited, in JSON that is written as it is read: of each store what
+ * is about them, and where they are named. Rows of managed tables are not searched.
+ * @throws administratorsOnly unless it is the caller's own
+ */
+export async function personalDataOf(ctx: PrincipalContext, email: string): Promise<AsyncGenerator<string>> {
+  const { actor } = ctx;
+  if (actor.kind !== 'user' || actor.email !== email.toLowerCase()) requireAdministrator(actor);
+  const { person } = await personOf(ctx, email);
+  const stores = STORES.flatMap(({ people }) => (typeof people === 'string' ? [] : people));
+  const early: Found[] = [];
+  for (const people of stores) {
+    if (people.isRead === 'early') early.push(...(await Array.fromAsync(people.read(ctx, person))));
+  }
+  return jsonOf(person, early, async function* () {
+    for (const people of stores) if (people.isRead !== 'early') yield* people.read(ctx, person);
+  });
+}
+
+/** The same of the caller. @throws peopleOnly */
+export async function ownPersonalData(ctx: PrincipalContext): Promise<AsyncGenerator<string>> {
+  const { actor } = ctx;
+  if (actor.kind !== 'user') throw peopleOnly();
+  return personalDataOf(ctx, actor.email);
+}
+
+async function* jsonOf(
+  { email }: Person,
+  early: readonly Found[],
+  rest: () => AsyncGenerator<Found>,
+): AsyncGenerator<string> {
+  yield `{"email":${JSON.stringify(email)},"records":[`;
+  let separator = '';
+  for (const found of early) {
+    yield separator + JSON.stringify(found);
+    separator = ',';
+  }
+  for await (const found of rest()) {
+    yield separator + JSON.stringify(found);
+    separator = ',';
+  }
+  yield ']}';
+}
+
+/**
+ * Erases a person from all that a company keeps: what is about them goes, and where others rely on what they did, a pseudonym takes
+ * the place of their ids and address. Whatever breaks it off, it can be repeated: who they are is forgotten last.
+ * @returns how many records of each kind were deleted or changed
+ * @throws userActive while they can sign in
+ */
+export async function erasePerson(ctx: PrincipalContext, address: string): Promise<Record<string, number>> {
+  const { companyId } = ctx.actor;
+  const { person, users, outsiderIds } = await personOf(ctx, address);
+  const isActive = (user: (typeof users)[number]) => user.isActive && user.deletedAt === null;
+  if (users.some(isActive)) throw userActive();
+  const now = ctx.now();
+  const { left } = await commitAccess(ctx, everybodyIn(companyId), {
+    deleted: store.deleteInactive(ctx.db, companyId, person.email, now),
+    ended: store.endSessions(ctx.db, companyId, person.ids, now),
+    left: store.selectUsers(ctx.db, companyId, person.email),
+  });
+  // Somebody has activated them meanwhile.
+  if (left.some(isActive)) throw userActive();
+  const erased: Record<string, number> = {};
+  for (const { people } of STORES) {
+    if (typeof people === 'string') continue;
+    for (const [kind, count] of Object.entries(
+      await people.erase(ctx, person, { outsiderIds, names: namesOf(users) }),
+    )) {
+      if (count > 0) erased[kind] = (erased[kind] ?? 0) + count;
+    }
+  }
+  return erased;
+}
+
+const namesOf = (users: readonly { name: string }[]): string[] => [...new Set(users.map(({ name }) => name))];

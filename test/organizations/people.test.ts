@@ -1,0 +1,320 @@
+import { env } from 'cloudflare:test';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { DAY_MS } from '../../src/kernel/clock.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import type { Person } from '../../src/logs/redaction.ts';
+import { redacted, redactedText } from '../../src/logs/redaction.ts';
+import { databaseOf } from '../../src/modules/managed-database/service.ts';
+import { HELD_TABLES, nameOf } from '../../src/modules/organizations/end/control-store.ts';
+import { STORES } from '../../src/modules/organizations/end/stores.ts';
+import { append, aRecord, daysAgo, settle } from '../company-log/support.ts';
+import { aSchedule, hasAgreed } from '../schedules/support.ts';
+import { aContext, aMember, anOutsider, dashboardGrant, requestCode } from '../share-portal/support.ts';
+import { aSalesDashboard, aShare } from '../shares/support.ts';
+import { bearer, type Caller, call } from '../support/api.ts';
+import { resetClock } from '../support/clock.ts';
+import { inContext } from '../support/context.ts';
+import { recordsOf } from '../support/log.ts';
+import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { must, signed } from '../support/signed.ts';
+import { aCompany, aProvisionedCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
+import { someSales } from '../visualizations/support.ts';
+import { keysOfFiles, placesOf } from './looking.ts';
+
+const PATH = '/v1/personal-data';
+const of = (email: string) => `${PATH}?email=${encodeURIComponent(email)}`;
+let made = 0;
+
+/** A caller whose requests come from one address and browser. */
+const from = (token: string, headers: Record<string, string>): Caller => {
+  const as = bearer(token);
+  const entries = Object.entries(as).map(([name, send]) => [
+    name,
+    (path: string, sending: { headers?: Record<string, string> } = {}) =>
+      send(path, { ...sending, headers: { ...headers, ...sending.headers } }),
+  ]);
+  return Object.fromEntries(entries) as Caller;
+};
+
+interface Planted {
+  company: Company;
+  id: string;
+  email: string;
+  outsiderId: string;
+  name: string;
+  ip: string;
+  agent: string;
+}
+
+/** Plants a person everywhere: as administrator, maker, inviter, invited, member, recipient and outsider. */
+async function aPerson(company: Company): Promise<Planted> {
+  const { id, email, token } = await aUser(company, { can: ['*'] });
+  made += 1;
+  const ip = `203.0.113.${100 + made}`;
+  const agent = `Browser of person ${made}`;
+  const FROM = { 'cf-connecting-ip': ip, 'user-agent': agent };
+  const as = from(token, FROM);
+  const theirs: Company = { ...company, as, token };
+  const name = `Petra Person ${id}`;
+  await must(as.put('/v1/auth/me', { json: { name } }));
+  await call('POST', '/v1/auth/login', {
+    headers: FROM,
+    json: { company_slug: company.slug, email, password: PASSWORD },
+  });
+  await call('POST', '/v1/auth/passwordless/request', { headers: FROM, json: { company_slug: company.slug, email } });
+  await call('POST', '/v1/users/reset-password/request', { headers: FROM, json: { email } });
+  await must(
+    as.post('/v1/auth/2fa/setup', { json: { password: PASSWORD } }).then((answer) => ({ ...answer, status: 200 })),
+  );
+  await someSales(theirs);
+  const { dashboard } = await aSalesDashboard(theirs);
+  await aShare(theirs, dashboard._id);
+  await must(as.post('/v1/users/invite', { json: { email: `friend-of-${id}@x.test` } }));
+  await must(
+    as.post('/v1/groups', {
+      json: { name: `Asks ${id}`, slug: `asks-${id.slice(-8)}`, description: `Ask ${email}, or ${email}.` },
+    }),
+  );
+  const shared = await aContext(theirs, [dashboardGrant(dashboard._id)], [email]);
+  await aMember(as, shared.id, { member_type: 'internal_user', member_id: id });
+  const outsider = await anOutsider(company, email);
+  await outsider.as.get('/api/v1/share-portal/dashboards', { headers: FROM });
+  await requestCode(company, email);
+  await hasAgreed(company, email);
+  await aSchedule(as, dashboard, {
+    recipients: [{ user_id: id }, { email }],
+  });
+  const policy = {
+    name: `Of ${id}`,
+    document: {
+      version: '2024-01-01',
+      statements: [{ effect: 'Allow', actions: ['users:get'], resources: [`arn:svc:users:${company.id}:user/${id}`] }],
+    },
+  };
+  await must(as.post('/v1/policies', { json: policy }));
+  const outsiderId = (
+    await rowOf<{ id: string }>('select id from outsiders where company_id = ? and email = ?', company.id, email)
+  )?.id as string;
+  await append(company.id, [
+    aRecord(daysAgo(200), { principalId: id, ip }),
+    aRecord(daysAgo(199), { principalId: 'another', ip: '198.51.100.1', resourceId: `${id}/x` }),
+    aRecord(daysAgo(10), { principalId: id, ip }),
+  ]);
+  await settle(company.id);
+  const letter = { id: newId(Date.now()), companyId: company.id, principalId: id, ip };
+  await env.FILES.put(`dead-letters/data-console-audit/1-${made}.json`, JSON.stringify({ id: 'x', body: letter }));
+  return { company, id, email, outsiderId, name, ip, agent };
+}
+
+afterEach(resetClock);
+
+describe('what is kept about a person', () => {
+  let person: Planted;
+  let own: Awaited<ReturnType<typeof aUser>>;
+  beforeAll(async () => {
+    const company = await aProvisionedCompany();
+    person = await aPerson(company);
+    own = await aUser(company, { can: ['users:list'] });
+  });
+
+  it('is told to administrators, by kind, in every role, and without secrets', async () => {
+    const answer = await person.company.as.get(of(person.email.toUpperCase()));
+    expect([answer.status, answer.body.email]).toEqual([200, person.email]);
+    const kinds = new Set(answer.body.records.map(({ kind }: { kind: string }) => kind));
+    for (const kind of [
+      'users',
+      'sessions',
+      'outsiders',
+      'share_members',
+      'schedule_recipients',
+      'mail_consents',
+      'group_bindings',
+      'audit_records',
+      'share_events',
+      'tables',
+      'undelivered',
+      'named_in',
+    ]) {
+      expect(kinds).toContain(kind);
+    }
+    const text = JSON.stringify(answer.body);
+    expect(text).toContain(person.ip);
+    expect(text).toContain(person.outsiderId);
+    expect(text).not.toMatch(/argon2|passwordHash|digest|"secret"/i);
+    expect(text).not.toContain(own.email);
+  });
+
+  it('is told to themselves, and of others to nobody else', async () => {
+    const { body } = await own.as.get(PATH);
+    expect(body.email).toBe(own.email);
+    expect(body.records.map(({ kind }: { kind: string }) => kind)).toContain('users');
+    expect(body).toEqual({ ...(await own.as.get(of(own.email))).body, records: expect.anything() });
+    expect((await own.as.get(of(person.email))).status).toBe(403);
+    expect((await own.as.delete(of(own.email))).status).toBe(403);
+    const { token } = await must(signed(person.company.apiKey).post('/tokens', { json: { expires_in: 600 } }));
+    expect((await bearer(token).get(PATH)).status).toBe(403);
+    expect((await bearer(token).get(of(own.email))).status).toBe(200);
+    for (const bad of ['none', '']) expect((await person.company.as.get(of(bad))).status).toBe(422);
+    expect((await person.company.as.delete(PATH)).status).toBe(422);
+    expect((await call('GET', PATH)).status).toBe(401);
+  });
+});
+
+describe('a person who is erased', () => {
+  it('is nowhere any more; what others rely on stays under one pseudonym, and others stay as they are', async () => {
+    const company = await aProvisionedCompany();
+    const elsewhere = await aCompany();
+    const person = await aPerson(company);
+    const { id, email, outsiderId, name, ip: theirIp, agent } = person;
+    // Another one, whose address ends alike; and the same address in another company.
+    const like = await aUser(company);
+    const alike = `x${email}`;
+    await env.CONTROL_DB.prepare('update users set email = ? where id = ?').bind(alike, like.id).run();
+    await must(elsewhere.as.post('/v1/users/invite', { json: { email } }));
+
+    const { status, body: refused } = await company.as.delete(of(email));
+    expect([status, refused.error]).toEqual([409, 'USER_ACTIVE']);
+    await must(company.as.post(`/v1/users/${id}/deactivate`));
+    const { erased } = await must(company.as.delete(of(email)));
+    for (const kind of [
+      'users',
+      'sessions',
+      'outsiders',
+      'share_members',
+      'schedule_recipients',
+      'dashboards',
+      'log_records',
+      'tables',
+      'undelivered',
+    ]) {
+      expect([kind, erased[kind] > 0]).toEqual([kind, true]);
+    }
+    // Of the other company, which has the address still, and of no other place.
+    const left = await placesOf([id, outsiderId, name, theirIp, agent]);
+    const platform = env.COMPANY_LOG.idFromName('platform').toString();
+    expect(left.filter((place) => !place.startsWith('IP_LIMITER') && !place.includes(platform))).toEqual([]);
+    const emails = (await placesOf([email])).filter((place) => !place.endsWith(alike));
+    expect(
+      emails.every((place) => /^D1 (users|mail_requests|account_users|invitations)|^COMPANY_LOG/.test(place)),
+    ).toBe(true);
+    expect(await countOf('users where company_id = ? and email = ?', company.id, email)).toBe(0);
+    expect(await countOf('users where company_id = ? and email = ?', elsewhere.id, email)).toBe(1);
+    expect(await countOf('users where id = ? and email = ?', like.id, alike)).toBe(1);
+
+    const { created_by_user_id: pseudonym } = (await rowOf<{ created_by_user_id: string }>(
+      'select created_by_user_id from dashboards where company_id = ?',
+      company.id,
+    )) as { created_by_user_id: string };
+    expect(pseudonym).toMatch(/^[0-9a-f]{24}$/);
+    const audit = await recordsOf('audit', company.id);
+    const own = audit.filter(({ principalId }) => principalId === pseudonym);
+    expect(own.length).toBeGreaterThan(10);
+    expect(own.every(({ ip }) => ip === null)).toBe(true);
+    expect(audit.find(({ principalId }) => principalId === 'another')).toMatchObject({
+      ip: '198.51.100.1',
+      resourceId: `${pseudonym}/x`,
+    });
+    expect(own.some(({ occurredAt }) => occurredAt < Date.now() - 150 * DAY_MS)).toBe(true);
+    const events = await recordsOf('share', company.id);
+    expect(
+      events.some((event) => event.actorEmail === pseudonym && event.actorId === pseudonym && event.userAgent === null),
+    ).toBe(true);
+    const makers = await inContext({ kind: 'system', companyId: company.id }, async (ctx) =>
+      (await databaseOf(ctx))?.query<{ created_by_user_id: string }>(
+        'SELECT created_by_user_id FROM console.managed_tables',
+      ),
+    );
+    expect(makers).toEqual([{ created_by_user_id: pseudonym }]);
+    const { description } = (await rowOf<{ description: string }>(
+      "select description from groups where company_id = ? and description like 'Ask %'",
+      company.id,
+    )) as { description: string };
+    expect(description).toBe(`Ask ${pseudonym}, or ${pseudonym}.`);
+    expect((await must(company.as.delete(of(email)))).erased).toEqual({});
+    expect((await company.as.get(of(email))).body.records).toEqual([]);
+    // No file of an archived day is left that its log does not name.
+    expect((await keysOfFiles()).filter((key) => key.startsWith(`log/${company.id}/`)).length).toBe(2);
+  });
+
+  it('is erased whole when it was broken off, and stays out who is activated meanwhile', async () => {
+    const company = await aProvisionedCompany();
+    const { id, email, outsiderId } = await aPerson(company);
+    await must(company.as.post(`/v1/users/${id}/deactivate`));
+    const activated = await overtaken(
+      /^update "users" set "is_active"/,
+      () => must(company.as.post(`/v1/users/${id}/activate`)),
+      (changed) => company.as.delete(of(email), { env: changed }),
+    );
+    expect([activated.status, activated.body.error]).toEqual([409, 'USER_ACTIVE']);
+    await must(company.as.post(`/v1/users/${id}/deactivate`));
+    const away = {
+      ...env.COMPANY_LOG,
+      getByName: () => ({
+        redact: () => Promise.reject(new Error('the log is away')),
+        appendAll: async () => undefined,
+      }),
+    };
+    expect((await company.as.delete(of(email), { env: { COMPANY_LOG: away } as never })).status).toBe(500);
+    expect(await countOf('users where id = ?', id)).toBe(1);
+    await must(company.as.delete(of(email)));
+    expect(await placesOf([id, outsiderId])).toEqual([]);
+  });
+
+  it('leaves what others write meanwhile', async () => {
+    const company = await aCompany();
+    await must(company.as.post('/v1/users/invite', { json: { email: 'x@invited.test' } }));
+    const json = { name: 'Asks', slug: 'asks', description: 'Ask x@invited.test.' };
+    const { _id } = await must(company.as.post('/v1/groups', { json }));
+    const write = () => must(company.as.put(`/v1/groups/${_id}`, { json: { description: 'Written meanwhile.' } }));
+    await must(
+      overtaken(/^update "groups"/, write, (changed) => company.as.delete(of('x@invited.test'), { env: changed })),
+    );
+    expect((await must(company.as.get(`/v1/groups/${_id}`))).description).toBe('Written meanwhile.');
+  });
+
+  it('may be an outsider or invited alone, and the last administrator only once inactive', async () => {
+    const company = await aCompany();
+    await must(company.as.post('/v1/users/invite', { json: { email: 'only@invited.test' } }));
+    expect((await must(company.as.delete(of('only@invited.test')))).erased).toMatchObject({ users: 1, invitations: 1 });
+    expect(await placesOf(['only@invited.test'])).toEqual([]);
+    const { status, body } = await company.as.delete(of(company.owner.email));
+    expect([status, body.error]).toEqual([409, 'USER_ACTIVE']);
+    expect((await must(company.as.delete(of('nobody@x.test')))).erased).toEqual({});
+    expect((await logIn(company.slug, company.owner.email, PASSWORD)).status).toBe(200);
+  });
+});
+
+describe('a pseudonym', () => {
+  const person: Person = { ids: ['a'.repeat(24)], email: 'ana@x.test', pseudonym: 'p', ips: ['192.0.2.9'] };
+
+  it('takes the place of an address only where it is one by itself, in whatever case', () => {
+    expect(redactedText('Ana@x.test, joana@x.test, ana@x.test.br, <ana@x.test>. ana@x.test-y', person)).toBe(
+      'p, joana@x.test, ana@x.test.br, <p>. ana@x.test-y',
+    );
+  });
+
+  it('leaves of a record of theirs no trace of where they were, and of others’ all', () => {
+    const ip = '192.0.2.1';
+    expect(
+      redacted({ principalId: person.ids[0], ip, deep: [{ actorEmail: 'ANA@x.test', userAgent: 'x' }] }, person),
+    ).toEqual({
+      principalId: 'p',
+      ip: null,
+      deep: [{ actorEmail: 'p', userAgent: null }],
+    });
+    expect(redacted({ principalId: null, ip: '192.0.2.9' }, person)).toEqual({ principalId: null, ip: null });
+    expect(redacted({ principalId: 'b', ip: '192.0.2.9' }, person)).toEqual({ principalId: 'b', ip: '192.0.2.9' });
+    expect(redacted({ principalId: 'b', ip, resourceId: person.ids[0] }, person)).toEqual({
+      principalId: 'b',
+      ip,
+      resourceId: 'p',
+    });
+  });
+});
+
+describe('the list of stores, of people', () => {
+  it('says of each store and each table where people stand', () => {
+    expect(STORES.filter(({ people }) => people === undefined)).toEqual([]);
+    expect(HELD_TABLES.filter(({ about }) => about === undefined).map(({ table }) => nameOf(table))).toEqual([]);
+  });
+});
