@@ -216,7 +216,7 @@ describe('an organization that has ended', () => {
   it('is looked after once more for what was under way', async () => {
     const company = await aCompany();
     await end(company);
-    await erased(company);
+    const certificate = await erased(company);
     await env.FILES.put(`uploads/${company.id}/job/0`, 'late');
     later(2 * 60 * 60 * 1000);
     await runScheduled();
@@ -226,6 +226,7 @@ describe('an organization that has ended', () => {
     await runScheduled();
     expect(await placesOf([company.id])).toEqual([]);
     expect(await countOf('company_ends where id = ? and due_at is null', company.id)).toBe(1);
+    expect(await erased(company)).toBe(certificate);
   });
 });
 

@@ -17,6 +17,12 @@ export const ORGANIZATIONS = [
     { in: 'requestEnd', text: ', isWhole', ...MEANWHILE },
     { in: 'withdrawEnd', text: ' gt(companies.deletesAt, now),', without: '', title: 'its time has come' },
     { in: 'withdrawEnd', text: ', isWhole', ...MEANWHILE },
+    {
+      in: 'countDeleted',
+      text: ', isNull(companyEnds.completedAt)',
+      without: '',
+      title: 'looked after once more',
+    },
     { in: 'beginEnds', text: ' where ${lte(companies.deletesAt, now)}', without: '', title: 'is whole until' },
   ]),
   ...guardsOf('src/modules/organizations/end/people-store.ts', PEOPLE, [

@@ -33,7 +33,10 @@ export async function eraseEnded(ctx: Context, inCompany: InCompany): Promise<vo
   for (const end of due) {
     const next = await inCompany(end.id, (company) =>
       end.completedAt === null ? erase(company, end, until) : eraseLate(company, end.completedAt, until),
-    );
+    ).catch((error: unknown) => {
+      logError('company_not_erased', error, { company_id: end.id });
+      return ctx.now();
+    });
     await store.setDue(ctx.db, end.id, next);
   }
 }

@@ -61,14 +61,14 @@ export const noteStep = (db: ControlDb, id: string, store: string, { removed, at
     })
     .where(eq(companyEnds.id, id));
 
-/** Adds to a store's count what the statement before it in the batch deleted: both, or neither. */
+/** Adds to a store's count what the statement before it in the batch deleted: both, or neither. A certificate stays as it is. */
 export const countDeleted = (db: ControlDb, id: string, store: string) =>
   db
     .update(companyEnds)
     .set({
       stores: sql`json_set(${companyEnds.stores}, ${pathOf(store)}, json_object('removed', coalesce(${companyEnds.stores} ->> ${`${pathOf(store)}.removed`}, 0) + changes(), 'at', null, 'cursor', null))`,
     })
-    .where(eq(companyEnds.id, id));
+    .where(and(eq(companyEnds.id, id), isNull(companyEnds.completedAt)));
 
 /** When a scheduled run takes an end up again; null for never. */
 export const setDue = (db: ControlDb, id: string, dueAt: number | null) =>
