@@ -13,6 +13,11 @@ export interface Logo {
   height: number;
 }
 
+/** What a company may use at most, by name; what is not named has no limit. */
+export const QUOTAS = ['users', 'table_bytes', 'file_bytes', 'mails_per_day', 'model_calls_per_day'] as const;
+export type Quota = (typeof QUOTAS)[number];
+export type Quotas = Partial<Record<Quota, number>>;
+
 /** The tenants. Organization (documents 1) and company (documents 2 and 3) are both this. */
 export const companies = sqliteTable(
   'companies',
@@ -32,6 +37,8 @@ export const companies = sqliteTable(
     /** When the operator had it ended, and from when on it is erased; null unless it is to end. It is suspended then. */
     endRequestedAt: timestamp('end_requested_at'),
     deletesAt: timestamp('deletes_at'),
+    /** Triggers on `user_counts` and `mail_requests` read it. */
+    quotas: json<Quotas>('quotas').notNull().default({}),
     ...timestamps(),
   },
   (table) => [

@@ -35,6 +35,11 @@ export const managedDatabases = sqliteTable(
     /** For the version before: how many changes are under way, and until when the last of them is believed to be. */
     dataChanges: integer('data_changes').notNull().default(0),
     dataChangesUntil: timestamp('data_changes_until').notNull().default(0),
+    /** How much it held when it was measured last: after each sweep, and when somebody asks. */
+    tables: integer('tables').notNull().default(0),
+    rows: integer('rows').notNull().default(0),
+    tableBytes: integer('table_bytes').notNull().default(0),
+    fileBytes: integer('file_bytes').notNull().default(0),
     ...timestamps(),
   },
   (table) => [index('managed_databases_sweep').on(table.sweepAt)],

@@ -33,6 +33,7 @@ export const RUN_PROBLEMS = [
   'files_too_large',
   'not_agreed',
   'too_many_mails',
+  'quota_exceeded',
 ] as const;
 
 export type RunProblem = (typeof RUN_PROBLEMS)[number];

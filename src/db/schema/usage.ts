@@ -1,0 +1,19 @@
+import { integer, primaryKey, sqliteTable } from 'drizzle-orm/sqlite-core';
+import { companyId } from '../columns.ts';
+
+/**
+ * What a company used on a day of what is counted in this database: mails that were handed over, calls of a model, and SQL that
+ * was run for it in the background. Its log counts requests and what was run for those, its Postgres counts loaded rows.
+ */
+export const usageDays = sqliteTable(
+  'usage_days',
+  {
+    companyId: companyId(),
+    /** Days since the epoch, in UTC. */
+    day: integer('day').notNull(),
+    mails: integer('mails').notNull().default(0),
+    modelCalls: integer('model_calls').notNull().default(0),
+    executions: integer('executions').notNull().default(0),
+  },
+  (table) => [primaryKey({ columns: [table.companyId, table.day] })],
+);
