@@ -7,6 +7,7 @@ import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { aTable, column } from '../managed-tables/support.ts';
 import { type Asked, csvOf } from '../support/file-server.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { setQuotas, usageOf } from '../usage/support.ts';
 import { aHeldQueue, cancel, confirm, deliver, deliverAll, finished, inDatabase, jobOf, rowsOf } from './support.ts';
 
 const SERVER = inject('fileServerUrl');
@@ -60,6 +61,19 @@ describe('an upload from an address', () => {
     for (const { key } of pieces) text += await (await env.FILES.get(key))?.text();
     expect(text === expected).toBe(true);
   }
+
+  it('fails before it is read where it would pass the quota of files, and counts what is announced', async () => {
+    const { file_bytes: use } = await usageOf(company);
+    await setQuotas(company, { file_bytes: use + 100 });
+    const source = aSource('plain');
+    const { jobId, queue } = await begin({ url: source.url });
+    await deliverAll(queue);
+    const failed = await jobOf(company, jobId);
+    expect(failed).toMatchObject({ status: 'failed', files: [] });
+    expect(failed.error).toMatchObject({ code: 'QUOTA_EXCEEDED', quota: 'file_bytes', limit: use + 100, use });
+    expect(await usageOf(company)).toMatchObject({ file_bytes: use });
+    await setQuotas(company, {});
+  });
 
   it('is loaded as a file that was sent', async () => {
     const { url } = aSource('plain');

@@ -54,6 +54,11 @@ const MIGRATIONS: TenantMigration[] = [
     sql: ["ALTER TABLE console.upload_jobs ADD COLUMN evolve text NOT NULL DEFAULT 'none', ADD COLUMN evolved json"],
   },
   { version: 8, sql: [RESUMABLE_UPLOADS] },
+  // How many rows jobs have loaded on a day, of those whose records are deleted.
+  {
+    version: 9,
+    sql: ['CREATE TABLE console.loaded_days (day date PRIMARY KEY, rows bigint NOT NULL)'],
+  },
 ];
 
 /** The schema version of this release. */

@@ -1,9 +1,12 @@
 import type { CompanyContext, Context } from '../../context.ts';
+import type { Quota, Quotas } from '../../db/schema/companies.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
+import { logError } from '../../platform/log.ts';
 import { type NeonApi, neonApi } from '../../platform/neon.ts';
 import { openTenantSql, type TenantSql, type TenantSqlOptions } from '../../tenant-sql/client.ts';
 import { databaseUnavailable } from '../../tenant-sql/failures.ts';
 import { tenantNames, throughPooler } from '../../tenant-sql/roles.ts';
+import { countUse } from '../usage/queries.ts';
 import { DataVersions } from './data-versions.ts';
 import { notProvisioned } from './failures.ts';
 import { KeptResults } from './kept-results.ts';
@@ -17,7 +20,7 @@ import { isWaking, noteWaking } from './waking.ts';
 export { type Changing, changeData } from './data-changes.ts';
 export { type DataState, DataVersions, type ReadOf, UNKNOWN_TABLES } from './data-versions.ts';
 export { renewConnections } from './record.ts';
-export { selectDataState } from './store.ts';
+export { recordSizes, type Sizes, selectDataState } from './store.ts';
 
 /** Whether the company has its Postgres, the connection's id in the API, and whether somebody waits for it to wake. */
 export interface DatabaseStatus {
@@ -33,6 +36,7 @@ interface Connection {
   reader: string;
   /** Of what the tables hold. */
   versions: DataVersions;
+  quotas: Quotas;
 }
 
 /** The connection strings that a context has read, and the connection it has open. */
@@ -200,10 +204,22 @@ export async function claimDueDatabases(ctx: Pick<Context, 'db' | 'now'>, limit:
   return store.claimDue(ctx.db, { now, next: now + SWEEP_MS, limit });
 }
 
-/** Ends a sweep. The next one is at `next` (ms), or never with null, unless one was scheduled meanwhile. */
-export async function finishSweep(ctx: Pick<Context, 'db'>, swept: DueDatabase, next: number | null): Promise<void> {
-  await store.finishSweep(ctx.db, swept.companyId, swept.marks, next);
+/**
+ * Ends a sweep. The next one is at `next` (ms), or never with null, unless one was scheduled meanwhile.
+ * @param sizes what the sweep has measured
+ */
+export async function finishSweep(
+  ctx: Pick<Context, 'db'>,
+  swept: DueDatabase,
+  next: number | null,
+  sizes?: store.Sizes,
+): Promise<void> {
+  await store.finishSweep(ctx.db, swept.companyId, swept.marks, next, sizes);
 }
+
+/** What the company may use at most of something of its Postgres or its files; undefined for no limit. */
+export const quotaFor = async (ctx: CompanyContext, quota: Quota): Promise<number | undefined> =>
+  (await connectionOf(ctx))?.quotas[quota];
 
 function openedOf(ctx: CompanyContext): Opened {
   let opened = openedBy.get(ctx);
@@ -225,7 +241,7 @@ async function readConnection(ctx: CompanyContext): Promise<Connection | null> {
     cipher.decrypt(row.readonlyConnection),
   ]);
   if (row.migrationsVersion < TENANT_SCHEMA_VERSION) await migrateToRelease(ctx, owner);
-  return { id: row.id, owner, reader, versions: new DataVersions(row, ctx.now()) };
+  return { id: row.id, owner, reader, versions: new DataVersions(row, ctx.now()), quotas: row.quotas ?? {} };
 }
 
 /** Migrates a database that was last used before this release. */
@@ -245,12 +261,24 @@ function open(ctx: CompanyContext, connectionString: string, onClosed = () => {}
     if (isWaking) openedOf(ctx).waking.resolve();
     noteWaking(ctx, isWaking);
   };
-  const sql = openTenantSql(connectionString, { ...sqlOptions(ctx), onClosed, onWaking });
+  const onUserSql = () => noteExecution(ctx);
+  const sql = openTenantSql(connectionString, { ...sqlOptions(ctx), onClosed, onWaking, onUserSql });
   ctx.cleanup(() => {
     forget(openedOf(ctx), sql);
     return sql.close();
   });
   return sql;
+}
+
+/** Counts a statement of people's SQL: with what its request tells in the end, or by itself where that is told already. */
+function noteExecution(ctx: CompanyContext): void {
+  if (!ctx.meter.isTold) ctx.meter.executions += 1;
+  else ctx.defer(countExecutions(ctx, 1).catch((error) => logError('execution_not_counted', error)));
+}
+
+/** Counts statements of people's SQL that were run today and that no request tells of. */
+export async function countExecutions(ctx: CompanyContext, count: number): Promise<void> {
+  if (count > 0) await countUse(ctx.db, { companyId: ctx.actor.companyId, at: ctx.now() }, 'executions', count);
 }
 
 /** Lets a context that is used again after it was closed open another connection. */

@@ -1,5 +1,6 @@
-import { and, asc, eq, isNull, lte, notLike, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, isNull, lte, notLike, or, type SQL, sql } from 'drizzle-orm';
 import { type ControlDb, changes, commit } from '../../db/client.ts';
+import { companies, type Quotas } from '../../db/schema/companies.ts';
 import { managedDatabases } from '../../db/schema/managed-database.ts';
 import { ofActiveCompany } from '../companies/queries.ts';
 
@@ -9,8 +10,17 @@ const ofCompany = (companyId: string) => eq(managedDatabases.companyId, companyI
 const leasedBy = (companyId: string, token: string) =>
   and(ofCompany(companyId), eq(managedDatabases.leaseToken, token));
 
-export async function readDatabase(db: ControlDb, companyId: string): Promise<DatabaseRow | undefined> {
-  return db.select().from(managedDatabases).where(ofCompany(companyId)).get();
+/** The company's row, with its quotas. */
+export async function readDatabase(
+  db: ControlDb,
+  companyId: string,
+): Promise<(DatabaseRow & { quotas: Quotas | null }) | undefined> {
+  const quotas = sql`(select ${companies.quotas} from ${companies} where ${eq(companies.id, managedDatabases.companyId)})`;
+  return db
+    .select({ ...getTableColumns(managedDatabases), quotas: quotas.mapWith(companies.quotas).as('quotas') })
+    .from(managedDatabases)
+    .where(ofCompany(companyId))
+    .get() as Promise<(DatabaseRow & { quotas: Quotas | null }) | undefined>;
 }
 
 /** What tells the versions of a company's tables, to be read with others. The id may be a subquery. */
@@ -176,13 +186,29 @@ export async function claimDue(
     .returning({ companyId: managedDatabases.companyId, marks: managedDatabases.sweepMarks });
 }
 
-/** Sets the next sweep, unless one was scheduled since `marks` was read. */
-export async function finishSweep(db: ControlDb, companyId: string, marks: number, next: number | null): Promise<void> {
+/** How much a company's Postgres holds, and its files in R2. */
+export type Sizes = Pick<DatabaseRow, 'tables' | 'rows' | 'tableBytes' | 'fileBytes'>;
+
+/** Sets the next sweep, unless one was scheduled since `marks` was read. @param sizes what was measured meanwhile */
+export async function finishSweep(
+  db: ControlDb,
+  companyId: string,
+  marks: number,
+  next: number | null,
+  sizes?: Sizes,
+): Promise<void> {
   await db
     .update(managedDatabases)
-    .set({ sweepAt: next })
-    .where(and(ofCompany(companyId), eq(managedDatabases.sweepMarks, marks)));
+    .set({
+      sweepAt: sql`iif(${managedDatabases.sweepMarks} = ${marks}, ${next}, ${managedDatabases.sweepAt})`,
+      ...sizes,
+    })
+    .where(ofCompany(companyId));
 }
+
+/** Keeps what was measured of a company. */
+export const recordSizes = (db: ControlDb, companyId: string, sizes: Sizes) =>
+  db.update(managedDatabases).set(sizes).where(ofCompany(companyId));
 
 export type Encrypted = Pick<DatabaseRow, 'companyId' | 'ownerConnection' | 'readonlyConnection' | 'readerPassword'>;
 

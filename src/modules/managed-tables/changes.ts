@@ -10,6 +10,7 @@ import { databaseUnavailable, resultUnknown } from '../../tenant-sql/failures.ts
 import { type Changing, changeData } from '../managed-database/service.ts';
 import { storeMessage } from '../outbox/service.ts';
 import { tableBusy, tableInUse } from './failures.ts';
+import { type Room, withinTableQuota } from './room.ts';
 
 export type { Changing };
 
@@ -69,22 +70,27 @@ export async function inTransaction<T>(
 /** A transaction that names the tables that it changes: see `changeData`. */
 type Change<T> = (tx: TenantTx, changing: Changing) => Promise<T>;
 
-/** Runs a transaction that changes what the tables hold or are called: see `changeData`. */
+/** How a change is run, and what it does to the room that tables take, which is measured where it is not said. */
+export type ChangeOptions = TransactionOptions & { room?: Room };
+
+/** Runs a transaction that changes what the tables hold or are called: see `changeData` and `withinTableQuota`. */
 export const inChange = <T>(
   ctx: CompanyContext,
   database: TenantSql,
   work: Change<T>,
-  options?: TransactionOptions,
+  { room, ...options }: ChangeOptions = {},
 ): Promise<T> =>
-  changeData(ctx, (changing, announced) =>
-    inTransaction(
-      database,
-      async (tx) => {
-        const result = await work(tx, changing);
-        await announced();
-        return result;
-      },
-      options,
+  withinTableQuota(ctx, database, room, (within) =>
+    changeData(ctx, (changing, announced) =>
+      inTransaction(
+        database,
+        async (tx) => {
+          const result = await within(tx, () => work(tx, changing));
+          await announced();
+          return result;
+        },
+        options,
+      ),
     ),
   );
 
@@ -97,7 +103,7 @@ export const inShapeChange = <T>(
   database: TenantSql,
   work: Change<T>,
   tablesOf: (result: T) => readonly string[],
-  options?: TransactionOptions,
+  options?: ChangeOptions,
 ): Promise<T> =>
   changeShape(ctx, tablesOf, (announced) =>
     inChange(

@@ -19,6 +19,7 @@ import {
   unknownColumns,
 } from './failures.ts';
 import * as store from './index-store.ts';
+import { requireTableRoom } from './room.ts';
 import { mayReadRows } from './rows.ts';
 import { keyOf, requireTablesDatabase, requireTablesDatabaseToRead } from './service.ts';
 import type { TableKey } from './store.ts';
@@ -69,6 +70,7 @@ export async function createIndex(
 ): Promise<TableIndex> {
   const key = keyOf(ctx, tableId);
   const database = await requireTablesDatabase(ctx);
+  await requireTableRoom(ctx, database);
   // Should all that follows break off, rows are held against an index that nobody sees.
   await scheduleSweep(ctx, ctx.now() + SWEEP_MS);
   const until = Date.now() + ANSWERED_MS;

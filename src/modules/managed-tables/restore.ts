@@ -34,5 +34,6 @@ export async function restoreTable(ctx: CompanyContext, id: string): Promise<Man
       throw isNameTaken(error) ? restoredNameTaken() : error;
     }
   };
-  return inShapeChange(ctx, await requireTablesDatabase(ctx), work, ({ displayName }) => [id, displayName]);
+  const named = ({ displayName }: ManagedTable) => [id, displayName];
+  return inShapeChange(ctx, await requireTablesDatabase(ctx), work, named, { room: 'adds' });
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { concurrentChange } from '../../db/failures.ts';
+import { concurrentChange, quotaExceeded } from '../../db/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/managed-tables.ts';
 import { timestamp } from '../../kernel/fields.ts';
@@ -53,7 +53,7 @@ export const managedTableIndexesEndpoints = [
         unique: z.boolean().default(false),
       }),
       returns: created(indexRecord),
-      fails: [tableNotFound, tooManyIndexes, tableInUse, concurrentChange, ...tenantSqlFailures],
+      fails: [tableNotFound, tooManyIndexes, quotaExceeded, tableInUse, concurrentChange, ...tenantSqlFailures],
     },
     async ({ ctx, params, body }) => view(await createIndex(ctx, params.id, body)),
   ),

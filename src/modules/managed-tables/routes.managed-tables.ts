@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { quotaExceeded } from '../../db/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/managed-tables.ts';
@@ -107,7 +108,7 @@ export const managedTablesEndpoints = [
       summary: 'Restore a deleted managed table',
       description: 'Brings it back under its name, with its rows and columns, within 30 days after it was deleted.',
       returns: ok(tableRecord),
-      fails: [tableNotFound, restoredNameTaken, tableBusy, ...tenantSqlFailures],
+      fails: [tableNotFound, restoredNameTaken, quotaExceeded, tableBusy, ...tenantSqlFailures],
     },
     async ({ ctx, params }) => viewWith(await connectionIdOf(ctx))(await restoreTable(ctx, params.id)),
   ),
@@ -135,7 +136,7 @@ export const managedTablesEndpoints = [
       description: 'It has no rows. `id` and the system columns of Postgres are reserved column names.',
       body: newTable,
       returns: created(tableRecord),
-      fails: [notProvisioned, tableNameTaken, tableBusy, ...tenantSqlFailures],
+      fails: [notProvisioned, tableNameTaken, quotaExceeded, tableBusy, ...tenantSqlFailures],
     },
     async ({ ctx, body }) => viewWith(await connectionIdOf(ctx))(await createTable(ctx, body)),
   ),
@@ -150,7 +151,7 @@ export const managedTablesEndpoints = [
         'Renames it or changes its columns. `columns` is the whole new list. A column is matched by `previous_name`, or by `name`: new ones are added, missing ones dropped with their values, changed types converted in place. All changes are applied or none.',
       body: tableChanges,
       returns: ok(tableRecord),
-      fails: [tableNotFound, tableNameTaken, tableLocked, tableInUse, ...tenantSqlFailures],
+      fails: [tableNotFound, tableNameTaken, quotaExceeded, tableLocked, tableInUse, ...tenantSqlFailures],
     },
     async ({ ctx, params, body }) => viewWith(await connectionIdOf(ctx))(await changeTable(ctx, params.id, body)),
   ),

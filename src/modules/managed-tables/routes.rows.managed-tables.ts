@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { concurrentChange } from '../../db/failures.ts';
+import { concurrentChange, quotaExceeded } from '../../db/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint } from '../../http/surfaces/managed-tables.ts';
@@ -128,6 +128,7 @@ export const managedTableRowsEndpoints = [
       unread: { list: 'rows', most: MAX_INSERT_ROWS },
       returns: created(z.object({ inserted: z.int() })),
       fails: [
+        quotaExceeded,
         tableNotFound,
         rowNotStorable,
         duplicateValue,
@@ -151,6 +152,7 @@ export const managedTableRowsEndpoints = [
       exactNumbers: true,
       returns: ok(row),
       fails: [
+        quotaExceeded,
         tableNotFound,
         rowNotFound,
         rowNotStorable,

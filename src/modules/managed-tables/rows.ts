@@ -118,7 +118,7 @@ export async function insertRows(
       }
       return count;
     };
-    return explainRefusal(ctx, database, key, encoded, () => inChange(ctx, database, insert));
+    return explainRefusal(ctx, database, key, encoded, () => inChange(ctx, database, insert, { room: 'adds' }));
   };
   return limitLargeRows(rows, () => withCurrentTable(database, key, write));
 }
@@ -178,15 +178,20 @@ export const mayReadRows = (ctx: PrincipalContext, tableId: string): boolean =>
   isAllowed(ctx.actor, 'managed-tables:data-read', tableId);
 
 export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: string): Promise<void> {
-  await inChange(ctx, await requireTablesDatabase(ctx), async (tx, changing) => {
-    const table = await lockTable(tx, ctx, tableId, 'row');
-    changing(table.displayName);
-    if (!isRowId(rowId)) throw rowNotFound();
-    await requireRowVersion(tx, ctx, table, rowId);
-    const counting = store.countRows(keyOf(ctx, tableId), -1, isoTimestamp(ctx.now()));
-    const [deleted] = await tx.queryAll([sql.deleteRow(table.displayName, rowId), counting]);
-    if (deleted.length === 0) throw rowNotFound();
-  });
+  await inChange(
+    ctx,
+    await requireTablesDatabase(ctx),
+    async (tx, changing) => {
+      const table = await lockTable(tx, ctx, tableId, 'row');
+      changing(table.displayName);
+      if (!isRowId(rowId)) throw rowNotFound();
+      await requireRowVersion(tx, ctx, table, rowId);
+      const counting = store.countRows(keyOf(ctx, tableId), -1, isoTimestamp(ctx.now()));
+      const [deleted] = await tx.queryAll([sql.deleteRow(table.displayName, rowId), counting]);
+      if (deleted.length === 0) throw rowNotFound();
+    },
+    FREES,
+  );
 }
 
 /** Locks the row of a write that is made for a version of it, and refuses the write where that is another one. */
@@ -194,6 +199,9 @@ async function requireRowVersion(tx: TenantTx, ctx: CompanyContext, table: Manag
   if (!ctx.requireVersion) return;
   await ctx.requireVersion(rowFrom(table, await lockRow(tx, table, rowId)));
 }
+
+/** Deletes are let through whatever the quota. */
+const FREES = { room: 'frees' } as const;
 
 /** The row as it was found, if it is one that can be answered. */
 function rowFrom({ columns }: ManagedTable, found: sql.FoundRow | undefined): Row {

@@ -20,6 +20,7 @@ export { type Changing, inChange, inShapeChange, inTransaction } from './changes
 export { type Evolved, evolveTable, revertEvolution } from './evolution.ts';
 export { tableNameTaken } from './failures.ts';
 export { createIndex, listIndexes, requireUniqueIndex, sweepIndexes } from './indexes.ts';
+export { readTableSizes, requireTableRoom } from './room.ts';
 export { mayReadRows } from './rows.ts';
 export { deniedValues, isNameTaken, notDenied } from './store.ts';
 export { column, columnList, type ManagedTable, type TableSource, tableName } from './table.ts';
@@ -116,7 +117,7 @@ export async function createTable(ctx: PrincipalContext, { display_name, columns
       throw store.isNameTaken(error) ? tableNameTaken(display_name) : error;
     }
   };
-  return inShapeChange(ctx, database, work, () => [id, display_name]);
+  return inShapeChange(ctx, database, work, () => [id, display_name], { room: 'adds' });
 }
 
 /** Inserts a table into the catalogue, in the transaction that creates it. This takes its name: see `isNameTaken`. */
@@ -170,7 +171,9 @@ export async function deleteTable(ctx: CompanyContext, id: string): Promise<void
     return table.displayName;
   };
   const database = await requireTablesDatabase(ctx);
-  await changeInTime(database, (options) => inShapeChange(ctx, database, work, (name) => [id, name], options));
+  await changeInTime(database, (options) =>
+    inShapeChange(ctx, database, work, (name) => [id, name], { ...options, room: 'frees' }),
+  );
 }
 
 /** Deletes a table whose `shape` is locked, unless files are loaded into it. */
@@ -196,5 +199,5 @@ export async function truncateTable(ctx: CompanyContext, id: string): Promise<0>
     await endUndo(tx, keyOf(ctx, id), 'truncated');
     return 0 as const;
   };
-  return changeInTime(database, (options) => inChange(ctx, database, work, options));
+  return changeInTime(database, (options) => inChange(ctx, database, work, { ...options, room: 'frees' }));
 }

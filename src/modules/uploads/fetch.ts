@@ -3,6 +3,7 @@ import { isoTimestamp } from '../../kernel/fields.ts';
 import { decrypt, encrypt } from '../../platform/cipher.ts';
 import { storing } from '../../platform/file-storage.ts';
 import { MOST_REDIRECTS, type OutsideAnswer, OutsideFailed, openOutside } from '../../platform/outside-file.ts';
+import { quotaFor } from '../managed-database/service.ts';
 import { wrongFileType } from './failures.ts';
 import { ACCEPTED_TYPES, isAccepted } from './kinds.ts';
 import {
@@ -14,6 +15,7 @@ import {
   sourceUnreachable,
 } from './problems.ts';
 import { filesOf, mediaTypeOf, PIECE_BYTES, pieceOf, safeFileName } from './receive.ts';
+import { withinFileQuota } from './room.ts';
 import { mediaType, nameInAnswer, nameInPath } from './source-name.ts';
 import { saveProgress, type Work } from './work.ts';
 import { finishFetch } from './work-store.ts';
@@ -157,8 +159,11 @@ class Download {
   }
 
   async save(): Promise<void> {
-    const { ctx, job } = this.#work;
-    await saveProgress(this.#work, this.#state, this.#progress());
+    const { ctx, database, job } = this.#work;
+    const progress = this.#progress();
+    await withinFileQuota(ctx, database, progress.bytes_total, (tx) =>
+      saveProgress(this.#work, this.#state, progress, tx),
+    );
     job.step += 1;
     this.#savedAt = ctx.now();
   }
@@ -171,6 +176,7 @@ class Download {
       try {
         const answer = await this.#open(address);
         try {
+          if (this.#offset === 0) await this.#countAnnounced();
           if (answer.status !== 416 && (await this.#receive(answer)) === 'later') return;
         } finally {
           answer.close();
@@ -182,6 +188,11 @@ class Download {
         await this.#goOn(error, this.#offset > offset);
       }
     }
+  }
+
+  /** Counts what the first answer says of the file's size before it is read, where the company has a quota. */
+  async #countAnnounced(): Promise<void> {
+    if (this.#state.total !== null && (await quotaFor(this.#work.ctx, 'file_bytes')) !== undefined) await this.save();
   }
 
   /** Decides what follows when a connection was lost, and waits a little. */
@@ -325,7 +336,9 @@ class Download {
     }
     const progress = { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: file.size_bytes };
     const at = isoTimestamp(ctx.now());
-    if (!(await finishFetch(database, job, job.step, { files: [file], progress }, at))) throw new Superseded();
+    await withinFileQuota(ctx, database, file.size_bytes, async (tx) => {
+      if (!(await finishFetch(tx, job, job.step, { files: [file], progress }, at))) throw new Superseded();
+    });
     job.step += 1;
   }
 

@@ -37,6 +37,10 @@ export interface JobError {
   /** The confirmed name. */
   column?: string;
   value?: string;
+  /** Where a quota is in the way: which, how much it is, and how much was used. */
+  quota?: string;
+  limit?: number;
+  use?: number;
 }
 
 /** A column as a person confirms it: its name, its type, and which column of the files it is. */

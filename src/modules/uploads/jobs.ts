@@ -30,7 +30,8 @@ export async function sweepUploads(
       async (claimed) => {
         const { context, close } = opened.get(claimed.companyId) as ReturnType<typeof open>;
         try {
-          await finishSweep(ctx, claimed, await sweepCompany(context));
+          const { next, sizes } = await sweepCompany(context);
+          await finishSweep(ctx, claimed, next, sizes);
         } finally {
           await close();
         }

@@ -3,6 +3,7 @@ import { isoTimestamp } from '../../kernel/fields.ts';
 import { isPostgresError, type PostgresError } from '../../tenant-sql/client.ts';
 import { copyIn } from '../../tenant-sql/copy.ts';
 import { countRowIds, createTable, drawRowIds } from '../../tenant-sql/ddl.ts';
+import { requireTableRoom } from '../managed-tables/service.ts';
 import {
   type Chunk,
   copyStatements,
@@ -69,6 +70,7 @@ async function zoneOf({ database, job }: Work<LoadState>): Promise<ZoneEdges | n
 /** Its primary key is added at the end: that is faster than keeping it during the load. */
 async function createStagingTable(work: Work<LoadState>): Promise<LoadState> {
   const { ctx, database, job } = work;
+  await requireTableRoom(ctx, database);
   const state: LoadState = { table_id: ctx.newId(), file: 0, position: null, rows: 0 };
   if (job.mode === 'upsert') state.starts = [];
   await database.transaction(async (tx) => {

@@ -1,6 +1,7 @@
 import type { JsonFault, JsonProblem } from '../../formats/json/problem.ts';
 import type { JsonForm } from '../../formats/json/read.ts';
 import type { ParquetFault, ParquetProblem } from '../../formats/parquet/problem.ts';
+import type { FailureDetail } from '../../kernel/failure.ts';
 import { MAX_COLUMNS } from '../../tenant-sql/columns.ts';
 import type { JobError } from './job.ts';
 import { ACCEPTED_TYPES } from './kinds.ts';
@@ -41,6 +42,15 @@ export const noRoom: JobError = {
   message:
     'O banco de dados gerenciado está sem espaço ou não aceita alterações. Nada foi carregado. Libere espaço e envie os arquivos novamente.',
 };
+
+/** The load, or its file, would pass a quota of the company. */
+export const quotaPassed = ({ quota, limit, use }: FailureDetail): JobError => ({
+  code: 'QUOTA_EXCEEDED',
+  message: 'Isto passaria de uma cota da organização. Nada foi carregado.',
+  quota: String(quota),
+  limit: Number(limit),
+  use: Number(use),
+});
 
 /** The file could not be fetched; `reason` is a clause without full stop, and names no address. */
 export const sourceUnreachable = (reason: string): JobError => ({

@@ -63,7 +63,7 @@ export async function publish(work: Work<LoadState>, state: LoadState, progress:
   const tables = [job.userTableId ?? state.table_id, requireConfirmed(job).display_name];
   const isOfRows = job.mode === 'append' && !requireConfirmed(job).evolution;
   const changed = () => (isOfRows ? [] : tables);
-  const options = { statementTimeoutMs: PUBLISH_TIMEOUT_MS };
+  const options = { statementTimeoutMs: PUBLISH_TIMEOUT_MS, room: 'adds' } as const;
   await inShapeChange(ctx, database, move, changed, options).catch(async (error: unknown) => {
     if (error instanceof RowRefused) throw await locateRefusedRow(ctx, job, state, error);
     throw refusedByIndex(error) ?? error;

@@ -29,6 +29,7 @@ import { tableChanged } from './problems.ts';
 import { filesOf, mediaTypeOf, pieceOf, safeFileName } from './receive.ts';
 import * as uploads from './resumable-store.ts';
 import { fileOf, newWriter, pieceName, type SentBytes, WRITER_SECONDS, Writing } from './resumable-writing.ts';
+import { requireFileRoom } from './room.ts';
 import { keyFor, requireChanging, SILENCE_MS, toEvolve, toMode } from './service.ts';
 import * as store from './store.ts';
 
@@ -108,7 +109,10 @@ async function insert(ctx: PrincipalContext, wanted: NewResumable): Promise<uplo
   // An empty file is stored as well: its job fails, and says why.
   for (const name of upload.pieces) await storing(ctx.files.put(pieceOf(fileOf(upload), name), new Uint8Array()));
   const limits = { most: MAX_BEGUN, since: expiry(ctx), at: isoTimestamp(now) };
-  if (!(await database.transaction((tx) => uploads.insertUpload(tx, upload, limits)))) throw tooManyBegun(MAX_BEGUN);
+  await database.transaction(async (tx) => {
+    if (!(await uploads.insertUpload(tx, upload, limits))) throw tooManyBegun(MAX_BEGUN);
+    await requireFileRoom(ctx, tx, length);
+  });
   return upload;
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { quotaExceeded } from '../../db/failures.ts';
 import { created, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { sentBody } from '../../http/sent-body.ts';
@@ -116,7 +117,7 @@ export const uploadEndpoints = [
       form: uploadForm,
       madeUnder: '/v1/managed-tables/upload-jobs',
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
-      fails: [...formFailures, ...tenantSqlFailures],
+      fails: [...formFailures, quotaExceeded, ...tenantSqlFailures],
     },
     async ({ ctx, request }) => ({ job_id: await startUpload(ctx, sentBody(request)), status: 'queued' as const }),
   ),
@@ -146,7 +147,7 @@ export const uploadEndpoints = [
       }),
       madeUnder: '/v1/managed-tables/upload-jobs',
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
-      fails: [tableNotFound, invalid, tableBusy, ...formFailures, ...tenantSqlFailures],
+      fails: [tableNotFound, invalid, tableBusy, quotaExceeded, ...formFailures, ...tenantSqlFailures],
     },
     async ({ ctx, params, request }) => ({
       job_id: await startTableUpload(ctx, params.id, sentBody(request)),
@@ -169,7 +170,7 @@ export const uploadEndpoints = [
       body: fromUrl,
       madeUnder: '/v1/managed-tables/upload-jobs',
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
-      fails: [notProvisioned, tableNotFound, tableBusy, wrongFileType, ...tenantSqlFailures],
+      fails: [notProvisioned, tableNotFound, tableBusy, wrongFileType, quotaExceeded, ...tenantSqlFailures],
     },
     async ({ ctx, body }) => ({ job_id: await startUploadFromUrl(ctx, body), status: 'queued' as const }),
   ),
@@ -271,7 +272,7 @@ export const uploadEndpoints = [
       description:
         'Removes the rows that the load added, even if they were changed since. After `replace`, the rows from before come back, and rows that were added by hand since stay. A table that the load created is deleted, and can be restored. Columns that the load added or widened become as they were, unless a value that stays would be lost. Also needs `managed-tables:data-write`, and `managed-tables:update` where the load changed columns, or `managed-tables:delete` for a table that the load created. Possible within 30 days, and only for the last load of the table that is not undone.',
       returns: ok(z.object({ status: z.literal('undone'), removed: z.int(), restored: z.int() })),
-      fails: [jobNotFound, notUndoable, tableLocked, tableBusy, ...tenantSqlFailures],
+      fails: [jobNotFound, notUndoable, quotaExceeded, tableLocked, tableBusy, ...tenantSqlFailures],
     },
     async ({ ctx, params }) => ({ status: 'undone' as const, ...(await undoUpload(ctx, params.jobId)) }),
   ),

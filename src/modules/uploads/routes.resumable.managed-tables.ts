@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { quotaExceeded } from '../../db/failures.ts';
 import { noContent, type Protocol, raw } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/managed-tables.ts';
 import { invalid } from '../../kernel/failure.ts';
@@ -105,7 +106,16 @@ export const resumableUploadEndpoints = [
       speaks: speaks('Tus-Resumable', 'Upload-Length', 'Upload-Metadata', 'Upload-Checksum'),
       raw: bytes,
       returns: raw(201, 'The upload, at `Location`.'),
-      fails: [...failures, ...ofBytes, invalid, tableNotFound, resumableTooLarge, tooManyBegun, wrongFileType],
+      fails: [
+        ...failures,
+        ...ofBytes,
+        invalid,
+        tableNotFound,
+        resumableTooLarge,
+        tooManyBegun,
+        wrongFileType,
+        quotaExceeded,
+      ],
     },
     async ({ ctx, request }) => {
       requireVersion(request);

@@ -35,6 +35,7 @@ import {
 import { problemsOfLook, type SaidOfFiles } from './look.ts';
 import { cancelled } from './problems.ts';
 import { bytesOf, discardFiles, filesOf, receiveForm, type StoredFile, type UploadForm } from './receive.ts';
+import { requireFileRoom, requireSomeRoom, withinFileQuota } from './room.ts';
 import * as store from './store.ts';
 import { knowsTimeZone } from './time-zones.ts';
 
@@ -45,6 +46,8 @@ export const SILENCE_MS = 60_000;
 const MAX_KEY_COLUMNS = 4;
 
 export { MAX_FILES, MAX_UPLOAD_BYTES } from './failures.ts';
+export { measureCompany } from './room.ts';
+export { readLoadedDays } from './sweep-store.ts';
 
 function keyOf(ctx: CompanyContext, id: string): store.JobKey {
   if (!ID_PATTERN.test(id)) throw jobNotFound();
@@ -57,6 +60,7 @@ function keyOf(ctx: CompanyContext, id: string): store.JobKey {
  */
 export async function startUpload(ctx: PrincipalContext, sent: SentBody): Promise<string> {
   const database = await requireDatabase(ctx);
+  await requireSomeRoom(ctx, database);
   return startJob(ctx, sent, (job) => insertJob(ctx, database, job, { mode: 'create', keys: [], tableId: null }));
 }
 
@@ -67,6 +71,7 @@ export async function startUpload(ctx: PrincipalContext, sent: SentBody): Promis
 export async function startTableUpload(ctx: PrincipalContext, tableId: string, sent: SentBody): Promise<string> {
   const database = await requireDatabase(ctx);
   await getTable(ctx, tableId);
+  await requireSomeRoom(ctx, database);
   return startJob(ctx, sent, async (job, { keys, ...said }) => {
     const [mode, evolve] = [toMode(said.mode), toEvolve(said.evolve)];
     requireChanging(ctx, mode, tableId, evolve);
@@ -115,6 +120,7 @@ export async function startUploadFromUrl(ctx: PrincipalContext, sent: Address): 
   const database = await requireDatabase(ctx);
   if (tableId !== null) await getTable(ctx, tableId);
   requireChanging(ctx, mode, tableId, evolve);
+  await requireSomeRoom(ctx, database);
   const job = newJob(ctx, ctx.newId(), []);
   const fetched = await beginFetch(ctx, job.id, sent.url, sent.filename);
   await scheduleSweep(ctx, ctx.now() + SILENCE_MS);
@@ -144,10 +150,15 @@ async function insertJob(
     tableId,
   }: { mode: UploadMode; evolve?: Evolve; keys: string[]; tableId: string | null },
 ): Promise<void> {
-  if (tableId === null) return store.insertJob(database, { ...job, mode, evolve, key: null, userTableId: null });
+  const bytes = bytesOf(job.files);
+  if (tableId === null) {
+    const made = { ...job, mode, evolve, key: null, userTableId: null };
+    return withinFileQuota(ctx, database, bytes, (tx) => store.insertJob(tx, made));
+  }
   await inTransaction(database, async (tx) => {
     const { columns } = await lockTable(tx, ctx, tableId);
     await store.insertJob(tx, { ...job, mode, evolve, key: keyFor(mode, keys, columns), userTableId: tableId });
+    await requireFileRoom(ctx, tx, bytes);
   });
 }
 

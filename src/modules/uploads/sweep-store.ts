@@ -27,6 +27,22 @@ const toSweptJob = (row: SweptRow): SweptJob => ({
   updatedAt: Number(row.updated_at),
 });
 
+/** The day (UTC) of a job that is done, and how many rows of its files were loaded. */
+const LOADED_DAY = "(coalesce(loaded_at, updated_at) AT TIME ZONE 'UTC')::date";
+const LOADED_ROWS = "(progress ->> 'rows_processed')::bigint";
+
+/** How many rows jobs have loaded by day, `2026-01-31`, of those on which they did; both ends are included. */
+export async function readLoadedDays(tx: TenantTx, companyId: string, from: string, to: string) {
+  const rows = await tx.query<{ day: string; rows: string }>(
+    `SELECT day::text, sum(rows) AS rows FROM (
+       SELECT day, rows FROM console.loaded_days
+       UNION ALL SELECT ${LOADED_DAY}, ${LOADED_ROWS} FROM console.upload_jobs WHERE company_id = $1 AND status = 'done'
+     ) AS loaded WHERE day BETWEEN $2::date AND $3::date GROUP BY day`,
+    [companyId, from, to],
+  );
+  return new Map(rows.map(({ day, rows: count }) => [day, Number(count)]));
+}
+
 /** A job is silent when it has not changed since a timestamp (ISO 8601). */
 export interface SilentSince {
   /** For a job that waits for its confirm. */
@@ -81,9 +97,16 @@ export async function deleteEndedJobs(
   limit: number,
 ): Promise<{ deleted: number; oldest: number | null }> {
   const ended = `company_id = $1 AND NOT (${ACTIVE})`;
-  const deleted = await tx.execute(
-    `DELETE FROM console.upload_jobs WHERE id IN (
-       SELECT id FROM console.upload_jobs WHERE ${ended} AND updated_at <= $2 ORDER BY updated_at LIMIT $3)`,
+  const [{ count: deleted = 0 } = {}] = await tx.query<{ count: number }>(
+    `WITH deleted AS (
+       DELETE FROM console.upload_jobs WHERE id IN (
+         SELECT id FROM console.upload_jobs WHERE ${ended} AND updated_at <= $2 ORDER BY updated_at LIMIT $3) RETURNING *
+     ), counted AS (
+       INSERT INTO console.loaded_days AS of_day (day, rows)
+       SELECT ${LOADED_DAY}, sum(${LOADED_ROWS}) FROM deleted WHERE status = 'done' GROUP BY 1
+       ON CONFLICT (day) DO UPDATE SET rows = of_day.rows + excluded.rows
+     )
+     SELECT count(*)::int AS count FROM deleted`,
     [companyId, until, limit],
   );
   const [row] = await tx.query<{ oldest: string | null }>(

@@ -6,7 +6,7 @@ import { logError } from '../../platform/log.ts';
 import { deleteObjects } from '../../platform/stored-files.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { databaseUnavailable } from '../../tenant-sql/failures.ts';
-import { databaseOf } from '../managed-database/service.ts';
+import { databaseOf, type Sizes } from '../managed-database/service.ts';
 import { purgeTrash, sweepExports, sweepIndexes } from '../managed-tables/service.ts';
 import { failJobAtStep } from './fail-job.ts';
 import { dropKept } from './kept-rows.ts';
@@ -15,6 +15,7 @@ import { expired, Superseded } from './problems.ts';
 import { filesOf, jobIdOf } from './receive.ts';
 import { finishWhole, RESUMABLE_MS } from './resumable.ts';
 import { begunAmong, deleteExpired, oldestUpload } from './resumable-store.ts';
+import { FILE_RETENTION_MS, measureCompany } from './room.ts';
 import { SILENCE_MS } from './service.ts';
 import { stagingTable } from './staging.ts';
 import * as store from './sweep-store.ts';
@@ -22,8 +23,6 @@ import { UNDOABLE_MS } from './undo.ts';
 
 /** A job that waits for its confirm longer than this expires. */
 const WAITING_MS = DAY_MS;
-/** How long the files of an ended job, and files without a job, are kept. */
-const FILE_RETENTION_MS = DAY_MS;
 /** How long the record of an ended job is kept. */
 const JOB_RETENTION_MS = 90 * DAY_MS;
 const JOBS_PER_RUN = 1000;
@@ -36,11 +35,11 @@ const TABLES_PER_RUN = 100;
  * files of ended jobs and those without a job, the records of jobs that ended long ago, staging tables that no job uses,
  * rows that loads replaced and no undo can bring back any more, tables in the trash, indexes whose building broke off, and
  * what exports have left in R2.
- * @returns when the next sweep is due, in milliseconds; null when there is nothing to wait for
+ * @returns when the next sweep is due, in milliseconds, null when there is nothing to wait for; and how much the company has
  */
-export async function sweepCompany(ctx: CompanyContext): Promise<number | null> {
+export async function sweepCompany(ctx: CompanyContext): Promise<{ next: number | null; sizes?: Sizes }> {
   const database = await databaseOf(ctx);
-  if (!database) return null;
+  if (!database) return { next: null };
   const tasks: Record<string, () => Promise<number>> = {
     jobs: () => sweepJobs(ctx, database),
     begun: () => sweepBegun(ctx, database),
@@ -57,7 +56,8 @@ export async function sweepCompany(ctx: CompanyContext): Promise<number | null> 
     const next = await logFailure(ctx, { part }, task);
     due = Math.min(due, next ?? ctx.now() + SILENCE_MS);
   }
-  return Number.isFinite(due) ? due : null;
+  const sizes = await logFailure(ctx, { part: 'sizes' }, () => measureCompany(ctx, database));
+  return { next: Number.isFinite(due) ? due : null, ...(sizes && { sizes }) };
 }
 
 /**

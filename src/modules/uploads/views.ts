@@ -133,6 +133,12 @@ export const uploadJobView = z
         line: z.int().optional().meta({ description: '1-based, where the record starts.' }),
         column: z.string().optional(),
         value: z.string().nullable().optional().meta({ description: SHOWN_TO_READERS }),
+        quota: z
+          .string()
+          .optional()
+          .meta({ description: 'Of `QUOTA_EXCEEDED`: which, with its `limit` and the `use` so far.' }),
+        limit: z.int().optional(),
+        use: z.int().optional(),
       })
       .nullable(),
     key: z

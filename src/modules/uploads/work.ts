@@ -1,4 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
+import { quotaExceeded } from '../../db/failures.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import type { JobMessage } from '../../platform/job-messages.ts';
 import { logError } from '../../platform/log.ts';
@@ -8,7 +9,7 @@ import { databaseOf } from '../managed-database/service.ts';
 import { failJobAtStep } from './fail-job.ts';
 import { InferenceError } from './inference/index.ts';
 import type { JobError, JobProgress, WorkedJob } from './job.ts';
-import { JobProblem, noRoom, retriesExhausted, Superseded } from './problems.ts';
+import { JobProblem, noRoom, quotaPassed, retriesExhausted, Superseded } from './problems.ts';
 import { advance, claimJob, releaseJob } from './work-store.ts';
 
 /** After so many deliveries in a row without any progress a job fails. */
@@ -95,6 +96,7 @@ export async function saveProgress<State>(
 function problemOf(error: unknown): JobError | undefined {
   if (error instanceof JobProblem) return error.error;
   if (databaseFull.matches(error)) return noRoom;
+  if (quotaExceeded.matches(error)) return quotaPassed(error.detail);
   if (error instanceof InferenceError) return { code: error.code, message: error.message, ...error.where };
   return undefined;
 }
