@@ -20,6 +20,7 @@ import { crossOrigin } from './http/token-routes.ts';
 import { counterpartOf, surfaceOf, unmatched } from './http/unmatched.ts';
 import { keepAuditRecord } from './jobs/audit-queue.ts';
 import { clock } from './kernel/clock.ts';
+import { Meter } from './kernel/meter.ts';
 import { accountEndpoints } from './modules/accounts/routes.organization.ts';
 import { consoleAuditEndpoints } from './modules/audit/routes.console.ts';
 import { auditEndpoints } from './modules/audit/routes.organization.ts';
@@ -69,7 +70,9 @@ import { managedTableRowsEndpoints } from './modules/managed-tables/routes.rows.
 import { managedTableTools } from './modules/managed-tables/tools.mcp.ts';
 import { companyEndEndpoints } from './modules/organizations/end/routes.organization.ts';
 import { personalDataEndpoints } from './modules/organizations/end/routes.people.console.ts';
+import { companyUsageEndpoints } from './modules/organizations/routes.console.ts';
 import { companyEndpoints } from './modules/organizations/routes.organization.ts';
+import { organizationUsageEndpoints } from './modules/organizations/routes.usage.organization.ts';
 import { authenticateOperator } from './modules/organizations/service.ts';
 import { componentEndpoints } from './modules/pages/routes.component.sharing.ts';
 import { mailLinkPageEndpoints } from './modules/pages/routes.console.ts';
@@ -123,7 +126,12 @@ export const FOR_AGENTS: Offer = {
 /** Every surface with its endpoints, by what they are about. */
 export const SURFACES: SurfaceEndpoints[] = [
   withConcepts(organization.surface, {
-    Organizations: [...companyEndpoints, ...companyEndEndpoints, ...organizationExportEndpoints],
+    Organizations: [
+      ...companyEndpoints,
+      ...organizationUsageEndpoints,
+      ...organizationExportEndpoints,
+      ...companyEndEndpoints,
+    ],
     Audit: auditEndpoints,
     Accounts: accountEndpoints,
     'Service accounts': [...serviceAccountEndpoints, ...apiKeyEndpoints, ...serviceTokenEndpoints],
@@ -135,7 +143,7 @@ export const SURFACES: SurfaceEndpoints[] = [
   withConcepts(console.surface, {
     'Sign-in': [...signInEndpoints, ...passwordlessEndpoints, ...secondFactorEndpoints, ...sessionEndpoints],
     Me: currentUserEndpoints,
-    Company: [...companySettingsEndpoints, ...brandingEndpoints, ...companyExportEndpoints],
+    Company: [...companySettingsEndpoints, ...companyUsageEndpoints, ...brandingEndpoints, ...companyExportEndpoints],
     'Single sign-on': [...singleSignOnEndpoints, ...socialSignInEndpoints],
     'Invitations and passwords': [...invitationEndpoints, ...passwordResetEndpoints, ...mailLinkPageEndpoints],
     Visualizations: visualizationEndpoints,
@@ -258,7 +266,15 @@ function logServerError(c: HonoContext<HttpEnv>): void {
 const observe: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const correlationId = crypto.randomUUID();
   c.set('correlationId', correlationId);
-  c.set('facts', { limits: [], contract: null, actor: null, owner: null, resourceIds: [], performed: null });
+  c.set('facts', {
+    limits: [],
+    contract: null,
+    actor: null,
+    owner: null,
+    resourceIds: [],
+    performed: null,
+    meter: new Meter(),
+  });
   await withCorrelationId(correlationId, async () => {
     await next();
     logServerError(c);

@@ -13,6 +13,7 @@ import { type Bindings, type Config, configOf } from './config.ts';
 import { type ControlDb, openControlDb, openNearestControlDb } from './db/client.ts';
 import { clock } from './kernel/clock.ts';
 import { newId } from './kernel/ids.ts';
+import { Meter } from './kernel/meter.ts';
 import { changeAccess } from './objects/change-access.ts';
 import { withinJurisdiction } from './objects/jurisdiction.ts';
 import { type JobQueue, jobQueue } from './platform/job-messages.ts';
@@ -62,6 +63,8 @@ export interface Context<A extends Actor = Actor> {
   /** What the request tells of where it comes from. */
   caller(): Caller;
   readonly correlationId: string;
+  /** Counts what is used. */
+  readonly meter: Meter;
   /**
    * Says of a request that came without a credential which company it is made for, and who of that company is known by now
    * to have made it: its record in the audit trail is theirs.
@@ -134,6 +137,8 @@ export interface Origin {
   correlationId: string;
   baseUrl: string;
   ip: string | null;
+  /** Counts what is used by all contexts of one origin. */
+  meter?: Meter;
   caller?(): Caller;
   /** Takes what `belongsTo` says. */
   noteOwner?(owner: RequestOwner): void;
@@ -162,6 +167,7 @@ export function openContext<A extends Actor>(
     ip: origin.ip,
     caller: () => origin.caller?.() ?? NOBODY,
     correlationId: origin.correlationId,
+    meter: origin.meter ?? new Meter(),
     belongsTo: (companyId, principal) => origin.noteOwner?.({ companyId, ...(principal && { principal }) }),
     changeAccess: (affected, work) =>
       changeAccess({ ...context, gates: context.bindings.ORGANIZATION_GATE }, affected, work),

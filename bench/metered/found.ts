@@ -37,6 +37,7 @@ export async function foundCompany(env: Bindings, execution: ExecutionContext, s
       suspendedAt: null,
     endRequestedAt: null,
     deletesAt: null,
+      quotas: {},
       createdAt: now,
       updatedAt: now,
     };

@@ -1,7 +1,7 @@
 import type { BatchItem } from 'drizzle-orm/batch';
 import { drizzle } from 'drizzle-orm/d1';
 import { type Dependency, type DependentSession, dependentSession } from './dependent-session.ts';
-import { POLICY_LIMIT_FAILURES } from './failures.ts';
+import { POLICY_LIMIT_FAILURES, quotaRefusal } from './failures.ts';
 import { type GuardedSession, guardedSession } from './guarded-session.ts';
 import { openNearestSession } from './nearest.ts';
 
@@ -102,6 +102,8 @@ const isStatement = (step: Unit[string]): step is Statement => '_prepare' in ste
 function constraintFailure(error: unknown, failures: ConstraintFailures): Error | undefined {
   const message = errorText(error);
   if (!/constraint failed/i.test(message)) return undefined;
+  const refusal = quotaRefusal(message);
+  if (refusal) return refusal;
   const name = Object.keys(failures).find((constraint) => message.includes(constraint));
   return name === undefined ? undefined : failures[name]?.();
 }

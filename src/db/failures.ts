@@ -1,5 +1,6 @@
-import { defineFailure } from '../kernel/failure.ts';
+import { defineFailure, everywhere } from '../kernel/failure.ts';
 import { POLICY_LIMITS } from '../permissions/policy-document.ts';
+import type { Quota } from './schema/companies.ts';
 
 /** Without a pause: whoever comes in between is done then, and only so many of them in a row are in the way. */
 const ATTEMPTS = 5;
@@ -40,6 +41,25 @@ export const POLICY_LIMIT_FAILURES = {
       `The policies that apply to one user or service account can have documents of at most ${POLICY_LIMITS.reaching / 1024} KiB together.`,
     ),
 };
+
+/** What a company has used up, or would with this: nothing of it is done. `use` is without it. */
+export const quotaExceeded = defineFailure('quota.exceeded', 'forbidden', {
+  message: 'This would pass a quota of the organization. Nothing was done.',
+  portuguese: 'Isto passaria de uma cota da organização. Nada foi feito.',
+  detail: (about: { quota: Quota; limit: number; use: number }) => ({ ...about }),
+  ...everywhere('QUOTA_EXCEEDED'),
+});
+
+/** What a trigger that holds a quota says: its name, the limit, and the use. */
+const QUOTA_REFUSED = /constraint failed: quota (\w+) (\d+) (\d+)/;
+
+/** The refusal of a write that a trigger of the database holds against a quota, whichever module it comes from. */
+export function quotaRefusal(message: string): Error | undefined {
+  const [, quota, limit, use] = QUOTA_REFUSED.exec(message) ?? [];
+  return quota === undefined
+    ? undefined
+    : quotaExceeded({ quota: quota as Quota, limit: Number(limit), use: Number(use) });
+}
 
 /** A change of access that could not be announced in time is not made: somebody might be let in after it. */
 export const accessNotChanged = defineFailure('access.not_changed', 'unavailable', {

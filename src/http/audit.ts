@@ -39,7 +39,9 @@ export const audited =
       ip: c.req.header('cf-connecting-ip') ?? null,
       durationMs: clock.now() - occurredAt,
       count: 1,
+      used: { requests: isKnown(facts) ? 1 : 0, executions: facts.meter.executions },
     };
+    facts.meter.isTold = true;
     c.executionCtx.waitUntil(
       keep(c.env, record).catch((error) => {
         // What nothing takes is not lost: the Worker's log has it.
@@ -60,6 +62,10 @@ function namedBy(companyId: string | null, ids: readonly string[]): string | nul
   const own = ids.filter((id) => (OF_COMPANY.exec(id)?.groups?.company ?? companyId) === companyId);
   return companyId !== null && own.length > 0 ? own.join('/') : null;
 }
+
+/** Whether somebody with a credential of their own was let in. */
+const isKnown = ({ actor }: RequestFacts): boolean =>
+  actor?.kind === 'user' || actor?.kind === 'service_account' || actor?.kind === 'outsider';
 
 /** The ids that a path, a body or an answer gives: those of them that are such as we mint. */
 export const idsOf = (value: unknown): string[] =>

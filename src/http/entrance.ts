@@ -19,6 +19,7 @@ import type {
 } from '../context.ts';
 import { Failure } from '../kernel/failure.ts';
 import type { LimitState } from '../kernel/fixed-window.ts';
+import type { Meter } from '../kernel/meter.ts';
 import type { KeyedRequest, KeyState, KeyUse } from '../objects/idempotency-keys.ts';
 import type { TokenLimiter } from '../objects/token-limiter.ts';
 import { resourceArn } from '../permissions/arn.ts';
@@ -44,6 +45,8 @@ export interface RequestFacts {
   resourceIds: string[];
   /** The route that it had done in its place, and how that one would have answered. */
   performed: { contract: Contract; status: number } | null;
+  /** Counts what it uses. */
+  meter: Meter;
 }
 
 /** How each credential is checked; given by the modules that own them. */

@@ -249,6 +249,7 @@ export function originOf(c: HonoContext<HttpEnv>): Origin {
     // What stands before the path.
     baseUrl: c.req.url.slice(0, c.req.url.indexOf('/', 'https://'.length)),
     ip: c.req.header('cf-connecting-ip') ?? null,
+    meter: c.get('facts').meter,
     caller: () => callerOf(c),
     noteOwner: (owner) => {
       c.get('facts').owner = owner;

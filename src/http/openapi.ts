@@ -137,7 +137,7 @@ function forGenerators(): Override {
   return (context) => {
     const { jsonSchema, io, path } = context;
     // The format says what a time is; zod's pattern for it is not read alike by all languages.
-    if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
+    if (jsonSchema.format === 'date-time' || jsonSchema.format === 'date') delete jsonSchema.pattern;
     // Other members are refused. What was read and is sent back is taken too, which a schema cannot say.
     if (io === 'input' && jsonSchema.properties) jsonSchema.additionalProperties ??= false;
     // Of a parameter, the path ends with its own name. Some clients must send each member of a body that has a default.

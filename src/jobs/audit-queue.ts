@@ -25,6 +25,7 @@ const auditMessage = z.object({
   durationMs: z.int(),
   // Messages of the version before have none.
   count: z.int().default(1),
+  used: z.object({ requests: z.int(), executions: z.int() }).optional(),
 }) satisfies z.ZodType<AuditRecord>;
 
 /**

@@ -8,6 +8,7 @@ import { writeResult } from '../modules/data-api/jobs.ts';
 import { runBatch } from '../modules/knowledge/generation/jobs.ts';
 import { recheckQuestions } from '../modules/knowledge/questions/jobs.ts';
 import { recheckItems } from '../modules/knowledge/semantic/jobs.ts';
+import { countExecutions } from '../modules/managed-database/service.ts';
 import { keepMessage } from '../modules/outbox/service.ts';
 import { runSchedules } from '../modules/schedules/jobs.ts';
 import { analyseUpload, loadUpload } from '../modules/uploads/jobs.ts';
@@ -82,6 +83,9 @@ async function run(
         return await recheckQuestions(context, message);
     }
   } finally {
+    await countExecutions(context, context.meter.executions).catch((error) =>
+      logError('executions_not_counted', error),
+    );
     await close();
     log('job_ran', { type: message.type, company_id: message.companyId, duration_ms: clock.now() - startedAt });
   }

@@ -26,4 +26,9 @@ export interface AuditRecord {
   durationMs: number;
   /** How many requests it stands for: more than one only for those of strangers, which are kept by address and minute. */
   count: number;
+  /**
+   * What it adds to the company's use: itself, where a known caller was let in, and the statements of people's SQL that it ran.
+   * The log counts it by day and does not keep it.
+   */
+  used?: { requests: number; executions: number } | undefined;
 }

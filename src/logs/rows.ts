@@ -78,12 +78,12 @@ export function isKnownInMinute(sql: SqlStorage, kind: LogKind, { occurredAt, id
   return hasId(sql, kind, range, id);
 }
 
-/** Whether a record of this key is there. */
-export const isThere = (sql: SqlStorage, kind: LogKind, record: Logged): boolean =>
-  hasId(sql, kind, { lower: keyOf(record), upper: keyAfter(keyOf(record)) }, record.id);
+/** Whether a record of this key is there. @param late among those that wait to be put in their place */
+export const isThere = (sql: SqlStorage, kind: LogKind, record: Logged, late = false): boolean =>
+  hasId(sql, kind, { lower: keyOf(record), upper: keyAfter(keyOf(record)) }, record.id, late);
 
-const hasId = (sql: SqlStorage, kind: LogKind, range: LogRange, id: string): boolean =>
-  tablesIn(sql, kind, range).some(
+const hasId = (sql: SqlStorage, kind: LogKind, range: LogRange, id: string, late = false): boolean =>
+  tablesToRead(sql, kind, range, { newestFirst: false, late }).some(
     ({ name, ...own }) =>
       sql.exec(`SELECT 1 FROM ${name} WHERE ${IN_RANGE} AND id = ?`, ...bound(own), id).toArray().length > 0,
   );

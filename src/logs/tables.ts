@@ -7,7 +7,7 @@ interface Table<K extends LogKind> {
   /** Of R2, within the company's. */
   folder: string;
   /** The fields of a record beside its key, each a column of its name. */
-  fields: readonly Exclude<keyof Logged<K>, 'id' | 'occurredAt'>[];
+  fields: readonly Exclude<keyof Logged<K>, 'id' | 'occurredAt' | 'used'>[];
   /** Those by which a list may be narrowed. */
   filters: readonly LogFilterField[K][];
   /** Those that are kept as JSON. */

@@ -20,6 +20,7 @@ import { redactPart, redactRows } from '../logs/person.ts';
 import type { Person } from '../logs/redaction.ts';
 import { countIn, insertRecords, isFull, isKnownInMinute, newestOrOldest, recordsIn } from '../logs/rows.ts';
 import { createTables } from '../logs/tables.ts';
+import { countUsed, createUsedDays, newlyUsed, readUsedDays, type UsedDay } from '../logs/used-days.ts';
 import { countLate, countViews, createViewsMark, lateViews } from '../logs/view-counts.ts';
 import { addViews, putViewsBefore, readViews, type ShareViews } from '../logs/views.ts';
 import { logError } from '../platform/log.ts';
@@ -73,6 +74,7 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
     createTables(this.#sql);
     takeOverFormerTables(this.#sql);
     createViewsMark(this.#sql);
+    createUsedDays(this.#sql);
   }
 
   /**
@@ -157,8 +159,15 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
     const late = once.filter(isLate);
     if (storage.kv.get(NAME) === undefined) storage.kv.put(NAME, name);
     const lateSeen = kind === 'share' ? lateViews(this.#sql, news as Logged<'share'>[]) : [];
+    const used =
+      kind === 'audit'
+        ? [[news, false] as const, [late, true] as const].flatMap(([records, isOfLate]) =>
+            newlyUsed(this.#sql, records as Logged<'audit'>[], isOfLate),
+          )
+        : [];
     const written = insertRecords(this.#sql, kind, news) + insertRecords(this.#sql, kind, late, true);
     countLate(this.#sql, lateSeen);
+    countUsed(this.#sql, used);
     if (written > 0) forgetCounts(this.#sql, kind, news);
     await this.#wakeBy(clock.now() + (late.length > 0 || isFull(this.#sql) ? SOON_MS : DAY_MS));
     return written;
@@ -214,6 +223,11 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
     page: { end: number; after: string; limit: number },
   ): { viewers: SeenViewer[]; moved: LogKey | null } {
     return { viewers: readViewers(this.#sql, rangeOf(filter), filter, page), moved: this.#lastMoved() };
+  }
+
+  /** What the company's requests have used, by day, counted from the epoch; both ends are included. */
+  usedDays(from: number, to: number): UsedDay[] {
+    return readUsedDays(this.#sql, from, to);
   }
 
   #lastMoved(): LogKey | null {

@@ -15,6 +15,8 @@ export interface AiSettings {
   timeoutMs: number;
   /** Pause before the second attempt; the one before the third is four times as long. */
   backoffMs: number;
+  /** Is asked before each attempt. What it throws is thrown as it is, and the model is not asked. */
+  beforeCall(): Promise<void>;
 }
 
 export interface Question<T> {
@@ -65,6 +67,7 @@ export const maxAskMs = ({ timeoutMs, backoffMs }: AiSettings): number =>
  */
 export async function askModel<T>(settings: AiSettings, question: Question<T>, usage: AiUsage): Promise<AiAnswer<T>> {
   for (let attempt = 1; ; attempt += 1) {
+    await settings.beforeCall();
     try {
       return await askOnce(settings, question, usage);
     } catch (error) {

@@ -24,6 +24,8 @@ export interface TenantSqlOptions {
   onWaking?: (isWaking: boolean) => void;
   /** Called when the connection is closed or dropped, also if it was never opened; perhaps more than once. */
   onClosed?: () => void;
+  /** Called for each statement of user SQL that the database has run, whatever came of it. */
+  onUserSql?: () => void;
 }
 
 /** A company's database: at most one connection, opened by the first statement. */
@@ -44,6 +46,8 @@ export interface TenantSql extends TenantTx {
   drop(): void;
   /** Whether the connection was closed or dropped. */
   readonly closed: boolean;
+  /** Says that the database has run a statement of user SQL. */
+  noteUserSql(): void;
   /** Ends the connection, if there is one; never throws. */
   close(): Promise<void>;
 }
@@ -92,6 +96,10 @@ class NeonTenantSql implements TenantSql {
 
   get closed(): boolean {
     return this.#closed;
+  }
+
+  noteUserSql(): void {
+    this.#options.onUserSql?.();
   }
 
   async query<R = Record<string, unknown>>(text: string, values?: unknown[]): Promise<R[]> {

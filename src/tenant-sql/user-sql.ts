@@ -49,6 +49,8 @@ export interface UserSqlLimits {
   /** The most bytes received from PostgreSQL. */
   bytes: number;
   milliseconds: number;
+  /** The service looks something up by itself: this is no execution of people's SQL. */
+  ours?: true;
   /** When it must be done, by `performance.now()`, however long it waited for those that it was sent with. */
   endsAt?: number;
   budget?: ByteBudget;
@@ -96,8 +98,21 @@ export function runAllUserSql(sql: TenantSql, statements: readonly LimitedStatem
   return prepared.map(async (each) => {
     if (!(each instanceof UserSqlRun)) throw each;
     await sent;
-    return each.result;
+    const isRun = each.limits.rows > 0 && each.limits.ours !== true;
+    return isRun ? noted(sql, each.result) : each.result;
   });
+}
+
+/** Notes a statement that the database has run, whether it failed or not. @returns how it comes out */
+export async function noted(sql: TenantSql, result: Promise<UserSqlResult>): Promise<UserSqlResult> {
+  try {
+    const done = await result;
+    sql.noteUserSql();
+    return done;
+  } catch (error) {
+    if (!databaseUnavailable.matches(error)) sql.noteUserSql();
+    throw error;
+  }
 }
 
 /** Queues all with the driver; the first of them sends them all. */
@@ -138,7 +153,7 @@ export function failedAt({ text }: CompiledSql, { cause }: Failure): number | un
 export class UserSqlRun implements Submittable {
   readonly result: Promise<UserSqlResult>;
   readonly #steps: Steps;
-  readonly #limits: UserSqlLimits;
+  readonly limits: UserSqlLimits;
   #socket!: Socket;
   /** Those that are sent along. */
   #following: UserSqlRun[] = [];
@@ -156,7 +171,7 @@ export class UserSqlRun implements Submittable {
   #fail!: (error: unknown) => void;
 
   constructor(steps: Steps, limits: UserSqlLimits, drop: () => void) {
-    this.#limits = limits;
+    this.limits = limits;
     this.#drop = drop;
     this.#steps = steps;
     this.result = new Promise((resolve, reject) => {
@@ -176,7 +191,7 @@ export class UserSqlRun implements Submittable {
     const out = connection as unknown as ExtendedProtocol;
     if (!this.#isSent) for (const run of [this, ...this.#following]) run.#send(out);
     this.#socket.on('data', this.#countBytes);
-    const { milliseconds, endsAt = Number.POSITIVE_INFINITY } = this.#limits;
+    const { milliseconds, endsAt = Number.POSITIVE_INFINITY } = this.limits;
     const left = Math.min(milliseconds, Math.max(0, endsAt - performance.now()));
     this.#deadline = setTimeout(() => this.#abort(queryTimedOut()), left + GRACE_MS);
   }
@@ -223,7 +238,7 @@ export class UserSqlRun implements Submittable {
 
   handleReadyForQuery(): void {
     const tables = this.#tables.has(OTHER_RELATION) ? undefined : [...this.#tables];
-    this.#settle(() => this.#succeed(this.#resultSoFar(this.#rows.length > this.#limits.rows, tables)));
+    this.#settle(() => this.#succeed(this.#resultSoFar(this.#rows.length > this.limits.rows, tables)));
   }
 
   handleError(error: unknown): void {
@@ -243,7 +258,7 @@ export class UserSqlRun implements Submittable {
 
   /** Counts bytes as they arrive, before they are parsed: a single value may be larger than memory. */
   readonly #countBytes = (chunk: { length: number }): void => {
-    const { bytes, budget } = this.#limits;
+    const { bytes, budget } = this.limits;
     this.#bytes += chunk.length;
     if (budget) budget.left -= chunk.length;
     if (this.#bytes <= bytes && (budget === undefined || budget.left > 0)) return;
@@ -273,7 +288,7 @@ export class UserSqlRun implements Submittable {
   }
 
   #resultSoFar(truncated: boolean, tables?: string[]): UserSqlResult {
-    const rows = this.#rows.slice(0, this.#limits.rows);
+    const rows = this.#rows.slice(0, this.limits.rows);
     return { columns: this.#columns, rows, truncated, ...(tables && { tables }) };
   }
 

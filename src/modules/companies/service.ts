@@ -16,6 +16,7 @@ export {
   selectCompany,
   selectCompanyBySlug,
   updateCompany,
+  updateQuotas,
 } from './store.ts';
 export { brandingView, viewBranding, viewPageBranding } from './views.ts';
 export type { Company };

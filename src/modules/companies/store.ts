@@ -1,7 +1,7 @@
 import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { readPage, type SearchRequest } from '../../db/page.ts';
-import { companies, companyEnds, type Logo } from '../../db/schema/companies.ts';
+import { companies, companyEnds, type Logo, type Quotas } from '../../db/schema/companies.ts';
 import { contains } from '../../db/search.ts';
 import { exists } from '../../db/statements.ts';
 import type { Branding } from '../../presentation/branding.ts';
@@ -82,6 +82,10 @@ export const updateCompany = (
     })
     .where(and(eq(companies.id, id), status && isNull(companies.deletesAt)))
     .returning();
+
+/** Replaces all quotas of a company. */
+export const updateQuotas = (db: ControlDb, id: string, quotas: Quotas, now: number) =>
+  db.update(companies).set({ quotas, updatedAt: now }).where(eq(companies.id, id)).returning();
 
 export const selectCompanyBySlug = (db: ControlDb, slug: string) =>
   db.select().from(companies).where(eq(companies.slug, slug));

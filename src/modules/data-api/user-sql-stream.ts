@@ -2,7 +2,7 @@ import { Failure } from '../../kernel/failure.ts';
 import type { CompiledSql } from '../../sql-templates/compiled.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { resultTooLarge } from '../../tenant-sql/failures.ts';
-import { namesIn, type UserSqlResult, UserSqlRun } from '../../tenant-sql/user-sql.ts';
+import { namesIn, noted, type UserSqlResult, UserSqlRun } from '../../tenant-sql/user-sql.ts';
 import { fetchOf, openingOf, type Steps } from '../../tenant-sql/user-sql-steps.ts';
 
 /** Rows of the first batch; how many the next ones have follows from how large those were. */
@@ -41,8 +41,8 @@ export async function* streamUserSql(
     return { run, wanted: rows };
   };
   let { run, wanted } = fetch(Math.min(FIRST_ROWS, batchRows), openingOf(statement, names, Math.ceil(milliseconds)));
-  for (;;) {
-    const { columns, rows, truncated } = await run.result;
+  for (let isFirst = true; ; isFirst = false) {
+    const { columns, rows, truncated } = await (isFirst ? noted(sql, run.result) : run.result);
     if (truncated) throw resultTooLarge();
     const isLast = rows.length < wanted;
     if (!isLast) ({ run, wanted } = fetch(Math.min(batchRows, rowsAfter(rows.length, run.bytes))));

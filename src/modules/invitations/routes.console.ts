@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { companySuspended, grantExceeds } from '../../access/failures.ts';
+import { quotaExceeded } from '../../db/failures.ts';
 import { created, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { displayName, email, givenToken, idsInput, isoTimestamp, timestamp } from '../../kernel/fields.ts';
@@ -47,7 +48,7 @@ export const invitationEndpoints = [
       attaches: 'groupIds',
       madeUnder: '/v1/users',
       returns: created(invitedUserView),
-      fails: [emailTaken, groupNotFound, policyLimitExceeded, grantExceeds],
+      fails: [emailTaken, groupNotFound, policyLimitExceeded, grantExceeds, quotaExceeded],
     },
     async ({ ctx, body }) => {
       const invited = await inviteUser(ctx, body);

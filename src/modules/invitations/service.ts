@@ -13,6 +13,7 @@ import {
   type MailRequest,
   mailedCompany,
   prepareInvitationMail,
+  type SendingContext,
 } from '../mails/service.ts';
 import { requireUnlikePerson } from '../users/fields.ts';
 import { emailTaken, prepareInvitedUser, selectUserByEmail, statusOf, type User } from '../users/service.ts';
@@ -77,7 +78,10 @@ export async function prepareInvitation(
 }
 
 /** Makes the link of an open invitation and mails it; the link of an earlier mail stops working. */
-export async function mailInvitation(ctx: Context, { companyId, email }: MailRequest<'invitation'>): Promise<void> {
+export async function mailInvitation(
+  ctx: SendingContext,
+  { companyId, email }: MailRequest<'invitation'>,
+): Promise<void> {
   const [open] = await selectForMail(ctx.db, companyId, email, ctx.now());
   if (!open) return;
   const token = newSecretToken();
@@ -85,7 +89,7 @@ export async function mailInvitation(ctx: Context, { companyId, email }: MailReq
   const url = consoleLink(ctx, 'accept-invitation', token);
   const { name, inviter } = open;
   const company = await mailedCompany(ctx, open.company);
-  await ctx.mailer.send(invitationMail({ to: email, name, company, inviter, url, days: DAYS }));
+  await ctx.handOver(companyId, invitationMail({ to: email, name, company, inviter, url, days: DAYS }));
 }
 
 /** Who is invited by a link, and to which company. `expiresAt` in milliseconds. */

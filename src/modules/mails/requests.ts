@@ -3,7 +3,8 @@ import { changes, commit } from '../../db/client.ts';
 import type { Notice } from '../../db/schema/mails.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import { log, logError } from '../../platform/log.ts';
-import { MailRefused } from '../../platform/mail.ts';
+import { type Mail, MailRefused } from '../../platform/mail.ts';
+import { countUse, takeMail } from '../usage/queries.ts';
 import {
   claimDue,
   deleteDone,
@@ -14,7 +15,7 @@ import {
   insertRequestAfterChange,
   isStored,
   type MailRequestRecord,
-  selectRequest,
+  selectOpenRequest,
 } from './store.ts';
 
 export type MailKind = MailRequestRecord['kind'];
@@ -30,8 +31,17 @@ export interface MailRequest<Kind extends MailKind = MailKind> {
   about?: Kind extends 'schedule_paused' | 'schedule_consent' ? string : null;
 }
 
+/** What a mail is composed with. */
+export interface SendingContext extends Context {
+  /** Hands a mail of a company over to the mail service, unless the company has no more for the day. */
+  handOver(companyId: string, mail: Mail): Promise<void>;
+}
+
 /** Composes and sends a mail. It is called again when it throws, so it must be repeatable. */
-export type SendMail<Kind extends MailKind = MailKind> = (ctx: Context, request: MailRequest<Kind>) => Promise<void>;
+export type SendMail<Kind extends MailKind = MailKind> = (
+  ctx: SendingContext,
+  request: MailRequest<Kind>,
+) => Promise<void>;
 
 type LimitedKind = 'sign_in_code' | 'portal_code' | 'password_reset' | 'invitation' | 'schedule_consent';
 
@@ -76,7 +86,7 @@ export async function requestMail<Kind extends Exclude<LimitedKind, 'invitation'
 ): Promise<void> {
   const record = recordOf(ctx, request);
   const stored = await insertLimitedRequest(ctx.db, record, limitsOf(request.kind, record));
-  if (changes(stored) > 0) ctx.defer(sendAndFinish(ctx, record.id, () => send(ctx, request)));
+  if (changes(stored) > 0) ctx.defer(sendIfOpen(ctx, record, send as SendMail));
 }
 
 const limitsOf = (kind: LimitedKind, { requestedAt }: MailRequestRecord) => ({
@@ -90,14 +100,10 @@ const limitsOf = (kind: LimitedKind, { requestedAt }: MailRequestRecord) => ({
  */
 export function prepareInvitationMail(ctx: Context, request: MailRequest<'invitation'>, send: SendMail<'invitation'>) {
   const record = recordOf(ctx, request);
-  const sendIfStored = async () => {
-    const [found] = await selectRequest(ctx.db, record.id);
-    if (found) await send(ctx, request);
-  };
   return {
     statement: insertLimitedRequest(ctx.db, record, limitsOf('invitation', record)),
     isStored: isStored(record.id),
-    send: () => ctx.defer(sendAndFinish(ctx, record.id, sendIfStored)),
+    send: () => ctx.defer(sendIfOpen(ctx, record, send as SendMail)),
   };
 }
 
@@ -110,7 +116,7 @@ export function prepareMailAfterChange<Kind extends MailKind>(
   const record = recordOf(ctx, request);
   return {
     statement: insertRequestAfterChange(ctx.db, record),
-    send: () => ctx.defer(sendAndFinish(ctx, record.id, () => send(ctx, request))),
+    send: () => ctx.defer(sendIfOpen(ctx, record, send as SendMail)),
   };
 }
 
@@ -118,9 +124,7 @@ export function prepareMailAfterChange<Kind extends MailKind>(
 export function prepareMails<Kind extends MailKind>(ctx: Context, requests: MailRequest<Kind>[], send: SendMail<Kind>) {
   const records = requests.map((request) => recordOf(ctx, request));
   const sendAll = async () => {
-    for (const [at, record] of records.entries()) {
-      await sendAndFinish(ctx, record.id, () => send(ctx, requests[at] as MailRequest<Kind>));
-    }
+    for (const record of records) await sendIfOpen(ctx, record, send as SendMail);
   };
   return {
     statements: records.map((record) => insertRequest(ctx.db, record)),
@@ -141,8 +145,7 @@ export async function sendDueMails(ctx: Context, senders: { [Kind in MailKind]: 
   if (count > 0) log('mails_given_up', { count });
   for (const request of due) {
     if (now - request.requestedAt > RETRIED_MS[request.kind]) continue;
-    const send = senders[request.kind] as SendMail;
-    await sendAndFinish(ctx, request.id, () => send(ctx, request as MailRequest));
+    await sendAndFinish(ctx, request, senders[request.kind] as SendMail);
   }
 }
 
@@ -165,14 +168,50 @@ function recordOf(
   };
 }
 
-/** A request that fails stays due for the scheduled run, unless the mail service refuses the mail for good. */
-async function sendAndFinish(ctx: Context, id: string, send: () => Promise<void>): Promise<void> {
+/** Sends what was just stored, if it was: it is not where there were too many, or the company has no more mails for the day. */
+async function sendIfOpen(ctx: Context, record: MailRequestRecord, send: SendMail): Promise<void> {
+  const [open] = await selectOpenRequest(ctx.db, record.id);
+  if (open) await sendAndFinish(ctx, record, send);
+}
+
+/**
+ * A request that fails stays due for the scheduled run, unless the mail service refuses the mail for good. A company's own was
+ * taken from its day when it was stored, and is counted as it ends.
+ */
+async function sendAndFinish(ctx: Context, record: MailRequestRecord, send: SendMail): Promise<void> {
+  const { id } = record;
+  let own = 0;
+  const handOver = async (companyId: string, mail: Mail) => {
+    if (companyId !== record.companyId) return handOverTaken(ctx, companyId, mail);
+    await ctx.mailer.send(mail);
+    own += 1;
+  };
+  const finish = (): Promise<unknown> =>
+    commit(ctx.db, {
+      finished: finishRequest(ctx.db, id),
+      counted:
+        record.companyId !== null && own > 0
+          ? [countUse(ctx.db, { companyId: record.companyId, at: ctx.now() }, 'mails', own)]
+          : [],
+    });
   try {
-    await send();
-    await finishRequest(ctx.db, id);
+    await send({ ...ctx, handOver }, record as MailRequest);
+    await finish();
   } catch (error) {
     const refusal = error instanceof MailRefused ? { code: error.code, permanent: error.permanent } : {};
     logError('mail_failed', error, { mail_request_id: id, ...refusal });
-    if (error instanceof MailRefused && error.permanent) await finishRequest(ctx.db, id);
+    if (error instanceof MailRefused && error.permanent) await finish();
+  }
+}
+
+/** A mail of a request that is no company's: it is taken from the day of the one that it is about, and given back where it fails. */
+async function handOverTaken(ctx: Context, companyId: string, mail: Mail): Promise<void> {
+  const by = { companyId, at: ctx.now() };
+  if (!(await takeMail(ctx.db, by))) return log('mail_over_quota', { company_id: companyId });
+  try {
+    await ctx.mailer.send(mail);
+  } catch (error) {
+    await countUse(ctx.db, by, 'mails', -1);
+    throw error;
   }
 }

@@ -91,7 +91,7 @@ const formatInZone = (locale: Locale, timeZone: string, time: number): string =>
 /** What the mail says went wrong: not what is nobody's failure, nor whether a condition held, which its recipient may not be allowed to know. */
 export type ToldProblem = Exclude<
   RunProblem,
-  'condition_not_met' | 'files_too_large' | 'not_agreed' | 'too_many_mails'
+  'condition_not_met' | 'files_too_large' | 'not_agreed' | 'too_many_mails' | 'quota_exceeded'
 >;
 
 /** Tells the maker of a schedule that it failed too often. */

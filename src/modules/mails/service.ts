@@ -4,7 +4,7 @@ import { readTogether } from '../../db/client.ts';
 import type { NoticeEvent } from '../../db/schema/mails.ts';
 import { type Company, logoForMail, selectCompany } from '../companies/service.ts';
 import { selectUserByEmail } from '../users/service.ts';
-import { type MailRequest, prepareMails } from './requests.ts';
+import { type MailRequest, prepareMails, type SendingContext } from './requests.ts';
 import { type MailedCompany, noticeMail } from './texts.ts';
 import { nameInMail } from './user-text.ts';
 
@@ -59,8 +59,12 @@ export async function readRecipient(ctx: Context, { companyId, email }: { compan
   return { user, company };
 }
 
-export async function mailNotice(ctx: Context, { companyId, email, notice }: MailRequest<'notice'>): Promise<void> {
+export async function mailNotice(
+  ctx: SendingContext,
+  { companyId, email, notice }: MailRequest<'notice'>,
+): Promise<void> {
   const { user, company } = await readRecipient(ctx, { companyId, email });
   if (!user || !company || !notice) return;
-  await ctx.mailer.send(noticeMail({ to: email, name: user.name, company: await mailedCompany(ctx, company), notice }));
+  const mailed = await mailedCompany(ctx, company);
+  await ctx.handOver(companyId, noticeMail({ to: email, name: user.name, company: mailed, notice }));
 }

@@ -28,8 +28,12 @@ export const insertLimitedRequest = (
   return insertWhen(db, mailRequests, record, sql`${earlier} < ${limit}`);
 };
 
-export const selectRequest = (db: ControlDb, id: string) =>
-  db.select({ id: mailRequests.id }).from(mailRequests).where(eq(mailRequests.id, id));
+/** A request that is stored and not done: one that would pass the company's quota is done as it is stored. */
+export const selectOpenRequest = (db: ControlDb, id: string) =>
+  db
+    .select({ id: mailRequests.id })
+    .from(mailRequests)
+    .where(and(eq(mailRequests.id, id), isNotNull(mailRequests.dueAt)));
 
 /** The condition that a request is stored, for other writes of its unit. */
 export const isStored = (id: string): SQL => exists(mailRequests, eq(mailRequests.id, id));

@@ -8,7 +8,7 @@ import { companySlugTaken } from '../companies/failures.ts';
 import { issuedApiKeyView, serviceAccountView, viewApiKey, viewServiceAccount } from '../service-accounts/views.ts';
 import { newPassword } from '../users/fields.ts';
 import { operatorFailures, organizationDeleting, organizationNotFound } from './failures.ts';
-import { changeOrganization, createOrganization, getOrganization, listOrganizations } from './service.ts';
+import { changeOrganization, createOrganization, listOrganizations, showOrganization } from './service.ts';
 import { organizationView, viewOrganization } from './views.ts';
 
 const organizationInput = z.object({
@@ -81,12 +81,12 @@ export const companyEndpoints = [
       access: 'operator',
       operationId: 'getOrganization',
       summary: 'Get an organization',
-      description: 'With its status, since when it is suspended, and when its erasure begins.',
+      description: 'With its status, its quotas, and how much it holds now.',
       returns: ok(organizationView),
-      versioned: versioned(),
+      versioned: versioned('usage'),
       fails: [...operatorFailures, organizationNotFound],
     },
-    async ({ ctx, params }) => viewOrganization(await getOrganization(ctx, params.id)),
+    async ({ ctx, params }) => viewOrganization(await showOrganization(ctx, params.id)),
   ),
   endpoint(
     {

@@ -1,7 +1,9 @@
 import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { unknownRoute } from '../../access/failures.ts';
 import type { AuthenticateOperator, Context } from '../../context.ts';
-import type { SearchRequest } from '../../db/page.ts';
+import { commit } from '../../db/client.ts';
+import type { Page, SearchRequest } from '../../db/page.ts';
+import type { Quotas } from '../../db/schema/companies.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { sameSecret } from '../../platform/secrets.ts';
@@ -17,12 +19,15 @@ import {
   readCompanies,
   selectCompany,
   updateCompany,
+  updateQuotas,
 } from '../companies/service.ts';
 import { prepareBinding, prepareGlobalGroup } from '../groups/service.ts';
 import { prepareApiKey, prepareServiceAccount } from '../service-accounts/service.ts';
+import { type Held, NOTHING } from '../usage/queries.ts';
 import { requireUnlikePerson } from '../users/fields.ts';
 import { prepareActiveUser } from '../users/service.ts';
 import { organizationDeleting, organizationNotFound, wrongOperatorToken } from './failures.ts';
+import { type DayOfUse, forCompany, heldBy, measure, readUsage } from './usage.ts';
 
 /** Slugs that would be mistaken for a part of an address. */
 const RESERVED_SLUGS = new Set(['contexts', 'dashboards', 'admin', 'api', 'www']);
@@ -51,6 +56,7 @@ export async function createOrganization(
     suspendedAt: null,
     endRequestedAt: null,
     deletesAt: null,
+    quotas: {},
     createdAt: now,
     updatedAt: now,
   };
@@ -98,12 +104,53 @@ export async function createOrganization(
   };
 }
 
+/** A company, and how much it holds: of its Postgres and files what was measured last. */
+export interface Organization {
+  company: Company;
+  held: Held;
+}
+
 /** A page of all companies, for the platform's operator. */
-export const listOrganizations = (
+export async function listOrganizations(
   ctx: Context,
   status: CompanyStatus | 'deleting' | undefined,
   page: SearchRequest<CompanyOrder>,
-) => readCompanies(ctx.db, status, page);
+): Promise<Page<Organization>> {
+  const { records, ...found } = await readCompanies(ctx.db, status, page);
+  return { ...found, records: await withHeld(ctx, records) };
+}
+
+async function withHeld(ctx: Context, companies: readonly Company[]): Promise<Organization[]> {
+  const held = await heldBy(
+    ctx,
+    companies.map(({ id }) => id),
+  );
+  return companies.map((company) => ({ company, held: held.get(company.id) ?? NOTHING }));
+}
+
+/** A company, and how much it holds now. */
+export async function showOrganization(ctx: Context, id: string): Promise<Organization> {
+  const company = await getOrganization(ctx, id);
+  await measure(forCompany(ctx, id));
+  return showCompany(ctx, company);
+}
+
+export const showCompany = async (ctx: Context, company: Company): Promise<Organization> =>
+  (await withHeld(ctx, [company]))[0] as Organization;
+
+/** Replaces all quotas of a company. What it uses already stays, whatever they are. */
+export async function setQuotas(ctx: Context, id: string, quotas: Quotas): Promise<Quotas> {
+  const { changed } = await commit(ctx.db, { changed: updateQuotas(ctx.db, id, quotas, ctx.now()) });
+  const [company] = changed;
+  if (!company) throw organizationNotFound();
+  return company.quotas;
+}
+
+/** What a company used on each of the days from one to another (ms), both included. */
+export async function readOrganizationUsage(ctx: Context, id: string, from: number, to: number): Promise<DayOfUse[]> {
+  await getOrganization(ctx, id);
+  return readUsage(forCompany(ctx, id), from, to);
+}
 
 export async function getOrganization(ctx: Context, id: string): Promise<Company> {
   const [company] = await selectCompany(ctx.db, id);
@@ -121,7 +168,7 @@ export async function changeOrganization(
   ctx: Context,
   id: string,
   changes: { name?: string | undefined; status?: CompanyStatus | undefined },
-): Promise<Company> {
+): Promise<Organization> {
   const before = await getOrganization(ctx, id);
   const { changed } = await commitAccess(
     ctx,
@@ -129,7 +176,7 @@ export async function changeOrganization(
     { changed: updateCompany(ctx.db, before.id, changes, ctx.now()) },
   );
   const [company] = changed;
-  if (company) return company;
+  if (company) return showCompany(ctx, company);
   throw organizationDeleting((await getOrganization(ctx, id)).deletesAt ?? undefined);
 }
 

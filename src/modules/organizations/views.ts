@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
-import type { Company } from '../companies/service.ts';
+import type { Organization } from './service.ts';
+import { quotasView, viewQuotas } from './usage-fields.ts';
 
 /** A company as the operator sees it. */
 export const organizationView = z
@@ -12,17 +13,27 @@ export const organizationView = z
     created_at: timestamp,
     suspended_at: timestamp.nullable(),
     deletes_at: timestamp.nullable().meta({ description: 'When its erasure begins, where it is being deleted.' }),
+    quotas: quotasView,
+    usage: z
+      .object({
+        users: z.int(),
+        tables: z.int(),
+        rows: z.int(),
+        table_bytes: z.int(),
+        file_bytes: z.int(),
+      })
+      .meta({
+        id: 'OrganizationUse',
+        description:
+          'How much it holds: users with the invited ones, living tables with their indexes, and uploaded files, which are kept for a day after their job. In lists and answers of changes all but `users` is what was measured last: when it was looked at, or minutes after an upload.',
+      }),
   })
   .meta({ id: 'Organization' });
 
 export const viewOrganization = ({
-  id,
-  name,
-  slug,
-  createdAt,
-  suspendedAt,
-  deletesAt,
-}: Company): z.input<typeof organizationView> => ({
+  company: { id, name, slug, createdAt, suspendedAt, deletesAt, quotas },
+  held,
+}: Organization): z.input<typeof organizationView> => ({
   id,
   name,
   slug,
@@ -30,4 +41,12 @@ export const viewOrganization = ({
   created_at: isoTimestamp(createdAt),
   suspended_at: isoTimestampOrNull(suspendedAt),
   deletes_at: isoTimestampOrNull(deletesAt),
+  quotas: viewQuotas(quotas),
+  usage: {
+    users: held.users,
+    tables: held.tables,
+    rows: held.rows,
+    table_bytes: held.tableBytes,
+    file_bytes: held.fileBytes,
+  },
 });

@@ -7,7 +7,14 @@ import { newSecretToken } from '../../kernel/ids.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { type Company, selectCompany, selectCompanyBySlug } from '../companies/service.ts';
-import { consoleLink, type MailRequest, mailedCompany, passwordResetMail, requestMail } from '../mails/service.ts';
+import {
+  consoleLink,
+  type MailRequest,
+  mailedCompany,
+  passwordResetMail,
+  requestMail,
+  type SendingContext,
+} from '../mails/service.ts';
 import { prepareSecurityMail, requireOtherThanSso, requireSsoOptional } from '../sign-in/service.ts';
 import { requireUnlikePerson } from '../users/fields.ts';
 import type { User } from '../users/service.ts';
@@ -32,7 +39,10 @@ export async function requestReset(ctx: Context, input: { email: string; company
 }
 
 /** Mails a link to each active account. */
-export async function mailResets(ctx: Context, { companyId, email }: MailRequest<'password_reset'>): Promise<void> {
+export async function mailResets(
+  ctx: SendingContext,
+  { companyId, email }: MailRequest<'password_reset'>,
+): Promise<void> {
   const accounts = await selectActiveAccounts(ctx.db, email, companyId, MAX_ACCOUNTS);
   const links = await Promise.all(
     accounts.map(async (account) => {
@@ -51,7 +61,7 @@ export async function mailResets(ctx: Context, { companyId, email }: MailRequest
   if (links.length === 0) return;
   await commit(ctx.db, { resets: links.map(({ statement }) => statement) });
   for (const { mail } of links) {
-    await ctx.mailer.send(passwordResetMail({ ...mail, company: await mailedCompany(ctx, mail.company) }));
+    await ctx.handOver(mail.companyId, passwordResetMail({ ...mail, company: await mailedCompany(ctx, mail.company) }));
   }
 }
 

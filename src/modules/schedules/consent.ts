@@ -3,7 +3,7 @@ import { commit } from '../../db/client.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { MailRefused } from '../../platform/mail.ts';
 import { selectCompany } from '../companies/service.ts';
-import { consentMail, type MailRequest, mailedCompany, requestMail } from '../mails/service.ts';
+import { consentMail, type MailRequest, mailedCompany, requestMail, type SendingContext } from '../mails/service.ts';
 import { type Addressed, agree, beginAsking, selectStanding, undoAsking } from './consent-store.ts';
 import { consentUrls, holderOf, unsubscribeBy } from './links.ts';
 import { type Recipient, readSchedule, type Schedule } from './store.ts';
@@ -45,7 +45,7 @@ export async function askRecipients(ctx: Context, schedule: Schedule): Promise<v
 
 /** Mails an address the question whether it wants scheduled mails of a company: once, whoever asks at the same time. */
 export async function mailConsent(
-  ctx: Context,
+  ctx: SendingContext,
   { companyId, email, about }: MailRequest<'schedule_consent'>,
 ): Promise<void> {
   const schedule = await readSchedule(ctx.db, companyId, about ?? '');
@@ -61,7 +61,8 @@ export async function mailConsent(
   const [consent] = begun;
   if (!consent) return;
   try {
-    await ctx.mailer.send(
+    await ctx.handOver(
+      companyId,
       consentMail({ to: email, name: '', company: mailed, ...(await consentUrls(ctx, schedule, consent)) }),
     );
   } catch (error) {

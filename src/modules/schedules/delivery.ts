@@ -25,6 +25,8 @@ import {
   insertOutcome,
   recordValue,
   type ScheduleRun,
+  selectMailsLeft,
+  uncountUse,
   undoDelivery,
 } from './run-store.ts';
 import type { Recipient, Schedule } from './store.ts';
@@ -240,7 +242,9 @@ async function send(
   const counted = { now: ctx.now(), since: countedSince(ctx) };
   const { begun } = await commit(ctx.db, beginDelivery(ctx.db, run, recipient, counted));
   if (begun.length === 0) {
-    await recordRefusal(ctx, run, schedule, recipient);
+    const isRefused = await recordRefusal(ctx, run, schedule, recipient);
+    const [mails] = isRefused ? [] : await selectMailsLeft(ctx.db, run, counted.now);
+    if (mails?.isLeft === 0) await insertOutcome(ctx.db, run, recipient, outcomeOf('quota_exceeded'));
     return 'done';
   }
   try {
@@ -249,10 +253,13 @@ async function send(
     logError('schedule_mail_failed', error, { schedule_id: schedule.id, company_id: schedule.companyId });
     const refused = error instanceof MailRefused;
     if (refused && !error.permanent && !isLastTry) {
-      await commit(ctx.db, undoDelivery(ctx.db, run, recipient));
+      await commit(ctx.db, undoDelivery(ctx.db, run, recipient, counted.now));
       return 'later';
     }
-    await endDelivery(ctx.db, run, recipient, outcomeOf(refused ? 'mail_refused' : 'unconfirmed'));
+    await commit(ctx.db, {
+      ended: endDelivery(ctx.db, run, recipient, outcomeOf(refused ? 'mail_refused' : 'unconfirmed')),
+      used: refused ? [uncountUse(ctx.db, run, counted.now)] : [],
+    });
     return 'done';
   }
   await commit(ctx.db, {

@@ -128,7 +128,7 @@ export const lastRunView = z
     failed: z.int(),
     problems: z.array(z.enum(RUN_PROBLEMS)).meta({
       description:
-        'The reasons why recipients got no email, or no files because these are too large (`files_too_large`), each once. `not_agreed`: an address has not agreed yet; `too_many_mails`: an address had its 50 emails of the day.',
+        'The reasons why recipients got no email, or no files because these are too large (`files_too_large`), each once. `not_agreed`: an address has not agreed yet; `too_many_mails`: an address had its 50 emails of the day; `quota_exceeded`: the organization had those of its quota.',
     }),
   })
   .meta({ id: 'ScheduleRun' });

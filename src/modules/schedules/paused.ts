@@ -1,27 +1,34 @@
-import type { Context } from '../../context.ts';
 import type { RunProblem } from '../../db/schema/schedules.ts';
 import {
   type MailRequest,
   mailedCompany,
   readRecipient,
+  type SendingContext,
   schedulePausedMail,
   type ToldProblem,
 } from '../mails/service.ts';
 import { readSchedule } from './store.ts';
 
-const UNTOLD: readonly RunProblem[] = ['condition_not_met', 'files_too_large', 'not_agreed', 'too_many_mails'];
+const UNTOLD: readonly RunProblem[] = [
+  'condition_not_met',
+  'files_too_large',
+  'not_agreed',
+  'too_many_mails',
+  'quota_exceeded',
+];
 
 const isTold = (problem: RunProblem): problem is ToldProblem => !UNTOLD.includes(problem);
 
 /** Tells the maker of a schedule that it is paused, and why. */
 export async function mailPaused(
-  ctx: Context,
+  ctx: SendingContext,
   { companyId, email, about }: MailRequest<'schedule_paused'>,
 ): Promise<void> {
   const { user, company } = await readRecipient(ctx, { companyId, email });
   const schedule = await readSchedule(ctx.db, companyId, about ?? '');
   if (!user || !company || !schedule) return;
-  await ctx.mailer.send(
+  await ctx.handOver(
+    companyId,
     schedulePausedMail({
       to: email,
       name: user.name,

@@ -9,6 +9,7 @@ import {
 } from '../../db/schema/schedules.ts';
 import { afterChange, byId, exists, insertWhen } from '../../db/statements.ts';
 import { ofActiveCompany } from '../companies/queries.ts';
+import { countUse, mayMail } from '../usage/queries.ts';
 import { countMail, mayBeMailed, uncountMail } from './consent-store.ts';
 import { isRecipient, type Recipient } from './store.ts';
 
@@ -138,7 +139,7 @@ export const selectDeliveries = (db: ControlDb, { companyId, id }: ScheduleRun) 
 
 /**
  * Records that a recipient is about to be sent the mail of a run: once, whichever try does, while they want it, and an address
- * while it may be mailed. Where `begun` answers no row nothing is to be sent.
+ * while it may be mailed, and as long as the company has mails left for the day. Where `begun` answers no row nothing is to be sent.
  * @param since from when on mails to an address count
  */
 export const beginDelivery = (
@@ -155,11 +156,12 @@ export const beginDelivery = (
       db,
       scheduleDeliveries,
       { companyId, runId, kind, subject, status: 'sending', problem: null },
-      and(exists(scheduleRecipients, isWanted), isAllowed) as SQL,
+      and(exists(scheduleRecipients, isWanted), isAllowed, mayMail({ companyId, at: now })) as SQL,
     )
       .onConflictDoNothing()
       .returning({ runId: scheduleDeliveries.runId }),
     counted: kind === 'email' ? [countMail(db, { companyId, runId, email: subject, sentAt: now })] : [],
+    used: countUse(db, { companyId, at: now }, 'mails', 1, afterChange),
   };
 };
 
@@ -179,8 +181,17 @@ export const endDelivery = (
   outcome: Pick<Delivery, 'status' | 'problem'>,
 ) => db.update(scheduleDeliveries).set(outcome).where(deliveryOf(run, recipient));
 
+/** Counts a mail of the company less: the mail service said that it did not take it. @param at when it was begun */
+export const uncountUse = (db: ControlDb, { companyId }: ScheduleRun, at: number) =>
+  countUse(db, { companyId, at }, 'mails', -1);
+
+/** Whether the company has mails left for the day. */
+export const selectMailsLeft = (db: ControlDb, { companyId }: ScheduleRun, at: number) =>
+  db.all<{ isLeft: 0 | 1 }>(sql`select ${mayMail({ companyId, at })} as isLeft`);
+
 /** Takes back that a delivery was begun: the mail service said that it did not take the mail. */
-export const undoDelivery = (db: ControlDb, run: ScheduleRun, recipient: Recipient) => ({
+export const undoDelivery = (db: ControlDb, run: ScheduleRun, recipient: Recipient, at: number) => ({
+  used: uncountUse(db, run, at),
   delivery: db.delete(scheduleDeliveries).where(deliveryOf(run, recipient)),
   count: uncountMail(db, { companyId: run.companyId, email: recipient.subject }, run.id),
 });

@@ -6,7 +6,7 @@ import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { randomBelow } from '../../kernel/ids.ts';
 import { selectCompany, selectCompanyBySlug } from '../companies/service.ts';
-import { type MailRequest, mailedCompany, portalCodeMail, requestMail } from '../mails/service.ts';
+import { type MailRequest, mailedCompany, portalCodeMail, requestMail, type SendingContext } from '../mails/service.ts';
 import { endSession } from '../sessions/queries.ts';
 import { recordShareEvent } from '../share-activity/service.ts';
 import { selectMembershipOfEmail } from '../share-contexts/service.ts';
@@ -32,8 +32,8 @@ export async function requestPortalCode(ctx: Context, input: { companySlug: stri
   if (company) ctx.belongsTo(companyId);
   const request = { kind: 'portal_code', companyId, email: input.email } as const;
   // Recorded only where a code is sent.
-  await requestMail(ctx, request, (_, due) =>
-    mailPortalCode(ctx, due, () => recordAttempt(ctx, { type: 'auth.code_requested', ...request })),
+  await requestMail(ctx, request, (sending, due) =>
+    mailPortalCode(sending, due, () => recordAttempt(ctx, { type: 'auth.code_requested', ...request })),
   );
 }
 
@@ -41,7 +41,7 @@ const NO_COMPANY = 'none';
 
 /** Mails a code to an address that is a member of a context. For any other the same work is done, without a mail. */
 export async function mailPortalCode(
-  ctx: Context,
+  ctx: SendingContext,
   { companyId, email }: MailRequest<'portal_code'>,
   onMember: () => void = () => {},
 ): Promise<void> {
@@ -58,7 +58,8 @@ export async function mailPortalCode(
   if (!membership || !company || company.suspendedAt !== null) return;
   onMember();
   const [name = email] = email.split('@');
-  await ctx.mailer.send(
+  await ctx.handOver(
+    companyId,
     portalCodeMail({ to: email, name, company: await mailedCompany(ctx, company), code, minutes: CODE_MINUTES }),
   );
 }

@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { randomBelow } from '../../kernel/ids.ts';
 import { companyBySlug, findCompanyBySlug, selectCompany } from '../companies/service.ts';
-import { type MailRequest, mailedCompany, requestMail, signInCodeMail } from '../mails/service.ts';
+import { type MailRequest, mailedCompany, requestMail, type SendingContext, signInCodeMail } from '../mails/service.ts';
 import { recordVerified, selectUserByEmail } from '../users/service.ts';
 import { completeSignIn, requireOtherThanSso, type SignInResult } from './complete.ts';
 import { CODE_MINUTES, prepareCode, prepareCodeCheck } from './emailed-codes.ts';
@@ -16,7 +16,7 @@ export async function requestCode(ctx: Context, input: { companySlug: string; em
 }
 
 /** Mails a code to the active user of the email. For any other email the same work is done, without a mail. */
-export async function mailCode(ctx: Context, { companyId, email }: MailRequest<'sign_in_code'>): Promise<void> {
+export async function mailCode(ctx: SendingContext, { companyId, email }: MailRequest<'sign_in_code'>): Promise<void> {
   const code = sixDigits();
   const prepared = await prepareCode(ctx, { companyId, purpose: 'sign_in', email }, code);
   const {
@@ -28,7 +28,8 @@ export async function mailCode(ctx: Context, { companyId, email }: MailRequest<'
     companies: selectCompany(ctx.db, companyId),
   });
   if (!user?.isActive || !company || company.suspendedAt !== null) return;
-  await ctx.mailer.send(
+  await ctx.handOver(
+    companyId,
     signInCodeMail({
       to: email,
       name: user.name,

@@ -6,6 +6,7 @@ import {
   prepareMailAfterChange,
   readRecipient,
   type SecurityChange,
+  type SendingContext,
   securityMail,
 } from '../mails/service.ts';
 import { endSessionsOf } from '../sessions/queries.ts';
@@ -20,12 +21,13 @@ export const prepareSecurityMail = (
 
 /** Mails an active user about a change. */
 export async function mailSecurityChange(
-  ctx: Context,
+  ctx: SendingContext,
   { kind, companyId, email }: MailRequest<SecurityChange>,
 ): Promise<void> {
   const { user, company } = await readRecipient(ctx, { companyId, email });
   if (!user?.isActive || !company) return;
-  await ctx.mailer.send(securityMail(kind, { to: email, name: user.name, company: await mailedCompany(ctx, company) }));
+  const mailed = await mailedCompany(ctx, company);
+  await ctx.handOver(companyId, securityMail(kind, { to: email, name: user.name, company: mailed }));
 }
 
 /**

@@ -43,6 +43,7 @@ export type RefusalReason =
   | 'email_not_verified'
   | 'user_not_found'
   | 'user_not_active'
+  | 'quota_exceeded'
   | 'provider_unavailable';
 
 /** What an administrator can do about a provider that does not say whether addresses are verified. */

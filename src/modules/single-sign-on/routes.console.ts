@@ -22,7 +22,7 @@ import { exchangeCode, finishSignIn, metadataOf, startSignIn } from './service.t
 import { configurationInput, configurationView, viewConfiguration } from './views.ts';
 
 const CALLBACK =
-  'Called by the identity provider. Redirects to the `redirect_uri` of the sign-in: with `code`, for POST /v1/auth/sso/exchange within 60 seconds, or with `error`: `access_denied`, `invalid_response`, `email_missing`, `email_not_verified` (with an `error_description`), `user_not_found`, `user_not_active` or `provider_unavailable`.';
+  'Called by the identity provider. Redirects to the `redirect_uri` of the sign-in: with `code`, for POST /v1/auth/sso/exchange within 60 seconds, or with `error`: `access_denied`, `invalid_response`, `email_missing`, `email_not_verified` (with an `error_description`), `user_not_found`, `user_not_active`, `quota_exceeded` (the organization has no room for another user) or `provider_unavailable`.';
 
 /** The address holds the code: neither caches nor the next page may keep it. */
 const redirectTo = (url: string) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import { retryOnConcurrentChange } from '../../db/failures.ts';
+import { quotaExceeded, retryOnConcurrentChange } from '../../db/failures.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
@@ -182,6 +182,7 @@ const issueCode = (
     } catch (error) {
       // Another first sign-in of the same person has created the user meanwhile.
       if (emailTaken.matches(error)) return undefined;
+      if (quotaExceeded.matches(error)) throw new SignInRefusal('quota_exceeded');
       throw error;
     }
   });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { quotaExceeded } from '../../db/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { INCLUDE_DELETED, listQuery, livingOrAll, pageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
@@ -77,7 +78,7 @@ export const organizationUserEndpoints = [
       description: 'The user can sign in at once, and is in no group.',
       body: userInput,
       returns: created(organizationUserView),
-      fails: [emailTaken],
+      fails: [emailTaken, quotaExceeded],
     },
     async ({ ctx, body }) => viewOrganizationUser(await createUser(ctx, body)),
   ),

@@ -354,6 +354,11 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
     'El código no es correcto o ya se usó.',
   ],
   [
+    'This would pass a quota of the organization. Nothing was done.',
+    'Isto passaria de uma cota da organização. Nada foi feito.',
+    'Esto superaría una cuota de la organización. No se hizo nada.',
+  ],
+  [
     'This organization is suspended. Nothing of it is lost: ask whoever runs this platform.',
     'Esta organização está suspensa. Nada foi perdido: fale com quem opera esta plataforma.',
     'Esta organización está suspendida. No se perdió nada: consulte a quien opera esta plataforma.',

@@ -981,6 +981,12 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
       'deve deixar pelo menos 15 minutos entre dois horários',
       'debe dejar al menos 15 minutos entre dos horas',
     ],
+    [
+      'too_many',
+      'must be at most {days} days before `to`',
+      'deve ser no máximo {days} dias antes de `to`',
+      'debe ser como máximo {days} días antes de `to`',
+    ],
     ['conflict', 'must not be after `to`', 'não pode ser depois de `to`', 'no puede ser posterior a `to`'],
     [
       'too_small',

@@ -81,7 +81,7 @@ const notExported = (table: SQLiteTable, because: string): Kind => ({
 export const KINDS: readonly Kind[] = [
   kind(
     companies,
-    'id slug name require2fa ssoOnly locale branding logo suspendedAt endRequestedAt deletesAt createdAt updatedAt',
+    'id slug name require2fa ssoOnly locale branding logo quotas suspendedAt endRequestedAt deletesAt createdAt updatedAt',
   ),
   kind(accounts, 'id companyId name isDefault isActive metadata createdAt updatedAt deletedAt'),
   kind(companyExports, 'id companyId forOperator status bytes error expiresAt createdAt updatedAt', {
@@ -122,10 +122,11 @@ export const KINDS: readonly Kind[] = [
     'id companyId targetType targetId targetVersion targetName conceptId conceptName payload explanation evidence confidence model promptVersion status requestId jobId reviewNote reviewedByUserId reviewedAt resourceId createdByUserId createdAt updatedAt',
     { derived: 'candidateKey' },
   ),
-  kind(managedDatabases, 'id companyId status neonProjectId createdAt updatedAt', {
+  kind(managedDatabases, 'id companyId status neonProjectId tables rows tableBytes fileBytes createdAt updatedAt', {
     work: 'leaseToken leaseUntil migrationsVersion sweepAt sweepMarks dataVersion changedTables openChanges notedVersion dataChanges dataChangesUntil',
     secret: 'ownerConnection readonlyConnection readerPassword',
   }),
+  kind(usageDays, 'companyId day mails modelCalls executions'),
   kind(policies, 'id companyId name description document createdAt updatedAt'),
   kind(permissions, 'id companyId name description target actions createdAt updatedAt'),
   kind(

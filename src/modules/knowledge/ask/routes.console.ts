@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { concurrentChange } from '../../../db/failures.ts';
+import { concurrentChange, quotaExceeded } from '../../../db/failures.ts';
 import { OUTCOMES } from '../../../db/schema/knowledge-questions.ts';
 import { created, ok } from '../../../http/endpoint.ts';
 import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
@@ -34,6 +34,7 @@ export const askEndpoints = [
         .meta({ id: 'NewQuestion' }),
       returns: ok(answerRecord),
       fails: [
+        quotaExceeded,
         aiNotConfigured,
         providerFailed,
         askedTooOften,

@@ -28,7 +28,7 @@ async function valuesOf(
   try {
     const runs = runAllUserSql(
       database,
-      statements.map(({ statement }) => ({ statement, limits })),
+      statements.map(({ statement }) => ({ statement, limits: { ...limits, ours: true } })),
     );
     const settled = await Promise.allSettled(runs);
     return settled.map((each) => {

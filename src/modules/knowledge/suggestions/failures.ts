@@ -1,3 +1,4 @@
+import { quotaExceeded } from '../../../db/failures.ts';
 import type { SuggestionStatus } from '../../../db/schema/knowledge-suggestions.ts';
 import { defineFailure, notFound } from '../../../kernel/failure.ts';
 import { aiInvalidOutput, aiNotConfigured, aiRefused, aiUnavailable } from '../../../platform/ai-failures.ts';
@@ -53,4 +54,11 @@ export const nothingProposed = defineFailure('ai.nothing_proposed', 'unavailable
 });
 
 /** The failures of asking the model about a resource. */
-export const modelFailures = [aiNotConfigured, aiUnavailable, aiRefused, aiInvalidOutput, nothingProposed] as const;
+export const modelFailures = [
+  aiNotConfigured,
+  aiUnavailable,
+  aiRefused,
+  aiInvalidOutput,
+  nothingProposed,
+  quotaExceeded,
+] as const;

@@ -3,6 +3,7 @@ import type { Content, ResourceType } from '../../../db/schema/knowledge-resourc
 import type { TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 import { type AiSettings, type AiUsage, askModel } from '../../../platform/ai.ts';
 import { aiNotConfigured } from '../../../platform/ai-failures.ts';
+import { takeModelCall } from '../../usage/queries.ts';
 import type { Concept } from '../concepts/concept.ts';
 import type { OntologyRelation } from '../ontology/relation.ts';
 import { compose, PROMPTS, type PromptSection } from '../prompts/compose.ts';
@@ -35,7 +36,9 @@ const IMPROVE = {
 /** Whether the model can be asked at all. */
 export const isAiConfigured = ({ config }: CompanyContext): boolean => config.AI_API_KEY !== undefined;
 
-export function requireAi({ config }: CompanyContext): AiSettings {
+/** How the model is asked for a company: each call is counted, and none is made beyond the quota of its day. */
+export function requireAi(ctx: CompanyContext): AiSettings {
+  const { config } = ctx;
   if (config.AI_API_KEY === undefined) throw aiNotConfigured();
   return {
     apiKey: config.AI_API_KEY,
@@ -43,6 +46,7 @@ export function requireAi({ config }: CompanyContext): AiSettings {
     model: config.AI_MODEL,
     timeoutMs: config.AI_TIMEOUT_MS,
     backoffMs: config.AI_BACKOFF_MS,
+    beforeCall: () => takeModelCall(ctx),
   };
 }
 

@@ -37,6 +37,7 @@ import {
 } from '../../../db/schema/sign-in.ts';
 import { ssoAssertions, ssoCodes, ssoConfigurations, ssoLogins } from '../../../db/schema/single-sign-on.ts';
 import { socialConfigurations, userIdentities } from '../../../db/schema/social-sign-in.ts';
+import { usageDays } from '../../../db/schema/usage.ts';
 import { accountUserCounts, accountUsers, invitations, userCounts, users } from '../../../db/schema/users.ts';
 import { visualizations } from '../../../db/schema/visualizations.ts';
 import { vizApiEndpoints } from '../../../db/schema/viz-api-endpoints.ts';
@@ -125,6 +126,7 @@ export const HELD_TABLES: readonly HeldTable[] = [
   { table: permissions, about: null },
   { table: policies, about: null },
   { table: users, about: byId(users.id) },
+  { table: usageDays, about: null },
   { table: accountUserCounts, about: null },
   { table: userCounts, about: null },
   { table: accounts, about: null },

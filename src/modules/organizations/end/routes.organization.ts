@@ -11,6 +11,7 @@ import {
   organizationNotDeleting,
   organizationNotFound,
 } from '../failures.ts';
+import { showCompany } from '../service.ts';
 import { organizationView, viewOrganization } from '../views.ts';
 import { certificateOf, endOrganization, restoreOrganization } from './service.ts';
 
@@ -50,7 +51,7 @@ export const companyEndEndpoints = [
       returns: ok(organizationView),
       fails: [...operatorFailures, organizationNotFound, organizationNotDeleting, erasureBegun],
     },
-    async ({ ctx, params }) => viewOrganization(await restoreOrganization(ctx, params.id)),
+    async ({ ctx, params }) => viewOrganization(await showCompany(ctx, await restoreOrganization(ctx, params.id))),
   ),
   endpoint(
     {

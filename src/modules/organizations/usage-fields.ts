@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { QUOTAS, type Quotas } from '../../db/schema/companies.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
+import { invalid } from '../../kernel/failure.ts';
+import type { DayOfUse } from './usage.ts';
+
+const DESCRIBED = {
+  users: 'Users, the invited ones included.',
+  table_bytes: 'Bytes of living tables with their indexes.',
+  file_bytes: 'Bytes of uploaded files, which are kept for a day after their job.',
+  mails_per_day: 'Emails that are handed over on a day (UTC).',
+  model_calls_per_day: 'Calls of an AI model on a day (UTC).',
+} as const satisfies Record<keyof Quotas, string>;
+
+const quota = z.int().nonnegative().nullable();
+const quotas = z.object({
+  users: quota.meta({ description: DESCRIBED.users }),
+  table_bytes: quota.meta({ description: DESCRIBED.table_bytes }),
+  file_bytes: quota.meta({ description: DESCRIBED.file_bytes }),
+  mails_per_day: quota.meta({ description: DESCRIBED.mails_per_day }),
+  model_calls_per_day: quota.meta({ description: DESCRIBED.model_calls_per_day }),
+});
+
+/** What a company may use at most; null for no limit. */
+export const quotasView = quotas.meta({ id: 'OrganizationQuotas' });
+
+/** All quotas; what is null or not sent is none. */
+export const quotasInput = quotas.partial().transform((sent): Quotas => {
+  const set = QUOTAS.flatMap((name) => (sent[name] == null ? [] : [[name, sent[name]]]));
+  return Object.fromEntries(set);
+});
+
+export const viewQuotas = (of: Quotas): z.input<typeof quotasView> =>
+  Object.fromEntries(QUOTAS.map((name) => [name, of[name] ?? null])) as z.input<typeof quotasView>;
+
+const date = z.iso.date();
+
+export const daysQuery = z.object({
+  from: date.optional().meta({ description: 'The first day (UTC), included; 29 days before `to` when not sent.' }),
+  to: date.optional().meta({ description: 'The last day, included; today when not sent.' }),
+});
+
+/** As many days are answered at once. */
+const MOST_DAYS = 366;
+
+/** The days that are asked for, by their beginnings in milliseconds. @throws where they are none, or too many */
+export function requireDays(
+  { from, to }: { from?: string | undefined; to?: string | undefined },
+  now: number,
+): { from: number; to: number } {
+  const last = to === undefined ? Math.floor(now / DAY_MS) * DAY_MS : Date.parse(to);
+  const first = from === undefined ? last - 29 * DAY_MS : Date.parse(from);
+  const problem = (message: string) => invalid([{ field: 'from', message }]);
+  if (first > last) throw problem('must not be after `to`');
+  if (last - first >= MOST_DAYS * DAY_MS) throw problem(`must be at most ${MOST_DAYS - 1} days before \`to\``);
+  return { from: first, to: last };
+}
+
+export const USAGE = `Each day (UTC), days without use too, at most ${MOST_DAYS}; exact once a day has ended. \`requests\` are those of known callers that were let in, \`executions\` statements of people’s SQL that were run, \`rows_loaded\` rows that upload jobs loaded, \`mails\` those handed over, \`model_calls\` calls of an AI model, repeated ones too.`;
+
+export const usageView = z
+  .object({
+    days: z.array(
+      z.object({
+        date,
+        requests: z.int(),
+        executions: z.int(),
+        rows_loaded: z.int(),
+        mails: z.int(),
+        model_calls: z.int(),
+      }),
+    ),
+  })
+  .meta({ id: 'Usage' });
+
+export const viewUsage = (days: readonly DayOfUse[]): z.input<typeof usageView> => ({
+  days: days.map(({ rowsLoaded, modelCalls, ...day }) => ({
+    ...day,
+    rows_loaded: rowsLoaded,
+    model_calls: modelCalls,
+  })),
+});

@@ -1,0 +1,72 @@
+import type { CompanyContext, Context } from '../../context.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
+import { dayOf } from '../../logs/log.ts';
+import type { UsedDay } from '../../logs/used-days.ts';
+import { callObject } from '../../platform/objects.ts';
+import { databaseUnavailable } from '../../tenant-sql/failures.ts';
+import { databaseToRead, recordSizes } from '../managed-database/service.ts';
+import { measureCompany, readLoadedDays } from '../uploads/service.ts';
+import { dayNumber, type Held, selectHeld, selectUsedDays } from '../usage/queries.ts';
+
+/** What a company used on a day. `date` is `2026-01-31`, in UTC. */
+export interface DayOfUse {
+  date: string;
+  requests: number;
+  executions: number;
+  rowsLoaded: number;
+  mails: number;
+  modelCalls: number;
+}
+
+/** The context of a company for somebody who is none of it. */
+export const forCompany = (ctx: Context, companyId: string): CompanyContext => ({
+  ...ctx,
+  actor: { kind: 'system', companyId },
+});
+
+/** What the company of the context used on each day from one to another (ms), both included. */
+export async function readUsage(ctx: CompanyContext, from: number, to: number): Promise<DayOfUse[]> {
+  const { companyId } = ctx.actor;
+  const [first, last] = [dayNumber(from), dayNumber(to)];
+  const [logged, kept, loaded] = await Promise.all([
+    callObject(ctx.bindings.COMPANY_LOG, companyId, async (log) => (await log.usedDays(first, last)) as UsedDay[]),
+    selectUsedDays(ctx.db, companyId, first, last),
+    loadedDays(ctx, dayOf(from), dayOf(to)),
+  ]);
+  const requestsOf = new Map(logged.map((each) => [each.day, each]));
+  const keptOf = new Map(kept.map((each) => [each.day, each]));
+  return Array.from({ length: last - first + 1 }, (_, index) => {
+    const day = first + index;
+    const date = dayOf(day * DAY_MS);
+    return {
+      date,
+      requests: requestsOf.get(day)?.requests ?? 0,
+      executions: (requestsOf.get(day)?.executions ?? 0) + (keptOf.get(day)?.executions ?? 0),
+      rowsLoaded: loaded.get(date) ?? 0,
+      mails: keptOf.get(day)?.mails ?? 0,
+      modelCalls: keptOf.get(day)?.modelCalls ?? 0,
+    };
+  });
+}
+
+async function loadedDays(ctx: CompanyContext, from: string, to: string): Promise<Map<string, number>> {
+  const database = await databaseToRead(ctx);
+  return database ? readLoadedDays(database, ctx.actor.companyId, from, to) : new Map();
+}
+
+/** How much companies hold, by id, as it was measured last: no Postgres is asked. */
+export async function heldBy(ctx: Context, companyIds: readonly string[]): Promise<Map<string, Held>> {
+  const found = await selectHeld(ctx.db, companyIds);
+  return new Map(found.map(({ companyId, ...held }) => [companyId, held]));
+}
+
+/** Measures how much the company of the context holds, and keeps that for lists. While its Postgres is away, it stays as it was. */
+export async function measure(ctx: CompanyContext): Promise<void> {
+  const database = await databaseToRead(ctx);
+  if (!database) return;
+  try {
+    await recordSizes(ctx.db, ctx.actor.companyId, await measureCompany(ctx, database));
+  } catch (error) {
+    if (!databaseUnavailable.matches(error)) throw error;
+  }
+}

@@ -1,0 +1,107 @@
+import { and, between, eq, type SQL, sql } from 'drizzle-orm';
+import type { CompanyContext } from '../../context.ts';
+import type { ControlDb } from '../../db/client.ts';
+import { quotaExceeded } from '../../db/failures.ts';
+import { companies, type Quota } from '../../db/schema/companies.ts';
+import { mailRequests } from '../../db/schema/mails.ts';
+import { managedDatabases } from '../../db/schema/managed-database.ts';
+import { usageDays } from '../../db/schema/usage.ts';
+import { userCounts } from '../../db/schema/users.ts';
+import { idList, insertWhen } from '../../db/statements.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
+
+/** The day of a time (ms), counted from the epoch. */
+export const dayNumber = (at: number): number => Math.floor(at / DAY_MS);
+
+/** Whose use is counted, and when (ms). */
+export interface UsedBy {
+  companyId: string;
+  at: number;
+}
+
+type Counted = 'mails' | 'modelCalls' | 'executions';
+
+const quotaOf = (companyId: string, quota: Quota): SQL =>
+  sql`(select ${companies.quotas} ->> ${`$.${quota}`} from ${companies} where ${eq(companies.id, companyId)})`;
+
+const countedOf = ({ companyId, at }: UsedBy, column: 'mails' | 'model_calls'): SQL =>
+  sql`coalesce((select ${sql.identifier(column)} from ${usageDays} where company_id = ${companyId} and day = ${dayNumber(at)}), 0)`;
+
+/** Mails that are stored to be handed over: they are taken from the day's, though not counted. */
+const pendingMails = (companyId: string): SQL =>
+  sql`(select count(*) from ${mailRequests} where company_id = ${companyId} and due_at > 0)`;
+
+const mailsTaken = (by: UsedBy): SQL => sql`${countedOf(by, 'mails')} + ${pendingMails(by.companyId)}`;
+
+const isBelow = (use: SQL, limit: SQL): SQL => sql`(${limit} is null or ${use} < ${limit})`;
+
+/** Holds while the company may mail one more on that day. */
+export const mayMail = (by: UsedBy): SQL => isBelow(mailsTaken(by), quotaOf(by.companyId, 'mails_per_day'));
+
+/** Counts so much more of a day, if a condition holds; less, where the count is below zero. */
+export function countUse(
+  db: ControlDb,
+  { companyId, at }: UsedBy,
+  counted: Counted,
+  count: number,
+  when: SQL = sql`true`,
+) {
+  const row = { companyId, day: dayNumber(at), mails: 0, modelCalls: 0, executions: 0, [counted]: count };
+  return insertWhen(db, usageDays, row, when)
+    .onConflictDoUpdate({
+      target: [usageDays.companyId, usageDays.day],
+      set: { [counted]: sql`${usageDays[counted]} + ${count}` },
+    })
+    .returning({ day: usageDays.day });
+}
+
+/** Counts a mail that is about to be handed over, unless that would pass the quota. @returns whether it is */
+export async function takeMail(db: ControlDb, by: UsedBy): Promise<boolean> {
+  return (await countUse(db, by, 'mails', 1, mayMail(by))).length > 0;
+}
+
+/** Counts a call of a model that is about to be made. @throws quotaExceeded where that would pass the quota */
+export async function takeModelCall(ctx: CompanyContext): Promise<void> {
+  const by = { companyId: ctx.actor.companyId, at: ctx.now() };
+  const [limit, use] = [quotaOf(by.companyId, 'model_calls_per_day'), countedOf(by, 'model_calls')];
+  const taken = await countUse(ctx.db, by, 'modelCalls', 1, isBelow(use, limit));
+  if (taken.length > 0) return;
+  const [found] = await ctx.db.all<{ limit: number; use: number }>(sql`select ${limit} as "limit", ${use} as "use"`);
+  throw quotaExceeded({ quota: 'model_calls_per_day', limit: found?.limit ?? 0, use: found?.use ?? 0 });
+}
+
+/** What is counted here of a company's days, from one to another, both included; days without use are missing. */
+export const selectUsedDays = (db: ControlDb, companyId: string, from: number, to: number) =>
+  db
+    .select()
+    .from(usageDays)
+    .where(and(eq(usageDays.companyId, companyId), between(usageDays.day, from, to)));
+
+/** How much a company holds: its users now, the rest as it was measured last. */
+export interface Held {
+  users: number;
+  tables: number;
+  rows: number;
+  tableBytes: number;
+  fileBytes: number;
+}
+
+export const NOTHING: Held = { users: 0, tables: 0, rows: 0, tableBytes: 0, fileBytes: 0 };
+
+export const selectHeld = (db: ControlDb, companyIds: readonly string[]) => {
+  const sizeOf = (column: 'tables' | 'rows' | 'tableBytes' | 'fileBytes') =>
+    sql<number>`coalesce(${managedDatabases[column]}, 0)`;
+  return db
+    .select({
+      companyId: companies.id,
+      users: sql<number>`coalesce(${userCounts.living}, 0)`,
+      tables: sizeOf('tables'),
+      rows: sizeOf('rows'),
+      tableBytes: sizeOf('tableBytes'),
+      fileBytes: sizeOf('fileBytes'),
+    })
+    .from(companies)
+    .leftJoin(userCounts, eq(userCounts.companyId, companies.id))
+    .leftJoin(managedDatabases, eq(managedDatabases.companyId, companies.id))
+    .where(sql`${companies.id} in ${idList(companyIds)}`);
+};
