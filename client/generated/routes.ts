@@ -21,6 +21,10 @@ export interface Routes {
   "GET /admin/organizations/{id}/exports/{export_id}": { params: { "id": string; "export_id": string }; query?: { "wait"?: number }; ifNoneMatch?: string; answer: CompanyExport };
   /** Download an export of a company */
   "GET /data/archives/{token}": { params: { "token": string }; answer: string };
+  /** Get the usage of an organization */
+  "GET /admin/organizations/{id}/usage": { params: { "id": string }; query?: { "from"?: string | number; "to"?: string | number }; answer: Usage };
+  /** Set the quotas of an organization */
+  "PUT /admin/organizations/{id}/quotas": { params: { "id": string }; body?: { "users"?: number | null; "table_bytes"?: number | null; "file_bytes"?: number | null; "mails_per_day"?: number | null; "model_calls_per_day"?: number | null }; answer: OrganizationQuotas };
   /** List audit events */
   "GET /admin/audit-events": { query?: { "page"?: number; "quantity"?: number; "correlation_id"?: string | number; "principal_id"?: string | number; "action"?: string | number; "from"?: string | number; "to"?: string | number }; answer: { "total": number; "page": number; "results": Array<AuditEvent> } };
   /** Export audit events */
@@ -147,6 +151,8 @@ export interface Routes {
   "GET /v1/company/settings": { answer: CompanySettings };
   /** Update the company's settings */
   "PUT /v1/company/settings": { body?: { "require_2fa"?: boolean; "sso_only"?: boolean; "locale"?: "en" | "pt-BR" | "es" }; answer: CompanySettings };
+  /** Get the company's usage */
+  "GET /v1/company/usage": { query?: { "from"?: string | number; "to"?: string | number }; answer: Usage };
   /** Get the company's branding */
   "GET /v1/company/branding": { answer: CompanyBranding };
   /** Update the company's branding */
@@ -726,6 +732,11 @@ export type FilterPolicy = { "filter_slug": string; "filter_kind": "select" | "m
 export type Viewer = { "id": string; "attributes"?: Record<string, unknown> };
 
 export type Organization = { "id": string; "name": string; "slug": string; "status": "active" | "suspended" | "deleting"; "created_at": string; "suspended_at": string | null; "deletes_at": string | null };
+export type Organization = { "id": string; "name": string; "slug": string; "status": "active" | "suspended"; "created_at": string; "suspended_at": string | null; "quotas": OrganizationQuotas; "usage": OrganizationUse };
+
+export type OrganizationQuotas = { "users": number | null; "table_bytes": number | null; "file_bytes": number | null; "mails_per_day": number | null; "model_calls_per_day": number | null };
+
+export type OrganizationUse = { "users": number; "tables": number; "rows": number; "table_bytes": number; "file_bytes": number };
 
 export type FieldProblem = { "field": string; "reason": "required" | "unknown" | "type" | "too_short" | "too_long" | "too_small" | "too_large" | "too_few" | "too_many" | "format" | "not_one_of" | "taken" | "not_found" | "conflict"; "message": string; "limits"?: { "min"?: number; "max"?: number }; "row"?: number };
 
@@ -738,6 +749,7 @@ export type IssuedApiKey = { "id": string; "access_key": string; "description": 
 export type OrganizationWrittenRecord = { "id": string };
 
 export type CompanyExport = { "export_id": string; "status": "queued" | "running" | "succeeded" | "failed"; "bytes": number | null; "url": string | null; "expires_at": string | null; "error": string | null };
+export type Usage = { "days": Array<{ "date": string; "requests": number; "executions": number; "rows_loaded": number; "mails": number; "model_calls": number }> };
 
 export type AuditEvent = { "id": string; "correlation_id": string; "occurred_at": string; "organization_id": string; "principal_type": "user" | "service_account" | "outsider" | "operator" | "anonymous"; "principal_id": string | null; "credential": string | null; "method": string; "route": string | null; "action": string | null; "resource_id": string | null; "status": number; "ip": string | null; "duration_ms": number };
 
@@ -813,7 +825,7 @@ export type Schedule = { "_id": string; "name": string; "target_type": "dashboar
 
 export type ScheduleRecipient = { "user_id"?: string; "email"?: string };
 
-export type ScheduleRun = { "id": string; "kind": "scheduled" | "manual"; "occurrence": string; "ended_at": string; "status": "done" | "failed"; "sent": number; "skipped": number; "failed": number; "problems": Array<"target_deleted" | "left" | "not_allowed" | "parameters" | "query_failed" | "condition_failed" | "condition_not_met" | "unavailable" | "mail_refused" | "unconfirmed" | "files_too_large" | "not_agreed" | "too_many_mails"> };
+export type ScheduleRun = { "id": string; "kind": "scheduled" | "manual"; "occurrence": string; "ended_at": string; "status": "done" | "failed"; "sent": number; "skipped": number; "failed": number; "problems": Array<"target_deleted" | "left" | "not_allowed" | "parameters" | "query_failed" | "condition_failed" | "condition_not_met" | "unavailable" | "mail_refused" | "unconfirmed" | "files_too_large" | "not_agreed" | "too_many_mails" | "quota_exceeded"> };
 
 export type User = { "_id": string; "email": string; "name": string; "company_id": string; "status": "invited" | "active" | "inactive"; "teams": Array<string>; "group_ids": Array<string>; "groups"?: Array<{ "_id": string; "name": string; "slug": string }>; "created_at": string };
 
@@ -847,7 +859,7 @@ export type ManagedTableIndex = { "id": string; "columns": Array<string>; "uniqu
 
 export type ManagedTableRow = { "id": string } & Record<string, string | number | boolean | null>;
 
-export type UploadJob = { "_id": string; "company_id": string; "user_table_id": string | null; "files": Array<{ "original_name": string; "storage_path": string; "size_bytes": number; "mime_type": string }>; "mode": "create" | "append" | "replace" | "upsert"; "evolve": "none" | "add" | "widen"; "status": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "inferred_schema": { "suggested_table_name": string; "columns": Array<InferredColumn>; "sample_rows": Array<Record<string, string | number | boolean | null>>; "total_row_count_estimate": number; "ignored_columns"?: Array<InferredColumn>; "new_columns"?: Array<InferredColumn>; "changed_columns"?: Array<{ "name": string; "from": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime"; "to": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime"; "because": { "file": string; "line": number; "value": string | null } }>; "dialect": { "encoding": string; "delimiter": string | null; "quote": string | null; "header": boolean; "skipped_lines": number; "skipped": Array<{ "line": number; "text": string }>; "sheet": string | null; "sheets"?: Array<string> | null }; "problem"?: { "field": string; "message": string } } | null; "confirmed_schema": { "display_name": string; "columns": Array<ConfirmedColumn>; "time_zone": string | null } | null; "progress": { "phase": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "rows_processed": number; "rows_total": number | null; "bytes_processed": number; "bytes_total": number } | null; "error": { "code": string; "message": string; "file"?: string; "line"?: number; "column"?: string; "value"?: string | null } | null; "key": Array<string> | null; "result": { "inserted": number; "updated": number; "unchanged": number } | null; "undone_at": string | null; "undone_by": string | null; "source_url": string | null; "created_at": string; "updated_at": string };
+export type UploadJob = { "_id": string; "company_id": string; "user_table_id": string | null; "files": Array<{ "original_name": string; "storage_path": string; "size_bytes": number; "mime_type": string }>; "mode": "create" | "append" | "replace" | "upsert"; "evolve": "none" | "add" | "widen"; "status": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "inferred_schema": { "suggested_table_name": string; "columns": Array<InferredColumn>; "sample_rows": Array<Record<string, string | number | boolean | null>>; "total_row_count_estimate": number; "ignored_columns"?: Array<InferredColumn>; "new_columns"?: Array<InferredColumn>; "changed_columns"?: Array<{ "name": string; "from": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime"; "to": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime"; "because": { "file": string; "line": number; "value": string | null } }>; "dialect": { "encoding": string; "delimiter": string | null; "quote": string | null; "header": boolean; "skipped_lines": number; "skipped": Array<{ "line": number; "text": string }>; "sheet": string | null; "sheets"?: Array<string> | null }; "problem"?: { "field": string; "message": string } } | null; "confirmed_schema": { "display_name": string; "columns": Array<ConfirmedColumn>; "time_zone": string | null } | null; "progress": { "phase": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "rows_processed": number; "rows_total": number | null; "bytes_processed": number; "bytes_total": number } | null; "error": { "code": string; "message": string; "file"?: string; "line"?: number; "column"?: string; "value"?: string | null; "quota"?: string; "limit"?: number; "use"?: number } | null; "key": Array<string> | null; "result": { "inserted": number; "updated": number; "unchanged": number } | null; "undone_at": string | null; "undone_by": string | null; "source_url": string | null; "created_at": string; "updated_at": string };
 
 export type InferredColumn = { "name": string; "display_name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime"; "nullable": boolean; "source_index": number | null; "evidence": { "format": string; "nulls": number; "distinct_sample": Array<string>; "counter_example": { "value": string; "line": number } | null; "not_numbers"?: number } };
 
