@@ -55,6 +55,8 @@ describe('an organization, to the operator', () => {
       created_at: expect.stringMatching(/Z$/),
       suspended_at: null,
       deletes_at: null,
+      quotas: expect.objectContaining({ users: null }),
+      usage: { users: 1, tables: 0, rows: 0, table_bytes: 0, file_bytes: 0 },
     });
   });
 

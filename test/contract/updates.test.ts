@@ -204,6 +204,7 @@ const WHOLE = new Set([
   'PUT /v1/viz-api-endpoints/{id}',
   'PUT /v1/auth/sso/config',
   'PUT /v1/company/branding/logo',
+  'PUT /admin/organizations/{id}/quotas',
   // Bytes, which are held against the offset.
   'PATCH /v1/managed-tables/uploads/{uploadId}',
   `PUT ${KNOWLEDGE}/business-domains`,

@@ -14,12 +14,14 @@ import { SHARING } from './lists/sharing.ts';
 import { SIGN_IN } from './lists/sign-in.ts';
 import { SUSPENSION } from './lists/suspension.ts';
 import { MANAGED_TABLES } from './lists/tables.ts';
+import { USAGE } from './lists/usage.ts';
 import { USERS_AND_INVITATIONS } from './lists/users.ts';
 
 /** Every guard that `npm run test:guards` removes. */
 export const GUARDS: readonly Guard[] = [
   ...ACCESS,
   ...ACCOUNTS,
+  ...USAGE,
   ...USERS_AND_INVITATIONS,
   ...GROUPS_AND_POLICIES,
   ...SIGN_IN,

@@ -5,6 +5,7 @@ import { later, resetClock } from '../support/clock.ts';
 import { overtaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { setQuotas } from '../usage/support.ts';
 import { visit } from './browser.ts';
 import {
   answerByRedirect,
@@ -158,6 +159,15 @@ describe('a sign-in with an OpenID Provider', () => {
     expect(me.user).toMatchObject({ status: 'active', group_ids: [] });
     const again = await exchange(sentOn(await signIn(email, open)).code as string);
     expect(again.body.user._id).toBe(body.user._id);
+  });
+
+  it('creates nobody beyond the quota of users, and lets in who is there', async () => {
+    const full = await aCompany();
+    await configure(full, { ...(await registered(full)), jit_provisioning: true });
+    await setQuotas(full, { users: 1 });
+    const { to, code, error } = sentOn(await signIn(`newcomer@${full.slug}.test`, full));
+    expect([to, code, error]).toEqual([CONSOLE, null, 'quota_exceeded']);
+    expect(sentOn(await signIn(full.owner.email, full)).error).toBeNull();
   });
 
   it('signs in the user whom another first sign-in creates meanwhile', async () => {

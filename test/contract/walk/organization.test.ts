@@ -27,6 +27,22 @@ const STEPS: Step[] = [
   { route: 'GET /admin/organizations', query: () => ({ search: 'globex', status: 'active' }) },
   { route: 'GET /admin/organizations/{id}', params: { id: 'organization' } },
   {
+    route: 'PUT /admin/organizations/{id}/quotas',
+    params: { id: 'organization' },
+    json: () => ({
+      users: 50,
+      table_bytes: 20_000_000_000,
+      file_bytes: null,
+      mails_per_day: 1000,
+      model_calls_per_day: 200,
+    }),
+  },
+  {
+    route: 'GET /admin/organizations/{id}/usage',
+    params: { id: 'organization' },
+    query: () => ({ from: '2026-01-30', to: '2026-01-31' }),
+  },
+  {
     route: 'PATCH /admin/organizations/{id}',
     params: { id: 'organization' },
     json: () => ({ status: 'suspended' }),

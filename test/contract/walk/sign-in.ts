@@ -164,6 +164,7 @@ export const SESSIONS: Step[] = [
     json: () => ({ current_password: PASSWORD, new_password: 'another-horse-battery' }),
   },
   { route: 'DELETE /v1/users/{id}/sessions', params: { id: 'roamer' } },
+  { route: 'GET /v1/company/usage', query: () => ({ from: '2026-01-30', to: '2026-01-31' }) },
   { route: 'GET /v1/company/settings' },
   { route: 'PUT /v1/company/settings', json: () => ({ locale: 'pt-BR' }) },
   {

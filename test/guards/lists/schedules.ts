@@ -87,8 +87,8 @@ export const SCHEDULES = [
     },
     {
       in: 'beginDelivery',
-      text: ', isAllowed) as SQL',
-      without: ') as SQL',
+      text: ', isAllowed,',
+      without: ',',
       tests: CONSENT,
       title: 'of two companies',
     },

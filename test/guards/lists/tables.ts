@@ -88,8 +88,8 @@ export const MANAGED_TABLES = [
     { in: 'recordReady', text: 'leasedBy(companyId, token)', without: 'ofCompany(companyId)' },
     {
       in: 'finishSweep',
-      text: ', eq(managedDatabases.sweepMarks, marks)',
-      without: '',
+      text: 'iif(${managedDatabases.sweepMarks} = ${marks}, ${next}, ${managedDatabases.sweepAt})',
+      without: '${next}',
       tests: UPLOAD_SWEEPS,
       title: 'scheduled while another runs',
     },

@@ -1,0 +1,44 @@
+import { guardsOf } from '../guard.ts';
+
+const TESTS = ['test/usage/quotas.test.ts'];
+
+/** What keeps a company within its quotas. */
+export const USAGE = [
+  ...guardsOf('drizzle/0034_hold-quotas.sql', TESTS, [
+    {
+      text: 'CREATE TRIGGER `users_within_quota` AFTER UPDATE OF `living` ON `user_counts` WHEN',
+      without: 'CREATE TRIGGER `users_within_quota` AFTER UPDATE OF `living` ON `user_counts` WHEN false AND',
+      title: 'the quota of users',
+    },
+    {
+      text: 'CREATE TRIGGER `mails_within_quota` AFTER INSERT ON `mail_requests` WHEN',
+      without: 'CREATE TRIGGER `mails_within_quota` AFTER INSERT ON `mail_requests` WHEN false AND',
+      title: 'the quota of mails a day',
+    },
+  ]),
+  ...guardsOf('drizzle/0033_usage-and-quotas.sql', TESTS, [
+    { text: ',\n\tPRIMARY KEY(`company_id`, `day`)', without: '', title: 'counts by day' },
+  ]),
+  ...guardsOf('src/modules/usage/queries.ts', TESTS, [
+    { in: 'countUse', text: 'row, when)', without: 'row, sql`true`)', title: 'the quota of model calls a day' },
+  ]),
+  ...guardsOf(
+    'src/modules/schedules/run-store.ts',
+    ['test/usage/days.test.ts'],
+    [{ in: 'beginDelivery', text: ', mayMail({ companyId, at: now })', without: '', title: 'viewers and schedules' }],
+  ),
+  ...guardsOf('src/modules/managed-tables/room.ts', TESTS, [
+    {
+      text: "      await tx.query('SELECT pg_advisory_xact_lock($1)', [MEASURE_LOCK]);\n",
+      without: '',
+      title: 'two tables at once',
+    },
+  ]),
+  ...guardsOf('src/modules/uploads/room.ts', TESTS, [
+    {
+      text: "  await tx.query('SELECT pg_advisory_xact_lock($1)', [COUNT_LOCK]);\n",
+      without: '',
+      title: 'two uploads at once',
+    },
+  ]),
+];

@@ -1,0 +1,168 @@
+import { env } from 'cloudflare:test';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { keepAuditRecord } from '../../src/jobs/audit-queue.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import type { AuditRecord } from '../../src/logs/audit-record.ts';
+import { appendToLog } from '../../src/modules/company-log/service.ts';
+import { aPublished } from '../data-api/support.ts';
+import { aSchedule, runNow } from '../schedules/support.ts';
+import { aSalesDashboard, aShare, linkOf } from '../shares/support.ts';
+import { bearer, call } from '../support/api.ts';
+import { resetClock, standAt } from '../support/clock.ts';
+import { must, signed } from '../support/signed.ts';
+import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aFile, aHeldQueue, load, sweep } from '../uploads/support.ts';
+import { aVisualization, DASHBOARDS, someSales, VISUALIZATIONS } from '../visualizations/support.ts';
+import { operator, pathOf, today } from './support.ts';
+
+const DAY = 24 * 3_600_000;
+const usage = (company: { id: string }, query = '') => operator.get(`${pathOf(company)}/usage${query}`);
+const dateOf = (at: number) => new Date(at).toISOString().slice(0, 10);
+
+/** What comes on top of `before`, once it is that. */
+const moreThan = (company: Company, before: Record<string, number>, more: Record<string, number>) =>
+  expect
+    .poll(
+      async () => {
+        const now = await today(company);
+        return Object.fromEntries(Object.keys(more).map((name) => [name, now[name] - (before[name] ?? 0)]));
+      },
+      { timeout: 10_000 },
+    )
+    .toEqual(more);
+
+afterEach(resetClock);
+
+describe('the usage of an organization', () => {
+  it('has each day that is asked for, days without use too', async () => {
+    const company = await aCompany();
+    const { days } = await must(usage(company, '?from=2024-02-27&to=2024-03-01'));
+    const nothing = { requests: 0, executions: 0, rows_loaded: 0, mails: 0, model_calls: 0 };
+    expect(days).toEqual(
+      ['2024-02-27', '2024-02-28', '2024-02-29', '2024-03-01'].map((date) => ({ date, ...nothing })),
+    );
+    const { days: standard } = await must(usage(company));
+    expect([standard.length, standard.at(-1).date]).toEqual([30, dateOf(Date.now())]);
+    expect((await must(usage(company, '?from=2024-01-01&to=2024-12-31'))).days).toHaveLength(366);
+  });
+
+  it.each([
+    ['?from=2024-03-01&to=2024-02-29', 'from'],
+    ['?from=2023-01-01&to=2024-01-02', 'from'],
+    ['?from=2024-02-30', 'from'],
+    ['?to=yesterday', 'to'],
+    ['?day=2024-02-01', 'day'],
+  ])('refuses %s', async (query, field) => {
+    const company = await aCompany();
+    const { status, body } = await usage(company, query);
+    expect([status, body.details[0].field]).toEqual([422, field]);
+  });
+
+  it('is shown to the operator, and to administrators of the company alone', async () => {
+    const company = await aCompany();
+    const reader = await aUser(company, { can: ['company:get', 'users:list'] });
+    expect((await reader.as.get('/v1/company/usage')).status).toBe(403);
+    expect((await call('GET', '/v1/company/usage')).status).toBe(401);
+    expect((await signed(company.apiKey).get(`${pathOf(company)}/usage`)).status).toBe(401);
+    expect((await usage({ id: 'none' })).status).toBe(404);
+    const { days } = await must(company.as.get('/v1/company/usage?from=2024-01-01&to=2024-01-02'));
+    expect(days).toEqual((await must(usage(company, '?from=2024-01-01&to=2024-01-02'))).days);
+  });
+
+  it('counts requests of known callers that were let in, each once', async () => {
+    const company = await aCompany();
+    const other = await aCompany();
+    await moreThan(company, {}, { requests: 0 });
+    await company.as.get('/v1/users');
+    await company.as.get('/v1/users/none');
+    await signed(company.apiKey).get('/users');
+    await bearer('wrong').get('/v1/users');
+    await operator.get(pathOf(company));
+    await call('POST', '/v1/auth/login', {
+      json: { company_slug: company.slug, email: 'x@y.test', password: 'wrong' },
+    });
+    await moreThan(company, {}, { requests: 3 });
+    expect(await today(other)).toMatchObject({ requests: 0 });
+    const limited = { RATE_LIMIT_PRINCIPAL_PER_MINUTE: '1' };
+    expect((await company.as.get('/v1/users', { env: limited })).status).toBe(429);
+    await company.as.get('/v1/users');
+    await moreThan(company, {}, { requests: 4 });
+  });
+
+  it('counts a record once that is delivered twice, on the day of its request, however late', async () => {
+    const company = await aCompany();
+    const at = Date.parse('2024-05-05T23:59:59.999Z');
+    const record: AuditRecord = {
+      id: newId(at),
+      correlationId: 'c',
+      occurredAt: at,
+      companyId: company.id,
+      principalType: 'user',
+      principalId: 'u',
+      credential: null,
+      method: 'GET',
+      route: null,
+      action: null,
+      resourceId: null,
+      status: 200,
+      ip: null,
+      durationMs: 1,
+      count: 1,
+      used: { requests: 1, executions: 2 },
+    };
+    await keepAuditRecord(env, record);
+    await appendToLog(env, { audit: [record, record] });
+    await appendToLog(env, { audit: [{ ...record, id: newId(at + 1), occurredAt: at + 1 }] });
+    const { days } = await must(usage(company, '?from=2024-05-05&to=2024-05-06'));
+    expect(days).toMatchObject([
+      { requests: 1, executions: 2 },
+      { requests: 1, executions: 2 },
+    ]);
+  });
+});
+
+describe('executions and loaded rows', () => {
+  let company: Company;
+  beforeAll(async () => {
+    company = await aProvisionedCompany();
+    await someSales(company);
+  });
+
+  it('are counted where SQL ran, for people, viewers and schedules, failed or not', async () => {
+    const before = await today(company);
+    const good = await aVisualization(company.as, 'SELECT count(*) FROM sales');
+    const bad = await aVisualization(company.as, 'SELECT 1 / (count(*) - 6) FROM sales');
+    await must(company.as.post(`${VISUALIZATIONS}/${good._id}/execute`, { json: {} }));
+    await company.as.post(`${VISUALIZATIONS}/${bad._id}/execute`, { json: {} });
+    await moreThan(company, before, { executions: 2 });
+    const { dashboard } = await aSalesDashboard(company);
+    const widgets = (await must(company.as.get(`${DASHBOARDS}/${dashboard._id}`))).layout.length;
+    const { token } = await aShare(company, dashboard._id);
+    await must(linkOf(token).execute());
+    await moreThan(company, before, { executions: 2 + widgets });
+    const schedule = await aSchedule(company.as, good, { recipients: [{ user_id: company.owner.id }] });
+    await runNow(company.as, schedule._id);
+    await moreThan(company, before, { executions: 3 + widgets, mails: 1 });
+    await must(operator.put(`${pathOf(company)}/quotas`, { json: { mails_per_day: (await today(company)).mails } }));
+    const { last_run } = await runNow(company.as, schedule._id);
+    expect(last_run).toMatchObject({ status: 'done', sent: 0, skipped: 1, problems: ['quota_exceeded'] });
+    await must(operator.put(`${pathOf(company)}/quotas`, { json: {} }));
+  });
+
+  it('are counted of the Data API, a kept result not again', async () => {
+    const before = await today(company);
+    const { slug } = await aPublished(company, 'SELECT 1 AS one');
+    for (let time = 0; time < 2; time += 1) await must(signed(company.apiKey).get(`/data/${slug}`));
+    await moreThan(company, before, { executions: 1 });
+  });
+
+  it('keep the rows of jobs whose record is gone', async () => {
+    expect((await load(company, [aFile('a.csv', 'a\n1\n2\n3\n')], { display_name: 'three' })).status).toBe('done');
+    await load(company, [aFile('b.csv', 'a\n1\n')], { display_name: 'three' }).catch(() => undefined);
+    expect(await today(company)).toMatchObject({ rows_loaded: 3 });
+    await sweep(aHeldQueue(), 91 * DAY);
+    expect(await today(company)).toMatchObject({ rows_loaded: 3 });
+    standAt(Date.now() + DAY);
+    expect((await must(usage(company))).days.slice(-2)).toMatchObject([{ rows_loaded: 3 }, { rows_loaded: 0 }]);
+  });
+});
