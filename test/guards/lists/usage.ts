@@ -4,7 +4,7 @@ const TESTS = ['test/usage/quotas.test.ts'];
 
 /** What keeps a company within its quotas. */
 export const USAGE = [
-  ...guardsOf('drizzle/0034_hold-quotas.sql', TESTS, [
+  ...guardsOf('drizzle/0036_hold-quotas.sql', TESTS, [
     {
       text: 'CREATE TRIGGER `users_within_quota` AFTER UPDATE OF `living` ON `user_counts` WHEN',
       without: 'CREATE TRIGGER `users_within_quota` AFTER UPDATE OF `living` ON `user_counts` WHEN false AND',
@@ -16,7 +16,7 @@ export const USAGE = [
       title: 'the quota of mails a day',
     },
   ]),
-  ...guardsOf('drizzle/0033_usage-and-quotas.sql', TESTS, [
+  ...guardsOf('drizzle/0035_usage-and-quotas.sql', TESTS, [
     { text: ',\n\tPRIMARY KEY(`company_id`, `day`)', without: '', title: 'counts by day' },
   ]),
   ...guardsOf('src/modules/usage/queries.ts', TESTS, [

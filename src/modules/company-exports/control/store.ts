@@ -38,6 +38,7 @@ import {
 } from '../../../db/schema/sign-in.ts';
 import { ssoAssertions, ssoCodes, ssoConfigurations, ssoLogins } from '../../../db/schema/single-sign-on.ts';
 import { socialConfigurations, spentSocialTokens, userIdentities } from '../../../db/schema/social-sign-in.ts';
+import { usageDays } from '../../../db/schema/usage.ts';
 import { accountUserCounts, accountUsers, invitations, userCounts, users } from '../../../db/schema/users.ts';
 import { visualizations } from '../../../db/schema/visualizations.ts';
 import { vizApiEndpoints } from '../../../db/schema/viz-api-endpoints.ts';
