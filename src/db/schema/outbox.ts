@@ -1,4 +1,4 @@
-import { index, sqliteTable } from 'drizzle-orm/sqlite-core';
+import { index, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { JobMessage } from '../../platform/job-messages.ts';
 import { companyId, id, json, timestamp } from '../columns.ts';
 
@@ -13,4 +13,21 @@ export const outbox = sqliteTable(
     dueAt: timestamp('due_at').notNull(),
   },
   (table) => [index('outbox_by_due').on(table.dueAt)],
+);
+
+/**
+ * What happened, until the company's webhook endpoints are told. Triggers of the tables that it happens to write it, in the batch
+ * of the change, while the company has an active endpoint.
+ */
+export const events = sqliteTable(
+  'events',
+  {
+    id: id(),
+    companyId: companyId(),
+    type: text('type').notNull(),
+    /** The row that it is about, without secrets, its fields named as in the code. */
+    record: json<Record<string, unknown>>('record').notNull(),
+    occurredAt: timestamp('occurred_at').notNull(),
+  },
+  (table) => [index('events_by_time').on(table.companyId, table.occurredAt, table.id)],
 );

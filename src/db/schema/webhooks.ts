@@ -1,0 +1,33 @@
+import { index, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
+
+export const ENDPOINT_STATUSES = ['active', 'paused', 'disabled'] as const;
+
+/** Why an endpoint is disabled: it answered that it is gone, or nothing but failures came for days. */
+export const DISABLED_REASONS = ['gone', 'failing'] as const;
+
+/** A secret that requests are signed with. */
+export interface SigningSecret {
+  /** Encrypted. */
+  secret: string;
+  /** Until when it signs beside the newest, in milliseconds; null for that one. */
+  until: number | null;
+}
+
+/** Addresses of a company's own programs, which are told what happens. What they were sent is in an object of each. */
+export const webhookEndpoints = sqliteTable(
+  'webhook_endpoints',
+  {
+    id: id(),
+    companyId: companyId(),
+    url: text('url').notNull(),
+    description: text('description').notNull(),
+    eventTypes: json<string[]>('event_types').notNull(),
+    status: text('status', { enum: ENDPOINT_STATUSES }).notNull(),
+    disabledReason: text('disabled_reason', { enum: DISABLED_REASONS }),
+    /** The newest first. */
+    secrets: json<SigningSecret[]>('secrets').notNull(),
+    ...timestamps(),
+  },
+  (table) => [index('webhook_endpoints_by_creation').on(table.companyId, table.createdAt, table.id)],
+);
