@@ -65,6 +65,7 @@ const OF_MANY_MODULES = [
   'hyparquet-writer',
   'jose',
   'openai',
+  'standardwebhooks',
   'yaml',
   'zod',
   'zod-openapi',
@@ -119,6 +120,7 @@ export default defineConfig({
             'test/support/ai-server.ts',
             'test/support/mail-provider.ts',
             'test/support/file-server.ts',
+            'test/support/webhook-receiver.ts',
           ],
           ...TIMEOUTS,
         },
@@ -144,6 +146,8 @@ export default defineConfig({
                 CONSOLE_URL: 'https://console.test',
                 // The identity providers of the tests are on this machine.
                 ALLOW_PRIVATE_ISSUERS: 'true',
+                WEBHOOK_RETRY_SECONDS: '1,2',
+                WEBHOOK_DISABLE_AFTER_SECONDS: '3600',
                 // Generous, so that tests meet a limit only where they ask for one.
                 RATE_LIMIT_ORGANIZATION_PER_MINUTE: '1000000',
                 RATE_LIMIT_PRINCIPAL_PER_MINUTE: '1000000',

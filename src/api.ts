@@ -7,6 +7,7 @@ export { IpLimiter } from './objects/ip-limiter.ts';
 export { OrganizationGate } from './objects/organization-gate.ts';
 export { TokenLimiter } from './objects/token-limiter.ts';
 export { ViewerGate } from './objects/viewer-gate.ts';
+export { WebhookSender } from './objects/webhook-sender.ts';
 export { Variables } from './platform/variables.ts';
 
 const app = createApp();

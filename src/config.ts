@@ -6,7 +6,9 @@ import type { IpLimiter } from './objects/ip-limiter.ts';
 import type { OrganizationGate } from './objects/organization-gate.ts';
 import type { TokenLimiter } from './objects/token-limiter.ts';
 import type { ViewerGate } from './objects/viewer-gate.ts';
+import type { WebhookSender } from './objects/webhook-sender.ts';
 import { gatherVersions } from './platform/key-versions.ts';
+import { DEFAULT_DISABLE_AFTER_SECONDS, DEFAULT_RETRY_SECONDS, retrySeconds } from './platform/webhooks.ts';
 
 /** What the platform hands the Worker: see wrangler.toml. */
 export interface Bindings {
@@ -19,12 +21,14 @@ export interface Bindings {
   SCHEDULES: Queue;
   AUDIT: Queue;
   SHARE_EVENTS: Queue;
+  WEBHOOKS: Queue;
   ORGANIZATION_GATE: DurableObjectNamespace<OrganizationGate>;
   IP_LIMITER: DurableObjectNamespace<IpLimiter>;
   TOKEN_LIMITER: DurableObjectNamespace<TokenLimiter>;
   ATTEMPT_LIMITER: DurableObjectNamespace<AttemptLimiter>;
   VIEWER_GATE: DurableObjectNamespace<ViewerGate>;
   COMPANY_LOG: DurableObjectNamespace<CompanyLog>;
+  WEBHOOK_SENDER: DurableObjectNamespace<WebhookSender>;
   EMAIL: SendEmail;
   /** What `src/web/build.ts` wrote. */
   PAGES: Fetcher;
@@ -129,7 +133,7 @@ const variables = z
     /** Days that audit records and share events stay in their company's log; then they move to R2, below `log/`. */
     AUDIT_RETENTION_DAYS: limit(DEFAULT_RETENTION_DAYS),
     /**
-     * Lets identity providers, and files that uploads fetch, be on this machine, by plain http too, and under names kept for
+     * Lets identity providers, files that uploads fetch, and webhook endpoints be on this machine, by plain http too, and under names kept for
      * examples: for development.
      */
     ALLOW_PRIVATE_ISSUERS: flag,
@@ -142,6 +146,10 @@ const variables = z
     AI_TIMEOUT_MS: limit(60_000),
     /** Pause before the second try; the one before the third is four times as long. */
     AI_BACKOFF_MS: limit(2_000),
+    /** How long a webhook waits before each further try, in seconds, separated by commas: one try more than entries. */
+    WEBHOOK_RETRY_SECONDS: optionalText.pipe(retrySeconds.default(DEFAULT_RETRY_SECONDS)),
+    /** An endpoint is disabled after so long of nothing but failures. */
+    WEBHOOK_DISABLE_AFTER_SECONDS: limit(DEFAULT_DISABLE_AFTER_SECONDS),
     /** Bytes of uploaded files that one queue message works through before the next goes on: sized for 30 s of CPU. */
     UPLOAD_MESSAGE_BYTES: limit(32 * 1024 * 1024),
   })

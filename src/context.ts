@@ -130,6 +130,15 @@ function mailerOf({ EMAIL }: Bindings, config: Config): Mailer {
   return MAIL_PROVIDER === 'resend' ? resendMailer({ baseUrl, apiKey, sender }) : cloudflareMailer(EMAIL, sender);
 }
 
+/** Has companies' webhook endpoints told what happened. A message that is not sent is sent by the scheduled run. */
+async function tell(jobs: JobQueue, companyIds: readonly string[]): Promise<void> {
+  try {
+    await jobs.sendAll(companyIds.map((companyId) => ({ type: 'webhooks.tell', companyId }) as const));
+  } catch (error) {
+    logError('events_not_told', error, { companies: companyIds.length });
+  }
+}
+
 /** What a context is made of: where the work comes from and on whose behalf. */
 export interface Origin {
   env: Bindings;
@@ -157,7 +166,9 @@ export function openContext<A extends Actor>(
   const closers: (() => Promise<void>)[] = [];
   const context: Context<A> = {
     actor,
-    db: nearest ? openNearestControlDb(origin.env.CONTROL_DB, () => clock.now()) : openControlDb(origin.env.CONTROL_DB),
+    db: nearest
+      ? openNearestControlDb(origin.env.CONTROL_DB, () => clock.now())
+      : openControlDb(origin.env.CONTROL_DB, (companyIds) => origin.waitUntil(tell(context.jobs, companyIds))),
     config,
     bindings: withinJurisdiction(origin.env, config.DATA_JURISDICTION),
     files: origin.env.FILES,

@@ -28,6 +28,7 @@ const QUEUES: Record<QueueName, true> = {
   SCHEDULES: true,
   AUDIT: true,
   SHARE_EVENTS: true,
+  WEBHOOKS: true,
 };
 
 function count({ meta }: D1Result): void {

@@ -62,3 +62,4 @@ export const IpLimiter = watched(product.IpLimiter);
 export const OrganizationGate = watched(product.OrganizationGate);
 export const TokenLimiter = watched(product.TokenLimiter);
 export const ViewerGate = watched(product.ViewerGate);
+export const WebhookSender = watched(product.WebhookSender);

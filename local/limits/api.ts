@@ -12,5 +12,6 @@ export const IpLimiter = limited(product.IpLimiter);
 export const OrganizationGate = limited(product.OrganizationGate);
 export const TokenLimiter = limited(product.TokenLimiter);
 export const ViewerGate = limited(product.ViewerGate);
+export const WebhookSender = limited(product.WebhookSender);
 
 export default limitedHandlers(product.default);

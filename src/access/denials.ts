@@ -44,6 +44,7 @@ const KINDS = {
   shared_dashboard: shared('dashboards:get', 'dashboards:share'),
   shared_visualization: shared('visualizations:get', 'visualizations:share'),
   endpoint: listedAndRead('viz_api_endpoints:list', 'viz_api_endpoints:get'),
+  webhook_endpoint: listedAndRead('webhooks:list', 'webhooks:get'),
   concept: listedAndRead('concepts:list', 'concepts:get'),
   semantic: listedOnly('semantic:list', 'item'),
   ontology_node: listedOnly('ontology:list', 'node'),

@@ -4,13 +4,15 @@ import { type Dependency, type DependentSession, dependentSession } from './depe
 import { POLICY_LIMIT_FAILURES, quotaRefusal } from './failures.ts';
 import { type GuardedSession, guardedSession } from './guarded-session.ts';
 import { openNearestSession } from './nearest.ts';
+import { tellingSession } from './telling-session.ts';
 
 /**
  * The control database through one D1 session that starts at the primary, so that a revocation is seen by the very
  * next request. D1 has no interactive transactions: a unit of work is one `commit`.
+ * @param told is given the companies with events that wait, after what may have written some
  */
-export function openControlDb(database: D1Database) {
-  const session = dependentSession(guardedSession(database.withSession('first-primary')));
+export function openControlDb(database: D1Database, told: (companyIds: readonly string[]) => void = () => {}) {
+  const session = dependentSession(guardedSession(tellingSession(database.withSession('first-primary'), told)));
   return drizzle(session as unknown as D1Database);
 }
 

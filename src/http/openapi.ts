@@ -80,8 +80,23 @@ interface Deployment {
   consoleUrl: string;
 }
 
-/** The OpenAPI 3.1 description of every endpoint, from the same declarations that route, validate and authorize. */
-export function describe(surfaces: SurfaceEndpoints[], { version, consoleUrl }: Deployment) {
+/** An event that is sent to addresses of a company. */
+export interface SentEvent {
+  type: string;
+  description: string;
+  payload: z.ZodType;
+  /** What `data` of one might be. */
+  example: object;
+}
+
+const EVENT_TAG = 'Webhook events';
+
+/** The OpenAPI 3.1 description of every endpoint and event, from the same declarations that route, validate and authorize. */
+export function describe(
+  surfaces: SurfaceEndpoints[],
+  events: readonly SentEvent[],
+  { version, consoleUrl }: Deployment,
+) {
   const paths: ZodOpenApiPathsObject = {};
   for (const { surface, endpoints, concepts } of surfaces) {
     for (const [concept, about] of Object.entries(concepts)) {
@@ -102,18 +117,25 @@ export function describe(surfaces: SurfaceEndpoints[], { version, consoleUrl }: 
         description: ABOUT,
         contact: { name: 'Data Console', url: consoleUrl },
       },
-      tags: surfaces.flatMap(({ surface, concepts }) =>
-        Object.keys(concepts).map((concept) => ({
-          name: tagOf(surface, concept),
-          description: `${concept}: ${surface.title}.`,
+      tags: [
+        ...surfaces.flatMap(({ surface, concepts }) =>
+          Object.keys(concepts).map((concept) => ({
+            name: tagOf(surface, concept),
+            description: `${concept}: ${surface.title}.`,
+          })),
+        ),
+        { name: EVENT_TAG, description: 'What webhook endpoints are sent, as Standard Webhooks says.' },
+      ],
+      'x-tagGroups': [
+        ...surfaces.map(({ surface, concepts }) => ({
+          name: surface.title,
+          description: surface.description,
+          tags: Object.keys(concepts).map((concept) => tagOf(surface, concept)),
         })),
-      ),
-      'x-tagGroups': surfaces.map(({ surface, concepts }) => ({
-        name: surface.title,
-        description: surface.description,
-        tags: Object.keys(concepts).map((concept) => tagOf(surface, concept)),
-      })),
+        { name: EVENT_TAG, description: 'What webhook endpoints are sent.', tags: [EVENT_TAG] },
+      ],
       paths,
+      webhooks: Object.fromEntries(events.map((event) => [event.type, { post: sending(event) }])),
       components: { securitySchemes: SECURITY_SCHEMES },
     },
     { override: forGenerators(), allowEmptySchema: { default: { input: true } } },
@@ -124,6 +146,41 @@ export function describe(surfaces: SurfaceEndpoints[], { version, consoleUrl }: 
     }
   }
   return document;
+}
+
+const EVENT_HEADERS = z.object({
+  'webhook-id': z.string().meta({ description: 'The same at each try: what comes twice has it, too.' }),
+  'webhook-timestamp': z.string().meta({ description: 'When this try was made, in seconds since the epoch.' }),
+  'webhook-signature': z.string().meta({
+    description:
+      '`v1,` and the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` in Base64, once for each live secret, separated by spaces.',
+  }),
+});
+
+/** The request that an event is sent by. */
+function sending({ type, description, payload, example }: SentEvent): ZodOpenApiOperationObject {
+  const name = type.replaceAll(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return {
+    operationId: `receive${name}`,
+    tags: [EVENT_TAG],
+    summary: `Receive ${type}`,
+    description,
+    security: [],
+    requestParams: { header: EVENT_HEADERS },
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: payload,
+          example: { type, timestamp: '2026-01-31T12:00:00.000Z', data: example },
+        },
+      },
+    },
+    responses: {
+      '204': { description: 'Taken: any 2xx within 15 seconds.' },
+      '410': { description: 'Nobody listens any more: the endpoint is disabled.' },
+    },
+  };
 }
 
 /** Two surfaces can be about the same concept. */

@@ -3,15 +3,15 @@ import { DEFAULT_LOCALE } from '../texts/locales.ts';
 import { aboutResponse, aboutView } from './about.ts';
 import { prepared, raw } from './endpoint.ts';
 import { brokenParts } from './health.ts';
-import { describe, type SurfaceEndpoints } from './openapi.ts';
+import { describe, type SentEvent, type SurfaceEndpoints } from './openapi.ts';
 import { pageResponse } from './page.ts';
 import { endpoint } from './surfaces/organization.ts';
 
 /** The description as JSON, without the address it is served at: the same for as long as an isolate lives. */
 let description: string | undefined;
 
-/** Routes about the API itself. `surfaces` is asked for when the description is first read. */
-export const platformEndpoints = (surfaces: () => SurfaceEndpoints[]) => [
+/** Routes about the API itself. `surfaces` is asked for when the description is first read; `events` are what it sends by itself. */
+export const platformEndpoints = (surfaces: () => SurfaceEndpoints[], events: readonly SentEvent[]) => [
   endpoint(
     {
       method: 'get',
@@ -63,7 +63,7 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[]) => [
     },
     ({ ctx }) => {
       description ??= JSON.stringify(
-        describe(surfaces(), { version: ctx.config.VERSION, consoleUrl: ctx.config.CONSOLE_URL }),
+        describe(surfaces(), events, { version: ctx.config.VERSION, consoleUrl: ctx.config.CONSOLE_URL }),
       );
       const servers = JSON.stringify([{ url: ctx.baseUrl }]);
       return new Response(`{"servers":${servers},${description.slice(1)}`, {

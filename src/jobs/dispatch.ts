@@ -1,6 +1,6 @@
 import type { SystemActor } from '../access/actors.ts';
 import type { Bindings } from '../config.ts';
-import { openContext } from '../context.ts';
+import { type CompanyContext, openContext } from '../context.ts';
 import { clock } from '../kernel/clock.ts';
 import { standingOf } from '../modules/companies/service.ts';
 import { continueExport } from '../modules/company-exports/jobs.ts';
@@ -12,6 +12,7 @@ import { countExecutions } from '../modules/managed-database/service.ts';
 import { keepMessage } from '../modules/outbox/service.ts';
 import { runSchedules } from '../modules/schedules/jobs.ts';
 import { analyseUpload, loadUpload } from '../modules/uploads/jobs.ts';
+import { backfillAudit, collectEvents, mailDisabled, tellEvents, tellLog } from '../modules/webhooks/jobs.ts';
 import { type JobMessage, queuedJob } from '../platform/job-messages.ts';
 import { log, logError, withCorrelationId } from '../platform/log.ts';
 import { retryDelay } from './keep-batch.ts';
@@ -68,9 +69,9 @@ async function run(
     if (standing === 'suspended') return await keepMessage(context, message);
     switch (message.type) {
       case 'upload.analyse':
-        return await analyseUpload(context, message.jobId);
+        return await thenTell(context, analyseUpload(context, message.jobId));
       case 'upload.load':
-        return await loadUpload(context, message.jobId);
+        return await thenTell(context, loadUpload(context, message.jobId));
       case 'knowledge.generate':
         return await runBatch(context, message.jobId);
       case 'data.write':
@@ -78,9 +79,19 @@ async function run(
       case 'schedules.run':
         return await runSchedules(context);
       case 'knowledge.recheck':
-        return await recheckItems(context, message);
+        return await thenTell(context, recheckItems(context, message));
       case 'knowledge.recheck_questions':
         return await recheckQuestions(context, message);
+      case 'webhooks.tell':
+        return await tellEvents(context);
+      case 'webhooks.collect':
+        return await collectEvents(context);
+      case 'webhooks.stream':
+        return await tellLog(context);
+      case 'webhooks.backfill':
+        return await backfillAudit(context, message);
+      case 'webhooks.disabled':
+        return await mailDisabled(context, message.endpointId);
     }
   } finally {
     await countExecutions(context, context.meter.executions).catch((error) =>
@@ -89,4 +100,13 @@ async function run(
     await close();
     log('job_ran', { type: message.type, company_id: message.companyId, duration_ms: clock.now() - startedAt });
   }
+}
+
+/**
+ * Tells webhook endpoints what happened in the company's Postgres: these messages come after its changes, and again until they are
+ * handled, so that nothing is forgotten.
+ */
+async function thenTell(context: CompanyContext, work: Promise<void>): Promise<void> {
+  await work;
+  await collectEvents(context);
 }

@@ -14,6 +14,7 @@ const QUEUES: Record<string, { consume: Consumer; producer(env: Bindings): Queue
   'model-jobs': { consume: dispatch, producer: ({ MODEL_JOBS }) => MODEL_JOBS },
   'data-jobs': { consume: dispatch, producer: ({ DATA_JOBS }) => DATA_JOBS },
   schedules: { consume: dispatch, producer: ({ SCHEDULES }) => SCHEDULES },
+  webhooks: { consume: dispatch, producer: ({ WEBHOOKS }) => WEBHOOKS },
   rechecks: { consume: dispatch, producer: ({ RECHECKS }) => RECHECKS },
   audit: { consume: consumeAuditRecords, producer: ({ AUDIT }) => AUDIT },
   'share-events': { consume: consumeShareEvents, producer: ({ SHARE_EVENTS }) => SHARE_EVENTS },

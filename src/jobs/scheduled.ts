@@ -20,6 +20,8 @@ import { mailCode, mailSecurityChange, purgeSignIns, reencryptSecondFactors } fr
 import { purgeExpired as purgeSingleSignOn, reencryptClientSecrets } from '../modules/single-sign-on/service.ts';
 import { purgeUsedTokens } from '../modules/social-sign-in/service.ts';
 import { sweepUploads } from '../modules/uploads/jobs.ts';
+import { mailWebhookDisabled, tellWaiting } from '../modules/webhooks/jobs.ts';
+import { reencryptWebhookSecrets } from '../modules/webhooks/service.ts';
 import { runConcurrently } from '../platform/concurrency.ts';
 import { log, withCorrelationId } from '../platform/log.ts';
 import { resend } from './queues.ts';
@@ -59,9 +61,11 @@ async function runParts(origin: Origin): Promise<void> {
           backup_codes_renewed: mailSecurityChange,
           schedule_paused: mailPaused,
           schedule_consent: mailConsent,
+          webhook_disabled: mailWebhookDisabled,
         }),
       uploads: () => sweepUploads(context, (companyId) => openContext(origin, { kind: 'system', companyId })),
       messages: () => sendDueMessages(context),
+      events: () => tellWaiting(context),
       knowledge_jobs: () => resumeJobs(context),
       knowledge_sources: () => deleteLeftoverSources(context),
       asked_questions: () => purgeAsked(context),
@@ -81,6 +85,7 @@ async function runParts(origin: Origin): Promise<void> {
       second_factors_under_old_keys: () => ifKeysRotate(context, reencryptSecondFactors),
       client_secrets_under_old_keys: () => ifKeysRotate(context, reencryptClientSecrets),
       signing_keys_under_old_keys: () => ifKeysRotate(context, reencryptSigningSecrets),
+      webhook_secrets_under_old_keys: () => ifKeysRotate(context, reencryptWebhookSecrets),
       dead_letters: () => replayDeadLetters(context, resend(env)),
       old_dead_letters: () => purgeDeadLetters(context),
       undelivered_records: () => keepUndelivered(context),

@@ -2,6 +2,17 @@ import { DurableObject } from 'cloudflare:workers';
 import { clock, DAY_MS, MINUTE_MS } from '../kernel/clock.ts';
 import { type OwnAnalytics, readAnalytics, readViewers, type SeenViewer } from '../logs/analytics.ts';
 import { forgetTables, takeOverFormerTables } from '../logs/day-tables.ts';
+import {
+  createFollowing,
+  type Followed,
+  follow,
+  followed,
+  followedKinds,
+  isBehind,
+  noteLate,
+  readFollowing,
+  unfollow,
+} from '../logs/following.ts';
 import { forgetCounts, type LogPage, listRecords } from '../logs/listing.ts';
 import {
   compareKeys,
@@ -45,6 +56,15 @@ export interface Redaction {
   after: LogKey | null;
 }
 
+/** When those who follow the log are told that there is more, and when again, where they could not be. */
+const FOLLOWED_MS = 5_000;
+
+interface Environment {
+  FILES: R2Bucket;
+  WEBHOOKS: Queue;
+  AUDIT_RETENTION_DAYS?: string;
+}
+
 /** Lets others have a turn. */
 const pause = (): Promise<void> => scheduler.wait(0);
 
@@ -52,7 +72,7 @@ const pause = (): Promise<void> => scheduler.wait(0);
  * One per company, and one for what belongs to none: its audit records and its share events. Days that are older than is kept
  * move to R2, where lists go on; so they do early when the object is nearly full.
  */
-export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION_DAYS?: string }> {
+export class CompanyLog extends DurableObject<Environment> {
   readonly #sql = this.ctx.storage.sql;
   #alarmAt: number | null = null;
   #isErased: boolean;
@@ -61,7 +81,7 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
   /** Counts how often records were moved. */
   #moves = 0;
 
-  constructor(state: DurableObjectState, env: { FILES: R2Bucket; AUDIT_RETENTION_DAYS?: string }) {
+  constructor(state: DurableObjectState, env: Environment) {
     super(state, env);
     this.#isErased = state.storage.kv.get(ERASED) === true;
     if (!this.#isErased) this.#open();
@@ -75,6 +95,7 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
     takeOverFormerTables(this.#sql);
     createViewsMark(this.#sql);
     createUsedDays(this.#sql);
+    createFollowing(this.#sql);
   }
 
   /**
@@ -165,11 +186,13 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
             newlyUsed(this.#sql, records as Logged<'audit'>[], isOfLate),
           )
         : [];
+    noteLate(this.#sql, kind, once);
     const written = insertRecords(this.#sql, kind, news) + insertRecords(this.#sql, kind, late, true);
     countLate(this.#sql, lateSeen);
     countUsed(this.#sql, used);
     if (written > 0) forgetCounts(this.#sql, kind, news);
     await this.#wakeBy(clock.now() + (late.length > 0 || isFull(this.#sql) ? SOON_MS : DAY_MS));
+    if (written > 0 && followedKinds(this.#sql).includes(kind)) await this.#wakeBy(clock.now() + FOLLOWED_MS);
     return written;
   }
 
@@ -179,6 +202,27 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
       const ofKind = records[kind] ?? [];
       if (ofKind.length > 0) await this.append(name, kind, ofKind);
     }
+  }
+
+  /** From now on, what is kept of these kinds is told to who follows the log. Said again, it goes on. */
+  follow(name: string, kinds: readonly LogKind[]): void {
+    this.ctx.storage.kv.put(NAME, name);
+    follow(this.#sql, kinds, { at: clock.now(), id: '' });
+  }
+
+  /** Nobody follows these kinds any more, unless somebody has begun to since `follows` was read. */
+  unfollow(kinds: readonly LogKind[], follows: number): void {
+    unfollow(this.#sql, kinds, follows);
+  }
+
+  /** What comes next of a kind in the log's order, and what came late: the same until `followed` is said. Undefined where nobody follows it. */
+  following(kind: LogKind, limit: number): Followed | undefined {
+    return readFollowing(this.#sql, kind, limit);
+  }
+
+  /** Who follows has kept what `following` answered. */
+  followed(kind: LogKind, told: Pick<Followed, 'upTo' | 'late'>): void {
+    followed(this.#sql, kind, told);
   }
 
   /** The object's part of a page, with the exact number of its records, and the files that the list goes on in. */
@@ -255,11 +299,23 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
     this.#alarmAt = null;
     if (this.#isErased) return;
     try {
+      await this.#tellFollowers();
       const isDone = await this.#inTurn(() => this.#move());
       await this.#wakeBy(isDone ? this.#nextDay() : clock.now() + 1);
     } catch (error) {
       logError('log_not_moved', error);
       await this.#wakeBy(clock.now() + RETRY_MS);
+    }
+  }
+
+  async #tellFollowers(): Promise<void> {
+    const companyId = this.ctx.storage.kv.get<string>(NAME);
+    if (companyId === undefined || !followedKinds(this.#sql).some((kind) => isBehind(this.#sql, kind))) return;
+    try {
+      await this.env.WEBHOOKS.send({ type: 'webhooks.stream', companyId });
+    } catch (error) {
+      logError('followers_not_told', error);
+      await this.#wakeBy(clock.now() + FOLLOWED_MS);
     }
   }
 

@@ -8,6 +8,7 @@ export const OBJECT_NAMES = [
   'ATTEMPT_LIMITER',
   'VIEWER_GATE',
   'COMPANY_LOG',
+  'WEBHOOK_SENDER',
 ] as const;
 
 type Objects = Record<(typeof OBJECT_NAMES)[number], DurableObjectNamespace>;

@@ -87,6 +87,7 @@ const SERVICES = {
   concepts: { types: ['concept'], ...RECORD },
   semantic: { types: ['item'], ...WITHOUT_GET },
   ontology: { types: ['node', 'relation'], ...WITHOUT_GET },
+  webhooks: { types: ['webhook-endpoint'], ...RECORD },
   knowledge_reviews: { types: ['suggestion'], read: ['list'], create: ['generate'], update: ['review'] },
 } as const satisfies Record<string, ServiceRow>;
 

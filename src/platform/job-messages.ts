@@ -37,6 +37,24 @@ export const jobMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('company.export'), companyId: z.string(), exportId: z.string() }),
   /** Do the runs of a company's schedules that wait. */
   z.object({ type: z.literal('schedules.run'), companyId: z.string() }),
+  /** Tell a company's webhook endpoints what happened. */
+  z.object({ type: z.literal('webhooks.tell'), companyId: z.string() }),
+  /** Fetch what happened in a company's Postgres, and tell them. */
+  z.object({ type: z.literal('webhooks.collect'), companyId: z.string() }),
+  /** Tell them what its log has, as far as they have not been told. */
+  z.object({ type: z.literal('webhooks.stream'), companyId: z.string() }),
+  /** Send an endpoint what is kept of the audit trail; `before` is the last record of the batch before. */
+  z.object({
+    type: z.literal('webhooks.backfill'),
+    companyId: z.string(),
+    endpointId: z.string(),
+    backfillId: z.string(),
+    from: z.int().optional(),
+    to: z.int(),
+    before: z.object({ at: z.int(), id: z.string() }).optional(),
+  }),
+  /** Mail the administrators that an endpoint was disabled. */
+  z.object({ type: z.literal('webhooks.disabled'), companyId: z.string(), endpointId: z.string() }),
 ]);
 
 export type JobMessage = z.output<typeof jobMessage>;
@@ -55,8 +73,8 @@ export interface JobQueue {
 const MOST_AT_ONCE = 100;
 
 /**
- * Messages that wait for a model, results that are written for minutes, checks of which a company's changes make many, and
- * mails of schedules have queues of their own: they delay no others.
+ * Messages that wait for a model, results that are written for minutes, checks of which a company's changes make many,
+ * mails of schedules, and events for webhook endpoints have queues of their own: they delay no others.
  */
 const QUEUE_OF = {
   'upload.analyse': 'JOBS',
@@ -67,6 +85,11 @@ const QUEUE_OF = {
   'data.write': 'DATA_JOBS',
   'company.export': 'DATA_JOBS',
   'schedules.run': 'SCHEDULES',
+  'webhooks.tell': 'WEBHOOKS',
+  'webhooks.collect': 'WEBHOOKS',
+  'webhooks.stream': 'WEBHOOKS',
+  'webhooks.backfill': 'WEBHOOKS',
+  'webhooks.disabled': 'WEBHOOKS',
 } as const satisfies Record<JobMessage['type'], string>;
 
 export function jobQueue(

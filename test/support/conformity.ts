@@ -1,5 +1,5 @@
 import { dereference, type Schema, validate } from '@cfworker/json-schema';
-import { SURFACES } from '../../src/app.ts';
+import { EVENTS, SURFACES } from '../../src/app.ts';
 import { describe } from '../../src/http/openapi.ts';
 import { bySpecificity, matchesPath } from '../../src/http/paths.ts';
 import { isTranslated } from '../../src/texts/errors/say.ts';
@@ -29,7 +29,7 @@ type Addresses = ReturnType<typeof dereference>;
 
 /** What `/openapi.json` answers, but for the addresses of the deployment. */
 export function openApi(): ReturnType<typeof describe> {
-  description ??= describe(SURFACES, { version: 'test', consoleUrl: 'https://console.test' });
+  description ??= describe(SURFACES, EVENTS, { version: 'test', consoleUrl: 'https://console.test' });
   return description;
 }
 

@@ -34,6 +34,7 @@ export const mailRequests = sqliteTable(
         'backup_codes_renewed',
         'schedule_paused',
         'schedule_consent',
+        'webhook_disabled',
       ],
     }).notNull(),
     /** Null for a mail about every company that knows the email. */
@@ -42,7 +43,7 @@ export const mailRequests = sqliteTable(
     email: text('email').notNull(),
     /** What a notice is of. */
     notice: json<Notice>('notice'),
-    /** The id of the schedule that it is about. */
+    /** The id of the schedule or webhook endpoint that it is about. */
     about: text('about'),
     /** What requests are counted under. */
     countedAs: text('counted_as').notNull(),

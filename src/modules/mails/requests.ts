@@ -27,8 +27,8 @@ export interface MailRequest<Kind extends MailKind = MailKind> {
   /** Lower-case. */
   email: string;
   notice?: Kind extends 'notice' ? Notice : null;
-  /** The id of the schedule that a mail is about. */
-  about?: Kind extends 'schedule_paused' | 'schedule_consent' ? string : null;
+  /** The id of the schedule or webhook endpoint that a mail is about. */
+  about?: Kind extends 'schedule_paused' | 'schedule_consent' | 'webhook_disabled' ? string : null;
 }
 
 /** What a mail is composed with. */
@@ -69,6 +69,7 @@ const RETRIED_MS: Record<MailKind, number> = {
   backup_codes_renewed: DAY_MS,
   schedule_paused: DAY_MS,
   schedule_consent: DAY_MS,
+  webhook_disabled: DAY_MS,
 };
 /** Requests that one scheduled run sends. */
 const BATCH = 50;

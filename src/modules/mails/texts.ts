@@ -88,6 +88,18 @@ export const noticeMail = ({ notice, ...recipient }: Recipient & { notice: Notic
     after: [why, unmeant],
   }));
 
+/** Tells administrators that a webhook endpoint gets nothing any more. `host` is that of its address. */
+export const webhookDisabledMail = ({
+  host,
+  reason,
+  ...recipient
+}: Recipient & { host: string; reason: keyof MailTexts['webhookDisabled']['reasons'] }): Mail =>
+  mailTo(recipient, ({ webhookDisabled: { subject, reasons, rules } }, company) => ({
+    subject: subject(company),
+    before: reasons[reason](host, company),
+    after: [rules],
+  }));
+
 export type SecurityChange = keyof MailTexts['security']['changes'];
 
 /** Tells a user what was changed about how they sign in. */

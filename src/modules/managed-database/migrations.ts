@@ -4,6 +4,7 @@ import { MANAGED_TABLES } from './migrations/0001_managed_tables.ts';
 import { UPLOAD_JOBS } from './migrations/0001_upload_jobs.ts';
 import { LOADS } from './migrations/0004_loads.ts';
 import { ROW_COUNT_CHANGES } from './migrations/0005_row_count_changes.ts';
+import { EVENTS } from './migrations/0010_events.ts';
 
 /** One step of a company's schema. A released step never changes; changes are further versions. */
 interface TenantMigration {
@@ -59,6 +60,7 @@ const MIGRATIONS: TenantMigration[] = [
     version: 9,
     sql: ['CREATE TABLE console.loaded_days (day date PRIMARY KEY, rows bigint NOT NULL)'],
   },
+  { version: 10, sql: [EVENTS] },
 ];
 
 /** The schema version of this release. */

@@ -119,6 +119,28 @@ export const inShapeChange = <T>(
   );
 
 /**
+ * Has webhook endpoints told of a change that leads to no check of knowledge, after which they are told, too. That is stored before the
+ * change is committed, as a check is.
+ * @param work the change, which waits for `announced` before it commits
+ */
+export async function tellChange<T>(
+  ctx: CompanyContext,
+  work: (announced: Promise<unknown>) => Promise<T>,
+): Promise<T> {
+  const collect = { type: 'webhooks.collect', companyId: ctx.actor.companyId } as const;
+  const message = storeMessage(ctx, collect, LONGEST_CHANGE_MS);
+  try {
+    const result = await work(message.stored);
+    message.send(collect);
+    return result;
+  } catch (error) {
+    if (resultUnknown.matches(error)) message.sendLater();
+    else message.withdraw();
+    throw error;
+  }
+}
+
+/**
  * Has domain knowledge checked again after a change of tables. That is stored before the change is committed, so that it
  * is not forgotten whatever happens then.
  * @param work the change, which waits for `announced` before it commits

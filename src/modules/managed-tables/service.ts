@@ -6,7 +6,7 @@ import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { createTable as createTableSql, moveToTrash, truncateTable as truncateSql } from '../../tenant-sql/ddl.ts';
 import { databaseOf, databaseToRead, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
-import { type Changing, changeInTime, inChange, inShapeChange } from './changes.ts';
+import { type Changing, changeInTime, inChange, inShapeChange, tellChange } from './changes.ts';
 import { tableLocked, tableNameTaken, tableNotFound, truncateLocked } from './failures.ts';
 import * as indexes from './index-store.ts';
 import * as store from './store.ts';
@@ -16,7 +16,7 @@ import { markDeleted } from './trash-store.ts';
 import { endUndo } from './undo-store.ts';
 import { requireTableVersion } from './views.ts';
 
-export { type Changing, inChange, inShapeChange, inTransaction } from './changes.ts';
+export { type Changing, inChange, inShapeChange, inTransaction, tellChange } from './changes.ts';
 export { type Evolved, evolveTable, revertEvolution } from './evolution.ts';
 export { tableNameTaken } from './failures.ts';
 export { createIndex, listIndexes, requireUniqueIndex, sweepIndexes } from './indexes.ts';
@@ -190,14 +190,18 @@ export async function deleteLockedTable(tx: TenantTx, ctx: CompanyContext, table
  */
 export async function truncateTable(ctx: CompanyContext, id: string): Promise<0> {
   const database = await requireTablesDatabase(ctx);
-  const work = async (tx: TenantTx, changing: Changing) => {
+  const work = (announced: Promise<unknown>) => async (tx: TenantTx, changing: Changing) => {
     const table = await lockTable(tx, ctx, id);
     changing(table.displayName);
     if (await store.hasActiveUpload(tx, id)) throw truncateLocked();
     await tx.execute(truncateSql(table.displayName));
     await store.countNoRows(tx, keyOf(ctx, id), isoTimestamp(ctx.now()));
     await endUndo(tx, keyOf(ctx, id), 'truncated');
+    await store.tellTruncated(tx, keyOf(ctx, id));
+    await announced;
     return 0 as const;
   };
-  return changeInTime(database, (options) => inChange(ctx, database, work, { ...options, room: 'frees' }));
+  return tellChange(ctx, (announced) =>
+    changeInTime(database, (options) => inChange(ctx, database, work(announced), { ...options, room: 'frees' })),
+  );
 }

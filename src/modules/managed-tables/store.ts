@@ -226,3 +226,11 @@ export async function countNoRows(tx: TenantTx, { id, companyId }: TableKey, at:
     [id, companyId, at],
   );
 }
+
+/** Tells webhook endpoints that the transaction has emptied the table. */
+export async function tellTruncated(tx: TenantTx, { id, companyId }: TableKey): Promise<void> {
+  await tx.execute(
+    `SELECT console.tell_table('table.truncated', managed_tables) FROM console.managed_tables WHERE ${LIVING}`,
+    [id, companyId],
+  );
+}

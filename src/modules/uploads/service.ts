@@ -18,6 +18,7 @@ import {
   lockTable,
   tableName,
   tableNameTaken,
+  tellChange,
 } from '../managed-tables/service.ts';
 import { matchColumns, matchTableColumns } from './confirm.ts';
 import { failLockedJob } from './fail-job.ts';
@@ -329,12 +330,15 @@ async function confirmedTable(
 export async function cancelUpload(ctx: PrincipalContext, id: string): Promise<void> {
   const database = await requireJobsDatabase(ctx);
   await requireJob(ctx, 'managed-tables:upload', id);
-  await inTransaction(database, async (tx) => {
-    const locked = await store.lockJob(tx, keyOf(ctx, id));
-    if (!locked) throw jobNotFound();
-    if (locked.status === 'done' || locked.status === 'failed') throw jobEnded();
-    await failLockedJob(tx, ctx, id, locked.state, cancelled);
-  });
+  await tellChange(ctx, (announced) =>
+    inTransaction(database, async (tx) => {
+      const locked = await store.lockJob(tx, keyOf(ctx, id));
+      if (!locked) throw jobNotFound();
+      if (locked.status === 'done' || locked.status === 'failed') throw jobEnded();
+      await failLockedJob(tx, ctx, id, locked.state, cancelled);
+      await announced;
+    }),
+  );
 }
 
 /** The company's Postgres, for work on an existing job; before provisioning none exists. */

@@ -18,6 +18,7 @@ import {
   requireTablesDatabaseToRead,
   revertEvolution,
   selectUndoLimit,
+  tellChange,
   toUndoLimit,
   type UndoLimit,
   type UndoLimitRow,
@@ -111,24 +112,27 @@ export async function undoUpload(ctx: PrincipalContext, id: string): Promise<Und
     name,
     isOfRows: _,
     ...undone
-  } = await inShapeChange(
-    ctx,
-    database,
-    async (tx, changing) => {
-      const load = await lockLoad(tx, key);
-      if (!load) throw jobNotFound();
-      if (load.evolved) requireAction(ctx.actor, 'managed-tables:update', tableId);
-      const table = await lockLoadedTable(tx, ctx, load, tableId);
-      changing(table.displayName);
-      const { limit, last } = undoStateOf(...(await tx.queryAll<[UndoLimitRow, Named]>(undoReads(ctx, tableId))));
-      const refusal = refusalOf(load, last, limit, since(ctx));
-      if (refusal) throw notUndoable(refusal);
-      const outcome = await (mode === 'create' ? deleteMade(tx, ctx, table) : takeBack(tx, ctx, table, load));
-      await markUndone(tx, key, ctx.actor.id, isoTimestamp(ctx.now()));
-      return { ...outcome, name: table.displayName, isOfRows: mode === 'append' && !load.evolved };
-    },
-    (done) => (done.isOfRows ? [] : [tableId, done.name]),
-    { statementTimeoutMs: UNDO_TIMEOUT_MS },
+  } = await tellChange(ctx, (announced) =>
+    inShapeChange(
+      ctx,
+      database,
+      async (tx, changing) => {
+        const load = await lockLoad(tx, key);
+        if (!load) throw jobNotFound();
+        if (load.evolved) requireAction(ctx.actor, 'managed-tables:update', tableId);
+        const table = await lockLoadedTable(tx, ctx, load, tableId);
+        changing(table.displayName);
+        const { limit, last } = undoStateOf(...(await tx.queryAll<[UndoLimitRow, Named]>(undoReads(ctx, tableId))));
+        const refusal = refusalOf(load, last, limit, since(ctx));
+        if (refusal) throw notUndoable(refusal);
+        const outcome = await (mode === 'create' ? deleteMade(tx, ctx, table) : takeBack(tx, ctx, table, load));
+        await markUndone(tx, key, ctx.actor.id, isoTimestamp(ctx.now()));
+        await announced;
+        return { ...outcome, name: table.displayName, isOfRows: mode === 'append' && !load.evolved };
+      },
+      (done) => (done.isOfRows ? [] : [tableId, done.name]),
+      { statementTimeoutMs: UNDO_TIMEOUT_MS },
+    ),
   );
   if (mode !== 'create') await vacuumTable(ctx, database, name);
   return undone;

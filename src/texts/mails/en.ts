@@ -60,6 +60,17 @@ export const texts = {
     unmeant:
       'Was this not meant to happen? Then set the right provider in the console, end the sessions of whoever did it, and look through the audit trail.',
   },
+  webhookDisabled: {
+    subject: (company: string) => `A webhook endpoint of ${company} is disabled`,
+    reasons: {
+      gone: (host: string, company: string) =>
+        `The webhook endpoint of ${company} at ${host} is disabled: it answered that it is gone (410).`,
+      failing: (host: string, company: string) =>
+        `The webhook endpoint of ${company} at ${host} is disabled: for days it answered nothing but failures.`,
+    },
+    rules:
+      'It is sent nothing until somebody sets its status to active. What failed can then be sent again for 30 days. You get this mail because you are the owner or an administrator.',
+  },
   /** What was changed about how a user signs in. */
   security: {
     changes: {

@@ -58,6 +58,17 @@ export const texts: MailTexts = {
     unmeant:
       '¿No debería haber ocurrido? Entonces establece el proveedor correcto en la consola, cierra las sesiones de quien lo hizo y revisa el registro de auditoría.',
   },
+  webhookDisabled: {
+    subject: (company) => `Se desactivó un endpoint de webhook de ${company}`,
+    reasons: {
+      gone: (host, company) =>
+        `El endpoint de webhook de ${company} en ${host} se desactivó: respondió que ya no existe (410).`,
+      failing: (host, company) =>
+        `El endpoint de webhook de ${company} en ${host} se desactivó: durante días solo respondió con fallos.`,
+    },
+    rules:
+      'No se le envía nada hasta que alguien ponga su estado en activo. Lo que falló puede entonces reenviarse durante 30 días. Recibe este correo porque es propietario o administrador.',
+  },
   security: {
     changes: {
       password_changed: {

@@ -57,6 +57,17 @@ export const texts: MailTexts = {
     unmeant:
       'Isto não deveria ter acontecido? Então defina o provedor correto no console, encerre as sessões de quem fez a alteração e verifique a trilha de auditoria.',
   },
+  webhookDisabled: {
+    subject: (company) => `Um endpoint de webhook de ${company} foi desativado`,
+    reasons: {
+      gone: (host, company) =>
+        `O endpoint de webhook de ${company} em ${host} foi desativado: ele respondeu que não existe mais (410).`,
+      failing: (host, company) =>
+        `O endpoint de webhook de ${company} em ${host} foi desativado: por dias, ele só respondeu com falhas.`,
+    },
+    rules:
+      'Nada é enviado a ele até que alguém defina seu status como ativo. O que falhou pode então ser reenviado por 30 dias. Você recebe este e-mail porque é proprietário ou administrador.',
+  },
   security: {
     changes: {
       password_changed: {

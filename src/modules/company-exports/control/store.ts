@@ -13,7 +13,7 @@ import { businessDomains, resources, versions } from '../../../db/schema/knowled
 import { suggestions } from '../../../db/schema/knowledge-suggestions.ts';
 import { mailRequests } from '../../../db/schema/mails.ts';
 import { managedDatabases } from '../../../db/schema/managed-database.ts';
-import { outbox } from '../../../db/schema/outbox.ts';
+import { events, outbox } from '../../../db/schema/outbox.ts';
 import { permissions, policies } from '../../../db/schema/policies.ts';
 import {
   mailConsents,
@@ -42,6 +42,7 @@ import { usageDays } from '../../../db/schema/usage.ts';
 import { accountUserCounts, accountUsers, invitations, userCounts, users } from '../../../db/schema/users.ts';
 import { visualizations } from '../../../db/schema/visualizations.ts';
 import { vizApiEndpoints } from '../../../db/schema/viz-api-endpoints.ts';
+import { webhookEndpoints } from '../../../db/schema/webhooks.ts';
 
 /** Why something is not exported. */
 const BECAUSE = {
@@ -127,6 +128,9 @@ export const KINDS: readonly Kind[] = [
     work: 'leaseToken leaseUntil migrationsVersion sweepAt sweepMarks dataVersion changedTables openChanges notedVersion dataChanges dataChangesUntil',
     secret: 'ownerConnection readonlyConnection readerPassword',
   }),
+  kind(webhookEndpoints, 'id companyId url description eventTypes status disabledReason createdAt updatedAt', {
+    secret: 'secrets',
+  }),
   kind(usageDays, 'companyId day mails modelCalls executions'),
   kind(policies, 'id companyId name description document createdAt updatedAt'),
   kind(permissions, 'id companyId name description target actions createdAt updatedAt'),
@@ -186,6 +190,7 @@ export const KINDS: readonly Kind[] = [
   notExported(dataJobs, BECAUSE.work),
   notExported(mailRequests, BECAUSE.work),
   notExported(outbox, BECAUSE.work),
+  notExported(events, BECAUSE.work),
   notExported(embedKeys, BECAUSE.secret),
   notExported(embedRevocations, BECAUSE.work),
   notExported(passwordlessCodes, BECAUSE.secret),

@@ -12,7 +12,7 @@ import { businessDomains, resources, versions } from '../../../db/schema/knowled
 import { suggestions } from '../../../db/schema/knowledge-suggestions.ts';
 import { mailRequests } from '../../../db/schema/mails.ts';
 import { managedDatabases } from '../../../db/schema/managed-database.ts';
-import { outbox } from '../../../db/schema/outbox.ts';
+import { events, outbox } from '../../../db/schema/outbox.ts';
 import { permissions, policies } from '../../../db/schema/policies.ts';
 import {
   mailConsents,
@@ -41,6 +41,7 @@ import { usageDays } from '../../../db/schema/usage.ts';
 import { accountUserCounts, accountUsers, invitations, userCounts, users } from '../../../db/schema/users.ts';
 import { visualizations } from '../../../db/schema/visualizations.ts';
 import { vizApiEndpoints } from '../../../db/schema/viz-api-endpoints.ts';
+import { webhookEndpoints } from '../../../db/schema/webhooks.ts';
 import { idList } from '../../../db/statements.ts';
 import type { Person } from '../../../logs/redaction.ts';
 
@@ -73,6 +74,9 @@ const asMember = (person: Person) =>
  * before it. `test/organizations` holds the list against the database.
  */
 export const HELD_TABLES: readonly HeldTable[] = [
+  // Before what triggers tell of: without endpoints they tell nothing.
+  { table: webhookEndpoints, about: null },
+  { table: events, about: null },
   { table: mailRequests, about: byEmail(mailRequests.email) },
   { table: scheduledMails, about: byEmail(scheduledMails.email) },
   { table: mailConsents, about: byEmail(mailConsents.email) },
@@ -152,6 +156,10 @@ export function rowsOf(table: Owned, companyId: string): SQL {
   const elsewhere = of(sql`${users.companyId} <> ${companyId} and ${users.deletedAt} is null`);
   return sql`(${own} or (${mailRequests.companyId} is null and ${of(eq(users.companyId, companyId))} and not ${elsewhere}))`;
 }
+
+/** Its webhook endpoints, of which there are few. */
+export const selectEndpointIds = (db: ControlDb, companyId: string) =>
+  db.select({ id: webhookEndpoints.id }).from(webhookEndpoints).where(eq(webhookEndpoints.companyId, companyId));
 
 /** Deletes some rows of a company. */
 export const deleteRows = (db: ControlDb, table: Owned, companyId: string) =>

@@ -9,7 +9,8 @@ import { callObject } from '../../../platform/objects.ts';
 import { deleteObjects } from '../../../platform/stored-files.ts';
 import { exportLog } from '../../company-log/service.ts';
 import { deleteDatabase, hasDatabase, readMakers, replaceMakers } from '../../managed-database/service.ts';
-import { CONTROL_TABLES, deleteRows, selectAnyRow, selectOutsiders } from './control-store.ts';
+import { senderOf } from '../../webhooks/service.ts';
+import { CONTROL_TABLES, deleteRows, selectAnyRow, selectEndpointIds, selectOutsiders } from './control-store.ts';
 import { eraseControlRecords, type Found, readControlRecords } from './people-records.ts';
 import { countDeleted } from './store.ts';
 
@@ -279,6 +280,42 @@ const gate: Store = {
   },
 };
 
+const webhookDeliveries: Store = {
+  name: 'webhook_deliveries',
+  holds: 'what webhook endpoints were sent, and are to be sent, in objects of WebhookSender',
+  async erase(ctx) {
+    const endpoints = await selectEndpointIds(ctx.db, ctx.actor.companyId);
+    for (const { id } of endpoints) await senderOf(ctx, id, async (sender) => await sender.end());
+    return { removed: endpoints.length, next: null };
+  },
+  // Messages that would have it sent something are dropped.
+  look: async () => false,
+  people: {
+    async *read(ctx, person) {
+      for (const { id } of await selectEndpointIds(ctx.db, ctx.actor.companyId)) {
+        for (let after: string | null = ''; after !== null; ) {
+          const from: string = after;
+          const { bodies, next } = await senderOf(ctx, id, async (sender) => await sender.naming(person, from));
+          for (const body of bodies) yield { kind: 'webhook_deliveries', record: JSON.parse(body) };
+          after = next;
+        }
+      }
+    },
+    async erase(ctx, person) {
+      let changed = 0;
+      for (const { id } of await selectEndpointIds(ctx.db, ctx.actor.companyId)) {
+        for (let after: string | null = ''; after !== null; ) {
+          const from: string = after;
+          const done = await senderOf(ctx, id, async (sender) => await sender.redact(person, from));
+          changed += done.changed;
+          after = done.next;
+        }
+      }
+      return { webhook_deliveries: changed };
+    },
+  },
+};
+
 const controlRecords: Store = {
   name: 'control_records',
   holds: 'people, access, dashboards, shares, knowledge, jobs, schedules and mails in D1',
@@ -319,7 +356,16 @@ const controlRecords: Store = {
  * Every store that has something of a company, in the order in which they are erased. Those before the last find in the control
  * records what is theirs.
  */
-export const STORES: readonly Store[] = [database, log, files, sharedFiles, outsiderKeys, gate, controlRecords];
+export const STORES: readonly Store[] = [
+  database,
+  log,
+  files,
+  sharedFiles,
+  outsiderKeys,
+  gate,
+  webhookDeliveries,
+  controlRecords,
+];
 
 /** Where a binding keeps what is of a company: in these stores, or, as a sentence says, nowhere that has to be erased. */
 export const STORES_OF_BINDINGS: Record<keyof Bindings, readonly Store[] | string> = {
@@ -328,6 +374,7 @@ export const STORES_OF_BINDINGS: Record<keyof Bindings, readonly Store[] | strin
   COMPANY_LOG: [log],
   ORGANIZATION_GATE: [gate],
   TOKEN_LIMITER: [outsiderKeys],
+  WEBHOOK_SENDER: [webhookDeliveries],
   VIEWER_GATE: 'keeps nothing on disk',
   ATTEMPT_LIMITER: 'keeps a number and a time under a digest, for a quarter of an hour',
   IP_LIMITER: 'keeps what belongs to no company, for a minute',
@@ -336,6 +383,7 @@ export const STORES_OF_BINDINGS: Record<keyof Bindings, readonly Store[] | strin
   RECHECKS: 'likewise',
   DATA_JOBS: 'likewise',
   SCHEDULES: 'likewise',
+  WEBHOOKS: 'likewise',
   AUDIT: 'a log that was erased takes no more records',
   SHARE_EVENTS: 'likewise',
   EMAIL: 'keeps nothing',

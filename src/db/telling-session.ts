@@ -1,0 +1,73 @@
+import { RUNS } from './guarded-session.ts';
+
+/** The tables whose triggers write events. A test holds them against the migrations. */
+export const TOLD_TABLES = [
+  'users',
+  'invitations',
+  'groups',
+  'group_bindings',
+  'policies',
+  'group_policies',
+  'service_accounts',
+  'api_keys',
+  'companies',
+  'sso_configurations',
+  'social_configurations',
+  'data_jobs',
+  'schedules',
+  'knowledge_suggestions',
+  'knowledge_jobs',
+] as const;
+
+const TOLD = new RegExp(
+  `\\b(?:insert(?: or \\w+)? into|replace into|update(?: or \\w+)?|delete from)\\s+["\`]?(?:${TOLD_TABLES.join('|')})\\b`,
+  'i',
+);
+
+/** Companies with events that wait: normally one or none. */
+const WAITING = 'select distinct company_id from events limit 20';
+
+/**
+ * Watches a session for batches that may have written events, and says which companies have some. What is missed, or said in
+ * vain, does no harm: the scheduled run looks for itself.
+ */
+export function tellingSession(
+  session: D1DatabaseSession,
+  told: (companyIds: readonly string[]) => void,
+): D1DatabaseSession {
+  const telling = new WeakSet<D1PreparedStatement>();
+  const look = async () => {
+    const { results } = await session.prepare(WAITING).all<{ company_id: string }>();
+    if (results.length > 0) told(results.map(({ company_id: companyId }) => companyId));
+  };
+  const watch = (statement: D1PreparedStatement): D1PreparedStatement => {
+    telling.add(statement);
+    const bind = statement.bind.bind(statement);
+    statement.bind = (...values) => watch(bind(...values));
+    for (const name of RUNS) {
+      const run = statement[name].bind(statement) as (...values: unknown[]) => Promise<unknown>;
+      Object.assign(statement, {
+        [name]: async (...values: unknown[]) => {
+          const result = await run(...values);
+          await look();
+          return result;
+        },
+      });
+    }
+    return statement;
+  };
+  return {
+    prepare: (sql: string) => {
+      const statement = session.prepare(sql);
+      return TOLD.test(sql) ? watch(statement) : statement;
+    },
+    async batch<T>(statements: D1PreparedStatement[]): Promise<D1Result<T>[]> {
+      if (!statements.some((statement) => telling.has(statement))) return session.batch<T>(statements);
+      const results = await session.batch<T>([...statements, session.prepare(WAITING)]);
+      const waiting = (results.pop() as unknown as D1Result<{ company_id: string }>).results;
+      if (waiting.length > 0) told(waiting.map(({ company_id: companyId }) => companyId));
+      return results;
+    },
+    getBookmark: () => session.getBookmark(),
+  } as D1DatabaseSession;
+}

@@ -1,0 +1,436 @@
+import { z } from 'zod';
+import { DATA_FORMATS, DATA_JOB_STATUSES } from '../../db/schema/data-jobs.ts';
+import type { groupBindings } from '../../db/schema/groups.ts';
+import type { jobs } from '../../db/schema/knowledge-jobs.ts';
+import type { suggestions } from '../../db/schema/knowledge-suggestions.ts';
+import type { policies } from '../../db/schema/policies.ts';
+import { type LastRun, SCHEDULE_STATUSES } from '../../db/schema/schedules.ts';
+import type { apiKeys, serviceAccounts } from '../../db/schema/service-accounts.ts';
+import { viewBy } from '../../http/wire.ts';
+import { timestamp } from '../../kernel/fields.ts';
+import type { AuditRecord } from '../../logs/audit-record.ts';
+import { type ShareEvent, TARGET_TYPES } from '../../sharing/share-event.ts';
+import { LOCALES } from '../../texts/locales.ts';
+import { auditEventView, viewAuditEvent } from '../audit/views.ts';
+import { consoleGroupView, groupBindingView, viewConsoleGroup, viewGroupBinding } from '../groups/views.ts';
+import { jobRecord, viewJob } from '../knowledge/generation/views.ts';
+import { suggestionRecord, viewSuggestion } from '../knowledge/suggestions/views.ts';
+import { tableRecord, viewWith } from '../managed-tables/views.ts';
+import { ownPolicy } from '../policies/service.ts';
+import { policyView, viewPolicy } from '../policies/views.ts';
+import { lastRunView } from '../schedules/fields.ts';
+import {
+  consoleApiKeyView,
+  consoleServiceAccountView,
+  viewConsoleApiKey,
+  viewConsoleServiceAccount,
+} from '../service-accounts/views.ts';
+import { shareEventView, viewShareEvent } from '../share-activity/views.ts';
+import { consoleUserView, viewConsoleUser } from '../users/views.ts';
+
+/** What events of a kind are about: what they hold, of the record that was kept of it, and what one might hold. */
+export interface Concept {
+  data: z.ZodObject;
+  view(record: never, also: Also): object;
+  example: object;
+}
+
+/** What a record is shown with beside its own row. */
+export interface Also {
+  /** The groups that a user is in. */
+  groupIds: string[];
+  /** What a group lists. */
+  permissionIds: string[];
+  policyIds: string[];
+  /** The company's managed database. */
+  connectionId: string | null;
+}
+
+const ID = '6650a1b2c3d4e5f601234567';
+const OTHER_ID = '6650a1b2c3d4e5f6089abcde';
+const AT = '2026-01-31T12:00:00.000Z';
+
+const made = { created_at: AT, updated_at: AT };
+
+const user: Concept = {
+  data: consoleUserView.omit({ groups: true }).meta({ id: 'WebhookUser' }),
+  view: (record: Parameters<typeof viewConsoleUser>[0]['user'], { groupIds }) => {
+    const { groups: _, ...shown } = viewConsoleUser({ user: record, groupIds });
+    return shown;
+  },
+  example: {
+    _id: ID,
+    email: 'ana@example.com',
+    name: 'Ana',
+    company_id: OTHER_ID,
+    status: 'active',
+    teams: [],
+    group_ids: [],
+    created_at: AT,
+  },
+};
+
+const group: Concept = {
+  data: consoleGroupView,
+  view: (record: Omit<Parameters<typeof viewConsoleGroup>[0], 'permissionIds' | 'policyIds'>, also) =>
+    viewConsoleGroup({ ...record, permissionIds: also.permissionIds, policyIds: also.policyIds }),
+  example: {
+    _id: ID,
+    name: 'Analysts',
+    slug: 'analysts',
+    description: '',
+    company_id: OTHER_ID,
+    is_global: false,
+    roles: [],
+    permissionIds: [],
+    attached_policies: [],
+    ...made,
+  },
+};
+
+const membership: Concept = {
+  data: groupBindingView,
+  view: (record: typeof groupBindings.$inferSelect) => viewGroupBinding(record),
+  example: {
+    id: ID,
+    group_id: OTHER_ID,
+    principal_type: 'user',
+    principal_id: OTHER_ID,
+    account_id: OTHER_ID,
+    created_at: AT,
+  },
+};
+
+const policy: Concept = {
+  data: policyView,
+  view: (record: typeof policies.$inferSelect) => viewPolicy(ownPolicy(record)),
+  example: {
+    _id: ID,
+    arn: `arn:svc:iam::${OTHER_ID}:policy/inline/Reports`,
+    name: 'Reports',
+    description: '',
+    type: 'inline',
+    document: {
+      version: '2024-01-01',
+      statements: [{ effect: 'Allow', actions: ['dashboards:get'], resources: ['*'] }],
+    },
+    is_deprecated: false,
+    ...made,
+  },
+};
+
+const attachmentView = z.object({ group_id: z.string(), policy_id: z.string() }).meta({ id: 'WebhookAttachment' });
+const attachment: Concept = {
+  data: attachmentView,
+  view: viewBy(attachmentView),
+  example: { group_id: ID, policy_id: OTHER_ID },
+};
+
+const serviceAccount: Concept = {
+  data: consoleServiceAccountView,
+  view: (record: typeof serviceAccounts.$inferSelect) => viewConsoleServiceAccount(record),
+  example: {
+    _id: ID,
+    name: 'Loader',
+    description: '',
+    account_id: OTHER_ID,
+    company_id: OTHER_ID,
+    is_active: true,
+    metadata: {},
+    ...made,
+    last_used_at: null,
+  },
+};
+
+const apiKey: Concept = {
+  data: consoleApiKeyView,
+  view: (record: typeof apiKeys.$inferSelect) => viewConsoleApiKey(record),
+  example: {
+    _id: ID,
+    access_key: 'AK0123456789ABCDEF',
+    description: '',
+    service_account_id: OTHER_ID,
+    expires_at: AT,
+    is_active: true,
+    created_at: AT,
+    last_used_at: null,
+  },
+};
+
+const companyView = z
+  .object({
+    _id: z.string(),
+    name: z.string(),
+    slug: z.string(),
+    require_2fa: z.boolean(),
+    sso_only: z.boolean(),
+    locale: z.enum(LOCALES),
+  })
+  .meta({ id: 'WebhookCompany' });
+const company: Concept = {
+  data: companyView,
+  view: viewBy(companyView),
+  example: { _id: ID, name: 'Acme', slug: 'acme', require_2fa: false, sso_only: false, locale: 'en' },
+};
+
+const table: Concept = {
+  data: tableRecord,
+  view: (record: Parameters<ReturnType<typeof viewWith>>[0], { connectionId }) => viewWith(connectionId)(record),
+  example: {
+    _id: ID,
+    company_id: OTHER_ID,
+    connection_id: OTHER_ID,
+    display_name: 'orders',
+    columns: [{ name: 'total', type: 'decimal', nullable: true }],
+    source: 'upload',
+    status: 'active',
+    row_count: 0,
+    created_by_user_id: OTHER_ID,
+    ...made,
+  },
+};
+
+const uploadView = z
+  .object({
+    _id: z.string(),
+    company_id: z.string(),
+    user_table_id: z.string().nullable(),
+    created_by_user_id: z.string(),
+    mode: z.enum(['create', 'append', 'replace', 'upsert']),
+    evolve: z.enum(['none', 'add', 'widen']),
+    status: z.enum(['waiting_confirm', 'done', 'failed']),
+    key: z.array(z.string()).nullable(),
+    result: z.object({ inserted: z.int(), updated: z.int(), unchanged: z.int() }).nullable(),
+    error_code: z
+      .string()
+      .nullable()
+      .meta({ examples: ['VALUE_DOES_NOT_FIT'] }),
+    source_url: z.string().nullable(),
+    undone_at: timestamp.nullable(),
+    undone_by: z.string().nullable(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'WebhookUpload', description: 'An upload job, without what was read of its files.' });
+const upload: Concept = {
+  data: uploadView,
+  view: viewBy(uploadView),
+  example: {
+    _id: ID,
+    company_id: OTHER_ID,
+    user_table_id: OTHER_ID,
+    created_by_user_id: OTHER_ID,
+    mode: 'append',
+    evolve: 'none',
+    status: 'done',
+    key: null,
+    result: null,
+    error_code: null,
+    source_url: null,
+    undone_at: null,
+    undone_by: null,
+    ...made,
+  },
+};
+
+const dataJobView = z
+  .object({
+    job_id: z.string(),
+    endpoint_id: z.string(),
+    slug: z.string(),
+    format: z.enum(DATA_FORMATS),
+    status: z.enum(DATA_JOB_STATUSES),
+    row_count: z.int().nullable(),
+    bytes: z.int().nullable(),
+    error: z.string().nullable(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'WebhookDataJob' });
+const viewDataJob = viewBy(dataJobView);
+const dataJob: Concept = {
+  data: dataJobView,
+  view: ({ id, ...record }: Omit<Parameters<typeof viewDataJob>[0], 'jobId'> & { id: string }) =>
+    viewDataJob({ ...record, jobId: id }),
+  example: {
+    job_id: ID,
+    endpoint_id: OTHER_ID,
+    slug: 'orders',
+    format: 'csv',
+    status: 'succeeded',
+    row_count: 10,
+    bytes: 500,
+    error: null,
+    ...made,
+  },
+};
+
+const scheduleView = z
+  .object({
+    _id: z.string(),
+    company_id: z.string(),
+    name: z.string(),
+    target_type: z.enum(TARGET_TYPES),
+    target_id: z.string(),
+    status: z.enum(SCHEDULE_STATUSES),
+    last_run: lastRunView.nullable(),
+    created_by_user_id: z.string(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'WebhookSchedule' });
+const viewSchedule = viewBy(scheduleView);
+const schedule: Concept = {
+  data: scheduleView,
+  view: ({ lastRun, ...record }: Omit<Parameters<typeof viewSchedule>[0], 'lastRun'> & { lastRun: LastRun | null }) => {
+    const { about: _, ...told } = lastRun ?? {};
+    return viewSchedule({ ...record, lastRun: lastRun && (told as Omit<LastRun, 'about'>) });
+  },
+  example: {
+    _id: ID,
+    company_id: OTHER_ID,
+    name: 'Every Monday',
+    target_type: 'dashboard',
+    target_id: OTHER_ID,
+    status: 'active',
+    last_run: {
+      id: OTHER_ID,
+      kind: 'scheduled',
+      occurrence: AT,
+      ended_at: AT,
+      status: 'done',
+      sent: 3,
+      skipped: 0,
+      failed: 0,
+      problems: [],
+    },
+    created_by_user_id: OTHER_ID,
+    ...made,
+  },
+};
+
+const suggestion: Concept = {
+  data: suggestionRecord,
+  view: (record: typeof suggestions.$inferSelect) => viewSuggestion(record),
+  example: {
+    _id: ID,
+    company_id: OTHER_ID,
+    target_type: 'concept_create',
+    target_id: null,
+    target_version: null,
+    target_name: 'Order',
+    concept_id: null,
+    concept_name: null,
+    suggested_payload: { name: 'Order' },
+    explanation: 'The text speaks of orders.',
+    evidence: [],
+    confidence: 0.9,
+    model: 'gpt-5-mini',
+    prompt_version: 'v1',
+    status: 'pending',
+    request_id: 'f0a1',
+    job_id: OTHER_ID,
+    review_note: null,
+    reviewed_by_user_id: null,
+    reviewed_at: null,
+    resource_id: null,
+    created_by_user_id: OTHER_ID,
+    ...made,
+  },
+};
+
+const knowledgeJob: Concept = {
+  data: jobRecord,
+  view: (record: typeof jobs.$inferSelect) => viewJob(record),
+  example: {
+    _id: ID,
+    company_id: OTHER_ID,
+    type: 'enrichment',
+    target_type: 'concept',
+    target_ids: [OTHER_ID],
+    status: 'succeeded',
+    processed_count: 1,
+    total_count: 1,
+    suggestion_count: 1,
+    rejected_count: 0,
+    concepts_not_sent_count: 0,
+    usage: { requests: 1, input_tokens: 900, output_tokens: 100 },
+    last_error: null,
+    request_id: 'f0a1',
+    business_domains: [],
+    connection_id: null,
+    file_name: null,
+    created_by_user_id: OTHER_ID,
+    ...made,
+    ended_at: AT,
+  },
+};
+
+const shareEvent: Concept = {
+  data: shareEventView,
+  view: (record: ShareEvent) => viewShareEvent(record),
+  example: {
+    id: ID,
+    type: 'share.created',
+    occurred_at: AT,
+    actor: { kind: 'user', id: OTHER_ID, email: 'ana@example.com' },
+    target_type: 'dashboard',
+    target_id: OTHER_ID,
+    share_id: OTHER_ID,
+    share_context_id: null,
+    ip_country: 'BR',
+    user_agent: null,
+    origin: null,
+    correlation_id: 'f0a1',
+    details: {},
+  },
+};
+
+const auditRecordsView = z
+  .object({ records: z.array(auditEventView) })
+  .meta({ id: 'WebhookAuditRecords', description: 'Up to 500 records of the audit trail.' });
+const auditRecords: Concept = {
+  data: auditRecordsView,
+  view: ({ records }: { records: (AuditRecord & { companyId: string })[] }) => ({
+    records: records.map(viewAuditEvent),
+  }),
+  example: {
+    records: [
+      {
+        id: ID,
+        correlation_id: 'f0a1',
+        occurred_at: AT,
+        organization_id: OTHER_ID,
+        principal_type: 'user',
+        principal_id: OTHER_ID,
+        credential: OTHER_ID,
+        method: 'POST',
+        route: '/v1/groups',
+        action: 'groups:create',
+        resource_id: OTHER_ID,
+        status: 201,
+        ip: '203.0.113.7',
+        duration_ms: 12,
+      },
+    ],
+  },
+};
+
+export const CONCEPTS = {
+  user,
+  group,
+  membership,
+  policy,
+  attachment,
+  serviceAccount,
+  apiKey,
+  company,
+  table,
+  upload,
+  dataJob,
+  schedule,
+  suggestion,
+  knowledgeJob,
+  shareEvent,
+  auditRecords,
+};

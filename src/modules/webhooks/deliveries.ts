@@ -1,0 +1,79 @@
+import type { PrincipalContext } from '../../context.ts';
+import type { Page } from '../../db/page.ts';
+import { ID_PATTERN } from '../../kernel/ids.ts';
+import type { Delivery, DeliveryStatus } from '../../objects/webhook-sender.ts';
+import { AUDIT_RECORDS, eventTypeOf } from './event-types.ts';
+import { deliveryNotFound, endpointNotActive, noAuditStream } from './failures.ts';
+import { type Endpoint, getEndpoint, senderOf } from './service.ts';
+import { sendingOf } from './tell.ts';
+
+export type { Delivery };
+
+/** Which deliveries are meant. */
+export interface DeliveryFilter {
+  status?: DeliveryStatus | undefined;
+  eventType?: string | undefined;
+}
+
+/** A page of what an endpoint was sent in the last 30 days, the newest first. */
+export async function listDeliveries(
+  ctx: PrincipalContext,
+  endpointId: string,
+  filter: DeliveryFilter,
+  part: { page: number; perPage: number },
+): Promise<Page<Delivery>> {
+  await getEndpoint(ctx, endpointId);
+  const { total, records } = await senderOf(ctx, endpointId, async (sender) => await sender.list(filter, part));
+  return { total, records: records as Delivery[], ...part };
+}
+
+export async function getDelivery(
+  ctx: PrincipalContext,
+  endpointId: string,
+  id: string,
+): Promise<Delivery & { body: string }> {
+  await getEndpoint(ctx, endpointId);
+  const found = ID_PATTERN.test(id) ? await senderOf(ctx, endpointId, async (sender) => await sender.get(id)) : null;
+  if (!found) throw deliveryNotFound();
+  return found as Delivery & { body: string };
+}
+
+/** Sends a delivery again, whatever became of it. */
+export async function resendDelivery(ctx: PrincipalContext, endpointId: string, id: string): Promise<void> {
+  await requireActive(ctx, endpointId);
+  const isFound = ID_PATTERN.test(id) && (await senderOf(ctx, endpointId, async (sender) => await sender.resend(id)));
+  if (!isFound) throw deliveryNotFound();
+}
+
+/** Sends again what failed since a time (ms). @returns how many */
+export async function resendFailed(ctx: PrincipalContext, endpointId: string, since: number): Promise<number> {
+  await requireActive(ctx, endpointId);
+  return senderOf(ctx, endpointId, async (sender) => await sender.resendFailed(since));
+}
+
+/** Sends an example of an event. @returns the id of the delivery */
+export async function sendTest(ctx: PrincipalContext, endpointId: string, type: string): Promise<string> {
+  const { companyId } = await requireActive(ctx, endpointId);
+  const example = { id: ctx.newId(), type, at: ctx.now(), data: eventTypeOf(type).example };
+  const [id] = await senderOf(ctx, endpointId, async (sender) =>
+    sender.take({ companyId, endpointId }, [sendingOf(example)]),
+  );
+  return id as string;
+}
+
+/** Sends what is kept of the audit trail between two times (ms), the newest first, after all else. */
+export async function backfill(
+  ctx: PrincipalContext,
+  endpointId: string,
+  { from, to }: { from: number; to: number },
+): Promise<void> {
+  const { companyId, eventTypes } = await requireActive(ctx, endpointId);
+  if (!eventTypes.includes(AUDIT_RECORDS)) throw noAuditStream();
+  await ctx.jobs.send({ type: 'webhooks.backfill', companyId, endpointId, backfillId: ctx.newId(), from, to });
+}
+
+async function requireActive(ctx: PrincipalContext, id: string): Promise<Endpoint> {
+  const endpoint = await getEndpoint(ctx, id);
+  if (endpoint.status !== 'active') throw endpointNotActive();
+  return endpoint;
+}

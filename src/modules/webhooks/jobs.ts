@@ -1,0 +1,59 @@
+import { selectAdministrators } from '../../access/administrators.ts';
+import type { CompanyContext, Context } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { DAY_MS, MINUTE_MS } from '../../kernel/clock.ts';
+import { type MailRequest, mailedCompany, prepareMails, readRecipient, webhookDisabledMail } from '../mails/service.ts';
+import { deleteUntold, selectEndpoint, selectWaiting } from './store.ts';
+
+export { backfillAudit, tellLog } from './stream.ts';
+export { collectEvents, tellEvents } from './tell.ts';
+
+/** After this time the scheduled run has told what a request itself did not. */
+const WAIT_MS = MINUTE_MS;
+/** Companies of one scheduled run. */
+const COMPANIES = 100;
+
+/** Has told what waits, in all active companies. For the scheduled run. */
+export async function tellWaiting(ctx: Context): Promise<void> {
+  const until = ctx.now() - WAIT_MS;
+  const waiting = await selectWaiting(ctx.db, until, COMPANIES);
+  await ctx.jobs.sendAll(waiting.map(({ companyId }) => ({ type: 'webhooks.tell', companyId }) as const));
+  await deleteUntold(ctx.db, ctx.now() - DAY_MS).run();
+}
+
+/** Mails the owner and the administrators that an endpoint was disabled. */
+export async function mailDisabled(ctx: CompanyContext, endpointId: string): Promise<void> {
+  const { companyId } = ctx.actor;
+  const [endpoint] = await selectEndpoint(ctx.db, companyId, endpointId);
+  if (endpoint?.status !== 'disabled') return;
+  const administrators = await selectAdministrators(ctx.db, companyId);
+  const requests = administrators.map(({ email }) => ({
+    kind: 'webhook_disabled' as const,
+    companyId,
+    email,
+    about: endpointId,
+  }));
+  const mails = prepareMails(ctx, requests, mailWebhookDisabled);
+  if (requests.length === 0) return;
+  await commit(ctx.db, { requested: mails.statements });
+  mails.send();
+}
+
+/** Tells an administrator that an endpoint is disabled, and why. */
+export async function mailWebhookDisabled(
+  ctx: Context,
+  { companyId, email, about }: MailRequest<'webhook_disabled'>,
+): Promise<void> {
+  const { user, company } = await readRecipient(ctx, { companyId, email });
+  const [endpoint] = await selectEndpoint(ctx.db, companyId, about ?? '');
+  if (!user || !company || !endpoint?.disabledReason) return;
+  await ctx.mailer.send(
+    webhookDisabledMail({
+      to: email,
+      name: user.name,
+      company: await mailedCompany(ctx, company),
+      host: new URL(endpoint.url).host,
+      reason: endpoint.disabledReason,
+    }),
+  );
+}

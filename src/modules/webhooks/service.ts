@@ -1,0 +1,198 @@
+import { deniedInLists } from '../../access/denials.ts';
+import type { Context, PrincipalContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { retryOnConcurrentChange } from '../../db/failures.ts';
+import type { Page } from '../../db/page.ts';
+import type { SigningSecret } from '../../db/schema/webhooks.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
+import { invalid } from '../../kernel/failure.ts';
+import { addressProblem } from '../../kernel/public-address.ts';
+import type { LogKind } from '../../logs/log.ts';
+import { secretContext, type WebhookSender } from '../../objects/webhook-sender.ts';
+import { encrypt, newestPrefix, reencrypt } from '../../platform/cipher.ts';
+import { logError } from '../../platform/log.ts';
+import { callObject } from '../../platform/objects.ts';
+import { newWebhookSecret } from '../../platform/webhooks.ts';
+import { AUDIT_RECORDS, isOfShares } from './event-types.ts';
+import { endpointNotFound, tooManyEndpoints } from './failures.ts';
+import {
+  deleteEndpoint as deleteRow,
+  type Endpoint,
+  type EndpointChanges,
+  insertEndpoint,
+  readEndpoints,
+  replaceSecrets,
+  selectEndpoint,
+  selectEndpointsUnderOlderKey,
+  updateEndpoint,
+} from './store.ts';
+
+export type { Endpoint };
+
+/** Of a company. */
+const MAX_ENDPOINTS = 20;
+/** How long a replaced secret signs along. */
+const FORMER_SECRET_MS = DAY_MS;
+/** Secrets of an endpoint that sign at once: of more, the oldest stop. */
+const MAX_SECRETS = 10;
+
+/** What people decide about an endpoint. */
+export type EndpointInput = Pick<Endpoint, 'url' | 'description' | 'eventTypes' | 'status'>;
+
+export const listEndpoints = (
+  ctx: PrincipalContext,
+  part: { page: number; perPage: number },
+): Promise<Page<Endpoint>> =>
+  readEndpoints(ctx.db, ctx.actor.companyId, deniedInLists(ctx.actor, 'webhook_endpoint'), {
+    ...part,
+    descending: true,
+  });
+
+export async function getEndpoint(ctx: PrincipalContext, id: string): Promise<Endpoint> {
+  const [endpoint] = await selectEndpoint(ctx.db, ctx.actor.companyId, id);
+  if (!endpoint) throw endpointNotFound();
+  return endpoint;
+}
+
+/** Makes an endpoint. The secret is returned only here. */
+export async function createEndpoint(
+  ctx: PrincipalContext,
+  input: EndpointInput,
+): Promise<{ endpoint: Endpoint; secret: string }> {
+  requireGoodAddress(ctx, input.url);
+  const now = ctx.now();
+  const id = ctx.newId();
+  const secret = newWebhookSecret();
+  const endpoint: Endpoint = {
+    ...input,
+    id,
+    companyId: ctx.actor.companyId,
+    disabledReason: null,
+    secrets: [await sealed(ctx, id, secret)],
+    createdAt: now,
+    updatedAt: now,
+  };
+  await followLog(ctx, endpoint);
+  const { made } = await commit(ctx.db, { made: insertEndpoint(ctx.db, endpoint, MAX_ENDPOINTS) });
+  if (made.length === 0) throw tooManyEndpoints(MAX_ENDPOINTS);
+  await followLog(ctx, endpoint);
+  return { endpoint, secret };
+}
+
+/** Changes what is sent. One that is active again begins anew to count failures. */
+export async function changeEndpoint(
+  ctx: PrincipalContext,
+  id: string,
+  input: Partial<EndpointInput>,
+): Promise<Endpoint> {
+  if (input.url !== undefined) requireGoodAddress(ctx, input.url);
+  return retryOnConcurrentChange(async () => {
+    const present = await getEndpoint(ctx, id);
+    const { status } = input;
+    if (status === 'disabled' && present.status !== 'disabled') {
+      throw invalid([{ field: 'status', message: 'must be active or paused' }]);
+    }
+    const changes: EndpointChanges = {
+      ...input,
+      ...(status !== undefined && status !== 'disabled' && { disabledReason: null }),
+    };
+    await followLog(ctx, { ...present, ...changes });
+    const { updated } = await commit(ctx.db, { updated: updateEndpoint(ctx.db, present, changes, ctx.now()) });
+    const [endpoint] = updated;
+    if (!endpoint) return undefined;
+    const resumed = present.status !== 'active' && endpoint.status === 'active';
+    await tellSender(ctx, id, (sender) => sender.changed({ resumed }));
+    await followLog(ctx, endpoint);
+    return endpoint;
+  });
+}
+
+export async function removeEndpoint(ctx: PrincipalContext, id: string): Promise<void> {
+  const { deleted } = await commit(ctx.db, { deleted: deleteRow(ctx.db, ctx.actor.companyId, id) });
+  if (deleted.length === 0) throw endpointNotFound();
+  await tellSender(ctx, id, (sender) => sender.end());
+}
+
+/** Makes a new secret. The one before signs along for 24 hours. */
+export async function rotateSecret(
+  ctx: PrincipalContext,
+  id: string,
+): Promise<{ secret: string; formerUntil: number }> {
+  return retryOnConcurrentChange(async () => {
+    const endpoint = await getEndpoint(ctx, id);
+    const now = ctx.now();
+    const secret = newWebhookSecret();
+    const former = endpoint.secrets.map(({ secret: text, until }) => ({
+      secret: text,
+      until: until ?? now + FORMER_SECRET_MS,
+    }));
+    const next = [await sealed(ctx, id, secret), ...former.filter(({ until }) => until > now)].slice(0, MAX_SECRETS);
+    const { replaced } = await commit(ctx.db, { replaced: replaceSecrets(ctx.db, endpoint, next, now) });
+    if (replaced.length === 0) return undefined;
+    await tellSender(ctx, id, (sender) => sender.changed({ resumed: false }));
+    return { secret, formerUntil: now + FORMER_SECRET_MS };
+  });
+}
+
+const sealed = async (ctx: Context, id: string, secret: string): Promise<SigningSecret> => ({
+  secret: await encrypt(ctx.config.ENCRYPTION_KEYS, secret, secretContext(id)),
+  until: null,
+});
+
+function requireGoodAddress(ctx: Context, url: string): void {
+  const problem = addressProblem(url, ctx.config.ALLOW_PRIVATE_ISSUERS);
+  if (problem !== null) throw invalid([{ field: 'url', message: problem }]);
+}
+
+/** Asks the object of an endpoint. */
+export const senderOf = <T>(
+  { bindings }: Pick<Context, 'bindings'>,
+  endpointId: string,
+  ask: (sender: DurableObjectStub<WebhookSender>) => Promise<T>,
+): Promise<T> => callObject(bindings.WEBHOOK_SENDER, endpointId, ask);
+
+/** Tells it of a change that is committed. It looks by itself before it sends, so that nothing is lost where it is away. */
+async function tellSender(
+  ctx: Context,
+  id: string,
+  tell: (sender: DurableObjectStub<WebhookSender>) => Promise<void>,
+): Promise<void> {
+  await senderOf(ctx, id, tell).catch((error) => logError('webhook_sender_not_told', error, { endpoint_id: id }));
+}
+
+/** The kinds of records of the company's log that an endpoint is told of. */
+export const kindsFor = (eventTypes: readonly string[]): LogKind[] => [
+  ...(eventTypes.includes(AUDIT_RECORDS) ? (['audit'] as const) : []),
+  ...(eventTypes.some((type) => type === '*' || isOfShares(type)) ? (['share'] as const) : []),
+];
+
+/**
+ * From now on the log says when there is more of what the endpoint wants. Said before the commit, so that it is not forgotten, and after
+ * it, so that nobody who saw no such endpoint ends it.
+ */
+async function followLog(ctx: PrincipalContext, { eventTypes, status, companyId }: Endpoint): Promise<void> {
+  const kinds = kindsFor(eventTypes);
+  if (status !== 'active' || kinds.length === 0) return;
+  await callObject(ctx.bindings.COMPANY_LOG, companyId, async (logOfCompany) => {
+    await logOfCompany.follow(companyId, kinds);
+  });
+}
+
+/** How many endpoints' secrets are encrypted again at once. */
+const BATCH = 100;
+
+/** Encrypts secrets under the newest key. For the scheduled run. @returns of how many endpoints */
+export async function reencryptWebhookSecrets(ctx: Context): Promise<number> {
+  const keys = ctx.config.ENCRYPTION_KEYS;
+  const outdated = await selectEndpointsUnderOlderKey(ctx.db, newestPrefix(keys), BATCH);
+  const renewed = await Promise.all(
+    outdated.map(({ id, secrets }) =>
+      Promise.all(
+        secrets.map(async ({ secret, until }) => ({ secret: await reencrypt(keys, secret, secretContext(id)), until })),
+      ),
+    ),
+  );
+  const replaced = outdated.map((endpoint, at) => replaceSecrets(ctx.db, endpoint, renewed[at] as SigningSecret[]));
+  if (replaced.length > 0) await commit(ctx.db, { replaced });
+  return replaced.length;
+}

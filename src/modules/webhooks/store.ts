@@ -1,0 +1,155 @@
+import { and, eq, inArray, lte, ne, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { isNotDenied } from '../../db/denials.ts';
+import { type PageRequest, readPage } from '../../db/page.ts';
+import { groupBindings, groupPermissions, groupPolicies } from '../../db/schema/groups.ts';
+import { events } from '../../db/schema/outbox.ts';
+import { type SigningSecret, webhookEndpoints } from '../../db/schema/webhooks.ts';
+import { byId, idList, insertWhen } from '../../db/statements.ts';
+import type { Denials } from '../../permissions/denials.ts';
+import { ofActiveCompany } from '../companies/queries.ts';
+
+export type Endpoint = typeof webhookEndpoints.$inferSelect;
+export type StoredEvent = typeof events.$inferSelect;
+
+/** Adds an endpoint while the company has fewer than `most`. */
+export const insertEndpoint = (db: ControlDb, record: Endpoint, most: number) =>
+  insertWhen(
+    db,
+    webhookEndpoints,
+    record,
+    sql`(select count(*) from ${webhookEndpoints} where company_id = ${record.companyId}) < ${most}`,
+  ).returning({ id: webhookEndpoints.id });
+
+export const selectEndpoint = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .select()
+    .from(webhookEndpoints)
+    .where(byId(webhookEndpoints, companyId, id));
+
+/** A page of a company's endpoints, without those that are denied. */
+export const readEndpoints = (
+  db: ControlDb,
+  companyId: string,
+  denied: Denials,
+  part: Omit<PageRequest<'created_at'>, 'by'>,
+) =>
+  readPage(
+    db,
+    {
+      table: webhookEndpoints,
+      filter: and(eq(webhookEndpoints.companyId, companyId), isNotDenied(webhookEndpoints.id, denied)) as SQL,
+    },
+    { by: webhookEndpoints.createdAt, ...part },
+  );
+
+export const selectActiveEndpoints = (db: ControlDb, companyId: string) =>
+  db
+    .select({ id: webhookEndpoints.id, eventTypes: webhookEndpoints.eventTypes })
+    .from(webhookEndpoints)
+    .where(and(eq(webhookEndpoints.companyId, companyId), eq(webhookEndpoints.status, 'active')));
+
+export type EndpointChanges = Partial<
+  Pick<Endpoint, 'url' | 'description' | 'eventTypes' | 'status' | 'disabledReason'>
+>;
+
+/** Changes an endpoint. One that was disabled since it was read is changed only where its status is set. */
+export const updateEndpoint = (
+  db: ControlDb,
+  { companyId, id, status }: Pick<Endpoint, 'companyId' | 'id' | 'status'>,
+  changes: EndpointChanges,
+  now: number,
+) =>
+  db
+    .update(webhookEndpoints)
+    .set({ ...changes, updatedAt: now })
+    .where(and(byId(webhookEndpoints, companyId, id), eq(webhookEndpoints.status, status)))
+    .returning();
+
+/** Replaces an endpoint's secrets, if they are still those that were read. */
+export const replaceSecrets = (
+  db: ControlDb,
+  { companyId, id, secrets }: Pick<Endpoint, 'companyId' | 'id' | 'secrets'>,
+  next: SigningSecret[],
+  now?: number,
+) =>
+  db
+    .update(webhookEndpoints)
+    .set({ secrets: next, ...(now !== undefined && { updatedAt: now }) })
+    .where(and(byId(webhookEndpoints, companyId, id), eq(webhookEndpoints.secrets, secrets)))
+    .returning({ id: webhookEndpoints.id });
+
+export const deleteEndpoint = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .delete(webhookEndpoints)
+    .where(byId(webhookEndpoints, companyId, id))
+    .returning({ id: webhookEndpoints.id });
+
+/** Endpoints, of all companies, with a secret that does not begin with the prefix of the newest encryption key. */
+export const selectEndpointsUnderOlderKey = (db: ControlDb, prefix: string, limit: number) =>
+  db
+    .select()
+    .from(webhookEndpoints)
+    .where(
+      sql`exists (select 1 from json_each(${webhookEndpoints.secrets}) as each where each.value ->> 'secret' not like ${`${prefix}%`})`,
+    )
+    .limit(limit);
+
+/** What happened in a company and was not told yet, the oldest first. */
+export const selectEvents = (db: ControlDb, companyId: string, limit: number) =>
+  db.select().from(events).where(eq(events.companyId, companyId)).orderBy(events.occurredAt, events.id).limit(limit);
+
+export const deleteEvents = (db: ControlDb, companyId: string, ids: readonly string[]) =>
+  db.delete(events).where(and(eq(events.companyId, companyId), inArray(events.id, idList(ids))));
+
+/** Keeps events of a company's Postgres, each once, while somebody is to be told. */
+export const insertEvents = (db: ControlDb, companyId: string, records: readonly Omit<StoredEvent, 'companyId'>[]) =>
+  db
+    .insert(events)
+    .select(
+      sql`select value ->> 'id', ${companyId}, value ->> 'type', value -> 'record', value ->> 'occurredAt'
+        from json_each(${JSON.stringify(records)})
+        where exists (select 1 from ${webhookEndpoints} where ${webhookEndpoints.companyId} = ${companyId} and ${webhookEndpoints.status} = 'active')`,
+    )
+    .onConflictDoNothing();
+
+/** Active companies with events that have waited since a time (ms). */
+export const selectWaiting = (db: ControlDb, until: number, limit: number) =>
+  db
+    .selectDistinct({ companyId: events.companyId })
+    .from(events)
+    .where(and(lte(events.occurredAt, until), ofActiveCompany(events.companyId)))
+    .limit(limit);
+
+/** Deletes events of before a time (ms), of companies that have nobody to be told. */
+export const deleteUntold = (db: ControlDb, before: number) =>
+  db
+    .delete(events)
+    .where(
+      and(
+        lte(events.occurredAt, before),
+        sql`not exists (select 1 from ${webhookEndpoints} where ${webhookEndpoints.companyId} = ${events.companyId} and ${ne(webhookEndpoints.status, 'disabled')})`,
+      ),
+    );
+
+/** The groups that users are in, and what groups list. */
+export const listReads = (db: ControlDb, companyId: string, ids: readonly string[]) => ({
+  memberships: db
+    .selectDistinct({ of: groupBindings.principalId, id: groupBindings.groupId })
+    .from(groupBindings)
+    .where(
+      and(
+        eq(groupBindings.companyId, companyId),
+        eq(groupBindings.principalType, 'user'),
+        inArray(groupBindings.principalId, idList(ids)),
+      ),
+    ),
+  policies: db
+    .select({ of: groupPolicies.groupId, id: groupPolicies.policyId })
+    .from(groupPolicies)
+    .where(and(eq(groupPolicies.companyId, companyId), inArray(groupPolicies.groupId, idList(ids)))),
+  permissions: db
+    .select({ of: groupPermissions.groupId, id: groupPermissions.permissionId })
+    .from(groupPermissions)
+    .where(and(eq(groupPermissions.companyId, companyId), inArray(groupPermissions.groupId, idList(ids)))),
+});

@@ -1,0 +1,102 @@
+import type { CompanyContext } from '../../context.ts';
+import type { Followed } from '../../logs/following.ts';
+import { keyOf, LOG_KINDS, type Logged, type LogKey, type LogKind } from '../../logs/log.ts';
+import type { Sending } from '../../objects/webhook-sender.ts';
+import type { JobMessage } from '../../platform/job-messages.ts';
+import { callObject } from '../../platform/objects.ts';
+import { sha256Hex } from '../../platform/secrets.ts';
+import { exportLog } from '../company-log/service.ts';
+import { AUDIT_RECORDS, eventTypeOf } from './event-types.ts';
+import { kindsFor, senderOf } from './service.ts';
+import { selectActiveEndpoints, selectEndpoint } from './store.ts';
+import { handOut, sendingOf } from './tell.ts';
+
+/** Records of one event. */
+const BATCH = 500;
+/** Batches of a backfill that one message sends before the next goes on. */
+const BATCHES_A_MESSAGE = 20;
+
+/**
+ * Tells a company's endpoints what its log has, from the cursor on. The cursor moves once they have it: broken off, the same is handed
+ * out again under the same ids. Where nobody wants a kind any more, it is followed no longer.
+ */
+export async function tellLog(ctx: CompanyContext): Promise<void> {
+  for (const kind of LOG_KINDS) while (await tellNext(ctx, kind));
+}
+
+/** @returns whether there may be more */
+async function tellNext(ctx: CompanyContext, kind: LogKind): Promise<boolean> {
+  const { companyId } = ctx.actor;
+  const ask = <T>(call: (log: Log) => Promise<T>) => callObject(ctx.bindings.COMPANY_LOG, companyId, call);
+  const next = (await ask(async (log) => await log.following(kind, BATCH))) as Followed | undefined;
+  if (!next) return false;
+  const listeners = await selectActiveEndpoints(ctx.db, companyId);
+  if (!listeners.some(({ eventTypes }) => kindsFor(eventTypes).includes(kind))) {
+    await ask(async (log) => await log.unfollow([kind], next.follows));
+    return false;
+  }
+  const { records, upTo, lateRecords, late } = next;
+  if (records.length + late.length === 0) return false;
+  const sendings = kind === 'share' ? shareSendings(ctx, [...records, ...lateRecords]) : await auditSendings(ctx, next);
+  await handOut(ctx, listeners, sendings);
+  await ask(async (log) => await log.followed(kind, { upTo, late }));
+  return records.length === BATCH || late.length === BATCH;
+}
+
+type Log = ReturnType<CompanyContext['bindings']['COMPANY_LOG']['getByName']>;
+
+const shareSendings = ({ actor: { companyId } }: CompanyContext, records: readonly Logged[]): Sending[] =>
+  records.map((record) => {
+    const event = record as Logged<'share'>;
+    const { view } = eventTypeOf(event.type);
+    const data = view({ ...event, companyId } as never, undefined as never);
+    return sendingOf({ id: event.id, type: event.type, at: event.occurredAt, data });
+  });
+
+const auditSendings = async (ctx: CompanyContext, { records, lateRecords }: Followed): Promise<Sending[]> =>
+  Promise.all(
+    [records, lateRecords].filter((some) => some.length > 0).map((some) => batchOf(ctx, some as Logged<'audit'>[])),
+  );
+
+/** A batch of the audit trail, whose id is the same for the same first and last records. @param of tells batches of a backfill from others */
+async function batchOf(ctx: CompanyContext, records: readonly Logged<'audit'>[], of = ''): Promise<Sending> {
+  const { companyId } = ctx.actor;
+  const [first, last] = [records[0], records.at(-1)] as [Logged, Logged];
+  const id = (await sha256Hex([companyId, AUDIT_RECORDS, of, first.id, last.id].join('\n'))).slice(0, 24);
+  const whole = records.map((record) => ({ ...record, companyId }));
+  const data = eventTypeOf(AUDIT_RECORDS).view({ records: whole } as never, undefined as never);
+  return sendingOf({ id, type: AUDIT_RECORDS, at: Math.max(first.occurredAt, last.occurredAt), data });
+}
+
+/** Sends an endpoint what is kept of the audit trail, the newest first, behind all else that it is sent. */
+export async function backfillAudit(
+  ctx: CompanyContext,
+  message: Extract<JobMessage, { type: 'webhooks.backfill' }>,
+): Promise<void> {
+  const { companyId } = ctx.actor;
+  const { endpointId, backfillId, from, to, before } = message;
+  const [endpoint] = await selectEndpoint(ctx.db, companyId, endpointId);
+  if (endpoint?.status !== 'active') return;
+  const send = async (records: Logged<'audit'>[]) => {
+    const sending = { ...(await batchOf(ctx, records, backfillId)), later: true };
+    await senderOf(ctx, endpointId, async (sender) => await sender.take({ companyId, endpointId }, [sending]));
+  };
+  const reader = { actor: ctx.actor as never, bindings: ctx.bindings, files: ctx.files };
+  let batch: Logged<'audit'>[] = [];
+  let sent = 0;
+  let last: LogKey | undefined;
+  for await (const { companyId: _, ...record } of exportLog(reader, 'audit', { from, to, values: {} })) {
+    const key = keyOf(record);
+    if (before && (key.at > before.at || (key.at === before.at && key.id >= before.id))) continue;
+    batch.push(record as Logged<'audit'>);
+    if (batch.length < BATCH) continue;
+    await send(batch);
+    batch = [];
+    last = key;
+    sent += 1;
+    if (sent < BATCHES_A_MESSAGE) continue;
+    await ctx.jobs.send({ ...message, to: last.at, before: last });
+    return;
+  }
+  if (batch.length > 0) await send(batch);
+}

@@ -1,0 +1,120 @@
+import type { CompanyContext } from '../../context.ts';
+import { readTogether } from '../../db/client.ts';
+import { inParameters } from '../../db/statements.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
+import type { Sending } from '../../objects/webhook-sender.ts';
+import { connectionIdOf, databaseOf } from '../managed-database/service.ts';
+import type { Also } from './concepts.ts';
+import { eventTypeOf, wants } from './event-types.ts';
+import { senderOf } from './service.ts';
+import {
+  deleteEvents,
+  insertEvents,
+  listReads,
+  type StoredEvent,
+  selectActiveEndpoints,
+  selectEvents,
+} from './store.ts';
+
+/** Events that are read at once, and of a company's Postgres. */
+const AT_ONCE = 100;
+
+/** What is told, in the words of the API. `at` in milliseconds. */
+export interface Told {
+  /** The `webhook-id`. */
+  id: string;
+  type: string;
+  at: number;
+  data: object;
+}
+
+/** An endpoint, by its id, with the types of events that it wants. */
+export type Listener = { id: string; eventTypes: string[] };
+
+export const sendingOf = ({ id, type, at, data }: Told): Sending => ({
+  id,
+  type,
+  body: JSON.stringify({ type, timestamp: isoTimestamp(at), data }),
+});
+
+/** Hands each endpoint what it wants. Repeated, it changes nothing: endpoints know events by their ids. */
+export async function handOut(
+  ctx: CompanyContext,
+  listeners: readonly Listener[],
+  sendings: readonly Sending[],
+): Promise<void> {
+  const { companyId } = ctx.actor;
+  await Promise.all(
+    listeners.map(async ({ id, eventTypes }) => {
+      const wanted = sendings.filter(({ type }) => wants(eventTypes, type));
+      if (wanted.length === 0) return;
+      await senderOf(ctx, id, async (sender) => await sender.take({ companyId, endpointId: id }, wanted));
+    }),
+  );
+}
+
+/** Tells a company's endpoints what happened. An event goes once all that want it have it. */
+export async function tellEvents(ctx: CompanyContext): Promise<void> {
+  const { companyId } = ctx.actor;
+  for (;;) {
+    const { found, listeners } = await readTogether(ctx.db, {
+      found: selectEvents(ctx.db, companyId, AT_ONCE),
+      listeners: selectActiveEndpoints(ctx.db, companyId),
+    });
+    if (found.length === 0) return;
+    const wanted = found.filter(({ type }) => listeners.some(({ eventTypes }) => wants(eventTypes, type)));
+    if (wanted.length > 0) {
+      const also = await alsoOf(ctx, wanted);
+      await handOut(
+        ctx,
+        listeners,
+        wanted.map((event) => sendingOf(toldOf(event, also))),
+      );
+    }
+    const ids = found.map(({ id }) => id);
+    await deleteEvents(ctx.db, companyId, ids).run();
+  }
+}
+
+const toldOf = ({ id, type, record, occurredAt }: StoredEvent, also: (id: unknown) => Also): Told => ({
+  id,
+  type,
+  at: occurredAt,
+  data: eventTypeOf(type).view(record as never, also(record.id)),
+});
+
+/** What the records of events are shown with: lists as they are now. */
+async function alsoOf(ctx: CompanyContext, events: readonly StoredEvent[]): Promise<(id: unknown) => Also> {
+  const ids = [...new Set(events.map(({ record }) => String(record.id)))];
+  const ofTables = events.some(({ type }) => type.startsWith('table.'));
+  const [lists, connectionId] = await Promise.all([
+    readTogether(ctx.db, listReads(ctx.db, ctx.actor.companyId, ids)),
+    ofTables ? connectionIdOf(ctx) : null,
+  ]);
+  const of = (rows: readonly { of: string; id: string }[], id: unknown) =>
+    rows.filter((row) => row.of === id).map((row) => row.id);
+  return (id) => ({
+    groupIds: of(lists.memberships, id),
+    permissionIds: of(lists.permissions, id),
+    policyIds: of(lists.policies, id),
+    connectionId,
+  });
+}
+
+/** Brings what happened in the company's Postgres into the control database, and tells it. Broken off, it is done again: events keep their ids. */
+export async function collectEvents(ctx: CompanyContext): Promise<void> {
+  const database = await databaseOf(ctx);
+  if (!database) return;
+  for (;;) {
+    const rows = await database.query<{ id: string; type: string; record: Record<string, unknown>; at: string }>(
+      `SELECT id, type, record, (extract(epoch FROM occurred_at) * 1000)::bigint AS at FROM console.events
+       ORDER BY occurred_at, id LIMIT $1`,
+      [AT_ONCE],
+    );
+    if (rows.length === 0) break;
+    const found = rows.map(({ id, type, record, at }) => ({ id, type, record, occurredAt: Number(at) }));
+    for (const some of inParameters(found)) await insertEvents(ctx.db, ctx.actor.companyId, some).run();
+    await database.execute('DELETE FROM console.events WHERE id = ANY($1::text[])', [rows.map(({ id }) => id)]);
+  }
+  await tellEvents(ctx);
+}

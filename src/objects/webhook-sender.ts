@@ -1,0 +1,435 @@
+import { DurableObject } from 'cloudflare:workers';
+import { eq, sql } from 'drizzle-orm';
+import { type ControlDb, openControlDb } from '../db/client.ts';
+import { companies } from '../db/schema/companies.ts';
+import { type DISABLED_REASONS, webhookEndpoints } from '../db/schema/webhooks.ts';
+import { byId } from '../db/statements.ts';
+import { clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../kernel/clock.ts';
+import { newId } from '../kernel/ids.ts';
+import { isNamedIn, type Person, redacted } from '../logs/redaction.ts';
+import { decrypt } from '../platform/cipher.ts';
+import { gatherVersions } from '../platform/key-versions.ts';
+import { log, logError } from '../platform/log.ts';
+import {
+  DEFAULT_DISABLE_AFTER_SECONDS,
+  DEFAULT_RETRY_SECONDS,
+  postWebhook,
+  type TryError,
+  type TryResult,
+  webhookHeaders,
+} from '../platform/webhooks.ts';
+
+/** How long what was sent is kept. */
+const KEPT_MS = 30 * DAY_MS;
+/** Bodies that are looked through in one call: of the audit stream they are large. */
+const BODIES_AT_ONCE = 50;
+/** Tries that are told of one delivery: the latest. */
+const TOLD_TRIES = 50;
+/** A Worker has six connections open at most; one is for the control database. */
+const AT_ONCE = 5;
+/** How long one run sends, and how much, before the next begins. */
+const RUN_MS = MINUTE_MS;
+const RUN_TRIES = 900;
+/** For how long what was read of the endpoint is used, unless somebody says that it changed. */
+const ENDPOINT_MS = 1_000;
+/** When an object that may not send looks again: of a suspended company, and of a paused endpoint, which is told when it is not. */
+const SUSPENDED_MS = MINUTE_MS;
+const PAUSED_MS = HOUR_MS;
+
+export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+/** A try to deliver. `at` in milliseconds. */
+export interface Attempt {
+  at: number;
+  status: number | null;
+  duration_ms: number;
+  error: TryError | null;
+}
+
+/** An event that is sent to the endpoint. */
+export interface Delivery {
+  id: string;
+  eventId: string;
+  eventType: string;
+  status: DeliveryStatus;
+  attempts: Attempt[];
+  /** Milliseconds; null where none is to come. */
+  nextAttemptAt: number | null;
+  createdAt: number;
+}
+
+/** What an endpoint is to be sent. */
+export interface Sending {
+  /** The `webhook-id`: what is known already is not sent again. */
+  id: string;
+  type: string;
+  body: string;
+  /** All else goes before it. */
+  later?: boolean;
+}
+
+/** An endpoint as far as sending needs it, and whether it may send now. */
+interface Endpoint {
+  url: string;
+  status: 'active' | 'paused' | 'disabled' | 'suspended';
+  secrets: string[];
+}
+
+interface Due extends Record<string, SqlStorageValue> {
+  id: string;
+  eventId: string;
+  eventType: string;
+  body: string;
+  attempts: string;
+  tries: number;
+}
+
+interface Environment {
+  CONTROL_DB: D1Database;
+  WEBHOOK_RETRY_SECONDS?: string;
+  WEBHOOK_DISABLE_AFTER_SECONDS?: string;
+  ALLOW_PRIVATE_ISSUERS?: string;
+}
+
+/** Whose endpoint it is, and which. */
+interface Owner {
+  companyId: string;
+  endpointId: string;
+}
+
+const OWNER = 'owner';
+const FAILING_SINCE = 'failing_since';
+
+const SHOWN = 'id, eventId, eventType, status, attempts, nextAttemptAt, createdAt';
+
+/** What encrypts a secret of an endpoint is bound to it. */
+export const secretContext = (endpointId: string): string => `webhook-endpoint:${endpointId}`;
+
+/**
+ * One per endpoint, by its id: what it is sent, and the tries. So a slow or dead receiver delays nobody else. Alarms drive it, which
+ * come again until a run has ended, so that a try may be made twice, but none is forgotten.
+ */
+export class WebhookSender extends DurableObject<Environment> {
+  readonly #sql = this.ctx.storage.sql;
+  readonly #underWay = new Map<string, Promise<void>>();
+  /** Tries that the present run may still make. */
+  #left = 0;
+  #poke = Promise.withResolvers<void>();
+  #endpoint: { read: Promise<Endpoint | null>; at: number } | null = null;
+
+  constructor(state: DurableObjectState, env: Environment) {
+    super(state, env);
+    this.#createTables();
+  }
+
+  #createTables(): void {
+    this.#sql.exec(`
+      CREATE TABLE IF NOT EXISTS deliveries (
+        id TEXT PRIMARY KEY, eventId TEXT NOT NULL UNIQUE, eventType TEXT NOT NULL, body TEXT NOT NULL, status TEXT NOT NULL,
+        attempts TEXT NOT NULL, tries INTEGER NOT NULL, nextAttemptAt INTEGER, later INTEGER NOT NULL, createdAt INTEGER NOT NULL
+      );
+      CREATE INDEX IF NOT EXISTS deliveries_due ON deliveries (later, nextAttemptAt) WHERE status = 'pending';
+      CREATE INDEX IF NOT EXISTS deliveries_by_time ON deliveries (createdAt, id);
+    `);
+  }
+
+  /** Takes what is to be sent, each once by its id. @returns the ids of the new deliveries */
+  async take(owner: Owner, sendings: readonly Sending[]): Promise<string[]> {
+    this.ctx.storage.kv.put(OWNER, owner);
+    const now = clock.now();
+    const taken = sendings.flatMap(({ id, type, body, later = false }) =>
+      this.#sql
+        .exec<{ id: string }>(
+          `INSERT OR IGNORE INTO deliveries (id, eventId, eventType, body, status, attempts, tries, nextAttemptAt, later, createdAt)
+           VALUES (?, ?, ?, ?, 'pending', '[]', 0, ?, ?, ?) RETURNING id`,
+          ...[newId(now), id, type, body, now, later ? 1 : 0, now],
+        )
+        .toArray()
+        .map((row) => row.id),
+    );
+    if (taken.length > 0) await this.#wake(now);
+    return taken;
+  }
+
+  /** The endpoint was changed: what was read of it is out of date. @param resumed it sends again, and begins anew to count failures */
+  async changed({ resumed }: { resumed: boolean }): Promise<void> {
+    this.#endpoint = null;
+    if (resumed) this.ctx.storage.kv.delete(FAILING_SINCE);
+    await this.#wake(clock.now());
+  }
+
+  /** The endpoint was deleted. */
+  async end(): Promise<void> {
+    this.#endpoint = null;
+    await this.ctx.storage.deleteAlarm();
+    await this.ctx.storage.deleteAll();
+    this.#createTables();
+  }
+
+  /** What was sent, or is to be, that names a person. @param after where the page before ended; '' at first */
+  naming(person: Person, after: string): { bodies: string[]; next: string | null } {
+    const { rows, next } = this.#bodiesAfter(after);
+    return { bodies: rows.flatMap(({ body }) => (isNamedIn(body, person) ? body : [])), next };
+  }
+
+  /** Puts the pseudonym of a person in their place, wherever they are named. */
+  redact(person: Person, after: string): { changed: number; next: string | null } {
+    const { rows, next } = this.#bodiesAfter(after);
+    const named = rows.filter(({ body }) => isNamedIn(body, person));
+    for (const { id, body } of named)
+      this.#sql.exec(
+        'UPDATE deliveries SET body = ? WHERE id = ?',
+        JSON.stringify(redacted(JSON.parse(body), person)),
+        id,
+      );
+    return { changed: named.length, next };
+  }
+
+  #bodiesAfter(after: string): { rows: { id: string; body: string }[]; next: string | null } {
+    const rows = this.#sql
+      .exec<{ id: string; body: string }>(
+        'SELECT id, body FROM deliveries WHERE id > ? ORDER BY id LIMIT ?',
+        ...[after, BODIES_AT_ONCE],
+      )
+      .toArray();
+    return { rows, next: rows.length < BODIES_AT_ONCE ? null : (rows.at(-1)?.id ?? null) };
+  }
+
+  /** A page of the deliveries, the newest first, with the exact number of all. */
+  list(
+    { status, eventType }: { status?: DeliveryStatus | undefined; eventType?: string | undefined },
+    { page, perPage }: { page: number; perPage: number },
+  ): { total: number; records: Delivery[] } {
+    const wanted = 'createdAt > ? AND (? IS NULL OR status = ?) AND (? IS NULL OR eventType = ?)';
+    const [by, type] = [status ?? null, eventType ?? null];
+    const given = [clock.now() - KEPT_MS, by, by, type, type];
+    const { total } = this.#sql
+      .exec<{ total: number }>(`SELECT count(*) AS total FROM deliveries WHERE ${wanted}`, ...given)
+      .one();
+    const rows = this.#sql.exec(
+      `SELECT ${SHOWN} FROM deliveries WHERE ${wanted} ORDER BY createdAt DESC, id DESC LIMIT ? OFFSET ?`,
+      ...[...given, perPage, (page - 1) * perPage],
+    );
+    return { total, records: rows.toArray().map(deliveryOf) };
+  }
+
+  /** One delivery with what is sent; null where there is none. */
+  get(id: string): (Delivery & { body: string }) | null {
+    const query = `SELECT ${SHOWN}, body FROM deliveries WHERE id = ? AND createdAt > ?`;
+    const [row] = this.#sql.exec(query, id, clock.now() - KEPT_MS).toArray();
+    return row ? { ...deliveryOf(row), body: String(row.body) } : null;
+  }
+
+  /** Sends a delivery again, from its first try on. @returns whether there is one */
+  async resend(id: string): Promise<boolean> {
+    const now = clock.now();
+    const found = this.#sql.exec(
+      `UPDATE deliveries SET status = 'pending', tries = 0, nextAttemptAt = ?1, later = 0 WHERE id = ?2 AND createdAt > ?3
+       RETURNING id`,
+      ...[now, id, now - KEPT_MS],
+    );
+    if (found.toArray().length === 0) return false;
+    await this.#wake(now);
+    return true;
+  }
+
+  /** Sends again what failed of all that was made since a time (ms). @returns how many */
+  async resendFailed(since: number): Promise<number> {
+    const now = clock.now();
+    const count = this.#sql
+      .exec(
+        `UPDATE deliveries SET status = 'pending', tries = 0, nextAttemptAt = ? WHERE status = 'failed' AND createdAt >= ?
+         RETURNING 1`,
+        ...[now, Math.max(since, now - KEPT_MS)],
+      )
+      .toArray().length;
+    if (count > 0) await this.#wake(now);
+    return count;
+  }
+
+  /** Sends what is due, as far as a run goes, and sleeps until something is. */
+  override async alarm(): Promise<void> {
+    const until = clock.now() + RUN_MS;
+    this.#left = RUN_TRIES;
+    try {
+      this.#sql.exec('DELETE FROM deliveries WHERE createdAt <= ?', clock.now() - KEPT_MS);
+      const waits = await this.#mayNotSend();
+      if (waits === 'ended') return await this.end();
+      if (waits === null) await Promise.all(Array.from({ length: AT_ONCE }, () => this.#send(until)));
+      await this.#sleep(waits ?? (await this.#mayNotSend()));
+    } catch (error) {
+      logError('webhook_sender_failed', error, { endpoint_id: this.#owner.endpointId });
+      await this.ctx.storage.setAlarm(clock.now() + MINUTE_MS);
+    }
+  }
+
+  get #owner(): Owner {
+    return this.ctx.storage.kv.get<Owner>(OWNER) ?? { companyId: '', endpointId: '' };
+  }
+
+  /** Lets a run that waits for an answer go on with what is due, and makes sure that there is a run. */
+  async #wake(at: number): Promise<void> {
+    this.#poke.resolve();
+    this.#poke = Promise.withResolvers();
+    const alarm = await this.ctx.storage.getAlarm();
+    if (alarm === null || alarm > at) await this.ctx.storage.setAlarm(at);
+  }
+
+  /** Milliseconds until it should be asked again; null where it may. */
+  async #mayNotSend(): Promise<number | 'ended' | null> {
+    const endpoint = await this.#readEndpoint();
+    if (endpoint === null) return 'ended';
+    if (endpoint.status === 'disabled') {
+      this.#sql.exec("UPDATE deliveries SET status = 'failed', nextAttemptAt = NULL WHERE status = 'pending'");
+    }
+    if (endpoint.status === 'active') return null;
+    return endpoint.status === 'suspended' ? SUSPENDED_MS : PAUSED_MS;
+  }
+
+  async #sleep(waits: number | 'ended' | null): Promise<void> {
+    const now = clock.now();
+    const next = this.#one("SELECT min(nextAttemptAt) AS at FROM deliveries WHERE status = 'pending'");
+    const oldest = this.#one('SELECT min(createdAt) AS at FROM deliveries');
+    if (next === null && oldest === null) return;
+    const purge = (oldest ?? now) + KEPT_MS + 1;
+    const due = next === null ? purge : Math.min(purge, Math.max(next, now + (typeof waits === 'number' ? waits : 0)));
+    const alarm = await this.ctx.storage.getAlarm();
+    if (alarm === null || alarm > due) await this.ctx.storage.setAlarm(Math.max(due, now + 1));
+  }
+
+  #one(query: string): number | null {
+    return this.#sql.exec<{ at: number | null }>(query).one().at;
+  }
+
+  /** One of those that send at once: until nothing is due, and nobody is at something that may become due again. */
+  async #send(until: number): Promise<void> {
+    while (clock.now() < until && this.#left > 0) {
+      const due = this.#nextDue();
+      if (due) {
+        this.#left -= 1;
+        const sent = this.#deliver(due).finally(() => this.#underWay.delete(due.id));
+        this.#underWay.set(due.id, sent);
+        await sent;
+      } else if (this.#underWay.size > 0) {
+        const left = new Promise((resolve) => setTimeout(resolve, Math.max(0, until - clock.now())));
+        await Promise.race([this.#poke.promise, left, ...this.#underWay.values()]);
+      } else return;
+      if ((await this.#mayNotSend()) !== null) return;
+    }
+  }
+
+  #nextDue(): Due | undefined {
+    return this.#sql
+      .exec<Due>(
+        `SELECT id, eventId, eventType, body, attempts, tries FROM deliveries
+         WHERE status = 'pending' AND nextAttemptAt <= ? AND id NOT IN (SELECT value FROM json_each(?))
+         ORDER BY later, nextAttemptAt, rowid LIMIT 1`,
+        ...[clock.now(), JSON.stringify([...this.#underWay.keys()])],
+      )
+      .toArray()[0];
+  }
+
+  async #deliver(due: Due): Promise<void> {
+    const endpoint = await this.#readEndpoint();
+    if (endpoint?.status !== 'active') return;
+    const at = clock.now();
+    const headers = await webhookHeaders({ id: due.eventId, body: due.body }, endpoint.secrets, at);
+    const allowPrivate = this.env.ALLOW_PRIVATE_ISSUERS === 'true';
+    const result = await postWebhook(endpoint.url, headers, due.body, { allowPrivate, now: at });
+    const { status, error } = result;
+    const attempt: Attempt = { at, status, duration_ms: clock.now() - at, error };
+    const attempts = [...(JSON.parse(due.attempts) as Attempt[]), attempt].slice(-TOLD_TRIES);
+    const isDelivered = status !== null && status >= 200 && status < 300;
+    const wait = isDelivered || status === 410 ? undefined : this.#waitAfter(due.tries, result);
+    // One that was asked for again meanwhile is tried again.
+    this.#sql.exec(
+      `UPDATE deliveries SET attempts = ?1, tries = tries + 1, status = ?2, nextAttemptAt = ?3 WHERE id = ?4 AND tries = ?5`,
+      ...[
+        JSON.stringify(attempts),
+        isDelivered ? 'delivered' : wait === undefined ? 'failed' : 'pending',
+        wait === undefined ? null : clock.now() + wait * 1000,
+        due.id,
+        due.tries,
+      ],
+    );
+    log('webhook_sent', {
+      endpoint_id: this.#owner.endpointId,
+      type: due.eventType,
+      status,
+      error,
+      duration_ms: attempt.duration_ms,
+    });
+    if (isDelivered) this.ctx.storage.kv.delete(FAILING_SINCE);
+    else await this.#countFailure(at, endpoint, status);
+  }
+
+  /** Seconds until the next try; undefined where that was the last. */
+  #waitAfter(tries: number, { retryAfter }: TryResult): number | undefined {
+    const waits = (this.env.WEBHOOK_RETRY_SECONDS || DEFAULT_RETRY_SECONDS).split(',').map(Number);
+    const wait = waits[tries];
+    return wait === undefined ? undefined : Math.max(wait, retryAfter);
+  }
+
+  async #countFailure(at: number, endpoint: Endpoint, status: number | null): Promise<void> {
+    const { kv } = this.ctx.storage;
+    const since = kv.get<number>(FAILING_SINCE) ?? at;
+    kv.put(FAILING_SINCE, since);
+    const longest = Number(this.env.WEBHOOK_DISABLE_AFTER_SECONDS || DEFAULT_DISABLE_AFTER_SECONDS) * 1000;
+    if (status === 410) await this.#disable(endpoint, 'gone');
+    else if (clock.now() - since >= longest) await this.#disable(endpoint, 'failing');
+  }
+
+  /** Disables the endpoint, unless it has another address by now, or does not send. A trigger has the administrators mailed. */
+  async #disable({ url }: Endpoint, reason: (typeof DISABLED_REASONS)[number]): Promise<void> {
+    const { companyId, endpointId } = this.#owner;
+    await this.#db()
+      .update(webhookEndpoints)
+      .set({ status: 'disabled', disabledReason: reason, updatedAt: clock.now() })
+      .where(
+        sql`${byId(webhookEndpoints, companyId, endpointId)} and ${eq(webhookEndpoints.status, 'active')} and ${eq(webhookEndpoints.url, url)}`,
+      )
+      .run();
+    this.#endpoint = null;
+  }
+
+  #db(): ControlDb {
+    return openControlDb(this.env.CONTROL_DB);
+  }
+
+  #readEndpoint(): Promise<Endpoint | null> {
+    const now = Date.now();
+    if (!this.#endpoint || now - this.#endpoint.at > ENDPOINT_MS) {
+      const read = this.#readFresh();
+      this.#endpoint = { read, at: now };
+      read.catch(() => {
+        this.#endpoint = null;
+      });
+    }
+    return this.#endpoint.read;
+  }
+
+  /** Null where there is no such endpoint any more. */
+  async #readFresh(): Promise<Endpoint | null> {
+    const { companyId, endpointId } = this.#owner;
+    const [found] = await this.#db()
+      .select({
+        url: webhookEndpoints.url,
+        status: webhookEndpoints.status,
+        secrets: webhookEndpoints.secrets,
+        suspendedAt: companies.suspendedAt,
+      })
+      .from(webhookEndpoints)
+      .innerJoin(companies, eq(companies.id, webhookEndpoints.companyId))
+      .where(byId(webhookEndpoints, companyId, endpointId));
+    if (!found) return null;
+    const keys = JSON.parse(String(gatherVersions(this.env).ENCRYPTION_KEYS)) as Record<string, string>;
+    const now = clock.now();
+    const live = found.secrets.filter(({ until }) => until === null || until > now);
+    const secrets = await Promise.all(live.map(({ secret }) => decrypt(keys, secret, secretContext(endpointId))));
+    return { url: found.url, status: found.suspendedAt === null ? found.status : 'suspended', secrets };
+  }
+}
+
+const deliveryOf = (row: Record<string, SqlStorageValue>): Delivery =>
+  ({ ...row, attempts: JSON.parse(String(row.attempts)) }) as unknown as Delivery;

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { addressProblem } from '../kernel/public-address.ts';
+
+/** Standard Webhooks: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h. */
+export const DEFAULT_RETRY_SECONDS = '5,300,1800,7200,18000,36000,50400,72000,86400';
+/** Five days. */
+export const DEFAULT_DISABLE_AFTER_SECONDS = 432_000;
+
+/** Seconds between tries, separated by commas, as a list of them. */
+export const retrySeconds = z
+  .string()
+  .regex(/^\d{1,7}(,\d{1,7}){0,19}$/, 'must be up to 20 whole numbers of seconds, separated by commas');
+
+/** The longest that a receiver may take for its answer, and that its `Retry-After` is heard for. */
+const ANSWER_MS = 15_000;
+const LONGEST_RETRY_AFTER_SECONDS = 24 * 60 * 60;
+
+const PREFIX = 'whsec_';
+const SECRET_BYTES = 32;
+
+/** A secret as Standard Webhooks has them. */
+export const newWebhookSecret = (): string =>
+  `${PREFIX}${crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toBase64()}`;
+
+/** A message to an endpoint. */
+export interface WebhookMessage {
+  /** The same at each try. */
+  id: string;
+  /** `{ type, timestamp, data }` as JSON. */
+  body: string;
+}
+
+/** The headers of a try, signed with each of the secrets. @param now milliseconds */
+export async function webhookHeaders(
+  { id, body }: WebhookMessage,
+  secrets: readonly string[],
+  now: number,
+): Promise<Record<string, string>> {
+  const timestamp = String(Math.floor(now / 1000));
+  const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
+  const signatures = await Promise.all(secrets.map((secret) => signatureOf(secret, signed)));
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'data-console-webhooks/1',
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signatures.join(' '),
+  };
+}
+
+async function signatureOf(secret: string, signed: Uint8Array): Promise<string> {
+  const bytes = new Uint8Array(Uint8Array.fromBase64(secret.slice(PREFIX.length)));
+  const key = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+  return `v1,${new Uint8Array(await crypto.subtle.sign('HMAC', key, new Uint8Array(signed))).toBase64()}`;
+}
+
+/** Why a try was none: the address may not be called, no answer came in time, or there was no connection. */
+export const TRY_ERRORS = ['address_refused', 'timeout', 'connection_failed', 'redirect'] as const;
+export type TryError = (typeof TRY_ERRORS)[number];
+
+/** What came of a try. */
+export interface TryResult {
+  /** Null where none came. */
+  status: number | null;
+  error: TryError | null;
+  /** Seconds that the receiver asks to be left alone, up to a day; 0 where it does not. */
+  retryAfter: number;
+}
+
+/**
+ * Posts to an address that customers choose. Only its status is read: what else it answers is not waited for, however long.
+ * @param options `allowPrivate` as {@link addressProblem} has it; `now` in milliseconds
+ */
+export async function postWebhook(
+  address: string,
+  headers: Record<string, string>,
+  body: string,
+  { allowPrivate, now }: { allowPrivate: boolean; now: number },
+): Promise<TryResult> {
+  if (addressProblem(address, allowPrivate) !== null) return failed('address_refused');
+  const abort = new AbortController();
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    abort.abort();
+  }, ANSWER_MS);
+  try {
+    const request = { method: 'POST', headers, body, redirect: 'manual', signal: abort.signal } as const;
+    const { status, headers: answered } = await fetch(address, request);
+    const isRedirect = status >= 300 && status < 400;
+    const retryAfter = retryAfterOf(answered.get('retry-after'), now);
+    return { status, error: isRedirect ? 'redirect' : null, retryAfter };
+  } catch {
+    // The cause tells of our network.
+    return failed(isLate ? 'timeout' : 'connection_failed');
+  } finally {
+    clearTimeout(timer);
+    abort.abort();
+  }
+}
+
+const failed = (error: TryError): TryResult => ({ status: null, error, retryAfter: 0 });
+
+/** @param value seconds, or a date */
+function retryAfterOf(value: string | null, now: number): number {
+  if (value === null) return 0;
+  const seconds = /^\d+$/.test(value) ? Number(value) : (Date.parse(value) - now) / 1000;
+  return Number.isFinite(seconds) ? Math.min(Math.max(0, Math.ceil(seconds)), LONGEST_RETRY_AFTER_SECONDS) : 0;
+}

@@ -1,0 +1,79 @@
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestProject } from 'vitest/node';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Base of a receiver of webhooks that behaves as its paths say: see `receiver`. */
+    webhookReceiverUrl: string;
+  }
+}
+
+/** A request as the receiver took it. */
+export interface Received {
+  at: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** A receiver on a socket of this machine, for the whole run. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const http = createServer(receiver());
+  await new Promise<void>((listening) => http.listen(0, '127.0.0.1', listening));
+  project.provide('webhookReceiverUrl', `http://127.0.0.1:${(http.address() as AddressInfo).port}`);
+  return async () => {
+    http.closeAllConnections();
+    await new Promise((closed) => http.close(closed));
+  };
+}
+
+/**
+ * `/{behaviour}/{key}` takes requests, which GET of `/received/{key}` lists. Behaviours: `ok`; `status.N` answers that; `once.N` answers it
+ * the first time; `after.N.S` answers N with `Retry-After: S` the first time; `mute` says nothing; `drip` a byte of its head a second;
+ * `huge` sends without an end; `redirect` answers 301; `hangup` closes the connection. PUT of `/as/{key}` with a behaviour changes it.
+ */
+function receiver(): RequestListener {
+  const received = new Map<string, Received[]>();
+  const changed = new Map<string, string>();
+  return (request, response) => {
+    const [, behaviour = '', key = ''] = (request.url ?? '').split('/');
+    if (behaviour === 'received') return void response.end(JSON.stringify(received.get(key) ?? []));
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString();
+      if (behaviour === 'as') {
+        changed.set(key, body);
+        return void response.end();
+      }
+      const before = received.get(key) ?? [];
+      const headers = request.headers as Record<string, string>;
+      received.set(key, [...before, { at: Date.now(), headers, body }]);
+      behave(response, changed.get(key) ?? behaviour, before.length);
+    });
+  };
+}
+
+function behave(response: ServerResponse, behaviour: string, before: number): void {
+  const [kind, status = '204', seconds = '0'] = behaviour.split('.');
+  const isFirst = before === 0;
+  if (kind === 'mute') return;
+  if (kind === 'hangup') return void response.destroy();
+  if (kind === 'drip') {
+    response.socket?.write('H');
+    return;
+  }
+  if (kind === 'huge') {
+    response.writeHead(200);
+    const chunk = Buffer.alloc(65_536);
+    const more = () => {
+      while (!response.destroyed && response.write(chunk));
+      if (!response.destroyed) response.once('drain', more);
+    };
+    return more();
+  }
+  if (kind === 'redirect') return void response.writeHead(301, { location: 'http://127.0.0.1:1/inside' }).end();
+  if (kind === 'status' || (kind === 'once' && isFirst)) return void response.writeHead(Number(status)).end();
+  if (kind === 'after' && isFirst) return void response.writeHead(Number(status), { 'retry-after': seconds }).end();
+  response.writeHead(204).end();
+}

@@ -1,0 +1,47 @@
+import { Webhook } from 'standardwebhooks';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aConsoleGroup, groupInput } from '../support/console.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+import { anEndpoint, aReceiver, arrived, ENDPOINTS } from './support.ts';
+
+let company: Company;
+
+beforeAll(async () => {
+  company = await aCompany();
+});
+
+describe('a webhook endpoint', () => {
+  it('is made, read, listed, changed and deleted', async () => {
+    const receiver = aReceiver();
+    const sent = { url: receiver.url, description: 'Ours', event_types: ['group.created'], status: 'active' };
+    const { status, body, headers } = await company.as.post(ENDPOINTS, { json: sent });
+    expect(status).toBe(201);
+    const { secret, ...endpoint } = body;
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(endpoint).toEqual({
+      ...sent,
+      _id: expect.stringMatching(/^[a-f0-9]{24}$/),
+      disabled_reason: null,
+      created_at: expect.any(String),
+      updated_at: expect.any(String),
+    });
+    const path = `${ENDPOINTS}/${endpoint._id}`;
+    expect(headers.get('location')).toBe(path);
+    expect((await company.as.get(path)).body).toEqual(endpoint);
+    expect((await company.as.get(ENDPOINTS)).body.records).toContainEqual(endpoint);
+    const changed = await company.as.put(path, { json: { ...endpoint, description: 'Yours' } });
+    expect([changed.status, changed.body.description]).toEqual([200, 'Yours']);
+    expect((await company.as.delete(path)).status).toBe(204);
+    expect((await company.as.get(path)).status).toBe(404);
+  });
+
+  it('is sent what happens, so that the official library verifies it', async () => {
+    const receiver = aReceiver();
+    const { secret } = await anEndpoint(company, receiver);
+    const group = (await company.as.post('/v1/groups', { json: groupInput() })).body;
+    const [first] = await arrived(receiver);
+    expect(first?.event).toEqual({ type: 'group.created', timestamp: expect.any(String), data: group });
+    expect(new Webhook(secret).verify(first?.body ?? '', first?.headers ?? {})).toEqual(first?.event);
+    expect(() => new Webhook(`whsec_${btoa('another')}`).verify(first?.body ?? '', first?.headers ?? {})).toThrow();
+  });
+});
