@@ -1,9 +1,7 @@
 import { DurableObject } from 'cloudflare:workers';
-import { eq, sql } from 'drizzle-orm';
 import { type ControlDb, openControlDb } from '../db/client.ts';
-import { companies } from '../db/schema/companies.ts';
-import { type DISABLED_REASONS, webhookEndpoints } from '../db/schema/webhooks.ts';
-import { byId } from '../db/statements.ts';
+import type { DISABLED_REASONS } from '../db/schema/webhooks.ts';
+import { disableEndpoint, selectEndpointToSendTo } from '../db/webhook-endpoints.ts';
 import { clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../kernel/clock.ts';
 import { newId } from '../kernel/ids.ts';
 import { isNamedIn, type Person, redacted } from '../logs/redaction.ts';
@@ -382,14 +380,7 @@ export class WebhookSender extends DurableObject<Environment> {
 
   /** Disables the endpoint, unless it has another address by now, or does not send. A trigger has the administrators mailed. */
   async #disable({ url }: Endpoint, reason: (typeof DISABLED_REASONS)[number]): Promise<void> {
-    const { companyId, endpointId } = this.#owner;
-    await this.#db()
-      .update(webhookEndpoints)
-      .set({ status: 'disabled', disabledReason: reason, updatedAt: clock.now() })
-      .where(
-        sql`${byId(webhookEndpoints, companyId, endpointId)} and ${eq(webhookEndpoints.status, 'active')} and ${eq(webhookEndpoints.url, url)}`,
-      )
-      .run();
+    await disableEndpoint(this.#db(), { ...this.#owner, url }, reason, clock.now());
     this.#endpoint = null;
   }
 
@@ -412,16 +403,7 @@ export class WebhookSender extends DurableObject<Environment> {
   /** Null where there is no such endpoint any more. */
   async #readFresh(): Promise<Endpoint | null> {
     const { companyId, endpointId } = this.#owner;
-    const [found] = await this.#db()
-      .select({
-        url: webhookEndpoints.url,
-        status: webhookEndpoints.status,
-        secrets: webhookEndpoints.secrets,
-        suspendedAt: companies.suspendedAt,
-      })
-      .from(webhookEndpoints)
-      .innerJoin(companies, eq(companies.id, webhookEndpoints.companyId))
-      .where(byId(webhookEndpoints, companyId, endpointId));
+    const [found] = await selectEndpointToSendTo(this.#db(), companyId, endpointId);
     if (!found) return null;
     const keys = JSON.parse(String(gatherVersions(this.env).ENCRYPTION_KEYS)) as Record<string, string>;
     const now = clock.now();

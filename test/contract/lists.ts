@@ -11,6 +11,7 @@ import { allow, aServiceAccountThat, bind, must } from '../support/signed.ts';
 import { aUser, type Company } from '../support/worlds.ts';
 import { aFile, aHeldQueue, upload } from '../uploads/support.ts';
 import { aDashboard, aVisualization, DASHBOARDS, VISUALIZATIONS } from '../visualizations/support.ts';
+import { anEndpoint as anEndpointOfWebhooks } from '../webhooks/support.ts';
 
 /** A record of a list, and what a Deny names to keep it from somebody. */
 export interface Made {
@@ -188,6 +189,14 @@ export const LISTS: Record<string, Case> = {
     denied: ['viz_api_endpoints:list', 'viz_api_endpoints:get'],
     make: record('viz_api_endpoints', 'endpoint', anEndpoint),
   },
+  '/v1/webhook-endpoints': {
+    denied: ['webhooks:list', 'webhooks:get'],
+    make: record(
+      'webhooks',
+      'webhook-endpoint',
+      async (company) => (await anEndpointOfWebhooks(company, { url: 'http://127.0.0.1:9/hooks' }))._id,
+    ),
+  },
   [SCHEDULES]: {
     denied: ['dashboards:get', 'dashboards:schedule'],
     make: about(async ({ as, owner }, dashboard) => ({
@@ -264,6 +273,7 @@ export const LISTS: Record<string, Case> = {
 
 /** Lists whose records nobody can be denied one by one, and why. */
 export const OTHERS: Record<string, string> = {
+  '/v1/webhook-endpoints/{id}/deliveries': 'for administrators, whom no Deny reaches',
   '/admin/organizations': 'for the operator of the platform',
   '/admin/audit-events': 'for administrators, whom no Deny reaches',
   '/v1/audit-events': 'for administrators, whom no Deny reaches',

@@ -69,6 +69,7 @@ const PLACES: Record<string, string> = {
   concepts: 'concepts:concept',
   semantic: 'semantic:item',
   knowledge_reviews: 'knowledge_reviews:suggestion',
+  webhooks: 'webhooks:webhook-endpoint',
 };
 function placeOf(action: Action, path: string): string {
   const [service = ''] = action.split(':');

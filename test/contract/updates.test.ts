@@ -12,6 +12,7 @@ import { allow, aUser, deny, must, signed } from '../support/signed.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aVisualization, someSales } from '../visualizations/support.ts';
+import { anEndpoint, ENDPOINTS as WEBHOOKS } from '../webhooks/support.ts';
 
 type Json = Record<string, unknown>;
 
@@ -169,6 +170,15 @@ const CASES: Record<string, () => Promise<Case>> = {
     const json = { name: 'Daily', target_type: 'dashboard', target_id: dashboardId, cron: '0 8 * * *', recipients };
     const id = await idOf(company.as.post('/v1/schedules', { json }));
     return console(`/v1/schedules/${id}`, 'schedules', { name: 'Changed' }, { cron: '0 9 * * *' });
+  },
+  'PUT /v1/webhook-endpoints/{id}': async () => {
+    const { _id: id } = await anEndpoint(company, { url: 'http://127.0.0.1:9/hooks' });
+    return console(
+      `${WEBHOOKS}/${id}`,
+      'webhook_endpoints',
+      { description: 'Changed' },
+      { event_types: ['user.invited'] },
+    );
   },
   'PUT /v1/managed-tables/{id}/data/{rowId}': async () => {
     const id = await aTable(company.as, 'raced_rows', [column('a'), column('b')]);

@@ -70,7 +70,8 @@ function behave(response: ServerResponse, behaviour: string, before: number): vo
       while (!response.destroyed && response.write(chunk));
       if (!response.destroyed) response.once('drain', more);
     };
-    return more();
+    more();
+    return;
   }
   if (kind === 'redirect') return void response.writeHead(301, { location: 'http://127.0.0.1:1/inside' }).end();
   if (kind === 'status' || (kind === 'once' && isFirst)) return void response.writeHead(Number(status)).end();

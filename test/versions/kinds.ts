@@ -9,6 +9,7 @@ import { aConsoleGroup, aPermission, permissionInput, policyInput } from '../sup
 import { aGroup, allow, aServiceAccount, aUser, must, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS, VISUALIZATIONS } from '../visualizations/support.ts';
+import { anEndpoint as aWebhookEndpoint, ENDPOINTS as WEBHOOKS } from '../webhooks/support.ts';
 
 /** A record that has versions, and how it is changed. */
 export interface Kind {
@@ -167,6 +168,17 @@ export const SHARING: Kind[] = [
     change: 'put',
     changes: (name) => ({ name }),
     table: 'schedules',
+  },
+  {
+    name: 'a webhook endpoint',
+    route: `${WEBHOOKS}/{id}`,
+    make: async (company) => ({
+      by: company.as,
+      path: `${WEBHOOKS}/${(await aWebhookEndpoint(company, { url: 'http://127.0.0.1:9/hooks' }))._id}`,
+    }),
+    change: 'put',
+    changes: (description) => ({ description }),
+    table: 'webhook_endpoints',
   },
   {
     name: 'an endpoint of the Data API',

@@ -7,7 +7,7 @@ export const ENDPOINTS = '/v1/webhook-endpoints';
 export interface Receiver {
   key: string;
   url: string;
-  received(): Promise<(Received & { event: { type: string; timestamp: string; data: any } })[]>;
+  received(): Promise<(Received & { event: { type: string; timestamp: string; data: Record<string, unknown> } })[]>;
   behave(behaviour: string): Promise<void>;
 }
 

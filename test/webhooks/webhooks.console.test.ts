@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aConsoleGroup, groupInput } from '../support/console.ts';
+import { groupInput } from '../support/console.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { anEndpoint, aReceiver, arrived, ENDPOINTS } from './support.ts';
 

@@ -1,5 +1,5 @@
 import { index, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
+import { companyId, id, json, timestamps } from '../columns.ts';
 
 export const ENDPOINT_STATUSES = ['active', 'paused', 'disabled'] as const;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { timestamp } from '../../kernel/fields.ts';
 import { SHARE_EVENT_TYPES, type ShareEventType } from '../../sharing/share-event.ts';
-import { CONCEPTS, type Concept } from './concepts.ts';
+import { CONCEPTS, type Concept } from './events/views.ts';
 
 /** Batches of the audit trail. */
 export const AUDIT_RECORDS = 'audit.records';

@@ -4,8 +4,8 @@ import { inParameters } from '../../db/statements.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import type { Sending } from '../../objects/webhook-sender.ts';
 import { connectionIdOf, databaseOf } from '../managed-database/service.ts';
-import type { Also } from './concepts.ts';
 import { eventTypeOf, wants } from './event-types.ts';
+import type { Also } from './events/views.ts';
 import { senderOf } from './service.ts';
 import {
   deleteEvents,

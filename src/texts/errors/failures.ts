@@ -1067,6 +1067,28 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
     'Envie os bytes com Content-Type: application/offset+octet-stream.',
     'Envíe los bytes con Content-Type: application/offset+octet-stream.',
   ],
+
+  // Webhooks.
+  [
+    'The company has the maximum number of webhook endpoints. Delete one first.',
+    'A empresa tem o número máximo de endpoints de webhook. Exclua um antes.',
+    'La empresa tiene el número máximo de endpoints de webhook. Elimine uno antes.',
+  ],
+  [
+    'A company can have at most {most} webhook endpoints. Delete one first.',
+    'Uma empresa pode ter no máximo {most} endpoints de webhook. Exclua um antes.',
+    'Una empresa puede tener como máximo {most} endpoints de webhook. Elimine uno antes.',
+  ],
+  [
+    'The webhook endpoint is paused or disabled. Set its status to active first.',
+    'O endpoint de webhook está pausado ou desativado. Defina antes seu status como ativo.',
+    'El endpoint de webhook está en pausa o desactivado. Ponga antes su estado en activo.',
+  ],
+  [
+    'The webhook endpoint does not get the audit trail. Add audit.records to its event types first.',
+    'O endpoint de webhook não recebe a trilha de auditoria. Acrescente antes audit.records aos seus tipos de evento.',
+    'El endpoint de webhook no recibe el registro de auditoría. Añada antes audit.records a sus tipos de evento.',
+  ],
 ];
 
 /** The things and fields that sentences made by rule name, as `{thing}`, `{field}` and `{kind}`. */
@@ -1097,6 +1119,8 @@ export const NOUNS: Readonly<Record<string, readonly [portuguese: string, spanis
   relation: ['relação', 'relación'],
   row: ['linha', 'fila'],
   schedule: ['agendamento', 'programación'],
+  'webhook endpoint': ['endpoint de webhook', 'endpoint de webhook'],
+  'webhook delivery': ['entrega de webhook', 'entrega de webhook'],
   script: ['script', 'script'],
   'semantic item': ['item semântico', 'elemento semántico'],
   'service account': ['conta de serviço', 'cuenta de servicio'],

@@ -1354,4 +1354,5 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
       '{problem} (no caractere {position})',
       '{problem} (en el carácter {position})',
     ],
+    ['not_one_of', 'must be active or paused', 'deve ser active ou paused', 'debe ser active o paused'],
   ];

@@ -265,6 +265,50 @@ const DASHBOARDS: Step[] = [
   },
 ];
 
+/** Nobody listens at the address: what is sent fails, and waits for the next try. */
+const HOOKS = 'http://127.0.0.1:9/hooks';
+
+const WEBHOOKS: Step[] = [
+  { route: 'GET /v1/webhook-event-types', unshown: true },
+  {
+    route: 'POST /v1/webhook-endpoints',
+    json: () => ({ url: HOOKS, description: 'Ours', event_types: ['company.updated', 'audit.records'] }),
+    keep: id('hook'),
+    stranger: 'never',
+  },
+  { route: 'GET /v1/webhook-endpoints' },
+  { route: 'GET /v1/webhook-endpoints/{id}', params: { id: 'hook' } },
+  { route: 'PUT /v1/webhook-endpoints/{id}', params: { id: 'hook' }, json: () => ({ description: 'All of ours' }) },
+  { route: 'POST /v1/webhook-endpoints/{id}/rotate-secret', params: { id: 'hook' } },
+  {
+    route: 'POST /v1/webhook-endpoints/{id}/test',
+    params: { id: 'hook' },
+    json: () => ({ event_type: 'user.invited' }),
+    keep: ({ delivery_id }) => ({ delivery: delivery_id }),
+  },
+  { route: 'GET /v1/webhook-endpoints/{id}/deliveries', params: { id: 'hook' }, unshown: true },
+  {
+    route: 'GET /v1/webhook-endpoints/{id}/deliveries/{delivery_id}',
+    params: { id: 'hook', delivery_id: 'delivery' },
+    unshown: true,
+  },
+  {
+    route: 'POST /v1/webhook-endpoints/{id}/deliveries/{delivery_id}/resend',
+    params: { id: 'hook', delivery_id: 'delivery' },
+  },
+  {
+    route: 'POST /v1/webhook-endpoints/{id}/resend-failed',
+    params: { id: 'hook' },
+    json: () => ({ since: '2026-01-01T00:00:00Z' }),
+  },
+  {
+    route: 'POST /v1/webhook-endpoints/{id}/backfill',
+    params: { id: 'hook' },
+    json: () => ({ from: '2026-01-01T00:00:00Z', to: '2026-01-31T00:00:00Z' }),
+  },
+  { route: 'DELETE /v1/webhook-endpoints/{id}', params: { id: 'hook' } },
+];
+
 walk(
   ['Console API'],
   'console',
@@ -273,5 +317,5 @@ walk(
     await someSales(company);
     return { company };
   },
-  [...SIGN_IN, ...SESSIONS, ...USERS, ...PERMISSIONS, ...MACHINES, ...DASHBOARDS, ...SECOND_FACTOR],
+  [...SIGN_IN, ...SESSIONS, ...USERS, ...PERMISSIONS, ...MACHINES, ...DASHBOARDS, ...WEBHOOKS, ...SECOND_FACTOR],
 );

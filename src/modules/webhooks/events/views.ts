@@ -1,32 +1,32 @@
 import { z } from 'zod';
-import { DATA_FORMATS, DATA_JOB_STATUSES } from '../../db/schema/data-jobs.ts';
-import type { groupBindings } from '../../db/schema/groups.ts';
-import type { jobs } from '../../db/schema/knowledge-jobs.ts';
-import type { suggestions } from '../../db/schema/knowledge-suggestions.ts';
-import type { policies } from '../../db/schema/policies.ts';
-import { type LastRun, SCHEDULE_STATUSES } from '../../db/schema/schedules.ts';
-import type { apiKeys, serviceAccounts } from '../../db/schema/service-accounts.ts';
-import { viewBy } from '../../http/wire.ts';
-import { timestamp } from '../../kernel/fields.ts';
-import type { AuditRecord } from '../../logs/audit-record.ts';
-import { type ShareEvent, TARGET_TYPES } from '../../sharing/share-event.ts';
-import { LOCALES } from '../../texts/locales.ts';
-import { auditEventView, viewAuditEvent } from '../audit/views.ts';
-import { consoleGroupView, groupBindingView, viewConsoleGroup, viewGroupBinding } from '../groups/views.ts';
-import { jobRecord, viewJob } from '../knowledge/generation/views.ts';
-import { suggestionRecord, viewSuggestion } from '../knowledge/suggestions/views.ts';
-import { tableRecord, viewWith } from '../managed-tables/views.ts';
-import { ownPolicy } from '../policies/service.ts';
-import { policyView, viewPolicy } from '../policies/views.ts';
-import { lastRunView } from '../schedules/fields.ts';
+import { DATA_FORMATS, DATA_JOB_STATUSES } from '../../../db/schema/data-jobs.ts';
+import type { groupBindings } from '../../../db/schema/groups.ts';
+import type { jobs } from '../../../db/schema/knowledge-jobs.ts';
+import type { suggestions } from '../../../db/schema/knowledge-suggestions.ts';
+import type { policies } from '../../../db/schema/policies.ts';
+import { type LastRun, SCHEDULE_STATUSES } from '../../../db/schema/schedules.ts';
+import type { apiKeys, serviceAccounts } from '../../../db/schema/service-accounts.ts';
+import { viewBy } from '../../../http/wire.ts';
+import { timestamp } from '../../../kernel/fields.ts';
+import type { AuditRecord } from '../../../logs/audit-record.ts';
+import { type ShareEvent, TARGET_TYPES } from '../../../sharing/share-event.ts';
+import { LOCALES } from '../../../texts/locales.ts';
+import { auditEventView, viewAuditEvent } from '../../audit/views.ts';
+import { consoleGroupView, groupBindingView, viewConsoleGroup, viewGroupBinding } from '../../groups/views.ts';
+import { jobRecord, viewJob } from '../../knowledge/generation/views.ts';
+import { suggestionRecord, viewSuggestion } from '../../knowledge/suggestions/views.ts';
+import { tableRecord, viewWith } from '../../managed-tables/views.ts';
+import { ownPolicy } from '../../policies/service.ts';
+import { policyView, viewPolicy } from '../../policies/views.ts';
+import { lastRunView } from '../../schedules/fields.ts';
 import {
   consoleApiKeyView,
   consoleServiceAccountView,
   viewConsoleApiKey,
   viewConsoleServiceAccount,
-} from '../service-accounts/views.ts';
-import { shareEventView, viewShareEvent } from '../share-activity/views.ts';
-import { consoleUserView, viewConsoleUser } from '../users/views.ts';
+} from '../../service-accounts/views.ts';
+import { shareEventView, viewShareEvent } from '../../share-activity/views.ts';
+import { consoleUserView, viewConsoleUser } from '../../users/views.ts';
 
 /** What events of a kind are about: what they hold, of the record that was kept of it, and what one might hold. */
 export interface Concept {

@@ -1,0 +1,209 @@
+import { env, runDurableObjectAlarm } from 'cloudflare:test';
+import { Webhook } from 'standardwebhooks';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { HOUR_MS } from '../../src/kernel/clock.ts';
+import { later, resetClock, runScheduled } from '../support/clock.ts';
+import { groupInput } from '../support/console.ts';
+import { mailsTo } from '../support/mail.ts';
+import { rowOf } from '../support/rival.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+import { anEndpoint, aReceiver, arrived, ENDPOINTS } from './support.ts';
+
+let company: Company;
+
+beforeAll(async () => {
+  company = await aCompany();
+});
+
+const aGroup = async () => (await company.as.post('/v1/groups', { json: groupInput() })).body;
+
+const deliveriesOf = async (id: string, query = '') =>
+  (await company.as.get(`${ENDPOINTS}/${id}/deliveries${query}`)).body.records;
+
+const untilEnded = async (id: string) => {
+  await expect
+    .poll(async () => (await deliveriesOf(id)).map(({ status }: { status: string }) => status))
+    .toSatisfy((all: string[]) => all.length > 0 && !all.includes('pending'));
+  return deliveriesOf(id);
+};
+
+const test = (id: string, event_type = 'user.invited') =>
+  company.as.post(`${ENDPOINTS}/${id}/test`, { json: { event_type } });
+
+describe('a delivery', () => {
+  it('is tried again under the same id, until it succeeds', async () => {
+    const receiver = aReceiver('once.503');
+    const { _id, secret } = await anEndpoint(company, receiver, ['group.created']);
+    const { _id: groupId } = await aGroup();
+    const both = await arrived(receiver, 2);
+    expect(new Set(both.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    for (const { body, headers } of both) expect(new Webhook(secret).verify(body, headers)).toBeTruthy();
+    const [delivery] = await untilEnded(_id);
+    expect(delivery).toEqual({
+      _id: expect.any(String),
+      event_id: both[0]?.headers['webhook-id'],
+      event_type: 'group.created',
+      status: 'delivered',
+      attempts: [503, 204].map((status) => ({
+        at: expect.any(String),
+        status,
+        duration_ms: expect.any(Number),
+        error: null,
+      })),
+      next_attempt_at: null,
+    });
+    const { body } = await company.as.get(`${ENDPOINTS}/${_id}/deliveries/${delivery._id}`);
+    expect(JSON.parse(body.body).data._id).toBe(groupId);
+  });
+
+  it.each([
+    ['status.500', 500, null],
+    ['redirect', 301, 'redirect'],
+    ['hangup', null, 'connection_failed'],
+  ])('to a receiver that answers by %s fails after the last try', async (behaviour, status, error) => {
+    const receiver = aReceiver(behaviour);
+    const { _id } = await anEndpoint(company, receiver, ['company.updated']);
+    expect((await test(_id)).status).toBe(202);
+    const [delivery] = await untilEnded(_id);
+    expect([delivery.status, delivery.attempts.length]).toEqual(['failed', 3]);
+    expect(delivery.attempts[0]).toMatchObject({ status, error });
+    expect(await receiver.received()).toHaveLength(3);
+  });
+
+  it('is delivered as soon as there is a status, however long the answer is', async () => {
+    const receiver = aReceiver('huge');
+    const { _id } = await anEndpoint(company, receiver, ['company.updated']);
+    await test(_id);
+    const [delivery] = await untilEnded(_id);
+    expect([delivery.status, delivery.attempts[0].status]).toEqual(['delivered', 200]);
+  });
+
+  it('waits as long as the receiver asks for, and not more than a day', async () => {
+    const receiver = aReceiver(`after.429.${365 * 86_400}`);
+    const { _id } = await anEndpoint(company, receiver, ['company.updated']);
+    await test(_id);
+    await arrived(receiver);
+    await expect.poll(async () => (await deliveriesOf(_id))[0].attempts.length).toBe(1);
+    const [{ next_attempt_at: next, status }] = await deliveriesOf(_id);
+    const hours = (Date.parse(next) - Date.now()) / HOUR_MS;
+    expect([status, hours > 23.9, hours <= 24]).toEqual(['pending', true, true]);
+  });
+
+  it('can be asked for again, and so can all that failed', async () => {
+    const receiver = aReceiver('status.500');
+    const { _id } = await anEndpoint(company, receiver, ['company.updated']);
+    await test(_id);
+    const [{ _id: delivery, event_id: eventId }] = await untilEnded(_id);
+    await receiver.behave('ok');
+    const path = `${ENDPOINTS}/${_id}`;
+    expect((await company.as.post(`${path}/deliveries/${delivery}/resend`)).body).toEqual({ delivery_id: delivery });
+    const all = await arrived(receiver, 4);
+    expect(all.at(-1)?.headers['webhook-id']).toBe(eventId);
+    await receiver.behave('status.500');
+    await test(_id);
+    await expect.poll(async () => (await deliveriesOf(_id, '?status=failed')).length).toBe(1);
+    await receiver.behave('ok');
+    const since = new Date(Date.now() - HOUR_MS).toISOString();
+    const { status, body } = await company.as.post(`${path}/resend-failed`, { json: { since } });
+    expect([status, body]).toEqual([202, { count: 1 }]);
+    await expect.poll(async () => (await deliveriesOf(_id, '?status=delivered')).length).toBe(2);
+    expect((await deliveriesOf(_id, '?event_type=group.created')).length).toBe(0);
+  });
+});
+
+describe('an endpoint', () => {
+  it('that answers 410 is disabled, and the administrators are mailed', async () => {
+    const receiver = aReceiver('status.410');
+    const { _id } = await anEndpoint(company, receiver, ['company.updated']);
+    await test(_id);
+    const path = `${ENDPOINTS}/${_id}`;
+    await expect.poll(async () => (await company.as.get(path)).body.status).toBe('disabled');
+    expect((await company.as.get(path)).body.disabled_reason).toBe('gone');
+    await runScheduled();
+    await expect
+      .poll(() => mailsTo(company.owner.email).filter(({ subject }) => /webhook endpoint/.test(subject)).length)
+      .toBe(1);
+    expect((await test(_id)).body.error).toBe('WEBHOOK_ENDPOINT_NOT_ACTIVE');
+    const refused = await company.as.put(path, { json: { status: 'disabled', description: 'Same' } });
+    expect([refused.status, refused.body.description]).toEqual([200, 'Same']);
+    await receiver.behave('ok');
+    const { body } = await company.as.put(path, { json: { status: 'active' } });
+    expect([body.status, body.disabled_reason]).toEqual(['active', null]);
+    await test(_id);
+    await arrived(receiver, 2);
+  });
+
+  it('that fails for days is disabled', async () => {
+    const receiver = aReceiver('status.500');
+    const { _id } = await anEndpoint(company, receiver, ['company.updated']);
+    await test(_id);
+    await expect.poll(async () => (await deliveriesOf(_id))[0]?.attempts.length).toBeGreaterThan(0);
+    later(2 * HOUR_MS);
+    try {
+      const sender = env.WEBHOOK_SENDER.getByName(_id);
+      await expect
+        .poll(async () => {
+          await runDurableObjectAlarm(sender);
+          return ((await rowOf('webhook_endpoints', _id)) as { disabled_reason: string } | null)?.disabled_reason;
+        })
+        .toBe('failing');
+    } finally {
+      resetClock();
+    }
+    expect((await deliveriesOf(_id))[0].status).toBe('failed');
+  });
+
+  it('signs with the secret before as well for a day', async () => {
+    const receiver = aReceiver();
+    const { _id, secret } = await anEndpoint(company, receiver, ['company.updated']);
+    const { status, body } = await company.as.post(`${ENDPOINTS}/${_id}/rotate-secret`);
+    expect(status).toBe(200);
+    expect(Date.parse(body.former_until) - Date.now()).toBeGreaterThan(23 * HOUR_MS);
+    await test(_id);
+    const [received] = await arrived(receiver);
+    for (const each of [secret, body.secret]) {
+      expect(new Webhook(each).verify(received?.body ?? '', received?.headers ?? {})).toBeTruthy();
+    }
+  });
+
+  it('that is slow delays no other', async () => {
+    const [mute, good] = [aReceiver('mute'), aReceiver()];
+    await anEndpoint(company, mute, ['group.created']);
+    await anEndpoint(company, good, ['group.created']);
+    const begun = Date.now();
+    for (let n = 0; n < 8; n += 1) await aGroup();
+    await arrived(good, 8);
+    expect(Date.now() - begun).toBeLessThan(12_000);
+  });
+
+  it('is not told while it is paused, and not told later', async () => {
+    const receiver = aReceiver();
+    const { _id } = await anEndpoint(company, receiver, ['group.created', 'group.deleted']);
+    const path = `${ENDPOINTS}/${_id}`;
+    await company.as.put(path, { json: { status: 'paused' } });
+    const { _id: id } = await aGroup();
+    const told = aReceiver();
+    await anEndpoint(company, told, ['group.deleted']);
+    await company.as.put(path, { json: { status: 'active' } });
+    await company.as.delete(`/v1/groups/${id}`);
+    await arrived(told);
+    const [first] = await arrived(receiver);
+    expect(first?.event.type).toBe('group.deleted');
+  });
+});
+
+describe('the address of an endpoint', () => {
+  it.each([
+    'http://example.com/hook',
+    'https://10.0.0.1/hook',
+    'https://0x7f000001/hook',
+    'https://[::ffff:10.0.0.1]/hook',
+    'https://user:secret@example.com/hook',
+    'https://metadata.internal/hook',
+    `https://example.com/${'a'.repeat(2000)}`,
+    'nonsense',
+  ])('may not be %.60s', async (url) => {
+    const { status, body } = await company.as.post(ENDPOINTS, { json: { url } });
+    expect([status, body.details?.[0]?.field]).toEqual([422, 'url']);
+  });
+});
