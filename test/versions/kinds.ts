@@ -178,6 +178,7 @@ export const SHARING: Kind[] = [
     }),
     change: 'put',
     changes: (description) => ({ description }),
+    shows: ({ description }) => description,
     table: 'webhook_endpoints',
   },
   {
