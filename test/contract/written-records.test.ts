@@ -24,6 +24,7 @@ const OTHERS = new Set([
   'POST /api/v1/embed/visualizations/{id}',
   'POST /api/v1/embed/signing-keys',
   'POST /v1/schedules',
+  'POST /v1/webhook-endpoints',
   'POST /v1/managed-tables/{id}/indexes',
   ...['concepts/{id}/generate', 'concepts/{id}/promote-semantic', 'concepts/{id}/promote-ontology'].map(
     (path) => `POST ${PREFIX}/suggestions/${path}`,

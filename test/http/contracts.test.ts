@@ -23,6 +23,8 @@ const DECIDED_BY_ACCESS = [
   'setUpSecondFactor',
   'enableSecondFactor',
   'replaceBackupCodes',
+  'createWebhookEndpoint',
+  'rotateWebhookSecret',
   'createEmbedSigningKey',
 ];
 

@@ -269,7 +269,7 @@ const DASHBOARDS: Step[] = [
 const HOOKS = 'http://127.0.0.1:9/hooks';
 
 const WEBHOOKS: Step[] = [
-  { route: 'GET /v1/webhook-event-types', unshown: true },
+  { route: 'GET /v1/webhook-event-types' },
   {
     route: 'POST /v1/webhook-endpoints',
     json: () => ({ url: HOOKS, description: 'Ours', event_types: ['company.updated', 'audit.records'] }),
@@ -286,11 +286,18 @@ const WEBHOOKS: Step[] = [
     json: () => ({ event_type: 'user.invited' }),
     keep: ({ delivery_id }) => ({ delivery: delivery_id }),
   },
-  { route: 'GET /v1/webhook-endpoints/{id}/deliveries', params: { id: 'hook' }, unshown: true },
+  {
+    route: 'GET /v1/webhook-endpoints/{id}/deliveries',
+    params: { id: 'hook' },
+    query: () => ({ event_type: 'user.invited' }),
+    before: async ({ company: { as }, kept }) => {
+      const path = `/v1/webhook-endpoints/${kept.hook}/deliveries/${kept.delivery}`;
+      await expect.poll(async () => (await as.get(path)).body.status).toBe('failed');
+    },
+  },
   {
     route: 'GET /v1/webhook-endpoints/{id}/deliveries/{delivery_id}',
     params: { id: 'hook', delivery_id: 'delivery' },
-    unshown: true,
   },
   {
     route: 'POST /v1/webhook-endpoints/{id}/deliveries/{delivery_id}/resend',

@@ -1,0 +1,189 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import migration from '../../drizzle/0034_tell-events.sql?raw';
+import { SURFACES } from '../../src/app.ts';
+import { TOLD_TABLES } from '../../src/db/telling-session.ts';
+import { EVENT_TYPES, eventTypeOf, payloadOf } from '../../src/modules/webhooks/event-types.ts';
+import { column } from '../managed-tables/support.ts';
+import { openApi } from '../support/conformity.ts';
+import { groupInput, policyInput } from '../support/console.ts';
+import { countOf } from '../support/rival.ts';
+import { must } from '../support/signed.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aFile, upload } from '../uploads/support.ts';
+import { aDashboard } from '../visualizations/support.ts';
+import { anEndpoint, aReceiver, ENDPOINTS, type Receiver } from './support.ts';
+import { TOLD } from './told.ts';
+
+const WRITES = SURFACES.flatMap(({ endpoints }) =>
+  endpoints
+    .map(({ contract }) => contract)
+    .filter(({ method, safe }) => method !== 'get' && !safe)
+    .map(({ method, path }) => `${method.toUpperCase()} ${path}`),
+);
+
+describe('a route that writes', () => {
+  it('tells something, or says why not', () => {
+    const unsaid = WRITES.filter((route) => !(route in TOLD));
+    expect(unsaid.map((route) => `${route}: say in test/webhooks/told.ts what it tells, or why nothing`)).toEqual([]);
+    expect(Object.keys(TOLD).filter((route) => !WRITES.includes(route))).toEqual([]);
+  });
+
+  it('and only such a one, or a person outside, leads to each type', () => {
+    const told = new Set(Object.values(TOLD).flatMap((types) => (typeof types === 'string' ? [] : types)));
+    const others = EVENT_TYPES.map(({ type }) => type).filter((type) => !told.has(type));
+    expect(others).toEqual([
+      'audit.records',
+      'embed.denied',
+      'embed.downloaded',
+      'embed.executed',
+      'share.denied',
+      'share.downloaded',
+      'share.executed',
+      'share.resolved',
+    ]);
+  });
+});
+
+describe('an event type', () => {
+  it('has an example of its schema, stands in OpenAPI, and is listed', async () => {
+    const company = await aProvisionedCompany();
+    const { records } = await must(company.as.get('/v1/webhook-event-types'));
+    expect(records.map(({ type }: { type: string }) => type)).toEqual(EVENT_TYPES.map(({ type }) => type));
+    expect(Object.keys(openApi().webhooks ?? {})).toEqual(EVENT_TYPES.map(({ type }) => type));
+    for (const each of EVENT_TYPES) {
+      const event = { type: each.type, timestamp: '2026-01-31T12:00:00.000Z', data: each.example };
+      expect([each.type, payloadOf(each).safeParse(event).error?.issues]).toEqual([each.type, undefined]);
+    }
+  });
+
+  it('that a trigger writes is known, and the session watches its table', () => {
+    const written = new Set([...migration.matchAll(/'([a-z_]+\.[a-z_]+)'/g)].map(([, type = '']) => type));
+    written.delete('webhooks.disabled');
+    for (const type of written) expect(eventTypeOf(type).type).toBe(type);
+    const tables = new Set(
+      [...migration.matchAll(/AFTER [A-Z]+(?: OF [\w`, ]+)? ON `(\w+)`/g)].map(([, name]) => name),
+    );
+    tables.delete('webhook_endpoints');
+    expect([...tables].toSorted()).toEqual([...TOLD_TABLES].toSorted());
+  });
+});
+
+describe('what happens', () => {
+  let company: Company;
+  let receiver: Receiver;
+  beforeAll(async () => {
+    company = await aProvisionedCompany();
+    receiver = aReceiver();
+    await anEndpoint(company, receiver);
+  });
+
+  /** Waits for events of types, whose shape is that of their schemas. */
+  async function told(...types: string[]) {
+    let events: { type: string; data: Record<string, unknown> }[] = [];
+    await expect
+      .poll(async () => {
+        events = (await receiver.received()).map(({ event }) => event);
+        const seen = events.map(({ type }) => type);
+        return types.filter((type) => !seen.includes(type));
+      })
+      .toEqual([]);
+    for (const event of events) {
+      const { error } = payloadOf(eventTypeOf(event.type)).strict().safeParse(event);
+      expect([event.type, error?.issues]).toEqual([event.type, undefined]);
+    }
+    return (type: string) => events.findLast((event) => event.type === type)?.data;
+  }
+
+  it('to people and what they may do is told', async () => {
+    const { as } = company;
+    const group = await must(as.post('/v1/groups', { json: groupInput() }));
+    await must(as.put(`/v1/groups/${group._id}`, { json: { description: 'Changed by a test.' } }));
+    const allow = [{ effect: 'Allow', actions: ['dashboards:get'], resources: ['*'] }] as never;
+    const policy = await must(as.post('/v1/policies', { json: policyInput(allow) }));
+    await must(as.put(`/v1/policies/${policy._id}`, { json: { description: 'Changed by a test.' } }));
+    await as.post(`/v1/groups/${group._id}/policies/${policy._id}`);
+    await must(as.put('/v1/auth/me', { json: { name: 'Olga 🦉' } }));
+    const invitation = { email: 'invited@acme.test', group_ids: [group._id] };
+    const invited = await must(as.post('/v1/users/invite', { json: invitation }));
+    await as.delete(`/v1/groups/${group._id}/policies/${policy._id}`);
+    await as.delete(`/v1/policies/${policy._id}`);
+    await as.delete(`/v1/users/${invited._id}`);
+    await as.delete(`/v1/groups/${group._id}`);
+    const account = await must(as.post('/v1/service-accounts', { json: { name: 'Loader' } }));
+    const path = `/v1/service-accounts/${account._id}`;
+    await must(as.put(path, { json: { name: 'Reader' } }));
+    const key = await must(as.post(`${path}/keys`, { json: {} }));
+    await as.delete(`${path}/keys/${key._id}`);
+    await as.delete(path);
+    await must(as.put('/v1/company/settings', { json: { locale: 'es' } }));
+    const dataOf = await told(
+      ...['group.created', 'group.updated', 'group.deleted', 'group.member_added', 'group.member_removed'],
+      ...['policy.created', 'policy.updated', 'policy.attached', 'policy.detached', 'policy.deleted'],
+      ...['user.updated', 'user.invited', 'user.deleted', 'service_account.created', 'service_account.updated'],
+      ...['service_account.deleted', 'api_key.issued', 'api_key.revoked', 'company.updated'],
+    );
+    expect(dataOf('policy.attached')).toEqual({ group_id: group._id, policy_id: policy._id });
+    expect(dataOf('company.updated')).toMatchObject({ _id: company.id, locale: 'es' });
+    expect(dataOf('user.updated')).toMatchObject({ _id: company.owner.id, name: 'Olga 🦉' });
+    const { secret_key: secret, ...shown } = key;
+    expect(dataOf('api_key.issued')).toEqual(shown);
+    expect(JSON.stringify(await receiver.received())).not.toContain(secret);
+  });
+
+  it('to tables and uploads is told, without a cell', async () => {
+    const { as } = company;
+    const path = '/v1/managed-tables';
+    const table = await must(as.post(path, { json: { display_name: 'told', columns: [column('a')] } }));
+    await must(as.put(`${path}/${table._id}`, { json: { display_name: 'told_anew' } }));
+    await must(as.post(`${path}/${table._id}/truncate`));
+    const job = await upload(company, [aFile('n.csv', 'a\ncell-of-a-table\n')], { into: table._id });
+    await told('upload.waiting_confirm');
+    await as.post(`${path}/upload-jobs/${job}/cancel`);
+    await as.delete(`${path}/${table._id}`);
+    await must(as.post(`${path}/${table._id}/restore`));
+    const dataOf = await told(
+      ...['table.created', 'table.updated', 'table.truncated', 'table.deleted', 'table.restored', 'upload.failed'],
+    );
+    expect(dataOf('table.updated')).toMatchObject({ _id: table._id, display_name: 'told_anew', row_count: 0 });
+    expect(dataOf('upload.failed')).toMatchObject({ _id: job, error_code: 'CANCELLED' });
+    expect(JSON.stringify(await receiver.received())).not.toContain('cell-of-a-table');
+  });
+
+  it('with shares is told, but what is seen of them only to who names it', async () => {
+    const dashboard = await aDashboard(company.as, []);
+    await must(company.as.post(`/api/v1/dashboards/${dashboard._id}/shares`, { json: { share_type: 'link' } }));
+    const dataOf = await told('share.created');
+    expect(dataOf('share.created')).toMatchObject({ target_id: dashboard._id, actor: { id: company.owner.id } });
+  });
+
+  it('is told of one unit of work with its change: neither comes without the other', async () => {
+    const { as } = company;
+    const input = groupInput();
+    await must(as.post('/v1/groups', { json: input }));
+    await told('group.created');
+    await expect.poll(() => countOf('events')).toBe(0);
+    const ofGroups = async () =>
+      (await receiver.received()).filter(({ event }) => event.type === 'group.created').length;
+    const before = await ofGroups();
+    expect((await as.post('/v1/groups', { json: input })).status).toBe(409);
+    // What was written is there although nobody was told: the queue is away.
+    const away = { WEBHOOKS: { send: fails, sendBatch: fails } };
+    const made = await must(as.post('/v1/groups', { json: groupInput(), env: away } as never));
+    expect(await countOf("events where type = 'group.created' and record ->> 'id' = ?", made._id)).toBe(1);
+    expect(await ofGroups()).toBe(before);
+    await must(as.put('/v1/company/settings', { json: { locale: 'en' } }));
+    await expect
+      .poll(async () => (await receiver.received()).filter(({ event }) => event.data._id === made._id).length)
+      .toBe(1);
+  });
+
+  it('in a company without an active endpoint leaves nothing behind', async () => {
+    const other = await aProvisionedCompany();
+    const { _id } = await anEndpoint(other, aReceiver());
+    await must(other.as.put(`${ENDPOINTS}/${_id}`, { json: { status: 'paused' } }));
+    await must(other.as.post('/v1/groups', { json: groupInput() }));
+    expect(await countOf('events where company_id = ?', other.id)).toBe(0);
+  });
+});
+
+const fails = () => Promise.reject(new Error('The queue is away.'));

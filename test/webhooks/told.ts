@@ -1,0 +1,188 @@
+import type { EventTypeName } from '../../src/modules/webhooks/event-types.ts';
+
+/** What a writing route tells, or why it tells nothing. */
+type Told = readonly EventTypeName[] | string;
+
+const SIGN_IN = 'is about how one person signs in, which the audit trail tells';
+const OUTSIDER = 'is about the session of a person from outside';
+const NOT_TOLD = 'is content of the console, of which §18 tells nothing; the audit trail does';
+const KNOWLEDGE = 'is domain knowledge that people write; suggestions and jobs are told';
+const ROWS = 'is about cells of a table, of which nothing is told';
+const FORMER = 'is of the former model of permissions; a group that lists others is told as updated';
+const WEBHOOKS = 'is about the webhooks themselves';
+const PLATFORM = 'is the operator’s';
+const BEGINS = 'begins what is told when it ends, or waits for somebody';
+
+/** Every route that writes. */
+export const TOLD: Record<string, Told> = {
+  'POST /admin/organizations': PLATFORM,
+  'PATCH /admin/organizations/{id}': ['company.updated'],
+  'POST /accounts': 'groups service accounts and memberships, which are told with its id',
+  'PATCH /accounts/{id}': 'groups service accounts and memberships, which are told with its id',
+  'DELETE /accounts/{id}': 'groups service accounts and memberships, which are told with its id',
+  'POST /admin/restore/account/{id}': 'groups service accounts and memberships, which are told with its id',
+  'POST /service-accounts': ['service_account.created'],
+  'PATCH /service-accounts/{id}': ['service_account.updated'],
+  'DELETE /service-accounts/{id}': ['service_account.deleted', 'api_key.revoked', 'group.member_removed'],
+  'POST /service-accounts/{id}/keys': ['api_key.issued'],
+  'DELETE /service-accounts/{id}/keys/{key_id}': ['api_key.revoked'],
+  'POST /tokens': SIGN_IN,
+  'POST /groups': ['group.created'],
+  'PATCH /groups/{id}': ['group.updated'],
+  'DELETE /groups/{id}': ['group.deleted'],
+  'POST /groups/{id}/bindings': ['group.member_added'],
+  'DELETE /groups/{id}/bindings/{binding_id}': ['group.member_removed'],
+  'POST /groups/{id}/policies/{policy_id}': ['policy.attached'],
+  'DELETE /groups/{id}/policies/{policy_id}': ['policy.detached'],
+  'POST /users': ['user.created'],
+  'PATCH /users/{id}': ['user.updated', 'user.activated', 'user.deactivated'],
+  'DELETE /users/{id}': ['user.deleted'],
+  'POST /data/{slug}/jobs': ['data_job.done', 'data_job.failed'],
+  'POST /v1/auth/login': SIGN_IN,
+  'POST /v1/auth/social': ['user.created'],
+  'POST /v1/auth/passwordless/request': SIGN_IN,
+  'POST /v1/auth/passwordless/verify': SIGN_IN,
+  'POST /v1/auth/2fa/login': SIGN_IN,
+  'POST /v1/auth/2fa/setup': SIGN_IN,
+  'POST /v1/auth/2fa/enable': SIGN_IN,
+  'POST /v1/auth/2fa/disable': SIGN_IN,
+  'POST /v1/auth/2fa/backup-codes': SIGN_IN,
+  'PUT /v1/auth/social/config': ['company.updated'],
+  'PUT /v1/auth/sso/config': ['company.updated'],
+  'DELETE /v1/auth/sso/config': ['company.updated'],
+  'POST /v1/auth/sso/{company_slug}/callback': ['user.created'],
+  'POST /v1/auth/sso/exchange': SIGN_IN,
+  'POST /v1/auth/logout': SIGN_IN,
+  'POST /v1/auth/refresh': SIGN_IN,
+  'POST /v1/auth/password': SIGN_IN,
+  'DELETE /v1/auth/sessions': SIGN_IN,
+  'DELETE /v1/auth/sessions/{id}': SIGN_IN,
+  'PUT /v1/auth/me': ['user.updated'],
+  'POST /v1/users/invite': ['user.invited', 'group.member_added'],
+  'POST /v1/users/accept-invitation': ['invitation.accepted'],
+  'POST /v1/users/reset-password/request': SIGN_IN,
+  'POST /v1/users/reset-password/confirm': SIGN_IN,
+  'PUT /v1/users/{id}': ['user.updated'],
+  'DELETE /v1/users/{id}': ['user.deleted'],
+  'POST /v1/users/{id}/activate': ['user.activated'],
+  'POST /v1/users/{id}/deactivate': ['user.deactivated'],
+  'POST /v1/users/{id}/groups': ['group.member_added'],
+  'PUT /v1/users/{id}/groups': ['group.member_added', 'group.member_removed'],
+  'DELETE /v1/users/{id}/groups': ['group.member_removed'],
+  'DELETE /v1/users/{id}/identities': SIGN_IN,
+  'DELETE /v1/users/{id}/sessions': SIGN_IN,
+  'DELETE /v1/users/{id}/2fa': SIGN_IN,
+  'POST /v1/groups': ['group.created'],
+  'PUT /v1/groups/{id}': ['group.updated'],
+  'DELETE /v1/groups/{id}': ['group.deleted'],
+  'POST /v1/groups/{id}/permissions': ['group.updated'],
+  'PUT /v1/groups/{id}/permissions': ['group.updated'],
+  'DELETE /v1/groups/{id}/permissions': ['group.updated'],
+  'POST /v1/groups/{id}/policies/{policy_id}': ['policy.attached'],
+  'DELETE /v1/groups/{id}/policies/{policy_id}': ['policy.detached'],
+  'POST /v1/permissions': FORMER,
+  'PUT /v1/permissions/{id}': FORMER,
+  'DELETE /v1/permissions/{id}': FORMER,
+  'POST /v1/policies': ['policy.created'],
+  'PUT /v1/policies/{id}': ['policy.updated'],
+  'DELETE /v1/policies/{id}': ['policy.deleted'],
+  'POST /v1/policies/{id}/clone': ['policy.created'],
+  'POST /v1/service-accounts': ['service_account.created'],
+  'PUT /v1/service-accounts/{id}': ['service_account.updated'],
+  'DELETE /v1/service-accounts/{id}': ['service_account.deleted'],
+  'POST /v1/service-accounts/{id}/keys': ['api_key.issued'],
+  'DELETE /v1/service-accounts/{id}/keys/{key_id}': ['api_key.revoked'],
+  'PUT /v1/company/settings': ['company.updated'],
+  'PUT /v1/company/branding': ['company.updated'],
+  'PUT /v1/company/branding/logo': ['company.updated'],
+  'POST /v1/visualizations': NOT_TOLD,
+  'PUT /v1/visualizations/{id}': NOT_TOLD,
+  'DELETE /v1/visualizations/{id}': NOT_TOLD,
+  'POST /v1/dashboards': NOT_TOLD,
+  'PUT /v1/dashboards/{id}': NOT_TOLD,
+  'DELETE /v1/dashboards/{id}': NOT_TOLD,
+  'POST /v1/viz-api-endpoints': NOT_TOLD,
+  'PUT /v1/viz-api-endpoints/{id}': NOT_TOLD,
+  'DELETE /v1/viz-api-endpoints/{id}': NOT_TOLD,
+  'POST /v1/schedules': 'is told once it sends, fails or is paused',
+  'PUT /v1/schedules/{id}': ['schedule.paused'],
+  'DELETE /v1/schedules/{id}': 'is told once it sends, fails or is paused',
+  'POST /v1/schedules/{id}/run': ['schedule.sent', 'schedule.failed'],
+  'POST /v1/webhook-endpoints': WEBHOOKS,
+  'PUT /v1/webhook-endpoints/{id}': WEBHOOKS,
+  'DELETE /v1/webhook-endpoints/{id}': WEBHOOKS,
+  'POST /v1/webhook-endpoints/{id}/rotate-secret': WEBHOOKS,
+  'POST /v1/webhook-endpoints/{id}/deliveries/{delivery_id}/resend': WEBHOOKS,
+  'POST /v1/webhook-endpoints/{id}/resend-failed': WEBHOOKS,
+  'POST /v1/webhook-endpoints/{id}/test': WEBHOOKS,
+  'POST /v1/webhook-endpoints/{id}/backfill': WEBHOOKS,
+  'POST /v1/managed-tables/provision': 'makes the database that tables come into',
+  'POST /v1/managed-tables': ['table.created'],
+  'PUT /v1/managed-tables/{id}': ['table.updated'],
+  'DELETE /v1/managed-tables/{id}': ['table.deleted'],
+  'POST /v1/managed-tables/{id}/restore': ['table.restored'],
+  'POST /v1/managed-tables/{id}/truncate': ['table.truncated'],
+  'POST /v1/managed-tables/{id}/indexes': 'changes neither what a table holds nor its record',
+  'DELETE /v1/managed-tables/{id}/indexes/{index_id}': 'changes neither what a table holds nor its record',
+  'POST /v1/managed-tables/{id}/data': ROWS,
+  'PUT /v1/managed-tables/{id}/data/{rowId}': ROWS,
+  'DELETE /v1/managed-tables/{id}/data/{rowId}': ROWS,
+  'POST /v1/managed-tables/upload': BEGINS,
+  'POST /v1/managed-tables/upload-from-url': BEGINS,
+  'POST /v1/managed-tables/{id}/upload': BEGINS,
+  'POST /v1/managed-tables/uploads': BEGINS,
+  'PATCH /v1/managed-tables/uploads/{uploadId}': BEGINS,
+  'POST /v1/managed-tables/uploads/{uploadId}': BEGINS,
+  'DELETE /v1/managed-tables/uploads/{uploadId}': BEGINS,
+  'POST /v1/managed-tables/upload-jobs/{jobId}/analyze': ['upload.waiting_confirm'],
+  'POST /v1/managed-tables/upload-jobs/{jobId}/confirm': ['upload.done', 'upload.failed'],
+  'POST /v1/managed-tables/upload-jobs/{jobId}/cancel': ['upload.failed'],
+  'POST /v1/managed-tables/upload-jobs/{jobId}/undo': ['upload.undone'],
+  'POST /api/v1/share-contexts': ['context.created'],
+  'PUT /api/v1/share-contexts/{id}': ['context.updated'],
+  'PUT /api/v1/share-contexts/{id}/grants': ['context.grants_updated'],
+  'DELETE /api/v1/share-contexts/{id}': ['context.deleted'],
+  'POST /api/v1/share-contexts/{id}/members': ['member.added'],
+  'DELETE /api/v1/share-contexts/{id}/members/{memberId}': ['member.removed'],
+  'POST /api/v1/dashboards/{id}/shares': ['share.created'],
+  'PUT /api/v1/dashboard-shares/{shareId}': ['share.updated'],
+  'DELETE /api/v1/dashboard-shares/{shareId}': ['share.revoked'],
+  'POST /api/v1/share-auth/request': ['auth.code_requested'],
+  'POST /api/v1/share-auth/verify': ['auth.verified', 'auth.failed'],
+  'POST /api/v1/share-auth/refresh': OUTSIDER,
+  'POST /api/v1/share-auth/logout': OUTSIDER,
+  'POST /api/v1/embed/dashboards/{id}': ['embed.generated'],
+  'POST /api/v1/embed/visualizations/{id}': ['embed.generated'],
+  'POST /api/v1/embed/revoke': ['embed.revoked'],
+  'POST /api/v1/embed/rotate-key': ['embed.key_rotated'],
+  'POST /api/v1/embed/signing-keys': ['embed.signing_key_created'],
+  'DELETE /api/v1/embed/signing-keys/{id}': ['embed.signing_key_deleted'],
+};
+
+const DOMAIN = '/api/v1/domain-knowledge';
+const WRITTEN = ['concepts', 'semantic', 'ontology/nodes', 'ontology/relations', 'verified-questions'];
+for (const kind of WRITTEN) {
+  TOLD[`POST ${DOMAIN}/${kind}`] = KNOWLEDGE;
+  TOLD[`PATCH ${DOMAIN}/${kind}/{id}`] = KNOWLEDGE;
+  TOLD[`DELETE ${DOMAIN}/${kind}/{id}`] = KNOWLEDGE;
+}
+TOLD[`PUT ${DOMAIN}/business-domains`] = KNOWLEDGE;
+TOLD[`POST ${DOMAIN}/questions/{id}/accept`] = KNOWLEDGE;
+TOLD[`POST ${DOMAIN}/import`] = ['suggestion.created'];
+for (const path of ['concepts/{id}', 'semantic/{id}', 'ontology/nodes/{id}', 'ontology/relations/{id}']) {
+  TOLD[`POST ${DOMAIN}/suggestions/${path}/generate`] = ['suggestion.created', 'suggestion.superseded'];
+}
+for (const way of ['promote-semantic', 'promote-ontology']) {
+  TOLD[`POST ${DOMAIN}/suggestions/concepts/{id}/${way}`] = ['suggestion.created'];
+}
+TOLD[`POST ${DOMAIN}/suggestions/bulk-accept`] = ['suggestion.accepted'];
+TOLD[`POST ${DOMAIN}/suggestions/{id}/accept`] = ['suggestion.accepted'];
+TOLD[`POST ${DOMAIN}/suggestions/{id}/reject`] = ['suggestion.rejected'];
+for (const kind of ['concepts/generation/jobs', 'ontology/generation/jobs', 'jobs/enrich']) {
+  TOLD[`POST ${DOMAIN}/${kind}`] = ['knowledge_job.done', 'knowledge_job.failed', 'suggestion.created'];
+}
+TOLD[`POST ${DOMAIN}/jobs/{id}/cancel`] = ['knowledge_job.cancelled'];
+TOLD[`POST ${DOMAIN}/ask`] = 'keeps what was asked and answered, which is no change of knowledge';
+TOLD['POST /mcp'] = 'only reads';
+TOLD['POST /unsubscribe/{token}'] = 'ends mails to one address, of which the schedule tells';
+TOLD['POST /mail-consent/{token}'] = 'is what one address wants to be mailed';
