@@ -16,6 +16,7 @@ import { SUSPENSION } from './lists/suspension.ts';
 import { MANAGED_TABLES } from './lists/tables.ts';
 import { USAGE } from './lists/usage.ts';
 import { USERS_AND_INVITATIONS } from './lists/users.ts';
+import { WEBHOOKS } from './lists/webhooks.ts';
 
 /** Every guard that `npm run test:guards` removes. */
 export const GUARDS: readonly Guard[] = [
@@ -34,6 +35,7 @@ export const GUARDS: readonly Guard[] = [
   ...KNOWLEDGE,
   ...QUESTIONS,
   ...MANAGED_TABLES,
+  ...WEBHOOKS,
   ...OBJECTS,
   ...REPORTED,
 ];

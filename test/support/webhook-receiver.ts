@@ -30,7 +30,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
 /**
  * `/{behaviour}/{key}` takes requests, which GET of `/received/{key}` lists. Behaviours: `ok`; `status.N` answers that; `once.N` answers it
  * the first time; `after.N.S` answers N with `Retry-After: S` the first time; `mute` says nothing; `drip` a byte of its head a second;
- * `huge` sends without an end; `redirect` answers 301; `hangup` closes the connection. PUT of `/as/{key}` with a behaviour changes it.
+ * `huge` sends without an end; `redirect` answers 301; `hangup` closes the connection;
+ * `late.N` answers that after two seconds. PUT of `/as/{key}` with a behaviour changes it.
  */
 function receiver(): RequestListener {
   const received = new Map<string, Received[]>();
@@ -73,6 +74,7 @@ function behave(response: ServerResponse, behaviour: string, before: number): vo
     more();
     return;
   }
+  if (kind === 'late') return void setTimeout(() => response.writeHead(Number(status)).end(), 2000);
   if (kind === 'redirect') return void response.writeHead(301, { location: 'http://127.0.0.1:1/inside' }).end();
   if (kind === 'status' || (kind === 'once' && isFirst)) return void response.writeHead(Number(status)).end();
   if (kind === 'after' && isFirst) return void response.writeHead(Number(status), { 'retry-after': seconds }).end();

@@ -109,6 +109,7 @@ describe('the audit stream', () => {
 
 describe('a backfill', () => {
   it('sends what is kept, the newest first', async () => {
+    company = await aCompany();
     const before = Date.now() - 3 * DAY_MS;
     await keep(...Array.from({ length: 700 }, (_, n) => recordAt(before + n, '/past')));
     const receiver = aReceiver();

@@ -121,7 +121,7 @@ export const webhookEndpointsOfConsole = [
         'Changes only the fields that are sent. What waits for a further try goes to the new address; while it is paused nothing is sent.',
       body: endpointChanges,
       returns: ok(endpointView),
-      fails: [endpointNotFound, concurrentChange],
+      fails: [endpointNotFound],
     },
     async ({ ctx, params, body }) =>
       viewEndpoint(await changeEndpoint(ctx, params.id, sent(body) as Partial<EndpointInput>)),

@@ -86,25 +86,23 @@ export async function changeEndpoint(
   input: Partial<EndpointInput>,
 ): Promise<Endpoint> {
   if (input.url !== undefined) requireGoodAddress(ctx, input.url);
-  return retryOnConcurrentChange(async () => {
-    const present = await getEndpoint(ctx, id);
-    const { status } = input;
-    if (status === 'disabled' && present.status !== 'disabled') {
-      throw invalid([{ field: 'status', message: 'must be active or paused' }]);
-    }
-    const changes: EndpointChanges = {
-      ...input,
-      ...(status !== undefined && status !== 'disabled' && { disabledReason: null }),
-    };
-    await followLog(ctx, { ...present, ...changes });
-    const { updated } = await commit(ctx.db, { updated: updateEndpoint(ctx.db, present, changes, ctx.now()) });
-    const [endpoint] = updated;
-    if (!endpoint) return undefined;
-    const resumed = present.status !== 'active' && endpoint.status === 'active';
-    await tellSender(ctx, id, (sender) => sender.changed({ resumed }));
-    await followLog(ctx, endpoint);
-    return endpoint;
+  const present = await getEndpoint(ctx, id);
+  const { status, ...rest } = input;
+  if (status === 'disabled' && present.status !== 'disabled') {
+    throw invalid([{ field: 'status', message: 'must be active or paused' }]);
+  }
+  const isSet = status !== undefined && status !== 'disabled';
+  const changes: EndpointChanges = { ...rest, ...(isSet && { status, disabledReason: null }) };
+  await followLog(ctx, { ...present, ...changes });
+  const { updated } = await commit(ctx.db, {
+    updated: updateEndpoint(ctx.db, ctx.actor.companyId, id, changes, ctx.now()),
   });
+  const [endpoint] = updated;
+  if (!endpoint) throw endpointNotFound();
+  const resumed = present.status !== 'active' && endpoint.status === 'active';
+  await tellSender(ctx, id, (sender) => sender.changed({ resumed }));
+  await followLog(ctx, endpoint);
+  return endpoint;
 }
 
 export async function removeEndpoint(ctx: PrincipalContext, id: string): Promise<void> {

@@ -53,17 +53,11 @@ export type EndpointChanges = Partial<
   Pick<Endpoint, 'url' | 'description' | 'eventTypes' | 'status' | 'disabledReason'>
 >;
 
-/** Changes an endpoint. One that was disabled since it was read is changed only where its status is set. */
-export const updateEndpoint = (
-  db: ControlDb,
-  { companyId, id, status }: Pick<Endpoint, 'companyId' | 'id' | 'status'>,
-  changes: EndpointChanges,
-  now: number,
-) =>
+export const updateEndpoint = (db: ControlDb, companyId: string, id: string, changes: EndpointChanges, now: number) =>
   db
     .update(webhookEndpoints)
     .set({ ...changes, updatedAt: now })
-    .where(and(byId(webhookEndpoints, companyId, id), eq(webhookEndpoints.status, status)))
+    .where(byId(webhookEndpoints, companyId, id))
     .returning();
 
 /** Replaces an endpoint's secrets, if they are still those that were read. */

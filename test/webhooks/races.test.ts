@@ -1,0 +1,62 @@
+import { Webhook } from 'standardwebhooks';
+import { expect, it } from 'vitest';
+import { overtaken } from '../support/rival.ts';
+import { must } from '../support/signed.ts';
+import { aCompany } from '../support/worlds.ts';
+import { anEndpoint, aReceiver, arrived, ENDPOINTS } from './support.ts';
+
+const JSON_OF_TEST = { json: { event_type: 'user.invited' } };
+
+it('two rotations at once keep every secret', async () => {
+  const company = await aCompany();
+  const receiver = aReceiver();
+  const { _id, secret } = await anEndpoint(company, receiver, ['company.updated']);
+  const path = `${ENDPOINTS}/${_id}/rotate-secret`;
+  let rival = { secret: '' };
+  const { body } = await overtaken(
+    /^update "webhook_endpoints"/,
+    async () => {
+      rival = await must(company.as.post(path));
+    },
+    (env) => company.as.post(path, { env }),
+  );
+  await company.as.post(`${ENDPOINTS}/${_id}/test`, JSON_OF_TEST);
+  const [received] = await arrived(receiver);
+  for (const each of [secret, rival.secret, body.secret]) {
+    expect(new Webhook(each).verify(received?.body ?? '', received?.headers ?? {})).toBeTruthy();
+  }
+});
+
+it('an endpoint that has another address by now is not disabled by the answer of the one before', async () => {
+  const company = await aCompany();
+  const [former, next] = [aReceiver('late.410'), aReceiver()];
+  const { _id } = await anEndpoint(company, former, ['company.updated']);
+  const path = `${ENDPOINTS}/${_id}`;
+  await company.as.post(`${path}/test`, JSON_OF_TEST);
+  await arrived(former);
+  await must(company.as.put(path, { json: { url: next.url } }));
+  await expect.poll(async () => (await company.as.get(`${path}/deliveries`)).body.records[0].status).toBe('failed');
+  await company.as.post(`${path}/test`, JSON_OF_TEST);
+  await arrived(next);
+  expect((await company.as.get(path)).body.status).toBe('active');
+});
+
+it('an endpoint that was paused meanwhile is not disabled', async () => {
+  const company = await aCompany();
+  const receiver = aReceiver('late.410');
+  const { _id } = await anEndpoint(company, receiver, ['company.updated']);
+  const path = `${ENDPOINTS}/${_id}`;
+  await company.as.post(`${path}/test`, JSON_OF_TEST);
+  await arrived(receiver);
+  await must(company.as.put(path, { json: { status: 'paused' } }));
+  await expect.poll(async () => (await company.as.get(`${path}/deliveries`)).body.records[0].status).toBe('failed');
+  expect((await company.as.get(path)).body.status).toBe('paused');
+});
+
+it('a company has at most twenty endpoints', async () => {
+  const company = await aCompany();
+  const receiver = aReceiver();
+  for (let n = 0; n < 20; n += 1) await anEndpoint(company, receiver);
+  const { status, body } = await company.as.post(ENDPOINTS, { json: { url: receiver.url } });
+  expect([status, body.error]).toEqual([409, 'WEBHOOK_ENDPOINT_LIMIT']);
+});
