@@ -182,7 +182,5 @@ for (const kind of ['concepts/generation/jobs', 'ontology/generation/jobs', 'job
   TOLD[`POST ${DOMAIN}/${kind}`] = ['knowledge_job.done', 'knowledge_job.failed', 'suggestion.created'];
 }
 TOLD[`POST ${DOMAIN}/jobs/{id}/cancel`] = ['knowledge_job.cancelled'];
-TOLD[`POST ${DOMAIN}/ask`] = 'keeps what was asked and answered, which is no change of knowledge';
-TOLD['POST /mcp'] = 'only reads';
 TOLD['POST /unsubscribe/{token}'] = 'ends mails to one address, of which the schedule tells';
 TOLD['POST /mail-consent/{token}'] = 'is what one address wants to be mailed';
