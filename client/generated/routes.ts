@@ -359,13 +359,13 @@ export interface Routes {
   "GET /v1/webhook-endpoints/{id}/deliveries": { params: { "id": string }; query?: { "page"?: number; "per_page"?: number; "status"?: "pending" | "delivered" | "failed"; "event_type"?: WebhookEventType }; answer: { "total": number; "quantity": number; "records": Array<WebhookDelivery> } };
   /** Get a delivery of a webhook endpoint */
   "GET /v1/webhook-endpoints/{id}/deliveries/{delivery_id}": { params: { "id": string; "delivery_id": string }; answer: WholeWebhookDelivery };
-  /** Resend a delivery of a webhook endpoint */
+  /** Send a delivery of a webhook endpoint again */
   "POST /v1/webhook-endpoints/{id}/deliveries/{delivery_id}/resend": { params: { "id": string; "delivery_id": string }; answer: { "delivery_id": string } };
-  /** Resend the failed deliveries of a webhook endpoint */
+  /** Send the failed deliveries of a webhook endpoint again */
   "POST /v1/webhook-endpoints/{id}/resend-failed": { params: { "id": string }; body: { "since": string }; answer: { "count": number } };
-  /** Test a webhook endpoint */
+  /** Send a test event to a webhook endpoint */
   "POST /v1/webhook-endpoints/{id}/test": { params: { "id": string }; body: { "event_type": WebhookEventType }; answer: { "delivery_id": string } };
-  /** Backfill the audit trail of a webhook endpoint */
+  /** Send the past audit trail to a webhook endpoint */
   "POST /v1/webhook-endpoints/{id}/backfill": { params: { "id": string }; body: { "from": string; "to": string }; answer: { "status": "queued" } };
   /** Provision the managed database */
   "POST /v1/managed-tables/provision": { answer: { "provisioned": boolean; "connection_id": string | null; "waking"?: true } };
