@@ -11,20 +11,20 @@ export interface Routes {
   "PATCH /admin/organizations/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "status"?: "active" | "suspended" }; answer: Organization | OrganizationWrittenRecord };
   /** Delete an organization */
   "DELETE /admin/organizations/{id}": { params: { "id": string }; query?: { "after_days"?: number }; ifMatch?: string; answer: { "deletes_at": string } };
-  /** Restore an organization that is being deleted */
-  "POST /admin/organizations/{id}/restore": { params: { "id": string }; answer: Organization | OrganizationWrittenRecord };
-  /** Get the certificate of an erased organization */
-  "GET /admin/organizations/{id}/certificate": { params: { "id": string }; answer: { "certificate": string } };
+  /** Get the usage of an organization */
+  "GET /admin/organizations/{id}/usage": { params: { "id": string }; query?: { "from"?: string | number; "to"?: string | number }; answer: Usage };
+  /** Set the quotas of an organization */
+  "PUT /admin/organizations/{id}/quotas": { params: { "id": string }; body?: { "users"?: number | null; "table_bytes"?: number | null; "file_bytes"?: number | null; "mails_per_day"?: number | null; "model_calls_per_day"?: number | null }; answer: OrganizationQuotas };
   /** Create an export of an organization */
   "POST /admin/organizations/{id}/exports": { params: { "id": string }; answer: { "export_id": string; "status": "queued" | "running" | "succeeded" | "failed" } };
   /** Get an export of an organization */
   "GET /admin/organizations/{id}/exports/{export_id}": { params: { "id": string; "export_id": string }; query?: { "wait"?: number }; ifNoneMatch?: string; answer: CompanyExport };
   /** Download an export of a company */
   "GET /data/archives/{token}": { params: { "token": string }; answer: string };
-  /** Get the usage of an organization */
-  "GET /admin/organizations/{id}/usage": { params: { "id": string }; query?: { "from"?: string | number; "to"?: string | number }; answer: Usage };
-  /** Set the quotas of an organization */
-  "PUT /admin/organizations/{id}/quotas": { params: { "id": string }; body?: { "users"?: number | null; "table_bytes"?: number | null; "file_bytes"?: number | null; "mails_per_day"?: number | null; "model_calls_per_day"?: number | null }; answer: OrganizationQuotas };
+  /** Restore an organization that is being deleted */
+  "POST /admin/organizations/{id}/restore": { params: { "id": string }; answer: Organization | OrganizationWrittenRecord };
+  /** Get the certificate of an erased organization */
+  "GET /admin/organizations/{id}/certificate": { params: { "id": string }; answer: { "certificate": string } };
   /** List audit events */
   "GET /admin/audit-events": { query?: { "page"?: number; "quantity"?: number; "correlation_id"?: string | number; "principal_id"?: string | number; "action"?: string | number; "from"?: string | number; "to"?: string | number }; answer: { "total": number; "page": number; "results": Array<AuditEvent> } };
   /** Export audit events */
@@ -759,32 +759,49 @@ export type FilterPolicy = { "filter_slug": string; "filter_kind": "select" | "m
 
 export type Viewer = { "id": string; "attributes"?: Record<string, unknown> };
 
-export type Organization = { "id": string; "name": string; "slug": string; "status": "active" | "suspended" | "deleting"; "created_at": string; "suspended_at": string | null; "deletes_at": string | null };
-export type Organization = { "id": string; "name": string; "slug": string; "status": "active" | "suspended"; "created_at": string; "suspended_at": string | null; "quotas": OrganizationQuotas; "usage": OrganizationUse };
+export type CompanyApiKey = { "_id": string; "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null };
+
+export type WebhookAuditRecords = { "records": Array<AuditEvent> };
+
+export type AuditEvent = { "id": string; "correlation_id": string; "occurred_at": string; "organization_id": string; "principal_type": "user" | "service_account" | "outsider" | "operator" | "anonymous"; "principal_id": string | null; "credential": string | null; "method": string; "route": string | null; "action": string | null; "resource_id": string | null; "status": number; "ip": string | null; "duration_ms": number };
+
+export type ShareEvent = { "id": string; "type": "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.downloaded" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.downloaded" | "embed.denied" | "embed.revoked" | "embed.key_rotated" | "embed.signing_key_created" | "embed.signing_key_deleted"; "occurred_at": string; "actor": { "kind": "user" | "service_account" | "external" | "viewer" | "anonymous"; "id": string | null; "email": string | null }; "target_type": "dashboard" | "visualization" | null; "target_id": string | null; "share_id": string | null; "share_context_id": string | null; "ip_country": string | null; "user_agent": string | null; "origin": string | null; "correlation_id": string; "details": Record<string, unknown> };
+
+export type WebhookCompany = { "_id": string; "name": string; "slug": string; "require_2fa": boolean; "sso_only": boolean; "locale": "en" | "pt-BR" | "es" };
+
+export type WebhookDataJob = { "job_id": string; "endpoint_id": string; "slug": string; "format": "json" | "ndjson" | "csv"; "status": "queued" | "running" | "succeeded" | "failed"; "row_count": number | null; "bytes": number | null; "error": string | null; "created_at": string; "updated_at": string };
+
+export type Group = { "_id": string; "name": string; "slug": string; "description": string; "company_id": string; "is_global": boolean; "roles": Array<{ "name": string; "target": string; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }>; "permissionIds": Array<string>; "attached_policies": Array<string>; "created_at": string; "updated_at": string };
+
+export type GroupBinding = { "id": string; "group_id": string; "principal_type": "user" | "service_account"; "principal_id": string; "account_id": string; "created_at": string };
+
+export type WebhookUser = { "_id": string; "email": string; "name": string; "company_id": string; "status": "invited" | "active" | "inactive"; "teams": Array<string>; "group_ids": Array<string>; "created_at": string };
+
+export type KnowledgeJob = { "_id": string; "company_id": string; "type": "enrichment" | "concept_generation" | "ontology_generation"; "target_type": "concept" | "semantic" | "ontology_node" | "ontology_relation"; "target_ids": Array<string>; "status": "queued" | "running" | "succeeded" | "failed" | "cancelled"; "processed_count": number; "total_count": number; "suggestion_count": number; "rejected_count": number; "concepts_not_sent_count": number; "usage": { "requests": number; "prompt_tokens": number; "completion_tokens": number }; "last_error": string | null; "request_id": string; "business_domains": Array<string>; "connection_id": string | null; "file_name": string | null; "created_by_user_id": string; "created_at": string; "updated_at": string; "ended_at": string | null };
+
+export type WebhookAttachment = { "group_id": string; "policy_id": string };
+
+export type Policy = { "_id": string; "arn": string; "name": string; "description": string; "type": "system" | "managed" | "inline"; "document": PolicyDocument; "is_deprecated": boolean; "created_at": string; "updated_at": string };
+
+export type PolicyDocument = { "version": "2024-01-01"; "statements": Array<{ "sid"?: string; "effect": "Allow" | "Deny"; "actions": Array<string>; "resources": Array<string> }> };
+
+export type WebhookSchedule = { "_id": string; "company_id": string; "name": string; "target_type": "dashboard" | "visualization"; "target_id": string; "status": "active" | "paused"; "last_run": ScheduleRun | null; "created_by_user_id": string; "created_at": string; "updated_at": string };
+
+export type ScheduleRun = { "id": string; "kind": "scheduled" | "manual"; "occurrence": string; "ended_at": string; "status": "done" | "failed"; "sent": number; "skipped": number; "failed": number; "problems": Array<"target_deleted" | "left" | "not_allowed" | "parameters" | "query_failed" | "condition_failed" | "condition_not_met" | "unavailable" | "mail_refused" | "unconfirmed" | "files_too_large" | "not_agreed" | "too_many_mails" | "quota_exceeded"> };
+
+export type CompanyServiceAccount = { "_id": string; "name": string; "description": string; "account_id": string; "company_id": string; "is_active": boolean; "metadata": Record<string, unknown>; "created_at": string; "updated_at": string; "last_used_at": string | null };
+
+export type KnowledgeSuggestion = { "_id": string; "company_id": string; "target_type": "concept" | "concept_create" | "semantic" | "semantic_create" | "ontology_node" | "ontology_node_create" | "ontology_relation" | "ontology_relation_create"; "target_id": string | null; "target_version": number | null; "target_name": string; "concept_id": string | null; "concept_name": string | null; "suggested_payload": Record<string, unknown>; "explanation": string; "evidence": Array<KnowledgeEvidence>; "confidence": number | null; "model": string; "prompt_version": string; "status": "pending" | "accepted" | "rejected" | "superseded"; "request_id": string; "job_id": string | null; "review_note": string | null; "reviewed_by_user_id": string | null; "reviewed_at": string | null; "resource_id": string | null; "created_by_user_id": string; "created_at": string; "updated_at": string };
+
+export type ManagedTable = { "_id": string; "company_id": string; "connection_id": string; "display_name": string; "columns": Array<ManagedTableColumn>; "source": "manual" | "upload"; "status": "active"; "row_count": number; "created_by_user_id": string; "created_at": string; "updated_at": string };
+
+export type WebhookUpload = { "_id": string; "company_id": string; "user_table_id": string | null; "created_by_user_id": string; "mode": "create" | "append" | "replace" | "upsert"; "evolve": "none" | "add" | "widen"; "status": "waiting_confirm" | "done" | "failed"; "key": Array<string> | null; "result": { "inserted": number; "updated": number; "unchanged": number } | null; "error_code": string | null; "source_url": string | null; "undone_at": string | null; "undone_by": string | null; "created_at": string; "updated_at": string };
+
+export type Organization = { "id": string; "name": string; "slug": string; "status": "active" | "suspended" | "deleting"; "created_at": string; "suspended_at": string | null; "deletes_at": string | null; "quotas": OrganizationQuotas; "usage": OrganizationUse };
 
 export type OrganizationQuotas = { "users": number | null; "table_bytes": number | null; "file_bytes": number | null; "mails_per_day": number | null; "model_calls_per_day": number | null };
 
 export type OrganizationUse = { "users": number; "tables": number; "rows": number; "table_bytes": number; "file_bytes": number };
-export type CompanyApiKey = { "_id": string; "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null };
-export type WebhookAuditRecords = { "records": Array<AuditEvent> };
-export type AuditEvent = { "id": string; "correlation_id": string; "occurred_at": string; "organization_id": string; "principal_type": "user" | "service_account" | "outsider" | "operator" | "anonymous"; "principal_id": string | null; "credential": string | null; "method": string; "route": string | null; "action": string | null; "resource_id": string | null; "status": number; "ip": string | null; "duration_ms": number };
-export type ShareEvent = { "id": string; "type": "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.downloaded" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.downloaded" | "embed.denied" | "embed.revoked" | "embed.key_rotated" | "embed.signing_key_created" | "embed.signing_key_deleted"; "occurred_at": string; "actor": { "kind": "user" | "service_account" | "external" | "viewer" | "anonymous"; "id": string | null; "email": string | null }; "target_type": "dashboard" | "visualization" | null; "target_id": string | null; "share_id": string | null; "share_context_id": string | null; "ip_country": string | null; "user_agent": string | null; "origin": string | null; "correlation_id": string; "details": Record<string, unknown> };
-export type WebhookCompany = { "_id": string; "name": string; "slug": string; "require_2fa": boolean; "sso_only": boolean; "locale": "en" | "pt-BR" | "es" };
-export type WebhookDataJob = { "job_id": string; "endpoint_id": string; "slug": string; "format": "json" | "ndjson" | "csv"; "status": "queued" | "running" | "succeeded" | "failed"; "row_count": number | null; "bytes": number | null; "error": string | null; "created_at": string; "updated_at": string };
-export type Group = { "_id": string; "name": string; "slug": string; "description": string; "company_id": string; "is_global": boolean; "roles": Array<{ "name": string; "target": string; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }>; "permissionIds": Array<string>; "attached_policies": Array<string>; "created_at": string; "updated_at": string };
-export type GroupBinding = { "id": string; "group_id": string; "principal_type": "user" | "service_account"; "principal_id": string; "account_id": string; "created_at": string };
-export type WebhookUser = { "_id": string; "email": string; "name": string; "company_id": string; "status": "invited" | "active" | "inactive"; "teams": Array<string>; "group_ids": Array<string>; "created_at": string };
-export type KnowledgeJob = { "_id": string; "company_id": string; "type": "enrichment" | "concept_generation" | "ontology_generation"; "target_type": "concept" | "semantic" | "ontology_node" | "ontology_relation"; "target_ids": Array<string>; "status": "queued" | "running" | "succeeded" | "failed" | "cancelled"; "processed_count": number; "total_count": number; "suggestion_count": number; "rejected_count": number; "concepts_not_sent_count": number; "usage": { "requests": number; "prompt_tokens": number; "completion_tokens": number }; "last_error": string | null; "request_id": string; "business_domains": Array<string>; "connection_id": string | null; "file_name": string | null; "created_by_user_id": string; "created_at": string; "updated_at": string; "ended_at": string | null };
-export type WebhookAttachment = { "group_id": string; "policy_id": string };
-export type Policy = { "_id": string; "arn": string; "name": string; "description": string; "type": "system" | "managed" | "inline"; "document": PolicyDocument; "is_deprecated": boolean; "created_at": string; "updated_at": string };
-export type PolicyDocument = { "version": "2024-01-01"; "statements": Array<{ "sid"?: string; "effect": "Allow" | "Deny"; "actions": Array<string>; "resources": Array<string> }> };
-export type WebhookSchedule = { "_id": string; "company_id": string; "name": string; "target_type": "dashboard" | "visualization"; "target_id": string; "status": "active" | "paused"; "last_run": ScheduleRun | null; "created_by_user_id": string; "created_at": string; "updated_at": string };
-export type ScheduleRun = { "id": string; "kind": "scheduled" | "manual"; "occurrence": string; "ended_at": string; "status": "done" | "failed"; "sent": number; "skipped": number; "failed": number; "problems": Array<"target_deleted" | "left" | "not_allowed" | "parameters" | "query_failed" | "condition_failed" | "condition_not_met" | "unavailable" | "mail_refused" | "unconfirmed" | "files_too_large" | "not_agreed" | "too_many_mails"> };
-export type CompanyServiceAccount = { "_id": string; "name": string; "description": string; "account_id": string; "company_id": string; "is_active": boolean; "metadata": Record<string, unknown>; "created_at": string; "updated_at": string; "last_used_at": string | null };
-export type KnowledgeSuggestion = { "_id": string; "company_id": string; "target_type": "concept" | "concept_create" | "semantic" | "semantic_create" | "ontology_node" | "ontology_node_create" | "ontology_relation" | "ontology_relation_create"; "target_id": string | null; "target_version": number | null; "target_name": string; "concept_id": string | null; "concept_name": string | null; "suggested_payload": Record<string, unknown>; "explanation": string; "evidence": Array<KnowledgeEvidence>; "confidence": number | null; "model": string; "prompt_version": string; "status": "pending" | "accepted" | "rejected" | "superseded"; "request_id": string; "job_id": string | null; "review_note": string | null; "reviewed_by_user_id": string | null; "reviewed_at": string | null; "resource_id": string | null; "created_by_user_id": string; "created_at": string; "updated_at": string };
-export type ManagedTable = { "_id": string; "company_id": string; "connection_id": string; "display_name": string; "columns": Array<ManagedTableColumn>; "source": "manual" | "upload"; "status": "active"; "row_count": number; "created_by_user_id": string; "created_at": string; "updated_at": string };
-export type WebhookUpload = { "_id": string; "company_id": string; "user_table_id": string | null; "created_by_user_id": string; "mode": "create" | "append" | "replace" | "upsert"; "evolve": "none" | "add" | "widen"; "status": "waiting_confirm" | "done" | "failed"; "key": Array<string> | null; "result": { "inserted": number; "updated": number; "unchanged": number } | null; "error_code": string | null; "source_url": string | null; "undone_at": string | null; "undone_by": string | null; "created_at": string; "updated_at": string };
-export type Organization = { "id": string; "name": string; "slug": string; "status": "active" | "suspended"; "created_at": string; "suspended_at": string | null };
 
 export type FieldProblem = { "field": string; "reason": "required" | "unknown" | "type" | "too_short" | "too_long" | "too_small" | "too_large" | "too_few" | "too_many" | "format" | "not_one_of" | "taken" | "not_found" | "conflict"; "message": string; "limits"?: { "min"?: number; "max"?: number }; "row"?: number };
 
@@ -796,10 +813,9 @@ export type IssuedApiKey = { "id": string; "access_key": string; "description": 
 
 export type OrganizationWrittenRecord = { "id": string };
 
-export type CompanyExport = { "export_id": string; "status": "queued" | "running" | "succeeded" | "failed"; "bytes": number | null; "url": string | null; "expires_at": string | null; "error": string | null };
 export type Usage = { "days": Array<{ "date": string; "requests": number; "executions": number; "rows_loaded": number; "mails": number; "model_calls": number }> };
 
-export type AuditEvent = { "id": string; "correlation_id": string; "occurred_at": string; "organization_id": string; "principal_type": "user" | "service_account" | "outsider" | "operator" | "anonymous"; "principal_id": string | null; "credential": string | null; "method": string; "route": string | null; "action": string | null; "resource_id": string | null; "status": number; "ip": string | null; "duration_ms": number };
+export type CompanyExport = { "export_id": string; "status": "queued" | "running" | "succeeded" | "failed"; "bytes": number | null; "url": string | null; "expires_at": string | null; "error": string | null };
 
 export type ApiKey = { "id": string; "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null };
 
@@ -871,8 +887,6 @@ export type Schedule = { "_id": string; "name": string; "target_type": "dashboar
 
 export type ScheduleRecipient = { "user_id"?: string; "email"?: string };
 
-export type ScheduleRun = { "id": string; "kind": "scheduled" | "manual"; "occurrence": string; "ended_at": string; "status": "done" | "failed"; "sent": number; "skipped": number; "failed": number; "problems": Array<"target_deleted" | "left" | "not_allowed" | "parameters" | "query_failed" | "condition_failed" | "condition_not_met" | "unavailable" | "mail_refused" | "unconfirmed" | "files_too_large" | "not_agreed" | "too_many_mails" | "quota_exceeded"> };
-
 export type User = { "_id": string; "email": string; "name": string; "company_id": string; "status": "invited" | "active" | "inactive"; "teams": Array<string>; "group_ids": Array<string>; "groups"?: Array<{ "_id": string; "name": string; "slug": string }>; "created_at": string };
 
 export type UserStatus = { "_id": string; "email": string; "status": "invited" | "active" | "inactive" };
@@ -887,11 +901,14 @@ export type CompanyAuditEvent = { "_id": string; "correlation_id": string; "occu
 
 export type PersonalData = { "email": string; "records": Array<{ "kind": string; "record": Record<string, unknown> }> };
 
-export type ManagedTable = { "_id": string; "company_id": string; "connection_id": string; "display_name": string; "columns": Array<ManagedTableColumn>; "source": "manual" | "upload"; "status": "active"; "row_count": number; "created_by_user_id": string; "created_at": string; "updated_at": string };
 export type WebhookEndpoint = { "_id": string; "url": string; "description": string; "event_types": Array<string>; "status": "active" | "paused" | "disabled"; "disabled_reason": "gone" | "failing" | null; "created_at": string; "updated_at": string };
+
 export type CreatedWebhookEndpoint = { "_id": string; "url": string; "description": string; "event_types": Array<string>; "status": "active" | "paused" | "disabled"; "disabled_reason": "gone" | "failing" | null; "created_at": string; "updated_at": string; "secret": string };
+
 export type RotatedWebhookSecret = { "secret": string; "former_until": string };
+
 export type WebhookDelivery = { "_id": string; "event_id": string; "event_type": string; "status": "pending" | "delivered" | "failed"; "attempts": Array<{ "at": string; "status": number | null; "duration_ms": number; "error": "address_refused" | "timeout" | "connection_failed" | "redirect" | null }>; "next_attempt_at": string | null };
+
 export type WholeWebhookDelivery = { "_id": string; "event_id": string; "event_type": string; "status": "pending" | "delivered" | "failed"; "attempts": Array<{ "at": string; "status": number | null; "duration_ms": number; "error": "address_refused" | "timeout" | "connection_failed" | "redirect" | null }>; "next_attempt_at": string | null; "body": string };
 
 export type DeletedManagedTable = { "_id": string; "company_id": string; "connection_id": string; "display_name": string; "columns": Array<ManagedTableColumn>; "source": "manual" | "upload"; "status": "active"; "row_count": number; "created_by_user_id": string; "created_at": string; "updated_at": string; "deleted_at": string };

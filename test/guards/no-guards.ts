@@ -199,9 +199,9 @@ export const NO_GUARDS: readonly NoGuard[] = [
   ]),
   ...all(
     'tells an event: the tests of what is told fail without it',
-    ['drizzle/0034_tell-events.sql', undefined, 'tell_'],
-    ['drizzle/0034_tell-events.sql', undefined, 'webhook_endpoint_disabled'],
-    [`${MODULES}/managed-database/migrations/0009_events.ts`, undefined, 'CREATE TRIGGER'],
+    ['drizzle/0038_tell-events.sql', undefined, 'tell_'],
+    ['drizzle/0038_tell-events.sql', undefined, 'webhook_endpoint_disabled'],
+    [`${MODULES}/managed-database/migrations/0010_events.ts`, undefined, 'CREATE TRIGGER'],
   ),
   ...all(
     'says which events are meant, which are told again under the same ids where they stay',

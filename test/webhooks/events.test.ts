@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import migration from '../../drizzle/0034_tell-events.sql?raw';
+import migration from '../../drizzle/0038_tell-events.sql?raw';
 import { SURFACES } from '../../src/app.ts';
 import { TOLD_TABLES } from '../../src/db/telling-session.ts';
 import { EVENT_TYPES, eventTypeOf, payloadOf } from '../../src/modules/webhooks/event-types.ts';

@@ -17,6 +17,12 @@ const BEGINS = 'begins what is told when it ends, or waits for somebody';
 export const TOLD: Record<string, Told> = {
   'POST /admin/organizations': PLATFORM,
   'PATCH /admin/organizations/{id}': ['company.updated'],
+  'DELETE /admin/organizations/{id}': PLATFORM,
+  'POST /admin/organizations/{id}/restore': PLATFORM,
+  'PUT /admin/organizations/{id}/quotas': PLATFORM,
+  'POST /admin/organizations/{id}/exports': PLATFORM,
+  'POST /v1/company/exports': 'is read by its link, for which its owner waits',
+  'DELETE /v1/personal-data': ['user.deleted'],
   'POST /accounts': 'groups service accounts and memberships, which are told with its id',
   'PATCH /accounts/{id}': 'groups service accounts and memberships, which are told with its id',
   'DELETE /accounts/{id}': 'groups service accounts and memberships, which are told with its id',
