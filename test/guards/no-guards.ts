@@ -203,6 +203,11 @@ export const NO_GUARDS: readonly NoGuard[] = [
     ['drizzle/0038_tell-events.sql', undefined, 'webhook_endpoint_disabled'],
     [`${MODULES}/managed-database/migrations/0010_events.ts`, undefined, 'CREATE TRIGGER'],
   ),
+  ...all('ends the pages of what is looked through', [
+    'src/objects/webhook-sender.ts',
+    'WebhookSender',
+    'rows.length < BODIES_AT_ONCE',
+  ]),
   ...all(
     'says which events are meant, which are told again under the same ids where they stay',
     [`${MODULES}/webhooks/store.ts`, 'deleteEvents', 'inArray'],

@@ -2,7 +2,14 @@ import { selectAdministrators } from '../../access/administrators.ts';
 import type { CompanyContext, Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/clock.ts';
-import { type MailRequest, mailedCompany, prepareMails, readRecipient, webhookDisabledMail } from '../mails/service.ts';
+import {
+  type MailRequest,
+  mailedCompany,
+  prepareMails,
+  readRecipient,
+  type SendingContext,
+  webhookDisabledMail,
+} from '../mails/service.ts';
 import { deleteUntold, selectEndpoint, selectWaiting } from './store.ts';
 
 export { backfillAudit, tellLog } from './stream.ts';
@@ -41,13 +48,14 @@ export async function mailDisabled(ctx: CompanyContext, endpointId: string): Pro
 
 /** Tells an administrator that an endpoint is disabled, and why. */
 export async function mailWebhookDisabled(
-  ctx: Context,
+  ctx: SendingContext,
   { companyId, email, about }: MailRequest<'webhook_disabled'>,
 ): Promise<void> {
   const { user, company } = await readRecipient(ctx, { companyId, email });
   const [endpoint] = await selectEndpoint(ctx.db, companyId, about ?? '');
   if (!user || !company || !endpoint?.disabledReason) return;
-  await ctx.mailer.send(
+  await ctx.handOver(
+    companyId,
     webhookDisabledMail({
       to: email,
       name: user.name,

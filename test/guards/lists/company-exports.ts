@@ -31,7 +31,7 @@ export const COMPANY_EXPORTS = [
     },
     { in: 'isFree', text: ', lte(companyExports.dueAt, now)', without: '', title: 'one at a time' },
   ]),
-  ...guardsOf('drizzle/0033_company-exports.sql', TESTS, [
+  ...guardsOf('drizzle/0034_company-exports.sql', TESTS, [
     { text: 'UNIQUE INDEX `company_exports_one_at_a_time`', without: 'INDEX `company_exports_one_at_a_time`' },
   ]),
 ];
