@@ -266,6 +266,7 @@ describe('an export of a suspended company', () => {
     expect(await deliver(queue.messages[0] as JobMessage, queue.env)).toBe('done');
     later(9 * 60_000);
     await runScheduled(queue.env);
+    expect(messagesOf(queue, id)).toHaveLength(1);
     expect(await positionOf(owner, id)).toBe(before);
     expect((await owner.as.get(`${EXPORTS}/${id}`)).status).toBe(403);
     resetClock();
@@ -371,6 +372,22 @@ describe('an export that is cut off', () => {
     expect([status, (await taken(url)).bytes.length]).toEqual(['succeeded', bytes]);
   });
 
+  it('stays whole where what it was made of cannot be deleted', async () => {
+    const owner = await aCompany();
+    const { id, queue } = await aStarted(owner);
+    const FILES = new Proxy(env.FILES, {
+      get(target, name) {
+        if (name === 'list') return () => Promise.reject(new Error('away'));
+        const value = Reflect.get(target, name);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    expect(await deliver(queue.messages[0] as JobMessage, { ...queue.env, FILES })).toBe('again');
+    const { status, url } = await shown(owner, id);
+    expect(status).toBe('succeeded');
+    await taken(url);
+  });
+
   it('is worked on by one at a time', async () => {
     const owner = await aCompany();
     const { id, queue } = await aStarted(owner);
@@ -379,6 +396,8 @@ describe('an export that is cut off', () => {
     await overtaken(
       /from "groups"/,
       async () => {
+        // Not even its last try is over.
+        await env.CONTROL_DB.prepare('update company_exports set tries = 8 where id = ?').bind(id).run();
         within = await deliver(message, queue.env);
         expect(await rowOf('select turn from company_exports where id = ?', id)).toEqual({ turn: 1 });
       },
@@ -491,6 +510,7 @@ describe('an archive', () => {
     later(23.5 * HOUR);
     await runScheduled(queue.env);
     expect((await download(url)).status).toBe(200);
+    expect(messagesOf(queue, id)).toEqual([]);
     later(24.1 * HOUR);
     expect((await download(url)).status).toBe(401);
     expect((await operator.get(`${pathOf(owner)}/${id}`)).status).toBe(404);

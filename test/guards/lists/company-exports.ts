@@ -5,18 +5,17 @@ const TESTS = ['test/company-exports/exports.test.ts'];
 export const COMPANY_EXPORTS = [
   ...guardsOf('src/modules/company-exports/store.ts', TESTS, [
     { in: 'insertExport', text: '.onConflictDoNothing()', without: '', title: 'at the same moment' },
-    { in: 'joinAsOperator', text: ', isUnfinished', without: '', title: 'who joins one' },
     { in: 'claimExport', text: ', isFree(now)', without: '', title: 'one at a time' },
-    { in: 'giveUpExport', text: ', isFree(now)', without: '', title: 'too many tries' },
+    { in: 'giveUpExport', text: ', isFree(now)', without: '', title: 'one at a time' },
     { in: 'giveUpExport', text: ', gte(companyExports.tries, most)', without: '', title: 'one archive of everything' },
     {
       in: 'updateTurn',
       text: ", eq(companyExports.status, 'running')",
       without: '',
-      title: 'another one has followed',
+      title: 'stays whole',
     },
     { in: 'updateTurn', text: ', eq(companyExports.turn, turn)', without: '', title: 'another one has followed' },
-    { in: 'claimDueExports', text: 'isUnfinished,', without: '', title: 'taken up by the scheduled run' },
+    { in: 'claimDueExports', text: 'isUnfinished,', without: '', title: 'kept for a day' },
     {
       in: 'claimDueExports',
       text: ' lte(companyExports.dueAt, now),',
