@@ -14,7 +14,7 @@ import { aNeonAccount, callCommand, runCommand } from './command.ts';
 import { WITHOUT_ADDRESSES } from './observability.ts';
 
 const VERSION = '0.1.0+tests';
-const QUEUES = ['jobs', 'model-jobs', 'rechecks', 'data-jobs', 'schedules', 'audit', 'share-events'];
+const QUEUES = ['jobs', 'model-jobs', 'rechecks', 'data-jobs', 'schedules', 'webhooks', 'audit', 'share-events'];
 
 let cloudflare: LocalCloudflare;
 let neon: LocalNeon;
@@ -108,13 +108,13 @@ describe('a deployment', { timeout: 240_000 }, () => {
     const bound = (type: string) => metadata?.bindings.filter((binding) => binding.type === type) ?? [];
     expect(bound('queue').map(({ queue_name }) => queue_name)).toEqual(expect.arrayContaining(names));
     expect(bound('d1')).toHaveLength(1);
-    expect(bound('durable_object_namespace')).toHaveLength(6);
+    expect(bound('durable_object_namespace')).toHaveLength(7);
     expect(bound('plain_text')).toContainEqual({ name: 'VERSION', type: 'plain_text', text: VERSION });
     expect(bound('plain_text')).toContainEqual(expect.objectContaining({ text: 'https://console.test' }));
     expect(bound('plain_text')).toContainEqual({ name: 'DATA_JURISDICTION', type: 'plain_text', text: 'eu' });
     expect(bound('plain_text')).toContainEqual({ name: 'NEON_REGION', type: 'plain_text', text: 'aws-eu-central-1' });
     expect(metadata?.placement).toEqual({ mode: 'targeted', region: 'aws:eu-central-1' });
-    expect([schedules, migrationTag]).toEqual([[], 'v3']);
+    expect([schedules, migrationTag]).toEqual([[], 'v4']);
     const { metadata: ofBackground, secrets: itsSecrets, schedules: itsSchedules } = background() ?? {};
     const boundToIt = (type: string) => ofBackground?.bindings.filter((binding) => binding.type === type) ?? [];
     for (const type of ['queue', 'd1', 'r2_bucket', 'send_email']) expect(boundToIt(type)).toEqual(bound(type));
