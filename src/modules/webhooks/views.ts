@@ -126,5 +126,23 @@ export const eventTypeView = z.object({
 export const viewEventType = (each: EventType): z.input<typeof eventTypeView> => ({
   type: each.type,
   description: each.description,
-  schema: z.toJSONSchema(payloadOf(each), { unrepresentable: 'any' }) as Record<string, unknown>,
+  schema: schemaOf(each),
 });
+
+/** What is sent as a JSON Schema that needs no other: linters and generators take a `$ref` for one to the document around it. */
+function schemaOf(each: EventType): Record<string, unknown> {
+  const { $defs, ...schema } = z.toJSONSchema(payloadOf(each), { unrepresentable: 'any' });
+  const whole = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(whole);
+    if (typeof value !== 'object' || value === null) return value;
+    const { $ref, ...members } = value as Record<string, unknown>;
+    // The name of a schema, which is no longer one that is referred to; a property of that name is an object.
+    if (typeof members.id === 'string') delete members.id;
+    const named = typeof $ref === 'string' ? $defs?.[$ref.slice('#/$defs/'.length)] : undefined;
+    return {
+      ...(named && (whole(named) as object)),
+      ...Object.fromEntries(Object.entries(members).map(([name, member]) => [name, whole(member)])),
+    };
+  };
+  return whole(schema) as Record<string, unknown>;
+}
