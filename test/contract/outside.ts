@@ -39,6 +39,7 @@ export const OUTSIDE: Record<string, string> = {
   'POST /v1/visualizations': 'makes a new one; whoever may writes any SQL',
   'POST /v1/permissions': MAKES,
   'POST /v1/policies': MAKES,
+  'POST /v1/webhook-endpoints': MAKES,
   'POST /v1/managed-tables': MAKES,
   'POST /v1/managed-tables/upload': MAKES,
   [`POST ${PREFIX}/concepts`]: MAKES,
@@ -128,6 +129,8 @@ export const OUTSIDE: Record<string, string> = {
 
 /** Routes that name more than the resource they ask about, which is a part of that, or none of a company's. */
 export const PARTS: Record<string, string> = {
+  'GET /v1/webhook-endpoints/{id}/deliveries/{delivery_id}': 'a delivery to the endpoint',
+  'POST /v1/webhook-endpoints/{id}/deliveries/{delivery_id}/resend': 'a delivery to the endpoint',
   'DELETE /service-accounts/{id}/keys/{key_id}': 'keys are of the service account',
   'DELETE /groups/{id}/bindings/{binding_id}': 'bindings are of the group',
   'GET /v1/managed-tables/{id}/data/{rowId}': 'rows are of the table',
