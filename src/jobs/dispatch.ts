@@ -15,6 +15,7 @@ import { analyseUpload, loadUpload } from '../modules/uploads/jobs.ts';
 import { backfillAudit, collectEvents, mailDisabled, tellEvents, tellLog } from '../modules/webhooks/jobs.ts';
 import { type JobMessage, queuedJob } from '../platform/job-messages.ts';
 import { log, logError, withCorrelationId } from '../platform/log.ts';
+import { databaseUnavailable } from '../tenant-sql/failures.ts';
 import { retryDelay } from './keep-batch.ts';
 
 const RETRY_SECONDS = 2;
@@ -104,9 +105,14 @@ async function run(
 
 /**
  * Tells webhook endpoints what happened in the company's Postgres: these messages come after its changes, and again until they are
- * handled, so that nothing is forgotten.
+ * handled, so that nothing is forgotten. Work that is done is not done again because its events cannot be read.
  */
 async function thenTell(context: CompanyContext, work: Promise<void>): Promise<void> {
   await work;
-  await collectEvents(context);
+  try {
+    await collectEvents(context);
+  } catch (error) {
+    if (!databaseUnavailable.matches(error)) throw error;
+    await context.jobs.send({ type: 'webhooks.collect', companyId: context.actor.companyId });
+  }
 }

@@ -79,6 +79,8 @@ class World {
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
+    // The gate makes its tables when it is asked.
+    new AccessVersions(sql);
     sql.exec('DELETE FROM access_versions');
     sql.exec('DELETE FROM access_changes');
     this.#versions = new AccessVersions(sql);

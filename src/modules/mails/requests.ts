@@ -190,10 +190,11 @@ async function sendAndFinish(ctx: Context, record: MailRequestRecord, send: Send
   const finish = (): Promise<unknown> =>
     commit(ctx.db, {
       finished: finishRequest(ctx.db, id),
+      // Also where nobody has the address: what follows is the same then.
       counted:
-        record.companyId !== null && own > 0
-          ? [countUse(ctx.db, { companyId: record.companyId, at: ctx.now() }, 'mails', own)]
-          : [],
+        record.companyId === null
+          ? []
+          : [countUse(ctx.db, { companyId: record.companyId, at: ctx.now() }, 'mails', own)],
     });
   try {
     await send({ ...ctx, handOver }, record as MailRequest);
