@@ -150,16 +150,22 @@ describe.skipIf(!installed)('a table', () => {
     await settled(page);
     const { area } = tableIn(page, 'Many');
     await area.evaluate((element) => (element as unknown as { scrollIntoView(): void }).scrollIntoView());
-    const box = await boxOf(area);
-    // Above the words of the head, and beside those of the rows.
-    const right = { x: box.x + box.width - 3, y: box.y + 1, width: 2, height: 3 };
-    const below = { x: box.x + 3, y: box.y + box.height - 2, width: 8, height: 1 };
-    const [sideCut, lowerCut] = [await lightness(page, right), await lightness(page, below)];
-    await area.evaluate((element) =>
-      (element as unknown as { scrollTo(x: number, y: number): void }).scrollTo(1e6, 1e6),
-    );
-    await expect.poll(async () => (await lightness(page, right)) - sideCut).toBeGreaterThan(4);
-    await expect.poll(async () => (await lightness(page, below)) - lowerCut).toBeGreaterThan(4);
+    const shades = async () => {
+      const { x, y, width, height } = await boxOf(area);
+      // Above the words of the head, and beside those of the rows.
+      const right = await lightness(page, { x: x + width - 3, y: y + 1, width: 2, height: 3 });
+      return { right, below: await lightness(page, { x: x + 3, y: y + height - 2, width: 8, height: 1 }) };
+    };
+    const cut = await shades();
+    // Each time: the rows of a newer result are shown from their top.
+    const lighterAtTheEnd = async () => {
+      await area.evaluate((element) =>
+        (element as unknown as { scrollTo(x: number, y: number): void }).scrollTo(1e6, 1e6),
+      );
+      const { right, below } = await shades();
+      return Math.min(right - cut.right, below - cut.below);
+    };
+    await expect.poll(lighterAtTheEnd).toBeGreaterThan(4);
     await page.context().close();
   });
 
