@@ -250,11 +250,19 @@ describe('the erasure of an organization', () => {
     const company = await aCompany();
     await env.FILES.put(`${company.id}/logos/x`, 'x');
     await end(company);
+    const turn = setTimeout;
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     try {
       const FILES = { list: () => new Promise(() => undefined) };
-      const run = runScheduled({ FILES });
-      await vi.advanceTimersByTimeAsync(300_000);
+      let isOver = false;
+      const run = runScheduled({ FILES }).finally(() => {
+        isOver = true;
+      });
+      // In steps: how far the run has come by then is the machine's affair.
+      while (!isOver) {
+        await vi.advanceTimersByTimeAsync(5000);
+        await new Promise((resolve) => turn(resolve, 10));
+      }
       await run;
     } finally {
       vi.useRealTimers();
