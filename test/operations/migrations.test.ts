@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { unstable_splitSqlQuery as splitSqlQuery } from 'wrangler';
 import { PROJECT } from '../../operations/environments.ts';
 import { cutsTrigger } from './cloudflare-d1.ts';
 
@@ -12,6 +13,13 @@ const migrations = ['drizzle'].flatMap((folder) =>
 
 it.each(migrations)('the migration %s has no trigger that D1 cuts', (file) => {
   expect(cutsTrigger(readFileSync(join(PROJECT, file), 'utf8'))).toBe(false);
+});
+
+// What it takes for a part of the statement before is never run, the note that the migration is applied among it.
+it.each(migrations)('the migration %s is divided by wrangler where its statements end', (file) => {
+  const sql = readFileSync(join(PROJECT, file), 'utf8');
+  const noted = `${sql}\nINSERT INTO d1_migrations (name) VALUES ('1.sql');`;
+  expect(splitSqlQuery(noted)).toHaveLength(sql.split('--> statement-breakpoint').length + 1);
 });
 
 it.each([
