@@ -1,17 +1,28 @@
 /**
- * Takes the control database of a deployed environment back to a time of the last 30 days, with every company's rows.
+ * Takes the control database of a deployed environment back to a time of the last 30 days, with every company's rows; or puts
+ * back what one company had then: docs/operations.md, "Backup and restore".
  *
  *     npm run restore -- --env staging|production --to TIME
+ *     npm run restore -- save COMPANY_ID FILE [--env staging|production]
+ *     npm run restore -- put-back FILE [--tables dashboards,visualizations] [--access] [--env staging|production]
  *
  * TIME is ISO 8601 (`2026-01-31T12:00:00Z`), or a bookmark that an earlier restore printed. The command prints a
  * bookmark of the present state too, so that a restore can be undone.
+ *
+ * `save` writes the rows of a company as they are, with what a route must not tell, such as digests; `put-back` restores what
+ * people made, with `--access` also users, groups, policies and shares, which decide who may do and see what. Without `--env`
+ * these two work on the local state (`LOCAL_STATE_DIR`). The file holds people's data: protect it like a database.
  */
 import { parseArgs } from 'node:util';
 import { CloudflareAccount, credentialsFrom } from './cloudflare.ts';
+import { type Database, openDatabase } from './database.ts';
 import { environmentName, environmentOf } from './environments.ts';
 import { Problem, runCommand } from './problem.ts';
+import { putBackRows, type Skipped, saveCompany, tablesFor } from './restore/rows.ts';
 
-const USAGE = 'Usage: npm run restore -- --env staging|production --to TIME|BOOKMARK';
+const USAGE = `Usage: npm run restore -- --env staging|production --to TIME|BOOKMARK
+       npm run restore -- save COMPANY_ID FILE [--env staging|production]
+       npm run restore -- put-back FILE [--tables NAME,NAME] [--access] [--env staging|production]`;
 /** How long D1 remembers, in days. */
 const REMEMBERED_DAYS = 30;
 
@@ -32,9 +43,9 @@ function parseTime(text: string, now: number): Date {
   return time;
 }
 
-await runCommand(async () => {
-  const { env, to } = parseArgs({ options: { env: { type: 'string' }, to: { type: 'string' } } }).values;
-  if (env === undefined || to === undefined) throw new Problem(USAGE);
+const RESTART = 'Running Workers still hold the former permissions in memory. Restart them:';
+
+async function restoreAll(env: string, to: string): Promise<void> {
   const time = BOOKMARK.test(to) ? undefined : parseTime(to, Date.now());
   const { name, databaseNames } = await environmentOf(environmentName(env));
   const databaseName = databaseNames.CONTROL_DB;
@@ -47,6 +58,53 @@ await runCommand(async () => {
     `${databaseName} is as it was at ${time?.toISOString() ?? bookmark}. To come back to what was there before:`,
   );
   console.log(`  npm run restore -- --env ${name} --to ${before}`);
-  console.log('Running Workers still hold the former permissions in memory. Restart them:');
+  console.log(RESTART);
   console.log(`  npm run deploy -- --env ${name}`);
+}
+
+async function withDatabase(env: string | undefined, work: (database: Database) => Promise<void>): Promise<void> {
+  const database = await openDatabase('CONTROL_DB', env);
+  try {
+    await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+const save = (companyId: string, file: string) => async (database: Database) =>
+  console.log(`${await saveCompany(database, companyId, file)} rows are in ${file}.`);
+
+/** Describes a skipped row and the conflict. */
+const describeSkipped = ({ table, row, reason }: Skipped): string =>
+  `  ${table} ${row.id ?? Object.values(row).join(' ')}: ${reason}`;
+
+const putBack = (file: string, tables: readonly string[], access: boolean) => async (database: Database) => {
+  const { written, skipped } = await putBackRows(database, file, tables);
+  console.log(`${written} rows were put back.`);
+  if (skipped.length > 0) {
+    console.log(`${skipped.length} were skipped, since what is there now stands in their way:`);
+    for (const row of skipped) console.log(describeSkipped(row));
+  }
+  if (access) console.log(`${RESTART} npm run deploy, or npm start.`);
+};
+
+await runCommand(async () => {
+  const { values, positionals } = parseArgs({
+    options: {
+      env: { type: 'string' },
+      to: { type: 'string' },
+      tables: { type: 'string' },
+      access: { type: 'boolean', default: false },
+    },
+    allowPositionals: true,
+  });
+  const { env, to, tables, access } = values;
+  const [command, first, second, ...more] = positionals;
+  const isNarrowed = tables !== undefined || access;
+  if (more.length > 0) throw new Problem(USAGE);
+  if (command === undefined && env !== undefined && to !== undefined && !isNarrowed) return restoreAll(env, to);
+  if (to !== undefined || first === undefined) throw new Problem(USAGE);
+  if (command === 'save' && second !== undefined && !isNarrowed) return withDatabase(env, save(first, second));
+  if (command !== 'put-back' || second !== undefined) throw new Problem(USAGE);
+  return withDatabase(env, putBack(first, tablesFor(tables?.split(','), access), access));
 });

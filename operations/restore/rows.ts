@@ -21,7 +21,7 @@ export const CONTENT = [
   'knowledge_verified_questions',
 ] as const;
 
-/** The tables that decide on access. Restoring them gives back access that was removed since the export. */
+/** The tables that decide on access. Restoring them gives back access that was removed since then. */
 export const ACCESS = [
   'accounts',
   'service_accounts',
@@ -38,14 +38,14 @@ export const ACCESS = [
   'dashboard_shares',
 ] as const;
 
-/** Columns that are neither exported nor restored: an old password, or a disabled second factor, must not come back. */
+/** Columns that are neither saved nor restored: an old password, or a disabled second factor, must not come back. */
 const EXCLUDED_COLUMNS: Record<string, readonly string[]> = {
   users: ['password_hash', 'mfa_enabled', 'session_epoch'],
   // Nobody who has unsubscribed since gets mails again.
   schedule_recipients: ['unsubscribed_at', 'last_value'],
 };
 
-/** Rows that are not exported: who has unsubscribed does not come back with a schedule. */
+/** Rows that are not saved: who has unsubscribed does not come back with a schedule. */
 const EXCLUDED_ROWS: Record<string, string> = { schedule_recipients: 'unsubscribed_at IS NOT NULL' };
 
 const ROWS_AT_ONCE = 500;
@@ -68,7 +68,7 @@ export interface Skipped {
  * Writes all rows of a company that can be restored to a new file, one JSON a line, readable by this user only.
  * @returns the number of rows
  */
-export async function exportCompany(database: Database, companyId: string, file: string): Promise<number> {
+export async function saveCompany(database: Database, companyId: string, file: string): Promise<number> {
   const known = await database.query<{ id: string }>('SELECT id FROM companies WHERE id = ?', companyId);
   if (known.length === 0) throw new Problem(`There is no company ${companyId}.`);
   const output = await open(file, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
@@ -77,7 +77,7 @@ export async function exportCompany(database: Database, companyId: string, file:
   try {
     let rows = 0;
     await write(output, { company_id: companyId, exported_at: new Date().toISOString() });
-    for (const table of [...ACCESS, ...CONTENT]) rows += await exportTable(database, table, companyId, output);
+    for (const table of [...ACCESS, ...CONTENT]) rows += await saveTable(database, table, companyId, output);
     await write(output, { end: { rows } });
     return rows;
   } finally {
@@ -87,7 +87,7 @@ export async function exportCompany(database: Database, companyId: string, file:
 
 const write = (output: FileHandle, line: Line) => output.write(`${JSON.stringify(line)}\n`);
 
-async function exportTable(database: Database, table: string, companyId: string, output: FileHandle): Promise<number> {
+async function saveTable(database: Database, table: string, companyId: string, output: FileHandle): Promise<number> {
   let count = 0;
   for (let after = 0; ; ) {
     const found = await database.query<Row & { row_number: number }>(
@@ -127,13 +127,13 @@ export function tablesFor(asked: readonly string[] | undefined, includesAccess: 
 }
 
 /**
- * Restores rows of an export: missing rows are inserted, changed rows become as they were, newer ones stay. A row whose
- * unique values another row has taken is skipped. The import may be repeated.
+ * Restores rows of a saved file: missing rows are inserted, changed rows become as they were, newer ones stay. A row whose
+ * unique values another row has taken is skipped. It may be repeated.
  * @param tables only rows of these
  * @returns how many rows were written, and which were skipped
  * @throws Problem before anything is written, if the file is incomplete
  */
-export async function importRows(
+export async function putBackRows(
   database: Database,
   file: string,
   tables: readonly string[],
@@ -174,7 +174,7 @@ export async function importRows(
   return { written, skipped };
 }
 
-/** The company of an export. @throws Problem if the file is incomplete */
+/** The company of a file. @throws Problem if the file is incomplete */
 async function companyOf(file: string): Promise<string> {
   let first: Line | undefined;
   let last: Line | undefined;
@@ -187,7 +187,7 @@ async function companyOf(file: string): Promise<string> {
   const isWhole = last && 'end' in last && last.end.rows === rows;
   if (!first || !('company_id' in first) || !isWhole) {
     throw new Problem(
-      `${file} is not a whole export: it must begin with the company and end with the number of its rows.`,
+      `${file} is not a whole copy: it must begin with the company and end with the number of its rows.`,
     );
   }
   return first.company_id;
@@ -197,7 +197,7 @@ function parseLine(text: string, file: string): Line {
   try {
     return JSON.parse(text) as Line;
   } catch {
-    throw new Problem(`${file} is not a whole export: a line of it is no JSON.`);
+    throw new Problem(`${file} is not a whole copy: a line of it is no JSON.`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { ACCESS, CONTENT } from '../../operations/company/rows.ts';
+import { ACCESS, CONTENT } from '../../operations/restore/rows.ts';
 import { callCommand, runCommand } from './command.ts';
 import { aLocalState, type LocalState } from './local-state.ts';
 
@@ -42,13 +42,13 @@ beforeAll(async () => {
 });
 afterAll(() => state.remove());
 
-const company = (...options: string[]) => callCommand('company', options, { LOCAL_STATE_DIR: folder });
+const restore = (...options: string[]) => callCommand('restore', options, { LOCAL_STATE_DIR: folder });
 
-it('npm run company exports the rows of a company, and restores them as they were without changing anything else', async () => {
+it('npm run restore exports the rows of a company, and restores them as they were without changing anything else', async () => {
   const file = join(folder, 'then.ndjson');
   // readline would take U+2028 for the end of a line.
   query("UPDATE visualizations SET description = 'one\u2028two\u2029three' WHERE id = 'v-a-3'");
-  expect(await runCommand('company', ['export', 'a', file], { LOCAL_STATE_DIR: folder })).toEqual({
+  expect(await runCommand('restore', ['save', 'a', file], { LOCAL_STATE_DIR: folder })).toEqual({
     code: 0,
     output: `61 rows are in ${file}.\n`,
   });
@@ -72,14 +72,14 @@ it('npm run company exports the rows of a company, and restores them as they wer
     query('SELECT * FROM users ORDER BY id'),
   ];
   const untouched = others();
-  expect(await company('import', file)).toEqual({ code: 0, output: '60 rows were put back.\n' });
+  expect(await restore('put-back', file)).toEqual({ code: 0, output: '60 rows were put back.\n' });
 
   const own = ({ visualizations }: typeof before) => visualizations.filter(({ id }) => id.startsWith('v-a-'));
   expect(own(everything())).toEqual(own(before));
   expect(others()).toEqual(untouched);
 });
 
-it('npm run company brings nobody back to a schedule who had unsubscribed', async () => {
+it('npm run restore brings nobody back to a schedule who had unsubscribed', async () => {
   const file = join(folder, 'schedules.ndjson');
   const recipient = (subject: string, unsubscribed: string) =>
     `INSERT INTO schedule_recipients (company_id, schedule_id, kind, subject, position, unsubscribed_at)
@@ -91,25 +91,25 @@ it('npm run company brings nobody back to a schedule who had unsubscribed', asyn
     recipient('left-since@x.test', 'NULL'),
     recipient('left-before@x.test', '5'),
   );
-  await company('export', 'a', file);
+  await restore('save', 'a', file);
   change("UPDATE schedule_recipients SET unsubscribed_at = 7 WHERE subject = 'left-since@x.test'");
   const recipients = () =>
     query('SELECT subject, unsubscribed_at FROM schedule_recipients ORDER BY subject DESC') as unknown[];
-  expect((await company('import', file)).code).toBe(0);
+  expect((await restore('put-back', file)).code).toBe(0);
   const [stays, since] = [
     { subject: 'stays@x.test', unsubscribed_at: null },
     { subject: 'left-since@x.test', unsubscribed_at: 7 },
   ];
   expect(recipients()).toEqual([stays, since, { subject: 'left-before@x.test', unsubscribed_at: 5 }]);
   change("DELETE FROM schedules WHERE id = 's-a'");
-  expect((await company('import', file)).code).toBe(0);
+  expect((await restore('put-back', file)).code).toBe(0);
   expect(recipients()).toEqual([stays, { subject: 'left-since@x.test', unsubscribed_at: null }]);
 });
 
-it('npm run company restores permissions only with --access, and never a password', async () => {
+it('npm run restore restores permissions only with --access, and never a password', async () => {
   const file = join(folder, 'access.ndjson');
   change(user('a', 'administrator'), user('a', 'gone'));
-  await company('export', 'a', file);
+  await restore('save', 'a', file);
   change(
     "UPDATE users SET is_active = 0, password_hash = 'new', mfa_enabled = 1 WHERE id = 'administrator'",
     "DELETE FROM users WHERE id = 'gone'",
@@ -120,13 +120,13 @@ it('npm run company restores permissions only with --access, and never a passwor
        WHERE id IN ('administrator', 'gone') ORDER BY id`,
     );
   const now = people();
-  expect((await company('import', file)).code).toBe(0);
+  expect((await restore('put-back', file)).code).toBe(0);
   expect(people()).toEqual(now);
-  const refused = await company('import', file, '--tables', 'users,dashboards');
+  const refused = await restore('put-back', file, '--tables', 'users,dashboards');
   expect(refused).toEqual({ code: 1, output: expect.stringMatching(/^users say who may do .* Say --access/) });
   expect(people()).toEqual(now);
 
-  expect((await company('import', file, '--tables', 'users', '--access')).code).toBe(0);
+  expect((await restore('put-back', file, '--tables', 'users', '--access')).code).toBe(0);
   expect(people()).toEqual([
     { id: 'administrator', is_active: 1, password_hash: 'new', mfa_enabled: 1 },
     { id: 'gone', is_active: 1, password_hash: null, mfa_enabled: 0 },
@@ -135,7 +135,7 @@ it('npm run company restores permissions only with --access, and never a passwor
   expect(query("SELECT living FROM user_counts WHERE company_id = 'a'")).toEqual([{ living: 3 }]);
 });
 
-it('npm run company skips and names rows that conflict with others, and restores all the rest', async () => {
+it('npm run restore skips and names rows that conflict with others, and restores all the rest', async () => {
   const file = join(folder, 'conflicts.ndjson');
   const account = (id: string, isDefault: number) =>
     `INSERT INTO accounts (id, company_id, name, is_default, is_active, metadata, created_at, updated_at)
@@ -144,7 +144,7 @@ it('npm run company skips and names rows that conflict with others, and restores
     `INSERT INTO group_bindings (id, company_id, group_id, principal_type, principal_id, account_id, created_at)
      VALUES ('${id}', 'b', 'g', 'user', 'user-b', 'old', 1)`;
   change(account('old', 1), account('other', 0), binding('before'));
-  await company('export', 'b', file);
+  await restore('save', 'b', file);
   // The default account moved, a membership was made anew, and somebody took a name.
   change(
     "UPDATE accounts SET is_default = 0, name = 'renamed' WHERE id = 'old'",
@@ -156,7 +156,7 @@ it('npm run company skips and names rows that conflict with others, and restores
     "UPDATE visualizations SET slug = 'v-b-0' WHERE id = 'thief'",
   );
 
-  const { code, output } = await company('import', file, '--access');
+  const { code, output } = await restore('put-back', file, '--access');
   expect(code).toBe(0);
   expect(output).toMatch(/^61 rows were put back\.\n3 were skipped/);
   for (const skipped of ['accounts old: ', 'group_bindings before: ', 'visualizations v-b-0: ']) {
@@ -167,46 +167,46 @@ it('npm run company skips and names rows that conflict with others, and restores
     { id: 'thief' },
     { id: 'v-b-1' },
   ]);
-  expect((await company('import', file, '--access')).output).toBe(output);
+  expect((await restore('put-back', file, '--access')).output).toBe(output);
 
   // Moved to one that the file knows, the default account moves back.
   change(
     "UPDATE accounts SET is_default = 0 WHERE id = 'newest'",
     "UPDATE accounts SET is_default = 1 WHERE id = 'other'",
   );
-  expect((await company('import', file, '--access')).output).toContain('2 were skipped');
+  expect((await restore('put-back', file, '--access')).output).toContain('2 were skipped');
   expect(query('SELECT id FROM accounts WHERE is_default = 1')).toEqual([{ id: 'old' }]);
 });
 
-it('npm run company writes nothing from a file that is incomplete or holds rows of another company', async () => {
+it('npm run restore writes nothing from a file that is incomplete or holds rows of another company', async () => {
   const file = join(folder, 'whole.ndjson');
-  await company('export', 'a', file);
+  await restore('save', 'a', file);
   const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
   query("DELETE FROM visualizations WHERE company_id = 'a'");
   const broken = join(folder, 'broken.ndjson');
   const foreign = lines.map((line) => line.replace('"company_id":"a"', '"company_id":"b"'));
   for (const [text, message] of [
-    [lines.slice(0, -1).join('\n'), 'is not a whole export'],
-    [lines.toSpliced(5, 1).join('\n'), 'is not a whole export'],
-    [lines.join('\n').slice(0, -4), 'is not a whole export'],
+    [lines.slice(0, -1).join('\n'), 'is not a whole copy'],
+    [lines.toSpliced(5, 1).join('\n'), 'is not a whole copy'],
+    [lines.join('\n').slice(0, -4), 'is not a whole copy'],
     [[lines[0], ...foreign.slice(1)].join('\n'), 'holds a row of another company'],
   ] as const) {
     await writeFile(broken, text);
-    expect(await company('import', broken)).toEqual({ code: 1, output: expect.stringContaining(message) });
+    expect(await restore('put-back', broken)).toEqual({ code: 1, output: expect.stringContaining(message) });
     expect(query("SELECT id FROM visualizations WHERE company_id = 'a'")).toEqual([]);
   }
 });
 
 it.each([
-  [['export', 'nobody', '/tmp/never-written'], 'There is no company nobody'],
-  [['export', 'a'], 'Usage'],
-  [['export', 'a', 'x', '--access'], 'Usage'],
-  [['import', 'x', '--tables', 'sessions'], 'Not among what can be restored: sessions'],
-])('npm run company says what is wrong when called with %j', async (options, message) => {
-  expect(await company(...options)).toEqual({ code: 1, output: expect.stringContaining(message) });
+  [['save', 'nobody', '/tmp/never-written'], 'There is no company nobody'],
+  [['save', 'a'], 'Usage'],
+  [['save', 'a', 'x', '--access'], 'Usage'],
+  [['put-back', 'x', '--tables', 'sessions'], 'Not among what can be restored: sessions'],
+])('npm run restore says what is wrong when called with %j', async (options, message) => {
+  expect(await restore(...options)).toEqual({ code: 1, output: expect.stringContaining(message) });
 });
 
-it('npm run company lists only tables that exist and belong to companies', () => {
+it('npm run restore lists only tables that exist and belong to companies', () => {
   for (const table of [...ACCESS, ...CONTENT]) {
     const columns = query<{ name: string }>(`PRAGMA table_info(${table})`);
     expect(columns.map(({ name }) => name)).toContain('company_id');
