@@ -4,6 +4,7 @@ import { type CompanyContext, openContext } from '../context.ts';
 import { clock } from '../kernel/clock.ts';
 import { standingOf } from '../modules/companies/service.ts';
 import { continueExport } from '../modules/company-exports/jobs.ts';
+import { keepInLog } from '../modules/company-log/service.ts';
 import { writeResult } from '../modules/data-api/jobs.ts';
 import { runBatch } from '../modules/knowledge/generation/jobs.ts';
 import { recheckQuestions } from '../modules/knowledge/questions/jobs.ts';
@@ -17,6 +18,7 @@ import { type JobMessage, queuedJob } from '../platform/job-messages.ts';
 import { log, logError, withCorrelationId } from '../platform/log.ts';
 import { databaseUnavailable } from '../tenant-sql/failures.ts';
 import { retryDelay } from './keep-batch.ts';
+import { shareEventMessage } from './share-event-queue.ts';
 
 const RETRY_SECONDS = 2;
 /** After five of them, longer than a deployment takes, the message is a dead letter. */
@@ -91,6 +93,8 @@ async function run(
         return await tellLog(context);
       case 'webhooks.backfill':
         return await backfillAudit(context, message);
+      case 'share.keep':
+        return await keepInLog(env, 'share', shareEventMessage.parse(message.event));
       case 'webhooks.disabled':
         return await mailDisabled(context, message.endpointId);
     }

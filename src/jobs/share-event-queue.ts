@@ -4,7 +4,7 @@ import { SHARE_ACTOR_KINDS, SHARE_EVENT_TYPES, type ShareEvent, TARGET_TYPES } f
 import { keepBatch } from './keep-batch.ts';
 
 /** An event as it goes through the queue. */
-const shareEventMessage = z.object({
+export const shareEventMessage = z.object({
   id: z.string(),
   companyId: z.string(),
   type: z.enum(SHARE_EVENT_TYPES),

@@ -53,6 +53,8 @@ export const jobMessage = z.discriminatedUnion('type', [
     to: z.int(),
     before: z.object({ at: z.int(), id: z.string() }).optional(),
   }),
+  /** Keep the event of a change of what is shared in the company's log. */
+  z.object({ type: z.literal('share.keep'), companyId: z.string(), event: z.record(z.string(), z.unknown()) }),
   /** Mail the administrators that an endpoint was disabled. */
   z.object({ type: z.literal('webhooks.disabled'), companyId: z.string(), endpointId: z.string() }),
 ]);
@@ -89,6 +91,7 @@ const QUEUE_OF = {
   'webhooks.collect': 'WEBHOOKS',
   'webhooks.stream': 'WEBHOOKS',
   'webhooks.backfill': 'WEBHOOKS',
+  'share.keep': 'WEBHOOKS',
   'webhooks.disabled': 'WEBHOOKS',
 } as const satisfies Record<JobMessage['type'], string>;
 

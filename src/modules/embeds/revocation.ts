@@ -5,7 +5,7 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import { invalid } from '../../kernel/failure.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
 import { getDashboard } from '../dashboards/service.ts';
-import { recordShareEvent } from '../share-activity/service.ts';
+import { prepareShareEvent } from '../share-activity/service.ts';
 import { getVisualization } from '../visualizations/service.ts';
 import { type EmbedClaims, MAX_LIFETIME_SECONDS } from './claims.ts';
 import { deleteRevocationsBefore, deleteRevocationsOf, upsertRevocation } from './store.ts';
@@ -41,17 +41,23 @@ export async function revokeEmbeds(ctx: PrincipalContext, revocation: Revocation
   const { companyId } = ctx.actor;
   const now = ctx.now();
   const isBounded = revocation.by !== 'target';
-  const { revoked } = await commit(ctx.db, {
+  const event = prepareShareEvent(ctx, {
+    type: 'embed.revoked',
+    ...(target && { target }),
+    details: detailsOf(revocation),
+  });
+  const { revoked, told } = await commit(ctx.db, {
     revoked: upsertRevocation(
       ctx.db,
       { companyId, subject: subjectOf(revocation), revokedAt: now },
       isBounded ? MAX_REVOCATIONS : null,
     ),
+    told: event.statement,
     // A revocation of the target covers its tokens: their own are deleted.
     superseded: isBounded ? [] : [deleteRevocationsOf(ctx.db, companyId, singleTokensOf(revocation), now)],
   });
   if (revoked.length === 0) throw tooManyRevocations(revocation.by === 'token' ? 'token_id' : 'viewer_id');
-  recordShareEvent(ctx, { type: 'embed.revoked', ...(target && { target }), details: detailsOf(revocation) });
+  event.send(told);
 }
 
 const subjectOf = (revocation: Revocation): string =>

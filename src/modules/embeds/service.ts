@@ -9,7 +9,7 @@ import type { EmbedTerms } from '../../sharing/terms.ts';
 import { embedProblems } from '../../sharing/terms.ts';
 import type { Viewer, ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import type { Locale } from '../../texts/locales.ts';
-import { recordShareEvent } from '../share-activity/service.ts';
+import { prepareShareEvent } from '../share-activity/service.ts';
 import { inputsOf, loadSharedItem, recordOf, requireSharingOf, type SharedItem } from '../viewing/service.ts';
 import { recordEmbedding } from '../visualizations/queries.ts';
 import { MAX_TOKEN_LENGTH, type OwnClaims, signEmbed } from './claims.ts';
@@ -99,9 +99,7 @@ async function tryGenerateEmbed(
     const field = longerOf(terms.fixed, viewer?.attributes ?? {});
     throw invalid([{ field, message: 'are too long: the token would not fit into a URL' }]);
   }
-  const [recorded] = await recordEmbedding(ctx.db, type, recordOf(item), claims.expiresAt);
-  if (!recorded) return undefined;
-  recordShareEvent(ctx, {
+  const event = prepareShareEvent(ctx, {
     type: 'embed.generated',
     target,
     details: {
@@ -111,6 +109,12 @@ async function tryGenerateEmbed(
       allowed_origins: wanted.allowedOrigins,
     },
   });
+  const { recorded, told } = await commit(ctx.db, {
+    recorded: recordEmbedding(ctx.db, type, recordOf(item), claims.expiresAt),
+    told: event.statement,
+  });
+  if (recorded.length === 0) return undefined;
+  event.send(told);
   return {
     id: claims.id,
     token,
@@ -124,11 +128,13 @@ export async function rotateEmbedKey(ctx: PrincipalContext): Promise<void> {
   requireSharingEverything(ctx);
   const { companyId } = ctx.actor;
   const now = ctx.now();
-  await commit(ctx.db, {
+  const event = prepareShareEvent(ctx, { type: 'embed.key_rotated' });
+  const { told } = await commit(ctx.db, {
     rotated: incrementRotations(ctx.db, companyId),
+    told: event.statement,
     ...revokeAllStatements(ctx.db, companyId, now),
   });
-  recordShareEvent(ctx, { type: 'embed.key_rotated' });
+  event.send(told);
 }
 
 const longerOf = (fixed: object, attributes: object): string =>

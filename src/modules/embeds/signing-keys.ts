@@ -7,7 +7,7 @@ import { newSecretToken } from '../../kernel/ids.ts';
 import { RecentlyUsed } from '../../kernel/recently-used.ts';
 import type { Action } from '../../permissions/actions.ts';
 import { decrypt, encrypt, newestPrefix, reencrypt } from '../../platform/cipher.ts';
-import { recordShareEvent } from '../share-activity/service.ts';
+import { prepareShareEvent } from '../share-activity/service.ts';
 import { signingKeyNotFound, tooManySigningKeys } from './failures.ts';
 import { requireSharingEverything } from './revocation.ts';
 import {
@@ -48,9 +48,13 @@ export async function createSigningKey(ctx: PrincipalContext): Promise<{ key: Si
   const secret = newSecretToken();
   const encryptedSecret = await encrypt(ctx.config.ENCRYPTION_KEYS, secret, secretContext(id));
   const key: SigningKey = { id, companyId, encryptedSecret, createdAt: ctx.now() };
-  const { made } = await commit(ctx.db, { made: insertSigningKey(ctx.db, key, MAX_KEYS) });
+  const event = prepareShareEvent(ctx, { type: 'embed.signing_key_created', details: { signing_key_id: id } });
+  const { made, told } = await commit(ctx.db, {
+    made: insertSigningKey(ctx.db, key, MAX_KEYS),
+    told: event.statement,
+  });
   if (made.length === 0) throw tooManySigningKeys(MAX_KEYS);
-  recordShareEvent(ctx, { type: 'embed.signing_key_created', details: { signing_key_id: id } });
+  event.send(told);
   return { key, secret };
 }
 
@@ -66,9 +70,13 @@ export function listSigningKeys(
 /** Deletes a signing key: all that it signed is invalid from the next request on. */
 export async function deleteSigningKey(ctx: PrincipalContext, id: string): Promise<void> {
   requireSharingEverything(ctx);
-  const { deleted } = await commit(ctx.db, { deleted: deleteRow(ctx.db, ctx.actor.companyId, id) });
+  const event = prepareShareEvent(ctx, { type: 'embed.signing_key_deleted', details: { signing_key_id: id } });
+  const { deleted, told } = await commit(ctx.db, {
+    deleted: deleteRow(ctx.db, ctx.actor.companyId, id),
+    told: event.statement,
+  });
   if (deleted.length === 0) throw signingKeyNotFound();
-  recordShareEvent(ctx, { type: 'embed.signing_key_deleted', details: { signing_key_id: id } });
+  event.send(told);
 }
 
 /** Keys by their encrypted secret: one that is replaced or deleted is looked up no more. */

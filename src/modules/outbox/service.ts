@@ -13,17 +13,18 @@ const BATCH = 100;
 /**
  * A message that goes with a unit of work: the statement stores it, if the one before it in the batch changed a row, and
  * `send` is called with what that answered. Should it not be sent then, the scheduled run sends it.
+ * @param options `work`: does what the message asks for, so that it need not be sent
  */
 export function prepareMessage(
-  ctx: CompanyContext,
+  ctx: Context,
   message: JobMessage,
-  { when, delaySeconds = 0 }: { when?: Condition; delaySeconds?: number } = {},
+  { when, delaySeconds = 0, work }: { when?: Condition; delaySeconds?: number; work?: () => Promise<void> } = {},
 ) {
   const row = rowOf(ctx, message, WAIT_MS + delaySeconds * 1000);
   return {
     statement: store.insertRowAfterChange(ctx.db, row, when),
     send(stored: readonly { id: string }[]): void {
-      if (stored.length > 0) ctx.defer(sendStored(ctx, row, message, delaySeconds));
+      if (stored.length > 0) ctx.defer(sendStored(ctx, row, message, { delaySeconds, work }));
     },
   };
 }
@@ -72,20 +73,25 @@ export async function sendDueMessages(ctx: Context): Promise<void> {
   }
 }
 
-const rowOf = (ctx: CompanyContext, message: JobMessage, waitMs: number): store.OutboxRow => ({
+const rowOf = (ctx: Context, message: JobMessage, waitMs: number): store.OutboxRow => ({
   id: ctx.newId(),
-  companyId: ctx.actor.companyId,
+  companyId: message.companyId,
   message,
   dueAt: ctx.now() + waitMs,
 });
 
 /** What cannot be sent is due at once. */
-async function sendStored(ctx: Context, row: store.OutboxRow, message: JobMessage, delaySeconds?: number) {
+async function sendStored(
+  ctx: Context,
+  row: store.OutboxRow,
+  message: JobMessage,
+  { delaySeconds = 0, work }: { delaySeconds?: number; work?: (() => Promise<void>) | undefined } = {},
+) {
   try {
-    await ctx.jobs.send(message, delaySeconds || undefined);
+    await (work ? work() : ctx.jobs.send(message, delaySeconds || undefined));
   } catch (error) {
     logFailure(ctx, message, error);
-    await store.makeDue(ctx.db, row, ctx.now() + (delaySeconds ?? 0) * 1000).run();
+    await store.makeDue(ctx.db, row, ctx.now() + delaySeconds * 1000).run();
     return;
   }
   await store.deleteRow(ctx.db, row).run();

@@ -9,6 +9,7 @@ import { log, logError } from '../../platform/log.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import type { ShareActorKind, ShareEvent, ShareEventType, TargetType } from '../../sharing/share-event.ts';
 import { keepInLog } from '../company-log/service.ts';
+import { prepareMessage } from '../outbox/service.ts';
 
 /** An event to record; its other fields come from the context. */
 export interface NewShareEvent {
@@ -33,13 +34,28 @@ export const refusalReason = (error: unknown): string | undefined =>
     ? error.reason
     : undefined;
 
-/** Records an event after the answer, so that the caller does not wait for it. */
+/** Records an event that changes nothing after the answer, so that the caller does not wait for it. */
 export function recordShareEvent(ctx: Context, event: NewShareEvent): void {
+  ctx.defer(keep(ctx, recordOf(ctx, event), event.onceAMinute));
+}
+
+/**
+ * The event of a change. Its statement stands in the unit of work, right behind the statement that changes something, so that neither
+ * is there without the other; `send` is called with what that answered. The log has it then, and whoever follows the log.
+ */
+export function prepareShareEvent(ctx: Context, event: Omit<NewShareEvent, 'onceAMinute'>) {
+  const record = recordOf(ctx, event);
+  const whole: ShareEvent = { ...record, viewer: record.actorId ?? '' };
+  const message = { type: 'share.keep' as const, companyId: record.companyId, event: { ...whole } };
+  return prepareMessage(ctx, message, { work: () => keepInLog(ctx.bindings, 'share', whole) });
+}
+
+function recordOf(ctx: Context, event: NewShareEvent): Omit<ShareEvent, 'viewer'> {
   const companyId = event.companyId ?? ('companyId' in ctx.actor ? ctx.actor.companyId : undefined);
   if (companyId === undefined) throw new Error('an event of no company');
   const actor = event.actor ?? actorOf(ctx.actor);
   const caller = ctx.caller();
-  const record = {
+  return {
     id: ctx.newId(),
     companyId,
     type: event.type,
@@ -57,7 +73,6 @@ export function recordShareEvent(ctx: Context, event: NewShareEvent): void {
     correlationId: ctx.correlationId,
     details: event.details ?? {},
   };
-  ctx.defer(keep(ctx, record, event.onceAMinute));
 }
 
 async function keep(ctx: Context, event: Omit<ShareEvent, 'viewer'>, onceAMinute?: string): Promise<void> {

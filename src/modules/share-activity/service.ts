@@ -18,7 +18,7 @@ import { exportLog, readAnalytics, readLog } from '../company-log/service.ts';
 import { shareEventNotFound, tooManyIntervals } from './failures.ts';
 import { nameReads, selectDeniedContexts, selectGrantTypes } from './store.ts';
 
-export { countView, type NewShareEvent, recordShareEvent, refusalReason } from './record.ts';
+export { countView, type NewShareEvent, prepareShareEvent, recordShareEvent, refusalReason } from './record.ts';
 
 /** Which events of a company are meant. Times in milliseconds, both ends included. */
 export interface EventFilter {

@@ -8,7 +8,7 @@ import { randomBelow } from '../../kernel/ids.ts';
 import { selectCompany, selectCompanyBySlug } from '../companies/service.ts';
 import { type MailRequest, mailedCompany, portalCodeMail, requestMail, type SendingContext } from '../mails/service.ts';
 import { endSession } from '../sessions/queries.ts';
-import { recordShareEvent } from '../share-activity/service.ts';
+import { prepareShareEvent, recordShareEvent } from '../share-activity/service.ts';
 import { selectMembershipOfEmail } from '../share-contexts/service.ts';
 import {
   type AuthenticateToken,
@@ -92,8 +92,6 @@ export async function verifyPortalCode(
     throw wrongEmailedCode();
   }
   const signedIn = await beginSession(ctx, companyId, input.email);
-  const { id, email } = signedIn.outsider;
-  recordShareEvent(ctx, { type: 'auth.verified', companyId, actor: { kind: 'external', id, email } });
   return { ...signedIn, companyName: company.branding.name ?? company.name };
 }
 
@@ -103,7 +101,13 @@ async function beginSession(ctx: Context, companyId: string, email: string) {
   const [outsider = record] = await upsertOutsider(ctx.db, record);
   ctx.belongsTo(companyId, { type: 'outsider', id: outsider.id });
   const session = await newSession(ctx, { companyId, userId: outsider.id });
-  await insertSession(ctx.db, session.record);
+  const event = prepareShareEvent(ctx, {
+    type: 'auth.verified',
+    companyId,
+    actor: { kind: 'external', id: outsider.id, email },
+  });
+  const { told } = await commit(ctx.db, { begun: insertSession(ctx.db, session.record), told: event.statement });
+  event.send(told);
   return { outsider, tokens: await portalTokens(ctx, outsider, session.token) };
 }
 

@@ -9,7 +9,7 @@ import { groupNotFound } from '../groups/service.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
 import { memberExists, memberNotFound, tooManyMembers } from './failures.ts';
-import { getContext, recordContextEvent, sharableContext } from './service.ts';
+import { contextEvent, getContext, sharableContext } from './service.ts';
 import {
   deleteMember,
   insertMember,
@@ -19,6 +19,7 @@ import {
   type ShareMember,
   selectGrantedDashboards,
   selectGroup,
+  selectMember,
 } from './store.ts';
 
 export type { ShareMember };
@@ -71,23 +72,33 @@ export async function addMember(ctx: PrincipalContext, contextId: string, member
     attributes: Object.keys(member.attributes).length > 0 ? member.attributes : null,
     createdAt: ctx.now(),
   };
-  const unit = { added: insertMember(ctx.db, record, context, { most: MAX_MEMBERS, dashboards }) };
-  const { added } = await commit(ctx.db, unit, { 'share_members.subject': memberExists });
+  const result = { ...record, ...called };
+  const event = contextEvent(ctx, 'member.added', context, detailsOf(result));
+  const unit = {
+    added: insertMember(ctx.db, record, context, { most: MAX_MEMBERS, dashboards }),
+    told: event.statement,
+  };
+  const { added, told } = await commit(ctx.db, unit, { 'share_members.subject': memberExists });
   if (added.length === 0) {
     throw context.memberCount >= MAX_MEMBERS ? tooManyMembers(MAX_MEMBERS) : concurrentChange();
   }
-  const result = { ...record, ...called };
-  recordContextEvent(ctx, 'member.added', context, detailsOf(result));
+  event.send(told);
   return result;
 }
 
 /** Removes a member, who sees nothing of the context from now on. */
 export async function removeMember(ctx: PrincipalContext, contextId: string, id: string): Promise<void> {
   const context = await sharableContext(ctx, contextId);
-  const [removed] = await deleteMember(ctx.db, context, id);
-  if (!removed) throw memberNotFound();
-  const email = removed.memberType === 'external_email' ? removed.subject : null;
-  recordContextEvent(ctx, 'member.removed', context, detailsOf({ ...removed, email }));
+  const [member] = await selectMember(ctx.db, context, id);
+  if (!member) throw memberNotFound();
+  const email = member.memberType === 'external_email' ? member.subject : null;
+  const event = contextEvent(ctx, 'member.removed', context, detailsOf({ ...member, email }));
+  const { removed, told } = await commit(ctx.db, {
+    removed: deleteMember(ctx.db, context, id),
+    told: event.statement,
+  });
+  if (removed.length === 0) throw memberNotFound();
+  event.send(told);
 }
 
 async function nameAndEmailOf(ctx: PrincipalContext, member: NewMember): Promise<Pick<ShareMember, 'name' | 'email'>> {

@@ -7,7 +7,7 @@ import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { slugFrom } from '../../kernel/text.ts';
 import { policyProblems } from '../../sharing/terms.ts';
 import type { DashboardVersions } from '../dashboards/service.ts';
-import { type NewShareEvent, recordShareEvent } from '../share-activity/service.ts';
+import { type NewShareEvent, prepareShareEvent } from '../share-activity/service.ts';
 import { inputsOf, loadSharedItem, requireSharingOf } from '../viewing/service.ts';
 import { shareContextNotFound, shareContextSlugTaken } from './failures.ts';
 import { requireSeeing, requireSharing, requireSharingSomeType, typesNotShared } from './permission.ts';
@@ -81,15 +81,19 @@ export async function createContext(
     createdAt: now,
     updatedAt: now,
   };
+  const event = contextEvent(ctx, 'context.created', { ...record, grants: input.grants });
   const unit = {
     inserted: insertContext(ctx.db, record, { canChangeSlug: input.slug === undefined, dashboards }),
+    told: event.statement,
     grants: replaceGrants(ctx.db, record, input.grants),
   };
-  const [made] = (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).inserted;
+  const {
+    inserted: [made],
+    told,
+  } = await commit(ctx.db, unit, SLUG_IS_UNIQUE);
   if (!made) throw concurrentChange();
-  const context: ShareContext = { ...record, ...made, grants: input.grants, memberCount: 0 };
-  recordContextEvent(ctx, 'context.created', context);
-  return context;
+  event.send(told);
+  return { ...record, ...made, grants: input.grants, memberCount: 0 };
 }
 
 /** Changes what is sent. */
@@ -100,9 +104,11 @@ export async function changeContext(
 ): Promise<ShareContext> {
   const context = await getContext(ctx, id);
   const next = { ...changed, updatedAt: ctx.now() };
-  const { updated } = await commit(ctx.db, { updated: updateContext(ctx.db, context, next) }, SLUG_IS_UNIQUE);
+  const event = contextEvent(ctx, 'context.updated', context);
+  const unit = { updated: updateContext(ctx.db, context, next), told: event.statement };
+  const { updated, told } = await commit(ctx.db, unit, SLUG_IS_UNIQUE);
   if (updated.length === 0) throw concurrentChange();
-  recordContextEvent(ctx, 'context.updated', context);
+  event.send(told);
   return { ...context, ...next };
 }
 
@@ -112,22 +118,26 @@ export async function replaceContextGrants(ctx: PrincipalContext, id: string, gr
   if (grants.length > 0) requireSharing(ctx, grants);
   const dashboards = await validateGrants(ctx, grants);
   const next = { version: context.version + 1, updatedAt: ctx.now() };
-  const { updated } = await commit(ctx.db, {
+  const result = { ...context, ...next, grants };
+  const event = contextEvent(ctx, 'context.grants_updated', result);
+  const { updated, told } = await commit(ctx.db, {
     grants: replaceGrants(ctx.db, context, grants, dashboards),
     updated: updateContext(ctx.db, context, next, dashboards),
+    told: event.statement,
   });
   if (updated.length === 0) throw concurrentChange();
-  const result = { ...context, ...next, grants };
-  recordContextEvent(ctx, 'context.grants_updated', result);
+  event.send(told);
   return result;
 }
 
 /** Deletes a context and revokes its shares. */
 export async function deleteContext(ctx: PrincipalContext, id: string): Promise<void> {
   const context = await sharableContext(ctx, id);
-  const { deleted } = await commit(ctx.db, contextDeletion(ctx.db, context, ctx.now()));
+  const event = contextEvent(ctx, 'context.deleted', context);
+  const { deleted: deletion, ...rest } = contextDeletion(ctx.db, context, ctx.now());
+  const { deleted, told } = await commit(ctx.db, { deleted: deletion, told: event.statement, ...rest });
   if (deleted.length === 0) throw concurrentChange();
-  recordContextEvent(ctx, 'context.deleted', context);
+  event.send(told);
 }
 
 /**
@@ -153,16 +163,16 @@ async function validateGrants(ctx: PrincipalContext, grants: readonly Grant[]): 
   return items.flatMap((item) => (item.type === 'dashboard' ? [item.dashboard] : []));
 }
 
-/** Records an event of a context. Its target is what the context shows, as far as that is of one type. */
-export function recordContextEvent(
+/** The event of a change of a context. Its target is what the context shows, as far as that is of one type. */
+export function contextEvent(
   ctx: PrincipalContext,
   type: NewShareEvent['type'],
   context: Pick<ShareContext, 'id' | 'name' | 'grants'>,
   details: Record<string, unknown> = {},
-): void {
+) {
   const [first, ...others] = context.grants;
   const uniform = first && others.every(({ target_type }) => target_type === first.target_type);
-  recordShareEvent(ctx, {
+  return prepareShareEvent(ctx, {
     type,
     shareContextId: context.id,
     ...(uniform && { target: { type: first.target_type, id: others.length === 0 ? first.target_id : null } }),

@@ -241,12 +241,15 @@ export const insertMember = (
     ) as SQL,
   ).returning();
 
+const memberById = ({ companyId, id: contextId }: Row, id: string): SQL =>
+  and(byId(shareMembers, companyId, id), eq(shareMembers.contextId, contextId)) as SQL;
+
+export const selectMember = (db: ControlDb, context: Row, id: string) =>
+  db.select().from(shareMembers).where(memberById(context, id));
+
 /** Removes a member. */
-export const deleteMember = (db: ControlDb, { companyId, id: contextId }: Row, id: string) =>
-  db
-    .delete(shareMembers)
-    .where(and(byId(shareMembers, companyId, id), eq(shareMembers.contextId, contextId)))
-    .returning();
+export const deleteMember = (db: ControlDb, context: Row, id: string) =>
+  db.delete(shareMembers).where(memberById(context, id)).returning({ id: shareMembers.id });
 
 /** The dashboards that a context shows, with the visualizations on each. */
 export const selectGrantedDashboards = (db: ControlDb, { companyId, id }: Row) =>

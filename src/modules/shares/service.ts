@@ -11,7 +11,7 @@ import { sha256Hex } from '../../platform/secrets.ts';
 import { type FilterPolicy, type Input, policyProblems } from '../../sharing/terms.ts';
 import { isChoice } from '../../sql-templates/parameters.ts';
 import { getDashboard } from '../dashboards/service.ts';
-import { recordShareEvent, viewsOf } from '../share-activity/service.ts';
+import { prepareShareEvent, viewsOf } from '../share-activity/service.ts';
 import { readContext, shareContextNotFound } from '../share-contexts/service.ts';
 import { inputsOf, loadSharedItem, optionsSource, requireSharingOf, type SharedItem } from '../viewing/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
@@ -124,14 +124,18 @@ async function tryCreateShare(ctx: PrincipalContext, dashboardId: string, terms:
     revokedAt: null,
     dashboardExists: true,
   };
-  const [stored] = await insertShare(ctx.db, share, item.dashboard.version);
-  if (!stored) {
+  const event = shareEvent(ctx, 'share.created', share, { share_type: share.shareType });
+  const { made, told } = await commit(ctx.db, {
+    made: insertShare(ctx.db, share, item.dashboard.version),
+    told: event.statement,
+  });
+  if (made.length === 0) {
     const { companyId, shareContextId } = share;
     if (shareContextId !== null && !(await readContext(ctx.db, companyId, shareContextId)))
       throw shareContextNotFound();
     return undefined;
   }
-  recordEvent(ctx, 'share.created', share, { share_type: share.shareType });
+  event.send(told);
   return { share, token, viewCount: 0, lastAccessedAt: null };
 }
 
@@ -163,16 +167,18 @@ export async function changeShare(
       ...(embedOptions && { embedOptions: { ...share.embedOptions, ...embedOptions } }),
       updatedAt: ctx.now(),
     };
-    const { updated } = await commit(ctx.db, {
+    const event = shareEvent(ctx, 'share.updated', { ...share, ...set });
+    const { updated, told } = await commit(ctx.db, {
       updated: updateShare(ctx.db, share, set, shows ? [item.dashboard] : []),
+      told: event.statement,
     });
+    event.send(told);
     const [changed] = updated;
     if (changed) return { ...changed, dashboardExists: true };
     const contextId = changes.shareContextId ?? null;
     if (contextId !== null && !(await readContext(ctx.db, share.companyId, contextId))) throw shareContextNotFound();
     return undefined;
   });
-  recordEvent(ctx, 'share.updated', stored);
   const [result] = await withViews(ctx, [stored]);
   return result as ShareWithViews;
 }
@@ -186,8 +192,12 @@ export async function getShare(ctx: PrincipalContext, id: string): Promise<Share
 /** Revokes a share: its token opens nothing from now on. It stays in the lists. */
 export async function revokeShare(ctx: PrincipalContext, id: string): Promise<void> {
   const share = await shareFor(ctx, id);
-  const { revoked } = await commit(ctx.db, { revoked: updateToRevoked(ctx.db, share.companyId, id, ctx.now()) });
-  if (revoked.length > 0) recordEvent(ctx, 'share.revoked', share);
+  const event = shareEvent(ctx, 'share.revoked', share);
+  const { told } = await commit(ctx.db, {
+    revoked: updateToRevoked(ctx.db, share.companyId, id, ctx.now()),
+    told: event.statement,
+  });
+  event.send(told);
 }
 
 /** A share of a dashboard that the caller may share. */
@@ -223,20 +233,19 @@ async function withViews(ctx: PrincipalContext, shares: readonly DashboardShare[
   }));
 }
 
-function recordEvent(
+const shareEvent = (
   ctx: PrincipalContext,
   type: 'share.created' | 'share.updated' | 'share.revoked',
-  share: DashboardShare,
+  share: Pick<DashboardShare, 'id' | 'name' | 'dashboardId' | 'shareContextId'>,
   details: Record<string, unknown> = {},
-): void {
-  recordShareEvent(ctx, {
+) =>
+  prepareShareEvent(ctx, {
     type,
     target: { type: 'dashboard', id: share.dashboardId },
     shareId: share.id,
     shareContextId: share.shareContextId,
     details: { name: share.name, ...details },
   });
-}
 
 /** The filters that a policy may be about. */
 export const filterCandidates = (ctx: PrincipalContext, dashboardId: string) =>
