@@ -677,6 +677,147 @@ export interface Routes {
   "GET /portal/{company_slug}": { params: { "company_slug": string }; answer: string };
 }
 
+export interface WebhookEvents {
+  /** A key was made for a service account. */
+  "api_key.issued": { "type": "api_key.issued"; "timestamp": string; "data": CompanyApiKey };
+  /** A key does not work any more. */
+  "api_key.revoked": { "type": "api_key.revoked"; "timestamp": string; "data": CompanyApiKey };
+  /** Records of the audit trail, in batches. Only endpoints that name it get them. */
+  "audit.records": { "type": "audit.records"; "timestamp": string; "data": WebhookAuditRecords };
+  /** A person from outside asked for a code for the portal. */
+  "auth.code_requested": { "type": "auth.code_requested"; "timestamp": string; "data": ShareEvent };
+  /** A code for the portal was wrong. */
+  "auth.failed": { "type": "auth.failed"; "timestamp": string; "data": ShareEvent };
+  /** A person from outside signed in to the portal. */
+  "auth.verified": { "type": "auth.verified"; "timestamp": string; "data": ShareEvent };
+  /** The name, settings, branding or ways of signing in of the company were changed. */
+  "company.updated": { "type": "company.updated"; "timestamp": string; "data": WebhookCompany };
+  /** A share context was made. */
+  "context.created": { "type": "context.created"; "timestamp": string; "data": ShareEvent };
+  /** A share context was deleted. */
+  "context.deleted": { "type": "context.deleted"; "timestamp": string; "data": ShareEvent };
+  /** What a share context shows was changed. */
+  "context.grants_updated": { "type": "context.grants_updated"; "timestamp": string; "data": ShareEvent };
+  /** A share context was changed. */
+  "context.updated": { "type": "context.updated"; "timestamp": string; "data": ShareEvent };
+  /** The result of a job of the Data API can be downloaded. */
+  "data_job.done": { "type": "data_job.done"; "timestamp": string; "data": WebhookDataJob };
+  /** A job of the Data API failed. */
+  "data_job.failed": { "type": "data_job.failed"; "timestamp": string; "data": WebhookDataJob };
+  /** A viewer of something embedded was refused. */
+  "embed.denied": { "type": "embed.denied"; "timestamp": string; "data": ShareEvent };
+  /** The data of something embedded was downloaded. */
+  "embed.downloaded": { "type": "embed.downloaded"; "timestamp": string; "data": ShareEvent };
+  /** Something embedded was executed. Only endpoints that name it get it. */
+  "embed.executed": { "type": "embed.executed"; "timestamp": string; "data": ShareEvent };
+  /** An embed token was made. */
+  "embed.generated": { "type": "embed.generated"; "timestamp": string; "data": ShareEvent };
+  /** All embed tokens were ended. */
+  "embed.key_rotated": { "type": "embed.key_rotated"; "timestamp": string; "data": ShareEvent };
+  /** Embed tokens were ended. */
+  "embed.revoked": { "type": "embed.revoked"; "timestamp": string; "data": ShareEvent };
+  /** A key that signs embed tokens was made. */
+  "embed.signing_key_created": { "type": "embed.signing_key_created"; "timestamp": string; "data": ShareEvent };
+  /** A key that signs embed tokens was deleted. */
+  "embed.signing_key_deleted": { "type": "embed.signing_key_deleted"; "timestamp": string; "data": ShareEvent };
+  /** A group was made. */
+  "group.created": { "type": "group.created"; "timestamp": string; "data": Group };
+  /** A group was deleted. */
+  "group.deleted": { "type": "group.deleted"; "timestamp": string; "data": Group };
+  /** A user or service account became a member of a group. */
+  "group.member_added": { "type": "group.member_added"; "timestamp": string; "data": GroupBinding };
+  /** A user or service account is no member of a group any more. */
+  "group.member_removed": { "type": "group.member_removed"; "timestamp": string; "data": GroupBinding };
+  /** A group was changed, or the permissions of the former model that it lists. */
+  "group.updated": { "type": "group.updated"; "timestamp": string; "data": Group };
+  /** An invited user joined. */
+  "invitation.accepted": { "type": "invitation.accepted"; "timestamp": string; "data": WebhookUser };
+  /** A job that generates domain knowledge was cancelled. */
+  "knowledge_job.cancelled": { "type": "knowledge_job.cancelled"; "timestamp": string; "data": KnowledgeJob };
+  /** A job that generates domain knowledge ended. */
+  "knowledge_job.done": { "type": "knowledge_job.done"; "timestamp": string; "data": KnowledgeJob };
+  /** A job that generates domain knowledge failed. */
+  "knowledge_job.failed": { "type": "knowledge_job.failed"; "timestamp": string; "data": KnowledgeJob };
+  /** A member was added to a share context. */
+  "member.added": { "type": "member.added"; "timestamp": string; "data": ShareEvent };
+  /** A member was taken off a share context. */
+  "member.removed": { "type": "member.removed"; "timestamp": string; "data": ShareEvent };
+  /** A policy was attached to a group. */
+  "policy.attached": { "type": "policy.attached"; "timestamp": string; "data": WebhookAttachment };
+  /** A policy was made. */
+  "policy.created": { "type": "policy.created"; "timestamp": string; "data": Policy };
+  /** A policy was deleted. */
+  "policy.deleted": { "type": "policy.deleted"; "timestamp": string; "data": Policy };
+  /** A policy was detached from a group. */
+  "policy.detached": { "type": "policy.detached"; "timestamp": string; "data": WebhookAttachment };
+  /** A policy was changed. */
+  "policy.updated": { "type": "policy.updated"; "timestamp": string; "data": Policy };
+  /** A schedule was due, and could send nothing. */
+  "schedule.failed": { "type": "schedule.failed"; "timestamp": string; "data": WebhookSchedule };
+  /** A schedule was paused, by somebody or after it failed three times. */
+  "schedule.paused": { "type": "schedule.paused"; "timestamp": string; "data": WebhookSchedule };
+  /** A schedule sent its mails. */
+  "schedule.sent": { "type": "schedule.sent"; "timestamp": string; "data": WebhookSchedule };
+  /** A service account was made. */
+  "service_account.created": { "type": "service_account.created"; "timestamp": string; "data": CompanyServiceAccount };
+  /** A service account was deleted. */
+  "service_account.deleted": { "type": "service_account.deleted"; "timestamp": string; "data": CompanyServiceAccount };
+  /** A service account was changed. */
+  "service_account.updated": { "type": "service_account.updated"; "timestamp": string; "data": CompanyServiceAccount };
+  /** A dashboard was shared. */
+  "share.created": { "type": "share.created"; "timestamp": string; "data": ShareEvent };
+  /** A viewer of a share was refused. */
+  "share.denied": { "type": "share.denied"; "timestamp": string; "data": ShareEvent };
+  /** The data of a shared dashboard was downloaded. */
+  "share.downloaded": { "type": "share.downloaded"; "timestamp": string; "data": ShareEvent };
+  /** A shared dashboard was executed. Only endpoints that name it get it. */
+  "share.executed": { "type": "share.executed"; "timestamp": string; "data": ShareEvent };
+  /** A share was opened. Only endpoints that name it get it. */
+  "share.resolved": { "type": "share.resolved"; "timestamp": string; "data": ShareEvent };
+  /** A share was ended. */
+  "share.revoked": { "type": "share.revoked"; "timestamp": string; "data": ShareEvent };
+  /** A share was changed. */
+  "share.updated": { "type": "share.updated"; "timestamp": string; "data": ShareEvent };
+  /** A suggestion was accepted. */
+  "suggestion.accepted": { "type": "suggestion.accepted"; "timestamp": string; "data": KnowledgeSuggestion };
+  /** A change of domain knowledge was suggested. */
+  "suggestion.created": { "type": "suggestion.created"; "timestamp": string; "data": KnowledgeSuggestion };
+  /** A suggestion was rejected. */
+  "suggestion.rejected": { "type": "suggestion.rejected"; "timestamp": string; "data": KnowledgeSuggestion };
+  /** A suggestion was replaced by a newer one. */
+  "suggestion.superseded": { "type": "suggestion.superseded"; "timestamp": string; "data": KnowledgeSuggestion };
+  /** A table was made. */
+  "table.created": { "type": "table.created"; "timestamp": string; "data": ManagedTable };
+  /** A table was deleted. */
+  "table.deleted": { "type": "table.deleted"; "timestamp": string; "data": ManagedTable };
+  /** A deleted table is back. */
+  "table.restored": { "type": "table.restored"; "timestamp": string; "data": ManagedTable };
+  /** All rows of a table were removed. */
+  "table.truncated": { "type": "table.truncated"; "timestamp": string; "data": ManagedTable };
+  /** The name or columns of a table were changed. */
+  "table.updated": { "type": "table.updated"; "timestamp": string; "data": ManagedTable };
+  /** The rows of an upload are in their table. */
+  "upload.done": { "type": "upload.done"; "timestamp": string; "data": WebhookUpload };
+  /** An upload failed, was cancelled, or waited too long for its confirmation. */
+  "upload.failed": { "type": "upload.failed"; "timestamp": string; "data": WebhookUpload };
+  /** An upload was taken back. */
+  "upload.undone": { "type": "upload.undone"; "timestamp": string; "data": WebhookUpload };
+  /** The files of an upload were read: it waits for its confirmation. */
+  "upload.waiting_confirm": { "type": "upload.waiting_confirm"; "timestamp": string; "data": WebhookUpload };
+  /** A user who was deactivated may sign in again. */
+  "user.activated": { "type": "user.activated"; "timestamp": string; "data": WebhookUser };
+  /** A user was made who needed no invitation, such as one who came by single sign-on. */
+  "user.created": { "type": "user.created"; "timestamp": string; "data": WebhookUser };
+  /** A user may not sign in any more. */
+  "user.deactivated": { "type": "user.deactivated"; "timestamp": string; "data": WebhookUser };
+  /** A user was deleted, or an invitation taken back. */
+  "user.deleted": { "type": "user.deleted"; "timestamp": string; "data": WebhookUser };
+  /** A user was invited, or invited again. */
+  "user.invited": { "type": "user.invited"; "timestamp": string; "data": WebhookUser };
+  /** The name, address or teams of a user were changed. */
+  "user.updated": { "type": "user.updated"; "timestamp": string; "data": WebhookUser };
+}
+
 export type idempotencyKey = string;
 
 export type CompanyBrandingInput = { "name"?: string | null; "primary_color"?: string | null; "background"?: string | null; "text_color"?: string | null; "font"?: "system" | "serif" | "mono" | null; "radius"?: number | null; "chart_palette"?: Array<string> | null; "logo_url"?: null };
