@@ -1,6 +1,6 @@
 import { ApiError, isRefused, mayHelpToRepeat, orAborted, read, wait } from './answers.ts';
 import type { Ask, Credential } from './credentials.ts';
-import type { Routes, UploadJob } from './generated/routes.ts';
+import type { Routes, UploadJob, WebhookEvents } from './generated/routes.ts';
 import { isSentResumably, sendResumably } from './resumable.ts';
 import { signsIn } from './session.ts';
 import { type FormWay, formOf, formWay, type UploadOptions } from './upload.ts';
@@ -22,6 +22,9 @@ export type * from './generated/routes.ts';
 export { type SessionOptions, type SessionStore, type StoredSession, withSession } from './session.ts';
 export type { UploadOptions, UploadProgress } from './upload.ts';
 export type { Job, JobOf, WaitOptions } from './waiting.ts';
+
+/** What a webhook endpoint is sent, of any type or of these: told apart by its `type`. */
+export type WebhookEvent<T extends keyof WebhookEvents = keyof WebhookEvents> = WebhookEvents[T];
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 

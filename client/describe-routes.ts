@@ -1,11 +1,13 @@
 /** As much of an OpenAPI 3.1 document as the types of a client are made of. */
 export interface OpenApi {
   paths?: Record<string, Record<string, Operation>>;
+  webhooks?: Record<string, Record<string, Operation>>;
   components?: { schemas?: Record<string, Schema> };
 }
 
 interface Operation {
   summary?: string;
+  description?: string;
   parameters?: Parameter[];
   requestBody?: { required?: boolean; content: Record<string, { schema?: Schema }> };
   responses: Record<string, { content?: Record<string, { schema?: Schema }> }>;
@@ -35,16 +37,27 @@ interface Schema {
 
 const HEADER = '// Made from /openapi.json by `npm run contract`; test/client holds it to be true.\n';
 
-/** The TypeScript source of `Routes`: for each method and path, what it takes and what it answers. */
-export function typesOf({ paths = {}, components = {} }: OpenApi): string {
+/**
+ * The TypeScript source of `Routes`: for each method and path, what it takes and what it answers; and of `WebhookEvents`: for each
+ * type of event, what an endpoint is sent.
+ */
+export function typesOf({ paths = {}, webhooks = {}, components = {} }: OpenApi): string {
   const routes = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => route(`${method.toUpperCase()} ${path}`, operation)),
   );
   const schemas = Object.entries(components.schemas ?? {}).map(
     ([name, schema]) => `export type ${name} = ${type(schema)};\n`,
   );
-  return `${HEADER}\nexport interface Routes {\n${routes.join('')}}\n\n${schemas.join('\n')}`;
+  const events = Object.entries(webhooks).map(([name, { post }]) => event(name, post ?? { responses: {} }));
+  const all = `export interface Routes {\n${routes.join('')}}\n\nexport interface WebhookEvents {\n${events.join('')}}\n`;
+  return `${HEADER}\n${all}\n${schemas.join('\n')}`;
 }
+
+const documented = (summary: string | undefined): string =>
+  summary ? `  /** ${summary.replaceAll('*/', '*')} */\n` : '';
+
+const event = (name: string, { description, requestBody }: Operation): string =>
+  `${documented(description)}  ${JSON.stringify(name)}: ${type(requestBody?.content['application/json']?.schema ?? {})};\n`;
 
 function route(name: string, { summary, parameters = [], requestBody, responses }: Operation): string {
   const [success] = Object.values(responses);
@@ -62,8 +75,7 @@ function route(name: string, { summary, parameters = [], requestBody, responses 
     `answer: ${answer(success?.content ?? {})}`,
     ...files(parameters, success?.content ?? {}),
   ];
-  const doc = summary ? `  /** ${summary.replaceAll('*/', '*')} */\n` : '';
-  return `${doc}  ${JSON.stringify(name)}: { ${members.join('; ')} };\n`;
+  return `${documented(summary)}  ${JSON.stringify(name)}: { ${members.join('; ')} };\n`;
 }
 
 /** Parameters of one place. Those of a query go out as text, whatever they are written as. */
