@@ -1,9 +1,12 @@
-import { compareKeys, keyAfter, keyOf, type Logged, type LogKey, type LogKind, rangeOf } from './log.ts';
-import { isThere, recordsIn } from './rows.ts';
+import { compareKeys, dayRange, keyAfter, keyOf, type Logged, type LogKey, type LogKind, rangeOf } from './log.ts';
+import { readPart } from './part-file.ts';
+import { lastMoved, partAfter, partFor } from './parts.ts';
+import { isThere, newestOrOldest, recordsIn } from './rows.ts';
 
 /**
- * Who follows a log reads it by its own order up to a cursor. What is kept later of a time before the cursor is noted by its key
- * alone, so that it is told too, and no record is written twice.
+ * Who follows a log reads it by its own order up to a cursor, in the files of days that were moved meanwhile, too. What is kept later
+ * of a time before the cursor, or of a time that was moved, is noted by its key alone, so that it is told too, and no record is
+ * written twice.
  */
 export interface Followed {
   /** How often somebody has begun to follow. */
@@ -14,6 +17,8 @@ export interface Followed {
   /** Records of before the cursor, and their keys. */
   lateRecords: Logged[];
   late: LogKey[];
+  /** How often persons were taken out of the log: what was read before is not to stay anywhere. */
+  redactions: number;
 }
 
 interface Cursor extends Record<string, SqlStorageValue> {
@@ -65,48 +70,112 @@ const cursorOf = (sql: SqlStorage, kind: LogKind): Cursor | undefined =>
 const reached = ({ at, id, upToAt, upToId }: Cursor): LogKey =>
   upToAt === null ? { at, id } : { at: upToAt, id: upToId ?? '' };
 
-/** Notes which of the records that are about to be kept are new, and of before the cursor. */
+/** Notes which of the records that are about to be kept are new, and of before the cursor or of a day in files. */
 export function noteLate(sql: SqlStorage, kind: LogKind, records: readonly Logged[]): void {
   const cursor = cursorOf(sql, kind);
   if (!cursor) return;
-  const until = reached(cursor);
+  const [until, moved] = [reached(cursor), lastMoved(sql, kind)];
+  const isPassed = (key: LogKey) =>
+    compareKeys(key, until) <= 0 || (moved !== undefined && compareKeys(key, moved) <= 0);
   for (const record of records) {
     const key = keyOf(record);
-    if (compareKeys(key, until) > 0 || isThere(sql, kind, record)) continue;
+    if (!isPassed(key) || isThere(sql, kind, record)) continue;
     sql.exec('INSERT OR IGNORE INTO followed_late (kind, at, id) VALUES (?, ?, ?)', kind, key.at, key.id);
   }
 }
 
 /** Whether there is something that was not told. */
 export function isBehind(sql: SqlStorage, kind: LogKind): boolean {
-  const found = readFollowing(sql, kind, 1, false);
-  return found !== undefined && found.records.length + found.late.length > 0;
+  const cursor = cursorOf(sql, kind);
+  if (!cursor) return false;
+  const range = { ...rangeOf({}), lower: keyAfter(cursor) };
+  const late = () => sql.exec('SELECT 1 FROM followed_late WHERE kind = ? LIMIT 1', kind).toArray().length > 0;
+  return (
+    partAfter(sql, kind, cursor) !== undefined || newestOrOldest(sql, kind, range, 'oldest') !== undefined || late()
+  );
+}
+
+/** What the log of a company is followed with. */
+interface Followable {
+  sql: SqlStorage;
+  files: R2Bucket;
 }
 
 /**
- * The next records after the cursor, and those that came late.
- * @param holds whether the same are answered until they are said to be kept
+ * The next records after the cursor, and those that came late: the same until they are said to be kept. No file may be written anew
+ * meanwhile.
  */
-export function readFollowing(sql: SqlStorage, kind: LogKind, limit: number, holds = true): Followed | undefined {
+export async function readFollowing(
+  { sql, files }: Followable,
+  kind: LogKind,
+  limit: number,
+): Promise<Omit<Followed, 'redactions'> | undefined> {
   const cursor = cursorOf(sql, kind);
   if (!cursor) return undefined;
   const { at, id, upToAt, upToId, follows } = cursor;
   const { upper } = upToAt === null ? rangeOf({}) : { upper: keyAfter({ at: upToAt, id: upToId ?? '' }) };
-  const records = [...recordsIn(sql, kind, { lower: keyAfter({ at, id }), upper }, { limit })];
+  const records: Logged[] = [];
+  let after: LogKey = { at, id };
+  while (records.length < limit) {
+    const part = partAfter(sql, kind, after);
+    if (!part || compareKeys(part.first, upper) >= 0) break;
+    records.push(...(await oldestOf(files, part.file, { after, upper }, limit - records.length)));
+    after = part.last;
+  }
+  // What a file has is before all that is in the object.
+  const range = { lower: keyAfter(after), upper };
+  records.push(...recordsIn(sql, kind, range, { limit: limit - records.length }));
   const last = records.at(-1);
   const upTo = last ? keyOf(last) : { at, id };
-  if (holds && last) sql.exec('UPDATE followed SET upToAt = ?, upToId = ? WHERE kind = ?', upTo.at, upTo.id, kind);
+  if (last) sql.exec('UPDATE followed SET upToAt = ?, upToId = ? WHERE kind = ?', upTo.at, upTo.id, kind);
   const late = sql
     .exec<LogKey & Record<string, SqlStorageValue>>(
       'SELECT at, id FROM followed_late WHERE kind = ? ORDER BY at, id LIMIT ?',
       ...[kind, limit],
     )
     .toArray();
-  const lateRecords = late.flatMap((key) => {
+  return { follows, records, upTo, lateRecords: await recordsOf({ sql, files }, kind, late), late };
+}
+
+/** The oldest records of a file after a key, the oldest first. The file has the newest first. */
+async function oldestOf(
+  files: R2Bucket,
+  file: string,
+  { after, upper }: { after: LogKey; upper: LogKey },
+  limit: number,
+): Promise<Logged[]> {
+  const found: Logged[] = [];
+  for await (const record of readPart(files, file)) {
+    const key = keyOf(record);
+    if (compareKeys(key, upper) >= 0) continue;
+    if (compareKeys(key, after) <= 0) break;
+    found.push(record);
+    if (found.length > limit) found.shift();
+  }
+  return found.reverse();
+}
+
+/** The records of keys, wherever they are by now. */
+async function recordsOf({ sql, files }: Followable, kind: LogKind, keys: readonly LogKey[]): Promise<Logged[]> {
+  const found: Logged[] = [];
+  const inFiles = new Map<string, LogKey[]>();
+  for (const key of keys) {
     const range = { lower: key, upper: keyAfter(key) };
-    return [...recordsIn(sql, kind, range), ...recordsIn(sql, kind, range, { late: true })].slice(0, 1);
-  });
-  return { follows, records, upTo, lateRecords, late };
+    const [own] = [...recordsIn(sql, kind, range), ...recordsIn(sql, kind, range, { late: true })];
+    if (own) found.push(own);
+    else {
+      const file = partFor(sql, kind, key, dayRange(key.at))?.file;
+      if (file !== undefined) inFiles.set(file, [...(inFiles.get(file) ?? []), key]);
+    }
+  }
+  for (const [file, wanted] of inFiles) {
+    const [from, to] = [wanted[0]?.at, wanted.at(-1)?.at];
+    const isWanted = new Set(wanted.map(({ at, id }) => `${at} ${id}`));
+    for await (const record of readPart(files, file, { ...(from !== undefined && { from, to }), values: {} })) {
+      if (isWanted.has(`${record.occurredAt} ${record.id}`)) found.push(record);
+    }
+  }
+  return found.sort((one, other) => compareKeys(keyOf(one), keyOf(other)));
 }
 
 export function followed(sql: SqlStorage, kind: LogKind, { upTo, late }: Pick<Followed, 'upTo' | 'late'>): void {

@@ -46,6 +46,7 @@ const RETRY_MS = 5 * MINUTE_MS;
 const NAME = 'name';
 /** Of the log of a company that has ended: all that is left. It takes nothing more, however late it comes. */
 const ERASED = 'erased';
+const REDACTIONS = 'redactions';
 
 /** Files that are read, and where necessary written anew, in one call. */
 const FILES_A_CALL = 10;
@@ -125,6 +126,8 @@ export class CompanyLog extends DurableObject<Environment> {
     return this.#inTurn(async () => {
       const mover = this.#isErased ? undefined : this.#mover();
       if (!mover) return { changed: 0, next: null };
+      // With the first and the last call as well: what was read before, or in between, is read again.
+      this.ctx.storage.kv.put(REDACTIONS, this.#redactions + 1);
       if (!cursor) {
         this.#moves += 1;
         return { changed: await redactRows(this.#sql, person, pause), next: { kind: LOG_KINDS[0], after: null } };
@@ -156,6 +159,10 @@ export class CompanyLog extends DurableObject<Environment> {
     } finally {
       mine.resolve();
     }
+  }
+
+  get #redactions(): number {
+    return this.ctx.storage.kv.get<number>(REDACTIONS) ?? 0;
   }
 
   #mover(): Mover | undefined {
@@ -215,14 +222,26 @@ export class CompanyLog extends DurableObject<Environment> {
     unfollow(this.#sql, kinds, follows);
   }
 
-  /** What comes next of a kind in the log's order, and what came late: the same until `followed` is said. Undefined where nobody follows it. */
-  following(kind: LogKind, limit: number): Followed | undefined {
-    return readFollowing(this.#sql, kind, limit);
+  /**
+   * What comes next of a kind in the log's order, days in files included, and what came late: the same until `followed` is said.
+   * Undefined where nobody follows it.
+   */
+  following(kind: LogKind, limit: number): Promise<Followed | undefined> {
+    return this.#inTurn(async () => {
+      const redactions = this.#redactions;
+      const found = await readFollowing({ sql: this.#sql, files: this.env.FILES }, kind, limit);
+      return found && { ...found, redactions };
+    });
   }
 
-  /** Who follows has kept what `following` answered. */
-  followed(kind: LogKind, told: Pick<Followed, 'upTo' | 'late'>): void {
+  /**
+   * Who follows has kept what `following` answered.
+   * @returns false where that is to be read again, since a person was taken out of the log meanwhile
+   */
+  followed(kind: LogKind, told: Pick<Followed, 'upTo' | 'late' | 'redactions'>): boolean {
+    if (told.redactions !== this.#redactions) return false;
     followed(this.#sql, kind, told);
+    return true;
   }
 
   /** The object's part of a page, with the exact number of its records, and the files that the list goes on in. */

@@ -3,8 +3,15 @@ import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
+import type { Followed } from '../../src/logs/following.ts';
+import type { LogKind } from '../../src/logs/log.ts';
+import { mergeLate, moveOldest } from '../../src/logs/mover.ts';
 import type { CompanyLog } from '../../src/objects/company-log.ts';
+import { settle } from '../company-log/support.ts';
+import { operator, pathOf } from '../organizations/looking.ts';
+import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { groupInput } from '../support/console.ts';
+import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { anEndpoint, aReceiver, arrived, ENDPOINTS, type Receiver } from './support.ts';
 
@@ -107,7 +114,125 @@ describe('the audit stream', () => {
   });
 });
 
+/** Moves what a log has of days that have ended to R2, as it does once they have been kept for long enough. */
+async function move(object: DurableObjectStub<CompanyLog>, name: string, kind: LogKind = 'audit') {
+  await runInDurableObject(object, async (_, { storage }) => {
+    const mover = { storage, files: env.FILES, name, changed: () => undefined };
+    while (await moveOldest(mover, kind, Number.POSITIVE_INFINITY));
+  });
+}
+
+describe('the audit stream, of days that were moved to R2 before anybody was told,', () => {
+  const NAME = 'of-a-moved-test';
+  const own = () => env.COMPANY_LOG.getByName(NAME) as unknown as DurableObjectStub<CompanyLog>;
+  const day = Math.ceil(Date.now() / DAY_MS) * DAY_MS;
+  const next = async (limit = 3) => (await own().following('audit', limit)) as Followed;
+  const idsOf = (records: Followed['records']) => records.map(({ id }) => id);
+
+  it('has each record in the order of the log, the same until they are kept', async () => {
+    await own().follow(NAME, ['audit']);
+    const records = Array.from({ length: 8 }, (_, n) => recordAt(day + n * (DAY_MS / 3)));
+    await own().append(NAME, 'audit', records as never);
+    // In the midst of what was handed out, and not kept.
+    expect(idsOf((await next()).records)).toEqual(records.slice(0, 3).map(({ id }) => id));
+    await move(own(), NAME);
+    const more = recordAt(day + 3 * DAY_MS);
+    await own().append(NAME, 'audit', [more] as never);
+    const all: string[] = [];
+    for (let found = await next(); found.records.length > 0; found = await next()) {
+      expect(idsOf((await next()).records)).toEqual(idsOf(found.records));
+      all.push(...idsOf(found.records));
+      expect(await own().followed('audit', found)).toBe(true);
+    }
+    expect(all).toEqual([...records, more].map(({ id }) => id));
+  });
+
+  it('has what comes later still of such a day, wherever that is by then', async () => {
+    const late = recordAt(day + 1000);
+    await own().append(NAME, 'audit', [late] as never);
+    expect(idsOf((await next()).lateRecords)).toEqual([late.id]);
+    await runInDurableObject(own(), async (_, { storage }) => {
+      await mergeLate({ storage, files: env.FILES, name: NAME, changed: () => undefined }, 'audit');
+    });
+    const found = await next();
+    expect(idsOf(found.lateRecords)).toEqual([late.id]);
+    await own().followed('audit', found);
+    expect((await next()).late).toEqual([]);
+  });
+
+  it('has what comes of such a day before the stream has come to it', async () => {
+    const behind = 'of-a-test-behind';
+    const object = env.COMPANY_LOG.getByName(behind) as unknown as DurableObjectStub<CompanyLog>;
+    await object.follow(behind, ['audit']);
+    const [one, two] = [recordAt(day), recordAt(day + 2000)];
+    await object.append(behind, 'audit', [one, two] as never);
+    await move(object, behind);
+    const late = recordAt(day + 1000);
+    await object.append(behind, 'audit', [late] as never);
+    const found = (await object.following('audit', 500)) as Followed;
+    expect([idsOf(found.records), idsOf(found.lateRecords)]).toEqual([[one.id, two.id], [late.id]]);
+  });
+
+  it('is told anew of whom was taken out of the log meanwhile', async () => {
+    const named = 'of-a-test-of-a-person';
+    const object = env.COMPANY_LOG.getByName(named) as unknown as DurableObjectStub<CompanyLog>;
+    await object.follow(named, ['audit']);
+    const record = { ...recordAt(day), principalId: 'a'.repeat(24) };
+    await object.append(named, 'audit', [record] as never);
+    const found = (await object.following('audit', 500)) as Followed;
+    const person = { ids: [record.principalId], email: 'nobody@x.test', pseudonym: 'b'.repeat(24), ips: [] };
+    await object.redact(person, null);
+    expect(await object.followed('audit', found)).toBe(false);
+    const again = (await object.following('audit', 500)) as Followed;
+    expect(again.records).toMatchObject([{ id: record.id, principalId: person.pseudonym }]);
+  });
+
+  it('goes on once a company is active that was suspended for so long', async () => {
+    const other = await aCompany();
+    const receiver = aReceiver();
+    const { _id } = await anEndpoint(other, receiver, ['audit.records']);
+    const log = env.COMPANY_LOG.getByName(other.id) as unknown as DurableObjectStub<CompanyLog>;
+    await must(operator.patch(pathOf(other), { json: { status: 'suspended' } }));
+    const records = Array.from({ length: 5 }, (_, n) => recordAt(Date.now() + n, '/while-suspended'));
+    await log.append(other.id, 'audit', records as never);
+    later(100 * DAY_MS);
+    try {
+      await settle(other.id);
+      const { objects } = await env.FILES.list({ prefix: `log/${other.id}/audit-events/` });
+      expect(objects.length).toBeGreaterThan(0);
+      await must(operator.patch(pathOf(other), { json: { status: 'active' } }));
+      await expect
+        .poll(
+          async () => {
+            await runScheduled();
+            await runDurableObjectAlarm(env.WEBHOOK_SENDER.getByName(_id));
+            return (await recordsOf(receiver)).filter(({ route }) => route === '/while-suspended').map(({ id }) => id);
+          },
+          { timeout: 60_000, interval: 1000 },
+        )
+        .toEqual(expect.arrayContaining(records.map(({ id }) => id)));
+    } finally {
+      resetClock();
+    }
+  });
+});
+
 describe('a backfill', () => {
+  it('has days that were moved to R2, the newest first, behind the newest of the stream', async () => {
+    const own = await aCompany();
+    const log = env.COMPANY_LOG.getByName(own.id) as unknown as DurableObjectStub<CompanyLog>;
+    const before = Math.floor(Date.now() / DAY_MS) * DAY_MS - 5 * DAY_MS;
+    const records = Array.from({ length: 6 }, (_, n) => recordAt(before + n * (DAY_MS / 2), '/moved'));
+    await log.append(own.id, 'audit', records as never);
+    await move(log, own.id);
+    const receiver = aReceiver();
+    const { _id } = await anEndpoint(own, receiver, ['audit.records']);
+    const range = { from: new Date(before).toISOString(), to: new Date(before + 4 * DAY_MS).toISOString() };
+    expect((await own.as.post(`${ENDPOINTS}/${_id}/backfill`, { json: range })).status).toBe(202);
+    const moved = async () => (await recordsOf(receiver)).filter(({ route }) => route === '/moved').map(({ id }) => id);
+    await expect.poll(moved).toEqual(records.map(({ id }) => id).toReversed());
+  });
+
   it('sends what is kept, the newest first', async () => {
     company = await aCompany();
     const before = Date.now() - 3 * DAY_MS;

@@ -35,12 +35,13 @@ async function tellNext(ctx: CompanyContext, kind: LogKind): Promise<boolean> {
     await ask(async (log) => await log.unfollow([kind], next.follows));
     return false;
   }
-  const { records, upTo, lateRecords, late } = next;
+  const { records, upTo, lateRecords, late, redactions } = next;
   if (records.length + late.length === 0) return false;
   const sendings = kind === 'share' ? shareSendings(ctx, [...records, ...lateRecords]) : await auditSendings(ctx, next);
   await handOut(ctx, listeners, sendings);
-  await ask(async (log) => await log.followed(kind, { upTo, late }));
-  return records.length === BATCH || late.length === BATCH;
+  // Of somebody who was taken out of the log meanwhile, endpoints are told again without them.
+  const isKept = await ask(async (log) => await log.followed(kind, { upTo, late, redactions }));
+  return !isKept || records.length === BATCH || late.length === BATCH;
 }
 
 type Log = ReturnType<CompanyContext['bindings']['COMPANY_LOG']['getByName']>;
