@@ -1,11 +1,15 @@
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TestProject } from 'vitest/node';
+import { aSigner } from './saml-idp.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** Base of a receiver of webhooks that behaves as its paths say: see `receiver`. */
     webhookReceiverUrl: string;
+    /** The same by https, with a certificate that nobody knows. */
+    untrustedReceiverUrl: string;
   }
 }
 
@@ -18,12 +22,21 @@ export interface Received {
 
 /** A receiver on a socket of this machine, for the whole run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const http = createServer(receiver());
-  await new Promise<void>((listening) => http.listen(0, '127.0.0.1', listening));
-  project.provide('webhookReceiverUrl', `http://127.0.0.1:${(http.address() as AddressInfo).port}`);
+  const receive = receiver();
+  const http = createServer(receive);
+  const { privateKey: key, certificate: cert } = await aSigner();
+  const https = createTlsServer({ key, cert }, receive);
+  for (const server of [http, https]) {
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  }
+  const portOf = (server: typeof http) => (server.address() as AddressInfo).port;
+  project.provide('webhookReceiverUrl', `http://127.0.0.1:${portOf(http)}`);
+  project.provide('untrustedReceiverUrl', `https://127.0.0.1:${portOf(https)}`);
   return async () => {
-    http.closeAllConnections();
-    await new Promise((closed) => http.close(closed));
+    for (const server of [http, https]) {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    }
   };
 }
 
@@ -55,15 +68,22 @@ function receiver(): RequestListener {
   };
 }
 
+/** A byte of the head a second. */
+function drip({ socket }: ServerResponse): void {
+  const left = [...'HTTP/1.1 204 No Content\r\n\r\n'];
+  const timer = setInterval(() => {
+    const byte = left.shift();
+    if (byte === undefined || !socket?.writable) clearInterval(timer);
+    else socket.write(byte);
+  }, 1000);
+}
+
 function behave(response: ServerResponse, behaviour: string, before: number): void {
   const [kind, status = '204', seconds = '0'] = behaviour.split('.');
   const isFirst = before === 0;
   if (kind === 'mute') return;
   if (kind === 'hangup') return void response.destroy();
-  if (kind === 'drip') {
-    response.socket?.write('H');
-    return;
-  }
+  if (kind === 'drip') return void drip(response);
   if (kind === 'huge') {
     response.writeHead(200);
     const chunk = Buffer.alloc(65_536);

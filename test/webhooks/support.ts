@@ -14,13 +14,13 @@ export interface Receiver {
 let made = 0;
 
 /** A place where webhooks arrive, which behaves as it is told: see `test/support/webhook-receiver.ts`. */
-export function aReceiver(behaviour = 'ok'): Receiver {
+export function aReceiver(behaviour = 'ok', at = inject('webhookReceiverUrl')): Receiver {
   made += 1;
   const key = `${made}-${Math.random().toString(36).slice(2)}`;
   const base = inject('webhookReceiverUrl');
   return {
     key,
-    url: `${base}/${behaviour}/${key}`,
+    url: `${at}/${behaviour}/${key}`,
     async received() {
       const found = (await (await fetch(`${base}/received/${key}`)).json()) as Received[];
       return found.map((each) => ({ ...each, event: JSON.parse(each.body) }));

@@ -1,0 +1,208 @@
+import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { Webhook } from 'standardwebhooks';
+import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { HOUR_MS } from '../../src/kernel/clock.ts';
+import type { WebhookSender } from '../../src/objects/webhook-sender.ts';
+import { postWebhook } from '../../src/platform/webhooks.ts';
+import { operator, pathOf } from '../organizations/looking.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { groupInput } from '../support/console.ts';
+import { must } from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+import { anEndpoint, aReceiver, arrived, ENDPOINTS, type Receiver } from './support.ts';
+
+let company: Company;
+
+beforeAll(async () => {
+  company = await aCompany();
+});
+afterEach(resetClock);
+
+const senderOf = (id: string) => env.WEBHOOK_SENDER.getByName(id) as unknown as DurableObjectStub<WebhookSender>;
+
+const test = (id: string, of = company) =>
+  must(of.as.post(`${ENDPOINTS}/${id}/test`, { json: { event_type: 'user.invited' } }));
+
+const firstOf = async (id: string, of = company) =>
+  (await must(of.as.get(`${ENDPOINTS}/${id}/deliveries`))).records[0] ?? { attempts: [] };
+
+/** An endpoint whose receiver has refused a delivery once, and how often it was asked. */
+async function aRefused(of = company) {
+  const receiver = aReceiver('status.500');
+  const { _id, secret } = await anEndpoint(of, receiver, ['company.updated']);
+  await test(_id, of);
+  await expect.poll(async () => (await firstOf(_id, of)).attempts.length).toBeGreaterThan(0);
+  return { receiver, id: _id, secret };
+}
+
+const count = async (receiver: Receiver) => (await receiver.received()).length;
+
+/** Lets an endpoint send what is due by then, as far as it may. */
+async function sendAsOf(id: string, milliseconds: number): Promise<void> {
+  // What it has read of the endpoint is old by then.
+  await senderOf(id).changed({ resumed: false });
+  later(milliseconds);
+  await runDurableObjectAlarm(senderOf(id));
+}
+
+describe('a try', () => {
+  it('fails at a certificate that nobody vouches for', async () => {
+    const receiver = aReceiver('ok', inject('untrustedReceiverUrl'));
+    const { _id } = await anEndpoint(company, receiver, ['company.updated']);
+    await test(_id);
+    await expect
+      .poll(async () => (await firstOf(_id)).attempts[0])
+      .toMatchObject({
+        status: null,
+        error: 'connection_failed',
+      });
+    expect(await count(receiver)).toBe(0);
+  });
+
+  it.concurrent.each(['mute', 'drip'])('ends after fifteen seconds at a receiver that is %s', async (behaviour) => {
+    const { _id } = await anEndpoint(company, aReceiver(behaviour), ['company.updated']);
+    await test(_id);
+    await expect.poll(async () => (await firstOf(_id)).attempts.length, { timeout: 60_000 }).toBeGreaterThan(0);
+    const [attempt] = (await firstOf(_id)).attempts;
+    expect([attempt.status, attempt.error, Math.floor(attempt.duration_ms / 5000)]).toEqual([null, 'timeout', 3]);
+  });
+
+  it.each([
+    'http://example.com/hook',
+    'https://127.0.0.1/hook',
+    'https://2130706433/hook',
+    'https://0x7f.1/hook',
+    'https://[::1]/hook',
+    'https://[::ffff:a00:1]/hook',
+    'https://169.254.169.254/latest/meta-data',
+    'https://localhost/hook',
+    'https://127.0.0.1.nip.io/hook',
+    'https://10-0-0-1.sslip.io/hook',
+    'https://metadata.internal/hook',
+  ])('is not made where the address leads inside by then: %s', async (url) => {
+    const result = await postWebhook(url, {}, '{}', { allowPrivate: false, now: Date.now() });
+    expect(result).toEqual({ status: null, error: 'address_refused', retryAfter: 0 });
+  });
+});
+
+describe('an endpoint, in the midst of its tries,', () => {
+  it('that is deleted is asked no more, and nothing of it is kept', async () => {
+    const { receiver, id } = await aRefused();
+    await must(company.as.delete(`${ENDPOINTS}/${id}`).then((answer) => ({ ...answer, status: 200 })));
+    const before = await count(receiver);
+    const left = await runInDurableObject(senderOf(id), async (_, { storage }) => ({
+      deliveries: storage.sql.exec('select id from deliveries').toArray(),
+      alarm: await storage.getAlarm(),
+    }));
+    expect(left).toEqual({ deliveries: [], alarm: null });
+    later(HOUR_MS);
+    expect(await runDurableObjectAlarm(senderOf(id))).toBe(false);
+    expect(await count(receiver)).toBe(before);
+  });
+
+  it('that is paused is asked no more, until it is active again', async () => {
+    const { receiver, id } = await aRefused();
+    const path = `${ENDPOINTS}/${id}`;
+    await must(company.as.put(path, { json: { status: 'paused' } }));
+    await receiver.behave('ok');
+    const before = await count(receiver);
+    await sendAsOf(id, HOUR_MS);
+    resetClock();
+    expect([(await firstOf(id)).status, await count(receiver)]).toEqual(['pending', before]);
+    await must(company.as.put(path, { json: { status: 'active' } }));
+    await expect.poll(async () => (await firstOf(id)).status).toBe('delivered');
+    expect(await count(receiver)).toBe(before + 1);
+  });
+
+  it('whose secret is replaced signs the next try with both', async () => {
+    const { receiver, id, secret } = await aRefused();
+    const { secret: next } = await must(company.as.post(`${ENDPOINTS}/${id}/rotate-secret`));
+    await receiver.behave('ok');
+    await must(company.as.post(`${ENDPOINTS}/${id}/resend-failed`, { json: { since: '2026-01-01T00:00:00Z' } }));
+    await expect.poll(async () => (await firstOf(id)).status).toBe('delivered');
+    const [first] = await receiver.received();
+    const last = (await receiver.received()).at(-1);
+    expect(last?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
+    for (const each of [secret, next]) {
+      expect(new Webhook(each).verify(last?.body ?? '', last?.headers ?? {})).toBeTruthy();
+    }
+    expect(() => new Webhook(next).verify(first?.body ?? '', first?.headers ?? {})).toThrow();
+  });
+
+  it('signs with a secret that was replaced for a day, and no longer', async () => {
+    const { receiver, id, secret } = await aRefused();
+    const { secret: next } = await must(company.as.post(`${ENDPOINTS}/${id}/rotate-secret`));
+    await receiver.behave('ok');
+    const before = await count(receiver);
+    later(25 * HOUR_MS);
+    await senderOf(id).take({ companyId: company.id, endpointId: id }, [{ id: 'late', type: 'x', body: '{}' }]);
+    await sendAsOf(id, 25 * HOUR_MS);
+    await arrived(receiver, before + 1);
+    const last = (await receiver.received()).find(({ headers }) => headers['webhook-id'] === 'late');
+    expect(last?.headers['webhook-signature']?.split(' ')).toHaveLength(1);
+    const { body = '', headers = {} } = last ?? {};
+    const [signature] = (headers['webhook-signature'] as string).split(' ');
+    const at = new Date(Number(headers['webhook-timestamp']) * 1000);
+    expect(signature).toBe(new Webhook(next).sign('late', at, body));
+    expect(signature).not.toBe(new Webhook(secret).sign('late', at, body));
+  });
+
+  it('that is asked for again while its last try is under way is tried again', async () => {
+    const receiver = aReceiver('late.500');
+    const { _id } = await anEndpoint(company, receiver, ['company.updated']);
+    await test(_id);
+    await expect.poll(() => count(receiver), { timeout: 30_000 }).toBe(3);
+    const { _id: delivery } = await firstOf(_id);
+    await must(company.as.post(`${ENDPOINTS}/${_id}/deliveries/${delivery}/resend`));
+    await receiver.behave('ok');
+    await expect.poll(async () => (await firstOf(_id)).status, { timeout: 30_000 }).toBe('delivered');
+  });
+
+  it('of a company that is suspended is asked no more, until that is active again', async () => {
+    const own = await aCompany();
+    const { receiver, id } = await aRefused(own);
+    await receiver.behave('ok');
+    await must(operator.patch(pathOf(own), { json: { status: 'suspended' } }));
+    const before = await count(receiver);
+    await sendAsOf(id, HOUR_MS);
+    expect(await count(receiver)).toBe(before);
+    resetClock();
+    await must(operator.patch(pathOf(own), { json: { status: 'active' } }));
+    expect((await firstOf(id, own)).status).toBe('pending');
+    await sendAsOf(id, HOUR_MS + 120_000);
+    expect(await count(receiver)).toBe(before + 1);
+  });
+});
+
+describe('an event', () => {
+  it('is told to each of twenty endpoints that want all, once', async () => {
+    const own = await aCompany();
+    const receivers = Array.from({ length: 20 }, () => aReceiver());
+    for (const receiver of receivers) await anEndpoint(own, receiver);
+    const { _id } = await must(own.as.post('/v1/groups', { json: groupInput() }));
+    for (const receiver of receivers) await arrived(receiver);
+    await expect
+      .poll(async () => {
+        const all = await Promise.all(receivers.map((receiver) => receiver.received()));
+        return all.map((some) => some.map(({ event }) => `${event.type} ${event.data._id}`));
+      })
+      .toEqual(receivers.map(() => [`group.created ${_id}`]));
+  });
+
+  it('is told of no name with half an emoji, which is refused, and of a whole one as it is shown', async () => {
+    const own = await aCompany();
+    const receiver = aReceiver();
+    const { secret } = await anEndpoint(own, receiver);
+    const send = (name: string) => {
+      const body = JSON.stringify({ ...groupInput(), name: 'NAME' }).replace('NAME', name);
+      return own.as.post('/v1/groups', { body, headers: { 'content-type': 'application/json' } });
+    };
+    const refused = await send('An owl \\ud83e');
+    expect([refused.status, refused.body.details[0].field]).toEqual([422, 'name']);
+    const made = await must(send('An owl \\ud83e\\udd89'));
+    const [first, ...others] = await arrived(receiver);
+    expect([first?.event.data.name, others]).toEqual(['An owl 🦉', []]);
+    expect(first?.event.data).toEqual(await must(own.as.get(`/v1/groups/${made._id}`)));
+    expect(new Webhook(secret).verify(first?.body ?? '', first?.headers ?? {})).toEqual(first?.event);
+  });
+});
