@@ -12,6 +12,8 @@ export interface Person {
 /** Members of a record that name who did something, and those that tell where from and with what. */
 const WHO = ['principalId', 'actorId', 'actorEmail'];
 const TRACES = ['ip', 'ipCountry', 'userAgent'];
+/** What a record of a person, by its own id, tells of them besides; and what stands there afterwards. */
+const OWN = (pseudonym: string): Record<string, unknown> => ({ name: pseudonym, teams: [], metadata: {} });
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
@@ -29,19 +31,34 @@ function isTheirs(record: Record<string, unknown>, { ids, email, ips }: Person):
   return who.some((each) => ids.includes(each) || each.toLowerCase() === email);
 }
 
-/** The same of JSON, wherever they stand in it. A record of what they did does not tell where from. */
+/**
+ * The same of JSON, wherever they stand in it. A record of what they did does not tell where from, and one that is theirs by its id
+ * not how they are called.
+ */
 export function redacted(value: unknown, person: Person): unknown {
   if (typeof value === 'string') return redactedText(value, person);
   if (Array.isArray(value)) return value.map((each) => redacted(each, person));
   if (typeof value !== 'object' || value === null) return value;
   const record = value as Record<string, unknown>;
   const withoutTraces = isTheirs(record, person);
+  const isAbout = [record.id, record._id].some((id) => typeof id === 'string' && person.ids.includes(id));
+  const own = isAbout ? OWN(person.pseudonym) : {};
   return Object.fromEntries(
-    Object.entries(record).map(([name, member]) => [
-      name,
-      withoutTraces && TRACES.includes(name) ? null : redacted(member, person),
-    ]),
+    Object.entries(record).map(([name, member]) => {
+      if (withoutTraces && TRACES.includes(name)) return [name, null];
+      return [name, name in own ? own[name] : redacted(member, person)];
+    }),
   );
+}
+
+/** The same of a text that is JSON, as far as it is. */
+export function redactedJson(text: string, person: Person): string {
+  if (!isNamedIn(text, person)) return text;
+  try {
+    return JSON.stringify(redacted(JSON.parse(text), person));
+  } catch {
+    return redactedText(text, person);
+  }
 }
 
 /** Whether something of a person stands in a text. */

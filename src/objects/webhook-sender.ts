@@ -132,10 +132,15 @@ export class WebhookSender extends DurableObject<Environment> {
     `);
   }
 
-  /** Takes what is to be sent, each once by its id. @returns the ids of the new deliveries */
+  /**
+   * Takes what is to be sent, each once by its id; what comes again may have been taken out of it who is to be forgotten.
+   * @returns the ids of the new deliveries
+   */
   async take(owner: Owner, sendings: readonly Sending[]): Promise<string[]> {
     this.ctx.storage.kv.put(OWNER, owner);
     const now = clock.now();
+    for (const { id, body } of sendings)
+      this.#sql.exec('UPDATE deliveries SET body = ?1 WHERE eventId = ?2 AND body <> ?1', body, id);
     const taken = sendings.flatMap(({ id, type, body, later = false }) =>
       this.#sql
         .exec<{ id: string }>(
@@ -389,15 +394,14 @@ export class WebhookSender extends DurableObject<Environment> {
   }
 
   #readEndpoint(): Promise<Endpoint | null> {
-    const now = Date.now();
-    if (!this.#endpoint || now - this.#endpoint.at > ENDPOINT_MS) {
-      const read = this.#readFresh();
-      this.#endpoint = { read, at: now };
-      read.catch(() => {
-        this.#endpoint = null;
-      });
-    }
-    return this.#endpoint.read;
+    const [known, now] = [this.#endpoint, Date.now()];
+    if (known && known.at >= now - ENDPOINT_MS) return known.read;
+    const read = this.#readFresh();
+    this.#endpoint = { read, at: now };
+    read.catch(() => {
+      this.#endpoint = null;
+    });
+    return read;
   }
 
   /** Null where there is no such endpoint any more. */

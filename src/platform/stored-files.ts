@@ -7,3 +7,36 @@ export async function deleteObjects(bucket: Pick<R2Bucket, 'delete'>, keys: read
     await bucket.delete(keys.slice(from, from + KEYS_AT_ONCE));
   }
 }
+
+/** How the key of a note ends that names an unfinished upload in parts: no list of objects shows one. */
+const NOTE = '/upload-under-way';
+
+/** Begins an upload in parts, noted below `folder` until that is deleted. One that was noted there before is abandoned. */
+export async function beginUpload(
+  bucket: R2Bucket,
+  folder: string,
+  key: string,
+  options: R2MultipartOptions,
+): Promise<R2MultipartUpload> {
+  await abandonUploads(bucket, [folder + NOTE]);
+  const upload = await bucket.createMultipartUpload(key, options);
+  await bucket.put(folder + NOTE, JSON.stringify({ key, uploadId: upload.uploadId }));
+  return upload;
+}
+
+/** Abandons the uploads that these objects, of all kinds, note: what was uploaded of them goes. One that has ended is no error. */
+export async function abandonUploads(bucket: R2Bucket, objects: readonly string[]): Promise<void> {
+  for (const noted of objects.filter((key) => key.endsWith(NOTE))) {
+    const note = await (await bucket.get(noted))?.json<{ key: string; uploadId: string }>();
+    if (!note) continue;
+    await bucket
+      .resumeMultipartUpload(note.key, note.uploadId)
+      .abort()
+      .catch((error) => {
+        if (!String(error).includes(NO_SUCH_UPLOAD)) throw error;
+      });
+  }
+}
+
+/** R2's code for it: https://developers.cloudflare.com/r2/api/error-codes/ */
+const NO_SUCH_UPLOAD = '(10024)';

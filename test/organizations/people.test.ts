@@ -18,7 +18,9 @@ import { recordsOf } from '../support/log.ts';
 import { countOf, overtaken, rowOf } from '../support/rival.ts';
 import { must, signed } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
+import { deliver } from '../uploads/support.ts';
 import { someSales } from '../visualizations/support.ts';
+import { anEndpoint, aReceiver } from '../webhooks/support.ts';
 import { keysOfFiles, placesOf } from './looking.ts';
 
 const PATH = '/v1/personal-data';
@@ -107,6 +109,8 @@ async function aPerson(company: Company): Promise<Planted> {
 }
 
 afterEach(resetClock);
+
+const fails = () => Promise.reject(new Error('The queue is away.'));
 
 describe('what is kept about a person', () => {
   let person: Planted;
@@ -258,6 +262,68 @@ describe('a person who is erased', () => {
     expect(await countOf('users where id = ?', id)).toBe(1);
     await must(company.as.delete(of(email)));
     expect(await placesOf([id, outsiderId])).toEqual([]);
+  });
+
+  it('is in nothing that endpoints were sent or are still to be sent, nor in what its erasure tells', async () => {
+    const company = await aCompany();
+    const { id, email } = await aUser(company);
+    const { _id: group } = await must(company.as.post('/v1/groups', { json: { name: 'Of a person' } }));
+    const receiver = aReceiver('status.500');
+    const { _id: endpoint } = await anEndpoint(company, receiver, ['*', 'audit.records']);
+    const other = aReceiver();
+    await anEndpoint(company, other);
+    await must(company.as.put(`/v1/users/${id}`, { json: { name: 'Petra Pending' } }));
+    await must(company.as.put(`/v1/users/${id}/groups`, { json: { group_ids: [group] } }));
+    await must(company.as.post(`/v1/users/${id}/deactivate`));
+    await expect
+      .poll(async () => (await other.received()).map(({ event }) => event.type))
+      .toContain('user.deactivated');
+    expect(JSON.stringify(await receiver.received())).toContain('Petra Pending');
+    const kinds = (await must(company.as.get(of(email)))).records.map(({ kind }: { kind: string }) => kind);
+    expect(kinds).toContain('webhook_deliveries');
+
+    // What is told meanwhile waits: the queue is away.
+    const held = { WEBHOOKS: { send: fails, sendBatch: fails } } as never;
+    const { erased } = await must(company.as.delete(of(email), { env: held }));
+    expect([erased.webhook_deliveries > 0, erased.users]).toEqual([true, 1]);
+    expect(await countOf("events where company_id = ? and type = 'group.member_removed'", company.id)).toBe(1);
+    expect(await placesOf([id, email, 'Petra Pending'])).toEqual([]);
+    const before = (await other.received()).length;
+    await receiver.behave('ok');
+    await must(company.as.put('/v1/company/settings', { json: { locale: 'es' } }));
+    await expect
+      .poll(async () => (await other.received()).map(({ event }) => event.type))
+      .toContain('group.member_removed');
+    const told = JSON.stringify((await other.received()).slice(before));
+    expect(told).not.toContain(id);
+    expect(told).not.toContain(email);
+    const { records } = await must(company.as.get(`/v1/webhook-endpoints/${endpoint}/deliveries?per_page=100`));
+    for (const { _id } of records) {
+      const { body } = await must(company.as.get(`/v1/webhook-endpoints/${endpoint}/deliveries/${_id}`));
+      expect(body).not.toMatch(new RegExp(`${id}|${email}|Petra Pending`));
+    }
+  });
+
+  it('is taken out of what is being handed out at that moment, too', async () => {
+    const company = await aCompany();
+    const { id, email } = await aUser(company);
+    const receiver = aReceiver('status.500');
+    const { _id: endpoint } = await anEndpoint(company, receiver);
+    await must(company.as.post(`/v1/users/${id}/deactivate`));
+    await expect.poll(() => countOf('events where company_id = ?', company.id)).toBe(0);
+    const held = { WEBHOOKS: { send: fails, sendBatch: fails } } as never;
+    await must(company.as.post(`/v1/users/${id}/activate`, { env: held }));
+    await must(company.as.post(`/v1/users/${id}/deactivate`, { env: held }));
+    // It was read, and is handed out; the events are not deleted yet.
+    await overtaken(
+      /^delete from "events"/,
+      () => must(company.as.delete(of(email), { env: held })),
+      (changed) => deliver({ type: 'webhooks.tell', companyId: company.id }, changed),
+    );
+    expect(await countOf('events where company_id = ?', company.id)).toBe(0);
+    const { records } = await must(company.as.get(`/v1/webhook-endpoints/${endpoint}/deliveries?per_page=100`));
+    expect(records.length).toBeGreaterThan(2);
+    expect(await placesOf([id, email])).toEqual([]);
   });
 
   it('leaves what others write meanwhile', async () => {

@@ -10,6 +10,7 @@ import { STAGES } from './contents.ts';
 import { archiveTooLarge, tableKeptChanging } from './failures.ts';
 import {
   archiveKey,
+  beginArchive,
   type Checkpoint,
   deleteAll,
   deleteCheckpoint,
@@ -67,7 +68,7 @@ export async function continueExport(ctx: CompanyContext, exportId: string, limi
     givenUp: giveUpExport(ctx.db, key, { now, most: MAX_TRIES, error: INTERRUPTED, expiresAt: now + KEPT_MS }),
     claimed: claimExport(ctx.db, key, { now, until: now + LEASE_MS }),
   });
-  for (const each of givenUp) await discard(ctx, each);
+  for (const each of givenUp) await deleteAll(ctx.files, each);
   if (!job) return;
   const turn = new Turn(ctx, job);
   try {
@@ -81,9 +82,8 @@ export async function continueExport(ctx: CompanyContext, exportId: string, limi
       throw error;
     }
     const { message } = error as Failure;
-    const { checkpoint } = turn;
     if (await turn.update({ status: 'failed', error: message, expiresAt: ctx.now() + KEPT_MS })) {
-      await discard(ctx, { ...job, checkpoint });
+      await deleteAll(ctx.files, job);
     }
   } finally {
     turn.end();
@@ -111,10 +111,6 @@ class Turn {
     this.#beat = setInterval(() => {
       this.#renew().catch((error) => logError('company_export_not_renewed', error, { export_id: job.id }));
     }, BEAT_MS);
-  }
-
-  get checkpoint(): string | null {
-    return this.#checkpoint;
   }
 
   end(): void {
@@ -177,9 +173,7 @@ class Turn {
   async #begin(): Promise<Checkpoint & { tail: Uint8Array }> {
     const { files } = this.#ctx;
     if (this.#checkpoint !== null) return getCheckpoint(files, this.#job, this.#checkpoint);
-    const { uploadId } = await files.createMultipartUpload(archiveKey(this.#job), {
-      httpMetadata: { contentType: 'application/zip' },
-    });
+    const uploadId = await beginArchive(files, this.#job);
     const [stage] = STAGES.keys();
     const begun = {
       written: { uploadId, parts: [], files: [] },
@@ -231,18 +225,6 @@ function stageAfter(name: string): Checkpoint['next'] {
   const names = [...STAGES.keys()];
   const stage = names[names.indexOf(name) + 1];
   return stage === undefined ? null : { stage, from: null };
-}
-
-/** Deletes what an export that has failed has written. */
-async function discard({ files }: CompanyContext, job: CompanyExport): Promise<void> {
-  if (job.checkpoint !== null) {
-    const { written } = await getCheckpoint(files, job, job.checkpoint);
-    await files
-      .resumeMultipartUpload(archiveKey(job), written.uploadId)
-      .abort()
-      .catch((error) => logError('company_export_not_discarded', error, { export_id: job.id }));
-  }
-  await deleteAll(files, job);
 }
 
 /** Sends the messages of exports again that nobody looks after. For the scheduled run. */

@@ -1,5 +1,5 @@
 import { readAll } from '../../platform/bounded.ts';
-import { deleteObjects } from '../../platform/stored-files.ts';
+import { abandonUploads, beginUpload, deleteObjects } from '../../platform/stored-files.ts';
 import type { Written } from './archive.ts';
 import type { ExportKey } from './store.ts';
 
@@ -15,8 +15,16 @@ export interface Checkpoint {
   next: { stage: string; from: unknown } | null;
 }
 
+const checkpointsOf = (key: ExportKey): string => `${prefixOf(key)}checkpoints`;
+
 const checkpointKey = (key: ExportKey, name: string, part: 'state' | 'tail'): string =>
-  `${prefixOf(key)}checkpoints/${name}/${part}`;
+  `${checkpointsOf(key)}/${name}/${part}`;
+
+/** Begins an archive. @returns the id of its upload, which is noted beside the checkpoints */
+export async function beginArchive(files: R2Bucket, key: ExportKey): Promise<string> {
+  const options = { httpMetadata: { contentType: 'application/zip' } };
+  return (await beginUpload(files, checkpointsOf(key), archiveKey(key), options)).uploadId;
+}
 
 /** Keeps how far an export has come, under a name that it did not have before. */
 export async function putCheckpoint(
@@ -53,18 +61,17 @@ export const deleteCheckpoint = (files: R2Bucket, key: ExportKey, name: string):
 
 /** Deletes all checkpoints of an export. */
 export const deleteCheckpoints = (files: R2Bucket, key: ExportKey): Promise<void> =>
-  deleteBeneath(files, `${prefixOf(key)}checkpoints/`);
+  deleteBeneath(files, `${checkpointsOf(key)}/`);
 
-/** Deletes all that there is of an export. */
+/** Deletes all that there is of an export, an archive that is not whole included. */
 export const deleteAll = (files: R2Bucket, key: ExportKey): Promise<void> => deleteBeneath(files, prefixOf(key));
 
 async function deleteBeneath(files: R2Bucket, prefix: string): Promise<void> {
   for (;;) {
     const { objects, truncated } = await files.list({ prefix });
-    await deleteObjects(
-      files,
-      objects.map(({ key }) => key),
-    );
+    const keys = objects.map(({ key }) => key);
+    await abandonUploads(files, keys);
+    await deleteObjects(files, keys);
     if (!truncated) return;
   }
 }

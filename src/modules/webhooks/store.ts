@@ -1,4 +1,4 @@
-import { and, eq, inArray, lte, ne, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, inArray, lte, ne, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
@@ -89,12 +89,27 @@ export const selectEndpointsUnderOlderKey = (db: ControlDb, prefix: string, limi
     )
     .limit(limit);
 
+/** An event with its record as the database has it. */
+export type ReadEvent = StoredEvent & { text: string };
+
 /** What happened in a company and was not told yet, the oldest first. */
 export const selectEvents = (db: ControlDb, companyId: string, limit: number) =>
-  db.select().from(events).where(eq(events.companyId, companyId)).orderBy(events.occurredAt, events.id).limit(limit);
+  db
+    .select({ ...getTableColumns(events), text: sql<string>`${events.record} || ''`.as('text') })
+    .from(events)
+    .where(eq(events.companyId, companyId))
+    .orderBy(events.occurredAt, events.id)
+    .limit(limit);
 
-export const deleteEvents = (db: ControlDb, companyId: string, ids: readonly string[]) =>
-  db.delete(events).where(and(eq(events.companyId, companyId), inArray(events.id, idList(ids))));
+/** Deletes events that are still as they were read: of one that somebody was taken out of meanwhile, endpoints are told again. */
+export const deleteEvents = (db: ControlDb, companyId: string, read: readonly Pick<ReadEvent, 'id' | 'text'>[]) =>
+  db.delete(events).where(
+    and(
+      eq(events.companyId, companyId),
+      sql`exists (select 1 from json_each(${JSON.stringify(read.map(({ id, text }) => [id, text]))}) as read
+          where read.value ->> 0 = ${events.id} and read.value ->> 1 = ${events.record})`,
+    ),
+  );
 
 /** Keeps events of a company's Postgres, each once, while somebody is to be told. */
 export const insertEvents = (db: ControlDb, companyId: string, records: readonly Omit<StoredEvent, 'companyId'>[]) =>

@@ -71,8 +71,7 @@ export async function tellEvents(ctx: CompanyContext): Promise<void> {
         wanted.map((event) => sendingOf(toldOf(event, also))),
       );
     }
-    const ids = found.map(({ id }) => id);
-    await deleteEvents(ctx.db, companyId, ids).run();
+    for (const some of inParameters(found)) await deleteEvents(ctx.db, companyId, some).run();
   }
 }
 

@@ -1,6 +1,6 @@
 import { commitAccess, everybodyIn } from '../../../access/commit-access.ts';
 import type { CompanyContext } from '../../../context.ts';
-import { type Person, redactedText } from '../../../logs/redaction.ts';
+import { type Person, redactedJson, redactedText } from '../../../logs/redaction.ts';
 import { HELD_TABLES, type HeldTable, nameOf } from './control-store.ts';
 import * as store from './people-store.ts';
 
@@ -41,6 +41,7 @@ async function* rowsNaming(
   table: store.NamingTable,
   person: Person,
 ): AsyncGenerator<{ rowNumber: number; texts: Texts }> {
+  const replaced = store.WAITING_TABLES.includes(table) ? redactedJson : redactedText;
   for (let after = 0; ; ) {
     const rows = await store.selectNaming(ctx.db, table, ctx.actor.companyId, person, after);
     for (const row of rows) {
@@ -48,7 +49,7 @@ async function* rowsNaming(
       for (const { name } of table.columns) {
         const before = row[name];
         if (typeof before !== 'string') continue;
-        const text = redactedText(before, person);
+        const text = replaced(before, person);
         if (text !== before) texts.set(name, { before, after: text });
       }
       after = Number(row.rowNumber);
@@ -61,6 +62,13 @@ async function* rowsNaming(
 /** Changes of one unit of work. */
 const CHANGES_AT_ONCE = 50;
 
+/**
+ * Puts the pseudonym into what waits to be told or sent on. To be done before any place where it goes: that is cleared afterwards of
+ * what came before.
+ */
+export const eraseWaiting = (ctx: CompanyContext, person: Person): Promise<Record<string, number>> =>
+  replaceNamings(ctx, person, store.WAITING_TABLES);
+
 /** Puts the pseudonym where others rely on the rows, and deletes what is about the person: who they are, last. */
 export async function eraseControlRecords(
   ctx: CompanyContext,
@@ -68,8 +76,27 @@ export async function eraseControlRecords(
   names: readonly string[],
 ): Promise<Record<string, number>> {
   const { companyId } = ctx.actor;
+  const erased = await replaceNamings(ctx, person, store.NAMING_TABLES);
+  const about = HELD_TABLES.filter((held) => held.about !== null);
+  const { deleted } = await commitAccess(ctx, everybodyIn(companyId), {
+    inviters: names.map((name) => store.forgetInviter(ctx.db, companyId, name)),
+    deleted: about.map((held) => store.deleteTheirs(ctx.db, held, companyId, person)),
+  });
+  deleted.forEach((rows, at) => {
+    const kind = nameOf((about[at] as HeldTable).table);
+    erased[kind] = (erased[kind] ?? 0) + rows.length;
+  });
+  return erased;
+}
+
+async function replaceNamings(
+  ctx: CompanyContext,
+  person: Person,
+  tables: readonly store.NamingTable[],
+): Promise<Record<string, number>> {
+  const { companyId } = ctx.actor;
   const erased: Record<string, number> = {};
-  for (const table of store.NAMING_TABLES) {
+  for (const table of tables) {
     let rows: { rowNumber: number; texts: Texts }[] = [];
     const replace = async () => {
       const changing = rows;
@@ -87,14 +114,5 @@ export async function eraseControlRecords(
     }
     await replace();
   }
-  const about = HELD_TABLES.filter((held) => held.about !== null);
-  const { deleted } = await commitAccess(ctx, everybodyIn(companyId), {
-    inviters: names.map((name) => store.forgetInviter(ctx.db, companyId, name)),
-    deleted: about.map((held) => store.deleteTheirs(ctx.db, held, companyId, person)),
-  });
-  deleted.forEach((rows, at) => {
-    const kind = nameOf((about[at] as HeldTable).table);
-    erased[kind] = (erased[kind] ?? 0) + rows.length;
-  });
   return erased;
 }

@@ -1,6 +1,7 @@
 import { and, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { ControlDb } from '../../../db/client.ts';
+import { events, outbox } from '../../../db/schema/outbox.ts';
 import { outsiders } from '../../../db/schema/share-contexts.ts';
 import { sessions } from '../../../db/schema/sign-in.ts';
 import { invitations, users } from '../../../db/schema/users.ts';
@@ -84,6 +85,11 @@ export const NAMING_TABLES = HELD_TABLES.map((held) => ({ ...held, columns: text
 );
 
 export type NamingTable = (typeof NAMING_TABLES)[number];
+
+/** Those of what waits to be told or sent on, as JSON. */
+export const WAITING_TABLES: readonly NamingTable[] = NAMING_TABLES.filter(
+  ({ table }) => table === events || table === outbox,
+);
 
 function textColumns(table: Owned): SQLiteColumn[] {
   return Object.values(getTableColumns(table)).filter(

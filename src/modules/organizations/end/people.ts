@@ -6,9 +6,9 @@ import { readTogether } from '../../../db/client.ts';
 import type { Person } from '../../../logs/redaction.ts';
 import { keyedDigest } from '../../../platform/keyed-digest.ts';
 import { userActive } from '../failures.ts';
-import type { Found } from './people-records.ts';
+import { eraseWaiting, type Found } from './people-records.ts';
 import * as store from './people-store.ts';
-import { STORES } from './stores.ts';
+import { eraseDeliveries, STORES } from './stores.ts';
 
 /** The pseudonym has the form of an id, so that it can stand wherever one can. */
 const PSEUDONYM_LENGTH = 24;
@@ -93,14 +93,16 @@ export async function erasePerson(ctx: PrincipalContext, address: string): Promi
   // Somebody has activated them meanwhile.
   if (left.some(isActive)) throw userActive();
   const erased: Record<string, number> = {};
+  const count = (counts: Record<string, number>) => {
+    for (const [kind, number] of Object.entries(counts)) if (number > 0) erased[kind] = (erased[kind] ?? 0) + number;
+  };
+  count(await eraseWaiting(ctx, person));
   for (const { people } of STORES) {
-    if (typeof people === 'string') continue;
-    for (const [kind, count] of Object.entries(
-      await people.erase(ctx, person, { outsiderIds, names: namesOf(users) }),
-    )) {
-      if (count > 0) erased[kind] = (erased[kind] ?? 0) + count;
-    }
+    if (typeof people !== 'string') count(await people.erase(ctx, person, { outsiderIds, names: namesOf(users) }));
   }
+  // What was deleted is told as well.
+  count(await eraseWaiting(ctx, person));
+  count(await eraseDeliveries(ctx, person));
   return erased;
 }
 

@@ -3,10 +3,10 @@ import type { Bindings } from '../../../config.ts';
 import type { CompanyContext } from '../../../context.ts';
 import { changes, commit, readTogether } from '../../../db/client.ts';
 import { withinTime } from '../../../kernel/time-limit.ts';
-import { isNamedIn, type Person, redacted, redactedText } from '../../../logs/redaction.ts';
+import { isNamedIn, type Person, redactedJson } from '../../../logs/redaction.ts';
 import type { CompanyLog } from '../../../objects/company-log.ts';
 import { callObject } from '../../../platform/objects.ts';
-import { deleteObjects } from '../../../platform/stored-files.ts';
+import { abandonUploads, deleteObjects } from '../../../platform/stored-files.ts';
 import { exportLog } from '../../company-log/service.ts';
 import { deleteDatabase, hasDatabase, readMakers, replaceMakers } from '../../managed-database/service.ts';
 import { senderOf } from '../../webhooks/service.ts';
@@ -144,15 +144,15 @@ type Logged = Record<string, unknown> & { viewer?: string };
 
 const files: Store = {
   name: 'files',
-  holds: 'logos, uploads, exports, results of the Data API, sources of knowledge, archived days of the log',
+  holds:
+    'logos, uploads, exports, also those that are not whole, results of the Data API, sources of knowledge, archived days of the log',
   async erase(ctx) {
     for (const prefix of OWN_FILES(ctx.actor.companyId)) {
       const { objects } = await listed(ctx, { prefix, limit: KEYS_AT_ONCE });
       if (objects.length === 0) continue;
-      await deleteObjects(
-        ctx.files,
-        objects.map(({ key }) => key),
-      );
+      const keys = objects.map(({ key }) => key);
+      await abandonUploads(ctx.files, keys);
+      await deleteObjects(ctx.files, keys);
       return { removed: objects.length, next: prefix };
     }
     return { removed: 0, next: null };
@@ -190,7 +190,7 @@ const sharedFiles: Store = {
       let changed = 0;
       for await (const { key, text } of sharedTexts(ctx)) {
         const lines = text.split('\n');
-        const without = lines.map((line) => (line.includes(ctx.actor.companyId) ? redactedLine(line, person) : line));
+        const without = lines.map((line) => (line.includes(ctx.actor.companyId) ? redactedJson(line, person) : line));
         const count = without.filter((line, at) => line !== lines[at]).length;
         if (count > 0) await ctx.files.put(key, without.join('\n'));
         changed += count;
@@ -216,15 +216,6 @@ async function* linesNaming(ctx: CompanyContext, person: Person): AsyncGenerator
     for (const line of text.split('\n')) {
       if (line.includes(ctx.actor.companyId) && isNamedIn(line, person)) yield { line };
     }
-  }
-}
-
-function redactedLine(line: string, person: Person): string {
-  if (!isNamedIn(line, person)) return line;
-  try {
-    return JSON.stringify(redacted(JSON.parse(line), person));
-  } catch {
-    return redactedText(line, person);
   }
 }
 
@@ -301,20 +292,23 @@ const webhookDeliveries: Store = {
         }
       }
     },
-    async erase(ctx, person) {
-      let changed = 0;
-      for (const { id } of await selectEndpointIds(ctx.db, ctx.actor.companyId)) {
-        for (let after: string | null = ''; after !== null; ) {
-          const from: string = after;
-          const done = await senderOf(ctx, id, async (sender) => await sender.redact(person, from));
-          changed += done.changed;
-          after = done.next;
-        }
-      }
-      return { webhook_deliveries: changed };
-    },
+    erase: (ctx, person) => eraseDeliveries(ctx, person),
   },
 };
+
+/** Puts the pseudonym of a person into what endpoints were sent, and are to be sent. */
+export async function eraseDeliveries(ctx: CompanyContext, person: Person): Promise<Record<string, number>> {
+  let changed = 0;
+  for (const { id } of await selectEndpointIds(ctx.db, ctx.actor.companyId)) {
+    for (let after: string | null = ''; after !== null; ) {
+      const from: string = after;
+      const done = await senderOf(ctx, id, async (sender) => await sender.redact(person, from));
+      changed += done.changed;
+      after = done.next;
+    }
+  }
+  return { webhook_deliveries: changed };
+}
 
 const controlRecords: Store = {
   name: 'control_records',
