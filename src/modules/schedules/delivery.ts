@@ -242,6 +242,8 @@ async function send(
   const counted = { now: ctx.now(), since: countedSince(ctx) };
   const { begun } = await commit(ctx.db, beginDelivery(ctx.db, run, recipient, counted));
   if (begun.length === 0) {
+    const [present] = await selectCompany(ctx.db, run.companyId);
+    if (present?.suspendedAt != null) return 'later';
     const isRefused = await recordRefusal(ctx, run, schedule, recipient);
     const [mails] = isRefused ? [] : await selectMailsLeft(ctx.db, run, counted.now);
     if (mails?.isLeft === 0) await insertOutcome(ctx.db, run, recipient, outcomeOf('quota_exceeded'));

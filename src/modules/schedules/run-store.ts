@@ -139,7 +139,7 @@ export const selectDeliveries = (db: ControlDb, { companyId, id }: ScheduleRun) 
 
 /**
  * Records that a recipient is about to be sent the mail of a run: once, whichever try does, while they want it, and an address
- * while it may be mailed, and as long as the company has mails left for the day. Where `begun` answers no row nothing is to be sent.
+ * while it may be mailed, as long as the company has mails left for the day and is not suspended. Where `begun` answers no row nothing is to be sent.
  * @param since from when on mails to an address count
  */
 export const beginDelivery = (
@@ -156,7 +156,12 @@ export const beginDelivery = (
       db,
       scheduleDeliveries,
       { companyId, runId, kind, subject, status: 'sending', problem: null },
-      and(exists(scheduleRecipients, isWanted), isAllowed, mayMail({ companyId, at: now })) as SQL,
+      and(
+        exists(scheduleRecipients, isWanted),
+        isAllowed,
+        mayMail({ companyId, at: now }),
+        ofActiveCompany(sql`${companyId}`),
+      ) as SQL,
     )
       .onConflictDoNothing()
       .returning({ runId: scheduleDeliveries.runId }),

@@ -25,7 +25,14 @@ export const USAGE = [
   ...guardsOf(
     'src/modules/schedules/run-store.ts',
     ['test/usage/days.test.ts'],
-    [{ in: 'beginDelivery', text: ', mayMail({ companyId, at: now })', without: '', title: 'viewers and schedules' }],
+    [
+      {
+        in: 'beginDelivery',
+        text: '        mayMail({ companyId, at: now }),\n',
+        without: '',
+        title: 'viewers and schedules',
+      },
+    ],
   ),
   ...guardsOf('src/modules/managed-tables/room.ts', TESTS, [
     {

@@ -1,0 +1,195 @@
+import { env } from 'cloudflare:test';
+import { describe, expect, it } from 'vitest';
+import type { JobMessage } from '../../src/platform/job-messages.ts';
+import { aStarted, finish, objectsOf, oneFile, shown, taken } from '../company-exports/support.ts';
+import { aSchedule, countTo, runDue, SCHEDULES, aHeldQueue as someSchedules } from '../schedules/support.ts';
+import { call } from '../support/api.ts';
+import { later, resetClock, runScheduled } from '../support/clock.ts';
+import { EMAIL } from '../support/mail.ts';
+import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { must } from '../support/signed.ts';
+import { aCompany, aProvisionedCompany, type Company, PASSWORD } from '../support/worlds.ts';
+import {
+  aFile,
+  aHeldQueue,
+  aTable,
+  confirm,
+  deliver,
+  deliverAll,
+  jobOf,
+  rowsOf,
+  upload,
+  waiting,
+} from '../uploads/support.ts';
+import { aVisualization } from '../visualizations/support.ts';
+import { end, erased, operator, pathOf, placesOf } from './looking.ts';
+
+const setStatus = (company: Company, status: string) => must(operator.patch(pathOf(company), { json: { status } }));
+const suspend = (company: Company) => setStatus(company, 'suspended');
+const activate = (company: Company) => setStatus(company, 'active');
+
+const ROWS = 300;
+
+/** A load that is confirmed, and whose message the queue of the test holds. */
+async function aLoad(company: Company) {
+  const queue = aHeldQueue();
+  const id = await upload(company, [aFile('clientes.csv', aTable(ROWS))], { env: queue.env });
+  await deliverAll(queue);
+  const { inferred_schema } = await waiting(company, id);
+  const json = { display_name: 'clientes', columns: inferred_schema.columns };
+  await must(confirm(company, id, json, { env: queue.env }));
+  return { id, queue, message: queue.messages.shift() as JobMessage };
+}
+
+/** A schedule of which a mail to its owner is due, and the message that has it sent. */
+async function aDueSchedule(company: Company) {
+  const visualization = await aVisualization(company.as, 'SELECT 1 AS one');
+  const { _id: id } = await aSchedule(company.as, visualization, { recipients: [{ user_id: company.owner.id }] });
+  const queue = someSchedules();
+  await must(company.as.post(`${SCHEDULES}/${id}/run`, { env: queue.env }));
+  return { id, queue, message: queue.messages.shift() as JobMessage };
+}
+
+/** Of a load that is done but for its commit. */
+const BEFORE_LOADED = /^insert into "outbox"/;
+const BEFORE_MAIL = /^insert into "schedule_deliveries"/;
+const WHILE_EXPORTED = /^\s*select place[\s\S]* from "groups"/;
+const BEFORE_SESSION = /^insert into "sessions"/;
+
+const logIn = ({ slug, owner }: Company, changed: Record<string, string>) =>
+  call('POST', '/v1/auth/login', {
+    json: { company_slug: slug, email: owner.email, password: PASSWORD },
+    env: changed,
+  });
+
+describe('what is under way when its company is suspended', () => {
+  it('loads each row once, now or afterwards', async () => {
+    const company = await aProvisionedCompany();
+    const { id, queue, message } = await aLoad(company);
+    await overtaken(
+      BEFORE_LOADED,
+      () => suspend(company),
+      (changed) => deliver(message, { ...queue.env, ...changed }),
+    );
+    expect((await company.as.get('/v1/managed-tables')).status).toBe(403);
+    await activate(company);
+    await runScheduled(queue.env);
+    await deliverAll(queue);
+    const job = await jobOf(company, id);
+    expect([job.status, (await rowsOf(company, job.table_id)).length]).toEqual(['done', ROWS]);
+  });
+
+  it('mails nothing of a schedule, and mails it once afterwards', async () => {
+    const company = await aProvisionedCompany();
+    const { id, queue, message } = await aDueSchedule(company);
+    const before = countTo(company.owner.email);
+    const sent = await overtaken(
+      BEFORE_MAIL,
+      () => suspend(company),
+      (changed) => deliver(message, { ...queue.env, ...changed, EMAIL }),
+    );
+    expect([sent, countTo(company.owner.email)]).toEqual(['done', before]);
+    await activate(company);
+    later(5 * 60_000);
+    try {
+      await runDue();
+    } finally {
+      resetClock();
+    }
+    expect(countTo(company.owner.email)).toBe(before + 1);
+    expect((await must(company.as.get(`${SCHEDULES}/${id}`))).last_run).toMatchObject({ status: 'sent', sent: 1 });
+  });
+
+  it('exports all the same, whose link is closed until afterwards', async () => {
+    const company = await aCompany();
+    const { id, queue } = await aStarted(company);
+    await overtaken(
+      WHILE_EXPORTED,
+      () => suspend(company),
+      (changed) => deliver(queue.messages.shift() as JobMessage, { ...queue.env, ...changed }),
+    );
+    expect((await company.as.get(`/v1/company/exports/${id}`)).status).toBe(403);
+    await activate(company);
+    await runScheduled(queue.env);
+    await finish(queue);
+    const { status, url } = await shown(company, id);
+    expect(status).toBe('succeeded');
+    expect((await taken(url)).records('records/users.ndjson')).toHaveLength(1);
+  });
+});
+
+describe('what is under way when its company is erased', () => {
+  const erase = async (company: Company) => {
+    await end(company);
+    await erased(company);
+  };
+  /** Nothing is there, and nothing comes once what was under way has ended; nor when it is looked after again. */
+  const expectNothing = async (company: Company, marks: string[] = []) => {
+    expect(await countOf('companies where id = ?', company.id)).toBe(0);
+    later(2 * 60 * 60_000);
+    try {
+      await runScheduled();
+      expect(await placesOf([company.id, company.owner.email, ...marks])).toEqual([]);
+    } finally {
+      resetClock();
+    }
+  };
+
+  it('loads nothing more, and its message is nobody’s', async () => {
+    const company = await aProvisionedCompany();
+    const { queue, message } = await aLoad(company);
+    await overtaken(
+      BEFORE_LOADED,
+      () => erase(company),
+      (changed) => deliver(message, { ...queue.env, ...changed }),
+    );
+    expect(await deliver(message, queue.env)).toBe('done');
+    expect(await deliverAll(queue)).toBeLessThan(5);
+    await expectNothing(company, ['Cliente, 1']);
+  });
+
+  it('mails nothing of a schedule', async () => {
+    const company = await aProvisionedCompany();
+    const { queue, message } = await aDueSchedule(company);
+    const before = countTo(company.owner.email);
+    await overtaken(
+      BEFORE_MAIL,
+      () => erase(company),
+      (changed) => deliver(message, { ...queue.env, ...changed, EMAIL }),
+    );
+    expect(await deliver(message, { ...queue.env, EMAIL })).toBe('done');
+    expect(countTo(company.owner.email)).toBe(before);
+    await expectNothing(company);
+  });
+
+  it('leaves no part of an export behind that was begun', async () => {
+    const company = await aCompany();
+    const { id, queue } = await aStarted(company);
+    await oneFile(company, id);
+    const [note] = (await objectsOf(company)).filter((key) => key.endsWith('/upload-under-way'));
+    const noted = (await (await env.FILES.get(note as string))?.json()) as { key: string; uploadId: string };
+    const { key, uploadId } = noted;
+    const message = queue.messages.shift() as JobMessage;
+    await overtaken(
+      WHILE_EXPORTED,
+      () => erase(company),
+      (changed) => deliver(message, { ...queue.env, ...changed }),
+    );
+    expect(await deliver(message, queue.env)).toBe('done');
+    await expect(env.FILES.resumeMultipartUpload(key, uploadId).uploadPart(1, 'late')).rejects.toThrow('10024');
+    await expectNothing(company);
+    expect(await rowOf('select id from company_exports where id = ?', id)).toBeNull();
+  });
+
+  it('signs nobody in', async () => {
+    const company = await aCompany();
+    const late = await overtaken(
+      BEFORE_SESSION,
+      () => erase(company),
+      (changed) => logIn(company, changed),
+    );
+    expect(late.status).toBeGreaterThanOrEqual(400);
+    expect(late.body.token).toBeUndefined();
+    await expectNothing(company);
+  });
+});
