@@ -36,6 +36,7 @@ const ALL = [
   'export',
   'upload-memory',
   'embed',
+  'webhooks',
   'scale',
   'traffic',
 ];

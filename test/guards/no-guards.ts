@@ -26,6 +26,13 @@ const SSO = `${MODULES}/single-sign-on/store.ts`;
 const ENDS = `${MODULES}/organizations/end`;
 const TABLES = `${MODULES}/managed-tables/store.ts`;
 
+/** Of the object that sends to one endpoint. */
+const ofSender = (because: string, ...texts: string[]): NoGuard[] =>
+  all(
+    because,
+    ...texts.map((text) => ['src/objects/webhook-sender.ts', 'WebhookSender', text] as [string, string, string]),
+  );
+
 export const NO_GUARDS: readonly NoGuard[] = [
   ...all('of an export that has ended nobody asks whether it was the operator’s', [
     `${MODULES}/company-exports/store.ts`,
@@ -215,7 +222,6 @@ export const NO_GUARDS: readonly NoGuard[] = [
   ]),
   ...all(
     'says which events are meant, which are told again under the same ids where they stay',
-    [`${MODULES}/webhooks/store.ts`, 'deleteEvents', 'inArray'],
     [`${MODULES}/webhooks/tell.ts`, undefined, 'id = ANY'],
     [`${MODULES}/webhooks/store.ts`, 'insertEvents', 'exists'],
     [`${MODULES}/webhooks/store.ts`, 'deleteUntold', '('],
@@ -225,33 +231,29 @@ export const NO_GUARDS: readonly NoGuard[] = [
     ['src/objects/company-log.ts', 'CompanyLog', 'followedKinds'],
     ['src/objects/company-log.ts', 'CompanyLog', 'companyId === undefined'],
   ),
-  ...all(
-    'says what is sent next and when: the tests of deliveries fail without it, and what is sent twice has the same id',
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'status'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'id = '],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'tries = '],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'createdAt'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'nextAttemptAt'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'taken'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'resumed'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'toArray'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'count > 0'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'waits'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'alarm'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'endpoint'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'next === null'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'oldest'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'until'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', '#left'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'due'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'underWay'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'mayNotSend'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'isDelivered'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'wait'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'DEFAULT_'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'clock.now'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'since'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'now'],
-    ['src/objects/webhook-sender.ts', 'WebhookSender', 'found'],
+  ...ofSender(
+    'says which deliveries are meant: those that wait, are due, have failed or are still kept',
+    ...['status = ', 'nextAttemptAt <= ', 'createdAt <= ', 'id = '],
   ),
+  ...ofSender('says whether there is a delivery', 'found.toArray().length === 0'),
+  ...ofSender(
+    'spares an alarm that would find nothing to do, or asks for the earlier of two',
+    ...['taken.length > 0', 'count > 0', 'alarm === null', 'alarm > at', 'alarm > due'],
+    ...['next === null', 'oldest === null'],
+  ),
+  ...ofSender(
+    'says what became of a try, and when the next one is: the tests of deliveries fail without it',
+    ...['status !== null', 'status >= 200', 'status < 300', 'status === 410', 'wait === undefined', 'isDelivered'],
+    ...['clock.now', 'since >= longest', 'DEFAULT_RETRY_SECONDS', 'DEFAULT_DISABLE_AFTER_SECONDS', 'resumed'],
+  ),
+  ...ofSender(
+    'is asked before a run, before each try and after it, each of which holds by itself',
+    ...['waits === null', 'endpoint.status', 'this.#mayNotSend()) !== null'],
+  ),
+  ...ofSender('ends an object whose endpoint is gone, as its deletion has', 'waits', 'endpoint === null', '!found'),
+  ...ofSender(
+    'bounds a run, after which the next one goes on',
+    ...['clock.now() < until', 'this.#left > 0', 'due', 'this.#underWay.size > 0'],
+  ),
+  ...ofSender('spares reading the endpoint anew before each try of one second', 'known'),
 ];

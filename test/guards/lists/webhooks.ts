@@ -1,6 +1,9 @@
 import { guardsOf } from '../guard.ts';
 
 const RACES = ['test/webhooks/races.test.ts'];
+const RECEIVERS = ['test/webhooks/receivers.test.ts'];
+const STREAM = ['test/webhooks/audit.test.ts'];
+const PEOPLE = ['test/organizations/people.test.ts'];
 
 export const WEBHOOKS = [
   ...guardsOf('src/modules/webhooks/store.ts', RACES, [
@@ -10,6 +13,35 @@ export const WEBHOOKS = [
       text: 'and(byId(webhookEndpoints, companyId, id), eq(webhookEndpoints.secrets, secrets))',
       without: 'byId(webhookEndpoints, companyId, id)',
       title: 'keep every secret',
+    },
+    {
+      in: 'deleteEvents',
+      text: ' and read.value ->> 1 = ${events.record}',
+      without: '',
+      tests: PEOPLE,
+      title: 'being handed out',
+    },
+  ]),
+  ...guardsOf('src/objects/webhook-sender.ts', RECEIVERS, [
+    { text: "found.suspendedAt === null ? found.status : 'suspended'", without: 'found.status', title: 'of a company' },
+    { text: 'until === null || until > now', without: 'true', title: 'for a day' },
+    { text: ' AND tries = ?5', without: ' AND ?5 = ?5', title: 'asked for again' },
+    {
+      text: 'WHERE eventId = ?2 AND body <> ?1',
+      without: 'WHERE eventId = ?2 AND body = ?1',
+      tests: PEOPLE,
+      title: 'being handed out',
+    },
+  ]),
+  ...guardsOf('src/objects/company-log.ts', STREAM, [
+    { text: 'told.redactions !== this.#redactions', without: 'told.redactions < 0', title: 'taken out of the log' },
+  ]),
+  ...guardsOf('src/logs/following.ts', STREAM, [
+    {
+      in: 'noteLate',
+      text: ' || (moved !== undefined && compareKeys(key, moved) <= 0)',
+      without: '',
+      title: 'before the stream has come to it',
     },
   ]),
   ...guardsOf('src/db/webhook-endpoints.ts', RACES, [
