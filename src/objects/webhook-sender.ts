@@ -335,7 +335,8 @@ export class WebhookSender extends DurableObject<Environment> {
 
   async #deliver(due: Due): Promise<void> {
     const endpoint = await this.#readEndpoint();
-    if (endpoint?.status !== 'active') return;
+    if (endpoint === null) return;
+    if (endpoint.status !== 'active') return;
     const at = clock.now();
     const headers = await webhookHeaders({ id: due.eventId, body: due.body }, endpoint.secrets, at);
     const allowPrivate = this.env.ALLOW_PRIVATE_ISSUERS === 'true';

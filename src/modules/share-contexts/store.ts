@@ -241,15 +241,15 @@ export const insertMember = (
     ) as SQL,
   ).returning();
 
-const memberById = ({ companyId, id: contextId }: Row, id: string): SQL =>
+const byMember = ({ companyId, id: contextId }: Row, id: string): SQL =>
   and(byId(shareMembers, companyId, id), eq(shareMembers.contextId, contextId)) as SQL;
 
 export const selectMember = (db: ControlDb, context: Row, id: string) =>
-  db.select().from(shareMembers).where(memberById(context, id));
+  db.select().from(shareMembers).where(byMember(context, id));
 
 /** Removes a member. */
 export const deleteMember = (db: ControlDb, context: Row, id: string) =>
-  db.delete(shareMembers).where(memberById(context, id)).returning({ id: shareMembers.id });
+  db.delete(shareMembers).where(byMember(context, id)).returning({ id: shareMembers.id });
 
 /** The dashboards that a context shows, with the visualizations on each. */
 export const selectGrantedDashboards = (db: ControlDb, { companyId, id }: Row) =>
