@@ -267,7 +267,11 @@ describe('a person who is erased', () => {
   it('is in nothing that endpoints were sent or are still to be sent, nor in what its erasure tells', async () => {
     const company = await aCompany();
     const { id, email } = await aUser(company);
-    const { _id: group } = await must(company.as.post('/v1/groups', { json: { name: 'Of a person' } }));
+    const { _id: group } = await must(
+      company.as.post('/v1/groups', {
+        json: { name: 'Of a person', slug: 'of-a-person', description: 'Has one member.' },
+      }),
+    );
     const receiver = aReceiver('status.500');
     const { _id: endpoint } = await anEndpoint(company, receiver, ['*', 'audit.records']);
     const other = aReceiver();
