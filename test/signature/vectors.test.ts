@@ -26,6 +26,7 @@ const VERSION = 7;
 
 /** Nothing but the authentication of a signed request: answers who signed it, or why not. */
 const door = new Hono<HttpEnv>().all('*', async (c) => {
+  c.set('facts', { route: null, owner: null } as never);
   const { context } = openContext(originOf(c), { kind: 'anonymous' });
   try {
     const presented = (await authenticateSignature(context, c.req)) as Presented;

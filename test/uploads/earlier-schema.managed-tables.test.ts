@@ -8,6 +8,10 @@ import { inDatabase, load, rowsOf, undo } from './support.ts';
 
 /** What the versions from 4 on of the tenant's schema added, taken away again. */
 const BACK_TO_3 = `
+  DROP TABLE console.events, console.loaded_days;
+  DROP TRIGGER tell_upload ON console.upload_jobs;
+  DROP TRIGGER tell_table_changed ON console.managed_tables;
+  DROP FUNCTION console.tell_upload, console.tell_table_changed, console.tell_table, console.tell;
   DROP TABLE console.row_count_changes;
   DROP TABLE console.resumable_uploads;
   DROP TRIGGER count_all_rows ON console.managed_tables;

@@ -29,6 +29,8 @@ export const DATABASE_KINDS: Readonly<Record<string, Kind>> = {
   },
   migrations: 'of the release, not of the company',
   row_count_changes: WORK,
+  events: 'of webhooks that are yet to be told',
+  loaded_days: 'is in the days of use',
   resumable_uploads: WORK,
 };
 

@@ -138,6 +138,8 @@ function schemaOf(each: EventType): Record<string, unknown> {
     const { $ref, ...members } = value as Record<string, unknown>;
     // The name of a schema, which is no longer one that is referred to; a property of that name is an object.
     if (typeof members.id === 'string') delete members.id;
+    // The format says what a time is; zod's pattern for it is not read alike by all languages.
+    if (members.format === 'date-time' || members.format === 'date') delete members.pattern;
     const named = typeof $ref === 'string' ? $defs?.[$ref.slice('#/$defs/'.length)] : undefined;
     return {
       ...(named && (whole(named) as object)),

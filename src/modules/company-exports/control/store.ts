@@ -2,7 +2,7 @@ import { getTableColumns, getTableName, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type { ControlDb } from '../../../db/client.ts';
 import { accounts } from '../../../db/schema/accounts.ts';
-import { companies } from '../../../db/schema/companies.ts';
+import { companies, companyEnds } from '../../../db/schema/companies.ts';
 import { companyExports } from '../../../db/schema/company-exports.ts';
 import { dashboards, dashboardVisualizations } from '../../../db/schema/dashboards.ts';
 import { dataJobs } from '../../../db/schema/data-jobs.ts';
@@ -187,6 +187,7 @@ export const KINDS: readonly Kind[] = [
     vizApiEndpoints,
     'id companyId name slug description visualizationId cacheSeconds status version createdAt updatedAt',
   ),
+  notExported(companyEnds, BECAUSE.work),
   notExported(dataJobs, BECAUSE.work),
   notExported(mailRequests, BECAUSE.work),
   notExported(outbox, BECAUSE.work),
