@@ -27,7 +27,7 @@ it('the operators’ endpoint runs the statements of a command while npm start r
   // There is no database in the folder: whoever would open its files finds none.
   const run = (name: string, ...options: string[]) => runCommand(name, options, { LOCAL_STATE_DIR: folder });
   expect(await run('dead-letters', 'list')).toEqual({ code: 0, output: 'There are no dead letters.\n' });
-  expect(await run('company', 'export', 'nobody', join(folder, 'x'))).toEqual({
+  expect(await run('restore', 'save', 'nobody', join(folder, 'x'))).toEqual({
     code: 1,
     output: 'There is no company nobody.\n',
   });

@@ -242,7 +242,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
     );
     const letters = await callCommand('dead-letters', ['list', '--env', 'staging'], env);
     expect(letters.output).toBe('There are no dead letters.\n');
-    const nobody = await callCommand('company', ['export', 'nobody', join(folder, 'rows'), '--env', 'staging'], env);
+    const nobody = await callCommand('restore', ['save', 'nobody', join(folder, 'rows'), '--env', 'staging'], env);
     expect(nobody.output).toBe('There is no company nobody.\n');
     const nowhere = await callCommand('dead-letters', ['list', '--env', 'production'], env);
     expect(nowhere.output).toBe(
