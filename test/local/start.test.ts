@@ -188,8 +188,8 @@ describe('npm start', () => {
     const file = join(stateDir, 'company.ndjson');
     let over = false;
     const commands = (async () => {
-      const exported = await run('company', 'export', facts.company.id, file);
-      return [exported, await run('company', 'import', file), await run('dead-letters', 'replay')];
+      const exported = await run('restore', 'save', facts.company.id, file);
+      return [exported, await run('restore', 'put-back', file), await run('dead-letters', 'replay')];
     })().finally(() => {
       over = true;
     });
