@@ -24,8 +24,19 @@ const TOLD = new RegExp(
   'i',
 );
 
-/** Companies with events that wait: normally one or none. */
-const WAITING = 'select distinct company_id from events limit 20';
+/**
+ * Active companies with events that wait: normally one or none. A seek for each, so that nobody's write reads what waits for another.
+ * It tells `company_id`.
+ */
+export const COMPANIES_WITH_EVENTS = `
+  with recursive waiting (company_id) as (
+    select min(company_id) from events
+    union all
+    select (select min(company_id) from events where company_id > waiting.company_id) from waiting where company_id is not null
+    limit 20
+  )
+  select company_id from waiting
+  where exists (select 1 from companies where companies.id = waiting.company_id and suspended_at is null)`;
 
 /**
  * Watches a session for batches that may have written events, and says which companies have some. What is missed, or said in
@@ -37,7 +48,7 @@ export function tellingSession(
 ): D1DatabaseSession {
   const telling = new WeakSet<D1PreparedStatement>();
   const look = async () => {
-    const { results } = await session.prepare(WAITING).all<{ company_id: string }>();
+    const { results } = await session.prepare(COMPANIES_WITH_EVENTS).all<{ company_id: string }>();
     if (results.length > 0) told(results.map(({ company_id: companyId }) => companyId));
   };
   const watch = (statement: D1PreparedStatement): D1PreparedStatement => {
@@ -63,7 +74,7 @@ export function tellingSession(
     },
     async batch<T>(statements: D1PreparedStatement[]): Promise<D1Result<T>[]> {
       if (!statements.some((statement) => telling.has(statement))) return session.batch<T>(statements);
-      const results = await session.batch<T>([...statements, session.prepare(WAITING)]);
+      const results = await session.batch<T>([...statements, session.prepare(COMPANIES_WITH_EVENTS)]);
       const waiting = (results.pop() as unknown as D1Result<{ company_id: string }>).results;
       if (waiting.length > 0) told(waiting.map(({ company_id: companyId }) => companyId));
       return results;

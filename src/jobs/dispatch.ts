@@ -69,7 +69,9 @@ async function run(
     if (standing === 'gone') return log('job_of_nobody', { type: message.type, company_id: message.companyId });
     // An export decides by itself: the operator's is made all the same.
     if (message.type === 'company.export') return await continueExport(context, message.exportId);
-    if (standing === 'suspended') return await keepMessage(context, message);
+    // Events are there as long as they wait; the scheduled run tells those of a company that is active again.
+    if (standing === 'suspended')
+      return message.type === 'webhooks.tell' ? undefined : await keepMessage(context, message);
     switch (message.type) {
       case 'upload.analyse':
         return await thenTell(context, analyseUpload(context, message.jobId));

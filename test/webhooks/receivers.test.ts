@@ -1,14 +1,17 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { COMPANIES_WITH_EVENTS } from '../../src/db/telling-session.ts';
 import { HOUR_MS } from '../../src/kernel/clock.ts';
 import type { WebhookSender } from '../../src/objects/webhook-sender.ts';
 import { postWebhook } from '../../src/platform/webhooks.ts';
 import { operator, pathOf } from '../organizations/looking.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { groupInput } from '../support/console.ts';
+import { countOf } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
+import { deliver } from '../uploads/support.ts';
 import { anEndpoint, aReceiver, arrived, ENDPOINTS, type Receiver } from './support.ts';
 
 let company: Company;
@@ -175,6 +178,29 @@ describe('an endpoint, in the midst of its tries,', () => {
 });
 
 describe('an event', () => {
+  it('of a company that is suspended waits for its time, and makes no write of others cost more', async () => {
+    const [own, other] = [await aCompany(), await aCompany()];
+    const [receiver, theirs] = [aReceiver(), aReceiver()];
+    await anEndpoint(own, receiver);
+    await anEndpoint(other, theirs);
+    await must(operator.patch(pathOf(own), { json: { status: 'suspended' } }));
+    await env.CONTROL_DB.prepare(
+      "INSERT INTO events SELECT 'e' || value, ?, 'group.deleted', '{}', 0 FROM json_each(?)",
+    )
+      .bind(own.id, JSON.stringify(Array.from({ length: 500 }, (_, n) => n)))
+      .run();
+    for (let n = 0; n < 3; n += 1) await must(other.as.post('/v1/groups', { json: groupInput() }));
+    await arrived(theirs, 3);
+    const { meta, results } = await env.CONTROL_DB.prepare(COMPANIES_WITH_EVENTS).run();
+    expect(meta.rows_read).toBeLessThan(50);
+    expect(results).not.toContainEqual({ company_id: own.id });
+    const waiting = await countOf('events where company_id = ?', own.id);
+    expect(waiting).toBeGreaterThanOrEqual(500);
+    await deliver({ type: 'webhooks.tell', companyId: own.id });
+    expect(await countOf('outbox where company_id = ?', own.id)).toBe(0);
+    expect(await countOf('events where company_id = ?', own.id)).toBe(waiting);
+  });
+
   it('is told to each of twenty endpoints that want all, once', async () => {
     const own = await aCompany();
     const receivers = Array.from({ length: 20 }, () => aReceiver());
