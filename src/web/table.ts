@@ -26,7 +26,10 @@ export interface Table {
 interface Arranged {
   columns: string;
   order: Order;
+  /** How many rows it holds, at most. */
+  rows: number;
   scrollLeft: number;
+  scrollTop: number;
 }
 
 /**
@@ -129,11 +132,15 @@ export function tableOf(data: Data, caption: string, chart: ViewChart['chart'], 
       show(isPrinted ? MAX_PRINTED : shown);
     },
     isCut: () => view.dataset.more !== '',
-    arranged: () => ({ columns, order, scrollLeft: area.scrollLeft }),
-    arrange(as) {
-      if (as.columns !== columns) return;
-      if (as.order) sort(as.order);
-      area.scrollLeft = as.scrollLeft;
+    arranged() {
+      const { scrollLeft, scrollTop } = area;
+      return { columns, order, rows: visible, scrollLeft, scrollTop };
+    },
+    arrange({ columns: before, order: sorted, rows, scrollLeft, scrollTop }) {
+      if (before !== columns) return;
+      if (sorted) sort(sorted);
+      if (rows > visible) show(rows);
+      area.scrollTo(scrollLeft, scrollTop);
     },
   };
 }
