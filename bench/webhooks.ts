@@ -21,7 +21,7 @@ const WITHIN_MS = 60_000;
 const LONGEST_SECONDS = 120;
 /** What a receiver takes for its answer. */
 const ANSWER_MS = 50;
-const MOST_DOLLARS = 6;
+const MOST_DOLLARS = 10;
 /** Until what is done after the answers is done. */
 const SETTLE_MS = 5000;
 

@@ -128,7 +128,6 @@ export class WebhookSender extends DurableObject<Environment> {
         attempts TEXT NOT NULL, tries INTEGER NOT NULL, nextAttemptAt INTEGER, later INTEGER NOT NULL, createdAt INTEGER NOT NULL
       );
       CREATE INDEX IF NOT EXISTS deliveries_due ON deliveries (later, nextAttemptAt) WHERE status = 'pending';
-      CREATE INDEX IF NOT EXISTS deliveries_by_time ON deliveries (createdAt, id);
     `);
   }
 
@@ -211,7 +210,7 @@ export class WebhookSender extends DurableObject<Environment> {
       .exec<{ total: number }>(`SELECT count(*) AS total FROM deliveries WHERE ${wanted}`, ...given)
       .one();
     const rows = this.#sql.exec(
-      `SELECT ${SHOWN} FROM deliveries WHERE ${wanted} ORDER BY createdAt DESC, id DESC LIMIT ? OFFSET ?`,
+      `SELECT ${SHOWN} FROM deliveries WHERE ${wanted} ORDER BY rowid DESC LIMIT ? OFFSET ?`,
       ...[...given, perPage, (page - 1) * perPage],
     );
     return { total, records: rows.toArray().map(deliveryOf) };
@@ -256,7 +255,7 @@ export class WebhookSender extends DurableObject<Environment> {
     const until = clock.now() + RUN_MS;
     this.#left = RUN_TRIES;
     try {
-      this.#sql.exec('DELETE FROM deliveries WHERE createdAt <= ?', clock.now() - KEPT_MS);
+      this.#purge();
       const waits = await this.#mayNotSend();
       if (waits === 'ended') return await this.end();
       if (waits === null) await Promise.all(Array.from({ length: AT_ONCE }, () => this.#send(until)));
@@ -265,6 +264,15 @@ export class WebhookSender extends DurableObject<Environment> {
       logError('webhook_sender_failed', error, { endpoint_id: this.#owner.endpointId });
       await this.ctx.storage.setAlarm(clock.now() + MINUTE_MS);
     }
+  }
+
+  /** Rows stand in the order of their times, so that one index less is written. */
+  #purge(): void {
+    this.#sql.exec(
+      `DELETE FROM deliveries WHERE rowid <
+         coalesce((SELECT rowid FROM deliveries WHERE createdAt > ? ORDER BY rowid LIMIT 1), ${Number.MAX_SAFE_INTEGER})`,
+      clock.now() - KEPT_MS,
+    );
   }
 
   get #owner(): Owner {
@@ -293,7 +301,7 @@ export class WebhookSender extends DurableObject<Environment> {
   async #sleep(waits: number | 'ended' | null): Promise<void> {
     const now = clock.now();
     const next = this.#one("SELECT min(nextAttemptAt) AS at FROM deliveries WHERE status = 'pending'");
-    const oldest = this.#one('SELECT min(createdAt) AS at FROM deliveries');
+    const oldest = this.#one('SELECT (SELECT createdAt FROM deliveries ORDER BY rowid LIMIT 1) AS at');
     if (next === null && oldest === null) return;
     const purge = (oldest ?? now) + KEPT_MS + 1;
     const due = next === null ? purge : Math.min(purge, Math.max(next, now + (typeof waits === 'number' ? waits : 0)));
