@@ -2,7 +2,7 @@
 export interface Person {
   /** Ids of the user and of the outsider, of each time that there was one. */
   ids: readonly string[];
-  /** Lower-case. */
+  /** Lower-case; '' where only others of these are known. */
   email: string;
   pseudonym: string;
   /** From which they are known to have come. */
@@ -20,7 +20,7 @@ const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g,
 /** The text with the pseudonym in the place of the person: of an address only where it is one by itself. */
 export function redactedText(text: string, { ids, email, pseudonym }: Person): string {
   const withoutIds = ids.reduce((rest, id) => rest.replaceAll(id, pseudonym), text);
-  if (!withoutIds.toLowerCase().includes(email)) return withoutIds;
+  if (email === '' || !withoutIds.toLowerCase().includes(email)) return withoutIds;
   return withoutIds.replaceAll(new RegExp(`(?<![\\w.+-])${escaped(email)}(?![\\w-]|\\.\\w)`, 'gi'), pseudonym);
 }
 
@@ -28,7 +28,7 @@ export function redactedText(text: string, { ids, email, pseudonym }: Person): s
 function isTheirs(record: Record<string, unknown>, { ids, email, ips }: Person): boolean {
   const who = WHO.map((name) => record[name]).filter((each) => typeof each === 'string');
   if (who.length === 0) return typeof record.ip === 'string' && ips.includes(record.ip);
-  return who.some((each) => ids.includes(each) || each.toLowerCase() === email);
+  return who.some((each) => ids.includes(each) || (email !== '' && each.toLowerCase() === email));
 }
 
 /**

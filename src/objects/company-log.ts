@@ -13,6 +13,7 @@ import {
   readFollowing,
   unfollow,
 } from '../logs/following.ts';
+import { createForgotten, purgeForgotten, rememberForgotten, withoutForgotten } from '../logs/forgotten.ts';
 import { forgetCounts, type LogPage, listRecords } from '../logs/listing.ts';
 import {
   compareKeys,
@@ -97,6 +98,7 @@ export class CompanyLog extends DurableObject<Environment> {
     createViewsMark(this.#sql);
     createUsedDays(this.#sql);
     createFollowing(this.#sql);
+    createForgotten(this.#sql);
   }
 
   /**
@@ -118,7 +120,8 @@ export class CompanyLog extends DurableObject<Environment> {
   }
 
   /**
-   * Puts a pseudonym in the place of a person, in some of the records: of the object first, then of a few files.
+   * Puts a pseudonym in the place of a person, in some of the records: of the object first, and of all that comes later and is of
+   * before; then of a few files.
    * @param cursor where it goes on; null from the beginning
    * @returns how many records named them, and the next cursor; null when all are done
    */
@@ -130,6 +133,7 @@ export class CompanyLog extends DurableObject<Environment> {
       this.ctx.storage.kv.put(REDACTIONS, this.#redactions + 1);
       if (!cursor) {
         this.#moves += 1;
+        rememberForgotten(this.ctx.storage, person, clock.now());
         return { changed: await redactRows(this.#sql, person, pause), next: { kind: LOG_KINDS[0], after: null } };
       }
       const { kind } = cursor;
@@ -182,7 +186,8 @@ export class CompanyLog extends DurableObject<Environment> {
     const { storage } = this.ctx;
     const moved = lastMoved(this.#sql, kind);
     const isLate = (record: Logged) => moved !== undefined && compareKeys(keyOf(record), moved) <= 0;
-    const once = [...new Map(records.toReversed().map((record) => [record.id, record])).values()];
+    const unique = [...new Map(records.toReversed().map((record) => [record.id, record])).values()];
+    const once = withoutForgotten(storage, unique);
     const news = once.filter((record) => !isLate(record) && !isKnownInMinute(this.#sql, kind, record));
     const late = once.filter(isLate);
     if (storage.kv.get(NAME) === undefined) storage.kv.put(NAME, name);
@@ -318,6 +323,7 @@ export class CompanyLog extends DurableObject<Environment> {
     this.#alarmAt = null;
     if (this.#isErased) return;
     try {
+      purgeForgotten(this.#sql, clock.now());
       await this.#tellFollowers();
       const isDone = await this.#inTurn(() => this.#move());
       await this.#wakeBy(isDone ? this.#nextDay() : clock.now() + 1);

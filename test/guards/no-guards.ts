@@ -233,7 +233,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
   ),
   ...ofSender(
     'says which deliveries are meant: those that wait, are due, have failed or are still kept',
-    ...['status = ', 'nextAttemptAt <= ', 'createdAt <= ', 'id = '],
+    ...['status = ', 'nextAttemptAt <= ', 'id = '],
   ),
   ...ofSender('says whether there is a delivery', 'found.toArray().length === 0'),
   ...ofSender(

@@ -4,6 +4,7 @@ import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { Person } from '../../src/logs/redaction.ts';
 import { redacted, redactedText } from '../../src/logs/redaction.ts';
+import { keepInLog } from '../../src/modules/company-log/service.ts';
 import { databaseOf } from '../../src/modules/managed-database/service.ts';
 import { HELD_TABLES, nameOf } from '../../src/modules/organizations/end/control-store.ts';
 import { STORES } from '../../src/modules/organizations/end/stores.ts';
@@ -328,6 +329,32 @@ describe('a person who is erased', () => {
     const { records } = await must(company.as.get(`/v1/webhook-endpoints/${endpoint}/deliveries?per_page=100`));
     expect(records.length).toBeGreaterThan(2);
     expect(await placesOf([id, email])).toEqual([]);
+  });
+
+  it('is in nothing that a queue hands over to the log afterwards, but in what they do after coming back', async () => {
+    const company = await aProvisionedCompany();
+    const { id, email, outsiderId, ip } = await aPerson(company);
+    const events = await recordsOf('share', company.id);
+    const theirs = events.filter(({ actorEmail }) => actorEmail === email);
+    const details = { asked: `${email}, as ${outsiderId}` };
+    const about = { ...events[0], actorId: null, actorEmail: null, viewer: 'another', details };
+    const records = await recordsOf('audit', company.id);
+    const record = records.find((each) => each.principalId === id && each.ip === ip);
+    expect([theirs.length > 1, record]).toEqual([true, expect.anything()]);
+    await must(company.as.post(`/v1/users/${id}/deactivate`));
+    await must(company.as.delete(of(email)));
+    const late = [...theirs, about].map((event) => ({ ...event, id: newId(Date.now()), companyId: company.id }));
+    for (const event of late) await deliver({ type: 'share.keep', companyId: company.id, event });
+    await keepInLog(env, 'audit', { ...record, id: newId(Date.now()), companyId: company.id } as never);
+    const kept = await recordsOf('share', company.id);
+    expect(late.every((event) => kept.some((each) => each.id === event.id && each.actorEmail !== email))).toBe(true);
+    expect(await placesOf([id, outsiderId, email])).toEqual([]);
+    expect((await recordsOf('audit', company.id)).filter((each) => each.ip === ip)).toEqual([]);
+
+    const again = { ...late[0], id: newId(Date.now()), occurredAt: Date.now() + 1000 };
+    await deliver({ type: 'share.keep', companyId: company.id, event: again });
+    const back = (await recordsOf('share', company.id)).find((each) => each.id === again.id);
+    expect(back?.actorEmail).toBe(email);
   });
 
   it('leaves what others write meanwhile', async () => {

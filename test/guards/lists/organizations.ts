@@ -37,6 +37,12 @@ export const ORGANIZATIONS = [
   ...guardsOf('src/modules/companies/store.ts', TESTS, [
     { in: 'updateCompany', text: ', status && isNull(companies.deletesAt)', ...MEANWHILE },
   ]),
+  ...guardsOf('src/objects/company-log.ts', PEOPLE, [
+    { text: 'withoutForgotten(storage, unique)', without: 'unique', title: 'a queue hands over' },
+  ]),
+  ...guardsOf('src/logs/forgotten.ts', PEOPLE, [
+    { text: 'WHERE at >= ? AND digest', without: 'WHERE 0 <= ? AND digest', title: 'coming back' },
+  ]),
   ...guardsOf('src/objects/company-log.ts', TESTS, [
     { text: 'this.#isErased = state.storage.kv.get(ERASED) === true;', without: 'this.#isErased = false;', ...LATE },
     {

@@ -1,0 +1,69 @@
+import { createHmac } from 'node:crypto';
+import { DAY_MS } from '../kernel/clock.ts';
+import { newSecretToken } from '../kernel/ids.ts';
+import type { Logged } from './log.ts';
+import { type Person, redacted } from './redaction.ts';
+
+/** A queue keeps a message so long, at the most. */
+const KEPT_MS = 14 * DAY_MS;
+const SECRET = 'forgotten_secret';
+
+/** What a person may be known by in a text: ids and addresses. */
+const MARKS = /[0-9a-f]{24}|[^\s"\\/,;:=&?<>()[\]]+@[^\s"\\/,;:=&?<>()[\]]*\w/g;
+
+/**
+ * Who was taken out of a log, as digests under a secret of its object: records of before may wait in a queue still, and come without
+ * them.
+ */
+export function createForgotten(sql: SqlStorage): void {
+  sql.exec(
+    'CREATE TABLE IF NOT EXISTS forgotten (digest TEXT PRIMARY KEY, pseudonym TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID',
+  );
+}
+
+/** Remembers that a person was forgotten. @param now milliseconds */
+export function rememberForgotten({ sql, kv }: DurableObjectStorage, person: Person, now: number): void {
+  const secret = kv.get<string>(SECRET) ?? newSecretToken();
+  kv.put(SECRET, secret);
+  for (const mark of [...person.ids, person.email, ...person.ips])
+    sql.exec('INSERT OR REPLACE INTO forgotten VALUES (?, ?, ?)', digestOf(secret, mark), person.pseudonym, now);
+}
+
+/** Forgets whom no message can name any more. */
+export function purgeForgotten(sql: SqlStorage, now: number): void {
+  sql.exec('DELETE FROM forgotten WHERE at <= ?', now - KEPT_MS);
+}
+
+/** The records with a pseudonym in the place of everybody who was forgotten after what they tell. */
+export function withoutForgotten({ sql, kv }: DurableObjectStorage, records: readonly Logged[]): readonly Logged[] {
+  const secret = kv.get<string>(SECRET);
+  if (secret === undefined || sql.exec('SELECT 1 FROM forgotten LIMIT 1').toArray().length === 0) return records;
+  return records.map((record) => forgottenIn(sql, secret, record).reduce<Logged>(withoutPerson, record));
+}
+
+const withoutPerson = (record: Logged, person: Person): Logged => redacted(record, person) as Logged;
+
+const digestOf = (secret: string, mark: string): string => createHmac('sha256', secret).update(mark).digest('hex');
+
+/** Those whom a record names. */
+function forgottenIn(sql: SqlStorage, secret: string, record: Logged): Person[] {
+  const marks = new Set(JSON.stringify(record).toLowerCase().match(MARKS));
+  const ip = 'ip' in record && typeof record.ip === 'string' ? [record.ip] : [];
+  const byDigest = new Map([...marks, ...ip].map((mark) => [digestOf(secret, mark), mark]));
+  const found = sql
+    .exec<{ digest: string; pseudonym: string }>(
+      'SELECT digest, pseudonym FROM forgotten WHERE at >= ? AND digest IN (SELECT value FROM json_each(?))',
+      record.occurredAt,
+      JSON.stringify([...byDigest.keys()]),
+    )
+    .toArray();
+  return [...Map.groupBy(found, ({ pseudonym }) => pseudonym)].map(([pseudonym, rows]) => {
+    const known = rows.map(({ digest }) => byDigest.get(digest) as string);
+    return {
+      ids: known.filter((mark) => !mark.includes('@') && !ip.includes(mark)),
+      email: known.find((mark) => mark.includes('@')) ?? '',
+      pseudonym,
+      ips: known.filter((mark) => ip.includes(mark)),
+    };
+  });
+}
