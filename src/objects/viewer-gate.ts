@@ -9,7 +9,7 @@ const AT_ONCE = { company: 12, viewer: 8 };
  * How long a viewer waits for a slot, and how many may wait: of a company, and of one viewer, who must not fill the
  * queue.
  */
-const MAX_WAIT_MS = 8_000;
+const MAX_WAIT_MS = 12_000;
 const MAX_WAITING = { company: 500, viewer: 250 };
 /** A slot that is not released ends after this time, which is longer than any execution. */
 const MAX_SLOT_MS = 45_000;

@@ -83,13 +83,13 @@ describe('the gate of viewers', () => {
       expect(seen(waiting)).toEqual([true, true, undefined]);
     }));
 
-  it('sends away who has waited eight seconds, and keeps no slot for them', () =>
+  it('sends away who has waited twelve seconds, and keeps no slot for them', () =>
     inGate(async ({ ask, leave, pass }) => {
       const running = await ask(...times(8, 'ana'));
       const [waiting, gone] = await ask('ana', 'ana');
       await leave(gone);
       expect([waiting?.admitted, gone?.admitted]).toEqual([undefined, false]);
-      await pass(7_999);
+      await pass(11_999);
       expect(waiting?.admitted).toBeUndefined();
       const [later] = await ask('ana');
       await pass(1);
