@@ -53,15 +53,8 @@ try {
   const { _id: user } = await system.call('POST', '/v1/users/invite', { email: 'member@bench.test' });
   const groups: string[] = [];
   for (let n = 0; n < GROUPS; n += 1) {
-    groups.push(
-      (
-        await system.call('POST', '/v1/groups', {
-          name: `Group ${n}`,
-          slug: `group-${n}`,
-          description: 'Those who are told of.',
-        })
-      )._id,
-    );
+    const group = { name: `Group ${n}`, slug: `group-${n}`, description: 'Those who are told of.' };
+    groups.push((await system.call('POST', '/v1/groups', group))._id);
   }
   let isMember = false;
   const change = async (): Promise<void> => {

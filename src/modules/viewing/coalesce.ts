@@ -12,9 +12,9 @@ interface Waiting {
 const waiting = new Map<string, Waiting>();
 
 /** Longer than one waits for a slot: what waits for more is of a request that ended without a word. Milliseconds. */
-const MAX_WAIT_MS = 20_000;
+const MAX_WAIT_MS = 30_000;
 /** Longer than waiting for a slot and executing take together. Milliseconds. */
-const MAX_ANSWER_MS = 50_000;
+const MAX_ANSWER_MS = 60_000;
 
 /**
  * Executes once for equal requests: those that come while an execution is under way share its answer. Where the data may

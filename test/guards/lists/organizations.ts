@@ -23,7 +23,12 @@ export const ORGANIZATIONS = [
       without: '',
       title: 'looked after once more',
     },
-    { in: 'beginEnds', text: ' where ${lte(companies.deletesAt, now)}', without: '', title: 'is whole until' },
+    {
+      in: 'beginEnds',
+      text: ' where ${lte(companies.deletesAt, now)}',
+      without: ' where true',
+      title: 'is whole until',
+    },
   ]),
   ...guardsOf('src/modules/organizations/end/people-store.ts', PEOPLE, [
     { in: 'deleteInactive', text: ' eq(users.isActive, false),', without: '', title: 'activated meanwhile' },
