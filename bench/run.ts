@@ -17,6 +17,7 @@ const MARKS = ['<!-- figures -->', '<!-- end of figures -->'] as const;
 /** Each program under bench/; the quickest first. */
 const ALL = [
   'policy',
+  'who-can',
   'pages',
   'signed-request',
   'cost',

@@ -1,6 +1,6 @@
 import { ApiError, isRefused, mayHelpToRepeat, orAborted, read, wait } from './answers.ts';
 import type { Ask, Credential } from './credentials.ts';
-import type { Routes, UploadJob, WebhookEvents } from './generated/routes.ts';
+import type { ChangeOfAccess, Routes, UploadJob, WebhookEvents } from './generated/routes.ts';
 import { isSentResumably, sendResumably } from './resumable.ts';
 import { signsIn } from './session.ts';
 import { type FormWay, formOf, formWay, type UploadOptions } from './upload.ts';
@@ -53,7 +53,9 @@ type OrUndefined<T> = T extends object
 export type InputOf<M extends Method, P extends PathOf<M>> =
   RouteOf<M, P> extends infer R
     ? OrUndefined<{
-        [K in keyof R as Exclude<K, 'answer' | 'files'>]: K extends 'query' | 'body' ? OrUndefined<R[K]> : R[K];
+        [K in keyof R as Exclude<K, 'answer' | 'files' | 'dryRun'>]: K extends 'query' | 'body'
+          ? OrUndefined<R[K]>
+          : R[K];
       }> &
         InputOfAll
     : never;
@@ -71,7 +73,12 @@ type VersionedPathOf<M extends Method> = {
   [P in PathOf<M>]: 'ifNoneMatch' extends keyof RouteOf<M, P> ? P : never;
 }[PathOf<M>];
 
+/** The paths of changes that can be asked what they would change. */
+type TriedPathOf<M extends Method> = { [P in PathOf<M>]: 'dryRun' extends keyof RouteOf<M, P> ? P : never }[PathOf<M>];
+
 interface Send<M extends Method> {
+  /** Changes nothing, and answers who would gain and who would lose what. */
+  <P extends TriedPathOf<M>>(path: P, input: InputOf<M, P> & { query: { dry_run: 'true' } }): Promise<ChangeOfAccess>;
   <P extends PathOf<M>, F extends keyof FilesOf<M, P>>(
     path: P,
     input: InputOf<M, P> & { query: { format: F } },

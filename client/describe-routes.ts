@@ -60,7 +60,10 @@ const event = (name: string, { description, requestBody }: Operation): string =>
   `${documented(description)}  ${JSON.stringify(name)}: ${type(requestBody?.content['application/json']?.schema ?? {})};\n`;
 
 function route(name: string, { summary, parameters = [], requestBody, responses }: Operation): string {
-  const [success] = Object.values(responses);
+  // What a change of access would change is answered with 200, whatever the change itself is answered with.
+  const isTried = parameters.some((parameter) => parameter.name === 'dry_run');
+  const successes = Object.entries(responses).filter(([status]) => status.startsWith('2'));
+  const [, success] = successes.find(([status]) => !isTried || status !== '200') ?? successes[0] ?? [];
   const members = [
     ...place(
       'params',
@@ -73,6 +76,7 @@ function route(name: string, { summary, parameters = [], requestBody, responses 
     ...versions(parameters),
     ...sent(requestBody ?? { content: {} }),
     `answer: ${answer(success?.content ?? {})}`,
+    ...(isTried ? [`dryRun: ${TRIED}`] : []),
     ...files(parameters, success?.content ?? {}),
   ];
   return `${documented(summary)}  ${JSON.stringify(name)}: { ${members.join('; ')} };\n`;
@@ -109,8 +113,12 @@ function sent({ required, content }: NonNullable<Operation['requestBody']>): str
   return isForm ? ['form: FormData'] : [];
 }
 
+/** What is answered to a dry run. */
+const TRIED = 'ChangeOfAccess';
+
 function answer(content: Record<string, { schema?: Schema }>): string {
   const json = content['application/json']?.schema;
+  if (json?.anyOf) return union(json.anyOf.map(type).filter((name) => name !== TRIED));
   if (json) return type(json);
   return Object.keys(content).length > 0 ? 'string' : 'undefined';
 }

@@ -78,6 +78,7 @@ import { componentEndpoints } from './modules/pages/routes.component.sharing.ts'
 import { mailLinkPageEndpoints } from './modules/pages/routes.console.ts';
 import { pageEndpoints } from './modules/pages/routes.sharing.ts';
 import { passwordResetEndpoints } from './modules/password-reset/routes.console.ts';
+import { analysisEndpoints } from './modules/policies/routes.analysis.console.ts';
 import { policyEndpoints } from './modules/policies/routes.console.ts';
 import { scheduleEndpoints } from './modules/schedules/routes.console.ts';
 import { unsubscribeEndpoints } from './modules/schedules/routes.public.sharing.ts';
@@ -158,7 +159,7 @@ export const SURFACES: SurfaceEndpoints[] = [
     Users: [...consoleUserEndpoints, ...userGroupEndpoints],
     Groups: consoleGroupEndpoints,
     Permissions: permissionEndpoints,
-    Policies: policyEndpoints,
+    Policies: [...policyEndpoints, ...analysisEndpoints],
     'Service accounts': [...consoleServiceAccountEndpoints, ...consoleApiKeyEndpoints],
     Audit: consoleAuditEndpoints,
     'Personal data': personalDataEndpoints,

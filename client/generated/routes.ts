@@ -72,23 +72,23 @@ export interface Routes {
   /** List groups */
   "GET /groups": { query?: { "page"?: number; "quantity"?: number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name"; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<OrganizationGroup> } };
   /** Create a group */
-  "POST /groups": { body: { "name": string; "description"?: string }; answer: OrganizationGroup | OrganizationWrittenRecord };
+  "POST /groups": { query?: { "dry_run"?: "true" | "false" }; body: { "name": string; "description"?: string }; answer: OrganizationGroup | OrganizationWrittenRecord; dryRun: ChangeOfAccess };
   /** Get a group */
   "GET /groups/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: OrganizationGroup };
   /** Update a group */
   "PATCH /groups/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "description"?: string }; answer: OrganizationGroup | OrganizationWrittenRecord };
   /** Delete a group */
-  "DELETE /groups/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
+  "DELETE /groups/{id}": { params: { "id": string }; query?: { "dry_run"?: "true" | "false" }; ifMatch?: string; answer: undefined; dryRun: ChangeOfAccess };
   /** Add a binding to a group */
-  "POST /groups/{id}/bindings": { params: { "id": string }; body: { "principal_type": "user" | "service_account"; "principal_id": string; "account_id": string }; answer: GroupBinding };
+  "POST /groups/{id}/bindings": { params: { "id": string }; query?: { "dry_run"?: "true" | "false" }; body: { "principal_type": "user" | "service_account"; "principal_id": string; "account_id": string }; answer: GroupBinding; dryRun: ChangeOfAccess };
   /** List a group's bindings */
   "GET /groups/{id}/bindings": { params: { "id": string }; query?: { "page"?: number; "quantity"?: number; "order_by"?: "created_at" | "-created_at"; "account_id"?: string | number }; answer: { "total": number; "page": number; "results": Array<GroupBinding> } };
   /** Remove a binding from a group */
-  "DELETE /groups/{id}/bindings/{binding_id}": { params: { "id": string; "binding_id": string }; answer: undefined };
+  "DELETE /groups/{id}/bindings/{binding_id}": { params: { "id": string; "binding_id": string }; query?: { "dry_run"?: "true" | "false" }; answer: undefined; dryRun: ChangeOfAccess };
   /** Attach a policy to a group */
-  "POST /groups/{id}/policies/{policy_id}": { params: { "id": string; "policy_id": string }; answer: undefined };
+  "POST /groups/{id}/policies/{policy_id}": { params: { "id": string; "policy_id": string }; query?: { "dry_run"?: "true" | "false" }; answer: undefined; dryRun: ChangeOfAccess };
   /** Detach a policy from a group */
-  "DELETE /groups/{id}/policies/{policy_id}": { params: { "id": string; "policy_id": string }; answer: undefined };
+  "DELETE /groups/{id}/policies/{policy_id}": { params: { "id": string; "policy_id": string }; query?: { "dry_run"?: "true" | "false" }; answer: undefined; dryRun: ChangeOfAccess };
   /** List users */
   "GET /users": { query?: { "page"?: number; "quantity"?: number; "order_by"?: "created_at" | "updated_at" | "email" | "last_login_at" | "-created_at" | "-updated_at" | "-email" | "-last_login_at"; "account_id"?: string | number; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<OrganizationUser> } };
   /** Create a user */
@@ -188,7 +188,7 @@ export interface Routes {
   /** Delete a user's pinned identity */
   "DELETE /v1/users/{id}/identities": { params: { "id": string }; answer: undefined };
   /** Invite a user */
-  "POST /v1/users/invite": { body: { "email": string; "team_ids"?: Array<string>; "group_ids"?: Array<string> }; answer: InvitedUser | WrittenRecord };
+  "POST /v1/users/invite": { query?: { "dry_run"?: "true" | "false" }; body: { "email": string; "team_ids"?: Array<string>; "group_ids"?: Array<string> }; answer: InvitedUser | WrittenRecord; dryRun: ChangeOfAccess };
   /** Get an invitation */
   "GET /v1/users/invitation": { query: { "token": string | number }; answer: Invitation };
   /** Accept an invitation */
@@ -264,61 +264,65 @@ export interface Routes {
   /** Deactivate a user */
   "POST /v1/users/{id}/deactivate": { params: { "id": string }; answer: UserStatus | WrittenRecord };
   /** Add a user to groups */
-  "POST /v1/users/{id}/groups": { params: { "id": string }; body: { "group_ids": Array<string> }; answer: User | WrittenRecord };
+  "POST /v1/users/{id}/groups": { params: { "id": string }; query?: { "dry_run"?: "true" | "false" }; body: { "group_ids": Array<string> }; answer: User | WrittenRecord; dryRun: ChangeOfAccess };
   /** Replace a user's groups */
-  "PUT /v1/users/{id}/groups": { params: { "id": string }; body: { "group_ids": Array<string> }; answer: User | WrittenRecord };
+  "PUT /v1/users/{id}/groups": { params: { "id": string }; query?: { "dry_run"?: "true" | "false" }; body: { "group_ids": Array<string> }; answer: User | WrittenRecord; dryRun: ChangeOfAccess };
   /** Remove a user from groups */
-  "DELETE /v1/users/{id}/groups": { params: { "id": string }; body: { "group_ids": Array<string> }; answer: User | WrittenRecord };
+  "DELETE /v1/users/{id}/groups": { params: { "id": string }; query?: { "dry_run"?: "true" | "false" }; body: { "group_ids": Array<string> }; answer: User | WrittenRecord; dryRun: ChangeOfAccess };
   /** List groups */
   "GET /v1/groups": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "sort_by"?: "name" | "created_at" | "-name" | "-created_at"; "include_global"?: "true" | "false" }; answer: { "total": number; "quantity": number; "records": Array<Group> } };
   /** Create a group */
-  "POST /v1/groups": { body: { "name": string; "slug": string; "description": string; "roles"?: Array<{ "name": string; "target": string; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }>; "permissionIds"?: Array<string> }; answer: Group | WrittenRecord };
+  "POST /v1/groups": { query?: { "dry_run"?: "true" | "false" }; body: { "name": string; "slug": string; "description": string; "roles"?: Array<{ "name": string; "target": string; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }>; "permissionIds"?: Array<string> }; answer: Group | WrittenRecord; dryRun: ChangeOfAccess };
   /** Get a group */
   "GET /v1/groups/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Group };
   /** Update a group */
   "PUT /v1/groups/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "slug"?: string; "description"?: string }; answer: Group | WrittenRecord };
   /** Delete a group */
-  "DELETE /v1/groups/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
+  "DELETE /v1/groups/{id}": { params: { "id": string }; query?: { "dry_run"?: "true" | "false" }; ifMatch?: string; answer: undefined; dryRun: ChangeOfAccess };
   /** List the members of a group */
   "GET /v1/groups/{id}/members": { params: { "id": string }; query?: { "page"?: number; "per_page"?: number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<GroupMember> } };
   /** Add permissions to a group */
-  "POST /v1/groups/{id}/permissions": { params: { "id": string }; body: { "permissionIds": Array<string> }; answer: Group | WrittenRecord };
+  "POST /v1/groups/{id}/permissions": { params: { "id": string }; query?: { "dry_run"?: "true" | "false" }; body: { "permissionIds": Array<string> }; answer: Group | WrittenRecord; dryRun: ChangeOfAccess };
   /** Replace a group's permissions */
-  "PUT /v1/groups/{id}/permissions": { params: { "id": string }; body: { "permissionIds": Array<string> }; answer: Group | WrittenRecord };
+  "PUT /v1/groups/{id}/permissions": { params: { "id": string }; query?: { "dry_run"?: "true" | "false" }; body: { "permissionIds": Array<string> }; answer: Group | WrittenRecord; dryRun: ChangeOfAccess };
   /** Remove permissions from a group */
-  "DELETE /v1/groups/{id}/permissions": { params: { "id": string }; body: { "permissionIds": Array<string> }; answer: Group | WrittenRecord };
+  "DELETE /v1/groups/{id}/permissions": { params: { "id": string }; query?: { "dry_run"?: "true" | "false" }; body: { "permissionIds": Array<string> }; answer: Group | WrittenRecord; dryRun: ChangeOfAccess };
   /** Attach a policy to a group */
-  "POST /v1/groups/{id}/policies/{policy_id}": { params: { "id": string; "policy_id": string }; answer: undefined };
+  "POST /v1/groups/{id}/policies/{policy_id}": { params: { "id": string; "policy_id": string }; query?: { "dry_run"?: "true" | "false" }; answer: undefined; dryRun: ChangeOfAccess };
   /** Detach a policy from a group */
-  "DELETE /v1/groups/{id}/policies/{policy_id}": { params: { "id": string; "policy_id": string }; answer: undefined };
+  "DELETE /v1/groups/{id}/policies/{policy_id}": { params: { "id": string; "policy_id": string }; query?: { "dry_run"?: "true" | "false" }; answer: undefined; dryRun: ChangeOfAccess };
   /** List permissions */
   "GET /v1/permissions": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "sort_by"?: "name" | "created_at" | "-name" | "-created_at" }; answer: { "total": number; "quantity": number; "records": Array<Permission> } };
   /** Create a permission */
-  "POST /v1/permissions": { body: { "name": string; "description": string; "target": PermissionTarget; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }; answer: Permission | WrittenRecord };
+  "POST /v1/permissions": { query?: { "dry_run"?: "true" | "false" }; body: { "name": string; "description": string; "target": PermissionTarget; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }; answer: Permission | WrittenRecord; dryRun: ChangeOfAccess };
   /** Get a permission */
   "GET /v1/permissions/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Permission };
   /** Update a permission */
-  "PUT /v1/permissions/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "description"?: string; "target"?: PermissionTarget; "actions"?: Array<"read" | "create" | "update" | "delete" | "*"> }; answer: Permission | WrittenRecord };
+  "PUT /v1/permissions/{id}": { params: { "id": string }; query?: { "dry_run"?: "true" | "false" }; ifMatch?: string; body?: { "name"?: string; "description"?: string; "target"?: PermissionTarget; "actions"?: Array<"read" | "create" | "update" | "delete" | "*"> }; answer: Permission | WrittenRecord; dryRun: ChangeOfAccess };
   /** Delete a permission */
-  "DELETE /v1/permissions/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
+  "DELETE /v1/permissions/{id}": { params: { "id": string }; query?: { "dry_run"?: "true" | "false" }; ifMatch?: string; answer: undefined; dryRun: ChangeOfAccess };
   /** List policies */
   "GET /v1/policies": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "sort_by"?: "name" | "created_at" | "-name" | "-created_at" }; answer: { "total": number; "quantity": number; "records": Array<Policy> } };
   /** Create a policy */
-  "POST /v1/policies": { body: { "name": string; "description"?: string; "document": PolicyDocument }; answer: Policy | WrittenRecord };
+  "POST /v1/policies": { query?: { "dry_run"?: "true" | "false" }; body: { "name": string; "description"?: string; "document": PolicyDocument }; answer: Policy | WrittenRecord; dryRun: ChangeOfAccess };
   /** List actions */
   "GET /v1/policies/actions": { answer: { "services": Record<string, Array<string>>; "all": Array<string> } };
   /** Get a policy */
   "GET /v1/policies/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Policy };
   /** Update a policy */
-  "PUT /v1/policies/{id}": { params: { "id": string }; ifMatch?: string; body?: { "name"?: string; "description"?: string; "document"?: PolicyDocument }; answer: Policy | WrittenRecord };
+  "PUT /v1/policies/{id}": { params: { "id": string }; query?: { "dry_run"?: "true" | "false" }; ifMatch?: string; body?: { "name"?: string; "description"?: string; "document"?: PolicyDocument }; answer: Policy | WrittenRecord; dryRun: ChangeOfAccess };
   /** Delete a policy */
-  "DELETE /v1/policies/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
+  "DELETE /v1/policies/{id}": { params: { "id": string }; query?: { "dry_run"?: "true" | "false" }; ifMatch?: string; answer: undefined; dryRun: ChangeOfAccess };
   /** Clone a policy */
-  "POST /v1/policies/{id}/clone": { params: { "id": string }; body: { "name": string; "description"?: string }; answer: Policy | WrittenRecord };
+  "POST /v1/policies/{id}/clone": { params: { "id": string }; query?: { "dry_run"?: "true" | "false" }; body: { "name": string; "description"?: string }; answer: Policy | WrittenRecord; dryRun: ChangeOfAccess };
   /** Simulate a principal's access */
-  "POST /v1/policies/simulate": { body: { "principal": { "type": "user" | "service_account"; "id": string }; "checks": Array<{ "action": "accounts:ListAccounts" | "accounts:GetAccount" | "accounts:CreateAccount" | "accounts:UpdateAccount" | "accounts:DeleteAccount" | "service-accounts:ListServiceAccounts" | "service-accounts:GetServiceAccount" | "service-accounts:ListKeys" | "service-accounts:CreateServiceAccount" | "service-accounts:UpdateServiceAccount" | "service-accounts:IssueKey" | "service-accounts:RevokeKey" | "service-accounts:DeleteServiceAccount" | "users:list" | "users:get" | "users:list_integration_users" | "users:ListUsers" | "users:GetUser" | "users:create_integration_user" | "users:CreateUser" | "users:invite" | "users:update" | "users:activate" | "users:deactivate" | "users:assign_groups" | "users:remove_groups" | "users:UpdateUser" | "users:delete" | "users:delete_integration_user" | "users:DeleteUser" | "groups:list" | "groups:get" | "groups:ListGroups" | "groups:GetGroup" | "groups:create" | "groups:CreateGroup" | "groups:update" | "groups:attach_policy" | "groups:detach_policy" | "groups:UpdateGroup" | "groups:AddMember" | "groups:RemoveMember" | "groups:AttachPolicy" | "groups:DetachPolicy" | "groups:delete" | "groups:DeleteGroup" | "permissions:list" | "permissions:get" | "permissions:create" | "permissions:update" | "permissions:delete" | "policies:list" | "policies:get" | "policies:create" | "policies:update" | "policies:delete" | "company:get" | "company:update" | "company:update_sso" | "api_keys:list" | "api_keys:get" | "api_keys:create" | "api_keys:delete" | "connections:list" | "connections:get" | "connections:create" | "connections:update" | "connections:delete" | "vpn_profiles:list" | "vpn_profiles:get" | "vpn_profiles:create" | "vpn_profiles:update" | "vpn_profiles:delete" | "metadata:read" | "managed-tables:list" | "managed-tables:data-read" | "managed-tables:create" | "managed-tables:update" | "managed-tables:data-write" | "managed-tables:delete" | "managed-tables:upload" | "visualizations:list" | "visualizations:get" | "visualizations:create" | "visualizations:update" | "visualizations:delete" | "visualizations:execute" | "visualizations:schedule" | "visualizations:share" | "dashboards:list" | "dashboards:get" | "dashboards:create" | "dashboards:update" | "dashboards:delete" | "dashboards:schedule" | "dashboards:share" | "analysis-folders:list" | "analysis-folders:get" | "analysis-folders:create" | "analysis-folders:update" | "analysis-folders:delete" | "share_tags:list" | "share_tags:get" | "share_tags:create" | "share_tags:update" | "share_tags:delete" | "viz_api_endpoints:list" | "viz_api_endpoints:get" | "viz_api_endpoints:create" | "viz_api_endpoints:update" | "viz_api_endpoints:delete" | "data_api:get_job" | "data_api:execute" | "concepts:list" | "concepts:get" | "concepts:create" | "concepts:update" | "concepts:delete" | "semantic:list" | "semantic:create" | "semantic:update" | "semantic:delete" | "ontology:list" | "ontology:create" | "ontology:update" | "ontology:delete" | "webhooks:list" | "webhooks:get" | "webhooks:create" | "webhooks:update" | "webhooks:delete" | "knowledge_reviews:list" | "knowledge_reviews:generate" | "knowledge_reviews:review"; "resource": string }> }; answer: { "results": Array<{ "action": string; "resource": string; "allowed": boolean; "decided_by": { "kind": "owner" | "deny" | "allow" | "legacy" | "none"; "policy_id": string | null; "sid": string | null; "group_id": string | null } }> } };
+  "POST /v1/policies/simulate": { body: { "principal": { "type": "user" | "service_account"; "id": string }; "checks": Array<{ "action": "accounts:ListAccounts" | "accounts:GetAccount" | "accounts:CreateAccount" | "accounts:UpdateAccount" | "accounts:DeleteAccount" | "service-accounts:ListServiceAccounts" | "service-accounts:GetServiceAccount" | "service-accounts:ListKeys" | "service-accounts:CreateServiceAccount" | "service-accounts:UpdateServiceAccount" | "service-accounts:IssueKey" | "service-accounts:RevokeKey" | "service-accounts:DeleteServiceAccount" | "users:list" | "users:get" | "users:list_integration_users" | "users:ListUsers" | "users:GetUser" | "users:create_integration_user" | "users:CreateUser" | "users:invite" | "users:update" | "users:activate" | "users:deactivate" | "users:assign_groups" | "users:remove_groups" | "users:UpdateUser" | "users:delete" | "users:delete_integration_user" | "users:DeleteUser" | "groups:list" | "groups:get" | "groups:ListGroups" | "groups:GetGroup" | "groups:create" | "groups:CreateGroup" | "groups:update" | "groups:attach_policy" | "groups:detach_policy" | "groups:UpdateGroup" | "groups:AddMember" | "groups:RemoveMember" | "groups:AttachPolicy" | "groups:DetachPolicy" | "groups:delete" | "groups:DeleteGroup" | "permissions:list" | "permissions:get" | "permissions:create" | "permissions:update" | "permissions:delete" | "policies:list" | "policies:get" | "policies:create" | "policies:update" | "policies:delete" | "company:get" | "company:update" | "company:update_sso" | "api_keys:list" | "api_keys:get" | "api_keys:create" | "api_keys:delete" | "connections:list" | "connections:get" | "connections:create" | "connections:update" | "connections:delete" | "vpn_profiles:list" | "vpn_profiles:get" | "vpn_profiles:create" | "vpn_profiles:update" | "vpn_profiles:delete" | "metadata:read" | "managed-tables:list" | "managed-tables:data-read" | "managed-tables:create" | "managed-tables:update" | "managed-tables:data-write" | "managed-tables:delete" | "managed-tables:upload" | "visualizations:list" | "visualizations:get" | "visualizations:create" | "visualizations:update" | "visualizations:delete" | "visualizations:execute" | "visualizations:schedule" | "visualizations:share" | "dashboards:list" | "dashboards:get" | "dashboards:create" | "dashboards:update" | "dashboards:delete" | "dashboards:schedule" | "dashboards:share" | "analysis-folders:list" | "analysis-folders:get" | "analysis-folders:create" | "analysis-folders:update" | "analysis-folders:delete" | "share_tags:list" | "share_tags:get" | "share_tags:create" | "share_tags:update" | "share_tags:delete" | "viz_api_endpoints:list" | "viz_api_endpoints:get" | "viz_api_endpoints:create" | "viz_api_endpoints:update" | "viz_api_endpoints:delete" | "data_api:get_job" | "data_api:execute" | "concepts:list" | "concepts:get" | "concepts:create" | "concepts:update" | "concepts:delete" | "semantic:list" | "semantic:create" | "semantic:update" | "semantic:delete" | "ontology:list" | "ontology:create" | "ontology:update" | "ontology:delete" | "webhooks:list" | "webhooks:get" | "webhooks:create" | "webhooks:update" | "webhooks:delete" | "mcp:connect" | "knowledge_reviews:list" | "knowledge_reviews:generate" | "knowledge_reviews:review"; "resource": string }> }; answer: { "results": Array<{ "action": string; "resource": string; "allowed": boolean; "decided_by": { "kind": "owner" | "deny" | "allow" | "legacy" | "none"; "policy_id": string | null; "sid": string | null; "group_id": string | null } }> } };
   /** Get the caller's permissions */
   "GET /v1/auth/permissions": { answer: OwnPermissions };
+  /** Query who can do something */
+  "POST /v1/policies/who-can": { query?: { "page"?: number; "per_page"?: number }; body: { "action": "accounts:ListAccounts" | "accounts:GetAccount" | "accounts:CreateAccount" | "accounts:UpdateAccount" | "accounts:DeleteAccount" | "service-accounts:ListServiceAccounts" | "service-accounts:GetServiceAccount" | "service-accounts:ListKeys" | "service-accounts:CreateServiceAccount" | "service-accounts:UpdateServiceAccount" | "service-accounts:IssueKey" | "service-accounts:RevokeKey" | "service-accounts:DeleteServiceAccount" | "users:list" | "users:get" | "users:list_integration_users" | "users:ListUsers" | "users:GetUser" | "users:create_integration_user" | "users:CreateUser" | "users:invite" | "users:update" | "users:activate" | "users:deactivate" | "users:assign_groups" | "users:remove_groups" | "users:UpdateUser" | "users:delete" | "users:delete_integration_user" | "users:DeleteUser" | "groups:list" | "groups:get" | "groups:ListGroups" | "groups:GetGroup" | "groups:create" | "groups:CreateGroup" | "groups:update" | "groups:attach_policy" | "groups:detach_policy" | "groups:UpdateGroup" | "groups:AddMember" | "groups:RemoveMember" | "groups:AttachPolicy" | "groups:DetachPolicy" | "groups:delete" | "groups:DeleteGroup" | "permissions:list" | "permissions:get" | "permissions:create" | "permissions:update" | "permissions:delete" | "policies:list" | "policies:get" | "policies:create" | "policies:update" | "policies:delete" | "company:get" | "company:update" | "company:update_sso" | "api_keys:list" | "api_keys:get" | "api_keys:create" | "api_keys:delete" | "connections:list" | "connections:get" | "connections:create" | "connections:update" | "connections:delete" | "vpn_profiles:list" | "vpn_profiles:get" | "vpn_profiles:create" | "vpn_profiles:update" | "vpn_profiles:delete" | "metadata:read" | "managed-tables:list" | "managed-tables:data-read" | "managed-tables:create" | "managed-tables:update" | "managed-tables:data-write" | "managed-tables:delete" | "managed-tables:upload" | "visualizations:list" | "visualizations:get" | "visualizations:create" | "visualizations:update" | "visualizations:delete" | "visualizations:execute" | "visualizations:schedule" | "visualizations:share" | "dashboards:list" | "dashboards:get" | "dashboards:create" | "dashboards:update" | "dashboards:delete" | "dashboards:schedule" | "dashboards:share" | "analysis-folders:list" | "analysis-folders:get" | "analysis-folders:create" | "analysis-folders:update" | "analysis-folders:delete" | "share_tags:list" | "share_tags:get" | "share_tags:create" | "share_tags:update" | "share_tags:delete" | "viz_api_endpoints:list" | "viz_api_endpoints:get" | "viz_api_endpoints:create" | "viz_api_endpoints:update" | "viz_api_endpoints:delete" | "data_api:get_job" | "data_api:execute" | "concepts:list" | "concepts:get" | "concepts:create" | "concepts:update" | "concepts:delete" | "semantic:list" | "semantic:create" | "semantic:update" | "semantic:delete" | "ontology:list" | "ontology:create" | "ontology:update" | "ontology:delete" | "webhooks:list" | "webhooks:get" | "webhooks:create" | "webhooks:update" | "webhooks:delete" | "mcp:connect" | "knowledge_reviews:list" | "knowledge_reviews:generate" | "knowledge_reviews:review"; "resource": string }; answer: { "total": number; "quantity": number; "records": Array<{ "principal": ActivePrincipal; "decided_by": { "kind": "owner" | "deny" | "allow" | "legacy" | "none"; "policy_id": string | null; "sid": string | null; "group_id": string | null } }> } };
+  /** Compare policy documents */
+  "POST /v1/policies/compare": { body: { "before": { "documents": Array<PolicyDocument> }; "after": { "documents": Array<PolicyDocument> } }; answer: { "equal": boolean; "gains": Array<{ "action": string; "resource": string }>; "losses": Array<{ "action": string; "resource": string }> } };
   /** List service accounts */
   "GET /v1/service-accounts": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "sort_by"?: "name" | "created_at" | "-name" | "-created_at"; "account_id"?: string | number; "include_inactive"?: "true" | "false" }; answer: { "total": number; "quantity": number; "records": Array<CompanyServiceAccount> } };
   /** Create a service account */
@@ -548,7 +552,7 @@ export interface Routes {
   /** Export knowledge */
   "GET /api/v1/domain-knowledge/export": { query?: { "format"?: "json" | "ossie" }; answer: KnowledgeDocumentOutput; files: { "ossie": string } };
   /** Import knowledge */
-  "POST /api/v1/domain-knowledge/import": { query?: { "dry_run"?: "true" | "false" }; body: KnowledgeDocument; answer: { "suggestions": Array<{ "target_type": "concept" | "concept_create" | "semantic" | "semantic_create" | "ontology_node" | "ontology_node_create" | "ontology_relation" | "ontology_relation_create"; "name": string }>; "skipped": Array<{ "target_type": "concept" | "concept_create" | "semantic" | "semantic_create" | "ontology_node" | "ontology_node_create" | "ontology_relation" | "ontology_relation_create"; "name": string }>; "errors": Array<{ "line": number; "message": string }> } };
+  "POST /api/v1/domain-knowledge/import": { query?: { "dry_run"?: "true" | "false" }; body: KnowledgeDocument; answer: { "suggestions": Array<{ "target_type": "concept" | "concept_create" | "semantic" | "semantic_create" | "ontology_node" | "ontology_node_create" | "ontology_relation" | "ontology_relation_create"; "name": string }>; "skipped": Array<{ "target_type": "concept" | "concept_create" | "semantic" | "semantic_create" | "ontology_node" | "ontology_node_create" | "ontology_relation" | "ontology_relation_create"; "name": string }>; "errors": Array<{ "line": number; "message": string }> }; dryRun: ChangeOfAccess };
   /** Send a Model Context Protocol message */
   "POST /mcp": { body: Record<string, unknown>; answer: McpMessage };
   /** Get the protected resource metadata */
@@ -840,7 +844,7 @@ export type FilterOption = { "label": string; "value": string };
 
 export type ScheduleCondition = { "visualization_id": string; "column": string; "op": "gt" | "gte" | "lt" | "lte" | "eq" | "ne" | "changed"; "value"?: string | number | boolean | null };
 
-export type PermissionTarget = { "company_id": string; "service_name"?: "accounts" | "service-accounts" | "users" | "groups" | "permissions" | "policies" | "company" | "api_keys" | "connections" | "vpn_profiles" | "metadata" | "managed-tables" | "visualizations" | "dashboards" | "analysis-folders" | "share_tags" | "viz_api_endpoints" | "data_api" | "concepts" | "semantic" | "ontology" | "webhooks" | "knowledge_reviews"; "service_id"?: string };
+export type PermissionTarget = { "company_id": string; "service_name"?: "accounts" | "service-accounts" | "users" | "groups" | "permissions" | "policies" | "company" | "api_keys" | "connections" | "vpn_profiles" | "metadata" | "managed-tables" | "visualizations" | "dashboards" | "analysis-folders" | "share_tags" | "viz_api_endpoints" | "data_api" | "concepts" | "semantic" | "ontology" | "webhooks" | "mcp" | "knowledge_reviews"; "service_id"?: string };
 
 export type WebhookEventType = "api_key.issued" | "api_key.revoked" | "audit.records" | "auth.code_requested" | "auth.failed" | "auth.verified" | "company.updated" | "context.created" | "context.deleted" | "context.grants_updated" | "context.updated" | "data_job.done" | "data_job.failed" | "embed.denied" | "embed.downloaded" | "embed.executed" | "embed.generated" | "embed.key_rotated" | "embed.revoked" | "embed.signing_key_created" | "embed.signing_key_deleted" | "group.created" | "group.deleted" | "group.member_added" | "group.member_removed" | "group.updated" | "invitation.accepted" | "knowledge_job.cancelled" | "knowledge_job.done" | "knowledge_job.failed" | "member.added" | "member.removed" | "policy.attached" | "policy.created" | "policy.deleted" | "policy.detached" | "policy.updated" | "schedule.failed" | "schedule.paused" | "schedule.sent" | "service_account.created" | "service_account.deleted" | "service_account.updated" | "share.created" | "share.denied" | "share.downloaded" | "share.executed" | "share.resolved" | "share.revoked" | "share.updated" | "suggestion.accepted" | "suggestion.created" | "suggestion.rejected" | "suggestion.superseded" | "table.created" | "table.deleted" | "table.restored" | "table.truncated" | "table.updated" | "upload.done" | "upload.failed" | "upload.undone" | "upload.waiting_confirm" | "user.activated" | "user.created" | "user.deactivated" | "user.deleted" | "user.invited" | "user.updated";
 
@@ -967,6 +971,10 @@ export type DataResult = { "columns": Array<{ "name": string; "type": "text" | "
 export type DataJob = { "job_id": string; "status": "queued" | "running" | "succeeded" | "failed"; "row_count": number | null; "bytes": number | null; "url": string | null; "error": string | null; "expires_at": string | null };
 
 export type OrganizationGroup = { "id": string; "name": string; "description": string; "organization_id": string; "attached_policies": Array<string>; "member_count": number; "created_at": string; "updated_at": string; "deleted_at": string | null };
+
+export type ChangeOfAccess = { "gains": Array<{ "principal": ActivePrincipal; "action": string; "resource": string }>; "losses": Array<{ "principal": ActivePrincipal; "action": string; "resource": string }>; "truncated": boolean };
+
+export type ActivePrincipal = { "type": "user" | "service_account"; "id": string; "name": string };
 
 export type OrganizationUser = { "id": string; "email": string; "organization_id": string; "is_active": boolean; "is_verified": boolean; "mfa_enabled": boolean; "metadata": Record<string, unknown>; "created_at": string; "updated_at": string; "last_login_at": string | null; "deleted_at": string | null };
 

@@ -1,5 +1,5 @@
 import type { Action } from '../permissions/actions.ts';
-import { ALL_ACTIONS } from '../permissions/actions.ts';
+import { ALL_ACTIONS, actionEntry } from '../permissions/actions.ts';
 import type { LegacyGrant, LegacyPermission, Role } from '../permissions/legacy.ts';
 import { grantOfPermission, grantOfRole } from '../permissions/legacy.ts';
 import type { PolicyDocument, PolicyStatement } from '../permissions/policy-document.ts';
@@ -94,6 +94,8 @@ const because = (
 
 const OWNER = because('owner');
 const NONE = because('none');
+/** Of an action that only a Deny keeps from anybody. */
+const NOT_DENIED: Decision = { ...NONE, allowed: true };
 
 /**
  * Compiles the sources of a principal's access. Rules on an action are collected when it is first evaluated. Documents
@@ -135,7 +137,7 @@ export const forRequest = (access: Access): Access => ({ ...access, index: null,
 
 /**
  * Decides on `action` and `resource`: the owner is allowed; else an explicit Deny denies; else any Allow allows; else a
- * legacy grant allows; else it is denied. `resource` is one ARN. Listing and creating use the ARN that ends in `/*`,
+ * legacy grant allows; else it is denied, but for the few actions that are allowed unless they are denied. `resource` is one ARN. Listing and creating use the ARN that ends in `/*`,
  * which only patterns for every resource of the type match. If several statements match, the decision names the first.
  */
 export function decide(access: Access, action: Action, resource: string): Decision {
@@ -205,7 +207,8 @@ function addRules(to: Rule[], resources: readonly string[], decision: Decision):
 
 function resolve(rules: Indexed, resource: string): Decision {
   const fits = (rule: Rule): boolean => rule.fits(resource);
-  const decision = (rules.deny.find(fits) ?? rules.allow.find(fits) ?? rules.legacy.find(fits))?.decision ?? NONE;
+  const found = (rules.deny.find(fits) ?? rules.allow.find(fits) ?? rules.legacy.find(fits))?.decision;
+  const decision = found ?? (actionEntry(rules.action).unlessDenied ? NOT_DENIED : NONE);
   if (rules.decided.size >= REMEMBERED) rules.decided.clear();
   rules.decided.set(resource, decision);
   return decision;

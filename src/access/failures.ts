@@ -1,4 +1,4 @@
-import { defineFailure } from '../kernel/failure.ts';
+import { defineFailure, everywhere } from '../kernel/failure.ts';
 import type { Action } from '../permissions/actions.ts';
 
 /** The same wherever a credential is missing, wrong or at its end: whoever asks learns no more. */
@@ -37,6 +37,14 @@ export const grantExceeds = defineFailure('access.grant_exceeds', 'forbidden', {
     action,
     resource,
   }),
+});
+
+/** Comparing would take longer than a request may: a few hostile patterns can need as many places as there are atoms. */
+export const accessTooComplex = defineFailure('access.too_complex', 'invalid', {
+  message: 'These policies hold patterns that are too complex to be compared. Use fewer wildcards.',
+  portuguese: 'Estas políticas têm padrões complexos demais para serem comparados. Use menos curingas.',
+  detail: { reason: 'too_complex' },
+  ...everywhere('ACCESS_TOO_COMPLEX'),
 });
 
 /** Of whoever comes with a credential of a company, or to sign in there, while the platform's operator has suspended it. */

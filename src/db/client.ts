@@ -4,6 +4,7 @@ import { type Dependency, type DependentSession, dependentSession } from './depe
 import { POLICY_LIMIT_FAILURES, quotaRefusal } from './failures.ts';
 import { type GuardedSession, guardedSession } from './guarded-session.ts';
 import { openNearestSession } from './nearest.ts';
+import { type Observed, type RehearsingSession, rehearsingSession } from './rehearsing-session.ts';
 import { tellingSession } from './telling-session.ts';
 
 /**
@@ -12,8 +13,9 @@ import { tellingSession } from './telling-session.ts';
  * @param told is given the companies with events that wait, after what may have written some
  */
 export function openControlDb(database: D1Database, told: (companyIds: readonly string[]) => void = () => {}) {
-  const session = dependentSession(guardedSession(tellingSession(database.withSession('first-primary'), told)));
-  return drizzle(session as unknown as D1Database);
+  const session = database.withSession('first-primary');
+  const guarded = guardedSession(tellingSession(session, told));
+  return drizzle(dependentSession(rehearsingSession(guarded, session)) as unknown as D1Database);
 }
 
 /** The same, answered by the nearest replica: what anonymous viewers read may be five seconds old. */
@@ -32,6 +34,10 @@ export const remembering = <T>(db: ControlDb, work: () => Promise<T>) =>
 /** Runs `work`, whose first change of what was read is applied only while all of it is still so. It writes by `commit`. */
 export const depending = <T>(db: ControlDb, on: Dependency, work: () => Promise<T>): Promise<T> =>
   (db.$client as unknown as DependentSession).depending(on, work);
+
+/** Runs `work`, which changes nothing: see `RehearsingSession`. */
+export const rehearsing = <T>(db: ControlDb, observed: Observed, work: () => Promise<T>): Promise<T> =>
+  (db.$client as unknown as RehearsingSession).rehearsing(observed, work);
 
 export type ControlDb = ReturnType<typeof openControlDb>;
 

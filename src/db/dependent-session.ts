@@ -1,7 +1,8 @@
 import { writes } from './access-changes.ts';
 import { concurrentChange } from './failures.ts';
-import { type GuardedSession, RUNS } from './guarded-session.ts';
+import { RUNS } from './guarded-session.ts';
 import { failUnlessUnchanged, isChanged, type Read, sameRows } from './read-sets.ts';
+import type { RehearsingSession } from './rehearsing-session.ts';
 
 /** What writes depend on. */
 export interface Dependency {
@@ -12,7 +13,7 @@ export interface Dependency {
 }
 
 /** A D1 session whose writes can depend on what was read before: optimistic, without a lock. */
-export interface DependentSession extends GuardedSession {
+export interface DependentSession extends RehearsingSession {
   /** Runs `work`, which only reads. @returns its result, and what it read */
   remembering<T>(work: () => Promise<T>): Promise<{ result: T; reads: readonly Read[] }>;
   /**
@@ -33,7 +34,7 @@ interface Query {
 const rowsOf = ({ results }: D1Result): unknown[][] => results.map((row) => Object.values(row as object));
 
 /** Adds to a session what a `DependentSession` can do. Without a dependency it is the same as before. */
-export function dependentSession(session: GuardedSession): DependentSession {
+export function dependentSession(session: RehearsingSession): DependentSession {
   const queries = new WeakMap<D1PreparedStatement, Query>();
   let remembered: Read[] | null = null;
   let dependency: Dependency | null = null;

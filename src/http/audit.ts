@@ -16,6 +16,9 @@ export type KeepRecord = (bindings: Bindings, record: AuditRecord) => Promise<vo
 const METHOD_LENGTH = 16;
 const RESOURCE_ID = /^[\w-]{1,64}$/;
 
+/** What the audit trail calls a write that only asked what it would change. */
+const DRY_RUN = 'access:dry_run';
+
 /** Leaves a record of every request, handed over after the answer: nobody waits for it. */
 export const audited =
   (keep: KeepRecord): MiddlewareHandler<HttpEnv> =>
@@ -23,7 +26,7 @@ export const audited =
     const occurredAt = clock.now();
     await next();
     const facts = c.get('facts');
-    const { contract, performed, resourceIds } = facts;
+    const { contract, performed, resourceIds, isDryRun } = facts;
     const asks = performed?.contract ?? contract;
     const principal = principalOf(facts);
     const record: AuditRecord = {
@@ -33,7 +36,7 @@ export const audited =
       ...principal,
       method: c.req.method.slice(0, METHOD_LENGTH),
       route: contract?.path ?? null,
-      action: asks ? (actionOf(asks.access) ?? asks.recordedAs ?? null) : null,
+      action: isDryRun ? DRY_RUN : asks ? (actionOf(asks.access) ?? asks.recordedAs ?? null) : null,
       resourceId: namedBy(principal.companyId, resourceIds),
       status: performed?.status ?? c.res.status,
       ip: c.req.header('cf-connecting-ip') ?? null,

@@ -180,6 +180,11 @@ export interface Contract {
   exactNumbers?: boolean;
   /** Of a body that may be large: the list whose objects the handler reads by itself, one after another. */
   unread?: Unread;
+  /**
+   * Of a write of what somebody may do: with `dry_run=true` it answers who would gain and who would lose what, and changes
+   * nothing. All that it changes of access names an id of the path, or a principal that the change is announced for.
+   */
+  dryRun?: true;
   /** Of a POST: it asks for something and changes nothing, so that it may be repeated. It ignores an idempotency key. */
   safe?: true;
   /**

@@ -45,6 +45,8 @@ export interface RequestFacts {
   resourceIds: string[];
   /** The route that it had done in its place, and how that one would have answered. */
   performed: { contract: Contract; status: number } | null;
+  /** It asked what its route would change, and changed nothing. */
+  isDryRun?: true;
   /** Counts what it uses. */
   meter: Meter;
 }

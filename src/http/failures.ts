@@ -1,5 +1,6 @@
 import {
   accessDenied,
+  accessTooComplex,
   administratorsOnly,
   companySuspended,
   invalidToken,
@@ -128,6 +129,7 @@ export function impliedFailures(contract: Contract, surfaceCredential: Credentia
     ...(isSigned ? [replayUnknown] : []),
     ...(isSigned && credential === 'signature' && access !== 'operator' ? [signedRequestsOnly] : []),
     ...(contract.method === 'get' ? [] : [accessNotChanged]),
+    ...(contract.dryRun ? [accessTooComplex, invalid] : []),
     ...(takesIdempotencyKey(contract)
       ? [
           idempotencyKeyReused,

@@ -11,6 +11,7 @@ import { keyedDigest, keyedDigests } from '../platform/keyed-digest.ts';
 import { logError } from '../platform/log.ts';
 import { sha256Hex } from '../platform/secrets.ts';
 import { boundBody } from './body-limit.ts';
+import { isDryRun } from './dry-run.ts';
 import { bodyLimitOf, type Contract } from './endpoint.ts';
 import {
   idempotencyAccessChanged,
@@ -69,7 +70,7 @@ export async function keyedRequest(
   contract: Contract,
 ): Promise<KeyedRequest | Failure | null> {
   const key = c.req.header('idempotency-key');
-  if (key === undefined || !takesIdempotencyKey(contract)) return null;
+  if (key === undefined || !takesIdempotencyKey(contract) || isDryRun(c.req, contract)) return null;
   if (!/^[\x21-\x7e]{1,255}$/.test(key)) return misused('must be 1 to 255 visible ASCII characters, without spaces');
   if (isForm(c.req)) return misused('cannot be used with a form: send the request without it');
   try {

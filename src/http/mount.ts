@@ -8,6 +8,7 @@ import { PreparedAnswer } from '../kernel/files.ts';
 import { cut } from '../kernel/text.ts';
 import { idsOf, resourceParameters } from './audit.ts';
 import { limitBody } from './body-limit.ts';
+import { dryRun, isDryRun } from './dry-run.ts';
 import { bodyLimitOf, type Contract, type Endpoint, type Route, type RouteInput, type Versioned } from './endpoint.ts';
 import { type Authentication, enter, enterAgain, isTokenAccess, type RequestFacts } from './entrance.ts';
 import { takesIdempotencyKey } from './failures.ts';
@@ -15,7 +16,7 @@ import { doOnce, keyedRequest, type RequestKey } from './idempotency.ts';
 import { isForm, readJson } from './json-body.ts';
 import { bySpecificity, honoPath, parametersOf } from './paths.ts';
 import { perform } from './perform.ts';
-import { queryOf, refuseBrokenText, refuseNameless, requireValid } from './query.ts';
+import { declaredQuery, queryOf, refuseBrokenText, refuseNameless, requireValid } from './query.ts';
 import type { Surface } from './surface.ts';
 import { namedRecord, unknownProblems } from './unknown-members.ts';
 import { type Call, forVersion, isKnown, versionedBy, versionOf } from './versions.ts';
@@ -86,7 +87,7 @@ function middlewares(
   const chain: MiddlewareHandler<HttpEnv>[] = [recordRoute(contract), ...credentialAndBody];
   // What others append to an address is theirs, however they write it.
   if (!contract.openQuery) chain.push(named, wellEncoded);
-  if (contract.query || !contract.openQuery)
+  if (declaredQuery(contract) || !contract.openQuery)
     chain.push(zValidator('query', queryOf(contract), requireValid) as MiddlewareHandler);
   if (contract.body) chain.push(ofJson(readJson(contract, checkUnknown(contract, endpoints))));
   return chain;
@@ -162,6 +163,12 @@ async function answer(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounted: Moun
   const valid = c.req as unknown as { valid(target: 'query'): unknown };
   const query = contract.query ? valid.valid('query') : undefined;
   const call = { ...callOf(c), query, body: c.get('body') };
+  if (isDryRun(c.req, contract)) {
+    facts.isDryRun = true;
+    const write = (ctx: PrincipalContext) =>
+      reading ? forVersion(c.req.header('if-match'), reading, { ...call, ctx }, handle) : handle({ ...call, ctx });
+    return c.json(await dryRun(call.ctx, call.params, write), 200);
+  }
   const result = await (reading
     ? forVersion(c.req.header('if-match'), reading, call, handle)
     : isWaiting(c, contract, call)

@@ -7,12 +7,14 @@ import {
 } from 'zod-openapi';
 import { invalid } from '../kernel/failure.ts';
 import { actionEntry } from '../permissions/actions.ts';
+import { changeOfAccessView } from './dry-run.ts';
 import { actionOf, type Contract, type Endpoint, type RouteAccess } from './endpoint.ts';
 import { isTokenAccess } from './entrance.ts';
 import { EXAMPLES, type Example } from './examples.ts';
 import { preconditionFailed, takesIdempotencyKey } from './failures.ts';
 import { failureResponses } from './openapi-failures.ts';
 import { parametersOf } from './paths.ts';
+import { declaredQuery } from './query.ts';
 import type { Credential, Surface } from './surface.ts';
 import { versionedBy } from './versions.ts';
 import { answerSchema, readersOf } from './written-records.ts';
@@ -246,6 +248,7 @@ function operation(
 ): ZodOpenApiOperationObject {
   const forVersion = versionedBy(contract, endpoints) !== undefined;
   const { body: sent, answer } = recorded(contract) ?? {};
+  const query = declaredQuery(contract);
   const parameters = parametersOf(contract.path).map((name) => [name, z.string()] as const);
   return {
     operationId: contract.operationId,
@@ -257,7 +260,7 @@ function operation(
     security: security(contract.access, contract.credential ?? surface.credential),
     requestParams: {
       ...(parameters.length > 0 && { path: z.object(Object.fromEntries(parameters)) }),
-      ...(contract.query && { query: withOpenParameters(contract.query as z.ZodObject) }),
+      ...(query && { query: withOpenParameters(query as z.ZodObject) }),
       ...headersOf({
         ...(takesIdempotencyKey(contract) && IDEMPOTENCY_KEY.shape),
         ...(contract.versioned && { 'If-None-Match': IF_NONE_MATCH }),
@@ -279,6 +282,7 @@ function operation(
       },
     }),
     responses: {
+      ...(contract.dryRun && { '200': DRY_RUN }),
       [String(contract.returns.status)]: {
         ...success(contract, readersOf(contract, endpoints), answer),
         ...(contract.versioned && { headers: z.object({ ETag: E_TAG }) }),
@@ -321,6 +325,11 @@ const IDEMPOTENCY_KEY = z.object({
     }),
 });
 
+const DRY_RUN = {
+  description: 'What it would change, where `dry_run=true` asks for that.',
+  content: { 'application/json': { schema: changeOfAccessView } },
+};
+
 /** What the handler of a `raw` answer writes: text, JSON of a shape that others decide, else bytes. */
 const rawSchema = (mediaType: string): z.ZodType =>
   mediaType.startsWith('text/') ? z.string() : mediaType === 'application/json' ? z.unknown() : BYTES;
@@ -331,7 +340,8 @@ function success(contract: Contract, readers: readonly Contract[], example: unkn
   const { returns } = contract;
   const whole = 'body' in returns ? returns.body : 'json' in returns ? returns.json : undefined;
   if (whole) {
-    const schema = answerSchema(whole, contract, readers);
+    const own = answerSchema(whole, contract, readers);
+    const schema = contract.dryRun && returns.status === 200 ? z.union([own, changeOfAccessView]) : own;
     const others = 'json' in returns ? returns.mediaTypes : [];
     const content = {
       'application/json': { schema, ...(example !== undefined && { example }) },

@@ -3,11 +3,25 @@ import { type FieldProblem, invalid } from '../kernel/failure.ts';
 import { shorten } from '../kernel/text.ts';
 import { gatherDeepObjects } from './deep-object.ts';
 import type { Contract } from './endpoint.ts';
+import { queryFlag } from './list-query.ts';
 
 /** The schema of a route's query. Parameters that the route does not know are refused, unless it says otherwise. */
-export function queryOf({ query: known = z.object({}), openQuery }: Contract): z.ZodType {
+export function queryOf(contract: Contract): z.ZodType {
+  const { openQuery } = contract;
+  const known = declaredQuery(contract) ?? z.object({});
   return z.preprocess(gatherDeepObjects(known), openQuery ? known : closed(known));
 }
+
+/** The query that a route is declared with, and what its other declarations add to it. */
+export const declaredQuery = ({ query, dryRun }: Contract): z.ZodType | undefined =>
+  dryRun ? ((query ?? z.object({})) as z.ZodObject).extend(DRY_RUN) : query;
+
+const DRY_RUN = {
+  dry_run: queryFlag.meta({
+    description:
+      '`true`: changes nothing, and answers 200 with who would gain and who would lose what. Refused as the change itself would be.',
+  }),
+};
 
 /** A query that refuses parameters which it does not know, unless it says itself what becomes of those. */
 const closed = (query: z.ZodType): z.ZodType =>

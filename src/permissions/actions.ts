@@ -6,7 +6,8 @@ export type LegacyVerb = 'read' | 'create' | 'update' | 'delete';
  *
  * `read` lists, gets and reads · `update` changes an existing thing, its attachments and members included ·
  * `create_and_update` may do either, so it takes both verbs · `unlisted` no verb grants it, only the legacy `*`: it runs
- * user SQL, reaches outsiders, or decides who may sign in.
+ * user SQL, reaches outsiders, or decides who may sign in · `unless_denied` is allowed where no Deny reaches it: nobody needs
+ * an Allow.
  */
 interface ServiceRow {
   /** Resource types of the service's ARNs; the first is the one meant when none is named. */
@@ -19,6 +20,7 @@ interface ServiceRow {
   delete?: readonly string[];
   create_and_update?: readonly string[];
   unlisted?: readonly string[];
+  unless_denied?: readonly string[];
 }
 
 const RECORD = { read: ['list', 'get'], create: ['create'], update: ['update'], delete: ['delete'] } as const;
@@ -88,6 +90,7 @@ const SERVICES = {
   semantic: { types: ['item'], ...WITHOUT_GET },
   ontology: { types: ['node', 'relation'], ...WITHOUT_GET },
   webhooks: { types: ['webhook-endpoint'], ...RECORD },
+  mcp: { types: ['server'], unless_denied: ['connect'] },
   knowledge_reviews: { types: ['suggestion'], read: ['list'], create: ['generate'], update: ['review'] },
 } as const satisfies Record<string, ServiceRow>;
 
@@ -118,6 +121,8 @@ export interface ActionEntry {
   types: readonly [string, ...string[]];
   /** Legacy verbs that together grant the action; null when only the legacy `*` does. */
   legacy: readonly LegacyVerb[] | null;
+  /** Whether it is allowed where no Deny reaches it. */
+  unlessDenied: boolean;
 }
 
 const VERBS: Record<Column, readonly LegacyVerb[] | null> = {
@@ -127,13 +132,19 @@ const VERBS: Record<Column, readonly LegacyVerb[] | null> = {
   delete: ['delete'],
   create_and_update: ['create', 'update'],
   unlisted: null,
+  unless_denied: null,
 };
 
 function entriesOf(service: Service): ActionEntry[] {
   const row: ServiceRow = SERVICES[service];
   const place = { service, arnService: row.arnService ?? service, types: row.types };
   return (Object.keys(VERBS) as Column[]).flatMap((column) =>
-    (row[column] ?? []).map((name) => ({ ...place, action: `${service}:${name}` as Action, legacy: VERBS[column] })),
+    (row[column] ?? []).map((name) => ({
+      ...place,
+      action: `${service}:${name}` as Action,
+      legacy: VERBS[column],
+      unlessDenied: column === 'unless_denied',
+    })),
   );
 }
 

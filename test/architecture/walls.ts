@@ -31,7 +31,7 @@ const PACKAGES: readonly { name: RegExp; home: RegExp; says: string }[] = [
   },
   {
     name: /^drizzle-orm(\/|$)/,
-    home: /^(db\/|access\/(sources|administrators)\.ts$|modules\/.*(store|queries)\.ts$)/,
+    home: /^(db\/|access\/(sources|administrators|population)\.ts$|modules\/.*(store|queries)\.ts$)/,
     says: 'drizzle appears only in db/ and in stores. Move the query to a store.ts or queries.ts.',
   },
   {

@@ -36,3 +36,10 @@ export function operations(document: { paths: Record<string, Record<string, Oper
     Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
 }
+
+/** The statuses of success. A change of access that is only asked for is answered 200, whatever the change itself is. */
+export function successesOf({ parameters = [], responses }: Operation): string[] {
+  const all = Object.keys(responses).filter((status) => !/^[45]|304|default/.test(status));
+  const isTried = all.length > 1 && parameters.some(({ name }) => name === 'dry_run');
+  return isTried ? all.filter((status) => status !== '200') : all;
+}

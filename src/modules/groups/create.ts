@@ -34,5 +34,5 @@ export async function createGroup(
   const [group] = inserted as Group[];
   // A permission was deleted in between.
   if (!group) throw permissionNotFound('permissionIds');
-  return { ...group, policyIds: [], permissionIds: ids.toSorted(), memberCount: 0 };
+  return { ...record, slug: group.slug, policyIds: [], permissionIds: ids.toSorted(), memberCount: 0 };
 }

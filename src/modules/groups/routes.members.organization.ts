@@ -33,6 +33,7 @@ export const groupMemberEndpoints = [
         'A binding makes a user or service account a member of the group within an account; for a service account, that is its own account. Refused if the group allows more than the caller may do.',
       body: bindingInput,
       attaches: 'principalId',
+      dryRun: true,
       returns: created(groupBindingView),
       fails: [
         groupNotFound,
@@ -69,6 +70,7 @@ export const groupMemberEndpoints = [
       operationId: 'removeGroupBinding',
       summary: 'Remove a binding from a group',
       description: 'Refused if the group denies something that the caller may not do: the member would gain it.',
+      dryRun: true,
       returns: noContent,
       fails: [groupNotFound, bindingNotFound, grantExceeds],
     },
@@ -84,6 +86,7 @@ export const groupMemberEndpoints = [
       description:
         'The members are allowed and denied what the policy says, from the next request on. Attaching it twice changes nothing. Refused if the policy allows more than the caller may do.',
       changes: ['attached_policies'],
+      dryRun: true,
       returns: noContent,
       fails: [groupNotFound, policyNotFound, policyLimitExceeded, grantExceeds],
     },
@@ -98,6 +101,7 @@ export const groupMemberEndpoints = [
       summary: 'Detach a policy from a group',
       description:
         'Members lose what only this policy allowed them. Refused if the policy denies something that the caller may not do: the members would gain it.',
+      dryRun: true,
       returns: noContent,
       fails: [groupNotFound, policyNotAttached, grantExceeds],
     },

@@ -71,6 +71,7 @@ export const organizationGroupEndpoints = [
       summary: 'Create a group',
       description: 'On the console it has a slug made from its name, and no roles.',
       body: groupInput,
+      dryRun: true,
       returns: created(organizationGroupView),
       fails: [groupNameTaken, groupSlugTaken],
     },
@@ -99,6 +100,7 @@ export const organizationGroupEndpoints = [
       summary: 'Delete a group',
       description:
         'Its memberships and attachments are removed; its members and policies stay. Refused if the group denies something that the caller may not do: its members would gain it.',
+      dryRun: true,
       returns: noContent,
       fails: [groupNotFound, groupAlreadyDeleted, globalGroupNotDeletable, grantExceeds],
     },

@@ -47,6 +47,7 @@ export const invitationEndpoints = [
       body: invitation,
       attaches: 'groupIds',
       madeUnder: '/v1/users',
+      dryRun: true,
       returns: created(invitedUserView),
       fails: [emailTaken, groupNotFound, policyLimitExceeded, grantExceeds, quotaExceeded],
     },

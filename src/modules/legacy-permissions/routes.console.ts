@@ -117,6 +117,7 @@ export const permissionEndpoints = [
       summary: 'Create a permission',
       description: 'It applies to the caller’s own company. Refused if it allows more than the caller may do.',
       body: permissionInput,
+      dryRun: true,
       returns: created(permissionView),
       fails: [foreignPermissionTarget, grantExceeds],
     },
@@ -132,6 +133,7 @@ export const permissionEndpoints = [
       description:
         'Changes only the fields that are sent, for every group that has the permission. Refused if it newly allows more than the caller may do.',
       body: permissionInput.partial(),
+      dryRun: true,
       returns: ok(permissionView),
       fails: [permissionNotFound, foreignPermissionTarget, grantExceeds, concurrentChange],
     },
@@ -145,6 +147,7 @@ export const permissionEndpoints = [
       operationId: 'deletePermission',
       summary: 'Delete a permission',
       description: 'It is removed from every group that holds it.',
+      dryRun: true,
       returns: noContent,
       fails: [permissionNotFound],
     },

@@ -59,10 +59,11 @@ export async function changePermission(
   return retryOnConcurrentChange(async () => {
     const before = await getPermission(ctx, id);
     requireMayGrant(ctx.actor, giving(companyId, { ...before, ...changes }), giving(companyId, before));
-    const { updated } = await commitAccess(ctx, everybodyIn(companyId), {
+    const { updated, found } = await commitAccess(ctx, everybodyIn(companyId), {
       updated: updatePermission(ctx.db, before, { ...changes, updatedAt: ctx.now() }),
+      found: selectPermission(ctx.db, companyId, id),
     });
-    return updated[0];
+    return updated.length > 0 ? found[0] : undefined;
   });
 }
 

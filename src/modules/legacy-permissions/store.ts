@@ -67,7 +67,7 @@ export const updatePermission = (
         eq(permissions.actions, before.actions),
       ),
     )
-    .returning();
+    .returning({ id: permissions.id });
 
 /** Deletes a permission, and removes it from every group. */
 export const deletePermission = (db: ControlDb, companyId: string, id: string) => ({

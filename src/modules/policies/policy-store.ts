@@ -82,7 +82,7 @@ export const updatePolicy = (
     .update(policies)
     .set(set)
     .where(and(byId(policies, companyId, id), eq(policies.document, before)))
-    .returning();
+    .returning({ id: policies.id });
 
 const ofPolicy = (companyId: string, id: string) =>
   and(eq(groupPolicies.companyId, companyId), eq(groupPolicies.policyId, id)) as SQL;

@@ -5,8 +5,7 @@ import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { sortedList, sortedRequest } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { description } from '../../kernel/fields.ts';
-import { type Action, ALL_ACTIONS, catalogue } from '../../permissions/actions.ts';
-import { POLICY_LIMITS } from '../../permissions/policy-document.ts';
+import { catalogue } from '../../permissions/actions.ts';
 import { serviceAccountNotFound } from '../service-accounts/failures.ts';
 import { userNotFound } from '../users/failures.ts';
 import { explainOwnAccess, simulate } from './explanation.ts';
@@ -21,7 +20,16 @@ import {
   listPolicies,
   locatePolicy,
 } from './service.ts';
-import { ownPermissionsView, policyDocumentInput, policyView, viewOwnPermissions, viewPolicy } from './views.ts';
+import {
+  actionInput,
+  decisionView,
+  ownPermissionsView,
+  policyDocumentInput,
+  policyView,
+  resourceInput,
+  viewOwnPermissions,
+  viewPolicy,
+} from './views.ts';
 
 /** It becomes part of an ARN, where `*` would read as a pattern. */
 const policyName = z
@@ -35,9 +43,6 @@ const policyInput = z.object({ name: policyName, description: description.defaul
 const policyChanges = z.object({ name: policyName, description, document: policyDocumentInput }).partial();
 const cloneInput = z.object({ name: policyName, description: description.optional() });
 
-const action = z.enum(ALL_ACTIONS as [Action, ...Action[]], {
-  error: 'must be an action that GET /v1/policies/actions lists',
-});
 const CHECKS = 100;
 
 const simulation = z.object({
@@ -45,32 +50,19 @@ const simulation = z.object({
   checks: z
     .array(
       z.object({
-        action,
-        resource: z
-          .string()
-          .max(POLICY_LIMITS.pattern)
-          .regex(/^(\*|arn:svc:[^\n]+)$/, 'must be one resource ARN (arn:svc:…), or "*"'),
+        action: actionInput,
+        resource: resourceInput,
       }),
     )
     .min(1)
     .max(CHECKS),
 });
 
-const decisionView = z.object({
+const simulatedView = z.object({
   action: z.string(),
   resource: z.string(),
   allowed: z.boolean(),
-  decided_by: z
-    .object({
-      kind: z.enum(['owner', 'deny', 'allow', 'legacy', 'none']),
-      policy_id: z.string().nullable(),
-      sid: z.string().nullable(),
-      group_id: z.string().nullable(),
-    })
-    .meta({
-      description:
-        'What decides: `owner`: the user owns the company; `deny`, `allow`: a statement of a policy; `legacy`: a role or permission of a group; `none`: nothing allows it.',
-    }),
+  decided_by: decisionView,
 });
 
 export const policyEndpoints = [
@@ -126,6 +118,7 @@ export const policyEndpoints = [
       summary: 'Create a policy',
       description: 'Refused if it allows more than the caller may do.',
       body: policyInput,
+      dryRun: true,
       returns: created(policyView),
       fails: [policyNameTaken, policyLimitExceeded, grantExceeds],
     },
@@ -141,6 +134,7 @@ export const policyEndpoints = [
       description:
         'Changes only the fields that are sent; managed policies cannot be changed. Refused if the change newly allows, or no longer denies, something that the caller may not do.',
       body: policyChanges,
+      dryRun: true,
       returns: ok(policyView),
       fails: [
         policyNotFound,
@@ -161,6 +155,7 @@ export const policyEndpoints = [
       operationId: 'deletePolicy',
       summary: 'Delete a policy',
       description: 'A policy of the company’s own can be deleted once it is attached to no group.',
+      dryRun: true,
       returns: noContent,
       fails: [policyNotFound, policyNotModifiable, policyInUse],
     },
@@ -177,6 +172,7 @@ export const policyEndpoints = [
         'Copies any policy, including a managed one, into a new policy of the company’s own. Refused if it allows more than the caller may do.',
       body: cloneInput,
       madeUnder: '/v1/policies',
+      dryRun: true,
       returns: created(policyView),
       fails: [policyNotFound, policyNameTaken, policyLimitExceeded, grantExceeds],
     },
@@ -192,7 +188,7 @@ export const policyEndpoints = [
       safe: true,
       description: 'Shows what a user or service account may do and what decides it, evaluated as for a real request.',
       body: simulation,
-      returns: ok(z.object({ results: z.array(decisionView) })),
+      returns: ok(z.object({ results: z.array(simulatedView) })),
       fails: [userNotFound, serviceAccountNotFound],
     },
     async ({ ctx, body }) => ({ results: await simulate(ctx, body.principal, body.checks) }),

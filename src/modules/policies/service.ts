@@ -115,13 +115,16 @@ export async function changePolicy(ctx: PrincipalContext, id: string, changes: P
     const { document: before } = await ownRecord(ctx, id);
     if (changes.document) requireMayWritePolicy(ctx.actor, changes.document, before);
     const set = { ...changes, updatedAt: ctx.now() };
-    const { updated } = await commitAccess(
+    const { updated, found } = await commitAccess(
       ctx,
       everybodyIn(ctx.actor.companyId),
-      { updated: updatePolicy(ctx.db, ctx.actor.companyId, id, before, set) },
+      {
+        updated: updatePolicy(ctx.db, ctx.actor.companyId, id, before, set),
+        found: selectPolicy(ctx.db, ctx.actor.companyId, id),
+      },
       NAME_IS_UNIQUE,
     );
-    return updated[0] && ownPolicy(updated[0]);
+    return updated.length > 0 && found[0] ? ownPolicy(found[0]) : undefined;
   });
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Principal } from '../../access/actors.ts';
 import { viewBy } from '../../http/wire.ts';
 import { timestamp } from '../../kernel/fields.ts';
+import { type Action, ALL_ACTIONS } from '../../permissions/actions.ts';
 import {
   POLICY_LIMITS,
   POLICY_VERSION,
@@ -38,6 +39,30 @@ export const policyDocumentInput = z
     description: `Version ${POLICY_VERSION}; at most ${POLICY_LIMITS.bytes / 1024} KiB of JSON and ${POLICY_LIMITS.statements} statements. Actions are patterns over those that \`GET /v1/policies/actions\` lists; a pattern that matches none is refused.`,
     override: { $ref: '#/components/schemas/PolicyDocument' },
   }) as z.ZodType<PolicyDocument>;
+
+/** An action that is asked about. */
+export const actionInput = z.enum(ALL_ACTIONS as [Action, ...Action[]], {
+  error: 'must be an action that GET /v1/policies/actions lists',
+});
+
+/** A resource that is asked about. */
+export const resourceInput = z
+  .string()
+  .max(POLICY_LIMITS.pattern)
+  .regex(/^(\*|arn:svc:[^\n]*)$/, 'must be one resource ARN (arn:svc:…), or "*"');
+
+/** What decides. */
+export const decisionView = z
+  .object({
+    kind: z.enum(['owner', 'deny', 'allow', 'legacy', 'none']),
+    policy_id: z.string().nullable(),
+    sid: z.string().nullable(),
+    group_id: z.string().nullable(),
+  })
+  .meta({
+    description:
+      'What decides: `owner`: the user owns the company; `deny`, `allow`: a statement of a policy; `legacy`: a role or permission of a group; `none`: nothing allows or denies it.',
+  });
 
 /** A policy as the console shows it. */
 export const policyView = z

@@ -359,6 +359,11 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
     'Esto superaría una cuota de la organización. No se hizo nada.',
   ],
   [
+    'These policies hold patterns that are too complex to be compared. Use fewer wildcards.',
+    'Estas políticas têm padrões complexos demais para serem comparados. Use menos curingas.',
+    'Estas políticas tienen patrones demasiado complejos para compararlos. Use menos comodines.',
+  ],
+  [
     'This organization is suspended. Nothing of it is lost: ask whoever runs this platform.',
     'Esta organização está suspensa. Nada foi perdido: fale com quem opera esta plataforma.',
     'Esta organización está suspendida. No se perdió nada: consulte a quien opera esta plataforma.',

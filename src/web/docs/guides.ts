@@ -1,3 +1,4 @@
+import access from '../../../docs/guides/access.md';
 import authentication from '../../../docs/guides/authentication.md';
 import errors from '../../../docs/guides/errors.md';
 import idempotency from '../../../docs/guides/idempotency.md';
@@ -10,6 +11,7 @@ import signing from '../../../examples/signing/README.md';
 export const GUIDES: { id: string; title: string; html: string }[] = [
   { id: 'authentication', title: 'Authentication', html: authentication },
   { id: 'signing', title: 'Signing requests', html: signing },
+  { id: 'access', title: 'Access', html: access },
   { id: 'paging', title: 'Paging', html: paging },
   { id: 'errors', title: 'Errors', html: errors },
   { id: 'limits', title: 'Limits', html: limits },

@@ -121,6 +121,28 @@ const PERMISSIONS: Step[] = [
     }),
     stranger: 'never',
   },
+  {
+    route: 'POST /v1/policies/who-can',
+    json: () => ({ action: 'managed-tables:list', resource: '*' }),
+    stranger: 'never',
+  },
+  {
+    route: 'POST /v1/policies/compare',
+    json: () => ({
+      before: { documents: [] },
+      after: {
+        documents: [
+          {
+            version: '2024-01-01',
+            statements: [
+              { effect: 'Allow', actions: ['managed-tables:list'], resources: ['arn:svc:managed-tables:*'] },
+            ],
+          },
+        ],
+      },
+    }),
+    stranger: 'never',
+  },
   { route: 'DELETE /v1/groups/{id}/policies/{policy_id}', params: { id: 'group', policy_id: 'policy' } },
   { route: 'DELETE /v1/policies/{id}', params: { id: 'policy' } },
   { route: 'DELETE /v1/groups/{id}', params: { id: 'group' } },

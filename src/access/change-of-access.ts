@@ -1,0 +1,144 @@
+import type { ControlDb } from '../db/client.ts';
+import type { Observed } from '../db/rehearsing-session.ts';
+import type { LegacyPermission, Role } from '../permissions/legacy.ts';
+import { managedPolicyById } from '../permissions/managed-policies.ts';
+import type { PolicyDocument } from '../permissions/policy-document.ts';
+import type { Principal } from './actors.ts';
+import { type AccessChange, compareAccess, type Witness } from './comparison.ts';
+import type { GroupGrants } from './evaluation.ts';
+import { accessCompiler, groupsOf, keyOf, type Likes, type Person, readConcerned, readGrants } from './population.ts';
+import { comparisonBudget } from './resource-languages.ts';
+
+/** What somebody may do after a change, or before it, that they may not do on the other side of it. */
+export interface PersonsWitness extends Witness {
+  principal: Person;
+}
+
+/** `truncated`: there are more gains or losses than are listed. */
+export interface ChangeOfAccess {
+  gains: PersonsWitness[];
+  losses: PersonsWitness[];
+  truncated: boolean;
+}
+
+/** The most gains, and the most losses, that are listed. */
+export const MOST_WITNESSES = 1000;
+
+/** Principals that are looked at in one go. */
+const PAGE = 1000;
+
+/** What `readsNaming` found. */
+interface Naming {
+  groups: Map<string, Role[]>;
+  attached: { groupId: string; policyId: string }[];
+  permissions: (LegacyPermission & { groupId: string })[];
+  documents: Map<string, PolicyDocument>;
+  bindings: { groupId: string; principalId: string }[];
+}
+
+function namingOf([living = [], attached = [], listed = [], documents = [], bindings = []]: unknown[][][]): Naming {
+  const json = (value: unknown) => JSON.parse(String(value));
+  return {
+    groups: new Map(living.map(([id, roles]) => [String(id), json(roles)])),
+    attached: attached.map(([groupId, policyId]) => ({ groupId: String(groupId), policyId: String(policyId) })),
+    permissions: listed.map(([groupId, id, target, actions]) => ({
+      groupId: String(groupId),
+      id: String(id),
+      target: json(target),
+      actions: json(actions),
+    })),
+    documents: new Map(documents.map(([id, document]) => [String(id), json(document)])),
+    bindings: bindings.map(([groupId, principalId]) => ({
+      groupId: String(groupId),
+      principalId: String(principalId),
+    })),
+  };
+}
+
+/**
+ * Who gains and who loses what by a change that was rehearsed: for each principal and action one shortest resource.
+ * @param ids what was observed: all that the change touches names one of them
+ * @throws accessTooComplex where that would take too long
+ */
+export async function changeOfAccess(
+  db: ControlDb,
+  caller: Principal,
+  ids: ReadonlySet<string>,
+  { before, after }: Observed,
+): Promise<ChangeOfAccess> {
+  const change: ChangeOfAccess = { gains: [], losses: [], truncated: false };
+  if (!before || !after) return change;
+  const [was, is] = [namingOf(before), namingOf(after)];
+  const groupIds = [was, is].flatMap((naming) => [
+    ...naming.groups.keys(),
+    ...[...naming.attached, ...naming.permissions].map(({ groupId }) => groupId),
+  ]);
+  const concerned = { groupIds: [...new Set(groupIds)], principalIds: [...ids] };
+  const budget = comparisonBudget();
+  const known = new Map<string, AccessChange>();
+  const grants = new Map<string, GroupGrants>();
+  for (let page = 1; ; page += 1) {
+    const found = await readConcerned(db, caller, concerned, { page, perPage: PAGE });
+    const later = found.map((person) => ({ isOwner: person.isOwner, groups: groupsAfter(person, ids, is) }));
+    const missing = [...found, ...later].flatMap(groupsOf).filter((id) => !grants.has(id));
+    for (const [id, group] of await readGrants(db, caller.companyId, [...new Set(missing)])) grants.set(id, group);
+    const accessBefore = accessCompiler(caller.companyId, grants);
+    const accessAfter = accessCompiler(caller.companyId, grantsAfter(grants, ids, is));
+    for (const [at, person] of found.entries()) {
+      const of = later[at] as Likes;
+      const key = `${keyOf(person)} ${keyOf(of)}`;
+      const compared = known.get(key) ?? compareAccess(accessBefore(person), accessAfter(of), budget);
+      known.set(key, compared);
+      const { type, id, name } = person;
+      for (const side of ['gains', 'losses'] as const) {
+        const left = MOST_WITNESSES - change[side].length;
+        change.truncated ||= compared[side].length > left;
+        change[side].push(
+          ...compared[side].slice(0, left).map((witness) => ({ principal: { type, id, name }, ...witness })),
+        );
+      }
+    }
+    const isFull = change.gains.length === MOST_WITNESSES && change.losses.length === MOST_WITNESSES;
+    if (found.length < PAGE || (isFull && change.truncated)) return change;
+  }
+}
+
+/** The groups of somebody after the change, as `groups` of `Likes`. */
+function groupsAfter({ id, groups: text }: Person & Likes, ids: ReadonlySet<string>, { bindings }: Naming): string {
+  if (!ids.has(id)) return text;
+  const joined = bindings.filter(({ principalId }) => principalId === id).map(({ groupId }) => groupId);
+  return JSON.stringify([...new Set(joined)].toSorted());
+}
+
+/** What groups give and deny after the change; deleted ones give nothing. */
+function grantsAfter(
+  grants: ReadonlyMap<string, GroupGrants>,
+  ids: ReadonlySet<string>,
+  after: Naming,
+): Map<string, GroupGrants> {
+  const living = [...grants.values()].filter(({ id }) => !ids.has(id) || after.groups.has(id));
+  return new Map(
+    living.map((group) => {
+      const isStill = ({ id }: { id: string }): boolean => !ids.has(group.id) && !ids.has(id);
+      const policyIds = after.attached.filter(({ groupId }) => groupId === group.id).map(({ policyId }) => policyId);
+      const attached = policyIds.flatMap((id) => {
+        const own = after.documents.get(id) ?? group.policies.find((policy) => policy.id === id)?.document;
+        const document = own ?? managedPolicyById(id)?.document;
+        return document ? [{ id, document }] : [];
+      });
+      const listed = after.permissions.filter(({ groupId }) => groupId === group.id);
+      return [
+        group.id,
+        {
+          id: group.id,
+          roles: after.groups.get(group.id) ?? group.roles,
+          policies: [...group.policies.filter(isStill), ...attached],
+          permissions: [
+            ...group.permissions.filter(isStill),
+            ...listed.map(({ groupId: _, ...permission }) => permission),
+          ],
+        },
+      ];
+    }),
+  );
+}

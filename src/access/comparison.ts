@@ -1,0 +1,70 @@
+import { type Action, ALL_ACTIONS, actionEntry } from '../permissions/actions.ts';
+import { type Access, rulesFor } from './evaluation.ts';
+import {
+  type Budget,
+  comparisonBudget,
+  type ResourceLanguage,
+  shortestDifference,
+  spend,
+} from './resource-languages.ts';
+
+/** An action, and a shortest resource on which one access allows it and another does not. */
+export interface Witness {
+  action: Action;
+  resource: string;
+}
+
+/** What the later of two accesses allows and the earlier does not, and the other way round: one witness for each action. */
+export interface AccessChange {
+  gains: Witness[];
+  losses: Witness[];
+}
+
+/** The resources on which an access allows an action: as `decide` says of each of them. */
+export function resourcesOf(access: Access, action: Action): ResourceLanguage {
+  if (access.isOwner) return { allow: ['*'], deny: [] };
+  const { deny, allow, legacy } = rulesFor(access, action);
+  const patterns = (rules: readonly { resource: string }[]) => rules.map(({ resource }) => resource);
+  return {
+    allow: actionEntry(action).unlessDenied ? ['*'] : patterns([...allow, ...legacy]),
+    deny: patterns(deny),
+  };
+}
+
+/**
+ * Compares two accesses over the whole catalogue, exactly.
+ * @throws accessTooComplex where that would take too long
+ */
+export function compareAccess(before: Access, after: Access, budget: Budget = comparisonBudget()): AccessChange {
+  const change: AccessChange = { gains: [], losses: [] };
+  if (before.isOwner && after.isOwner) return change;
+  // What both have of the same decides nothing where all else says nothing of an action.
+  const [only, others] = [without(before, after), without(after, before)];
+  /** Most actions have the same patterns as others. */
+  const known = new Map<string, { gain: string | null; loss: string | null }>();
+  for (const action of ALL_ACTIONS) {
+    if (before.isOwner === after.isOwner && !saysSomething(only, action) && !saysSomething(others, action)) continue;
+    const [was, is] = [resourcesOf(before, action), resourcesOf(after, action)];
+    spend(budget, was.allow.length + was.deny.length + is.allow.length + is.deny.length);
+    const key = JSON.stringify([was, is]);
+    const found = known.get(key) ?? {
+      gain: shortestDifference(is, was, budget),
+      loss: shortestDifference(was, is, budget),
+    };
+    known.set(key, found);
+    if (found.gain !== null) change.gains.push({ action, resource: found.gain });
+    if (found.loss !== null) change.losses.push({ action, resource: found.loss });
+  }
+  return change;
+}
+
+/** An access without the groups that another one has alike. */
+function without(access: Access, other: Access): Access {
+  const known = new Set(other.groups.map(({ source }) => source));
+  return { ...access, groups: access.groups.filter(({ source }) => !known.has(source)), index: null, recent: null };
+}
+
+function saysSomething(access: Access, action: Action): boolean {
+  const { deny, allow, legacy } = rulesFor(access, action);
+  return deny.length + allow.length + legacy.length > 0;
+}

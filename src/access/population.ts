@@ -1,0 +1,248 @@
+import { and, eq, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
+import { type ControlDb, readTogether } from '../db/client.ts';
+import { isNotDenied } from '../db/denials.ts';
+import type { Query } from '../db/rehearsing-session.ts';
+import { accounts } from '../db/schema/accounts.ts';
+import { groupBindings, groupPermissions, groupPolicies, groups } from '../db/schema/groups.ts';
+import { permissions, policies } from '../db/schema/policies.ts';
+import { serviceAccounts } from '../db/schema/service-accounts.ts';
+import { users } from '../db/schema/users.ts';
+import { idList } from '../db/statements.ts';
+import { inParts } from '../kernel/parts.ts';
+import { managedPolicyById } from '../permissions/managed-policies.ts';
+import type { PolicyDocument } from '../permissions/policy-document.ts';
+import type { Principal } from './actors.ts';
+import { deniedEverywhere } from './denials.ts';
+import { type Access, compileAccess, type GroupGrants } from './evaluation.ts';
+import { grantReads } from './sources.ts';
+
+/** Somebody who may act: active, and in an active account. */
+export interface Person {
+  type: Principal['kind'];
+  id: string;
+  name: string;
+}
+
+/** Those who are in the same groups, and so may do the same: one of them is decided for all. `groups` is JSON, in order. */
+export interface Likes {
+  isOwner: number;
+  groups: string;
+}
+
+export const groupsOf = ({ groups: text }: Likes): string[] => JSON.parse(text);
+
+/**
+ * Everybody of the caller's company who may act, with their groups: people in all their accounts, service accounts in theirs. Without
+ * those that the caller may not see.
+ */
+function everybody(caller: Principal): SQL {
+  const { companyId } = caller;
+  const isListedUser = isNotDenied(users.id, deniedEverywhere(caller, 'user'));
+  const isListedAccount = isNotDenied(serviceAccounts.id, deniedEverywhere(caller, 'named_service_account'));
+  const ofUsers = and(eq(users.companyId, companyId), isNull(users.deletedAt), eq(users.isActive, true), isListedUser);
+  const ofServiceAccounts = and(
+    eq(serviceAccounts.companyId, companyId),
+    isNull(serviceAccounts.deletedAt),
+    eq(serviceAccounts.isActive, true),
+    isListedAccount,
+  );
+  return sql`(
+    select 'user' as type, ${users.id} as id, ${users.name} as name, ${users.isOwner} as "isOwner",
+      ${groupsAsJson(companyId, 'user', sql`${users.id}`)} as groups
+    from ${users} where ${ofUsers}
+    union all
+    select 'service_account', ${serviceAccounts.id}, ${serviceAccounts.name}, 0,
+      ${groupsAsJson(companyId, 'service_account', sql`${serviceAccounts.id}`, sql`${serviceAccounts.accountId}`)}
+    from ${serviceAccounts}
+    join ${accounts} on ${and(eq(accounts.id, serviceAccounts.accountId), eq(accounts.companyId, companyId), eq(accounts.isActive, true), isNull(accounts.deletedAt))}
+    where ${ofServiceAccounts}
+  )`;
+}
+
+const groupsAsJson = (companyId: string, type: Principal['kind'], id: SQL, accountId?: SQL): SQL => sql`(
+  select json_group_array(id) from (
+    select distinct ${groups.id} as id from ${groupBindings}
+    join ${groups} on ${and(eq(groups.id, groupBindings.groupId), eq(groups.companyId, companyId), isNull(groups.deletedAt))}
+    where ${and(
+      eq(groupBindings.companyId, companyId),
+      eq(groupBindings.principalType, type),
+      eq(groupBindings.principalId, id),
+      accountId && eq(groupBindings.accountId, accountId),
+    )}
+    order by 1))`;
+
+/** Who is alike, and how many they are. */
+export const countLikes = (db: ControlDb, caller: Principal): Promise<(Likes & { count: number })[]> =>
+  db.all(sql`select "isOwner", groups, count(*) as count from ${everybody(caller)} group by "isOwner", groups`);
+
+/** Some of those who are alike: people first, by name. */
+export const readLikes = (
+  db: ControlDb,
+  caller: Principal,
+  likes: readonly Likes[],
+  { page, perPage }: { page: number; perPage: number },
+): Promise<(Person & Likes)[]> => {
+  const wanted = JSON.stringify(likes.map(keyOf));
+  return db.all(sql`select * from ${everybody(caller)} where "isOwner" || groups in (select value from json_each(${wanted}))
+    order by type desc, name collate nocase, id limit ${perPage} offset ${(page - 1) * perPage}`);
+};
+
+/** Those who are in one of the groups, or are named themselves: a page in an order of their own. */
+export const readConcerned = (
+  db: ControlDb,
+  caller: Principal,
+  { groupIds, principalIds }: { groupIds: readonly string[]; principalIds: readonly string[] },
+  { page, perPage }: { page: number; perPage: number },
+): Promise<(Person & Likes)[]> => {
+  const ofGroups = sql`select ${groupBindings.principalId} from ${groupBindings} where ${and(
+    eq(groupBindings.companyId, caller.companyId),
+    inArray(groupBindings.groupId, idList(groupIds)),
+  )}`;
+  return db.all(sql`select * from ${everybody(caller)} where id in (${ofGroups} union select value from ${idList(principalIds)})
+    order by type desc, name collate nocase, id limit ${perPage} offset ${(page - 1) * perPage}`);
+};
+
+export const keyOf = ({ isOwner, groups: text }: Likes): string => `${isOwner}${text}`;
+
+/** Documents that are read in one go: a megabyte at the most. */
+const DOCUMENTS = 50;
+
+/**
+ * What groups give and deny, by their ids, compiled.
+ * @param keep what is kept of a document, so that those of a whole company need not be held at once
+ */
+export async function readGrants(
+  db: ControlDb,
+  companyId: string,
+  groupIds: readonly string[],
+  keep: (document: PolicyDocument) => PolicyDocument = (document) => document,
+): Promise<Map<string, GroupGrants>> {
+  const ids = idList(groupIds);
+  const reads = grantReads(db, companyId, ids);
+  const found = await readTogether(db, {
+    groups: reads.groups,
+    permissions: reads.permissions,
+    attached: db
+      .select({ groupId: groupPolicies.groupId, policyId: groupPolicies.policyId })
+      .from(groupPolicies)
+      .where(and(eq(groupPolicies.companyId, companyId), inArray(groupPolicies.groupId, ids))),
+  });
+  const policyIds = [...new Set(found.attached.map(({ policyId }) => policyId))];
+  const documents = await readDocuments(db, companyId, policyIds, keep);
+  const attached = Map.groupBy(found.attached, ({ groupId }) => groupId);
+  const permissions = Map.groupBy(found.permissions, ({ groupId }) => groupId);
+  return new Map(
+    found.groups.map(({ id, roles }) => {
+      const ofGroup = (attached.get(id) ?? []).flatMap(({ policyId }) => {
+        const document = documents.get(policyId);
+        return document ? [{ id: policyId, document }] : [];
+      });
+      return [id, { id, roles, policies: ofGroup, permissions: permissions.get(id) ?? [] }];
+    }),
+  );
+}
+
+/** The documents of policies, managed ones included. */
+async function readDocuments(
+  db: ControlDb,
+  companyId: string,
+  ids: readonly string[],
+  keep: (document: PolicyDocument) => PolicyDocument,
+): Promise<Map<string, PolicyDocument>> {
+  const documents = new Map<string, PolicyDocument>();
+  const own = ids.filter((id) => {
+    const managed = managedPolicyById(id);
+    if (managed) documents.set(id, keep(managed.document));
+    return !managed;
+  });
+  for (const part of inParts(own, DOCUMENTS, () => 1)) {
+    const found = await db
+      .select({ id: policies.id, document: policies.document })
+      .from(policies)
+      .where(and(eq(policies.companyId, companyId), inArray(policies.id, idList(part))));
+    for (const { id, document } of found) documents.set(id, keep(document));
+  }
+  return documents;
+}
+
+/** Compiles the accesses of many: each group once. */
+export function accessCompiler(companyId: string, grants: ReadonlyMap<string, GroupGrants>): (of: Likes) => Access {
+  const compiled = new Map<string, Access['groups']>();
+  const groupOf = (id: string): Access['groups'] => {
+    const group = grants.get(id);
+    const known =
+      compiled.get(id) ?? (group ? compileAccess({ companyId, isOwner: false, groups: [group] }).groups : []);
+    compiled.set(id, known);
+    return known;
+  };
+  return (of) => ({ isOwner: of.isOwner === 1, groups: groupsOf(of).flatMap(groupOf), index: null, recent: null });
+}
+
+/** All of a company's access that names one of some ids: what a change of those can change. */
+export function readsNaming(db: ControlDb, companyId: string, ids: readonly string[]): Query[] {
+  const named = idList(ids);
+  const text = (column: unknown) => sql<string>`${column}`;
+  const reads = [
+    db
+      .select({ id: groups.id, roles: text(groups.roles) })
+      .from(groups)
+      .where(and(eq(groups.companyId, companyId), inArray(groups.id, named), isNull(groups.deletedAt))),
+    db
+      .select({ groupId: groupPolicies.groupId, policyId: groupPolicies.policyId })
+      .from(groupPolicies)
+      .where(
+        and(
+          eq(groupPolicies.companyId, companyId),
+          or(inArray(groupPolicies.groupId, named), inArray(groupPolicies.policyId, named)),
+        ),
+      ),
+    db
+      .select({
+        groupId: groupPermissions.groupId,
+        id: permissions.id,
+        target: permissions.target,
+        actions: permissions.actions,
+      })
+      .from(groupPermissions)
+      .innerJoin(
+        permissions,
+        and(eq(permissions.id, groupPermissions.permissionId), eq(permissions.companyId, companyId)),
+      )
+      .where(
+        and(
+          eq(groupPermissions.companyId, companyId),
+          or(inArray(groupPermissions.groupId, named), inArray(groupPermissions.permissionId, named)),
+        ),
+      ),
+    db
+      .select({ id: policies.id, document: policies.document })
+      .from(policies)
+      .where(and(eq(policies.companyId, companyId), inArray(policies.id, named))),
+    db
+      .select({ groupId: groupBindings.groupId, principalId: groupBindings.principalId })
+      .from(groupBindings)
+      .leftJoin(
+        serviceAccounts,
+        and(eq(groupBindings.principalType, 'service_account'), eq(serviceAccounts.id, groupBindings.principalId)),
+      )
+      .where(
+        and(
+          eq(groupBindings.companyId, companyId),
+          inArray(groupBindings.principalId, named),
+          // A service account is a member in its own account only.
+          or(isNull(serviceAccounts.id), eq(serviceAccounts.accountId, groupBindings.accountId)),
+        ),
+      ),
+  ];
+  return reads.map((read) => {
+    const { sql: text, params } = read.toSQL();
+    return { sql: text, values: params };
+  });
+}
+
+/** The principals whose bindings have one of these ids. */
+export const principalsBoundBy = (db: ControlDb, companyId: string, ids: readonly string[]) =>
+  db
+    .select({ id: groupBindings.principalId })
+    .from(groupBindings)
+    .where(and(eq(groupBindings.companyId, companyId), inArray(groupBindings.id, idList(ids))));

@@ -1,0 +1,251 @@
+import { compile, type Matcher, mayOverlap } from '../permissions/wildcard.ts';
+import { accessTooComplex } from './failures.ts';
+
+/** The resources that an action is allowed on: those that fit one of `allow`, and none of `deny`. */
+export interface ResourceLanguage {
+  allow: readonly string[];
+  deny: readonly string[];
+}
+
+/** What comparing may cost: places of patterns that are visited. About a second; hostile patterns would need years. */
+export interface Budget {
+  left: number;
+}
+
+export const comparisonBudget = (): Budget => ({ left: 3_000_000 });
+
+/** What a resource is: all of them at once, or a name that begins like this. */
+const EVERYTHING = '*';
+const NAMES_BEGIN = 'arn:svc:';
+
+/** Stand for all characters that no pattern asks for: the first that is not asked for is taken. */
+const OTHERS = [...'x0abcdefghijklmnopqrstuvwyz123456789_-'];
+
+/**
+ * A shortest resource that is in `some` and not in `other`, or null if there is none. A pattern has one wildcard, so that it is a
+ * deterministic automaton as long as itself; the product of those that matter is searched by breadth.
+ * @throws accessTooComplex once the budget is used up
+ */
+export function shortestDifference(some: ResourceLanguage, other: ResourceLanguage, budget: Budget): string | null {
+  if (holds(some, EVERYTHING) && !holds(other, EVERYTHING)) return EVERYTHING;
+  const [allow, deny] = [widest(some.allow, budget), widest(some.deny, budget)];
+  const [otherAllow, otherDeny] = [widest(other.allow, budget), widest(other.deny, budget)];
+  const isWithin = (pattern: string, patterns: readonly string[]) => contains(patterns, pattern, budget);
+  // Where nothing else is denied, what both allow makes no difference.
+  const denied = otherDeny.filter((pattern) => !isWithin(pattern, deny));
+  let shortest = null as string[] | null;
+  for (const pattern of allow) {
+    const isAllowed = isWithin(pattern, otherAllow);
+    if (isWithin(pattern, deny) || (isAllowed && denied.every((one) => !mayOverlap(one, pattern)))) continue;
+    const near = (patterns: readonly string[]) => patterns.filter((one) => mayOverlap(one, pattern)).map(automaton);
+    const unlike = { allow: isAllowed ? [automaton('*')] : near(otherAllow), deny: near(denied) };
+    shortest = search(automaton(pattern), near(deny), unlike, shortest?.length ?? Infinity, budget) ?? shortest;
+  }
+  return shortest && NAMES_BEGIN + shortest.join('');
+}
+
+/** Whether a resource is in a language. */
+export const holds = ({ allow, deny }: ResourceLanguage, resource: string): boolean => {
+  const fits = (pattern: string) => compile(pattern)(resource);
+  return allow.some(fits) && !deny.some(fits);
+};
+
+/** The patterns that are not within another one. */
+function widest(patterns: readonly string[], budget: Budget): string[] {
+  const different = [...new Set(patterns.map((pattern) => pattern.replaceAll(/\*+/g, '*')))];
+  const matchers = different.map((pattern): [string, Matcher] => [pattern, compile(pattern)]);
+  return different.filter(
+    (pattern) => !matchers.some(([wide, fits]) => wide !== pattern && spend(budget) && fits(pattern)),
+  );
+}
+
+/** A pattern that fits another one as text contains it. */
+const contains = (patterns: readonly string[], pattern: string, budget: Budget): boolean =>
+  patterns.some((wide) => spend(budget) && compile(wide)(pattern));
+
+/** Takes from the budget. @throws accessTooComplex where it is used up */
+export function spend(budget: Budget, cost = 1): true {
+  budget.left -= cost;
+  if (budget.left < 0) throw accessTooComplex();
+  return true;
+}
+
+/** Nothing that begins like this fits. */
+const DEAD = -1;
+
+/**
+ * A pattern as a deterministic automaton: its state is how many of its literal characters are found. Parts between wildcards are
+ * found at their leftmost places; `back` says, within such a part, how much of it is found still when the next character is not
+ * the one asked for.
+ */
+interface Automaton {
+  characters: readonly string[];
+  /** How long the part before the first wildcard is; all of it where there is none. */
+  head: number;
+  /** For each state in a later part: the state to go on from, or the beginning of the part. */
+  back: readonly number[];
+  /** Where the part of each state begins. */
+  begin: readonly number[];
+  /** The state from which everything fits, of a pattern that ends in a wildcard. */
+  everything: number | null;
+}
+
+const known = new Map<string, Automaton>();
+
+function automaton(pattern: string): Automaton {
+  const made = known.get(pattern) ?? build(pattern);
+  if (known.size >= 2048) known.clear();
+  known.set(pattern, made);
+  return made;
+}
+
+function build(pattern: string): Automaton {
+  const [first = '', ...rest] = pattern.split('*');
+  const head = [...first];
+  const parts = rest.map((part) => [...part]).filter((part) => part.length > 0);
+  const characters = [...head, ...parts.flat()];
+  const [back, begin] = [[] as number[], [] as number[]];
+  let at = head.length;
+  for (const part of parts) {
+    const fallbacks = [at];
+    for (let found = 0; found < part.length; found += 1) {
+      begin[at + found] = at;
+      back[at + found] = fallbacks[found] as number;
+      if (found === 0) fallbacks[1] = at;
+      else fallbacks[found + 1] = onward(part, at, fallbacks, fallbacks[found] as number, part[found] as string);
+    }
+    begin[at + part.length] = at;
+    back[at + part.length] = fallbacks[part.length] as number;
+    at += part.length;
+  }
+  return {
+    characters,
+    head: rest.length === 0 ? characters.length + 1 : head.length,
+    back,
+    begin,
+    everything: rest.length > 0 && pattern.endsWith('*') ? characters.length : null,
+  };
+}
+
+/** The state after `character`, from a state of a part whose fallbacks are known that far. */
+function onward(part: string[], at: number, fallbacks: number[], from: number, character: string): number {
+  for (let state = from; ; state = fallbacks[state - at] as number) {
+    if (part[state - at] === character) return state + 1;
+    if (state === at) return at;
+  }
+}
+
+/** The state after one character; null stands for one that no pattern asks for. */
+function step(
+  { characters, head, back, begin, everything }: Automaton,
+  state: number,
+  character: string | null,
+): number {
+  if (state === everything) return state;
+  if (state < head) return characters[state] === character ? state + 1 : DEAD;
+  for (let from = state; ; from = back[from] as number) {
+    if (character !== null && characters[from] === character && from < characters.length) return from + 1;
+    if (from === begin[from]) return from;
+  }
+}
+
+/** Adds the characters that a state asks for: all others lead to the same. */
+function askedFor({ characters, head, back, begin, everything }: Automaton, state: number, into: Set<string>): void {
+  if (state === everything) return;
+  for (let from = state; ; from = back[from] as number) {
+    if (from < characters.length) into.add(characters[from] as string);
+    if (state < head || from === begin[from]) return;
+  }
+}
+
+/** A place of the search: the states of all patterns, and how it was reached. */
+interface Place {
+  states: readonly number[];
+  from: Place | null;
+  character: string;
+  length: number;
+}
+
+/**
+ * A shortest text after the beginning of all names that fits `wanted`, none of `deny`, and either none of `other.allow` or one of
+ * `other.deny`.
+ * @param below only one that is shorter than this
+ */
+function search(
+  wanted: Automaton,
+  deny: readonly Automaton[],
+  other: { allow: readonly Automaton[]; deny: readonly Automaton[] },
+  below: number,
+  budget: Budget,
+): string[] | null {
+  const all = [wanted, ...deny, ...other.allow, ...other.deny];
+  const otherAt = 1 + deny.length;
+  const otherDenyAt = otherAt + other.allow.length;
+  const isIn = (states: readonly number[], begin: number, end: number, asked: 'accepted' | 'everything') =>
+    states.some(
+      (state, at) =>
+        at >= begin && at < end && state === (asked === 'accepted' ? all[at]?.characters.length : all[at]?.everything),
+    );
+  /** The states that still decide something; null where nothing that is looked for comes any more. */
+  const deciding = (states: number[]): number[] | null => {
+    if (states[0] === DEAD || isIn(states, 1, otherAt, 'everything')) return null;
+    // Whatever comes, the other denies it.
+    if (isIn(states, otherDenyAt, all.length, 'everything')) return states.fill(DEAD, otherAt);
+    if (isIn(states, otherAt, otherDenyAt, 'everything')) {
+      if (states.every((state, at) => at < otherDenyAt || state === DEAD)) return null;
+      const sink = states.findIndex((state, at) => at >= otherAt && at < otherDenyAt && state === all[at]?.everything);
+      return states.map((state, at) => (at < otherAt || at >= otherDenyAt || at === sink ? state : DEAD));
+    }
+    return states;
+  };
+  const isFound = ({ states }: Place): boolean =>
+    isIn(states, 0, 1, 'accepted') &&
+    !isIn(states, 1, otherAt, 'accepted') &&
+    (!isIn(states, otherAt, otherDenyAt, 'accepted') || isIn(states, otherDenyAt, all.length, 'accepted'));
+  const after = (states: readonly number[], character: string | null): number[] =>
+    states.map((state, at) => (state === DEAD ? DEAD : step(all[at] as Automaton, state, character)));
+
+  const first = deciding(
+    [...NAMES_BEGIN].reduce(
+      after,
+      all.map(() => 0),
+    ),
+  );
+  if (!first) return null;
+  const seen = new Set([first.join()]);
+  let level: Place[] = [{ states: first, from: null, character: '', length: 0 }];
+  for (let length = 0; level.length > 0 && length < below; length += 1) {
+    const found = level.find(isFound);
+    if (found) return textOf(found);
+    const next: Place[] = [];
+    for (const place of level) {
+      const asked = new Set<string>();
+      for (const [at, state] of place.states.entries())
+        if (state !== DEAD) askedFor(all[at] as Automaton, state, asked);
+      for (const character of [null, ...asked]) {
+        spend(budget, all.length);
+        const states = deciding(after(place.states, character));
+        if (!states || seen.has(states.join())) continue;
+        seen.add(states.join());
+        next.push({ states, from: place, character: character ?? unasked(asked), length: length + 1 });
+      }
+    }
+    level = next;
+  }
+  return null;
+}
+
+/** A character that is none of these. */
+function unasked(asked: ReadonlySet<string>): string {
+  const usual = OTHERS.find((character) => !asked.has(character));
+  if (usual !== undefined) return usual;
+  let code = 0x4e00;
+  while (asked.has(String.fromCodePoint(code))) code += 1;
+  return String.fromCodePoint(code);
+}
+
+function textOf(place: Place): string[] {
+  const characters: string[] = [];
+  for (let at: Place = place; at.from; at = at.from) characters.push(at.character);
+  return characters.reverse();
+}

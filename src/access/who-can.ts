@@ -1,0 +1,71 @@
+import type { ControlDb } from '../db/client.ts';
+import type { Action } from '../permissions/actions.ts';
+import type { PolicyDocument } from '../permissions/policy-document.ts';
+import { compile } from '../permissions/wildcard.ts';
+import type { Principal } from './actors.ts';
+import { compileAccess, type Decision, decide, type GroupGrants } from './evaluation.ts';
+import { countLikes, groupsOf, keyOf, type Likes, type Person, readGrants, readLikes } from './population.ts';
+
+/** Somebody who may do something, and what decides that. */
+export interface Able {
+  principal: Person;
+  decidedBy: Decision['decided_by'];
+}
+
+/**
+ * Everybody of the caller's company whom the evaluator allows an action on a resource; nobody who is inactive, invited or deleted.
+ * Those who are in the same groups are decided once.
+ */
+export async function whoCan(
+  db: ControlDb,
+  caller: Principal,
+  { action, resource }: { action: Action; resource: string },
+  page: { page: number; perPage: number },
+): Promise<{ total: number; records: Able[] }> {
+  const likes = await countLikes(db, caller);
+  const groupIds = [...new Set(likes.flatMap(groupsOf))];
+  const grants = await readGrants(db, caller.companyId, groupIds, onlyOn(action));
+  const able = decideAll(likes, grants, { companyId: caller.companyId, action, resource });
+  const allowed = likes.filter((of) => able.has(keyOf(of)));
+  const found = await readLikes(db, caller, allowed, page);
+  return {
+    total: allowed.reduce((sum, { count }) => sum + count, 0),
+    records: found.map(({ type, id, name, ...of }) => ({
+      principal: { type, id, name },
+      decidedBy: (able.get(keyOf(of)) as Decision).decided_by,
+    })),
+  };
+}
+
+/**
+ * The decisions that allow, by the key of who is alike. Each group is decided once: for somebody in several, a Deny of one comes before
+ * an Allow of another, as the evaluator has it.
+ */
+export function decideAll(
+  likes: readonly Likes[],
+  grants: ReadonlyMap<string, GroupGrants>,
+  { companyId, action, resource }: { companyId: string; action: Action; resource: string },
+): Map<string, Decision> {
+  const decideOn = (isOwner: boolean, groups: GroupGrants[]) =>
+    decide(compileAccess({ companyId, isOwner, groups }), action, resource);
+  const [owner, nobody] = [decideOn(true, []), decideOn(false, [])];
+  const byGroup = new Map([...grants].map(([id, group]) => [id, decideOn(false, [group])]));
+  const able = new Map<string, Decision>();
+  for (const of of likes) {
+    const decisions = groupsOf(of).flatMap((id) => byGroup.get(id) ?? []);
+    const first = ORDER.map((kind) => decisions.find(({ decided_by }) => decided_by.kind === kind)).find(Boolean);
+    const decision = of.isOwner === 1 ? owner : (first ?? nobody);
+    if (decision.allowed) able.set(keyOf(of), decision);
+  }
+  return able;
+}
+
+const ORDER = ['deny', 'allow', 'legacy'] as const;
+
+/** The statements of a document that say something of an action. */
+export const onlyOn =
+  (action: Action) =>
+  ({ statements, ...document }: PolicyDocument): PolicyDocument => ({
+    ...document,
+    statements: statements.filter(({ actions }) => actions.some((pattern) => compile(pattern)(action))),
+  });

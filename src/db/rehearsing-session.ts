@@ -1,0 +1,135 @@
+import { writes } from './access-changes.ts';
+import { type GuardedSession, RUNS } from './guarded-session.ts';
+
+/** A query with its values. */
+export interface Query {
+  sql: string;
+  values: readonly unknown[];
+}
+
+/** What is to be read before a rehearsed batch, and as if it had been applied. */
+export interface Observed {
+  queries: readonly Query[];
+  /** For each query, its rows before the latest batch and after it; null where there was none. */
+  before: unknown[][][] | null;
+  after: unknown[][][] | null;
+}
+
+/** A D1 session whose batches can be rehearsed. */
+export interface RehearsingSession extends GuardedSession {
+  /**
+   * Runs `work`, whose batches change nothing: each is run by the database as it stands, constraints and triggers included, and
+   * undone. It answers what it would have answered, but that rows which a write returns are empty.
+   * @param observed is given what can be read before the batch, and could be after it
+   */
+  rehearsing<T>(observed: Observed, work: () => Promise<T>): Promise<T>;
+}
+
+/**
+ * Makes the batch fail, and tells in the error what was read before: D1 has neither transactions nor savepoints, and nothing else
+ * leaves a batch that is undone. The path is no path of JSON, which the database's message quotes.
+ */
+const TELL = `select json_extract('{}', 'rehearsed:' || hex(json_array(`;
+const TOLD = /rehearsed:((?:[0-9A-F]{2})+)/;
+
+/** Should the statement before it ever answer, nothing is applied all the same. */
+const FAIL = 'select abs(-9223372036854775808)';
+
+/** More columns than any statement returns. */
+const RETURNED = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`c${at}`, null]));
+
+/** Adds to a session that it can rehearse. @param database runs what is rehearsed, and is watched by nobody */
+export function rehearsingSession(session: GuardedSession, database: D1DatabaseSession): RehearsingSession {
+  const queries = new WeakMap<D1PreparedStatement, Query>();
+  let rehearsed: Observed | null = null;
+
+  const watch = (statement: D1PreparedStatement, query: Query): D1PreparedStatement => {
+    queries.set(statement, query);
+    const bind = statement.bind.bind(statement);
+    statement.bind = (...values) => watch(bind(...values), { ...query, values });
+    if (writes(query.sql)) for (const name of RUNS) Object.assign(statement, { [name]: refuseAlone });
+    return statement;
+  };
+  const prepared = ({ sql, values }: Query) => database.prepare(sql).bind(...values);
+
+  /** Runs the queries and these reads after them, and undoes it all. @returns the rows of the reads */
+  const readAfter = async (before: readonly Query[], reads: readonly Query[]): Promise<unknown[][][]> => {
+    const told = await Promise.all(reads.map((read) => asJson(database, read)));
+    const tell = {
+      sql: `${TELL}${told.map(({ sql }) => `json((${sql}))`).join(', ')})))`,
+      values: told.flatMap(({ values }) => values),
+    };
+    try {
+      await database.batch([...before, tell, { sql: FAIL, values: [] }].map(prepared));
+    } catch (error) {
+      const [, hex] = TOLD.exec(String(error)) ?? [];
+      if (hex === undefined) throw error;
+      return JSON.parse(new TextDecoder().decode(Uint8Array.fromHex(hex)));
+    }
+    throw new Error('What was rehearsed was not undone.');
+  };
+
+  const rehearse = async (batch: readonly Query[], observed: Observed): Promise<D1Result[]> => {
+    const first = batch.findIndex(({ sql }) => writes(sql));
+    const results = first > 0 ? await database.batch(batch.slice(0, first).map(prepared)) : [];
+    for (const [at, query] of batch.entries()) {
+      if (at < first) continue;
+      if (!writes(query.sql)) {
+        const [rows = []] = await readAfter(batch.slice(0, at), [query]);
+        results.push(
+          resultOf(rows.map((row) => Object.fromEntries(row.map((value, column) => [`c${column}`, value])))),
+        );
+        continue;
+      }
+      const [[[changes] = []] = []] = await readAfter(batch.slice(0, at + 1), [
+        { sql: 'select changes()', values: [] },
+      ]);
+      const returned = / returning /i.test(query.sql) ? Number(changes) : 0;
+      results.push(resultOf(Array(returned).fill(RETURNED), Number(changes)));
+    }
+    observed.before = await readAfter([], observed.queries);
+    observed.after = await readAfter(batch, observed.queries);
+    return results;
+  };
+
+  return {
+    ...session,
+    prepare: (sql) => (rehearsed ? watch(database.prepare(sql), { sql, values: [] }) : session.prepare(sql)),
+    batch(statements) {
+      const batch = statements.flatMap((statement) => queries.get(statement) ?? []);
+      if (!rehearsed || !batch.some(({ sql }) => writes(sql))) return session.batch(statements);
+      if (batch.length < statements.length) throw new Error('What is rehearsed is prepared within the rehearsal.');
+      return rehearse(batch, rehearsed);
+    },
+    async rehearsing(observed, work) {
+      rehearsed = observed;
+      try {
+        return await work();
+      } finally {
+        rehearsed = null;
+      }
+    },
+  };
+}
+
+const resultOf = (results: unknown[], changes = 0) =>
+  ({ success: true, results, meta: { changes } }) as unknown as D1Result;
+
+/** A read whose rows come as one text: a list of lists. */
+async function asJson(database: D1DatabaseSession, { sql, values }: Query): Promise<Query> {
+  const [names = []] = await database
+    .prepare(`select * from (${sql}) limit 0`)
+    .bind(...values)
+    .raw({ columnNames: true });
+  const columns = names.map((_, at) => `c${at}`);
+  // Text that holds JSON stays text.
+  const plain = columns.map((column) => `iif(typeof(${column}) = 'text', ${column} || '', ${column})`);
+  return {
+    sql: `with told(${columns.join(', ')}) as (${sql}) select json_group_array(json_array(${plain.join(', ')})) from told`,
+    values,
+  };
+}
+
+function refuseAlone(): never {
+  throw new Error('What is rehearsed is written by `commit`.');
+}

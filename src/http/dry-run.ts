@@ -1,0 +1,59 @@
+import type { HonoRequest } from 'hono';
+import { z } from 'zod';
+import { type ChangeOfAccess, changeOfAccess, MOST_WITNESSES } from '../access/change-of-access.ts';
+import type { Affected } from '../access/commit-access.ts';
+import { principalsBoundBy, readsNaming } from '../access/population.ts';
+import type { PrincipalContext } from '../context.ts';
+import { rehearsing } from '../db/client.ts';
+import type { Contract } from './endpoint.ts';
+
+/** Whether a request asks what a change of access would change. Its query is not validated yet. */
+export const isDryRun = (request: HonoRequest, { dryRun }: Contract): boolean =>
+  dryRun === true && (request.queries('dry_run') ?? []).includes('true');
+
+const principal = z.object({ type: z.enum(['user', 'service_account']), id: z.string(), name: z.string() });
+
+/** Somebody who may act. */
+export const principalView = principal.meta({ id: 'ActivePrincipal' });
+
+const witness = z.object({
+  principal: principalView,
+  action: z.string(),
+  resource: z.string().meta({ description: 'A shortest of the resources on which it changes.' }),
+});
+
+/** What a change of access would change. */
+export const changeOfAccessView = z
+  .object({
+    gains: z.array(witness).max(MOST_WITNESSES),
+    losses: z.array(witness).max(MOST_WITNESSES),
+    truncated: z.boolean().meta({ description: 'Whether there are more than are listed.' }),
+  })
+  .meta({ id: 'ChangeOfAccess' });
+
+/**
+ * Does what a write does up to its last check, undoes it, and tells who would gain and who would lose what.
+ * @param params of the path
+ * @throws as the write does
+ */
+export async function dryRun(
+  ctx: PrincipalContext,
+  params: Record<string, string>,
+  write: (ctx: PrincipalContext) => Promise<unknown>,
+): Promise<ChangeOfAccess> {
+  const { db, actor } = ctx;
+  const { companyId } = actor;
+  const ids = new Set(Object.values(params));
+  for (const { id } of await principalsBoundBy(db, companyId, [...ids])) ids.add(id);
+  const observe = () => readsNaming(db, companyId, [...ids]);
+  const observed = { queries: observe(), before: null, after: null };
+  const changeAccess = <T>({ principals }: Affected, work: () => Promise<T>): Promise<T> => {
+    if (principals !== 'everybody') for (const id of principals) ids.add(id);
+    observed.queries = observe();
+    return work();
+  };
+  // Nothing is announced, sent or put into a queue.
+  const jobs = { send: async () => {}, sendAll: async () => {} };
+  await rehearsing(db, observed, () => write({ ...ctx, changeAccess, jobs }));
+  return changeOfAccess(db, actor, ids, observed);
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { compareAccess } from '../../access/comparison.ts';
+import { compileAccess } from '../../access/evaluation.ts';
+import { accessTooComplex } from '../../access/failures.ts';
+import { whoCan } from '../../access/who-can.ts';
+import { principalView } from '../../http/dry-run.ts';
+import { ok } from '../../http/endpoint.ts';
+import { pageQuery } from '../../http/list-query.ts';
+import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import type { PolicyDocument } from '../../permissions/policy-document.ts';
+import { actionInput, decisionView, policyDocumentInput, resourceInput } from './views.ts';
+
+/** Documents of one side of a comparison: as many as can be attached to two groups. */
+const DOCUMENTS = 100;
+
+const documents = z.object({ documents: z.array(policyDocumentInput).max(DOCUMENTS) });
+
+const witness = z.object({ action: z.string(), resource: z.string() });
+
+/** Who can do something, and what a change would change. */
+export const analysisEndpoints = [
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/policies/who-can',
+      access: 'policies:list',
+      operationId: 'queryPrincipalsWhoCan',
+      summary: 'Query who can do something',
+      description:
+        'Every active user and service account that is allowed the action on the resource, with what decides it: people first, by name. Nobody who is invited or deactivated, and nobody whom the caller may not see.',
+      safe: true,
+      query: pageQuery('per_page'),
+      body: z.object({ action: actionInput, resource: resourceInput }),
+      returns: ok(listOf(z.object({ principal: principalView, decided_by: decisionView }))),
+      fails: [],
+    },
+    async ({ ctx, query, body }) =>
+      list(
+        await whoCan(ctx.db, ctx.actor, body, { page: query.page, perPage: query.per_page }),
+        ({ principal, decidedBy }) => ({ principal, decided_by: decidedBy }),
+      ),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/policies/compare',
+      access: 'policies:list',
+      operationId: 'comparePolicies',
+      summary: 'Compare policy documents',
+      description:
+        'Whether two sets of documents allow the same, exactly: for each action of the catalogue on all resources that there can be. Where they differ, a shortest resource is named that only one of them allows.',
+      safe: true,
+      body: z.object({ before: documents, after: documents }),
+      bodyLimit: 4 * 1024 * 1024,
+      returns: ok(z.object({ equal: z.boolean(), gains: z.array(witness), losses: z.array(witness) })),
+      fails: [accessTooComplex],
+    },
+    ({ ctx, body }) => {
+      const { companyId } = ctx.actor;
+      const { gains, losses } = compareAccess(
+        accessBy(companyId, body.before.documents),
+        accessBy(companyId, body.after.documents),
+      );
+      return { equal: gains.length + losses.length === 0, gains, losses };
+    },
+  ),
+];
+
+/** The access of somebody whom these documents reach alone. */
+const accessBy = (companyId: string, documents: readonly PolicyDocument[]) =>
+  compileAccess({
+    companyId,
+    isOwner: false,
+    groups: [
+      { id: '', roles: [], permissions: [], policies: documents.map((document, at) => ({ id: String(at), document })) },
+    ],
+  });

@@ -1,0 +1,203 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { compareAccess, resourcesOf } from '../../src/access/comparison.ts';
+import { compileAccess, decide } from '../../src/access/evaluation.ts';
+import {
+  comparisonBudget,
+  holds,
+  type ResourceLanguage,
+  shortestDifference,
+} from '../../src/access/resource-languages.ts';
+import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
+import { matches } from '../../src/permissions/wildcard.ts';
+import { COMPANY, documentOf, SOME_ACTIONS, SOME_RESOURCES, sources } from '../permissions/arbitrary.ts';
+
+const PREFIX = 'arn:svc:';
+const LETTERS = ['a', 'b', 'x'];
+
+/** All texts of these letters up to a length, the shortest first. */
+function textsUpTo(length: number): string[] {
+  let last = [''];
+  const all = [''];
+  for (let at = 0; at < length; at += 1) {
+    last = last.flatMap((text) => LETTERS.map((letter) => text + letter));
+    all.push(...last);
+  }
+  return all;
+}
+
+const RESOURCES = ['*', ...textsUpTo(7).map((text) => PREFIX + text)];
+const isIn = ({ allow, deny }: ResourceLanguage, resource: string) =>
+  allow.some((pattern) => matches(pattern, resource)) && !deny.some((pattern) => matches(pattern, resource));
+
+/** `x` stands for the letters that no pattern holds. */
+const bruteForce = (some: ResourceLanguage, other: ResourceLanguage) =>
+  RESOURCES.find((resource) => isIn(some, resource) && !isIn(other, resource)) ?? null;
+
+const compared = (some: ResourceLanguage, other: ResourceLanguage) =>
+  shortestDifference(some, other, comparisonBudget());
+
+/** All patterns of at most three characters of two letters and the wildcard. */
+const SHORT = (() => {
+  const signs = ['a', 'b', '*'];
+  let last = [''];
+  const all = [''];
+  for (let at = 0; at < 3; at += 1) {
+    last = last.flatMap((text) => signs.map((sign) => text + sign));
+    all.push(...last);
+  }
+  return all.map((text) => PREFIX + text);
+})();
+
+describe('a shortest difference', () => {
+  test('is what trying all resources finds, for every two short patterns', () => {
+    for (const one of SHORT) {
+      for (const two of SHORT) {
+        const [some, other] = [
+          { allow: [one], deny: [] },
+          { allow: [two], deny: [] },
+        ];
+        const [found, expected] = [compared(some, other), bruteForce(some, other)];
+        expect([one, two, found?.length]).toEqual([one, two, expected?.length]);
+        if (found !== null) expect([one, two, isIn(some, found), isIn(other, found)]).toEqual([one, two, true, false]);
+      }
+    }
+  });
+
+  test('is what trying all resources finds, for an Allow with a Deny against another', () => {
+    const pattern = fc.oneof(
+      fc.constantFrom('*', '**', 'arn:*', 'a*', '*a', '*b', '*a*', '*rn:svc:a*b', ...SHORT),
+      fc.array(fc.constantFrom('a', 'b', '*'), { maxLength: 5 }).map((signs) => PREFIX + signs.join('')),
+    );
+    const patterns = fc.array(pattern, { maxLength: 3 });
+    const language = fc.record({ allow: patterns, deny: patterns });
+    fc.assert(
+      fc.property(language, language, (some, other) => {
+        const [found, expected] = [compared(some, other), bruteForce(some, other)];
+        if (expected !== null) expect(found).toHaveLength(expected.length);
+        // One that is longer than all that were tried.
+        else if (found !== null) expect(found.length).toBeGreaterThan(PREFIX.length + 7);
+        if (found !== null)
+          expect([isIn(some, found), isIn(other, found), holds(some, found)]).toEqual([true, false, true]);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test.each([
+    ['**', '*'],
+    ['arn:*', 'arn:svc:*'],
+    ['a*', 'arn:svc:**'],
+    ['arn:svc:*a*', 'arn:svc:***a**'],
+  ])('is none between two spellings of the same: %s and %s', (one, two) => {
+    expect(compared({ allow: [one], deny: [] }, { allow: [two], deny: [] })).toBeNull();
+    expect(compared({ allow: [two], deny: [] }, { allow: [one], deny: [] })).toBeNull();
+  });
+
+  test('is all resources at once between everything and all that has a name', () => {
+    expect(compared({ allow: ['*'], deny: [] }, { allow: ['arn:*'], deny: [] })).toBe('*');
+  });
+
+  test('is found between unions that are the same only together', () => {
+    const halves = { allow: ['arn:svc:*a*', 'arn:svc:*'], deny: ['arn:svc:*a*'] };
+    expect(compared(halves, { allow: ['arn:svc:*'], deny: [] })).toBeNull();
+    expect(compared({ allow: ['arn:svc:*'], deny: [] }, halves)).toBe('arn:svc:a');
+  });
+
+  test('never tears a character', () => {
+    const found = compared(
+      { allow: ['arn:svc:*'], deny: ['arn:svc:', 'arn:svc:x', 'arn:svc:😀'] },
+      { allow: [], deny: [] },
+    );
+    expect(found?.isWellFormed()).toBe(true);
+    expect(found).toHaveLength(9);
+    expect(compared({ allow: ['arn:svc:😀*'], deny: [] }, { allow: ['arn:svc:😁*'], deny: [] })).toBe('arn:svc:😀');
+  });
+
+  test('of patterns with 200 wildcards is found', () => {
+    const many = `arn:svc:${'*a'.repeat(200)}`;
+    expect(compared({ allow: ['arn:svc:*'], deny: [many] }, { allow: [], deny: [] })).toBe('arn:svc:');
+    expect(compared({ allow: [many], deny: [] }, { allow: [`${many}*b`], deny: [] })).toBe(
+      `arn:svc:${'a'.repeat(200)}`,
+    );
+    expect(compared({ allow: [many], deny: [] }, { allow: [many.replaceAll('*', '**')], deny: [] })).toBeNull();
+  });
+
+  test('is given up where hostile patterns would need years', () => {
+    const letters = [...'abcdefghijklmnopqrstuvwxyz'];
+    const ends = letters.map((letter) => `arn:svc:*${letter}*q`);
+    const started = performance.now();
+    // A place knows which letters came before, and there are 2^26 such sets.
+    expect(() =>
+      compared({ allow: ['arn:svc:*'], deny: ends }, { allow: ['arn:svc:*'], deny: [`arn:svc:${'*z'.repeat(200)}`] }),
+    ).toThrow(expect.objectContaining({ reason: 'access.too_complex' }));
+    expect(performance.now() - started).toBeLessThan(10_000);
+  });
+});
+
+describe('the language of an action', () => {
+  test('holds what the evaluator allows, whatever it is allowed by', () => {
+    fc.assert(
+      fc.property(sources, (of) => {
+        const access = compileAccess(of);
+        for (const action of SOME_ACTIONS) {
+          const language = resourcesOf(access, action);
+          for (const resource of SOME_RESOURCES)
+            expect(holds(language, resource)).toBe(decide(access, action, resource).allowed);
+        }
+      }),
+    );
+  });
+});
+
+describe('a comparison', () => {
+  test('names what the evaluator decides otherwise, and nothing where it decides all alike', () => {
+    fc.assert(
+      fc.property(sources, sources, (one, two) => {
+        const [before, after] = [compileAccess(one), compileAccess(two)];
+        const { gains, losses } = compareAccess(before, after);
+        for (const { action, resource } of gains)
+          expect([decide(before, action, resource).allowed, decide(after, action, resource).allowed]).toEqual([
+            false,
+            true,
+          ]);
+        for (const { action, resource } of losses)
+          expect([decide(before, action, resource).allowed, decide(after, action, resource).allowed]).toEqual([
+            true,
+            false,
+          ]);
+        for (const action of SOME_ACTIONS) {
+          for (const resource of SOME_RESOURCES) {
+            const [was, is] = [before, after].map((access) => decide(access, action, resource).allowed);
+            if (!was && is) expect(gains.map((gain) => gain.action)).toContain(action);
+            if (was && !is) expect(losses.map((loss) => loss.action)).toContain(action);
+          }
+        }
+      }),
+    );
+  });
+
+  test('of an action that only a Deny matters for: it is allowed from the beginning', () => {
+    const access = (effect: 'Allow' | 'Deny') =>
+      compileAccess({
+        companyId: COMPANY,
+        isOwner: false,
+        groups: [
+          {
+            id: 'g',
+            roles: [],
+            permissions: [],
+            policies: [{ id: 'p', document: documentOf({ effect, actions: ['mcp:connect'], resources: ['*'] }) }],
+          },
+        ],
+      });
+    const nobody = compileAccess({ companyId: COMPANY, isOwner: false, groups: [] });
+    expect(compareAccess(nobody, access('Allow'))).toEqual({ gains: [], losses: [] });
+    expect(compareAccess(nobody, access('Deny'))).toEqual({
+      gains: [],
+      losses: [{ action: 'mcp:connect', resource: '*' }],
+    });
+    const owner = compileAccess({ companyId: COMPANY, isOwner: true, groups: [] });
+    expect(compareAccess(nobody, owner).gains).toHaveLength(ALL_ACTIONS.length - 1);
+  });
+});

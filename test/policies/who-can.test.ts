@@ -1,0 +1,204 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
+import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
+import type { Caller } from '../support/api.ts';
+import { aConsoleGroup, enter, fieldsOf, policyInput } from '../support/console.ts';
+import { aGroup, allow, aPolicy, aServiceAccount, aServiceAccountThat, deny, must, signed } from '../support/signed.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+
+let company: Company;
+let admin: Caller;
+beforeAll(async () => {
+  company = await aCompany();
+  admin = signed(company.apiKey);
+});
+
+interface Able {
+  principal: { type: string; id: string; name: string };
+  decided_by: Record<string, unknown>;
+}
+
+const whoCan = async (action: string, resource = '*', as: Caller = company.as): Promise<Able[]> =>
+  (await must(as.post('/v1/policies/who-can?per_page=100', { json: { action, resource } }))).records;
+
+const ids = (able: Able[]): string[] => able.map(({ principal }) => principal.id);
+
+/** A user in groups with these policies. */
+async function aUserWith(...policyIds: string[]): Promise<{ id: string; as: Caller; groupId: string }> {
+  const user = await aUser(company, { can: [] });
+  const group = await aConsoleGroup(company);
+  for (const id of policyIds) await must(company.as.post(`/v1/groups/${group._id}/policies/${id}`));
+  await enter(company, user.id, group._id);
+  return { ...user, groupId: group._id };
+}
+
+describe('who can do something', () => {
+  it('is everybody whom the evaluator allows it, by what decides, and nobody else', async () => {
+    const reading = await aPolicy(company, [{ ...allow('concepts:list'), sid: 'Reads' }]);
+    const denying = await aPolicy(company, [deny('concepts:list')]);
+    const able = await aUserWith(reading);
+    const denied = await aUserWith(reading, denying);
+    const deactivated = await aUserWith(reading);
+    await must(company.as.post(`/v1/users/${deactivated.id}/deactivate`));
+    const invited = await must(
+      company.as.post('/v1/users/invite', { json: { email: 'who@example.com', group_ids: [able.groupId] } }),
+    );
+    const byRole = await aUser(company, { can: [] });
+    const legacy = await aConsoleGroup(company, { roles: [{ name: 'R', target: 'concepts', actions: ['read'] }] });
+    await enter(company, byRole.id, legacy._id);
+    const robot = await aServiceAccountThat(company, allow('concepts:*'));
+    const found = await whoCan('concepts:list');
+    expect(ids(found)).toEqual(expect.arrayContaining([company.owner.id, able.id, byRole.id, robot.id]));
+    for (const id of [denied.id, deactivated.id, invited._id]) expect(ids(found)).not.toContain(id);
+    const by = (id: string) => found.find(({ principal }) => principal.id === id)?.decided_by;
+    expect(by(company.owner.id)).toMatchObject({ kind: 'owner' });
+    expect(by(able.id)).toEqual({ kind: 'allow', policy_id: reading, sid: 'Reads', group_id: able.groupId });
+    expect(by(byRole.id)).toEqual({ kind: 'legacy', policy_id: null, sid: null, group_id: legacy._id });
+    expect(found.map(({ principal }) => principal.type)).toEqual(
+      found.map(({ principal }) => principal.type).toSorted((a, b) => (a < b ? 1 : -1)),
+    );
+  });
+
+  it('is what a simulation of each of them says, for every action', async () => {
+    const other = await aCompany();
+    const arn = `arn:svc:users::${other.id}:user/*`;
+    const user = await aUser(other, { can: ['users:*', 'groups:list'] });
+    const robot = await aServiceAccountThat(other, allow('users:get', 'dashboards:*'));
+    for (const resource of ['*', arn, 'arn:svc:']) {
+      for (const action of ALL_ACTIONS.filter((_, at) => at % 9 === 0 || ALL_ACTIONS[at] === 'mcp:connect')) {
+        const { records } = await must(other.as.post('/v1/policies/who-can', { json: { action, resource } }));
+        for (const [type, id] of [
+          ['user', other.owner.id],
+          ['user', user.id],
+          ['service_account', robot.id],
+        ] as const) {
+          const json = { principal: { type, id }, checks: [{ action, resource }] };
+          const [{ allowed, decided_by }] = (await must(other.as.post('/v1/policies/simulate', { json }))).results;
+          const told = (records as Able[]).find(({ principal }) => principal.id === id);
+          expect([action, resource, id, told?.decided_by]).toEqual([
+            action,
+            resource,
+            id,
+            allowed ? decided_by : undefined,
+          ]);
+        }
+      }
+    }
+  });
+
+  it('counts people in all their accounts, and service accounts in theirs', async () => {
+    const second = await must(admin.post('/accounts', { json: { name: 'Second who can' } }));
+    const groupId = await aGroup(company, await aPolicy(company, [allow('semantic:list')]));
+    const user = await aUser(company, { can: [] });
+    const json = { principal_type: 'user', principal_id: user.id, account_id: second.id };
+    await must(admin.post(`/groups/${groupId}/bindings`, { json }));
+    const robot = await aServiceAccount(company, [groupId]);
+    expect(ids(await whoCan('semantic:list'))).toEqual(expect.arrayContaining([user.id, robot.id]));
+    await must(admin.patch(`/service-accounts/${robot.id}`, { json: { is_active: false } }));
+    expect(ids(await whoCan('semantic:list'))).not.toContain(robot.id);
+  });
+
+  it('is everybody whom no Deny reaches, of an action that nobody needs an Allow of', async () => {
+    const [free, kept] = [await aUserWith(), await aUserWith(await aPolicy(company, [deny('mcp:connect')]))];
+    const found = await whoCan('mcp:connect');
+    expect(ids(found)).toContain(free.id);
+    expect(ids(found)).not.toContain(kept.id);
+    expect(found.find(({ principal }) => principal.id === free.id)?.decided_by).toMatchObject({ kind: 'none' });
+  });
+
+  it('comes in pages, with the number of all', async () => {
+    const other = await aCompany();
+    const groupId = await aGroup(other, managedPolicyNamed('KnowledgeManager').id);
+    for (let made = 0; made < 5; made += 1) {
+      await must(
+        other.as.post(`/v1/users/${(await aUser(other, { can: [] })).id}/groups`, { json: { group_ids: [groupId] } }),
+      );
+    }
+    const json = { action: 'concepts:delete', resource: '*' };
+    const page = async (number: number) =>
+      must(other.as.post(`/v1/policies/who-can?page=${number}&per_page=3`, { json }));
+    const [first, second, third] = [await page(1), await page(2), await page(3)];
+    expect(new Set([first, second, third].map(({ total }) => total)).size).toBe(1);
+    const all = [first, second, third].flatMap(({ records }) => ids(records));
+    expect(new Set(all).size).toBe(Math.min(9, first.total));
+    expect(first.total).toBeGreaterThanOrEqual(6);
+  });
+
+  it('names nobody whom the caller may not see', async () => {
+    const user = await aUserWith(await aPolicy(company, [allow('ontology:list')]));
+    const statements = [allow('policies:list'), { ...deny('users:get'), resources: [`arn:svc:users::*/${user.id}`] }];
+    const { id } = await aUser(company, { can: [] });
+    await enter(company, id, await aGroup(company, await aPolicy(company, statements)));
+    expect(ids(await whoCan('ontology:list'))).toContain(user.id);
+    const watcher = await aUser(company, { can: ['policies:list'] });
+    const hiding = await aConsoleGroup(company);
+    await must(company.as.post(`/v1/groups/${hiding._id}/policies/${await aPolicy(company, statements)}`));
+    await enter(company, watcher.id, hiding._id);
+    expect(ids(await whoCan('ontology:list', '*', watcher.as))).not.toContain(user.id);
+  });
+
+  it('is refused to whoever may not list policies, and of what is no resource', async () => {
+    const { as } = await aUser(company, { can: ['policies:get'] });
+    const json = { action: 'users:list', resource: '*' };
+    expect((await as.post('/v1/policies/who-can', { json })).status).toBe(403);
+    const wrong = await company.as.post('/v1/policies/who-can', { json: { ...json, resource: 'users' } });
+    expect(fieldsOf(wrong)).toEqual([422, 'VALIDATION_ERROR', 'resource']);
+    const unknown = await company.as.post('/v1/policies/who-can', { json: { ...json, action: 'users:fly' } });
+    expect(fieldsOf(unknown)).toEqual([422, 'VALIDATION_ERROR', 'action']);
+  });
+});
+
+describe('a comparison of documents', () => {
+  const compare = (before: object[], after: object[]) =>
+    company.as.post('/v1/policies/compare', { json: { before: { documents: before }, after: { documents: after } } });
+  const documentOf = (...statements: Parameters<typeof policyInput>[0]) => policyInput(statements).document;
+
+  it('tells that two spellings are equal', async () => {
+    const arn = `arn:svc:users::${company.id}:user/`;
+    const one = documentOf(
+      { ...allow('users:get'), resources: [`${arn}*`, `${arn}a*`, '*', '**'] },
+      { ...deny('users:get'), resources: [`${arn}x`] },
+    );
+    const two = [
+      documentOf({ ...deny('users:get'), resources: [`${arn}x`] }),
+      documentOf({ ...allow('users:get'), resources: ['*'] }),
+    ];
+    expect((await compare([one], two)).body).toEqual({ equal: true, gains: [], losses: [] });
+    expect((await compare([], [])).body).toEqual({ equal: true, gains: [], losses: [] });
+    const everything = [documentOf(allow('*'))];
+    const named = [documentOf({ ...allow('*'), resources: ['arn:*'] })];
+    const { body } = await compare(everything, named);
+    expect(body.losses).toHaveLength(ALL_ACTIONS.length - 1);
+    expect(body.losses[0].resource).toBe('*');
+    expect((await compare(named, [documentOf({ ...allow('*:*'), resources: ['arn:svc:*'] })])).body.equal).toBe(true);
+  });
+
+  it('tells a shortest resource for each action that differs', async () => {
+    const arn = `arn:svc:concepts::${company.id}:concept/`;
+    const before = [documentOf({ ...allow('concepts:*'), resources: [`${arn}*`] })];
+    const after = [
+      documentOf({ ...allow('concepts:get'), resources: [`${arn}*`, 'arn:svc:concepts::*'] }, deny('concepts:get')),
+    ];
+    const { body } = await compare(before, after);
+    expect(body.gains).toEqual([]);
+    expect(body.losses).toContainEqual({ action: 'concepts:get', resource: arn });
+    expect(body.losses).toHaveLength(5);
+  });
+
+  it('bounds hostile patterns', async () => {
+    const many = { ...allow('users:list'), resources: [`arn:svc:${'*a'.repeat(200)}`] };
+    expect((await compare([documentOf(many)], [documentOf(many)])).body.equal).toBe(true);
+    const ends = [...'abcdefghijklmnopqrstuvwxyz'].map((letter) => `arn:svc:*${letter}*q`);
+    const hostile = documentOf(allow('users:list'), { ...deny('users:list'), resources: ends });
+    const { status, body } = await compare(
+      [hostile],
+      [
+        documentOf(
+          { ...allow('users:list'), resources: ['*'] },
+          { ...deny('users:list'), resources: [`arn:svc:${'*z'.repeat(200)}`] },
+        ),
+      ],
+    );
+    expect([status, body.error]).toEqual([422, 'ACCESS_TOO_COMPLEX']);
+  });
+});
