@@ -12,6 +12,7 @@ const IN_NODE = [
   'test/access/**/*.test.ts',
   'test/architecture/**/*.test.ts',
   'test/kernel/**/*.test.ts',
+  'test/passkeys/specification.test.ts',
   'test/permissions/**/*.test.ts',
   'test/presentation/**/*.test.ts',
   'test/sharing/**/*.test.ts',

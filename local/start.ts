@@ -73,7 +73,8 @@ async function start(): Promise<void> {
   const { POSTGRES_PASSWORD: _own, ...secrets } = state.secrets;
   const variables = {
     ...secrets,
-    CONSOLE_URL: baseUrl,
+    // Passkeys are bound to a name: browsers take no address for one.
+    CONSOLE_URL: `http://localhost:${port}`,
     DEVELOPMENT: 'true',
     ALLOWED_ORIGINS: '*',
     NEON_API_URL: neon.apiUrl,

@@ -77,6 +77,7 @@ import { authenticateOperator } from './modules/organizations/service.ts';
 import { componentEndpoints } from './modules/pages/routes.component.sharing.ts';
 import { mailLinkPageEndpoints } from './modules/pages/routes.console.ts';
 import { pageEndpoints } from './modules/pages/routes.sharing.ts';
+import { passkeyEndpoints } from './modules/passkeys/routes.console.ts';
 import { passwordResetEndpoints } from './modules/password-reset/routes.console.ts';
 import { analysisEndpoints } from './modules/policies/routes.analysis.console.ts';
 import { policyEndpoints } from './modules/policies/routes.console.ts';
@@ -147,7 +148,13 @@ export const SURFACES: SurfaceEndpoints[] = [
     Platform: platformEndpoints(() => SURFACES, EVENTS),
   }),
   withConcepts(console.surface, {
-    'Sign-in': [...signInEndpoints, ...passwordlessEndpoints, ...secondFactorEndpoints, ...sessionEndpoints],
+    'Sign-in': [
+      ...signInEndpoints,
+      ...passwordlessEndpoints,
+      ...secondFactorEndpoints,
+      ...passkeyEndpoints,
+      ...sessionEndpoints,
+    ],
     Me: currentUserEndpoints,
     Company: [...companySettingsEndpoints, ...companyUsageEndpoints, ...brandingEndpoints, ...companyExportEndpoints],
     'Single sign-on': [...singleSignOnEndpoints, ...socialSignInEndpoints],

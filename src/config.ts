@@ -90,6 +90,11 @@ const variables = z
      * `/reset-password`, which do not exist otherwise.
      */
     CONSOLE_URL: optionalText.pipe(z.url().optional()),
+    /**
+     * The domain that passkeys are bound to: the host of `CONSOLE_URL` when left out, else that host or a domain above it. With another
+     * one than before nobody's passkeys work.
+     */
+    RP_ID: optionalText,
     /** The address of this API as outsiders see it; the address of the request when not set. */
     PUBLIC_URL: z.url().optional(),
     MAIL_FROM: z.string().default('Data Console <no-reply@example.com>'),
@@ -162,11 +167,23 @@ const variables = z
     message: 'is needed where MAIL_PROVIDER is `resend`',
   });
 
-const configuration = variables.transform(({ CONSOLE_URL, ...rest }, context) => {
+const configuration = variables.transform(({ CONSOLE_URL, RP_ID, ...rest }, context) => {
   const url = CONSOLE_URL ?? rest.PUBLIC_URL;
-  if (url !== undefined) return { ...rest, CONSOLE_URL: url };
-  context.addIssue({ code: 'custom', path: ['CONSOLE_URL'], message: 'is needed where PUBLIC_URL is not set' });
-  return z.NEVER;
+  if (url === undefined) {
+    context.addIssue({ code: 'custom', path: ['CONSOLE_URL'], message: 'is needed where PUBLIC_URL is not set' });
+    return z.NEVER;
+  }
+  const host = new URL(url).hostname;
+  const domain = RP_ID ?? host;
+  if (host !== domain && !host.endsWith(`.${domain}`)) {
+    context.addIssue({
+      code: 'custom',
+      path: ['RP_ID'],
+      message: 'must be the host of CONSOLE_URL, or a domain above it',
+    });
+    return z.NEVER;
+  }
+  return { ...rest, CONSOLE_URL: url, RP_ID: domain };
 });
 
 /** The Worker's variables, parsed once per isolate. Names and meaning: the schema above. */

@@ -133,6 +133,22 @@ export interface Routes {
   "POST /v1/auth/2fa/backup-codes": { body?: { "password"?: string; "totp_token"?: string; "backup_code"?: string }; answer: BackupCodes };
   /** Reset a user's second factor */
   "DELETE /v1/users/{id}/2fa": { params: { "id": string }; answer: undefined };
+  /** Get options for a new passkey */
+  "POST /v1/auth/passkeys/registration-options": { body?: { "password"?: string; "totp_token"?: string; "backup_code"?: string }; answer: PasskeyCreationOptions };
+  /** Create a passkey */
+  "POST /v1/auth/passkeys": { body: { "name": string; "response": PasskeyRegistrationResponse; "password"?: string; "totp_token"?: string; "backup_code"?: string }; answer: Passkey | WrittenRecord };
+  /** List the caller's passkeys */
+  "GET /v1/auth/passkeys": { answer: { "records": Array<Passkey> } };
+  /** Get one of the caller's passkeys */
+  "GET /v1/auth/passkeys/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Passkey };
+  /** Rename one of the caller's passkeys */
+  "PATCH /v1/auth/passkeys/{id}": { params: { "id": string }; ifMatch?: string; body: { "name": string }; answer: Passkey | WrittenRecord };
+  /** Delete one of the caller's passkeys */
+  "DELETE /v1/auth/passkeys/{id}": { params: { "id": string }; ifMatch?: string; body?: { "password"?: string; "totp_token"?: string; "backup_code"?: string }; answer: undefined };
+  /** Get options for a sign-in with a passkey */
+  "POST /v1/auth/passkeys/authentication-options": { body: { "company_slug": string }; answer: PasskeyRequestOptions };
+  /** Sign in with a passkey */
+  "POST /v1/auth/passkeys/verify": { body: { "company_slug": string; "response": PasskeyAuthenticationResponse }; answer: LoginResult };
   /** List the caller's sessions */
   "GET /v1/auth/sessions": { answer: { "records": Array<Session> } };
   /** End the caller's other sessions */
@@ -824,6 +840,10 @@ export interface WebhookEvents {
 
 export type idempotencyKey = string;
 
+export type PasskeyRegistrationResponse = { "id": string; "rawId": string; "type": "public-key"; "authenticatorAttachment"?: string | null; "clientExtensionResults"?: {  }; "response": { "clientDataJSON": string; "attestationObject": string; "transports"?: Array<string> } };
+
+export type PasskeyAuthenticationResponse = { "id": string; "rawId": string; "type": "public-key"; "authenticatorAttachment"?: string | null; "clientExtensionResults"?: {  }; "response": { "clientDataJSON": string; "authenticatorData": string; "signature": string; "userHandle"?: string | null } };
+
 export type CompanyBrandingInput = { "name"?: string | null; "primary_color"?: string | null; "background"?: string | null; "text_color"?: string | null; "font"?: "system" | "serif" | "mono" | null; "radius"?: number | null; "chart_palette"?: Array<string> | null; "logo_url"?: null };
 
 export type OidcConfigurationInput = { "type": "oidc"; "issuer": string; "client_id": string; "trust_email"?: boolean; "client_secret"?: string; "redirect_uris": Array<string>; "jit_provisioning"?: boolean };
@@ -978,11 +998,13 @@ export type ActivePrincipal = { "type": "user" | "service_account"; "id": string
 
 export type OrganizationUser = { "id": string; "email": string; "organization_id": string; "is_active": boolean; "is_verified": boolean; "mfa_enabled": boolean; "metadata": Record<string, unknown>; "created_at": string; "updated_at": string; "last_login_at": string | null; "deleted_at": string | null };
 
-export type SignInResult = LoginResult | SecondFactorNeeded | SecondFactorSetupNeeded;
+export type SignInResult = LoginResult | SecondFactorNeeded | PasskeyNeeded | SecondFactorSetupNeeded;
 
 export type LoginResult = { "token": string; "expires_in": number; "refresh_token": string; "refresh_expires_in": number; "user": { "_id": string; "email": string; "name": string; "company_id": string } };
 
 export type SecondFactorNeeded = { "requires_2fa": true; "pending_2fa_token": string; "expires_in": number; "methods": Array<"totp" | "backup_code"> };
+
+export type PasskeyNeeded = { "requires_2fa": true; "methods": Array<"passkey"> };
 
 export type SecondFactorSetupNeeded = { "requires_2fa_setup": true; "pending_2fa_token": string; "expires_in": number };
 
@@ -991,6 +1013,14 @@ export type TokenPair = { "token": string; "expires_in": number; "refresh_token"
 export type LoginResultWithBackupCodes = { "token": string; "expires_in": number; "refresh_token": string; "refresh_expires_in": number; "user": { "_id": string; "email": string; "name": string; "company_id": string }; "backup_codes": Array<string> };
 
 export type BackupCodes = { "backup_codes": Array<string> };
+
+export type PasskeyCreationOptions = { "challenge": string; "rp": { "id": string; "name": string }; "user": { "id": string; "name": string; "displayName": string }; "pubKeyCredParams": Array<{ "type": "public-key"; "alg": number }>; "timeout": number; "attestation": "none"; "excludeCredentials": Array<{ "type": "public-key"; "id": string; "transports"?: Array<string> }>; "authenticatorSelection": { "residentKey": "required"; "requireResidentKey": true; "userVerification": "required" }; "extensions": { "credProps": true }; "hints": Array<string> };
+
+export type Passkey = { "_id": string; "name": string; "is_backed_up": boolean; "last_used_at": string | null; "created_at": string };
+
+export type WrittenRecord = { "_id": string };
+
+export type PasskeyRequestOptions = { "challenge": string; "rpId": string; "allowCredentials": Array<{ "type": "public-key"; "id": string; "transports"?: Array<string> }>; "timeout": number; "userVerification": "required" };
 
 export type Session = { "_id": string; "created_at": string; "last_used_at": string | null; "ip": string | null; "user_agent": string | null; "current": boolean };
 
@@ -1011,8 +1041,6 @@ export type OidcConfiguration = { "type": "oidc"; "issuer": string; "client_id":
 export type SamlConfiguration = { "type": "saml"; "idp_entity_id": string; "idp_sso_url": string; "idp_certificates": Array<string>; "attributes": { "email"?: string; "name"?: string }; "redirect_uris": Array<string>; "jit_provisioning": boolean; "sp_entity_id": string; "metadata_url": string; "callback_url": string; "created_at": string; "updated_at": string };
 
 export type InvitedUser = { "_id": string; "email": string; "name": string; "company_id": string; "status": "invited" | "active" | "inactive"; "teams": Array<string>; "group_ids": Array<string>; "groups"?: Array<{ "_id": string; "name": string; "slug": string }>; "created_at": string; "invitation_expires_at": string };
-
-export type WrittenRecord = { "_id": string };
 
 export type Invitation = { "email": string; "name": string; "company": { "name": string; "slug": string; "branding": Branding }; "expires_at": string };
 

@@ -30,6 +30,8 @@ function showSignIn(): void {
     const answer = await api.post('/v1/auth/login', { body: { company_slug, email, password } });
     if ('token' in answer) return enter(answer);
     if (!('requires_2fa' in answer)) throw new Error('Your company asks for a second factor: set one up first.');
+    if (!('pending_2fa_token' in answer))
+      throw new Error('Your company asks for your passkey, which this page takes none of.');
     const { pending_2fa_token } = answer;
     const code = form([{ name: 'totp_token', label: 'Code' }], 'Go on', async ({ totp_token = '' }) =>
       enter(await api.post('/v1/auth/2fa/login', { body: { pending_2fa_token, totp_token } })),

@@ -13,6 +13,7 @@ import { mailNotice, sendDueMails } from '../modules/mails/service.ts';
 import { renewConnections } from '../modules/managed-database/service.ts';
 import { eraseEnded } from '../modules/organizations/end/service.ts';
 import { sendDueMessages } from '../modules/outbox/service.ts';
+import { purgeChallenges } from '../modules/passkeys/service.ts';
 import { mailResets, purgePasswordResets } from '../modules/password-reset/service.ts';
 import { handOutDue, mailConsent, mailPaused, purgeRuns, resumeRuns } from '../modules/schedules/jobs.ts';
 import { mailPortalCode } from '../modules/share-auth/service.ts';
@@ -59,6 +60,9 @@ async function runParts(origin: Origin): Promise<void> {
           second_factor_disabled: mailSecurityChange,
           second_factor_reset: mailSecurityChange,
           backup_codes_renewed: mailSecurityChange,
+          passkey_added: mailSecurityChange,
+          passkey_renamed: mailSecurityChange,
+          passkey_removed: mailSecurityChange,
           schedule_paused: mailPaused,
           schedule_consent: mailConsent,
           webhook_disabled: mailWebhookDisabled,
@@ -77,6 +81,7 @@ async function runParts(origin: Origin): Promise<void> {
       old_company_exports: () => purgeExports(context),
       sign_ins: () => purgeSignIns(context),
       invitations: () => purgeInvitations(context),
+      passkey_challenges: () => purgeChallenges(context),
       password_resets: () => purgePasswordResets(context),
       single_sign_on: () => purgeSingleSignOn(context),
       embed_revocations: () => purgeRevocations(context),

@@ -281,6 +281,7 @@ export const OTHERS: Record<string, string> = {
   '/admin/deleted/accounts': 'for administrators, whom no Deny reaches',
   '/v1/managed-tables/deleted': 'for administrators, whom no Deny reaches',
   '/service-accounts/{id}/keys': 'keys are of the service account that the route asks for',
+  '/v1/auth/passkeys': 'the own passkeys of the caller',
   '/v1/auth/sessions': 'the own sessions of the caller',
   '/v1/managed-tables/{id}/data': 'rows are of the table that the route asks for',
   '/v1/managed-tables/{id}/indexes': 'indexes are of the table that the route asks for',

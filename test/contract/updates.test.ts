@@ -207,6 +207,7 @@ const ofList = (kind: string, id: string, change: Json, rival: Json): Case => ({
 /** Routes that put one thing, sent whole, in the place of another: there is no other member that could be lost. */
 const WHOLE = new Set([
   'PUT /v1/auth/me',
+  'PATCH /v1/auth/passkeys/{id}',
   'PUT /v1/users/{id}/groups',
   'PUT /v1/groups/{id}/permissions',
   'PUT /api/v1/share-contexts/{id}/grants',

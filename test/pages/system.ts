@@ -53,7 +53,8 @@ export async function startSystem(): Promise<System> {
       port,
       variables: {
         ...secrets,
-        CONSOLE_URL: baseUrl,
+        // Passkeys are bound to a name: browsers take no address for one.
+        CONSOLE_URL: `http://localhost:${port}`,
         DEVELOPMENT: 'true',
         ALLOWED_ORIGINS: '*',
         NEON_API_URL: neon.apiUrl,

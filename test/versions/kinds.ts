@@ -6,6 +6,7 @@ import { aSchedule, SCHEDULES } from '../schedules/support.ts';
 import { aShare } from '../shares/support.ts';
 import { bearer, type Caller } from '../support/api.ts';
 import { aConsoleGroup, aPermission, permissionInput, policyInput } from '../support/console.ts';
+import { addPasskey, anAuthenticator } from '../support/passkeys.ts';
 import { aGroup, allow, aServiceAccount, aUser, must, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS, VISUALIZATIONS } from '../visualizations/support.ts';
@@ -180,6 +181,17 @@ export const SHARING: Kind[] = [
     changes: (description) => ({ description }),
     shows: ({ description }) => description,
     table: 'webhook_endpoints',
+  },
+  {
+    name: 'a passkey',
+    route: '/v1/auth/passkeys/{id}',
+    make: async (company) => ({
+      by: company.as,
+      path: `/v1/auth/passkeys/${(await must(addPasskey(company.as, await anAuthenticator())))._id}`,
+    }),
+    change: 'patch',
+    changes: (name) => ({ name }),
+    table: 'passkeys',
   },
   {
     name: 'an endpoint of the Data API',

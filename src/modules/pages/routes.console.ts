@@ -20,7 +20,12 @@ interface Opened {
 
 /** Whether mails lead to this API itself, because no console of its own is named. */
 function isConsole({ config, baseUrl }: Context): boolean {
-  const [named, own] = [config.CONSOLE_URL, baseUrl].map((url) => URL.parse(url)?.href.replace(/\/+$/, ''));
+  const [named, own] = [config.CONSOLE_URL, baseUrl].map((url) => {
+    const found = URL.parse(url);
+    // This machine has a name and an address.
+    if (found?.hostname === 'localhost') found.hostname = '127.0.0.1';
+    return found?.href.replace(/\/+$/, '');
+  });
   return named === own;
 }
 

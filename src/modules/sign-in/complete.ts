@@ -1,11 +1,12 @@
 import type { Context } from '../../context.ts';
-import { commit, type Statement } from '../../db/client.ts';
+import { commit, readTogether, type Statement } from '../../db/client.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { type Company, selectCompany } from '../companies/service.ts';
 import { selectUserByEmail, type User } from '../users/service.ts';
 import { ssoRequired, userNotActive } from './failures.ts';
 import { insertPending, type Pending } from './pending-store.ts';
+import { selectAnyPasskey } from './second-factor-store.ts';
 import { beginSession, type TokenPair } from './sessions.ts';
 
 /** How long a pending sign-in lives. */
@@ -22,7 +23,12 @@ export interface PendingSecondFactor {
   expiresIn: number;
 }
 
-export type SignInResult = SignedIn | PendingSecondFactor;
+/** The company requires a second factor, and the user's is a passkey: with it alone they sign in. */
+export interface PasskeyNeeded {
+  purpose: 'passkey';
+}
+
+export type SignInResult = SignedIn | PendingSecondFactor | PasskeyNeeded;
 
 /**
  * The last step of every way to sign in, once the first factor is proved: begins a session, or asks for the second factor,
@@ -32,8 +38,18 @@ export async function completeSignIn(ctx: Context, user: User, alongside: Statem
   ctx.belongsTo(user.companyId, { type: 'user', id: user.id });
   if (!user.isActive) throw userNotActive();
   if (user.mfaEnabled) return askForSecondFactor(ctx, user, 'login', alongside);
-  const [company] = await selectCompany(ctx.db, user.companyId);
-  if (company?.require2fa) return askForSecondFactor(ctx, user, 'setup', alongside);
+  const {
+    companies: [company],
+    passkeys,
+  } = await readTogether(ctx.db, {
+    companies: selectCompany(ctx.db, user.companyId),
+    passkeys: selectAnyPasskey(ctx.db, user.companyId, user.id),
+  });
+  if (company?.require2fa) {
+    // Else whoever knows the password could set up an authenticator of their own, and sign in past the passkey.
+    if (passkeys.length > 0) return { purpose: 'passkey' };
+    return askForSecondFactor(ctx, user, 'setup', alongside);
+  }
   return { ...(await beginSession(ctx, user, alongside)), user };
 }
 

@@ -65,7 +65,7 @@ export const secondFactorNotSetUp = defineFailure('second_factor.not_set_up', 'c
 });
 
 export const noSecondFactor = defineFailure('second_factor.none', 'missing', {
-  message: 'This user has no second factor.',
+  message: 'This user has neither a second factor nor a passkey.',
   detail: { field: 'id', reason: 'none' },
 });
 

@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import { triedPassword } from '../users/fields.ts';
+import type { SecondFactorCode } from './factor-codes.ts';
+import type { Reauthentication } from './reauthentication.ts';
 
 /** The slug of a company, as somebody signing in types it: what is none simply finds no company. */
 export const companySlug = z.string().min(1).max(63);
@@ -23,3 +26,35 @@ export const trustEmail = z.boolean().default(false).meta({
   description:
     'Whether an email address counts as verified of which the provider does not say so, as Entra ID does not. Not for issuers of more than one organization, whose people could claim any address.',
 });
+
+/** What is said of routes that take a `reauthentication`. */
+export const REAUTHENTICATION =
+  'Needs the password or a code of the second factor besides the token; a caller who has neither must have signed in within the last ten minutes. ';
+
+const proofs = {
+  password: triedPassword.optional(),
+  totp_token: sixDigits.optional(),
+  backup_code: typedCode.optional(),
+};
+
+/** The body of a change of how the caller signs in: what authenticates them again, beside members of its own. */
+export const reauthentication = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z
+    .object({ ...shape, ...proofs })
+    .refine((body) => Object.keys(proofs).filter((name) => body[name as never] !== undefined).length <= 1, {
+      path: ['password'],
+      message: 'send one of password, totp_token and backup_code',
+    })
+    .transform((body) => {
+      const { password, totp_token, backup_code, ...own } = body as z.output<z.ZodObject<typeof proofs>>;
+      const proof: Reauthentication = { password, code: codeOf({ totp_token, backup_code }) };
+      return { ...(own as z.output<z.ZodObject<Shape>>), ...proof };
+    });
+
+export function codeOf(body: {
+  totp_token?: string | undefined;
+  backup_code?: string | undefined;
+}): SecondFactorCode | undefined {
+  if (body.totp_token !== undefined) return { totp: body.totp_token };
+  return body.backup_code === undefined ? undefined : { backupCode: body.backup_code };
+}

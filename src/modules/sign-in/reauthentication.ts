@@ -7,7 +7,7 @@ import { attempt, attemptPassword, secondFactorOf, selectKnownHere } from './att
 import { proofOf, type SecondFactorCode } from './factor-codes.ts';
 import { reauthenticationRequired, wrongCredentials, wrongSecondFactor } from './failures.ts';
 import { useFreshSession, usePassword, useProof } from './proof-store.ts';
-import type { SecondFactor } from './second-factor-store.ts';
+import { type SecondFactor, selectFactor } from './second-factor-store.ts';
 
 /** How a caller with a session authenticates again: with the password, or a code of the second factor. */
 export interface Reauthentication {
@@ -52,6 +52,16 @@ export async function withReauthentication<T>(
     (await work(useFreshSession(ctx.db, user, { sessionId, since: now - FRESH_MS, now }))) ??
     raise(reauthenticationRequired())
   );
+}
+
+/** The same for a caller of whom is not known yet whether they have an authenticator. */
+export async function withOwnFactor<T>(
+  ctx: UserContext,
+  reauthentication: Reauthentication,
+  work: (proof: Statement) => Promise<T | undefined>,
+): Promise<T> {
+  const [factor] = await selectFactor(ctx.db, ctx.actor.companyId, ctx.actor.id);
+  return withReauthentication(ctx, factor && factor.confirmedAt !== null ? factor : null, reauthentication, work);
 }
 
 /** Runs `work` if this is the caller's password. A wrong one counts as a failed sign-in. */

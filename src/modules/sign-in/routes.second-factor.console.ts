@@ -20,8 +20,7 @@ import {
   wrongCredentials,
   wrongSecondFactor,
 } from './failures.ts';
-import { sixDigits, typedCode } from './fields.ts';
-import type { Reauthentication } from './reauthentication.ts';
+import { codeOf, REAUTHENTICATION, reauthentication, sixDigits, typedCode } from './fields.ts';
 import { logInWithSecondFactor } from './second-factor.ts';
 import { disableSecondFactor, replaceBackupCodes, resetSecondFactor } from './second-factor-changes.ts';
 import { loginResultView, viewSignedIn } from './views.ts';
@@ -50,18 +49,7 @@ const enableInput = z
   })
   .transform((body) => ({ totp: body.totp_token, password: body.password, pendingToken: body.pending_2fa_token }));
 
-const reauthenticationInput = z
-  .object({ password: triedPassword.optional(), totp_token: sixDigits.optional(), backup_code: typedCode.optional() })
-  .refine((body) => Object.values(body).filter((value) => value !== undefined).length <= 1, {
-    path: ['password'],
-    message: 'send one of password, totp_token and backup_code',
-  })
-  .transform((body): Reauthentication => ({ password: body.password, code: codeOf(body) }));
-
-function codeOf(body: { totp_token?: string; backup_code?: string }): SecondFactorCode | undefined {
-  if (body.totp_token !== undefined) return { totp: body.totp_token };
-  return body.backup_code === undefined ? undefined : { backupCode: body.backup_code };
-}
+const reauthenticationInput = reauthentication({});
 
 const backupCodesView = z
   .object({ backup_codes: z.array(z.string()).meta({ description: 'Ten one-time codes, shown in this answer only.' }) })
@@ -77,8 +65,6 @@ const viewEnabled = ({ backupCodes, signedIn }: EnabledSecondFactor): z.input<ty
   ...(signedIn && viewSignedIn(signedIn)),
 });
 
-const REAUTHENTICATION =
-  'Needs the password or a code of the second factor besides the token; a caller who has neither must have signed in within the last ten minutes. ';
 const PENDING =
   'During a sign-in that returned `requires_2fa_setup`, send its `pending_2fa_token` instead of the token and password. ';
 const CONSEQUENCES = 'The caller is notified by email, and their other sessions end.';
@@ -196,7 +182,7 @@ export const secondFactorEndpoints = [
       operationId: 'resetUserSecondFactor',
       summary: "Reset a user's second factor",
       description:
-        'For a user who has lost it. Their sessions end, and they are notified by email. Refused if the user may do more than the caller.',
+        'For a user who has lost it. Their passkeys are deleted, too, their sessions end, and they are notified by email. Refused if the user may do more than the caller.',
       returns: noContent,
       fails: [userNotFound, noSecondFactor, ownSecondFactor, ownersSecondFactor, grantExceeds],
     },

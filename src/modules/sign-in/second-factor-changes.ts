@@ -15,6 +15,7 @@ import {
   removeFactor,
   type SecondFactor,
   selectFactor,
+  takeFactors,
 } from './second-factor-store.ts';
 import { prepareConsequences } from './security-mails.ts';
 
@@ -25,7 +26,7 @@ export async function disableSecondFactor(ctx: UserContext, reauthentication: Re
     const consequences = prepareConsequences(ctx, ctx.actor, 'second_factor_disabled', ctx.actor.sessionId);
     const results = await commitAccess(ctx, onlyPrincipals(ctx.actor.companyId, ctx.actor.id), {
       proof,
-      ...removeFactor(ctx.db, factor, ctx.now(), { afterProof: true }),
+      ...removeFactor(ctx.db, factor, ctx.now()),
       ...consequences.statements,
       remains: deleteRemains(ctx.db, factor),
     });
@@ -54,32 +55,30 @@ export async function replaceBackupCodes(ctx: UserContext, reauthentication: Rea
 }
 
 /**
- * Removes the second factor of another user, who has lost it. That of a user who may do more than the caller stays: without
- * it the caller would be a step nearer to that user's access.
+ * Removes the second factor of another user, who has lost it, and their passkeys. Those of a user who may do more than the caller stay: without
+ * them the caller would be a step nearer to that user's access.
  */
 export async function resetSecondFactor(ctx: PrincipalContext, userId: string): Promise<void> {
   const { companyId } = ctx.actor;
   if (userId === ctx.actor.id) throw ownSecondFactor();
   const {
     user: [user],
-    factor: [factor],
     access,
   } = await readTogether(ctx.db, {
     user: selectUser(ctx.db, companyId, userId),
-    factor: selectFactor(ctx.db, companyId, userId),
     access: accessReads(ctx.db, { companyId, principalType: 'user', principalId: userId }),
   });
   if (!user) throw userNotFound();
   if (user.isOwner && !isAdministrator(ctx.actor.access)) throw ownersSecondFactor();
   requireMayGrant(ctx.actor, accessSources(companyId, user.isOwner, access));
-  if (!factor) throw noSecondFactor();
+  const taken = takeFactors(ctx.db, user, ctx.now());
   const consequences = prepareConsequences(ctx, user, 'second_factor_reset');
   const results = await commitAccess(ctx, onlyPrincipals(companyId, userId), {
-    ...removeFactor(ctx.db, factor, ctx.now(), { afterProof: false }),
+    user: taken.user,
     ...consequences.statements,
-    remains: deleteRemains(ctx.db, factor),
+    factors: taken.factors,
   });
-  if (changes(results.disable) === 0) throw noSecondFactor();
+  if (changes(results.user) === 0) throw noSecondFactor();
   consequences.send();
 }
 

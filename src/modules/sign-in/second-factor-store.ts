@@ -1,10 +1,13 @@
-import { and, count, eq, inArray, isNotNull, isNull, lt, not, notLike, type SQL, sql } from 'drizzle-orm';
+import { and, count, eq, inArray, isNotNull, isNull, lt, not, notLike, or, type SQL, sql } from 'drizzle-orm';
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { ControlDb } from '../../db/client.ts';
+import { passkeys } from '../../db/schema/passkeys.ts';
 import { backupCodes, pendingSecondFactors, secondFactors, usedTotpSteps } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
 import { afterChange, byId, exists, idList, insertWhen } from '../../db/statements.ts';
 
 export type SecondFactor = typeof secondFactors.$inferSelect;
+type User = typeof users.$inferSelect;
 
 /** Backup codes as they are stored: HMACs under a version of the encryption keys. */
 export interface StoredCodes {
@@ -92,19 +95,45 @@ const insertBackupCodes = (db: ControlDb, factor: SecondFactor, { digests, keyVe
       sql`select ${factor.companyId}, ${factor.id}, value, ${keyVersion} from json_each(${JSON.stringify(digests)}) where ${when}`,
     );
 
+/** Whether a user has a passkey. */
+export const selectAnyPasskey = (db: ControlDb, companyId: string, userId: string) =>
+  db
+    .select({ id: passkeys.id })
+    .from(passkeys)
+    .where(and(eq(passkeys.companyId, companyId), eq(passkeys.userId, userId)))
+    .limit(1);
+
+/**
+ * Takes all that a user has besides a password: an authenticator that was enabled, and passkeys. `user` disables the one, ends every
+ * sign-in under way, and changes a row only if there was anything to take; `factors` go last in the unit.
+ */
+export const takeFactors = (db: ControlDb, { companyId, id }: Pick<User, 'companyId' | 'id'>, now: number) => {
+  const enabled = and(eq(secondFactors.companyId, companyId), eq(secondFactors.userId, id), isConfirmed) as SQL;
+  const own = and(eq(passkeys.companyId, companyId), eq(passkeys.userId, id)) as SQL;
+  const ofEnabled = (factorId: SQLiteColumn) =>
+    sql`${factorId} in (select ${secondFactors.id} from ${secondFactors} where ${enabled})`;
+  return {
+    user: db
+      .update(users)
+      .set({ mfaEnabled: false, updatedAt: now, sessionEpoch: nextEpoch })
+      .where(and(byId(users, companyId, id), or(exists(secondFactors, enabled), exists(passkeys, own)))),
+    factors: [
+      db.delete(backupCodes).where(and(eq(backupCodes.companyId, companyId), ofEnabled(backupCodes.factorId))),
+      db.delete(usedTotpSteps).where(and(eq(usedTotpSteps.companyId, companyId), ofEnabled(usedTotpSteps.factorId))),
+      db.delete(secondFactors).where(enabled),
+      db.delete(passkeys).where(own),
+    ] as const,
+  };
+};
+
 /**
  * Deletes and disables this very second factor, and ends every sign-in under way. `remove` changes a row only if it was
- * enabled and, with `afterProof`, the statement before it in the batch changed one; `disable` only if `remove` did.
+ * enabled and the statement before it in the batch changed one; `disable` only if `remove` did.
  */
-export const removeFactor = (
-  db: ControlDb,
-  factor: SecondFactor,
-  now: number,
-  { afterProof }: { afterProof: boolean },
-) => ({
+export const removeFactor = (db: ControlDb, factor: SecondFactor, now: number) => ({
   remove: db
     .delete(secondFactors)
-    .where(and(byId(secondFactors, factor.companyId, factor.id), isConfirmed, afterProof ? afterChange : undefined)),
+    .where(and(byId(secondFactors, factor.companyId, factor.id), isConfirmed, afterChange)),
   disable: db
     .update(users)
     .set({ mfaEnabled: false, updatedAt: now, sessionEpoch: nextEpoch })

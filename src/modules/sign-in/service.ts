@@ -25,13 +25,14 @@ export {
   type SignInResult,
 } from './complete.ts';
 export { CODE_MINUTES, prepareCode, prepareCodeCheck } from './emailed-codes.ts';
-export { signInFailures, ssoRequired, userNotActive, wrongEmailedCode } from './failures.ts';
+export { sessionsEnded, signInFailures, ssoRequired, userNotActive, wrongEmailedCode } from './failures.ts';
 export { purgeSignIns, reencryptSecondFactors } from './maintenance.ts';
 export { mailCode } from './passwordless.ts';
+export { type Reauthentication, withOwnFactor } from './reauthentication.ts';
 export { newSession, prepareRotation, type RefreshToken } from './rotation.ts';
 export { countBackupCodes } from './second-factor-store.ts';
-export { mailSecurityChange, prepareSecurityMail } from './security-mails.ts';
-export { logOut, refreshSession, type TokenPair } from './sessions.ts';
+export { mailSecurityChange, prepareConsequences, prepareSecurityMail } from './security-mails.ts';
+export { logOut, prepareSession, refreshSession, type TokenPair } from './sessions.ts';
 export { publicKeySet, secondsUntil, signStatement, signToken, validFor, verifyToken } from './tokens.ts';
 
 /** Signs in with a password. Unknown emails and wrong passwords cost the same time, are answered and counted alike. */

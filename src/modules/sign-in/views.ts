@@ -34,12 +34,21 @@ const secondFactorSetupView = z
   })
   .meta({ id: 'SecondFactorSetupNeeded' });
 
+const passkeyNeededView = z
+  .object({
+    requires_2fa: z.literal(true),
+    methods: z
+      .array(z.literal('passkey'))
+      .meta({ description: 'Sign in by POST /v1/auth/passkeys/verify: that is both factors.' }),
+  })
+  .meta({ id: 'PasskeyNeeded' });
+
 /**
  * What every first factor answers: a session, the question for the second factor, or the demand to set one up, where the
  * company requires it.
  */
 export const signInResultView = z
-  .union([loginResultView, secondFactorNeededView, secondFactorSetupView])
+  .union([loginResultView, secondFactorNeededView, passkeyNeededView, secondFactorSetupView])
   .meta({ id: 'SignInResult' });
 
 export const viewTokenPair = viewBy(tokenPairView);
@@ -55,7 +64,8 @@ export const viewSignedIn = (signedIn: SignedIn): z.input<typeof loginResultView
 });
 
 export function viewSignInResult(result: SignInResult): z.input<typeof signInResultView> {
-  if (!('pendingToken' in result)) return viewSignedIn(result);
+  if ('token' in result) return viewSignedIn(result);
+  if (result.purpose === 'passkey') return { requires_2fa: true, methods: ['passkey'] };
   const pending = { pending_2fa_token: result.pendingToken, expires_in: result.expiresIn };
   return result.purpose === 'setup'
     ? { requires_2fa_setup: true, ...pending }

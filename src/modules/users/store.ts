@@ -43,12 +43,19 @@ export const recordSignIn = (db: ControlDb, user: User, now: number) =>
     .set({ lastLoginAt: now })
     .where(and(byId(users, user.companyId, user.id), afterChange));
 
-/** Keeps sign-ins that have begun before from getting a session; goes beside the statement that ends the sessions. */
-export const endSignInsUnderWay = (db: ControlDb, { companyId, userId }: { companyId: string; userId: string }) =>
+/**
+ * Keeps sign-ins that have begun before from getting a session; goes beside the statement that ends the sessions.
+ * @param when what else has to hold, if anything
+ */
+export const endSignInsUnderWay = (
+  db: ControlDb,
+  { companyId, userId }: { companyId: string; userId: string },
+  when?: SQL,
+) =>
   db
     .update(users)
     .set({ sessionEpoch: sql`${users.sessionEpoch} + 1` })
-    .where(byId(users, companyId, userId));
+    .where(and(byId(users, companyId, userId), when));
 
 /** Replaces the hash of a password by a newer one, unless the password has changed since `user` was read. */
 export const upgradePasswordHash = (db: ControlDb, user: User, passwordHash: string) =>

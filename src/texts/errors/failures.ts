@@ -419,7 +419,22 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
     'Não há autenticador a ativar. Configure um primeiro.',
     'No hay ningún autenticador que activar. Configure uno primero.',
   ],
-  ['This user has no second factor.', 'Este usuário não tem segundo fator.', 'Este usuario no tiene segundo factor.'],
+  [
+    'This user has neither a second factor nor a passkey.',
+    'Este usuário não tem segundo fator nem chave de acesso.',
+    'Este usuario no tiene ni segundo factor ni llave de acceso.',
+  ],
+  [
+    'The passkey could not be verified. Ask for new options and try again.',
+    'Não foi possível verificar a chave de acesso. Peça novas opções e tente de novo.',
+    'No se pudo verificar la llave de acceso. Pida opciones nuevas e inténtelo de nuevo.',
+  ],
+  ['You have no such passkey.', 'Você não tem esta chave de acesso.', 'No tiene esta llave de acceso.'],
+  [
+    'You have the maximum number of passkeys. Delete one first.',
+    'Você tem o número máximo de chaves de acesso. Exclua uma primeiro.',
+    'Tiene el número máximo de llaves de acceso. Elimine una primero.',
+  ],
   [
     'You cannot reset your own second factor. Disable it, with your password or a code.',
     'Você não pode redefinir o seu próprio segundo fator. Desative-o, com a sua senha ou um código.',

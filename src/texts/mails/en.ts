@@ -95,6 +95,20 @@ export const texts = {
         sentence: (company: string) =>
           `A new set of backup codes was made for your account at ${company}; the old ones stopped working.`,
       },
+      passkey_added: {
+        subject: 'You have a new passkey',
+        sentence: (company: string) =>
+          `A passkey was added to your account at ${company}. It signs you in without a password.`,
+      },
+      passkey_renamed: {
+        subject: 'A passkey of yours was renamed',
+        sentence: (company: string) => `A passkey of your account at ${company} has another name now.`,
+      },
+      passkey_removed: {
+        subject: 'A passkey of yours was deleted',
+        sentence: (company: string) =>
+          `A passkey of your account at ${company} was deleted. It signs nobody in any more.`,
+      },
     },
     sessions: 'Wherever else you were signed in, you have to sign in again.',
     unmeant: 'Was this not you? Then set a new password at once, and tell an administrator of your company.',

@@ -93,6 +93,20 @@ export const texts: MailTexts = {
         sentence: (company) =>
           `Se ha generado un nuevo conjunto de códigos de recuperación para tu cuenta en ${company}; los anteriores han dejado de funcionar.`,
       },
+      passkey_added: {
+        subject: 'Tienes una nueva llave de acceso',
+        sentence: (company) =>
+          `Se ha añadido una llave de acceso a tu cuenta en ${company}. Con ella inicias sesión sin contraseña.`,
+      },
+      passkey_renamed: {
+        subject: 'Una de tus llaves de acceso tiene otro nombre',
+        sentence: (company) => `Una llave de acceso de tu cuenta en ${company} tiene ahora otro nombre.`,
+      },
+      passkey_removed: {
+        subject: 'Se ha eliminado una de tus llaves de acceso',
+        sentence: (company) =>
+          `Se ha eliminado una llave de acceso de tu cuenta en ${company}. Ya nadie inicia sesión con ella.`,
+      },
     },
     sessions: 'En los demás lugares donde tenías la sesión abierta, tendrás que iniciarla de nuevo.',
     unmeant:

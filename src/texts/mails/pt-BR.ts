@@ -92,6 +92,20 @@ export const texts: MailTexts = {
         sentence: (company) =>
           `Um novo conjunto de códigos de recuperação foi gerado para a sua conta em ${company}; os antigos deixaram de funcionar.`,
       },
+      passkey_added: {
+        subject: 'Você tem uma nova chave de acesso',
+        sentence: (company) =>
+          `Uma chave de acesso foi adicionada à sua conta em ${company}. Com ela, você entra sem senha.`,
+      },
+      passkey_renamed: {
+        subject: 'Uma chave de acesso sua foi renomeada',
+        sentence: (company) => `Uma chave de acesso da sua conta em ${company} agora tem outro nome.`,
+      },
+      passkey_removed: {
+        subject: 'Uma chave de acesso sua foi excluída',
+        sentence: (company) =>
+          `Uma chave de acesso da sua conta em ${company} foi excluída. Ninguém mais entra com ela.`,
+      },
     },
     sessions: 'Nos outros lugares em que você estava conectado(a), será preciso entrar novamente.',
     unmeant: 'Não foi você? Então defina uma nova senha imediatamente e avise um administrador da sua empresa.',

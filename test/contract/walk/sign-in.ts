@@ -5,6 +5,7 @@ import { bytesOf, PICTURES } from '../../formats/image/pictures.ts';
 import { secretOfStart, start } from '../../single-sign-on/support.ts';
 import { bearer, call } from '../../support/api.ts';
 import { codeIn, mailTo } from '../../support/mail.ts';
+import { type Authenticator, anAuthenticator } from '../../support/passkeys.ts';
 import { aSigner } from '../../support/saml-idp.ts';
 import { codeOf, enrol, nextStep } from '../../support/second-factor.ts';
 import { must } from '../../support/signed.ts';
@@ -40,6 +41,7 @@ async function comeBack({ company: tenant, kept }: World): Promise<void> {
   kept.exchange = secretOfStart(kept.state);
   kept.code = await idToken(tenant.owner.email, CLIENT, searchParams.get('nonce'));
 }
+const authenticatorOf = (kept: World['kept']) => kept.authenticator as unknown as Authenticator;
 const ssoCode = (_body: unknown, { headers }: { headers: Headers }) => ({
   ssoCode: new URL(headers.get('location') as string).searchParams.get('code') as string,
 });
@@ -162,6 +164,55 @@ export const SESSIONS: Step[] = [
     route: 'POST /v1/auth/password',
     as: ({ callers }) => callers.roamer as never,
     json: () => ({ current_password: PASSWORD, new_password: 'another-horse-battery' }),
+  },
+  {
+    route: 'POST /v1/auth/passkeys/registration-options',
+    as: ({ callers }) => callers.keyholder as never,
+    before: async ({ company, callers, kept }) => {
+      callers.keyholder = (await aUser(company)).as;
+      kept.authenticator = (await anAuthenticator()) as never;
+    },
+    json: () => ({ password: PASSWORD }),
+    keep: (options) => ({ creation: options }),
+  },
+  {
+    route: 'POST /v1/auth/passkeys',
+    as: ({ callers }) => callers.keyholder as never,
+    before: async ({ kept }) => {
+      kept.created = (await authenticatorOf(kept).create(kept.creation)) as never;
+    },
+    json: ({ created }) => ({ name: 'Work laptop', response: created, password: PASSWORD }),
+    keep: ({ _id }) => ({ passkey: _id }),
+  },
+  { route: 'GET /v1/auth/passkeys', as: ({ callers }) => callers.keyholder as never },
+  {
+    route: 'GET /v1/auth/passkeys/{id}',
+    as: ({ callers }) => callers.keyholder as never,
+    params: { id: 'passkey' },
+  },
+  {
+    route: 'PATCH /v1/auth/passkeys/{id}',
+    as: ({ callers }) => callers.keyholder as never,
+    params: { id: 'passkey' },
+    json: () => ({ name: 'Laptop at home' }),
+  },
+  {
+    route: 'POST /v1/auth/passkeys/authentication-options',
+    json: (_, { company: { slug } }) => ({ company_slug: slug }),
+    keep: (options) => ({ request: options }),
+  },
+  {
+    route: 'POST /v1/auth/passkeys/verify',
+    before: async ({ kept }) => {
+      kept.signed = (await authenticatorOf(kept).get(kept.request as never)) as never;
+    },
+    json: ({ signed }, { company: { slug } }) => ({ company_slug: slug, response: signed }),
+  },
+  {
+    route: 'DELETE /v1/auth/passkeys/{id}',
+    as: ({ callers }) => callers.keyholder as never,
+    params: { id: 'passkey' },
+    json: () => ({ password: PASSWORD }),
   },
   { route: 'DELETE /v1/users/{id}/sessions', params: { id: 'roamer' } },
   { route: 'GET /v1/company/usage', query: () => ({ from: '2026-01-30', to: '2026-01-31' }) },

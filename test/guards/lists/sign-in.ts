@@ -2,6 +2,9 @@ import { guardsOf } from '../guard.ts';
 
 const RACES = ['test/sign-in/races.test.ts'];
 const OVERTAKEN = ['test/sign-in/overtaken.test.ts'];
+const TAKEOVER = ['test/sign-in/takeover.console.test.ts'];
+const PASSKEYS = ['test/passkeys/races.test.ts'];
+const PASSKEY_ROUTES = ['test/passkeys/passkeys.console.test.ts'];
 const FACTOR = ['test/sign-in/second-factor-races.test.ts'];
 const REFRESH = { tests: ['test/sign-in/sign-in.console.test.ts'], title: 'refresh' };
 const USERS = ['test/users/races.test.ts'];
@@ -80,9 +83,11 @@ export const SIGN_IN = [
       text: 'byId(secondFactors, factor.companyId, factor.id), ',
       without: 'eq(secondFactors.userId, factor.userId), ',
     },
-    { in: 'removeFactor', text: 'isConfirmed, ', without: '' },
-    { in: 'removeFactor', text: 'afterProof ? afterChange : undefined', without: '' },
-    { in: 'removeFactor', text: ', afterChange)', without: ')' },
+    { in: 'removeFactor', text: 'isConfirmed, afterChange', without: 'isConfirmed' },
+    { in: 'removeFactor', text: 'factor.userId), afterChange)', without: 'factor.userId))' },
+    { in: 'takeFactors', text: ', isConfirmed)', without: ')' },
+    { in: 'takeFactors', text: 'exists(secondFactors, enabled), ', without: '', tests: TAKEOVER },
+    { in: 'takeFactors', text: ', exists(passkeys, own)', without: '', tests: PASSKEY_ROUTES },
     {
       in: 'deleteRemains',
       text: 'byFactor(factor), isGone',
@@ -163,6 +168,34 @@ export const SIGN_IN = [
       },
     ],
   ),
+  ...guardsOf('src/modules/passkeys/store.ts', PASSKEYS, [
+    { in: 'insertPasskey', text: '${afterChange} and ', without: '' },
+    {
+      in: 'insertPasskey',
+      text: ' and (select count(*) from ${passkeys} where ${ofUser(record)}) < ${MAX_PASSKEYS}',
+      without: '',
+    },
+    { in: 'deletePasskey', text: ', afterChange)', without: ')' },
+    { in: 'renamePasskey', text: ', ne(passkeys.name, name)', without: '', tests: PASSKEY_ROUTES },
+    { in: 'usePasskey', text: 'lt(passkeys.counter, use.counter)', without: 'undefined' },
+    { in: 'usePasskey', text: 'eq(passkeys.counter, 0)', without: 'undefined' },
+  ]),
+  ...guardsOf('src/modules/passkeys/service.ts', PASSKEYS, [
+    { in: 'addPasskey', text: 'challenge, afterChange)', without: 'challenge)' },
+    { in: 'addPasskey', text: 'owner(ctx), afterChange)', without: 'owner(ctx))' },
+    { in: 'changePasskey', text: 'owner(ctx), afterChange)', without: 'owner(ctx))' },
+    { in: 'removePasskey', text: 'owner(ctx), afterChange)', without: 'owner(ctx))' },
+    { in: 'logInWithPasskey', text: ', { when: afterChange }', without: '' },
+  ]),
+  ...guardsOf('drizzle/0039_passkeys.sql', PASSKEYS, [
+    { text: '`digest` text PRIMARY KEY NOT NULL', without: '`digest` text NOT NULL' },
+    {
+      text: 'CREATE UNIQUE INDEX `passkeys_credential`',
+      without: 'CREATE INDEX `passkeys_credential`',
+      tests: PASSKEY_ROUTES,
+      title: 'registered already',
+    },
+  ]),
   ...guardsOf('drizzle/0004_ways_in.sql', FACTOR, [
     { text: ',\n\tPRIMARY KEY(`factor_id`, `step`)', without: '' },
     {

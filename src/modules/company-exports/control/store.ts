@@ -14,6 +14,7 @@ import { suggestions } from '../../../db/schema/knowledge-suggestions.ts';
 import { mailRequests } from '../../../db/schema/mails.ts';
 import { managedDatabases } from '../../../db/schema/managed-database.ts';
 import { events, outbox } from '../../../db/schema/outbox.ts';
+import { passkeys, spentPasskeyChallenges } from '../../../db/schema/passkeys.ts';
 import { permissions, policies } from '../../../db/schema/policies.ts';
 import {
   mailConsents,
@@ -168,6 +169,10 @@ export const KINDS: readonly Kind[] = [
   }),
   kind(signInNetworks, 'companyId userId network signedInAt'),
   kind(secondFactors, 'id companyId userId confirmedAt createdAt', { secret: 'secret' }),
+  kind(passkeys, 'id companyId userId name transports isSyncable isBackedUp lastUsedAt createdAt', {
+    secret: 'credentialId publicKey',
+    work: 'counter',
+  }),
   kind(ssoConfigurations, 'companyId provider redirectUris jitProvisioning createdAt updatedAt', {
     secret: 'clientSecret',
   }),
@@ -202,6 +207,7 @@ export const KINDS: readonly Kind[] = [
   notExported(ssoLogins, BECAUSE.secret),
   notExported(ssoAssertions, BECAUSE.work),
   notExported(ssoCodes, BECAUSE.secret),
+  notExported(spentPasskeyChallenges, 'of no company'),
   notExported(spentSocialTokens, 'of no company'),
   notExported(userCounts, BECAUSE.derived),
   notExported(accountUsers, BECAUSE.derived),

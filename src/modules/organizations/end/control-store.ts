@@ -13,6 +13,7 @@ import { suggestions } from '../../../db/schema/knowledge-suggestions.ts';
 import { mailRequests } from '../../../db/schema/mails.ts';
 import { managedDatabases } from '../../../db/schema/managed-database.ts';
 import { events, outbox } from '../../../db/schema/outbox.ts';
+import { passkeys } from '../../../db/schema/passkeys.ts';
 import { permissions, policies } from '../../../db/schema/policies.ts';
 import {
   mailConsents,
@@ -113,6 +114,7 @@ export const HELD_TABLES: readonly HeldTable[] = [
   { table: backupCodes, about: ofFactor(backupCodes.factorId) },
   { table: usedTotpSteps, about: ofFactor(usedTotpSteps.factorId) },
   { table: secondFactors, about: byId(secondFactors.userId) },
+  { table: passkeys, about: byId(passkeys.userId) },
   { table: ssoAssertions, about: null },
   { table: ssoCodes, about: byId(ssoCodes.userId) },
   { table: ssoLogins, about: null },
@@ -144,6 +146,7 @@ export const CONTROL_TABLES: readonly Owned[] = HELD_TABLES.map(({ table }) => t
 export const OTHER_TABLES: Readonly<Record<string, string>> = {
   companies: 'the company itself, which goes last',
   company_ends: 'what stays: the id, times and counts',
+  spent_passkey_challenges: 'digests of challenges that were answered, for as long as these are valid',
   spent_social_tokens: 'digests of ID tokens, for as long as these are valid',
 };
 

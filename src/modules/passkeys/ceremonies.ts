@@ -1,0 +1,100 @@
+import {
+  type AuthenticationResponseJSON,
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  type PublicKeyCredentialCreationOptionsJSON,
+  type PublicKeyCredentialRequestOptionsJSON,
+  type RegistrationResponseJSON,
+} from '@simplewebauthn/server';
+import { isoBase64URL, isoUint8Array } from '@simplewebauthn/server/helpers';
+import type { Context } from '../../context.ts';
+import { CHALLENGE_MS, type Challenge, type ChallengeScope, newChallenge, openChallenge } from './challenges.ts';
+import { invalidPasskey } from './failures.ts';
+import { ALGORITHMS, type Credential, type Expected, readAuthentication, readRegistration } from './responses.ts';
+import type { Passkey } from './store.ts';
+
+/** The name that authenticators may show. */
+const RP_NAME = 'Data Console';
+
+/** The id by which authenticators tell people apart: bytes that say nothing about the person, in base64url. */
+export const userHandle = (userId: string): string => isoBase64URL.fromUTF8String(userId);
+
+/** W3C's options for `navigator.credentials.create`. An authenticator that has one of `known` makes no other. */
+export async function registrationOptionsFor(
+  ctx: Context,
+  user: { id: string; companyId: string; email: string; displayName: string },
+  known: readonly Pick<Passkey, 'credentialId' | 'transports'>[],
+): Promise<PublicKeyCredentialCreationOptionsJSON> {
+  return generateRegistrationOptions({
+    rpName: RP_NAME,
+    rpID: ctx.config.RP_ID,
+    userID: isoUint8Array.fromUTF8String(user.id),
+    userName: user.email,
+    userDisplayName: user.displayName,
+    challenge: await newChallenge(ctx, { companyId: user.companyId, userId: user.id }),
+    timeout: CHALLENGE_MS,
+    excludeCredentials: known.map(({ credentialId, transports }) => ({
+      id: credentialId,
+      transports: transports as NonNullable<RegistrationResponseJSON['response']['transports']>,
+    })),
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+    supportedAlgorithmIDs: ALGORITHMS,
+  });
+}
+
+/** W3C's options for `navigator.credentials.get`: of any passkey, so that they tell nothing of whose a company has. */
+export async function authenticationOptionsFor(
+  ctx: Context,
+  companyId: string,
+): Promise<PublicKeyCredentialRequestOptionsJSON> {
+  return generateAuthenticationOptions({
+    rpID: ctx.config.RP_ID,
+    challenge: await newChallenge(ctx, { companyId, userId: null }),
+    allowCredentials: [],
+    timeout: CHALLENGE_MS,
+    userVerification: 'required',
+  });
+}
+
+/** Verifies what an authenticator made in answer to registration options. @throws invalidPasskey */
+export const verifyRegistration = (
+  ctx: Context,
+  scope: ChallengeScope,
+  response: RegistrationResponseJSON,
+): Promise<Credential & { challenge: Challenge }> =>
+  verify(ctx, scope, (expected) => readRegistration(expected, response));
+
+/** Verifies what a passkey signed in answer to authentication options. @throws invalidPasskey */
+export const verifyAuthentication = (
+  ctx: Context,
+  scope: ChallengeScope,
+  response: AuthenticationResponseJSON,
+  passkey: Passkey,
+): Promise<{ counter: number; isBackedUp: boolean; challenge: Challenge }> =>
+  verify(ctx, scope, (expected) => readAuthentication(expected, response, passkey));
+
+/** Reads a response to one of our challenges, made on one of our pages. */
+async function verify<T extends object>(
+  ctx: Context,
+  scope: ChallengeScope,
+  read: (expected: Expected) => Promise<T>,
+): Promise<T & { challenge: Challenge }> {
+  const answered: Challenge[] = [];
+  const result = await read({
+    expectedChallenge: async (encoded) => {
+      const challenge = await openChallenge(ctx, scope, isoBase64URL.toUTF8String(encoded));
+      if (challenge) answered.push(challenge);
+      return challenge !== null;
+    },
+    expectedOrigin: ownOrigins(ctx),
+    expectedRPID: ctx.config.RP_ID,
+    // Whatever is wrong with a response is thrown as a plain error, and reading does nothing else.
+  }).catch(() => undefined);
+  const [challenge] = answered;
+  if (!result || !challenge) throw invalidPasskey();
+  return { ...result, challenge };
+}
+
+/** Where people sign in: the console, and pages of this API. What a request says of its host does not count. */
+const ownOrigins = ({ config: { CONSOLE_URL, PUBLIC_URL } }: Context): string[] =>
+  [CONSOLE_URL, PUBLIC_URL ?? CONSOLE_URL].map((url) => new URL(url).origin);

@@ -1,0 +1,46 @@
+import type { Context } from '../../context.ts';
+import { MINUTE_MS } from '../../kernel/clock.ts';
+import { newSecretToken } from '../../kernel/ids.ts';
+import { keyedDigest, keyedDigests } from '../../platform/keyed-digest.ts';
+import { sameSecret, sha256Hex } from '../../platform/secrets.ts';
+
+/** How long a challenge can be answered. */
+export const CHALLENGE_MS = 5 * MINUTE_MS;
+
+const PURPOSE = 'passkey challenge';
+
+/** Who may answer a challenge: anybody who signs in to the company, or the user who adds a passkey. */
+export interface ChallengeScope {
+  companyId: string;
+  /** Who adds a passkey; null for a sign-in. */
+  userId: string | null;
+}
+
+/** A challenge that is still good, as it is spent. Milliseconds. */
+export interface Challenge {
+  digest: string;
+  expiresAt: number;
+}
+
+/**
+ * A new challenge. It says itself how long it is good and carries an HMAC of that, so that nothing is stored for whoever only asks:
+ * one that was answered is.
+ */
+export async function newChallenge(ctx: Context, scope: ChallengeScope): Promise<string> {
+  const body = `${newSecretToken()}.${ctx.now() + CHALLENGE_MS}`;
+  return `${body}.${await keyedDigest(ctx.config.ENCRYPTION_KEYS, PURPOSE, scoped(scope, body))}`;
+}
+
+/** The challenge, if we made it for this, not longer ago than it is good; else null. */
+export async function openChallenge(ctx: Context, scope: ChallengeScope, challenge: string): Promise<Challenge | null> {
+  const [random, expiry, digest = ''] = challenge.split('.');
+  const body = `${random}.${expiry}`;
+  const expected = await keyedDigests(ctx.config.ENCRYPTION_KEYS, PURPOSE, scoped(scope, body));
+  const matches = await Promise.all(expected.map((each) => sameSecret(each, digest)));
+  const expiresAt = Number(expiry);
+  if (!matches.includes(true) || expiresAt <= ctx.now()) return null;
+  return { digest: await sha256Hex(`${body}.${digest}`), expiresAt };
+}
+
+const scoped = ({ companyId, userId }: ChallengeScope, body: string): string =>
+  `${companyId}:${userId ?? 'sign-in'}:${body}`;

@@ -1,0 +1,79 @@
+import {
+  type AuthenticationResponseJSON,
+  type RegistrationResponseJSON,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from '@simplewebauthn/server';
+import { cose, decodeAttestationObject, isoBase64URL } from '@simplewebauthn/server/helpers';
+import type { Passkey } from './store.ts';
+
+/** Keys that are asked for, and no others: Ed25519, P-256 and RSA, all of which every runtime verifies. */
+export const ALGORITHMS = [cose.COSEALG.EdDSA, cose.COSEALG.ES256, cose.COSEALG.RS256];
+
+/** What a response must have been made for. The challenge is handed over in base64url. */
+export interface Expected {
+  expectedChallenge: (challenge: string) => Promise<boolean>;
+  expectedOrigin: string[];
+  expectedRPID: string;
+}
+
+/** What is kept of a credential. */
+export type Credential = Pick<
+  Passkey,
+  'credentialId' | 'publicKey' | 'counter' | 'transports' | 'isSyncable' | 'isBackedUp'
+>;
+
+/** What an authenticator made, with the person verified. @throws Error where that is not so */
+export async function readRegistration(expected: Expected, response: RegistrationResponseJSON): Promise<Credential> {
+  requireNoCertificates(response);
+  const { registrationInfo: info } = await verifyRegistrationResponse({
+    ...expected,
+    response,
+    requireUserVerification: true,
+    supportedAlgorithmIDs: ALGORITHMS,
+  });
+  // The id stands in the response twice; what the authenticator says counts.
+  if (info?.credential.id !== response.id) throw new Error('The response is not verified, or of another credential.');
+  const { credential, credentialDeviceType, credentialBackedUp } = info;
+  return {
+    credentialId: credential.id,
+    publicKey: isoBase64URL.fromBuffer(credential.publicKey),
+    counter: credential.counter,
+    transports: credential.transports ?? [],
+    isSyncable: credentialDeviceType === 'multiDevice',
+    isBackedUp: credentialBackedUp,
+  };
+}
+
+/** What a passkey has signed, with the person verified. @throws Error where that is not so */
+export async function readAuthentication(
+  expected: Expected,
+  response: AuthenticationResponseJSON,
+  passkey: Pick<Credential, 'credentialId' | 'publicKey' | 'counter' | 'isSyncable'>,
+): Promise<Pick<Credential, 'counter' | 'isBackedUp'>> {
+  const { verified, authenticationInfo: info } = await verifyAuthenticationResponse({
+    ...expected,
+    response,
+    requireUserVerification: true,
+    credential: {
+      id: passkey.credentialId,
+      publicKey: isoBase64URL.toBuffer(passkey.publicKey),
+      counter: passkey.counter,
+    },
+  });
+  if (!verified) throw new Error('The signature is wrong.');
+  // A key that never leaves its device cannot become one that does, nor the other way around.
+  if ((info.credentialDeviceType === 'multiDevice') !== passkey.isSyncable)
+    throw new Error('It is another kind of key.');
+  return { counter: info.newCounter, isBackedUp: info.credentialBackedUp };
+}
+
+/**
+ * We ask for no attestation, and browsers send none, or one that the passkey signed itself. One with certificates would be checked
+ * against lists that its sender names.
+ */
+function requireNoCertificates({ response }: RegistrationResponseJSON): void {
+  const attestation = decodeAttestationObject(isoBase64URL.toBuffer(response.attestationObject));
+  const isOwn = attestation.get('fmt') === 'packed' && attestation.get('attStmt').get('x5c') === undefined;
+  if (attestation.get('fmt') !== 'none' && !isOwn) throw new Error('The response has an attestation.');
+}

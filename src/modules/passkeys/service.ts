@@ -1,0 +1,211 @@
+import type {
+  AuthenticationResponseJSON,
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+  RegistrationResponseJSON,
+} from '@simplewebauthn/server';
+import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
+import { requireActiveCompany } from '../../access/suspension.ts';
+import type { Context, UserContext } from '../../context.ts';
+import { changes, commit, readTogether } from '../../db/client.ts';
+import { afterChange } from '../../db/statements.ts';
+import { companyBySlug, selectCompany } from '../companies/service.ts';
+import {
+  prepareConsequences,
+  prepareSession,
+  type Reauthentication,
+  requireSsoOptional,
+  type SignedIn,
+  sessionsEnded,
+  userNotActive,
+  withOwnFactor,
+} from '../sign-in/service.ts';
+import { endSignInsUnderWay } from '../users/service.ts';
+import {
+  authenticationOptionsFor,
+  registrationOptionsFor,
+  userHandle,
+  verifyAuthentication,
+  verifyRegistration,
+} from './ceremonies.ts';
+import { invalidPasskey, passkeyNotFound, tooManyPasskeys } from './failures.ts';
+import {
+  deleteOldChallenges,
+  deletePasskey,
+  insertPasskey,
+  insertSpentChallenge,
+  MAX_PASSKEYS,
+  type Passkey,
+  renamePasskey,
+  selectByCredential,
+  selectPasskey,
+  selectPasskeys,
+  usePasskey,
+} from './store.ts';
+
+export type { Passkey };
+
+/** What a second answer to a challenge, and a credential that is registered already, violate. */
+const REFUSALS = {
+  'spent_passkey_challenges.digest': invalidPasskey,
+  'passkeys.company_id, passkeys.credential_id': invalidPasskey,
+};
+
+const owner = ({ actor }: UserContext) => ({ companyId: actor.companyId, userId: actor.id });
+
+/** The caller's passkeys, the oldest first. */
+export async function ownPasskeys(ctx: UserContext): Promise<Passkey[]> {
+  return selectPasskeys(ctx.db, owner(ctx));
+}
+
+/** Options for an authenticator that makes the caller a passkey, once they have authenticated again. */
+export async function beginRegistration(
+  ctx: UserContext,
+  reauthentication: Reauthentication,
+): Promise<PublicKeyCredentialCreationOptionsJSON> {
+  const { id, companyId, email, name } = ctx.actor;
+  const {
+    known,
+    companies: [company],
+  } = await readTogether(ctx.db, {
+    known: selectPasskeys(ctx.db, owner(ctx)),
+    companies: selectCompany(ctx.db, companyId),
+  });
+  return withOwnFactor(ctx, reauthentication, async (proof) => {
+    if (known.length >= MAX_PASSKEYS) throw tooManyPasskeys();
+    const results = await commit(ctx.db, { proof });
+    if (changes(results.proof) === 0) return undefined;
+    // People of several companies have a passkey for each.
+    return registrationOptionsFor(ctx, { id, companyId, email, displayName: `${name} (${company?.name})` }, known);
+  });
+}
+
+/** Keeps the passkey that an authenticator made, once the caller has authenticated again. Their other sessions end. */
+export async function addPasskey(
+  ctx: UserContext,
+  { name, response, ...reauthentication }: Reauthentication & { name: string; response: RegistrationResponseJSON },
+): Promise<Passkey> {
+  const { companyId, id: userId, sessionId } = ctx.actor;
+  return withOwnFactor(ctx, reauthentication, async (proof) => {
+    const { challenge, ...credential } = await verifyRegistration(ctx, owner(ctx), response);
+    const record = {
+      ...credential,
+      id: ctx.newId(),
+      companyId,
+      userId,
+      name,
+      lastUsedAt: null,
+      createdAt: ctx.now(),
+    };
+    const consequences = prepareConsequences(ctx, ctx.actor, 'passkey_added', sessionId);
+    const results = await commitAccess(
+      ctx,
+      onlyPrincipals(companyId, userId),
+      {
+        proof,
+        challenge: insertSpentChallenge(ctx.db, challenge, afterChange),
+        passkey: insertPasskey(ctx.db, record),
+        signIns: endSignInsUnderWay(ctx.db, owner(ctx), afterChange),
+        ...consequences.statements,
+      },
+      REFUSALS,
+    );
+    if (changes(results.proof) === 0) return undefined;
+    if (changes(results.passkey) === 0) throw tooManyPasskeys();
+    consequences.send();
+    return record;
+  });
+}
+
+/** Renames one of the caller's passkeys. Their other sessions end, unless it has this name. */
+export async function changePasskey(ctx: UserContext, id: string, { name }: { name: string }): Promise<Passkey> {
+  const { companyId, id: userId, sessionId } = ctx.actor;
+  const consequences = prepareConsequences(ctx, ctx.actor, 'passkey_renamed', sessionId);
+  const {
+    renamed,
+    passkey: [passkey],
+  } = await commitAccess(ctx, onlyPrincipals(companyId, userId), {
+    renamed: renamePasskey(ctx.db, owner(ctx), id, name),
+    signIns: endSignInsUnderWay(ctx.db, owner(ctx), afterChange),
+    ...consequences.statements,
+    passkey: selectPasskey(ctx.db, owner(ctx), id),
+  });
+  if (!passkey) throw passkeyNotFound();
+  if (changes(renamed) > 0) consequences.send();
+  return passkey;
+}
+
+/** One of the caller's passkeys. */
+export async function ownPasskey(ctx: UserContext, id: string): Promise<Passkey> {
+  const [passkey] = await selectPasskey(ctx.db, owner(ctx), id);
+  if (!passkey) throw passkeyNotFound();
+  return passkey;
+}
+
+/** Deletes one of the caller's passkeys, once they have authenticated again. Their other sessions end. */
+export async function removePasskey(ctx: UserContext, id: string, reauthentication: Reauthentication): Promise<void> {
+  const { companyId, id: userId, sessionId } = ctx.actor;
+  await ownPasskey(ctx, id);
+  await withOwnFactor(ctx, reauthentication, async (proof) => {
+    const consequences = prepareConsequences(ctx, ctx.actor, 'passkey_removed', sessionId);
+    const results = await commitAccess(ctx, onlyPrincipals(companyId, userId), {
+      proof,
+      passkey: deletePasskey(ctx.db, owner(ctx), id),
+      signIns: endSignInsUnderWay(ctx.db, owner(ctx), afterChange),
+      ...consequences.statements,
+    });
+    if (changes(results.proof) === 0) return undefined;
+    if (changes(results.passkey) === 0) throw passkeyNotFound();
+    consequences.send();
+    return true;
+  });
+}
+
+/** Options for an authenticator that signs somebody in to a company: alike for all companies. */
+export async function beginAuthentication(
+  ctx: Context,
+  companySlug: string,
+): Promise<PublicKeyCredentialRequestOptionsJSON> {
+  const { id } = await companyBySlug(ctx, companySlug);
+  return authenticationOptionsFor(ctx, id);
+}
+
+/**
+ * Signs in with a passkey, which is two factors: the authenticator, and what it verified the person by. The challenge is spent, the
+ * counter stored and the session begun in one unit.
+ */
+export async function logInWithPasskey(
+  ctx: Context,
+  { companySlug, response }: { companySlug: string; response: AuthenticationResponseJSON },
+): Promise<SignedIn> {
+  const company = await companyBySlug(ctx, companySlug);
+  const {
+    passkey: [passkey],
+    user: [user],
+  } = await readTogether(ctx.db, selectByCredential(ctx.db, company.id, response.id));
+  if (!passkey || !user || response.response.userHandle !== userHandle(user.id)) throw invalidPasskey();
+  const scope = { companyId: company.id, userId: null };
+  const { challenge, ...use } = await verifyAuthentication(ctx, scope, response, passkey);
+  requireSsoOptional(company, user);
+  if (!user.isActive) throw userNotActive();
+  const session = await prepareSession(ctx, user, { when: afterChange });
+  const { companies, ...results } = await commit(
+    ctx.db,
+    {
+      challenge: insertSpentChallenge(ctx.db, challenge),
+      use: usePasskey(ctx.db, passkey, { ...use, lastUsedAt: ctx.now() }),
+      ...session.statements,
+      companies: selectCompany(ctx.db, company.id),
+    },
+    REFUSALS,
+  );
+  for (const each of companies) requireActiveCompany(each);
+  if (changes(results.use) === 0) throw invalidPasskey();
+  if (changes(results.session) === 0) throw sessionsEnded();
+  return { ...(await session.tokens()), user };
+}
+
+/** Deletes the records of challenges that are too old to be answered anyway. For the scheduled run. */
+export async function purgeChallenges(ctx: Context): Promise<void> {
+  await deleteOldChallenges(ctx.db, ctx.now());
+}

@@ -1,0 +1,93 @@
+import { and, asc, eq, lt, lte, ne, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { passkeys, spentPasskeyChallenges } from '../../db/schema/passkeys.ts';
+import { users } from '../../db/schema/users.ts';
+import { afterChange, byId, insertWhen } from '../../db/statements.ts';
+
+export type Passkey = typeof passkeys.$inferSelect;
+
+/** Passkeys of one user. */
+export const MAX_PASSKEYS = 20;
+
+interface Owner {
+  companyId: string;
+  userId: string;
+}
+
+const ofUser = ({ companyId, userId }: Owner): SQL =>
+  and(eq(passkeys.companyId, companyId), eq(passkeys.userId, userId)) as SQL;
+
+/** A user's passkeys, the oldest first. */
+export const selectPasskeys = (db: ControlDb, owner: Owner) =>
+  db.select().from(passkeys).where(ofUser(owner)).orderBy(asc(passkeys.createdAt), asc(passkeys.id));
+
+/** One of a user's passkeys. */
+export const selectPasskey = (db: ControlDb, owner: Owner, id: string) =>
+  db
+    .select()
+    .from(passkeys)
+    .where(and(ofUser(owner), eq(passkeys.id, id)));
+
+const byCredential = (companyId: string, credentialId: string) =>
+  and(eq(passkeys.companyId, companyId), eq(passkeys.credentialId, credentialId));
+
+/** The passkey of a credential, and its living user. */
+export const selectByCredential = (db: ControlDb, companyId: string, credentialId: string) => ({
+  passkey: db.select().from(passkeys).where(byCredential(companyId, credentialId)),
+  user: db
+    .select()
+    .from(users)
+    .where(
+      and(
+        eq(users.companyId, companyId),
+        sql`${users.id} in (select ${passkeys.userId} from ${passkeys} where ${byCredential(companyId, credentialId)})`,
+        sql`${users.deletedAt} is null`,
+      ),
+    ),
+});
+
+/** Records that a challenge was answered: a second time violates the primary key. @param when what else has to hold */
+export const insertSpentChallenge = (
+  db: ControlDb,
+  challenge: typeof spentPasskeyChallenges.$inferSelect,
+  when: SQL = sql`true`,
+) => insertWhen(db, spentPasskeyChallenges, challenge, when);
+
+export const deleteOldChallenges = (db: ControlDb, now: number) =>
+  db.delete(spentPasskeyChallenges).where(lte(spentPasskeyChallenges.expiresAt, now));
+
+/** Stores a passkey if the statement before it changed a row, and its user has fewer than the maximum. */
+export const insertPasskey = (db: ControlDb, record: Passkey) =>
+  insertWhen(
+    db,
+    passkeys,
+    record,
+    sql`${afterChange} and (select count(*) from ${passkeys} where ${ofUser(record)}) < ${MAX_PASSKEYS}`,
+  );
+
+/** Renames a user's passkey, unless that is its name already. */
+export const renamePasskey = (db: ControlDb, owner: Owner, id: string, name: string) =>
+  db
+    .update(passkeys)
+    .set({ name })
+    .where(and(ofUser(owner), eq(passkeys.id, id), ne(passkeys.name, name)));
+
+/** Deletes a user's passkey, if the statement before it changed a row. */
+export const deletePasskey = (db: ControlDb, owner: Owner, id: string) =>
+  db.delete(passkeys).where(and(ofUser(owner), eq(passkeys.id, id), afterChange));
+
+/** Records a use, unless the authenticator's counter was seen as high since: then the passkey was copied. */
+export const usePasskey = (
+  db: ControlDb,
+  { companyId, id }: Passkey,
+  use: { counter: number; isBackedUp: boolean; lastUsedAt: number },
+) =>
+  db
+    .update(passkeys)
+    .set(use)
+    .where(
+      and(
+        byId(passkeys, companyId, id),
+        use.counter === 0 ? eq(passkeys.counter, 0) : lt(passkeys.counter, use.counter),
+      ),
+    );

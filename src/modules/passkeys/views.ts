@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { viewBy } from '../../http/wire.ts';
+import { displayName, timestamp } from '../../kernel/fields.ts';
+import type { Passkey } from './store.ts';
+
+export const passkeyName = displayName.meta({ description: 'By which its owner knows it.', examples: ['Work laptop'] });
+
+export const passkeyView = z
+  .object({
+    _id: z.string(),
+    name: passkeyName,
+    is_backed_up: z.boolean().meta({ description: 'Whether it was copied to other devices, when it was last used.' }),
+    last_used_at: timestamp.nullable(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'Passkey' });
+
+export const viewPasskey: (passkey: Passkey) => z.input<typeof passkeyView> = viewBy(passkeyView);
+
+const base64Url = z
+  .string()
+  .regex(/^[A-Za-z0-9_\x2d]*$/)
+  .meta({ description: 'In base64url, without padding.' });
+const transports = z.array(z.string().max(64)).max(16);
+const descriptor = z.object({ type: z.literal('public-key'), id: z.string(), transports: transports.optional() });
+
+/** W3C's `PublicKeyCredentialCreationOptionsJSON`. */
+export const creationOptionsView = z
+  .object({
+    challenge: base64Url,
+    rp: z.object({ id: z.string(), name: z.string() }),
+    user: z.object({ id: base64Url, name: z.string(), displayName: z.string() }),
+    pubKeyCredParams: z.array(z.object({ type: z.literal('public-key'), alg: z.int() })),
+    timeout: z.int().meta({ description: 'Milliseconds.' }),
+    attestation: z.literal('none'),
+    excludeCredentials: z.array(descriptor),
+    authenticatorSelection: z.object({
+      residentKey: z.literal('required'),
+      requireResidentKey: z.literal(true),
+      userVerification: z.literal('required'),
+    }),
+    extensions: z.object({ credProps: z.literal(true) }),
+    hints: z.array(z.string()),
+  })
+  .meta({ id: 'PasskeyCreationOptions', description: 'W3C’s PublicKeyCredentialCreationOptionsJSON (WebAuthn).' });
+
+/** W3C's `PublicKeyCredentialRequestOptionsJSON`. */
+export const requestOptionsView = z
+  .object({
+    challenge: base64Url,
+    rpId: z.string(),
+    allowCredentials: z.array(descriptor).max(0),
+    timeout: z.int().meta({ description: 'Milliseconds.' }),
+    userVerification: z.literal('required'),
+  })
+  .meta({ id: 'PasskeyRequestOptions', description: 'W3C’s PublicKeyCredentialRequestOptionsJSON (WebAuthn).' });
+
+/** Characters in base64url of the longest id of a credential, 1,023 bytes, and of what else comes from an authenticator. */
+const MAX_ID = 1364;
+const MAX_DATA = 64 * 1024;
+
+const id = z.string().min(1).max(MAX_ID);
+const data = z.string().max(MAX_DATA);
+
+/** What all responses have. Browsers may add members: they are taken and not read. */
+const credential = {
+  id,
+  rawId: id,
+  type: z.literal('public-key'),
+  authenticatorAttachment: z.string().max(64).nullable().optional(),
+  clientExtensionResults: z.looseObject({}).optional(),
+};
+
+/** W3C's `RegistrationResponseJSON`. */
+export const registrationResponse = z
+  .looseObject({
+    ...credential,
+    response: z.looseObject({ clientDataJSON: data, attestationObject: data, transports: transports.optional() }),
+  })
+  .meta({ id: 'PasskeyRegistrationResponse', description: 'W3C’s RegistrationResponseJSON (WebAuthn).' });
+
+/** W3C's `AuthenticationResponseJSON`. */
+export const authenticationResponse = z
+  .looseObject({
+    ...credential,
+    response: z.looseObject({
+      clientDataJSON: data,
+      authenticatorData: data,
+      signature: data,
+      userHandle: z.string().max(128).nullable().optional(),
+    }),
+  })
+  .meta({ id: 'PasskeyAuthenticationResponse', description: 'W3C’s AuthenticationResponseJSON (WebAuthn).' });

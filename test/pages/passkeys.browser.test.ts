@@ -1,0 +1,83 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { send } from '../support/send.ts';
+import { installed, useBrowser } from './browser.ts';
+import { demo, url, useOwnCompany } from './world.ts';
+
+/** The page of the API under the name that passkeys are bound to. */
+const named = url.replace('127.0.0.1', 'localhost');
+
+/** An authenticator in the browser that has a key of its own, and verifies whoever asks. */
+async function authenticatorOf(page: Page, options: { isUserVerified?: boolean } = {}) {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('WebAuthn.enable');
+  await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: options.isUserVerified ?? true,
+      automaticPresenceSimulation: true,
+    },
+  });
+}
+
+/** What pages do: W3C's own functions read the options and write the response. */
+// biome-ignore lint/suspicious/noExplicitAny: options and responses go through as they are.
+const ceremony = (page: Page, kind: 'create' | 'get', options: unknown): Promise<any> =>
+  page.evaluate(
+    async ([verb, json]) => {
+      // biome-ignore lint/suspicious/noExplicitAny: the types of Node know no browser.
+      const { PublicKeyCredential, navigator } = globalThis as any;
+      const publicKey =
+        verb === 'create'
+          ? PublicKeyCredential.parseCreationOptionsFromJSON(json)
+          : PublicKeyCredential.parseRequestOptionsFromJSON(json);
+      return (await navigator.credentials[verb as string]({ publicKey })).toJSON();
+    },
+    [kind, options] as const,
+  );
+
+describe.skipIf(!installed)('a passkey of a browser', () => {
+  useOwnCompany();
+  const open = useBrowser();
+  // biome-ignore lint/suspicious/noExplicitAny: answers of several routes.
+  const post = (path: string, json: unknown, token?: string): Promise<any> =>
+    send(url, 'POST', path, { json, ...(token && { token }) });
+  const signInOptions = () => post('/v1/auth/passkeys/authentication-options', { company_slug: demo.company.slug });
+  const verify = async (page: Page) =>
+    post('/v1/auth/passkeys/verify', {
+      company_slug: demo.company.slug,
+      response: await ceremony(page, 'get', await signInOptions()),
+    });
+
+  it('is made and signs its person in, under the options as they stand', async () => {
+    const { page } = await open(`${named}/docs`, { origins: [named] });
+    await authenticatorOf(page);
+    const { company, owner } = demo;
+    const { password } = owner;
+    const { token } = await post('/v1/auth/login', { company_slug: company.slug, ...owner });
+    const options = await post('/v1/auth/passkeys/registration-options', { password }, token);
+    expect(options.rp.id).toBe('localhost');
+    const response = await ceremony(page, 'create', options);
+    const passkey = await post('/v1/auth/passkeys', { name: 'This browser', response, password }, token);
+    expect(passkey).toMatchObject({ name: 'This browser', last_used_at: null });
+
+    const signedIn = await verify(page);
+    expect(signedIn.user.email).toBe(owner.email);
+    const { records } = await send<{ records: unknown[] }>(url, 'GET', '/v1/auth/passkeys', { token: signedIn.token });
+    expect(records).toEqual([{ ...passkey, last_used_at: expect.any(String) }]);
+    expect(await verify(page)).toHaveProperty('token');
+
+    // The authenticator makes no second one for the same person.
+    const again = await post('/v1/auth/passkeys/registration-options', { password }, token);
+    await expect(ceremony(page, 'create', again)).rejects.toThrow('InvalidStateError');
+  });
+
+  it('is not made by an authenticator that does not verify the person', async () => {
+    const { page } = await open(`${named}/docs`, { origins: [named] });
+    await authenticatorOf(page, { isUserVerified: false });
+    await expect(signInOptions().then((options) => ceremony(page, 'get', options))).rejects.toThrow('NotAllowedError');
+  });
+});

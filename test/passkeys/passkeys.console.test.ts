@@ -1,0 +1,403 @@
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { bearer, call } from '../support/api.ts';
+import { later, resetClock, runScheduled } from '../support/clock.ts';
+import { statusAndCode } from '../support/console.ts';
+import { linkIn, mailsTo, mailTo } from '../support/mail.ts';
+import {
+  addPasskey,
+  anAuthenticator,
+  type KeyKind,
+  type Oddities,
+  registrationOptions,
+  signInOptions,
+  signInWithPasskey,
+  verify,
+} from '../support/passkeys.ts';
+import { countOf, rowOf } from '../support/rival.ts';
+import { enrol, wrongCode } from '../support/second-factor.ts';
+import { must } from '../support/signed.ts';
+import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
+
+const INVALID = [400, 'INVALID_PASSKEY'];
+const PATH = '/v1/auth/passkeys';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+afterEach(resetClock);
+
+/** A person with a passkey. */
+async function aKeyHolder(of = company, kind: KeyKind = 'ES256', always: Oddities = {}) {
+  const user = await aUser(of);
+  const authenticator = await anAuthenticator(kind, always);
+  const passkey = await must(addPasskey(user.as, authenticator));
+  return { ...user, authenticator, passkey };
+}
+const isLive = async (token: string) => (await bearer(token).get('/v1/auth/me')).status === 200;
+const lastSubject = (email: string) => mailsTo(email)[0]?.subject;
+
+describe('options for a new passkey', () => {
+  it('are W3C’s, for a verified person, and name what the person has', async () => {
+    const { id, email, as, authenticator } = await aKeyHolder();
+    const { status, body } = await registrationOptions(as);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      challenge: expect.stringMatching(/^[\w-]{43,}$/),
+      rp: { id: 'console.test', name: 'Data Console' },
+      user: { id: btoa(id).replaceAll('=', ''), name: email, displayName: expect.stringContaining('(') },
+      pubKeyCredParams: [-8, -7, -257].map((alg) => ({ type: 'public-key', alg })),
+      timeout: 300_000,
+      attestation: 'none',
+      excludeCredentials: [{ id: authenticator.credentialId, type: 'public-key', transports: ['internal'] }],
+      authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
+      extensions: { credProps: true },
+      hints: [],
+    });
+    expect((await registrationOptions(as)).body.challenge).not.toBe(body.challenge);
+  });
+
+  it('need the password, or a code of the second factor', async () => {
+    const { as } = await aUser(company);
+    for (const proof of [{}, { password: 'wrong-password' }]) {
+      expect(statusAndCode(await registrationOptions(as, proof))).toEqual([400, 'INVALID_CREDENTIALS']);
+    }
+    expect(statusAndCode(await registrationOptions(as, { totp_token: '123456' }))).toEqual([400, 'INVALID_2FA_CODE']);
+    const { secret, code } = await enrol(as);
+    expect(statusAndCode(await registrationOptions(as, { totp_token: wrongCode(secret) }))).toEqual([
+      400,
+      'INVALID_2FA_CODE',
+    ]);
+    const used = { totp_token: code() };
+    expect((await registrationOptions(as, used)).status).toBe(200);
+    expect(statusAndCode(await registrationOptions(as, used))).toEqual([400, 'INVALID_2FA_CODE']);
+    expect((await registrationOptions(as, { ...used, password: PASSWORD })).status).toBe(422);
+  });
+
+  it('need a session of the last ten minutes from somebody who has neither', async () => {
+    const { id, as } = await aUser(company);
+    await rowOf('update users set password_hash = null where id = ?', id);
+    expect((await registrationOptions(as, {})).status).toBe(200);
+    await rowOf('update sessions set created_at = created_at - 660000 where user_id = ?', id);
+    expect(statusAndCode(await registrationOptions(as, {}))).toEqual([403, 'REAUTHENTICATION_REQUIRED']);
+  });
+});
+
+describe('a new passkey', () => {
+  it.each(['ES256', 'EdDSA', 'RS256'] as const)('of a key of %s signs in', async (kind) => {
+    const { email, authenticator } = await aKeyHolder(company, kind);
+    expect((await signInWithPasskey(company.slug, authenticator)).body).toMatchObject({ user: { email } });
+  });
+
+  it('is shown, mailed, and ends the other sessions and sign-ins under way', async () => {
+    const user = await aUser(company);
+    const other = (await must(logIn(company.slug, user.email, PASSWORD))).token;
+    const { status, body } = await addPasskey(user.as, await anAuthenticator(), { name: ' Laptop ' });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      _id: expect.any(String),
+      name: 'Laptop',
+      is_backed_up: false,
+      last_used_at: null,
+      created_at: expect.any(String),
+    });
+    expect([await isLive(user.token), await isLive(other)]).toEqual([true, false]);
+    expect(lastSubject(user.email)).toContain('You have a new passkey');
+    expect((await user.as.get(PATH)).body).toEqual({ records: [body] });
+    expect((await user.as.get(`${PATH}/${body._id}`)).body).toEqual(body);
+    expect(await rowOf('select session_epoch from users where id = ?', user.id)).toEqual({ session_epoch: 1 });
+  });
+
+  it('needs the password besides the response', async () => {
+    const { as, email } = await aUser(company);
+    const authenticator = await anAuthenticator();
+    const response = await authenticator.create(await must(registrationOptions(as)));
+    for (const proof of [{}, { password: 'wrong-password' }]) {
+      const answer = await as.post(PATH, { json: { name: 'Laptop', response, ...proof } });
+      expect(statusAndCode(answer)).toEqual([400, 'INVALID_CREDENTIALS']);
+    }
+    expect([(await as.get(PATH)).body.records, mailsTo(email)]).toEqual([[], []]);
+    expect((await as.post(PATH, { json: { name: 'Laptop', response, password: PASSWORD } })).status).toBe(201);
+  });
+
+  it.each<[string, Oddities]>([
+    ['another origin', { origin: 'https://evil.test' }],
+    ['an origin that only begins like ours', { origin: 'https://console.test.evil.test' }],
+    ['another domain', { rpId: 'evil.test' }],
+    ['a sign-in', { type: 'webauthn.get' }],
+    ['no user verification', { isVerified: false }],
+    ['no user present', { isPresent: false }],
+    ['a challenge of nobody', { challenge: btoa('a.1.b') }],
+    ['an attestation with certificates', { fmt: 'fido-u2f' }],
+    ['an attestation of a format that nobody knows', { fmt: 'x' }],
+  ])('is refused for %s', async (_, odd) => {
+    const { as } = await aUser(company);
+    const answer = await addPasskey(as, await anAuthenticator(), { odd });
+    expect(statusAndCode(answer)).toEqual(INVALID);
+    expect((await as.get(PATH)).body.records).toEqual([]);
+  });
+
+  it('is refused for a key of an algorithm that nobody asked for', async () => {
+    const { as } = await aUser(company);
+    expect(statusAndCode(await addPasskey(as, await anAuthenticator('ES384')))).toEqual(INVALID);
+  });
+
+  it('is refused for the challenge of another person, of a sign-in, and one that was used or is too old', async () => {
+    const [{ as }, other] = [await aUser(company), await aUser(company)];
+    const add = (response: unknown) => as.post(PATH, { json: { name: 'Laptop', response, password: PASSWORD } });
+    const authenticator = await anAuthenticator();
+    const foreign = await must(registrationOptions(other.as));
+    expect(statusAndCode(await add(await authenticator.create(foreign)))).toEqual(INVALID);
+    const options = await must(registrationOptions(as));
+    const { challenge } = await signInOptions(company.slug);
+    expect(statusAndCode(await add(await authenticator.create({ ...options, challenge })))).toEqual(INVALID);
+    const response = await authenticator.create(options);
+    expect((await add(response)).status).toBe(201);
+    expect(statusAndCode(await add(response))).toEqual(INVALID);
+    const again = await anAuthenticator();
+    expect(statusAndCode(await add(await again.create(options)))).toEqual(INVALID);
+    const old = await must(registrationOptions(as));
+    later(300_000);
+    expect(statusAndCode(await add(await again.create(old)))).toEqual(INVALID);
+  });
+
+  it('is refused for a credential that is registered already', async () => {
+    const { authenticator } = await aKeyHolder();
+    const { as } = await aUser(company);
+    expect(statusAndCode(await addPasskey(as, authenticator))).toEqual(INVALID);
+  });
+
+  it('is refused as the twenty-first, before and after the ceremony', async () => {
+    const { id, as } = await aUser(company);
+    const response = await (await anAuthenticator()).create(await must(registrationOptions(as)));
+    await rowOf(
+      `insert into passkeys select printf('%024x', value), ?, ?, 'x', value, 'k', 0, '[]', 0, 0, null, 0
+       from (with recursive n(value) as (select 1 union all select value + 1 from n where value < 20) select value from n)`,
+      company.id,
+      id,
+    );
+    const answer = await as.post(PATH, { json: { name: 'Laptop', response, password: PASSWORD } });
+    expect(statusAndCode(answer)).toEqual([409, 'PASSKEY_LIMIT']);
+    expect(statusAndCode(await registrationOptions(as))).toEqual([409, 'PASSKEY_LIMIT']);
+    await rowOf("delete from passkeys where user_id = ? and credential_id = '1'", id);
+    expect((await addPasskey(as, await anAuthenticator())).status).toBe(201);
+  });
+});
+
+describe('options for a sign-in', () => {
+  it('are alike whether or not a company has passkeys, and name nobody', async () => {
+    const empty = await aCompany();
+    await aKeyHolder();
+    const [some, none] = [await signInOptions(company.slug), await signInOptions(empty.slug)];
+    const expected = {
+      challenge: expect.stringMatching(/^[\w-]+$/),
+      rpId: 'console.test',
+      allowCredentials: [],
+      timeout: 300_000,
+      userVerification: 'required',
+    };
+    expect([some, none]).toEqual([expected, expected]);
+    expect(some.challenge).toHaveLength(none.challenge.length);
+    const options = `${PATH}/authentication-options`;
+    const missing = await call('POST', options, { json: { company_slug: 'no-such-company' } });
+    expect(statusAndCode(missing)).toEqual([404, 'COMPANY_NOT_FOUND']);
+    expect((await call('POST', options, { json: { company_slug: company.slug, email: 'a@b.test' } })).status).toBe(422);
+  });
+
+  it('store nothing', async () => {
+    const before = await countOf('spent_passkey_challenges');
+    await signInOptions(company.slug);
+    expect(await countOf('spent_passkey_challenges')).toBe(before);
+  });
+});
+
+describe('a sign-in with a passkey', () => {
+  it('begins a session, shows the use, and needs no other factor', async () => {
+    const { id, email, as, authenticator, passkey } = await aKeyHolder();
+    await enrol(as);
+    const { status, body } = await signInWithPasskey(company.slug, authenticator);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      token: expect.any(String),
+      expires_in: 600,
+      refresh_token: expect.any(String),
+      user: { _id: id, email },
+    });
+    expect(await isLive(body.token)).toBe(true);
+    expect((await as.get(`${PATH}/${passkey._id}`)).body.last_used_at).not.toBeNull();
+  });
+
+  it.each<[string, Oddities]>([
+    ['another origin', { origin: 'https://evil.test' }],
+    ['the origin of the company’s own page', { origin: 'http://console.test' }],
+    ['a frame of another page', { crossOriginFrom: 'https://evil.test' }],
+    ['another domain', { rpId: 'evil.test' }],
+    ['a registration', { type: 'webauthn.create' }],
+    ['no user verification', { isVerified: false }],
+    ['no user present', { isPresent: false }],
+    ['a bad signature', { isForged: true }],
+    ['a key that became one of several devices', { isSyncable: true }],
+    ['another person', { userHandle: btoa('0'.repeat(24)) }],
+    ['no person', { userHandle: null }],
+    ['a challenge of nobody', { challenge: btoa('a.1.b') }],
+    ['no challenge', { challenge: '' }],
+  ])('is refused for %s', async (_, odd) => {
+    const { authenticator } = await aKeyHolder();
+    const refused = await signInWithPasskey(company.slug, authenticator, odd);
+    const unknown = await signInWithPasskey(company.slug, await anAuthenticator(), { userHandle: 'x' });
+    expect(statusAndCode(refused)).toEqual(INVALID);
+    expect(refused.body).toEqual({
+      ...unknown.body,
+      ...('request_id' in unknown.body && { request_id: refused.body.request_id }),
+    });
+    expect((await signInWithPasskey(company.slug, authenticator)).status).toBe(200);
+  });
+
+  it('is refused for a challenge that was used, is too old, is of a registration or of another company', async () => {
+    const { as, authenticator } = await aKeyHolder();
+    const response = await authenticator.get(await signInOptions(company.slug));
+    expect((await verify(company.slug, response)).status).toBe(200);
+    expect(statusAndCode(await verify(company.slug, response))).toEqual(INVALID);
+    const { challenge } = await must(registrationOptions(as));
+    const own = { challenge, rpId: 'console.test' };
+    expect(statusAndCode(await verify(company.slug, await authenticator.get(own)))).toEqual(INVALID);
+    const foreign = await signInOptions((await aCompany()).slug);
+    expect(statusAndCode(await verify(company.slug, await authenticator.get(foreign)))).toEqual(INVALID);
+    const old = await signInOptions(company.slug);
+    later(299_000);
+    expect((await verify(company.slug, await authenticator.get(old))).status).toBe(200);
+    const older = await signInOptions(company.slug);
+    later(599_000);
+    expect(statusAndCode(await verify(company.slug, await authenticator.get(older)))).toEqual(INVALID);
+  });
+
+  it('is refused to a credential of another company', async () => {
+    const { authenticator } = await aKeyHolder();
+    const other = await aCompany();
+    expect(statusAndCode(await signInWithPasskey(other.slug, authenticator))).toEqual(INVALID);
+  });
+
+  it('is refused for a counter that goes back or stands still, unless the authenticator never counts', async () => {
+    const { authenticator } = await aKeyHolder();
+    expect((await signInWithPasskey(company.slug, authenticator, { counter: 7 })).status).toBe(200);
+    for (const counter of [7, 6, 0]) {
+      expect(statusAndCode(await signInWithPasskey(company.slug, authenticator, { counter }))).toEqual(INVALID);
+    }
+    expect((await signInWithPasskey(company.slug, authenticator, { counter: 8 })).status).toBe(200);
+    const still = await aKeyHolder(company, 'ES256', { counter: 0, isSyncable: true });
+    for (const _ of [1, 2]) expect((await signInWithPasskey(company.slug, still.authenticator)).status).toBe(200);
+  });
+
+  it('is refused to the inactive and the deleted', async () => {
+    const { id, authenticator } = await aKeyHolder();
+    await must(company.as.post(`/v1/users/${id}/deactivate`));
+    expect(statusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual([403, 'FORBIDDEN']);
+    await must(company.as.delete(`/v1/users/${id}`));
+    expect(statusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual(INVALID);
+  });
+
+  it('is the owner’s alone where single sign-on is the only way', async () => {
+    const own = await aCompany();
+    const { authenticator } = await aKeyHolder(own);
+    const ofOwner = await anAuthenticator();
+    await must(addPasskey(own.as, ofOwner));
+    await must(own.as.put('/v1/company/settings', { json: { sso_only: true } }));
+    expect(statusAndCode(await signInWithPasskey(own.slug, authenticator))).toEqual([403, 'SSO_REQUIRED']);
+    expect((await signInWithPasskey(own.slug, ofOwner)).status).toBe(200);
+    expect(statusAndCode(await signInWithPasskey(own.slug, ofOwner, { isForged: true }))).toEqual(INVALID);
+  });
+
+  it('counts as the second factor that a company requires', async () => {
+    const own = await aCompany();
+    const { email, authenticator } = await aKeyHolder(own);
+    await must(own.as.put('/v1/company/settings', { json: { require_2fa: true } }));
+    expect((await signInWithPasskey(own.slug, authenticator)).body).toHaveProperty('token');
+    // The password alone lets nobody in, nor set up a factor in the place of the passkey.
+    const { status, body } = await logIn(own.slug, email, PASSWORD);
+    expect([status, body]).toEqual([200, { requires_2fa: true, methods: ['passkey'] }]);
+  });
+
+  it('works on after a password reset', async () => {
+    const { email, authenticator } = await aKeyHolder();
+    const request = { company_slug: company.slug, email };
+    await must(call('POST', '/v1/users/reset-password/request', { json: request }));
+    const token = linkIn(mailTo(email)).searchParams.get('token');
+    const json = { token, password: 'a-brand-new-passphrase' };
+    await must(call('POST', '/v1/users/reset-password/confirm', { json }));
+    expect((await signInWithPasskey(company.slug, authenticator)).status).toBe(200);
+  });
+
+  it('ends with an administrator’s reset of the factor', async () => {
+    for (const alsoEnrolled of [false, true]) {
+      const { id, email, as, token, authenticator } = await aKeyHolder();
+      if (alsoEnrolled) await enrol(as);
+      expect((await company.as.delete(`/v1/users/${id}/2fa`)).status).toBe(204);
+      expect(await isLive(token)).toBe(false);
+      expect(lastSubject(email)).toContain('second factor was reset');
+      expect(statusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual(INVALID);
+      expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('token');
+      expect(await countOf('second_factors where user_id = ?', id)).toBe(0);
+      expect((await company.as.delete(`/v1/users/${id}/2fa`)).status).toBe(404);
+    }
+  });
+});
+
+describe('a passkey', () => {
+  it('is renamed: mailed, and the other sessions end', async () => {
+    const { email, as, token, passkey, authenticator } = await aKeyHolder();
+    const other = (await must(signInWithPasskey(company.slug, authenticator))).token;
+    const renamed = await as.patch(`${PATH}/${passkey._id}`, { json: { name: 'Telephone' } });
+    expect([renamed.status, renamed.body.name]).toEqual([200, 'Telephone']);
+    expect([await isLive(token), await isLive(other)]).toEqual([true, false]);
+    expect(lastSubject(email)).toContain('renamed');
+    expect((await signInWithPasskey(company.slug, authenticator)).status).toBe(200);
+  });
+
+  it('that has the name already is as it was', async () => {
+    const { email, as, passkey, authenticator } = await aKeyHolder();
+    const other = (await must(signInWithPasskey(company.slug, authenticator))).token;
+    expect((await as.patch(`${PATH}/${passkey._id}`, { json: { name: 'Laptop' } })).status).toBe(200);
+    expect([await isLive(other), mailsTo(email).length]).toEqual([true, 1]);
+  });
+
+  it('is deleted with the password: mailed, the other sessions end, and it signs nobody in', async () => {
+    const { email, as, token, passkey, authenticator } = await aKeyHolder();
+    const other = (await must(signInWithPasskey(company.slug, authenticator))).token;
+    const path = `${PATH}/${passkey._id}`;
+    for (const json of [{}, { password: 'wrong-password' }]) {
+      expect(statusAndCode(await as.delete(path, { json }))).toEqual([400, 'INVALID_CREDENTIALS']);
+    }
+    expect(await isLive(other)).toBe(true);
+    expect((await as.delete(path, { json: { password: PASSWORD } })).status).toBe(204);
+    expect([await isLive(token), await isLive(other)]).toEqual([true, false]);
+    expect(lastSubject(email)).toContain('deleted');
+    expect(statusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual(INVALID);
+    expect((await as.delete(path, { json: { password: PASSWORD } })).status).toBe(404);
+  });
+
+  it('of somebody else is not there', async () => {
+    const { passkey } = await aKeyHolder();
+    const { as } = await aUser(company, { can: ['*'] });
+    const path = `${PATH}/${passkey._id}`;
+    const answers = [
+      await as.get(path),
+      await as.patch(path, { json: { name: 'Mine' } }),
+      await as.patch(path, { json: { nam: 'Mine' } }),
+      await as.delete(path, { json: { password: PASSWORD } }),
+      await as.delete(path, { json: { pasword: PASSWORD } }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404]);
+    expect((await as.get(PATH)).body.records).toEqual([]);
+  });
+});
+
+it('challenges that were answered are forgotten when they are too old anyway', async () => {
+  later(0);
+  const { authenticator } = await aKeyHolder();
+  await must(signInWithPasskey(company.slug, authenticator));
+  expect(await countOf('spent_passkey_challenges')).toBeGreaterThan(1);
+  // As long after the last of them as after those of the tests before.
+  later(2 * 600_000);
+  await runScheduled();
+  expect(await countOf('spent_passkey_challenges')).toBe(0);
+});

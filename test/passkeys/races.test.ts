@@ -1,0 +1,188 @@
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { bearer } from '../support/api.ts';
+import { resetClock } from '../support/clock.ts';
+import { statusAndCode } from '../support/console.ts';
+import { mailsTo } from '../support/mail.ts';
+import {
+  addPasskey,
+  anAuthenticator,
+  registrationOptions,
+  signInOptions,
+  signInWithPasskey,
+  verify,
+} from '../support/passkeys.ts';
+import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { enrol } from '../support/second-factor.ts';
+import { must } from '../support/signed.ts';
+import { aCompany, aUser, type Company, PASSWORD } from '../support/worlds.ts';
+
+const INVALID = [400, 'INVALID_PASSKEY'];
+const PATH = '/v1/auth/passkeys';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+afterEach(resetClock);
+
+async function aKeyHolder() {
+  const user = await aUser(company);
+  const authenticator = await anAuthenticator();
+  const passkey = await must(addPasskey(user.as, authenticator));
+  return { ...user, authenticator, passkey };
+}
+const sessionsOf = (id: string) => countOf('sessions where user_id = ? and ended_at is null', id);
+const changePassword = (user: Awaited<ReturnType<typeof aUser>>) =>
+  must(
+    user.as.post('/v1/auth/password', { json: { current_password: PASSWORD, new_password: 'a-brand-new-passphrase' } }),
+  );
+
+describe('a sign-in with a passkey', () => {
+  const BEFORE_SESSION = /^insert into "spent_passkey_challenges"/;
+
+  it('is refused when the challenge is answered meanwhile', async () => {
+    const { id, authenticator } = await aKeyHolder();
+    const options = await signInOptions(company.slug);
+    const [first, second] = [await authenticator.get(options), await authenticator.get(options)];
+    const before = await sessionsOf(id);
+    const rival = () => must(verify(company.slug, first));
+    const answer = await overtaken(BEFORE_SESSION, rival, (env) => verify(company.slug, second, env));
+    expect(statusAndCode(answer)).toEqual(INVALID);
+    expect(await sessionsOf(id)).toBe(before + 1);
+  });
+
+  it('is refused when a copy of the authenticator has counted as far meanwhile', async () => {
+    const { id, authenticator } = await aKeyHolder();
+    const before = await sessionsOf(id);
+    const rival = () => must(signInWithPasskey(company.slug, authenticator, { counter: 9 }));
+    const answer = await overtaken(BEFORE_SESSION, rival, (env) =>
+      signInWithPasskey(company.slug, authenticator, { counter: 9 }, env),
+    );
+    expect(statusAndCode(answer)).toEqual(INVALID);
+    expect(await rowOf('select counter from passkeys where user_id = ?', id)).toEqual({ counter: 9 });
+    expect(await sessionsOf(id)).toBe(before + 1);
+  });
+
+  it('is refused when an authenticator that never counted has meanwhile', async () => {
+    const { id, authenticator } = await aKeyHolder();
+    const rival = () => must(signInWithPasskey(company.slug, authenticator, { counter: 1 }));
+    const answer = await overtaken(BEFORE_SESSION, rival, (env) =>
+      signInWithPasskey(company.slug, authenticator, { counter: 0 }, env),
+    );
+    expect(statusAndCode(answer)).toEqual(INVALID);
+    expect(await rowOf('select counter from passkeys where user_id = ?', id)).toEqual({ counter: 1 });
+  });
+
+  it('is refused when the passkey is deleted or the person deactivated meanwhile', async () => {
+    for (const [leave, expected] of [
+      [(path: string, as: ReturnType<typeof bearer>) => as.delete(path, { json: { password: PASSWORD } }), INVALID],
+      [(_: string, __: unknown, id: string) => company.as.post(`/v1/users/${id}/deactivate`), [401, 'UNAUTHORIZED']],
+    ] as const) {
+      const { id, as, authenticator, passkey } = await aKeyHolder();
+      const rival = () => must(leave(`${PATH}/${passkey._id}`, as, id));
+      const answer = await overtaken(BEFORE_SESSION, rival, (env) =>
+        signInWithPasskey(company.slug, authenticator, {}, env),
+      );
+      expect(statusAndCode(answer)).toEqual(expected);
+    }
+  });
+
+  it('that is under way when a passkey is added, renamed or deleted begins no session', async () => {
+    const { as, authenticator, passkey } = await aKeyHolder();
+    const path = `${PATH}/${passkey._id}`;
+    const other = await must(addPasskey(as, await anAuthenticator()));
+    for (const change of [
+      async () => must(addPasskey(as, await anAuthenticator())),
+      () => must(as.patch(path, { json: { name: 'Renamed' } })),
+      () => must(as.delete(`${PATH}/${other._id}`, { json: { password: PASSWORD } })),
+    ]) {
+      const answer = await overtaken(BEFORE_SESSION, change, (env) =>
+        signInWithPasskey(company.slug, authenticator, {}, env),
+      );
+      expect(statusAndCode(answer)).toEqual([401, 'UNAUTHORIZED']);
+    }
+  });
+});
+
+describe('a new passkey', () => {
+  const BEFORE_STORED = /^update "users" set "updated_at"/;
+  const adding = async (user: Awaited<ReturnType<typeof aUser>>, rival: () => Promise<unknown>) => {
+    const response = await (await anAuthenticator()).create(await must(registrationOptions(user.as)));
+    return overtaken(BEFORE_STORED, rival, (env) =>
+      user.as.post(PATH, { json: { name: 'Laptop', response, password: PASSWORD }, env }),
+    );
+  };
+  const kept = (id: string) => countOf('passkeys where user_id = ?', id);
+
+  it('is not kept when the password is changed meanwhile', async () => {
+    const user = await aUser(company);
+    expect(statusAndCode(await adding(user, () => changePassword(user)))).toEqual([400, 'INVALID_CREDENTIALS']);
+    expect([await kept(user.id), mailsTo(user.email).length]).toEqual([0, 1]);
+  });
+
+  it('is not kept when the twentieth comes meanwhile', async () => {
+    const user = await aUser(company);
+    await rowOf(
+      `insert into passkeys select printf('%012x', value) || substr(?, 13), ?, ?, 'x', ? || value, 'k', 0, '[]', 0, 0, null, 0
+       from (with recursive n(value) as (select 1 union all select value + 1 from n where value < 19) select value from n)`,
+      user.id,
+      company.id,
+      user.id,
+      user.id,
+    );
+    const rival = async () => must(addPasskey(user.as, await anAuthenticator()));
+    expect(statusAndCode(await adding(user, rival))).toEqual([409, 'PASSKEY_LIMIT']);
+    expect([await kept(user.id), mailsTo(user.email).length]).toEqual([20, 1]);
+  });
+
+  it('is kept once of the same challenge', async () => {
+    const user = await aUser(company);
+    const options = await must(registrationOptions(user.as));
+    const [first, second] = await Promise.all(
+      [await anAuthenticator(), await anAuthenticator()].map((each) => each.create(options)),
+    );
+    const add = (response: unknown, env?: Record<string, string>) =>
+      user.as.post(PATH, { json: { name: 'Laptop', response, password: PASSWORD }, ...(env && { env }) });
+    const answer = await overtaken(
+      BEFORE_STORED,
+      () => must(add(first)),
+      (env) => add(second, env),
+    );
+    expect(statusAndCode(answer)).toEqual(INVALID);
+    expect(await kept(user.id)).toBe(1);
+  });
+});
+
+describe('a passkey', () => {
+  it('stays when the password is changed while it is deleted, and is deleted once', async () => {
+    const user = await aKeyHolder();
+    const path = `${PATH}/${user.passkey._id}`;
+    const gone = () => countOf('passkeys where user_id = ?', user.id);
+    const remove = (env: Record<string, string>) => user.as.delete(path, { json: { password: PASSWORD }, env });
+    const BEFORE = /^update "users" set "updated_at"/;
+    const twice = await aKeyHolder();
+    const other = `${PATH}/${twice.passkey._id}`;
+    const deleteOther = (env?: Record<string, string>) =>
+      twice.as.delete(other, { json: { password: PASSWORD }, ...(env && { env }) });
+    expect((await overtaken(BEFORE, () => must(deleteOther()), deleteOther)).status).toBe(404);
+    expect(mailsTo(twice.email)).toHaveLength(2);
+    expect(statusAndCode(await overtaken(BEFORE, () => changePassword(user), remove))).toEqual([
+      400,
+      'INVALID_CREDENTIALS',
+    ]);
+    expect(await gone()).toBe(1);
+  });
+});
+
+it('an administrator’s reset takes the factor that is enrolled meanwhile, too', async () => {
+  const user = await aKeyHolder();
+  const answer = await overtaken(
+    /^update "users" set "mfa_enabled"/,
+    () => enrol(user.as),
+    (env) => company.as.delete(`/v1/users/${user.id}/2fa`, { env }),
+  );
+  expect(answer.status).toBe(204);
+  expect(await countOf('second_factors where user_id = ?', user.id)).toBe(0);
+  expect(await countOf('passkeys where user_id = ?', user.id)).toBe(0);
+  expect(await countOf('backup_codes where factor_id not in (select id from second_factors)')).toBe(0);
+});
