@@ -28,6 +28,8 @@ const REQUEST_HEADERS = [
   'If-Match',
   'If-None-Match',
   'Mcp-Protocol-Version',
+  'Mcp-Method',
+  'Mcp-Name',
 ];
 
 /** What a preflight of these routes is told, whoever asks; a browser may remember it for two hours, as long as any does. */

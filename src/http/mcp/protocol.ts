@@ -1,5 +1,8 @@
-/** The versions of the protocol that are spoken, the newest first. Older ones know neither structured results nor this transport. */
-export const PROTOCOL_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18'];
+/** Versions that begin with a handshake, the newest first. Older ones know neither structured results nor this transport. */
+export const LEGACY_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18'];
+
+/** The versions of the protocol that are spoken, the newest first. In the newest each message stands for itself. */
+export const PROTOCOL_VERSIONS: readonly string[] = ['2026-07-28', ...LEGACY_VERSIONS];
 
 /** A refusal in the terms of JSON-RPC, of what is no message that could be answered. */
 export const refusedMessage = (code: number, message: string): Response =>

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { Failure } from '../../kernel/failure.ts';
+import type { Config } from '../../config.ts';
+import { defineFailure, Failure } from '../../kernel/failure.ts';
 import { logError } from '../../platform/log.ts';
 import { type Perform, prepared, type Route } from '../endpoint.ts';
 import type { SurfaceEndpoints } from '../openapi.ts';
@@ -8,7 +9,21 @@ import { endpoint, METADATA_PATH, surface } from '../surfaces/mcp.ts';
 import { INVALID_REQUEST, PROTOCOL_VERSIONS, refusedMessage } from './protocol.ts';
 import { failedResult, resultOf, type ToolResult } from './results.ts';
 import type { ListedTool } from './server.ts';
-import { type ArgumentsSchema, argumentsSchema, routeInput, type Tool } from './tools.ts';
+import { type ArgumentsSchema, argumentsSchema, outputSchema, routeInput, type Tool } from './tools.ts';
+
+export const foreignOrigin = defineFailure('mcp.foreign_origin', 'forbidden', {
+  message: 'Pages of this origin may not call the tools.',
+});
+
+/**
+ * Refuses pages of origins that are neither this API's own, `PUBLIC_URL`, nor allowed to call it. What the request says of its host does
+ * not count: a name that leads to this address could be anybody's.
+ */
+function requireOwnOrigin({ ALLOWED_ORIGINS, PUBLIC_URL }: Config, origin: string | null): void {
+  const own = PUBLIC_URL === undefined ? [] : [new URL(PUBLIC_URL).origin];
+  if (origin !== null && ![...own, ...ALLOWED_ORIGINS].some((each) => each === '*' || each === origin))
+    throw foreignOrigin();
+}
 
 /** Without listing what it has, which may be much. */
 function isEmpty(sent: object | null): boolean {
@@ -100,7 +115,8 @@ export function mcpEndpoints({ tools, instructions }: Offer, surfaces: () => Sur
   const list = (): ListedTool[] =>
     tools.map((tool) => {
       const { name, title, description } = tool;
-      return { name, title, description, inputSchema: schemaOf(tool) };
+      const result = outputSchema(routeOf(tool.operation).endpoint);
+      return { name, title, description, inputSchema: schemaOf(tool), outputSchema: result };
     });
 
   const callTool = async (
@@ -136,13 +152,10 @@ export function mcpEndpoints({ tools, instructions }: Offer, surfaces: () => Sur
         returns: prepared(answered),
         acknowledges: 'The message was a notification or a response; there is no body.',
         otherwise: { 400: z.union([answered, surface.errorBody]) },
-        fails: [],
+        fails: [foreignOrigin],
       },
       async ({ ctx, body, request, perform }) => {
-        const version = request.headers.get('mcp-protocol-version');
-        if (version !== null && !PROTOCOL_VERSIONS.includes(version)) {
-          return refusedMessage(INVALID_REQUEST, `Mcp-Protocol-Version must be ${PROTOCOL_VERSIONS.join(' or ')}.`);
-        }
+        requireOwnOrigin(ctx.config, request.headers.get('origin'));
         if (Array.isArray(body))
           return refusedMessage(INVALID_REQUEST, 'Send one message per request: batches are not accepted.');
         // Loaded by the first call: every other request does without the SDK.

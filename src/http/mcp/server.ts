@@ -1,17 +1,14 @@
-import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import {
-  CallToolRequestSchema,
-  ErrorCode,
-  InitializeRequestSchema,
-  JSONRPCRequestSchema,
-  LATEST_PROTOCOL_VERSION,
-  ListToolsRequestSchema,
-  McpError,
-  PingRequestSchema,
-} from '@modelcontextprotocol/sdk/types.js';
+  createMcpHandler,
+  isLegacyRequest,
+  isSpecType,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
 import { shorten } from '../../kernel/text.ts';
-import { PROTOCOL_VERSIONS } from './protocol.ts';
+import { INVALID_REQUEST, LEGACY_VERSIONS, PROTOCOL_VERSIONS, refusedMessage } from './protocol.ts';
 import type { ToolResult } from './results.ts';
 
 /** A tool as clients list it. */
@@ -20,6 +17,7 @@ export interface ListedTool {
   title: string;
   description: string;
   inputSchema: { type: 'object'; [more: string]: unknown };
+  outputSchema: { type: 'object'; [more: string]: unknown };
 }
 
 export interface Tools {
@@ -38,62 +36,76 @@ const NO_VALIDATOR = {
   },
 };
 
-const CAPABILITIES = { tools: {} };
-
-/** Answers one message. There are no sessions: each request brings its own credential, and nothing is remembered between them. */
-export async function answerMessage(request: Request, message: unknown, tools: Tools): Promise<Response> {
-  const serverInfo = { name: 'data-console', title: 'Data Console', version: tools.version };
-  const server = new Server(serverInfo, { capabilities: CAPABILITIES, jsonSchemaValidator: NO_VALIDATOR });
-  server.setRequestHandler(InitializeRequestSchema, ({ params: { protocolVersion: asked } }) => ({
-    protocolVersion: PROTOCOL_VERSIONS.includes(asked) ? asked : LATEST_PROTOCOL_VERSION,
-    capabilities: CAPABILITIES,
-    serverInfo,
-    instructions: tools.instructions,
-  }));
-  server.setRequestHandler(ListToolsRequestSchema, () => ({
+/** The tools, as one server that answers in the terms of either era of the protocol. */
+function serverOf(tools: Tools, supportedProtocolVersions: readonly string[]): Server {
+  const server = new Server(
+    { name: 'data-console', title: 'Data Console', version: tools.version },
+    {
+      capabilities: { tools: {} },
+      instructions: tools.instructions,
+      jsonSchemaValidator: NO_VALIDATOR,
+      supportedProtocolVersions: [...supportedProtocolVersions],
+    },
+  );
+  server.setRequestHandler('tools/list', () => ({
     tools: tools.list().map((tool) => ({
       ...tool,
       annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     })),
   }));
-  server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: sent = {} } }) => {
+  server.setRequestHandler('tools/call', async ({ params: { name, arguments: sent = {} } }) => {
     const result = await tools.call(name, sent);
-    if (!result) throw new McpError(ErrorCode.InvalidParams, `Unknown tool: ${shorten(name, 80).toWellFormed()}`);
+    if (!result)
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${shorten(name, 80).toWellFormed()}`);
     return result;
   });
+  return server;
+}
 
-  const refusal = refusedParameters(message);
-  if (refusal) return refusal;
+/**
+ * Answers one message, by the rules of the version that it is in: since 2026-07-28 each message brings all that is to be known, before
+ * it a handshake came first. Nothing is remembered between requests: each brings its own credential.
+ */
+export async function answerMessage(request: Request, message: unknown, tools: Tools): Promise<Response> {
+  const asked = plain(request);
+  if (!(await isLegacyRequest(asked, message))) {
+    const handler = createMcpHandler(() => serverOf(tools, PROTOCOL_VERSIONS), {
+      legacy: 'reject',
+      responseMode: 'json',
+    });
+    return handler.fetch(asked, { parsedBody: message });
+  }
+  const version = request.headers.get('mcp-protocol-version');
+  if (version !== null && !LEGACY_VERSIONS.includes(version)) {
+    return refusedMessage(INVALID_REQUEST, `Mcp-Protocol-Version must be ${LEGACY_VERSIONS.join(' or ')}.`);
+  }
+  // The SDK would answer it as an error of ours, at whatever length.
+  const { id, method } = Object(message) as { id?: string | number; method?: string };
+  if (method === 'initialize' && id !== undefined && !isSpecType.InitializeRequest(message)) {
+    const error = { code: ProtocolErrorCode.InvalidParams, message: 'Invalid params for initialize.' };
+    return Response.json({ jsonrpc: '2.0', id, error });
+  }
+  const server = serverOf(tools, LEGACY_VERSIONS);
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await server.connect(transport);
   try {
-    return await transport.handleRequest(plain(request), { parsedBody: message });
+    return await transport.handleRequest(asked, { parsedBody: message });
   } finally {
     await server.close();
   }
 }
 
-const REQUESTS = [InitializeRequestSchema, PingRequestSchema, ListToolsRequestSchema, CallToolRequestSchema];
-
-/** An error for invalid parameters, which the SDK would answer as an internal error. */
-function refusedParameters(message: unknown): Response | undefined {
-  const request = JSONRPCRequestSchema.safeParse(message);
-  const schema = REQUESTS.find(({ shape }) => shape.method.value === request.data?.method);
-  const [issue] = schema?.safeParse(message).error?.issues ?? [];
-  if (!request.success || !issue) return undefined;
-  const error = { code: ErrorCode.InvalidParams, message: shorten(`${issue.path.join('.')}: ${issue.message}`, 200) };
-  return Response.json({ jsonrpc: '2.0', id: request.data.id, error });
-}
+/** What of the headers the protocol repeats of a message. */
+const REPEATED = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
 /** The request without its body, which was read already. Clients that only say `application/json` are answered that too. */
 function plain({ url, headers }: Request): Request {
-  const version = headers.get('mcp-protocol-version');
+  const repeated = REPEATED.flatMap((name): [string, string][] => {
+    const value = headers.get(name);
+    return value === null ? [] : [[name, value]];
+  });
   return new Request(url, {
     method: 'POST',
-    headers: {
-      Accept: 'application/json, text/event-stream',
-      'Content-Type': 'application/json',
-      ...(version !== null && { 'Mcp-Protocol-Version': version }),
-    },
+    headers: [['Accept', 'application/json, text/event-stream'], ['Content-Type', 'application/json'], ...repeated],
   });
 }

@@ -75,6 +75,21 @@ export function argumentsSchema(tool: Tool, { contract }: Route['endpoint']): Ar
   };
 }
 
+/** What a tool answers, as JSON Schema: what the route answers, as data that may be cut. */
+export function outputSchema({ contract: { returns } }: Route['endpoint']): {
+  type: 'object';
+  [more: string]: unknown;
+} {
+  const answer = 'body' in returns ? returns.body : 'json' in returns ? returns.json : z.unknown();
+  const result = z.object({
+    is_data: z.string(),
+    cut: z.boolean().meta({ description: 'Whether there is more than fits.' }),
+    note: z.string().optional().meta({ description: 'What was cut, and what to ask for instead.' }),
+    data: answer.nullable(),
+  });
+  return z.toJSONSchema(result, { io: 'output', unrepresentable: 'any', metadata: OF_SCHEMA }) as { type: 'object' };
+}
+
 const narrowed = ({ allowedValues, defaults }: Tool, name: string): object => ({
   ...(allowedValues?.[name] && { enum: allowedValues[name] }),
   ...(defaults?.[name] !== undefined && { default: defaults[name] }),

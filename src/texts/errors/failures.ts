@@ -14,6 +14,11 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
   ['The same {thing} already exists.', 'Já existe: {thing}.', 'Ya existe: {thing}.'],
 
   // Requests.
+  [
+    'Pages of this origin may not call the tools.',
+    'Páginas desta origem não podem chamar as ferramentas.',
+    'Las páginas de este origen no pueden llamar a las herramientas.',
+  ],
   ['The request is not valid.', 'A requisição não é válida.', 'La solicitud no es válida.'],
   ['The body is not valid JSON.', 'O corpo não é um JSON válido.', 'El cuerpo no es un JSON válido.'],
   [

@@ -60,6 +60,68 @@ describe('POST /mcp', () => {
     expect(body.result.capabilities).toEqual({ tools: {} });
   });
 
+  /** A message of 2026-07-28 stands for itself, and is repeated in headers. */
+  const modern = (method: string, params: object = {}, { version = '2026-07-28', headers = {} } = {}) =>
+    owner.ask(
+      method,
+      {
+        ...params,
+        _meta: {
+          'io.modelcontextprotocol/protocolVersion': version,
+          'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+          'io.modelcontextprotocol/clientCapabilities': {},
+        },
+      },
+      { 'mcp-protocol-version': version, 'mcp-method': method, ...headers },
+    );
+
+  it('serves 2026-07-28 without a handshake, by the same tools', async () => {
+    const discovered = (await modern('server/discover')).body.result;
+    expect(discovered.supportedVersions).toContain('2026-07-28');
+    const { tools } = (await modern('tools/list')).body.result;
+    expect(tools).toEqual((await owner.ask('tools/list')).body.result.tools);
+    const params = { name: 'list_tables', arguments: {} };
+    const { status, body } = await modern('tools/call', params, { headers: { 'mcp-name': 'list_tables' } });
+    expect([status, body.result.structuredContent.cut]).toEqual([200, false]);
+  });
+
+  it('refuses a version that does not exist yet, and tells those that do', async () => {
+    const { status, body } = await modern('tools/list', {}, { version: '2099-01-01' });
+    expect([status, body.error.data.supported]).toEqual([400, expect.arrayContaining(['2026-07-28'])]);
+  });
+
+  it.each([
+    ['version', { 'mcp-protocol-version': '2025-11-25' }],
+    ['method', { 'mcp-method': 'tools/call' }],
+  ])('refuses a message whose header tells another %s', async (_, headers) => {
+    const { status, body } = await modern('tools/list', {}, { headers });
+    expect([status, body.result]).toEqual([400, undefined]);
+  });
+
+  it('answers a client of 2024 with a version that it may take or leave', async () => {
+    const clientInfo = { name: 'old', version: '1' };
+    const sent = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo };
+    expect((await owner.ask('initialize', sent)).body.result.protocolVersion).toBe('2025-11-25');
+  });
+
+  it('refuses pages of foreign origins, whatever the host says', async () => {
+    const env = { ALLOWED_ORIGINS: 'https://console.test', PUBLIC_URL: 'https://api.example.com' };
+    const from = (origin: string, variables: Record<string, string> = env) =>
+      call('POST', '/mcp', {
+        headers: { authorization: `Bearer ${company.token}`, accept: 'application/json, text/event-stream', origin },
+        json: { jsonrpc: '2.0', id: 1, method: 'ping' },
+        env: variables,
+      });
+    for (const origin of ['https://console.test', 'https://api.example.com']) {
+      expect((await from(origin)).status).toBe(200);
+    }
+    for (const origin of ['https://evil.test', 'null', 'https://api.test', 'https://console.test.evil.test']) {
+      const { status, body } = await from(origin);
+      expect([origin, status, body.error]).toEqual([origin, 403, 'FORBIDDEN']);
+    }
+    expect((await from('https://evil.test', { ALLOWED_ORIGINS: '*', DEVELOPMENT: 'true' })).status).toBe(200);
+  });
+
   it.each(['2025-03-26', '1999-01-01', ''])('refuses requests in another version: %j', async (version) => {
     const { status, body } = await owner.ask('tools/list', {}, { 'mcp-protocol-version': version });
     expect([status, body.error.message]).toEqual([400, 'Mcp-Protocol-Version must be 2025-11-25 or 2025-06-18.']);
@@ -72,9 +134,9 @@ describe('POST /mcp', () => {
 
   it.each([
     ['a batch', [{ jsonrpc: '2.0', id: 1, method: 'ping' }], -32600],
-    ['what is no message', { hello: 'there' }, -32700],
-    ['a message without a version', { id: 1, method: 'ping' }, -32700],
-    ['a text', 'ping', -32700],
+    ['what is no message', { hello: 'there' }, -32600],
+    ['a message without a version', { id: 1, method: 'ping' }, -32600],
+    ['a text', 'ping', -32600],
   ])('refuses %s', async (_what, message, code) => {
     const { status, body } = await owner.send(message);
     expect([status, body.error.code]).toEqual([400, code]);

@@ -231,7 +231,8 @@ describe('arguments', () => {
 
   it('are described without lists of types, which some clients cannot read', async () => {
     const { body } = await owner.ask('tools/list');
-    const lists = JSON.stringify(body.result.tools).match(/"type":\[/g);
+    const taken = body.result.tools.map(({ inputSchema }: { inputSchema: object }) => inputSchema);
+    const lists = JSON.stringify(taken).match(/"type":\[/g);
     expect([body.result.tools.length, lists]).toEqual([TOOLS.length, null]);
   });
 
