@@ -354,10 +354,11 @@ describe('a passkey', () => {
   });
 
   it('that has the name already is as it was', async () => {
-    const { email, as, passkey, authenticator } = await aKeyHolder();
+    const { id, email, as, passkey, authenticator } = await aKeyHolder();
     const other = (await must(signInWithPasskey(company.slug, authenticator))).token;
     expect((await as.patch(`${PATH}/${passkey._id}`, { json: { name: 'Laptop' } })).status).toBe(200);
     expect([await isLive(other), mailsTo(email).length]).toEqual([true, 1]);
+    expect(await rowOf('select session_epoch from users where id = ?', id)).toEqual({ session_epoch: 1 });
   });
 
   it('is deleted with the password: mailed, the other sessions end, and it signs nobody in', async () => {

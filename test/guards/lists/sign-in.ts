@@ -183,7 +183,7 @@ export const SIGN_IN = [
   ...guardsOf('src/modules/passkeys/service.ts', PASSKEYS, [
     { in: 'addPasskey', text: 'challenge, afterChange)', without: 'challenge)' },
     { in: 'addPasskey', text: 'owner(ctx), afterChange)', without: 'owner(ctx))' },
-    { in: 'changePasskey', text: 'owner(ctx), afterChange)', without: 'owner(ctx))' },
+    { in: 'changePasskey', text: 'owner(ctx), afterChange)', without: 'owner(ctx))', tests: PASSKEY_ROUTES },
     { in: 'removePasskey', text: 'owner(ctx), afterChange)', without: 'owner(ctx))' },
     { in: 'logInWithPasskey', text: ', { when: afterChange }', without: '' },
   ]),
