@@ -67,6 +67,8 @@ describe('a preflight', () => {
         'if-match',
         'if-none-match',
         'mcp-protocol-version',
+        'mcp-method',
+        'mcp-name',
       ]);
       expect(headers.get('access-control-max-age')).toBe('7200');
       expect(headers.get('vary')).toMatch(/origin/i);
