@@ -53,6 +53,10 @@ export function typesOf({ paths = {}, webhooks = {}, components = {} }: OpenApi)
   return `${HEADER}\n${all}\n${schemas.join('\n')}`;
 }
 
+/** The JSON that something is sent or answered as, by whichever media type. */
+const jsonOf = (content: Record<string, { schema?: Schema }>): Schema | undefined =>
+  (content['application/json'] ?? content['application/scim+json'])?.schema;
+
 const documented = (summary: string | undefined): string =>
   summary ? `  /** ${summary.replaceAll('*/', '*')} */\n` : '';
 
@@ -106,7 +110,7 @@ const versions = (parameters: readonly Parameter[]): string[] =>
   );
 
 function sent({ required, content }: NonNullable<Operation['requestBody']>): string[] {
-  const json = content['application/json']?.schema;
+  const json = jsonOf(content);
   const isForm = 'multipart/form-data' in content;
   if (json && isForm) return [`body?: ${type(json)}`, 'form?: FormData'];
   if (json) return [`body${required ? '' : '?'}: ${type(json)}`];
@@ -117,7 +121,7 @@ function sent({ required, content }: NonNullable<Operation['requestBody']>): str
 const TRIED = 'ChangeOfAccess';
 
 function answer(content: Record<string, { schema?: Schema }>): string {
-  const json = content['application/json']?.schema;
+  const json = jsonOf(content);
   if (json?.anyOf) return union(json.anyOf.map(type).filter((name) => name !== TRIED));
   if (json) return type(json);
   return Object.keys(content).length > 0 ? 'string' : 'undefined';

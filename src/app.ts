@@ -9,8 +9,9 @@ import { failureOf, type HttpEnv, mount, originOf } from './http/mount.ts';
 import { type SentEvent, type SurfaceEndpoints, withConcepts } from './http/openapi.ts';
 import { platformEndpoints } from './http/platform.ts';
 import { countByIp, limitHeaders, rateLimited } from './http/rate-limits.ts';
-import { internalErrorOf, languageOf } from './http/surface.ts';
+import { internalErrorOf, languageOf, mediaTypeOf } from './http/surface.ts';
 import * as console from './http/surfaces/console.ts';
+import * as directory from './http/surfaces/directory.ts';
 import * as knowledge from './http/surfaces/knowledge.ts';
 import * as managedTables from './http/surfaces/managed-tables.ts';
 import * as mcp from './http/surfaces/mcp.ts';
@@ -37,6 +38,9 @@ import { openResultToken } from './modules/data-api/link.ts';
 import { vizApiEndpoints } from './modules/data-api/routes.console.ts';
 import { dataJobEndpoints } from './modules/data-api/routes.jobs.organization.ts';
 import { dataEndpoints } from './modules/data-api/routes.organization.ts';
+import { discoveryEndpoints } from './modules/directory/routes.discovery.directory.ts';
+import { directoryGroupEndpoints } from './modules/directory/routes.groups.directory.ts';
+import { directoryUserEndpoints } from './modules/directory/routes.users.directory.ts';
 import { publicEmbedEndpoints } from './modules/embeds/routes.public.sharing.ts';
 import { embedEndpoints } from './modules/embeds/routes.sharing.ts';
 import { signingKeyEndpoints } from './modules/embeds/routes.signing-keys.sharing.ts';
@@ -189,6 +193,11 @@ export const SURFACES: SurfaceEndpoints[] = [
   withConcepts(mcp.surface, {
     Tools: mcpEndpoints(FOR_AGENTS, () => SURFACES),
   }),
+  withConcepts(directory.surface, {
+    'Directory users': directoryUserEndpoints,
+    'Directory groups': directoryGroupEndpoints,
+    Discovery: discoveryEndpoints,
+  }),
   withConcepts(sharing.surface, {
     'Share contexts': shareContextEndpoints,
     Shares: [...shareEndpoints, ...publicShareEndpoints],
@@ -213,6 +222,7 @@ const AUTHENTICATION: Authentication = {
     signature: authenticateSignatureAlone((path) => counterpartOf(SURFACES, path)),
     machine: authenticateMachine,
     agent: authenticateKeyOr(authenticateBearer),
+    directory: authenticateKeyOr(byAudience({ machine: authenticateServiceToken })),
     external: byAudience({
       console: authenticateSession,
       machine: authenticateServiceToken,
@@ -254,7 +264,10 @@ function refuse(error: Error, c: HonoContext<HttpEnv>): Response {
   );
   const failure = failureOf(error);
   const locale = languageOf(surface, c.req.raw.headers);
-  if (!failure) return c.json(internalErrorOf(surface, locale) as object, 500, inLanguage(locale));
+  if (!failure) {
+    const headers = { 'Content-Type': mediaTypeOf(surface), ...inLanguage(locale) };
+    return c.json(internalErrorOf(surface, locale) as object, 500, headers);
+  }
   const response = failureResponse(surface, failure, locale);
   if (response.status === 401 && surface.metadataPath) {
     const { baseUrl } = openContext(originOf(c), { kind: 'anonymous' }).context;

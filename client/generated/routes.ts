@@ -575,6 +575,46 @@ export interface Routes {
   "GET /.well-known/oauth-protected-resource": { answer: ProtectedResource };
   /** Get the protected resource metadata of /mcp */
   "GET /.well-known/oauth-protected-resource/mcp": { answer: ProtectedResource };
+  /** List users for a directory */
+  "GET /scim/v2/Users": { query?: { "attributes"?: string | number; "excludedAttributes"?: string | number; "filter"?: string | number; "startIndex"?: number; "count"?: number; "sortBy"?: string | number; "sortOrder"?: string | number }; answer: { "schemas": Array<"urn:ietf:params:scim:api:messages:2.0:ListResponse">; "totalResults": number; "startIndex": number; "itemsPerPage": number; "Resources": Array<DirectoryUser> } };
+  /** Create a user for a directory */
+  "POST /scim/v2/Users": { query?: { "attributes"?: string | number; "excludedAttributes"?: string | number }; body?: { "schemas"?: Array<string>; "userName"?: string; "displayName"?: string; "name"?: { "formatted"?: string; "givenName"?: string; "familyName"?: string }; "active"?: boolean | string; "externalId"?: string }; answer: DirectoryUser | OrganizationWrittenRecord };
+  /** Query users for a directory */
+  "POST /scim/v2/Users/.search": { body?: { "schemas"?: Array<string>; "filter"?: string; "startIndex"?: number; "count"?: number; "sortBy"?: string; "sortOrder"?: string; "attributes"?: Array<string>; "excludedAttributes"?: Array<string> }; answer: { "schemas": Array<"urn:ietf:params:scim:api:messages:2.0:ListResponse">; "totalResults": number; "startIndex": number; "itemsPerPage": number; "Resources": Array<DirectoryUser> } };
+  /** Get a user for a directory */
+  "GET /scim/v2/Users/{id}": { params: { "id": string }; query?: { "attributes"?: string | number; "excludedAttributes"?: string | number }; ifNoneMatch?: string; answer: DirectoryUser };
+  /** Replace a user for a directory */
+  "PUT /scim/v2/Users/{id}": { params: { "id": string }; query?: { "attributes"?: string | number; "excludedAttributes"?: string | number }; ifMatch?: string; body?: { "schemas"?: Array<string>; "userName"?: string; "displayName"?: string; "name"?: { "formatted"?: string; "givenName"?: string; "familyName"?: string }; "active"?: boolean | string; "externalId"?: string }; answer: DirectoryUser | OrganizationWrittenRecord };
+  /** Change a user for a directory */
+  "PATCH /scim/v2/Users/{id}": { params: { "id": string }; query?: { "attributes"?: string | number; "excludedAttributes"?: string | number }; ifMatch?: string; body?: { "schemas"?: Array<string>; "Operations"?: Array<{ "op": string; "path"?: string; "value"?: unknown }> }; answer: DirectoryUser | OrganizationWrittenRecord };
+  /** Delete a user for a directory */
+  "DELETE /scim/v2/Users/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
+  /** List groups for a directory */
+  "GET /scim/v2/Groups": { query?: { "attributes"?: string | number; "excludedAttributes"?: string | number; "filter"?: string | number; "startIndex"?: number; "count"?: number; "sortBy"?: string | number; "sortOrder"?: string | number }; answer: { "schemas": Array<"urn:ietf:params:scim:api:messages:2.0:ListResponse">; "totalResults": number; "startIndex": number; "itemsPerPage": number; "Resources": Array<DirectoryGroup> } };
+  /** Create a group for a directory */
+  "POST /scim/v2/Groups": { query?: { "attributes"?: string | number; "excludedAttributes"?: string | number }; body?: { "schemas"?: Array<string>; "displayName"?: string; "externalId"?: string; "members"?: Array<{ "value": string }> }; answer: DirectoryGroup | OrganizationWrittenRecord };
+  /** Query groups for a directory */
+  "POST /scim/v2/Groups/.search": { body?: { "schemas"?: Array<string>; "filter"?: string; "startIndex"?: number; "count"?: number; "sortBy"?: string; "sortOrder"?: string; "attributes"?: Array<string>; "excludedAttributes"?: Array<string> }; answer: { "schemas": Array<"urn:ietf:params:scim:api:messages:2.0:ListResponse">; "totalResults": number; "startIndex": number; "itemsPerPage": number; "Resources": Array<DirectoryGroup> } };
+  /** Get a group for a directory */
+  "GET /scim/v2/Groups/{id}": { params: { "id": string }; query?: { "attributes"?: string | number; "excludedAttributes"?: string | number }; ifNoneMatch?: string; answer: DirectoryGroup };
+  /** Replace a group for a directory */
+  "PUT /scim/v2/Groups/{id}": { params: { "id": string }; query?: { "attributes"?: string | number; "excludedAttributes"?: string | number }; ifMatch?: string; body?: { "schemas"?: Array<string>; "displayName"?: string; "externalId"?: string; "members"?: Array<{ "value": string }> }; answer: DirectoryGroup | OrganizationWrittenRecord };
+  /** Change a group for a directory */
+  "PATCH /scim/v2/Groups/{id}": { params: { "id": string }; query?: { "attributes"?: string | number; "excludedAttributes"?: string | number }; ifMatch?: string; body?: { "schemas"?: Array<string>; "Operations"?: Array<{ "op": string; "path"?: string; "value"?: unknown }> }; answer: DirectoryGroup | OrganizationWrittenRecord };
+  /** Delete a group for a directory */
+  "DELETE /scim/v2/Groups/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
+  /** Get what SCIM can do here */
+  "GET /scim/v2/ServiceProviderConfig": { answer: DirectoryConfiguration };
+  /** List the kinds of resources of SCIM */
+  "GET /scim/v2/ResourceTypes": { answer: { "schemas": Array<"urn:ietf:params:scim:api:messages:2.0:ListResponse">; "totalResults": number; "startIndex": number; "itemsPerPage": number; "Resources": Array<DirectoryResourceType> } };
+  /** Get a kind of resources of SCIM */
+  "GET /scim/v2/ResourceTypes/{name}": { params: { "name": string }; answer: DirectoryResourceType };
+  /** List the schemas of SCIM */
+  "GET /scim/v2/Schemas": { answer: { "schemas": Array<"urn:ietf:params:scim:api:messages:2.0:ListResponse">; "totalResults": number; "startIndex": number; "itemsPerPage": number; "Resources": Array<DirectorySchema> } };
+  /** Get a schema of SCIM */
+  "GET /scim/v2/Schemas/{urn}": { params: { "urn": string }; answer: DirectorySchema };
+  /** Query users and groups for a directory */
+  "POST /scim/v2/.search": { body?: { "schemas"?: Array<string>; "filter"?: string; "startIndex"?: number; "count"?: number; "sortBy"?: string; "sortOrder"?: string; "attributes"?: Array<string>; "excludedAttributes"?: Array<string> }; answer: { "schemas": Array<"urn:ietf:params:scim:api:messages:2.0:ListResponse">; "totalResults": number; "startIndex": number; "itemsPerPage": number; "Resources": Array<DirectoryUser | DirectoryGroup> } };
   /** List share contexts */
   "GET /api/v1/share-contexts": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "sort_by"?: "name" | "created_at" | "-name" | "-created_at" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareContext> } };
   /** Create a share context */
@@ -1131,6 +1171,18 @@ export type McpMessage = { "jsonrpc": "2.0"; "id": string | number | null };
 export type ConsoleError = { "error": string; "message": string; "details"?: Array<FieldProblem> | Record<string, unknown> };
 
 export type ProtectedResource = { "resource": string; "resource_name": string; "resource_documentation": string; "bearer_methods_supported": Array<"header"> };
+
+export type DirectoryUser = { "userName"?: string; "displayName"?: string; "name"?: { "formatted"?: string }; "active"?: boolean; "emails"?: Array<{ "value"?: string; "type"?: "work"; "primary"?: true }>; "groups"?: Array<{ "value"?: string; "$ref"?: string; "display"?: string; "type"?: "direct" }>; "meta"?: { "resourceType"?: "User"; "created"?: string; "lastModified"?: string; "location"?: string; "version"?: string }; "schemas": Array<"urn:ietf:params:scim:schemas:core:2.0:User">; "id": string; "externalId"?: string };
+
+export type DirectoryError = { "schemas": Array<"urn:ietf:params:scim:api:messages:2.0:Error">; "status": string; "scimType"?: "invalidFilter" | "tooMany" | "uniqueness" | "mutability" | "invalidSyntax" | "invalidPath" | "noTarget" | "invalidValue" | "invalidVers" | "sensitive"; "detail": string; "details"?: Array<FieldProblem> | Record<string, unknown> };
+
+export type DirectoryGroup = { "displayName"?: string; "members"?: Array<{ "value"?: string; "$ref"?: string; "display"?: string; "type"?: "User" }>; "meta"?: { "resourceType"?: "Group"; "created"?: string; "lastModified"?: string; "location"?: string; "version"?: string }; "schemas": Array<"urn:ietf:params:scim:schemas:core:2.0:Group">; "id": string; "externalId"?: string };
+
+export type DirectoryConfiguration = { "schemas": Array<"urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig">; "documentationUri": string; "patch": { "supported": boolean }; "bulk": { "supported": boolean; "maxOperations": number; "maxPayloadSize": number }; "filter": { "supported": boolean; "maxResults": number }; "changePassword": { "supported": boolean }; "sort": { "supported": boolean }; "etag": { "supported": boolean }; "authenticationSchemes": Array<{ "type": string; "name": string; "description": string; "primary": boolean }>; "meta": { "resourceType": string; "location": string } };
+
+export type DirectoryResourceType = { "schemas": Array<"urn:ietf:params:scim:schemas:core:2.0:ResourceType">; "id": string; "name": string; "endpoint": string; "description": string; "schema": string; "meta": { "resourceType": string; "location": string } };
+
+export type DirectorySchema = { "schemas": Array<"urn:ietf:params:scim:schemas:core:2.0:Schema">; "id": string; "name": string; "description": string; "attributes": Array<{ "name": string; "type": string }>; "meta": { "resourceType": string; "location": string } };
 
 export type ShareContext = { "id": string; "name": string; "slug": string; "description": string; "grants": Array<ShareGrantOutput>; "member_count": number; "created_at": string; "updated_at": string };
 

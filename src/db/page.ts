@@ -26,6 +26,8 @@ export interface PageRequest<By = SQLiteColumn | SQL> {
   descending: boolean;
   page: number;
   perPage: number;
+  /** How many rows come before it, where pages are not all of one size. */
+  skipped?: number;
 }
 
 /** The same of what contains a text; empty for all. */
@@ -44,7 +46,7 @@ type Selected<Extra extends Extras> = { [K in keyof Extra]: Extra[K] extends SQL
 export async function readPage<T extends Listed, Extra extends Extras = Record<never, SQL.Aliased>>(
   db: ControlDb,
   { table, filter, total, via, extra }: Listing<T, Extra>,
-  { by, descending, page, perPage }: PageRequest,
+  { by, descending, page, perPage, skipped = (page - 1) * perPage }: PageRequest,
 ): Promise<{ total: number; page: number; perPage: number; records: (T['$inferSelect'] & Selected<Extra>)[] }> {
   const source = via ?? { table, id: table.id, by };
   const counted = total ?? sql`select count(*) from ${source.table} where ${filter}`;
@@ -55,7 +57,6 @@ export async function readPage<T extends Listed, Extra extends Extras = Record<n
   const ids = (down: boolean, limit: SQL, offset: SQL): SQL =>
     sql`select id from (select ${source.id} as id from ${source.table} where ${filter} order by ${order(source.by, down)}, ${order(source.id, down)} limit ${limit} offset ${offset})`;
 
-  const skipped = (page - 1) * perPage;
   const left = sql`(select total - ${skipped} from size)`;
   const isNearStart = sql`${left} >= ${skipped + perPage}`;
   const fromStart = ids(descending, sql`${perPage}`, sql`${skipped}`);
@@ -69,7 +70,7 @@ export async function readPage<T extends Listed, Extra extends Extras = Record<n
     .with(size)
     .select({ total: size.total, record: { ...getTableColumns(table), ...extra } as unknown as { id: SQLiteColumn } })
     .from(size)
-    .leftJoin(table, sql`${table.id} in (${page === 1 ? fromStart : fromNearerEnd})`)
+    .leftJoin(table, sql`${table.id} in (${skipped === 0 ? fromStart : fromNearerEnd})`)
     .orderBy(order(by, descending), order(table.id, descending));
   return {
     total: rows[0]?.total ?? 0,

@@ -9,15 +9,21 @@ const MOST_LETTERS = 30;
  */
 export function contains(texts: readonly SQLWrapper[], search: string): SQL | undefined {
   if (search === '') return undefined;
+  const { wanted, lower } = inSmallLetters(search);
+  return or(...texts.map((text) => sql`instr(${lower(text)}, ${wanted}) > 0`));
+}
+
+/** A text that is looked for, and how others are written to be compared with it, whatever the case. */
+export function inSmallLetters(search: string, mostLetters = MOST_LETTERS) {
   // Letter by letter: the small form of a letter is another one at the end of a word in Greek.
   const wanted = [...search].map((letter) => letter.toLowerCase()).join('');
-  const letters = [...new Set(wanted)].filter(hasCapital).slice(0, MOST_LETTERS);
+  const letters = [...new Set(wanted)].filter(hasCapital).slice(0, mostLetters);
   const lower = (text: SQLWrapper): SQL =>
     letters.reduce(
       (folded, letter) => sql`replace(${folded}, ${character(letter.toUpperCase())}, ${character(letter)})`,
       sql`lower(${text})`,
     );
-  return or(...texts.map((text) => sql`instr(${lower(text)}, ${wanted}) > 0`));
+  return { wanted, lower };
 }
 
 /** Whether it is a letter beyond ASCII with one capital of its own. */

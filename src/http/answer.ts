@@ -3,21 +3,22 @@ import type { Failure } from '../kernel/failure.ts';
 import { wellFormed } from '../kernel/text.ts';
 import { tryAgainIn } from '../texts/errors/say.ts';
 import { DEFAULT_LOCALE, type Locale } from '../texts/locales.ts';
-import { messageOf, type Surface, secondsToWait, worded } from './surface.ts';
+import { mediaTypeOf, messageOf, type Surface, secondsToWait, worded } from './surface.ts';
 
 /** What says in which language an answer is, and that others get it in another. */
 export const inLanguage = (locale: Locale) => ({ 'Content-Language': locale, Vary: 'Accept-Language' });
 
 /** The answer to a failure in the wording of its surface. @param locale what the caller speaks */
 export function failureResponse(surface: Surface, failure: Failure, locale: Locale = surface.language): Response {
-  if (failure.kind === 'too_many') return tooManyRequests(failure, messageOf(surface, failure, locale), locale);
+  if (failure.kind === 'too_many' && !surface.mediaType)
+    return tooManyRequests(failure, messageOf(surface, failure, locale), locale);
   const { status, body } = worded(surface, failure, locale);
   const { retryAfter, allowed } = failure.detail;
   // A refusal names what was sent, whatever that is.
   return new Response(JSON.stringify(body, wellFormed), {
     status,
     headers: {
-      'Content-Type': 'application/json',
+      'Content-Type': mediaTypeOf(surface),
       ...inLanguage(locale),
       ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
       ...(status === 405 && Array.isArray(allowed) && { Allow: allowed.join(', ') }),

@@ -114,6 +114,8 @@ export interface Versioned {
    * write of the record.
    */
   besides?: readonly string[];
+  /** The version as the answer itself tells it, or undefined where it does not; then it is no digest. */
+  told?: (shown: object) => string | undefined;
   /** Who decides in a write whether it is still that version: for `service` see `Context.requireVersion`. */
   decidedBy: 'database' | 'service';
 }
@@ -205,6 +207,8 @@ export interface Contract {
   madeUnder?: string;
   /** Of a GET: its answer has a version, and the writes of the same path can be made for that version. */
   versioned?: Versioned;
+  /** Leaves out of an answer, whose version is that of the whole, what the query does not ask for. */
+  narrows?: (shown: object, query: unknown) => object;
   /** Of such a GET, whose caller can wait for another version: tells whether there may be one. Made by `waiting`. */
   waits?: Stamps;
   /** Of a write: the path of the GET whose version it is made for, when that is not its own. */

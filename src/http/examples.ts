@@ -1,4 +1,5 @@
 import console from '../generated/examples/console.json' with { type: 'json' };
+import directory from '../generated/examples/directory.json' with { type: 'json' };
 import knowledge from '../generated/examples/knowledge.json' with { type: 'json' };
 import managedTables from '../generated/examples/managed-tables.json' with { type: 'json' };
 import mcp from '../generated/examples/mcp.json' with { type: 'json' };
@@ -23,5 +24,6 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   ...managedTables,
   ...knowledge,
   ...mcp,
+  ...directory,
   ...sharing,
 };

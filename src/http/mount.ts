@@ -17,7 +17,7 @@ import { isForm, readJson } from './json-body.ts';
 import { bySpecificity, honoPath, parametersOf } from './paths.ts';
 import { perform } from './perform.ts';
 import { declaredQuery, queryOf, refuseBrokenText, refuseNameless, requireValid } from './query.ts';
-import type { Surface } from './surface.ts';
+import { mediaTypeOf, type Surface } from './surface.ts';
 import { namedRecord, unknownProblems } from './unknown-members.ts';
 import { type Call, forVersion, isKnown, versionedBy, versionOf } from './versions.ts';
 import { type Stamps, secondsOf, whenChanged } from './waiting.ts';
@@ -191,8 +191,10 @@ async function answer(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounted: Moun
   if (named.length === 0) facts.resourceIds = [...made, ...attached];
   const under = contract.madeUnder ?? (isRead ? c.req.path : undefined);
   if (contract.returns.status === 201 && under && made.length > 0) c.header('Location', `${under}/${made[0]}`);
-  const shown = await writtenFor(readers, call.ctx, result as object);
-  return c.json(shown, contract.returns.status as 200);
+  const { surface } = mounted;
+  for (const [name, value] of Object.entries(surface.repeats?.(result as object) ?? {})) c.header(name, value);
+  const shown = await writtenFor(readers, call.ctx, contract.narrows?.(result as object, query) ?? (result as object));
+  return c.json(shown, contract.returns.status as 200, { 'Content-Type': mediaTypeOf(surface) });
 }
 
 /** What a handler is given, but for the query and the body. */

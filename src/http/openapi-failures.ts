@@ -3,10 +3,10 @@ import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-op
 import type { FailureType } from '../kernel/failure.ts';
 import type { Contract } from './endpoint.ts';
 import { impliedFailures } from './failures.ts';
-import { type Surface, wordingOf } from './surface.ts';
+import { JSON_TYPE, mediaTypeOf, type Surface, wordingOf } from './surface.ts';
 
 /** The one shape that all surfaces share: see `tooManyRequests`. */
-const TOO_MANY_REQUESTS: ZodOpenApiResponseObject = {
+const TOO_MANY_REQUESTS = {
   id: 'TooManyRequests',
   description: 'Too many requests: `Retry-After` says after how many seconds to try again.',
   content: {
@@ -18,7 +18,7 @@ const TOO_MANY_REQUESTS: ZodOpenApiResponseObject = {
       }),
     },
   },
-};
+} satisfies ZodOpenApiResponseObject;
 
 /**
  * A response for each status that a route can fail with, with the codes it can carry.
@@ -40,10 +40,10 @@ export function failureResponses(
     ...Object.fromEntries(
       Object.entries(contract.otherwise ?? {}).map(([status, schema]) => [
         status,
-        { description: 'A failure.', content: { 'application/json': { schema } } },
+        { description: 'A failure.', content: { [JSON_TYPE]: { schema } } },
       ]),
     ),
-    '429': TOO_MANY_REQUESTS,
+    '429': surface.mediaType ? tooManyRequests(surface) : TOO_MANY_REQUESTS,
     '500': internalError(surface),
   };
 }
@@ -54,7 +54,7 @@ function describeFailures(surface: Surface, status: number, types: FailureType[]
   );
   const make = () => ({
     description: [...new Set(failures.map((type) => lineOf(surface, type)))].join('\n'),
-    content: { 'application/json': { schema: bodyOf(surface, failures) } },
+    content: { [mediaTypeOf(surface)]: { schema: bodyOf(surface, failures) } },
   });
   return failures.length > MOST_NAMED ? make() : shared(nameOf(surface, status, failures), make);
 }
@@ -84,10 +84,10 @@ function bodyOf(surface: Surface, failures: FailureType[]) {
 }
 
 function bodyWith({ errorBody, codeField }: Pick<Surface, 'errorBody' | 'codeField'>, codes: (string | undefined)[]) {
-  const named = [...new Set(codes.flatMap((code) => code ?? []))];
+  const named = [...new Set(codes.flatMap((code) => code || []))];
   if (named.length === 0) return errorBody;
   const code = z.enum(named);
-  return errorBody.extend({ [codeField]: codes.includes(undefined) ? code.optional() : code }).meta({ id: undefined });
+  return errorBody.extend({ [codeField]: codes.every(Boolean) ? code : code.optional() }).meta({ id: undefined });
 }
 
 function lineOf(surface: Surface, type: FailureType): string {
@@ -95,8 +95,14 @@ function lineOf(surface: Surface, type: FailureType): string {
   return `- ${[code && `\`${code}\``, message].filter(Boolean).join(': ')}`;
 }
 
+const tooManyRequests = (surface: Surface): ZodOpenApiResponseObject =>
+  shared(`${surface.name}-429`, () => ({
+    description: TOO_MANY_REQUESTS.description,
+    content: { [mediaTypeOf(surface)]: { schema: surface.errorBody } },
+  }));
+
 const internalError = (surface: Surface): ZodOpenApiResponseObject =>
   shared(`${surface.name}-500`, () => ({
     description: 'Something went wrong on our side. To report it, send the `x-correlation-id` of the answer.',
-    content: { 'application/json': { schema: bodyWith(surface, [surface.internalError.code]) } },
+    content: { [mediaTypeOf(surface)]: { schema: bodyWith(surface, [surface.internalError.code]) } },
   }));

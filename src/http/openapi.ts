@@ -15,7 +15,7 @@ import { preconditionFailed, takesIdempotencyKey } from './failures.ts';
 import { failureResponses } from './openapi-failures.ts';
 import { parametersOf } from './paths.ts';
 import { declaredQuery } from './query.ts';
-import type { Credential, Surface } from './surface.ts';
+import { type Credential, mediaTypeOf, type Surface } from './surface.ts';
 import { versionedBy } from './versions.ts';
 import { answerSchema, readersOf } from './written-records.ts';
 
@@ -52,6 +52,11 @@ const SECURITY_SCHEMES = {
     scheme: 'bearer',
     bearerFormat: 'JWT',
     description: 'Access token of a person from outside the company, from `POST /api/v1/share-auth/verify`.',
+  },
+  directory: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An API key of a service account and its secret, `sa_…:SECRET`; or a service token.',
   },
   operator: { type: 'http', scheme: 'bearer', description: 'The platform operator’s token.' },
 } as const;
@@ -274,7 +279,7 @@ function operation(
         required: !contract.body?.safeParse({}).success,
         content: {
           ...(contract.body && {
-            'application/json': { schema: contract.body, ...(sent !== undefined && { example: sent }) },
+            [mediaTypeOf(surface)]: { schema: contract.body, ...(sent !== undefined && { example: sent }) },
           }),
           ...(contract.form && { 'multipart/form-data': { schema: contract.form } }),
           ...Object.fromEntries(Object.entries(contract.raw ?? {}).map(([type, schema]) => [type, { schema }])),
@@ -284,7 +289,7 @@ function operation(
     responses: {
       ...(contract.dryRun && { '200': DRY_RUN }),
       [String(contract.returns.status)]: {
-        ...success(contract, readersOf(contract, endpoints), answer),
+        ...success(mediaTypeOf(surface), contract, readersOf(contract, endpoints), answer),
         ...(contract.versioned && { headers: z.object({ ETag: E_TAG }) }),
         ...(contract.speaks && { headers: z.object(described(contract.speaks.tells)) }),
       },
@@ -336,7 +341,7 @@ const rawSchema = (mediaType: string): z.ZodType =>
 
 const BYTES = z.string().meta({ format: 'binary' });
 
-function success(contract: Contract, readers: readonly Contract[], example: unknown) {
+function success(mediaType: string, contract: Contract, readers: readonly Contract[], example: unknown) {
   const { returns } = contract;
   const whole = 'body' in returns ? returns.body : 'json' in returns ? returns.json : undefined;
   if (whole) {
@@ -344,7 +349,7 @@ function success(contract: Contract, readers: readonly Contract[], example: unkn
     const schema = contract.dryRun && returns.status === 200 ? z.union([own, changeOfAccessView]) : own;
     const others = 'json' in returns ? returns.mediaTypes : [];
     const content = {
-      'application/json': { schema, ...(example !== undefined && { example }) },
+      [mediaType]: { schema, ...(example !== undefined && { example }) },
       ...rawContent(others),
     };
     return { description: 'Success.', content };
@@ -375,6 +380,7 @@ const SCHEMES_OF: Record<Credential, (keyof typeof SECURITY_SCHEMES)[]> = {
   external: ['external', 'bearer'],
   machine: ['signature', 'bearer'],
   agent: ['bearer'],
+  directory: ['directory'],
 };
 
 function security(access: RouteAccess, credential: Credential): Record<string, string[]>[] {

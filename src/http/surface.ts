@@ -6,9 +6,10 @@ import { acceptedLocale, type Locale } from '../texts/locales.ts';
 
 /**
  * How callers of a surface prove who they are. `bearer` is a session token or a service token, `external` these or the token
- * of an outsider, `machine` a signature or a service token, `agent` what `bearer` is or an API key with its secret.
+ * of an outsider, `machine` a signature or a service token, `agent` what `bearer` is or an API key with its secret, `directory`
+ * a service token or an API key with its secret.
  */
-export type Credential = 'signature' | 'bearer' | 'external' | 'machine' | 'agent';
+export type Credential = 'signature' | 'bearer' | 'external' | 'machine' | 'agent' | 'directory';
 
 const fieldProblem = z
   .object({
@@ -29,6 +30,7 @@ export const errorDetails = z.union([z.array(fieldProblem), z.record(z.string(),
 
 /** What an error tells. */
 export interface ErrorWords {
+  status: number;
   code: string;
   /** In the language of the caller, and in that of the surface. */
   message: string;
@@ -36,7 +38,7 @@ export interface ErrorWords {
   details?: unknown;
 }
 
-/** How a surface words all failures of a family that say nothing else. */
+/** How a surface words all failures of a family that say nothing else. An empty code is none. */
 export type FamilyWording = Wording & { code: string };
 
 /** One way to say the domain: who calls, and how failures are worded. */
@@ -61,12 +63,21 @@ export interface Surface {
   errorOf(words: ErrorWords): unknown;
   /** Of a surface whose clients look there: the path of what tells how to prove who they are, named by every 401. */
   metadataPath?: string;
+  /** The media type of its bodies, where that is not `application/json`. Its 429 is in its own words, too. */
+  mediaType?: string;
+  /** Headers that repeat what an answer's body tells. */
+  repeats?(shown: object): Readonly<Record<string, string>>;
   /** How it words a 500, which tells nothing of what went wrong inside. */
   internalError: Pick<ErrorWords, 'code' | 'message'>;
 }
 
 /** What a 500 says, in English. */
 export const INTERNAL_ERROR = 'Something went wrong on our side. Try again later.';
+
+export const JSON_TYPE = 'application/json';
+
+/** The media type of a surface's bodies. */
+export const mediaTypeOf = ({ mediaType = JSON_TYPE }: Pick<Surface, 'mediaType'>): string => mediaType;
 
 /** The status of a failure, by its family, where a surface does not say otherwise. */
 const STATUS: Record<FailureKind, number> = {
@@ -131,7 +142,7 @@ export function worded(
   const { status, code, details = detailsOf(failure, locale) } = wordingOf(surface, failure);
   const ownMessage = messageOf(surface, failure);
   const message = locale === surface.language ? ownMessage : messageOf(surface, failure, locale);
-  return { status, body: surface.errorOf({ code, message, ownMessage, details }) };
+  return { status, body: surface.errorOf({ status, code, message, ownMessage, details }) };
 }
 
 /** What a failure says on a surface. One of too many requests also says when to try again, in the same language. */
@@ -151,7 +162,7 @@ function sentenceOf(surface: Surface, failure: Failure, locale: Locale): string 
 export function internalErrorOf(surface: Surface, locale: Locale): unknown {
   const { code, message: ownMessage } = surface.internalError;
   const message = locale === surface.language ? ownMessage : translate(INTERNAL_ERROR, locale);
-  return surface.errorOf({ code, message, ownMessage });
+  return surface.errorOf({ status: 500, code, message, ownMessage });
 }
 
 /** The language of an answer: what the caller likes best of ours, or that of the surface. */

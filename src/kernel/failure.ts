@@ -39,7 +39,7 @@ export interface FailureDetail {
 }
 
 /** Those who word failures in their own way. Domain knowledge words them as the console does. */
-export type SurfaceName = 'organization' | 'console' | 'managed-tables' | 'sharing';
+export type SurfaceName = 'organization' | 'console' | 'managed-tables' | 'sharing' | 'directory';
 
 /** How a surface words a failure. What is left out is worded as the surface words the failure's family. */
 export interface Wording {
@@ -116,7 +116,8 @@ export function everywhere(code: string, status?: number): Words {
   const withStatus = (own: string) => (status === undefined ? own : { status, code: own });
   const organization = code.replaceAll(/([A-Z])([A-Z]*)_?/g, (_, first, rest) => first + rest.toLowerCase());
   const own = withStatus(code);
-  return { organization: withStatus(organization), console: own, sharing: own, 'managed-tables': own };
+  const directory = status === undefined ? {} : { directory: { status } };
+  return { organization: withStatus(organization), console: own, sharing: own, 'managed-tables': own, ...directory };
 }
 
 const nounOf = (concept: string): string => concept.replaceAll('_', ' ');
@@ -149,6 +150,7 @@ export const taken = (concept: string, field: string, exceptions: Exceptions = {
     message: `Another ${nounOf(concept)} has this ${field}.`,
     detail: { field, reason: 'taken' },
     console: `${concept.toUpperCase()}_${field.toUpperCase()}_DUPLICATE`,
+    directory: 'uniqueness',
     ...exceptions,
   });
 

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { wordingOf } from '../../src/http/surface.ts';
 import { surface as console } from '../../src/http/surfaces/console.ts';
+import { surface as directory } from '../../src/http/surfaces/directory.ts';
 import { surface as managedTables } from '../../src/http/surfaces/managed-tables.ts';
 import { surface as organization } from '../../src/http/surfaces/organization.ts';
 import { surface as sharing } from '../../src/http/surfaces/sharing.ts';
@@ -32,7 +33,7 @@ it('a reason of a failure is written once', () => {
 
 it('a failure says nothing that its family says anyway', () => {
   const repeated = defined.flatMap(({ kind, reason, says }) =>
-    [organization, console, managedTables, sharing].flatMap((surface) => {
+    [organization, console, managedTables, sharing, directory].flatMap((surface) => {
       const own = says[surface.wordedAs];
       const family = Object.entries(wordingOf(surface, { kind, says: {} }));
       return family

@@ -10,7 +10,7 @@ import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { invite } from '../support/invite.ts';
 import { linkIn, mailsTo, mailTo, whileMailIsDown } from '../support/mail.ts';
 import { overtaken } from '../support/rival.ts';
-import { allow, aServiceAccountThat, must, signed } from '../support/signed.ts';
+import { allow, aServiceAccountThat, must, signed, withSecret } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
 import { aHeldQueue, deliver, jobOf, upload } from '../uploads/support.ts';
 
@@ -29,6 +29,7 @@ const refusal = ({ status, body }: Answer) => [
 ];
 const REFUSED = [403, 'COMPANY_SUSPENDED', 'company_suspended'];
 const REFUSED_TO_MACHINES = [403, 'Forbidden', 'company_suspended'];
+const REFUSED_TO_DIRECTORIES = [403, undefined, 'company_suspended'];
 
 const CITIES = () => new File(['city,people\nRio,1\nOslo,2\n'], 'cities.csv');
 
@@ -135,6 +136,7 @@ describe('a suspended organization', () => {
     machine: bearer(service),
     signature: signed(company.apiKey),
     external: outsider,
+    directory: withSecret({ key: company.apiKey }),
   });
 
   const routes = SURFACES.flatMap(({ surface, endpoints }) =>
@@ -152,7 +154,7 @@ describe('a suspended organization', () => {
     const caller = callers()[credential] ?? company.as;
     const path = contract.path.replaceAll(/\{\w+\}/g, '0'.repeat(24));
     const answer = await caller[contract.method](path, contract.method === 'get' ? {} : { json: {} });
-    expect([REFUSED, REFUSED_TO_MACHINES]).toContainEqual(refusal(answer));
+    expect([REFUSED, REFUSED_TO_MACHINES, REFUSED_TO_DIRECTORIES]).toContainEqual(refusal(answer));
   });
 
   it('refuses service tokens where people’s are taken, and keys with their secret', async () => {

@@ -211,7 +211,7 @@ describe('a way to a thing', () => {
 
   it.each(cases)('%s', async (_, way) => {
     const { besides = [], needs = [], denied } = way;
-    const caller = principals[way.signed ? 'signature' : 'bearer'];
+    const caller = principals[way.directory ? 'directory' : way.signed ? 'signature' : 'bearer'];
     const { arn, ask } = await way.make(company, caller);
     const asks = async (...statements: PolicyStatement[]) => {
       await caller.may([...(besides.length > 0 ? [allow(...besides)] : []), ...statements]);
@@ -251,7 +251,7 @@ describe('a kept answer', () => {
   const cases = WAYS.filter(isKept).map((way) => [`${way.thing}, ${way.way}: ${way.routes[0]}`, way] as const);
 
   it.each(cases)('of a way is not given again to whom it is denied since: %s', async (_, way) => {
-    const caller = principals[way.signed ? 'signature' : 'bearer'];
+    const caller = principals[way.directory ? 'directory' : way.signed ? 'signature' : 'bearer'];
     const { arn, ask } = await way.make(company, caller);
     await caller.may([allow('*')]);
     const keyed = underKey(caller.as);

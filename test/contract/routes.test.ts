@@ -33,6 +33,7 @@ const SECURITY: Record<string, unknown[]> = {
   bearer: [{ bearer: [] }],
   'bearer?': [{ bearer: [] }, {}],
   external: [{ external: [] }, { bearer: [] }],
+  directory: [{ directory: [] }],
   operator: [{ operator: [] }],
   'token in path': [],
   none: [],

@@ -1,6 +1,7 @@
 import { env as bindings } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
+import { aDirectory, aDirectoryGroup, aDirectoryUser, patch } from '../directory/support.ts';
 import { aQuestion } from '../knowledge/questions/support.ts';
 import { aConcept, aNode, anItem, aRelation, PREFIX as KNOWLEDGE } from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';
@@ -23,6 +24,8 @@ interface Case {
   /** What is changed, while a rival changes something else. */
   change: Json;
   rival: Json;
+  /** How a change is sent, where that is not as it is shown. */
+  sent?(change: Json): Json;
   /** Where the record is read, and where in the answer it stands. */
   read: string;
   record?(body: Answer['body']): Json;
@@ -61,6 +64,10 @@ const KNOWLEDGE_CHANGES = [{ description: 'Changed.' }, { name: 'The rival' }] a
 
 /** Every route that changes a record: how to make one, and two changes of it. */
 const CASES: Record<string, () => Promise<Case>> = {
+  'PUT /scim/v2/Users/{id}': () => ofDirectory('Users', false),
+  'PATCH /scim/v2/Users/{id}': () => ofDirectory('Users', true),
+  'PUT /scim/v2/Groups/{id}': () => ofDirectory('Groups', false),
+  'PATCH /scim/v2/Groups/{id}': () => ofDirectory('Groups', true),
   'PATCH /accounts/{id}': async () => {
     const id = await idOf(signed(company.apiKey).post('/accounts', { json: { name: 'An account' } }));
     return organization(`/accounts/${id}`, 'accounts', { name: 'Changed account' }, METADATA);
@@ -197,6 +204,20 @@ const CASES: Record<string, () => Promise<Case>> = {
   },
 };
 
+/** A record that a directory keeps. */
+async function ofDirectory(kind: 'Users' | 'Groups', isPatch: boolean): Promise<Case> {
+  const as = await aDirectory(company);
+  const { id, userName } = await (kind === 'Users' ? aDirectoryUser(as) : aDirectoryGroup(as));
+  const displayName = `Changed ${id}`;
+  const needed: Json = isPatch ? {} : kind === 'Users' ? { userName } : {};
+  const rival: Json = { ...needed, externalId: `rival-${id}`, ...(!isPatch && kind === 'Groups' && { displayName }) };
+  return {
+    ...console(`/scim/v2/${kind}/${id}`, kind.toLowerCase(), { ...needed, displayName }, rival),
+    as,
+    ...(isPatch && { sent: (value) => patch({ op: 'replace', value }).json }),
+  };
+}
+
 /** A resource of the knowledge, as its list answers it. */
 const ofList = (kind: string, id: string, change: Json, rival: Json): Case => ({
   ...console(`${KNOWLEDGE}/${kind}/${id}`, 'knowledge_resources', change, rival),
@@ -225,8 +246,8 @@ const ROUTES = SURFACES.flatMap(({ endpoints }) => endpoints)
   .filter(({ contract: { method } }) => method === 'put' || method === 'patch')
   .map(({ contract: { method, path } }) => `${method.toUpperCase()} ${path}`);
 
-const send = ({ as, path }: Case, route: string, json: Json, env?: Record<string, string>): Promise<Answer> =>
-  (route.startsWith('PATCH') ? as.patch : as.put)(path, { json, ...(env && { env }) });
+const send = ({ as, path, sent }: Case, route: string, change: Json, env?: Record<string, string>): Promise<Answer> =>
+  (route.startsWith('PATCH') ? as.patch : as.put)(path, { json: sent?.(change) ?? change, ...(env && { env }) });
 
 const shown = async ({ as, read, record = (body) => body }: Case): Promise<Json> => record(await must(as.get(read)));
 

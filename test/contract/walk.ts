@@ -4,9 +4,9 @@ import { SURFACES } from '../../src/app.ts';
 import { unknownMembers } from '../../src/http/unknown-members.ts';
 import { OWN_FILES, SHARED_FILES } from '../../src/modules/organizations/end/stores.ts';
 import { expectNothingLeft, keysOfFiles } from '../organizations/looking.ts';
-import { type Answer, bearer, type Caller, call, type Sending } from '../support/api.ts';
+import { type Answer, BASE_URL, bearer, type Caller, call, type Sending } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
-import { aServiceAccount, signed } from '../support/signed.ts';
+import { aServiceAccount, signed, withSecret } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { Examples } from './examples.ts';
 import { ROUTES, type Route } from './routes.ts';
@@ -85,7 +85,8 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
     const company = prepared.company ?? (await aCompany({ slug: 'acme' }));
     const stranger = prepared.stranger ?? (await aCompany({ slug: 'stranger' }));
     world = { callers: {}, ...prepared, kept: { company: company.slug, ...prepared.kept }, company, stranger };
-    weak = { bearer: (await aUser(company)).as, signature: (await aServiceAccount(company)).as };
+    const robot = await aServiceAccount(company);
+    weak = { bearer: (await aUser(company)).as, signature: robot.as, directory: withSecret(robot) };
   });
 
   it.each(steps.map((step) => [step.route, step] as const))(
@@ -106,9 +107,18 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
       if (route && route.permission !== '-' && weak[credential]) {
         expectRefusal(await send(weak[credential]), 403, step.route);
       }
-      if (step.params && step.stranger !== 'never' && ['bearer', 'signature', 'external'].includes(credential)) {
+      if (
+        step.params &&
+        step.stranger !== 'never' &&
+        ['bearer', 'signature', 'external', 'directory'].includes(credential)
+      ) {
         const { apiKey, as } = world.stranger;
-        const other = credential === 'signature' ? signed(apiKey) : as;
+        const other =
+          credential === 'directory'
+            ? bearer(`${apiKey.access_key}:${apiKey.secret_key}`)
+            : credential === 'signature'
+              ? signed(apiKey)
+              : as;
         const answer = await (step.stranger ? sendAs(other, method, path, sending) : send(other));
         expectRefusal(answer, step.stranger ?? 404, step.route);
       }
@@ -120,7 +130,7 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
       if (answer.status === 201) {
         const location = answer.headers.get('location');
         if (location === null) shownNowhere.add(step.route);
-        else expect(await sendAs(caller, 'GET', location, {})).toMatchObject({ status: 200 });
+        else expect(await sendAs(caller, 'GET', location.replace(BASE_URL, ''), {})).toMatchObject({ status: 200 });
       }
       if (isReplacement(step.route) && sending.json) {
         const { body: json } = await sendAs(caller, 'GET', path, {});
@@ -179,9 +189,11 @@ function withUnknownMember(route: string, { json, ...rest }: Sending): Sending |
   return isClosed ? { ...rest, json: mistyped } : undefined;
 }
 
-/** Whether a route puts another record in the place of the one that its own GET shows. */
+/** Whether a route puts another record in the place of the one that its own GET shows. A PATCH of SCIM is operations. */
 const isReplacement = (route: string): boolean =>
-  /^(PUT|PATCH) /.test(route) && endpointOf(route.replace(/^\w+/, 'GET')) !== undefined;
+  /^(PUT|PATCH) /.test(route) &&
+  !route.startsWith('PATCH /scim/') &&
+  endpointOf(route.replace(/^\w+/, 'GET')) !== undefined;
 
 /** Each surface words it in its own way; the field stands in all of them. */
 const expectUnknownMember = ({ status, body }: Answer, route: string): void =>

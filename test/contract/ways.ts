@@ -1,5 +1,6 @@
 import { NAMED } from './ways/access.ts';
 import { AGENTS } from './ways/agents.ts';
+import { DIRECTORIES } from './ways/directories.ts';
 import { KNOWLEDGE } from './ways/knowledge.ts';
 import { SCHEDULED } from './ways/schedules.ts';
 import { SHARED } from './ways/sharing.ts';
@@ -17,5 +18,6 @@ export const WAYS: Way[] = [
   ...TABLES,
   ...KNOWLEDGE,
   ...AGENTS,
+  ...DIRECTORIES,
   ...ANSWERS,
 ];

@@ -173,7 +173,7 @@ describe('/openapi.json', () => {
     const { body } = await call('GET', '/openapi.json');
     const resolved = (described: Described) =>
       described.$ref ? body.components.responses[described.$ref.split('/').at(-1) as string] : described;
-    const codeless = SURFACES.filter(({ surface }) => surface.internalError.code !== undefined).flatMap(
+    const codeless = SURFACES.filter(({ surface }) => surface.internalError.code !== '').flatMap(
       ({ surface, endpoints }) =>
         endpoints
           .map(({ contract }) => contract)

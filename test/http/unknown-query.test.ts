@@ -4,14 +4,21 @@ import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import { isTokenAccess } from '../../src/http/entrance.ts';
 import { queryOf } from '../../src/http/query.ts';
+import type { Credential } from '../../src/http/surface.ts';
 import { type Caller, call } from '../support/api.ts';
-import { signed } from '../support/signed.ts';
+import { signed, withSecret } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
 let company: Company;
 beforeAll(async () => {
   company = await aCompany();
 });
+
+/** Who may do anything, by the credential of a route. */
+const callerFor = ({ access }: Contract, credential: Credential): Caller => {
+  if (credential === 'directory') return withSecret({ key: company.apiKey });
+  return ['signature', 'machine'].includes(credential) && access !== 'public' ? signed(company.apiKey) : company.as;
+};
 
 const routes = SURFACES.flatMap(({ surface, endpoints }) =>
   endpoints.map(({ contract }) => ({
@@ -39,11 +46,11 @@ describe('a query parameter that no route knows', () => {
     ({ contract, route }) => !contract.openQuery && !isTokenAccess(contract.access) && route !== 'GET /data/{slug}',
   );
 
-  it.each(asked)('is named by $route', async ({ contract: { method, path, access }, credential }) => {
+  it.each(asked)('is named by $route', async ({ contract, credential }) => {
+    const { method, path, access } = contract;
     const filled = path.replaceAll(/\{\w+\}/g, 'f'.repeat(24));
     const operator = { headers: { authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` } };
-    const by: Caller =
-      ['signature', 'machine'].includes(credential) && access !== 'public' ? signed(company.apiKey) : company.as;
+    const by = callerFor(contract, credential);
     const surprising = `${filled}?surprise=1`;
     const { status, body } =
       access === 'operator' ? await call(method.toUpperCase(), surprising, operator) : await by[method](surprising);
@@ -53,11 +60,11 @@ describe('a query parameter that no route knows', () => {
     ]);
   });
 
-  it.each(asked)('is refused without a name by $route', async ({ contract: { method, path, access }, credential }) => {
+  it.each(asked)('is refused without a name by $route', async ({ contract, credential }) => {
+    const { method, path, access } = contract;
     const filled = path.replaceAll(/\{\w+\}/g, 'f'.repeat(24));
     const operator = { headers: { authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` } };
-    const by: Caller =
-      ['signature', 'machine'].includes(credential) && access !== 'public' ? signed(company.apiKey) : company.as;
+    const by = callerFor(contract, credential);
     for (const query of ['?=1', '?%3D=1&=']) {
       const nameless = `${filled}${query}`;
       const { status, body } =

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import type { Role } from '../../src/permissions/legacy.ts';
 import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
 import type { Caller } from './api.ts';
-import { allow, aServiceAccountThat, type ServiceAccount } from './signed.ts';
+import { allow, aServiceAccountThat, type ServiceAccount, withSecret } from './signed.ts';
 import { aUser, type Company } from './worlds.ts';
 
 /** A principal whose grants a test sets. */
@@ -36,5 +36,14 @@ export async function principalsOf(company: Company) {
   const robot: ServiceAccount = await aServiceAccountThat(company, allow('*'));
   const signing = principal(robot.id, robot.as);
   const person = principal(user.id, user.as);
-  return { bearer: person, agent: person, external: person, signature: signing, machine: signing, robot };
+  const holding = principal(robot.id, withSecret(robot));
+  return {
+    bearer: person,
+    agent: person,
+    external: person,
+    signature: signing,
+    machine: signing,
+    directory: holding,
+    robot,
+  };
 }

@@ -91,6 +91,10 @@ export async function withServiceToken({ as }: Pick<ServiceAccount, 'as'>): Prom
   return bearer((await must(as.post('/tokens'))).token);
 }
 
+/** Requests of a service account with its key and secret, as a fixed header. */
+export const withSecret = ({ key }: { key: Pick<ServiceAccount['key'], 'access_key' | 'secret_key'> }): Caller =>
+  bearer(`${key.access_key}:${key.secret_key}`);
+
 let emails = 0;
 
 /** A user of the company, in no group. */

@@ -8,7 +8,8 @@ import type { Kind } from './kinds.ts';
 /** Whether an answer says, in the words of its surface, that it is another version. */
 const isPrecondition = (path: string, { status, body }: Answer) =>
   status === 412 &&
-  (body.error_code ?? body.error) === (/^\/(v1|api)\//.test(path) ? 'PRECONDITION_FAILED' : 'PreconditionFailed');
+  (path.startsWith('/scim/') ||
+    (body.error_code ?? body.error) === (/^\/(v1|api)\//.test(path) ? 'PRECONDITION_FAILED' : 'PreconditionFailed'));
 
 /** What holds for every record that has versions. */
 export function describeVersions(kinds: readonly Kind[]): void {

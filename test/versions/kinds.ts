@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { aPublished, ENDPOINTS } from '../data-api/support.ts';
+import { aDirectory, aDirectoryGroup, aDirectoryUser, patch } from '../directory/support.ts';
 import { aQuestion, QUESTIONS } from '../knowledge/questions/support.ts';
 import { aConcept, aNode, anItem, aRelation, PREFIX } from '../knowledge/support.ts';
 import { aSchedule, SCHEDULES } from '../schedules/support.ts';
@@ -38,7 +39,24 @@ const aName = (): string => {
 const organization = (company: Company) => signed(company.apiKey);
 const STATEMENTS = [allow('users:ListUsers')];
 
+/** A record that a directory keeps. */
+const ofDirectory = (kind: 'Users' | 'Groups'): Kind => ({
+  name: `one of the ${kind} of SCIM`,
+  route: `/scim/v2/${kind}/{id}`,
+  async make(company) {
+    const by = await aDirectory(company);
+    const { id } = await (kind === 'Users' ? aDirectoryUser(by) : aDirectoryGroup(by));
+    return { by, path: `/scim/v2/${kind}/${id}` };
+  },
+  change: 'patch',
+  changes: (value) => patch({ op: 'replace', path: 'displayName', value }).json,
+  shows: ({ displayName }) => displayName,
+  table: kind.toLowerCase(),
+});
+
 export const IDENTITY: Kind[] = [
+  ofDirectory('Users'),
+  ofDirectory('Groups'),
   {
     name: 'an organization',
     route: '/admin/organizations/{id}',

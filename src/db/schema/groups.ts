@@ -14,12 +14,17 @@ export const groups = sqliteTable(
     /** Every company is born with these; they cannot be deleted. */
     isGlobal: flag('is_global').notNull().default(false),
     roles: json<Role[]>('roles').notNull(),
+    /** What the directory that keeps the group calls it. */
+    externalId: text('external_id'),
     ...timestamps(),
     deletedAt: deletedAt(),
   },
   (table) => [
     uniqueIndex('groups_living_name').on(table.companyId, table.name).where(sql`deleted_at is null`),
     uniqueIndex('groups_living_slug').on(table.companyId, table.slug).where(sql`deleted_at is null`),
+    uniqueIndex('groups_living_external_id')
+      .on(table.companyId, table.externalId)
+      .where(sql`external_id is not null and deleted_at is null`),
     index('groups_by_creation').on(table.companyId, table.createdAt, table.id, table.deletedAt),
     index('groups_by_update').on(table.companyId, table.updatedAt, table.id, table.deletedAt),
     index('groups_by_name').on(table.companyId, table.name, table.id, table.deletedAt),
@@ -41,6 +46,8 @@ export const groupBindings = sqliteTable(
   (table) => [
     uniqueIndex('group_bindings_once').on(table.groupId, table.principalType, table.principalId, table.accountId),
     index('group_bindings_of_principal').on(table.principalId, table.accountId, table.groupId),
+    // What is asked at each new membership: without it, of a group of thousands, all of the company's are read each time.
+    index('group_bindings_of_member').on(table.companyId, table.principalId, table.principalType, table.groupId),
     index('group_bindings_by_creation').on(table.companyId, table.groupId, table.createdAt, table.id),
     index('group_bindings_of_account_by_creation').on(
       table.companyId,

@@ -10,6 +10,8 @@ export const users = sqliteTable(
     /** Lower-case. */
     email: text('email').notNull(),
     name: text('name').notNull(),
+    /** What the directory that keeps the user calls it. */
+    externalId: text('external_id'),
     /** Argon2id in PHC form; null for people who sign in another way, or not yet. */
     passwordHash: text('password_hash'),
     isOwner: flag('is_owner').notNull().default(false),
@@ -28,6 +30,9 @@ export const users = sqliteTable(
   },
   (table) => [
     uniqueIndex('users_living_email').on(table.companyId, table.email).where(sql`deleted_at is null`),
+    uniqueIndex('users_living_external_id')
+      .on(table.companyId, table.externalId)
+      .where(sql`external_id is not null and deleted_at is null`),
     index('users_by_creation').on(table.companyId, table.createdAt, table.id, table.deletedAt),
     index('users_by_update').on(table.companyId, table.updatedAt, table.id, table.deletedAt),
     index('users_by_email').on(table.companyId, table.email, table.id, table.deletedAt),

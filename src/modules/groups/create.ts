@@ -1,4 +1,4 @@
-import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
+import { commitAccess } from '../../access/commit-access.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { permissionNotFound, selectPermissions } from '../legacy-permissions/service.ts';
@@ -6,14 +6,15 @@ import { insertGroup, insertGroupPermissions } from './permission-store.ts';
 import { requireAllFound } from './permissions.ts';
 import { type GroupInput, type GroupWithCounts, NAMES_ARE_UNIQUE, newGroup } from './service.ts';
 import type { Group } from './store.ts';
+import { enterUsersStatement, requireKnownUsers, whomItConcerns } from './user-members.ts';
 
 /**
- * Creates a group without members, which may not allow more than the caller may. A slug that is made from the name gets a
- * suffix when it is taken.
+ * Creates a group, without members but for `userIds`, which may not allow more than the caller may. A slug that is made from the
+ * name gets a suffix when it is taken.
  */
 export async function createGroup(
   ctx: PrincipalContext,
-  { permissionIds = [], ...input }: GroupInput & { permissionIds?: string[] },
+  { permissionIds = [], userIds = [], ...input }: GroupInput & { permissionIds?: string[]; userIds?: string[] },
 ): Promise<GroupWithCounts> {
   const { companyId } = ctx.actor;
   const record = newGroup(ctx, companyId, input);
@@ -22,17 +23,19 @@ export async function createGroup(
   const permissions = ids.length === 0 ? [] : await selectPermissions(ctx.db, companyId, ids);
   requireAllFound(ctx, ids, permissions);
   requireMayGrant(ctx.actor, { companyId, groups: [{ id, policies: [], roles, permissions }] });
+  await requireKnownUsers(ctx, userIds);
   const { inserted } = await commitAccess(
     ctx,
-    onlyPrincipals(companyId),
+    whomItConcerns(companyId, userIds),
     {
       inserted: insertGroup(ctx.db, record, { permissionIds: ids, canChangeSlug: input.slug === undefined }),
       listed: ids.length === 0 ? [] : [insertGroupPermissions(ctx.db, companyId, id, ids)],
+      entered: userIds.length === 0 ? [] : [enterUsersStatement(ctx, id, userIds)],
     },
     NAMES_ARE_UNIQUE,
   );
   const [group] = inserted as Group[];
   // A permission was deleted in between.
   if (!group) throw permissionNotFound('permissionIds');
-  return { ...record, slug: group.slug, policyIds: [], permissionIds: ids.toSorted(), memberCount: 0 };
+  return { ...record, slug: group.slug, policyIds: [], permissionIds: ids.toSorted(), memberCount: userIds.length };
 }

@@ -15,16 +15,25 @@ export const groupAlreadyDeleted = alreadyDeleted('group', {
 export const groupNameTaken = taken('group', 'name');
 export const groupSlugTaken = taken('group', 'slug');
 
+export const groupExternalIdTaken = taken('group', 'external_id', { message: 'Another group has this externalId.' });
+
 export const globalGroupNotDeletable = defineFailure('group.global_not_deletable', 'conflict', {
   message: 'A global group cannot be deleted.',
   detail: { field: 'id', reason: 'is_global' },
   console: { status: 400, code: 'CANNOT_DELETE_GLOBAL' },
+  directory: { status: 403, code: 'mutability' },
 });
 
 export const globalGroupNotModifiable = defineFailure('group.global_not_modifiable', 'conflict', {
   message: 'The name, slug and description of a global group cannot be changed.',
   detail: { field: 'id', reason: 'is_global' },
   console: { status: 400, code: 'CANNOT_MODIFY_GLOBAL' },
+});
+
+export const membersUnknown = defineFailure('group.members_unknown', 'invalid', {
+  message: 'Some members are no users of this company.',
+  detail: (ids: string[]) => ({ field: 'members', reason: 'not_found', ids }),
+  directory: { status: 400 },
 });
 
 export const bindingNotFound = notFoundBy('group_binding', ['binding_id'], {

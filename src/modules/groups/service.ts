@@ -13,6 +13,7 @@ import {
   globalGroupNotDeletable,
   globalGroupNotModifiable,
   groupAlreadyDeleted,
+  groupExternalIdTaken,
   groupNameTaken,
   groupNotFound,
   groupSlugTaken,
@@ -27,17 +28,24 @@ import {
   type GroupWithCounts,
   insertBinding,
   readGroups,
+  readGroupsWhere,
   selectGroupEvenDeleted,
   selectGroupWithCounts,
   softDeleteGroup,
   updateGroup,
 } from './store.ts';
 
+export { createGroup } from './create.ts';
 export { groupNotFound } from './failures.ts';
 export { addUserToGroups, prepareJoining, removeUserFromGroups, replaceUserGroups } from './user-groups.ts';
+export { changeGroupOfUsers, type GroupOfUsers, getGroupOfUsers, listUserMembers } from './user-members.ts';
 export type { Group, GroupBinding, GroupWithCounts };
 
-export const NAMES_ARE_UNIQUE = { 'groups.name': groupNameTaken, 'groups.slug': groupSlugTaken };
+export const NAMES_ARE_UNIQUE = {
+  'groups.name': groupNameTaken,
+  'groups.slug': groupSlugTaken,
+  'groups.external_id': groupExternalIdTaken,
+};
 
 const GLOBAL_GROUPS = {
   administrators: { policy: 'FullAdmin', description: 'May do everything in the company.' },
@@ -50,6 +58,7 @@ export interface GroupInput {
   description: string;
   slug?: string;
   roles?: Role[];
+  externalId?: string | null;
 }
 
 /** One of the groups that every company has from its beginning, and the statements that store it with its policy. */
@@ -64,7 +73,7 @@ export function prepareGlobalGroup(ctx: Context, companyId: string, name: keyof 
 export function newGroup(
   ctx: Context,
   companyId: string,
-  { name, description, slug = slugFrom(name, 'group'), roles = [] }: GroupInput,
+  { name, description, slug = slugFrom(name, 'group'), roles = [], externalId = null }: GroupInput,
 ): Group {
   const now = ctx.now();
   return {
@@ -74,6 +83,7 @@ export function newGroup(
     slug,
     description,
     isGlobal: false,
+    externalId,
     roles,
     createdAt: now,
     updatedAt: now,
@@ -100,6 +110,16 @@ export function searchGroups(
     { which: 'living', withoutGlobal, search, denied },
     { ...page, by: page.by === 'name' ? 'name_in_any_case' : page.by },
   );
+}
+
+/** A page of the company's living groups of which something holds, without those that the caller may not see. */
+export function listGroupsWhere(
+  ctx: PrincipalContext,
+  where: Parameters<typeof readGroupsWhere>[2]['where'],
+  page: Parameters<typeof readGroupsWhere>[3],
+) {
+  const denied = deniedInLists(ctx.actor, 'group');
+  return readGroupsWhere(ctx.db, ctx.actor.companyId, { where, denied }, page);
 }
 
 /** A page of the company's groups. */

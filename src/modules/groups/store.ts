@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
@@ -102,13 +102,34 @@ export const readGroups = (
     { ...page, by: ORDER[page.by] },
   );
 
+/** The same of groups of which something else holds, without what is attached to them. */
+export const readGroupsWhere = (
+  db: ControlDb,
+  companyId: string,
+  { where, denied }: { where: SQL | undefined; denied: Denials },
+  page: PageRequest<keyof typeof ORDER>,
+) =>
+  readPage(
+    db,
+    {
+      table: groups,
+      filter: and(
+        eq(groups.companyId, companyId),
+        isNull(groups.deletedAt),
+        isNotDenied(groups.id, denied),
+        where,
+      ) as SQL,
+    },
+    { ...page, by: ORDER[page.by] },
+  );
+
 /** Changes a living group that is not global. */
 export const updateGroup = (
   db: ControlDb,
   companyId: string,
   id: string,
   now: number,
-  changes: Partial<Pick<Group, 'name' | 'slug' | 'description'>>,
+  changes: Partial<Pick<Group, 'name' | 'slug' | 'description' | 'externalId'>>,
 ) =>
   db
     .update(groups)

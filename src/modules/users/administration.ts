@@ -1,5 +1,8 @@
 import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { deniedEverywhere, deniedInLists } from '../../access/denials.ts';
+import { isAdministrator } from '../../access/evaluation.ts';
+import { requireMayGrant } from '../../access/grants.ts';
+import { accessReads, accessSources } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
@@ -8,6 +11,8 @@ import { selectCompany } from '../companies/service.ts';
 import { endSessionsOfInactive } from '../sessions/queries.ts';
 import {
   emailTaken,
+  externalIdTaken,
+  ownerEmailNotChangeable,
   ownerNotDeactivatable,
   ownerNotDeletable,
   selfNotDeactivatable,
@@ -19,17 +24,21 @@ import {
 import { requireUnlikePerson } from './fields.ts';
 import { nameOf, prepareActiveUser, statusOf } from './service.ts';
 import {
+  endResets,
   readUsers,
   readUsersWithGroups,
   removeMemberships,
   selectUser,
   selectUserByEmail,
   selectUserEvenDeleted,
+  selectUserWithGroups,
   softDeleteUser,
   type User,
+  type UserChanges,
   type UserFilter,
   type UserPageRequest,
   type UserSearch,
+  type UserWithGroups,
   updateUser,
 } from './store.ts';
 
@@ -43,6 +52,14 @@ export function listUsers(ctx: PrincipalContext, filter: Omit<UserFilter, 'denie
 export function listUsersWithGroups(ctx: PrincipalContext, wanted: UserSearch) {
   const denied = { users: deniedInLists(ctx.actor, 'user'), groups: deniedEverywhere(ctx.actor, 'group') };
   return readUsersWithGroups(ctx.db, ctx.actor.companyId, denied, wanted);
+}
+
+/** A living user of the company with the groups they are in. */
+export async function findUserWithGroups(ctx: PrincipalContext, id: string): Promise<UserWithGroups> {
+  const denied = deniedEverywhere(ctx.actor, 'group');
+  const [user] = await selectUserWithGroups(ctx.db, ctx.actor.companyId, id, denied);
+  if (!user) throw userNotFound();
+  return user;
 }
 
 /** A living user of the company. */
@@ -70,29 +87,54 @@ export async function createUser(
   if (company) requireUnlikePerson(password, { email, name: nameOf(email), company }, 'password');
   const passwordHash = await hashPassword(password);
   const { record, statement } = prepareActiveUser(ctx, companyId, { email, passwordHash, metadata });
-  await commit(ctx.db, { inserted: statement }, { 'users.email': emailTaken });
+  await commit(ctx.db, { inserted: statement }, NAMES_ARE_UNIQUE);
   return record;
 }
 
-/** Changes what is sent. Deactivating ends the user's sessions. */
-export async function changeUser(
+const NAMES_ARE_UNIQUE = { 'users.email': emailTaken, 'users.external_id': externalIdTaken };
+
+/** Makes a user for a directory that knows who it is: without a password, in no group. `email` is lower-case. */
+export async function provisionUser(
   ctx: PrincipalContext,
-  id: string,
-  changes: { isActive?: boolean; metadata?: Metadata },
+  input: { email: string; name?: string; externalId?: string | null; isActive?: boolean },
 ): Promise<User> {
+  const { record, statement } = prepareActiveUser(ctx, ctx.actor.companyId, { ...input, passwordHash: null });
+  await commit(ctx.db, { inserted: statement }, NAMES_ARE_UNIQUE);
+  return record;
+}
+
+/** Changes what is sent. Deactivating ends the user's sessions; another email ends links and sign-ins under way. */
+export async function changeUser(ctx: PrincipalContext, id: string, changes: UserChanges): Promise<User> {
   const { companyId } = ctx.actor;
   const now = ctx.now();
+  if (changes.email !== undefined) await requireMayBecome(ctx, id);
   const {
     found: [user],
     updated: [changed],
-  } = await commitAccess(ctx, onlyPrincipals(companyId, id), {
-    found: selectUser(ctx.db, companyId, id),
-    updated: updateUser(ctx.db, companyId, id, now, changes),
-    sessions: endSessionsOfInactive(ctx.db, companyId, id, now),
-  });
+  } = await commitAccess(
+    ctx,
+    onlyPrincipals(companyId, id),
+    {
+      found: selectUser(ctx.db, companyId, id),
+      updated: updateUser(ctx.db, companyId, id, now, changes),
+      sessions: endSessionsOfInactive(ctx.db, companyId, id, now),
+      resets: changes.email === undefined ? [] : [endResets(ctx.db, { companyId, id }, now)],
+    },
+    NAMES_ARE_UNIQUE,
+  );
   if (changed) return changed;
   if (!user) throw userNotFound();
-  throw changes.isActive ? userStillInvited() : ownerNotDeactivatable();
+  if (!user.isOwner) throw userStillInvited();
+  throw changes.email === undefined ? ownerNotDeactivatable() : ownerEmailNotChangeable();
+}
+
+/** Who reads the mail of a person can sign in as that person: an email is given only by those who may do as much. */
+async function requireMayBecome(ctx: PrincipalContext, id: string): Promise<void> {
+  const { companyId, access } = ctx.actor;
+  if (isAdministrator(access)) return;
+  const of = { companyId, principalType: 'user', principalId: id } as const;
+  const found = await readTogether(ctx.db, accessReads(ctx.db, of));
+  requireMayGrant(ctx.actor, accessSources(companyId, false, found));
 }
 
 /** Activates a deactivated user. Nothing changes for an active one. */

@@ -8,10 +8,19 @@ export const emailTaken = taken('user', 'email', {
   console: { status: 400, code: 'USER_EMAIL_DUPLICATE' },
 });
 
+export const externalIdTaken = taken('user', 'external_id', { message: 'Another user has this externalId.' });
+
+export const ownerEmailNotChangeable = defineFailure('user.owner_email_not_changeable', 'conflict', {
+  message: 'The email address of the owner cannot be changed by others.',
+  detail: { field: 'email', reason: 'is_owner' },
+  directory: { status: 403, code: 'mutability' },
+});
+
 export const ownerNotDeletable = defineFailure('user.owner_not_deletable', 'conflict', {
   message: 'The owner cannot be deleted.',
   detail: { field: 'id', reason: 'is_owner' },
   console: { status: 400, code: 'CANNOT_DELETE_OWNER' },
+  directory: { status: 403, code: 'mutability' },
 });
 
 export const selfNotDeletable = defineFailure('user.self_not_deletable', 'conflict', {
@@ -24,6 +33,7 @@ export const ownerNotDeactivatable = defineFailure('user.owner_not_deactivatable
   message: 'The owner cannot be deactivated.',
   detail: { field: 'is_active', reason: 'is_owner' },
   console: { status: 400, code: 'CANNOT_DEACTIVATE_OWNER' },
+  directory: { status: 403, code: 'mutability' },
 });
 
 export const selfNotDeactivatable = defineFailure('user.self_not_deactivatable', 'conflict', {

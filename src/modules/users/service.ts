@@ -8,11 +8,13 @@ import {
   selectGroupsOfUser,
   selectUser,
   type User,
+  type UserChanges,
   type UserStatus,
   type UserWithGroups,
   updateUser,
 } from './store.ts';
 
+export { changeUser, deleteUser, findUserWithGroups, listUsersWithGroups, provisionUser } from './administration.ts';
 export { emailTaken, userNotFound } from './failures.ts';
 export { claimedEmail } from './fields.ts';
 export {
@@ -26,7 +28,7 @@ export {
   setPassword,
   upgradePasswordHash,
 } from './store.ts';
-export type { User, UserStatus, UserWithGroups };
+export type { User, UserChanges, UserStatus, UserWithGroups };
 
 /** Where a user stands: invited ones have never been active. */
 export function statusOf(user: Pick<User, 'isActive' | 'activatedAt'>): UserStatus {
@@ -43,12 +45,14 @@ interface NewUser {
   isOwner?: boolean;
   teams?: string[];
   metadata?: Record<string, unknown>;
+  isActive?: boolean;
+  externalId?: string | null;
 }
 
-/** A new user who can sign in at once, and the statement that stores it. */
+/** A new user who can sign in at once, unless `isActive` is false, and the statement that stores it. */
 export function prepareActiveUser(ctx: Context, companyId: string, input: NewUser) {
   const now = ctx.now();
-  const record = newUser(ctx, companyId, { ...input, isActive: true, activatedAt: now });
+  const record = newUser(ctx, companyId, { ...input, isActive: input.isActive ?? true, activatedAt: now });
   return { record, statement: insertUser(ctx.db, record) };
 }
 
@@ -68,6 +72,7 @@ function newUser(ctx: Context, companyId: string, input: NewUser & Pick<User, 'i
     companyId,
     email: input.email,
     name: input.name ?? nameOf(input.email),
+    externalId: input.externalId ?? null,
     passwordHash: input.passwordHash,
     isOwner: input.isOwner ?? false,
     isActive: input.isActive,

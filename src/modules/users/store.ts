@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import { isBindingOf } from '../../access/sources.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
@@ -142,6 +142,13 @@ export interface UserWithGroups extends User {
   groups: GroupName[];
 }
 
+/** The living user of an id with the groups it is in. */
+export const selectUserWithGroups = (db: ControlDb, companyId: string, id: string, deniedGroups: Denials) =>
+  db
+    .select({ ...getTableColumns(users), groups: groupsWithout(deniedGroups) })
+    .from(users)
+    .where(livingById(users, companyId, id));
+
 /** Where a user stands: invited ones have never been active. */
 export type UserStatus = 'invited' | 'active' | 'inactive';
 
@@ -169,22 +176,29 @@ const membersOf = (db: ControlDb, companyId: string, groupId: string, denied: De
 const CONSOLE_ORDER = {
   name: inAnyCase(users.name),
   created_at: users.createdAt,
+  updated_at: users.updatedAt,
   email: users.email,
   last_login_at: users.lastLoginAt,
 };
 
-export type UserSearch = SearchRequest<keyof typeof CONSOLE_ORDER> & { status?: UserStatus; groupId?: string };
+export type UserSearch = SearchRequest<keyof typeof CONSOLE_ORDER> & {
+  status?: UserStatus;
+  groupId?: string;
+  /** What else must hold of them. */
+  where?: SQL;
+};
 
 /** A page of a company's living users with the groups they are in, without what is denied of both. */
 export function readUsersWithGroups(
   db: ControlDb,
   companyId: string,
   denied: { users: Denials; groups: Denials },
-  { search, status, groupId, ...page }: UserSearch,
+  { search, status, groupId, where, ...page }: UserSearch,
 ) {
   const { filter, ...all } = ofCompany(companyId, { which: 'living', denied: denied.users });
   const narrowed = [
     contains([users.name, users.email], search),
+    where,
     status && HAS_STATUS[status],
     groupId === undefined ? undefined : inArray(users.id, membersOf(db, companyId, groupId, denied.groups)),
   ].filter((condition) => condition !== undefined);
@@ -224,27 +238,30 @@ const ofAccount = (
   }),
 });
 
-/** Changes a living user, unless the owner would be deactivated, or somebody activated who was only invited. */
-export const updateUser = (
-  db: ControlDb,
-  companyId: string,
-  id: string,
-  now: number,
-  changes: Partial<Pick<User, 'isActive' | 'metadata' | 'name' | 'teams'>>,
-) =>
+/** What can be changed of a user. */
+export type UserChanges = Partial<Pick<User, 'isActive' | 'metadata' | 'name' | 'teams' | 'email' | 'externalId'>>;
+
+/**
+ * Changes a living user, unless the owner would be deactivated or get another email, or somebody would be activated or get
+ * another email who was only invited.
+ */
+export const updateUser = (db: ControlDb, companyId: string, id: string, now: number, changes: UserChanges) =>
   db
     .update(users)
     .set({
       ...changes,
       updatedAt: now,
+      ...(changes.email !== undefined && { isVerified: false }),
       // A sign-in that is under way gets no session, even if the user is active again when it ends.
-      ...(changes.isActive === false && { sessionEpoch: sql`${users.sessionEpoch} + 1` }),
+      ...((changes.isActive === false || changes.email !== undefined) && {
+        sessionEpoch: sql`${users.sessionEpoch} + 1`,
+      }),
     })
     .where(
       and(
         livingById(users, companyId, id),
-        changes.isActive === false ? eq(users.isOwner, false) : undefined,
-        changes.isActive === true ? isNotNull(users.activatedAt) : undefined,
+        changes.isActive === false || changes.email !== undefined ? eq(users.isOwner, false) : undefined,
+        changes.isActive === true || changes.email !== undefined ? isNotNull(users.activatedAt) : undefined,
       ),
     )
     .returning();

@@ -26,6 +26,8 @@ export interface Way {
   denied: Action[];
   /** By a service account that signs, in the place of a person. */
   signed?: true;
+  /** The same, with its key and secret in a header. */
+  directory?: true;
   /** A Deny on any other thing closes the way as well. */
   whatever?: true;
   make(company: Company, caller: Principal): Promise<Reach>;

@@ -2,6 +2,7 @@ import { guardsOf } from '../guard.ts';
 
 const RACES = ['test/groups/races.test.ts'];
 const POLICIES = ['test/policies/races.test.ts'];
+const DIRECTORY = ['test/directory/groups.directory.test.ts'];
 const LIMITS = ['test/policies/limits.test.ts'];
 
 export const GROUPS_AND_POLICIES = [
@@ -42,6 +43,48 @@ export const GROUPS_AND_POLICIES = [
     { in: 'insertGroup', text: ') = ${permissionIds.length}', without: ') >= 0' },
     { in: 'insertGroupPermissions', text: ' and ${groupLives(companyId, groupId)}', without: '' },
     { in: 'insertGroupPermissions', text: '.onConflictDoNothing()', without: '' },
+  ]),
+  ...guardsOf('src/modules/groups/user-member-store.ts', DIRECTORY, [
+    { in: 'enterUsers', text: 'livingById(', without: 'byId(', title: 'enter no group' },
+    {
+      in: 'enterUsers',
+      text: ' and ${users.deletedAt} is null',
+      without: '',
+      title: 'that are deleted meanwhile',
+    },
+    {
+      in: 'removeUsers',
+      text: 'usersIn(companyId, [groupId]), ',
+      without: '',
+      title: 'in it in two accounts, and loses both',
+    },
+    {
+      in: 'removeUsers',
+      text: ', inArray(groupBindings.principalId, idList(userIds))',
+      without: '',
+      title: 'are changed by PATCH: remove by value',
+    },
+  ]),
+  ...guardsOf('src/modules/groups/user-members.ts', DIRECTORY, [
+    {
+      in: 'changeGroupOfUsers',
+      text: 'isAsWanted && found[0] ?',
+      without: 'found[0] ?',
+      title: 'that others change meanwhile',
+    },
+  ]),
+  ...guardsOf('drizzle/0040_name-directory-ids.sql', DIRECTORY, [
+    {
+      text: 'UNIQUE INDEX `groups_living_external_id`',
+      without: 'INDEX `groups_living_external_id`',
+      title: 'is made once',
+    },
+    {
+      text: 'UNIQUE INDEX `users_living_external_id`',
+      without: 'INDEX `users_living_external_id`',
+      tests: ['test/directory/users.directory.test.ts'],
+      title: 'is made once',
+    },
   ]),
   ...guardsOf('src/modules/groups/user-group-store.ts', RACES, [
     { in: 'joinGroups', text: ' and ${groups.deletedAt} is null', without: '' },

@@ -95,7 +95,7 @@ export const KINDS: readonly Kind[] = [
     'id companyId name slug description cacheSeconds layout filters embeddedUntil version createdByUserId createdAt updatedAt',
   ),
   kind(dashboardVisualizations, 'companyId dashboardId visualizationId'),
-  kind(groups, 'id companyId name slug description isGlobal roles createdAt updatedAt deletedAt'),
+  kind(groups, 'id companyId name slug description isGlobal roles externalId createdAt updatedAt deletedAt'),
   kind(groupBindings, 'id companyId groupId principalType principalId accountId createdAt'),
   kind(groupPolicies, 'companyId groupId policyId'),
   kind(groupPermissions, 'companyId groupId permissionId'),
@@ -180,7 +180,7 @@ export const KINDS: readonly Kind[] = [
   kind(userIdentities, 'userId companyId issuer subject createdAt'),
   kind(
     users,
-    'id companyId email name isOwner isActive isVerified mfaEnabled activatedAt teams metadata lastLoginAt createdAt updatedAt deletedAt',
+    'id companyId email name externalId isOwner isActive isVerified mfaEnabled activatedAt teams metadata lastLoginAt createdAt updatedAt deletedAt',
     { secret: 'passwordHash', work: 'sessionEpoch' },
   ),
   kind(invitations, 'userId companyId inviter expiresAt', { secret: 'digest' }),

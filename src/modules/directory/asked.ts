@@ -1,0 +1,119 @@
+import { isRecord } from '../../kernel/fields.ts';
+import { invalidSyntax, invalidValue } from './failures.ts';
+import { MOST_RESULTS } from './schemas.ts';
+import type { Search } from './service.ts';
+
+/** Which attributes of resources are wanted; names as they were sent. */
+export interface Wanted {
+  attributes?: string;
+  excludedAttributes?: string;
+}
+
+/** What a list is asked by, as its query or the body of a `.search` has it. */
+export interface Asked extends Wanted {
+  filter?: string;
+  startIndex?: string | number;
+  count?: string | number;
+  sortBy?: string;
+  sortOrder?: string;
+}
+
+/** The page of a list when none is asked for. */
+const STANDARD = 100;
+const MOST = { names: 100, characters: 8_000 };
+
+/** A page is never refused for its size: it is made to fit. @throws invalidValue for what is no whole number */
+export const searchOf = ({ filter, startIndex, count, sortBy, sortOrder = 'ascending' }: Asked): Search => {
+  if (!/^(ascending|descending)$/i.test(sortOrder)) throw invalidValue('sortOrder must be ascending or descending');
+  return {
+    startIndex: Math.max(1, wholeNumber('startIndex', startIndex, 1)),
+    count: Math.min(MOST_RESULTS, Math.max(0, wholeNumber('count', count, STANDARD))),
+    descending: sortOrder.toLowerCase() === 'descending',
+    ...(filter !== undefined && { filter }),
+    ...(sortBy !== undefined && sortBy !== '' && { sortBy }),
+  };
+};
+
+const LARGEST = 1_000_000_000;
+
+function wholeNumber(name: string, value: string | number | undefined, standard: number): number {
+  if (value === undefined || value === '') return standard;
+  if (!/^-?\d{1,15}$/.test(String(value))) throw invalidValue(`${name} must be a whole number`);
+  return Math.min(LARGEST, Number(value));
+}
+
+/** What the body of a `.search` asks. @throws invalidSyntax, invalidValue */
+export function askedIn(body: unknown): Asked {
+  if (!isRecord(body)) throw invalidSyntax('must be a JSON object');
+  const sent = new Map(Object.entries(body).map(([name, value]) => [name.toLowerCase(), value]));
+  const text = (name: string): string | undefined => {
+    const value = sent.get(name.toLowerCase()) ?? undefined;
+    if (value !== undefined && (typeof value !== 'string' || value.length > MOST.characters))
+      throw invalidValue(`${name} must be a text of at most ${MOST.characters} characters`);
+    return value;
+  };
+  const number = (name: string): number | undefined => {
+    const value = sent.get(name.toLowerCase()) ?? undefined;
+    if (value !== undefined && typeof value !== 'number') throw invalidValue(`${name} must be a whole number`);
+    return value;
+  };
+  const names = (name: string): string | undefined => {
+    const value = sent.get(name.toLowerCase()) ?? undefined;
+    if (!Array.isArray(value)) return text(name);
+    if (value.length > MOST.names || value.some((each) => typeof each !== 'string' || each.length > MOST.names * 2))
+      throw invalidValue(`${name} must be at most ${MOST.names} names of attributes`);
+    return value.join(',');
+  };
+  return {
+    filter: text('filter'),
+    startIndex: number('startIndex'),
+    count: number('count'),
+    sortBy: text('sortBy'),
+    sortOrder: text('sortOrder'),
+    attributes: names('attributes'),
+    excludedAttributes: names('excludedAttributes'),
+  };
+}
+
+/** Attributes that are always answered, whatever is asked for. */
+const ALWAYS = ['id', 'schemas'];
+
+/** The names of some attributes, without schemas, in small letters: `name.formatted`. */
+const namesIn = (text = ''): Set<string> =>
+  new Set(
+    text
+      .split(',')
+      .slice(0, MOST.names)
+      .map((name) =>
+        name
+          .trim()
+          .replace(/^urn:.*:/i, '')
+          .toLowerCase(),
+      )
+      .filter((name) => name !== ''),
+  );
+
+/** Whether answers that are asked for so hold an attribute. */
+export function isWanted({ attributes, excludedAttributes }: Wanted, name: string): boolean {
+  const [only, without] = [namesIn(attributes), namesIn(excludedAttributes)];
+  return (only.size === 0 || [...only].some((each) => each.split('.')[0] === name)) && !without.has(name);
+}
+
+/** A resource with what is wanted of it. */
+export function narrowed<R extends object>(resource: R, { attributes, excludedAttributes }: Wanted): R {
+  const [only, without] = [namesIn(attributes), namesIn(excludedAttributes)];
+  if (only.size + without.size === 0) return resource;
+  const isShown = (path: string, parent?: string): boolean =>
+    (only.size === 0 || only.has(path) || (parent !== undefined && only.has(parent))) && !without.has(path);
+  const shown = Object.entries(resource).flatMap(([name, value]) => {
+    const key = name.toLowerCase();
+    if (ALWAYS.includes(key)) return [[name, value] as const];
+    const parts = (each: object) =>
+      Object.entries(each).filter(([part]) => isShown(`${key}.${part.toLowerCase()}`, key));
+    const isInPart = [...only].some((each) => each.startsWith(`${key}.`));
+    if (!isShown(key) && !(isInPart && !without.has(key))) return [];
+    if (Array.isArray(value)) return [[name, value.map((each) => Object.fromEntries(parts(each)))] as const];
+    return [[name, isRecord(value) ? Object.fromEntries(parts(value)) : value] as const];
+  });
+  return Object.fromEntries(shown) as R;
+}

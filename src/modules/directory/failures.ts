@@ -1,0 +1,56 @@
+import { defineFailure, type FailureDetail, notFound } from '../../kernel/failure.ts';
+import { shorten } from '../../kernel/text.ts';
+
+const MOST_SAID = 300;
+
+const saying =
+  (about: string) =>
+  (problem: string): FailureDetail => ({ message: `The ${about} ${shorten(problem, MOST_SAID)}.` });
+
+/** @param problem a sentence without its subject: `lacks an operator` */
+export const invalidFilter = defineFailure('directory.invalid_filter', 'malformed', {
+  message: 'The filter cannot be read, or asks for what cannot be compared.',
+  detail: saying('filter'),
+  directory: 'invalidFilter',
+});
+
+export const invalidPath = defineFailure('directory.invalid_path', 'malformed', {
+  message: 'A path cannot be read.',
+  detail: saying('path'),
+  directory: 'invalidPath',
+});
+
+export const noTarget = defineFailure('directory.no_target', 'malformed', {
+  message: 'An operation has a path that leads to nothing, or none where it needs one.',
+  directory: 'noTarget',
+});
+
+export const invalidSyntax = defineFailure('directory.invalid_syntax', 'malformed', {
+  message: 'The body is not what SCIM has in this place.',
+  detail: saying('body'),
+});
+
+/** @param problem `userName must be an email address` */
+export const invalidValue = defineFailure('directory.invalid_value', 'malformed', {
+  message: 'An attribute has a value that it cannot have, or lacks one.',
+  detail: (problem: string): FailureDetail => ({ message: `${shorten(problem, MOST_SAID)}.` }),
+  directory: 'invalidValue',
+});
+
+export const readOnly = defineFailure('directory.read_only', 'malformed', {
+  message: 'This attribute cannot be changed.',
+  detail: (name: string): FailureDetail => ({ message: `${shorten(name, MOST_SAID)} cannot be changed.` }),
+  directory: 'mutability',
+});
+
+export const discoveryNotFound = notFound('schema');
+
+export const globalGroupReadOnly = defineFailure('directory.global_group', 'forbidden', {
+  message: 'A group that every company is born with cannot be changed by a directory.',
+  directory: 'mutability',
+});
+
+export const tooManyMembers = defineFailure('directory.too_many_members', 'malformed', {
+  message: 'The groups have too many members for one answer. Ask for fewer, or with `excludedAttributes=members`.',
+  directory: 'tooMany',
+});

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+
+const text = { type: 'string', maxLength: 8000 } as const;
+const yesOrNo = { type: ['boolean', 'string'], maxLength: 5 } as const;
+
+/**
+ * A body that is read attribute by attribute, in whatever case their names are; those that are not kept may be anything.
+ * @param properties what of it is read, for the description
+ */
+const described = (description: string, properties: Readonly<Record<string, unknown>>) =>
+  z.unknown().meta({ type: 'object', additionalProperties: true, description, properties });
+
+const name = {
+  type: 'object',
+  properties: { formatted: text, givenName: text, familyName: text },
+  additionalProperties: true,
+};
+const members = {
+  type: 'array',
+  maxItems: 20_000,
+  items: { type: 'object', properties: { value: text }, required: ['value'], additionalProperties: true },
+};
+const schemas = { type: 'array', maxItems: 100, items: text };
+
+export const userBody = described('A user of RFC 7643; what is not named here is taken and not kept.', {
+  schemas,
+  userName: text,
+  displayName: text,
+  name,
+  active: yesOrNo,
+  externalId: text,
+});
+
+export const groupBody = described('A group of RFC 7643.', { schemas, displayName: text, externalId: text, members });
+
+export const patchBody = described('A PatchOp of RFC 7644.', {
+  schemas,
+  Operations: {
+    type: 'array',
+    maxItems: 1000,
+    items: {
+      type: 'object',
+      properties: { op: text, path: text, value: { description: 'Whatever the path is of.' } },
+      required: ['op'],
+      additionalProperties: true,
+    },
+  },
+});
+
+export const searchBody = described('A SearchRequest of RFC 7644.', {
+  schemas,
+  filter: text,
+  startIndex: { type: 'integer' },
+  count: { type: 'integer' },
+  sortBy: text,
+  sortOrder: text,
+  attributes: schemas,
+  excludedAttributes: schemas,
+});
+
+const attributes = z.string().optional().meta({
+  description: 'Attributes to answer, separated by commas; `id` and `schemas` always are.',
+});
+const excludedAttributes = z.string().optional().meta({ description: 'Attributes to leave out, separated by commas.' });
+
+/** The query of what answers one resource. */
+export const resourceQuery = z.object({ attributes, excludedAttributes });
+
+const integer = (description: string) =>
+  z
+    .string()
+    .optional()
+    .meta({
+      description,
+      override: ({ jsonSchema }) => {
+        Object.assign(jsonSchema, { type: 'integer' });
+      },
+    });
+
+/** The query of a list. */
+export const listQuery = resourceQuery.extend({
+  filter: z.string().optional().meta({ description: 'A filter of RFC 7644: `userName eq "ana@example.com"`.' }),
+  startIndex: integer('The first resource of the page, counted from 1.'),
+  count: integer('The most resources on the page: 100 when not sent, 1000 at most.'),
+  sortBy: z.string().optional().meta({
+    description:
+      'Of users `userName`, of groups `displayName`, of both `displayName`, `meta.created` or `meta.lastModified`.',
+  }),
+  sortOrder: z.string().optional().meta({ description: '`ascending`, or `descending`.' }),
+});

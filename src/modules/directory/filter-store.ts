@@ -1,0 +1,206 @@
+import { and, or, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { SQLiteAsyncDialect } from 'drizzle-orm/sqlite-core';
+import { isNotDenied } from '../../db/denials.ts';
+import { groupBindings, groups } from '../../db/schema/groups.ts';
+import { users } from '../../db/schema/users.ts';
+import { inAnyCase, inSmallLetters } from '../../db/search.ts';
+import type { Denials } from '../../permissions/denials.ts';
+import { invalidFilter } from './failures.ts';
+import { type AttributePath, type Comparison, type Filter, printAttribute, type Value } from './grammar.ts';
+import { inSchema, isOfStandard, type ResourceKind, SCHEMA_OF } from './schemas.ts';
+
+/** What the caller may not see. */
+export interface Hidden {
+  users: Denials;
+  groups: Denials;
+}
+
+/** A value of a record, as the database finds it. Texts that are no `exact` ones are compared in any case. */
+interface Single {
+  type: 'text' | 'exact' | 'email' | 'yes-or-no' | 'time';
+  is: SQLWrapper;
+}
+
+/** An attribute with parts; compared itself, it is its `value`. */
+interface Complex {
+  parts: Readonly<Record<string, Single>>;
+  /** Whether the record has an element of which this holds; the condition itself where it has exactly one. */
+  some(condition: SQL): SQL;
+}
+
+type Attribute = Single | Complex;
+
+/** A word of ours, as a part of the statement: D1 takes 100 parameters. */
+const constant = (text: string): Single => ({ type: 'text', is: sql.raw(`'${text}'`) });
+const NOTHING: Single = { type: 'text', is: sql`null` };
+
+const metaOf = (table: typeof users | typeof groups, kind: ResourceKind): Complex => ({
+  parts: {
+    resourcetype: constant(kind),
+    created: { type: 'time', is: table.createdAt },
+    lastmodified: { type: 'time', is: table.updatedAt },
+  },
+  some: (condition) => condition,
+});
+
+/** The attributes that are kept, by their names in small letters. What others name is nothing. */
+function keptAttributes(
+  kind: ResourceKind,
+  { users: hiddenUsers, groups: hiddenGroups }: Hidden,
+): Readonly<Record<string, Attribute>> {
+  if (kind === 'User') {
+    const name: Single = { type: 'text', is: users.name };
+    const email: Single = { type: 'email', is: users.email };
+    return {
+      id: { type: 'exact', is: users.id },
+      externalid: { type: 'exact', is: users.externalId },
+      schemas: constant(SCHEMA_OF.User),
+      meta: metaOf(users, kind),
+      username: email,
+      displayname: name,
+      name: { parts: { formatted: name, value: name }, some: (condition: SQL) => condition },
+      active: { type: 'yes-or-no', is: users.isActive },
+      emails: {
+        parts: { value: email, type: constant('work'), primary: { type: 'yes-or-no', is: sql`1` } },
+        some: (condition: SQL) => condition,
+      },
+      groups: {
+        parts: {
+          value: { type: 'exact', is: sql`membership.id` },
+          display: { type: 'text', is: sql`membership.name` },
+          type: constant('direct'),
+        },
+        some: (condition: SQL) => sql`exists (select 1 from ${groups} as membership where membership.id in (
+          select ${groupBindings.groupId} from ${groupBindings} where ${groupBindings.principalType} = 'user'
+          and ${groupBindings.principalId} = ${users.id} and ${groupBindings.companyId} = ${users.companyId})
+          and ${and(sql`membership.deleted_at is null`, isNotDenied(sql`membership.id`, hiddenGroups), condition)})`,
+      },
+    };
+  }
+  return {
+    id: { type: 'exact', is: groups.id },
+    externalid: { type: 'exact', is: groups.externalId },
+    schemas: constant(SCHEMA_OF.Group),
+    meta: metaOf(groups, kind),
+    displayname: { type: 'text', is: groups.name },
+    members: {
+      parts: {
+        value: { type: 'exact', is: sql`member.id` },
+        display: { type: 'text', is: sql`member.name` },
+        type: constant('User'),
+      },
+      some: (condition: SQL) => sql`exists (select 1 from ${users} as member where member.id in (
+        select ${groupBindings.principalId} from ${groupBindings} where ${groupBindings.principalType} = 'user'
+        and ${groupBindings.groupId} = ${groups.id} and ${groupBindings.companyId} = ${groups.companyId})
+        and ${and(sql`member.deleted_at is null`, isNotDenied(sql`member.id`, hiddenUsers), condition)})`,
+    },
+  };
+}
+
+/**
+ * What a filter asks of the records, as a condition that is true or false, and never null.
+ * @param anyKind whether it is asked of both kinds: what a kind does not have is nothing there
+ * @throws invalidFilter
+ */
+export function conditionOf(filter: Filter, kind: ResourceKind, hidden: Hidden, anyKind = false): SQL {
+  const kept = keptAttributes(kind, hidden);
+
+  const attributeOf = ({ name, ...path }: AttributePath): Attribute => {
+    const key = name.toLowerCase();
+    if (inSchema(path.schema, kind) && Object.hasOwn(kept, key)) return kept[key] as Attribute;
+    if (anyKind || isOfStandard(kind, path.schema, key)) return NOTHING;
+    throw invalidFilter(`names ${printAttribute({ name, ...path })}, which is no attribute of a ${kind}`);
+  };
+
+  /** @param within the attribute whose value path the comparison stands in */
+  const compare = (path: AttributePath, within: Complex | undefined, of: (single: Single) => SQL): SQL => {
+    if (within) return of(partOf(within, path.name));
+    const attribute = attributeOf(path);
+    if (!('parts' in attribute)) return of(path.sub === undefined ? attribute : NOTHING);
+    return attribute.some(of(partOf(attribute, path.sub ?? 'value')));
+  };
+
+  const condition = (each: Filter, within?: Complex): SQL => {
+    switch (each.op) {
+      case 'and':
+      case 'or': {
+        const all = each.of.map((one) => condition(one, within));
+        return (each.op === 'and' ? and(...all) : or(...all)) as SQL;
+      }
+      case 'not':
+        return sql`not (${condition(each.of, within)})`;
+      case 'has': {
+        const attribute = attributeOf(each.path);
+        return 'parts' in attribute ? attribute.some(condition(each.of, attribute)) : sql`0`;
+      }
+      case 'pr':
+        return isComplexItself(each.path, within)
+          ? (attributeOf(each.path) as Complex).some(sql`1`)
+          : compare(each.path, within, ({ is }) => sql`(${is} is not null and ${is} <> '')`);
+      default:
+        return compare(each.path, within, (single) => comparison(single, each.op, each.value));
+    }
+  };
+  const isComplexItself = (path: AttributePath, within?: Complex): boolean =>
+    within === undefined && path.sub === undefined && 'parts' in attributeOf(path);
+  const whole = condition(filter);
+  if (new SQLiteAsyncDialect().sqlToQuery(whole).params.length > MOST_PARAMETERS)
+    throw invalidFilter('compares too many values of groups or members');
+  return whole;
+}
+
+/** A list says its condition three times, and has parameters of its own; D1 takes 100. */
+const MOST_PARAMETERS = 24;
+
+const partOf = ({ parts }: Complex, name: string): Single => {
+  const key = name.toLowerCase();
+  return Object.hasOwn(parts, key) ? (parts[key] as Single) : NOTHING;
+};
+
+const ORDERS = { gt: sql`>`, ge: sql`>=`, lt: sql`<`, le: sql`<=` } as const;
+
+function comparison({ type, is }: Single, op: Comparison, value: Value): SQL {
+  if (value === null) return nullComparison(is, op);
+  const wanted = heldValue(type, value);
+  if (op === 'ne') return sql`not ${comparison({ type, is }, 'eq', value)}`;
+  const folded = type === 'text' ? inAnyCase(is) : is;
+  if (op === 'eq') return sql`(${is} is not null and ${folded} = ${wanted})`;
+  if (op in ORDERS) {
+    if (type === 'yes-or-no') throw invalidFilter(`orders true and false by ${op}`);
+    return sql`(${is} is not null and ${folded} ${ORDERS[op as keyof typeof ORDERS]} ${wanted})`;
+  }
+  if (typeof wanted !== 'string') throw invalidFilter(`looks for a part of what is no text by ${op}`);
+  return sql`(${is} is not null and ${partComparison(op as 'co' | 'sw' | 'ew', type, is, wanted)})`;
+}
+
+/** Letters whose case is ignored in one comparison, beyond ASCII: a statement has many of them. */
+const MOST_LETTERS = 10;
+
+function partComparison(op: 'co' | 'sw' | 'ew', type: Single['type'], is: SQLWrapper, part: string): SQL {
+  const { wanted, lower } =
+    type === 'exact' ? { wanted: part, lower: (text: SQLWrapper) => text } : inSmallLetters(part, MOST_LETTERS);
+  if (op === 'co') return sql`instr(${lower(is)}, ${wanted}) > 0`;
+  const length = [...wanted].length;
+  if (length === 0) return sql`1`;
+  return sql`substr(${lower(is)}, ${op === 'sw' ? sql.raw(`1, ${length}`) : sql.raw(`-${length}`)}) = ${wanted}`;
+}
+
+function nullComparison(is: SQLWrapper, op: Comparison): SQL {
+  if (op === 'eq') return sql`(${is} is null)`;
+  if (op === 'ne') return sql`(${is} is not null)`;
+  throw invalidFilter(`compares null by ${op}`);
+}
+
+/** A value as the database has those of its type. */
+function heldValue(type: Single['type'], value: Exclude<Value, null>): string | number {
+  if (type === 'yes-or-no') {
+    const truth = typeof value === 'string' ? value.toLowerCase() : String(value);
+    if (truth !== 'true' && truth !== 'false') throw invalidFilter('compares true and false with something else');
+    return truth === 'true' ? 1 : 0;
+  }
+  if (typeof value !== 'string') throw invalidFilter('compares a text with something else');
+  if (type !== 'time') return type === 'email' ? value.toLowerCase() : value;
+  const time = /^\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:\d{2})$/i.test(value) ? Date.parse(value) : Number.NaN;
+  if (Number.isNaN(time)) throw invalidFilter('compares a time with something else');
+  return time;
+}

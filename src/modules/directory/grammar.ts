@@ -1,0 +1,224 @@
+/** The name of an attribute: `name.familyName`, or with the URN of its schema before it. */
+export interface AttributePath {
+  schema?: string;
+  name: string;
+  sub?: string;
+}
+
+export const COMPARISONS = ['eq', 'ne', 'co', 'sw', 'ew', 'gt', 'ge', 'lt', 'le'] as const;
+export type Comparison = (typeof COMPARISONS)[number];
+
+export type Value = string | number | boolean | null;
+
+/** A filter of RFC 7644. `has` is a value path: an element of the attribute for which all of its filter holds. */
+export type Filter =
+  | { op: 'and' | 'or'; of: readonly Filter[] }
+  | { op: 'not'; of: Filter }
+  | { op: 'has'; path: AttributePath; of: Filter }
+  | { op: 'pr'; path: AttributePath }
+  | { op: Comparison; path: AttributePath; value: Value };
+
+/** What a PATCH is about: an attribute, or what `sub` names of those of its elements that a filter picks. */
+export interface TargetPath extends AttributePath {
+  of?: Filter;
+}
+
+/** Why a text is neither a filter nor a path, as a sentence. */
+export class NotInForm extends Error {}
+
+/** Far beyond what directories send, and below what the database takes in one statement. */
+export const BOUNDS = { characters: 8_000, depth: 10, comparisons: 24 };
+
+const TOKEN =
+  /\s*(?:([()[\]])|("(?:[^"\\]|\\.)*")|(-?\d[\d.eE+-]*)|((?:[uU][rR][nN]:[^\s()[\]"]*:)?[A-Za-z$][\w$-]*(?:\.[A-Za-z$][\w$-]*)?)|(\.[A-Za-z$][\w$-]*))/y;
+
+interface Token {
+  kind: 'sign' | 'text' | 'number' | 'word' | 'sub';
+  text: string;
+}
+
+/** Cuts a text into tokens. @throws NotInForm */
+function tokensOf(text: string): Token[] {
+  if (text.length > BOUNDS.characters) throw new NotInForm(`has more than ${BOUNDS.characters} characters`);
+  const tokens: Token[] = [];
+  const whole = text.trimEnd();
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < whole.length) {
+    const at = TOKEN.lastIndex;
+    const [, sign, quoted, number, word, sub] = TOKEN.exec(whole) ?? [];
+    if (sign !== undefined) tokens.push({ kind: 'sign', text: sign });
+    else if (quoted !== undefined) tokens.push({ kind: 'text', text: quoted });
+    else if (number !== undefined) tokens.push({ kind: 'number', text: number });
+    else if (word !== undefined) tokens.push({ kind: 'word', text: word });
+    else if (sub !== undefined) tokens.push({ kind: 'sub', text: sub });
+    else throw new NotInForm(`cannot be read from character ${at + 1} on`);
+  }
+  return tokens;
+}
+
+/** Reads tokens from left to right. No deeper than `BOUNDS` allow, so that nobody's text is what ends the stack. */
+class Parser {
+  readonly #tokens: readonly Token[];
+  #at = 0;
+  #depth = 0;
+  #comparisons = 0;
+
+  constructor(text: string) {
+    this.#tokens = tokensOf(text);
+  }
+
+  filter(): Filter {
+    return this.#whole(() => this.#any(true));
+  }
+
+  path(): TargetPath {
+    return this.#whole(() => {
+      const path = this.#attribute();
+      if (!this.#takes('[')) return path;
+      const of = this.#within(']');
+      const sub = this.#takesKind('sub')?.slice(1);
+      return { ...path, of, ...(sub !== undefined && { sub }) };
+    });
+  }
+
+  #whole<T>(parse: () => T): T {
+    const parsed = parse();
+    if (this.#at < this.#tokens.length) throw new NotInForm(`goes on after its end, with ${this.#next()}`);
+    return parsed;
+  }
+
+  /** @param isOutside whether it stands in no value path, in which none can stand */
+  #any = (isOutside: boolean): Filter => this.#joined('or', () => this.#joined('and', () => this.#one(isOutside)));
+
+  #joined(op: 'and' | 'or', parse: () => Filter): Filter {
+    const first = parse();
+    const of = [first];
+    while (this.#takesWord(op)) of.push(parse());
+    return of.length === 1 ? first : { op, of };
+  }
+
+  #one(isOutside: boolean): Filter {
+    if (this.#takes('(')) return this.#within(')', isOutside);
+    if (this.#peek('(', 1) && this.#takesWord('not')) {
+      this.#takes('(');
+      return { op: 'not', of: this.#within(')', isOutside) };
+    }
+    const path = this.#attribute();
+    return isOutside && this.#takes('[') ? this.#element(path) : this.#comparison(path);
+  }
+
+  /** Also `emails[type eq "work"].value eq "…"`, which is not of the RFC: an element that fits both. */
+  #element(path: AttributePath): Filter {
+    const of = this.#within(']');
+    const sub = this.#takesKind('sub');
+    if (sub === undefined) return { op: 'has', path, of };
+    return { op: 'has', path, of: { op: 'and', of: [of, this.#comparison({ name: sub.slice(1) })] } };
+  }
+
+  #comparison(path: AttributePath): Filter {
+    this.#comparisons += 1;
+    if (this.#comparisons > BOUNDS.comparisons) throw new NotInForm(`has more than ${BOUNDS.comparisons} comparisons`);
+    const word = this.#takesKind('word')?.toLowerCase();
+    if (word === 'pr') return { op: 'pr', path };
+    const op = COMPARISONS.find((each) => each === word);
+    if (op === undefined) throw new NotInForm(`lacks an operator after ${printAttribute(path)}`);
+    return { op, path, value: this.#value() };
+  }
+
+  #value(): Value {
+    const token = this.#tokens[this.#at];
+    this.#at += 1;
+    const text = token?.kind === 'word' ? token.text.toLowerCase() : token?.text;
+    try {
+      if (token && token.kind !== 'sub') {
+        const value: Value = JSON.parse(text as string);
+        if (typeof value === 'string' ? value.isWellFormed() : value === null || Number.isFinite(Number(value)))
+          return value;
+      }
+    } catch {
+      // What is no JSON is told below.
+    }
+    throw new NotInForm(
+      'compares with something that is neither a text in double quotes, a number, true, false nor null',
+    );
+  }
+
+  #attribute(): AttributePath {
+    const text = this.#takesKind('word');
+    if (text === undefined) throw new NotInForm(`lacks an attribute before ${this.#next()}`);
+    const colon = text.lastIndexOf(':');
+    const [name = '', sub] = text.slice(colon + 1).split('.');
+    return { ...(colon > 0 && { schema: text.slice(0, colon) }), name, ...(sub !== undefined && { sub }) };
+  }
+
+  /** What stands before a bracket that is open already closes. */
+  #within(end: ')' | ']', isOutside = false): Filter {
+    this.#depth += 1;
+    if (this.#depth > BOUNDS.depth) throw new NotInForm(`is nested more than ${BOUNDS.depth} levels deep`);
+    const filter = this.#any(isOutside);
+    if (!this.#takes(end)) throw new NotInForm(`lacks a ${end} before ${this.#next()}`);
+    this.#depth -= 1;
+    return filter;
+  }
+
+  #next = (): string => this.#tokens[this.#at]?.text.slice(0, 40) ?? 'its end';
+
+  #peek(sign: string, ahead = 0): boolean {
+    const token = this.#tokens[this.#at + ahead];
+    return token?.kind === 'sign' && token.text === sign;
+  }
+
+  #takes(sign: string): boolean {
+    const isThere = this.#peek(sign);
+    if (isThere) this.#at += 1;
+    return isThere;
+  }
+
+  #takesWord(word: string): boolean {
+    const token = this.#tokens[this.#at];
+    const isThere = token?.kind === 'word' && token.text.toLowerCase() === word;
+    if (isThere) this.#at += 1;
+    return isThere;
+  }
+
+  #takesKind(kind: Token['kind']): string | undefined {
+    const token = this.#tokens[this.#at];
+    if (token?.kind !== kind) return undefined;
+    this.#at += 1;
+    return token.text;
+  }
+}
+
+/** The filter that a text holds. Operators and attributes may be in any case. @throws NotInForm */
+export const parseFilter = (text: string): Filter => new Parser(text).filter();
+
+/** The path of an operation of a PATCH. @throws NotInForm */
+export const parsePath = (text: string): TargetPath => new Parser(text).path();
+
+/** The text of a filter; parsed, it is the same filter again. */
+export function printFilter(filter: Filter): string {
+  switch (filter.op) {
+    case 'and':
+    case 'or':
+      return filter.of
+        .map((each) => (each.op === 'or' || each.op === filter.op ? `(${printFilter(each)})` : printFilter(each)))
+        .join(` ${filter.op} `);
+    case 'not':
+      return `not (${printFilter(filter.of)})`;
+    case 'has':
+      return `${printAttribute(filter.path)}[${printFilter(filter.of)}]`;
+    case 'pr':
+      return `${printAttribute(filter.path)} pr`;
+    default:
+      return `${printAttribute(filter.path)} ${filter.op} ${JSON.stringify(filter.value)}`;
+  }
+}
+
+/** The text of a path; parsed, it is the same path again. */
+export function printPath({ of, sub, ...path }: TargetPath): string {
+  if (of === undefined) return printAttribute({ ...path, ...(sub !== undefined && { sub }) });
+  return `${printAttribute(path)}[${printFilter(of)}]${sub === undefined ? '' : `.${sub}`}`;
+}
+
+export const printAttribute = ({ schema, name, sub }: AttributePath): string =>
+  `${schema === undefined ? '' : `${schema}:`}${name}${sub === undefined ? '' : `.${sub}`}`;

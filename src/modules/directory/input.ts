@@ -1,0 +1,273 @@
+import { email as emailAddress, isRecord, displayName as nameOfPerson } from '../../kernel/fields.ts';
+import { invalidPath, invalidSyntax, invalidValue, noTarget, readOnly } from './failures.ts';
+import { type Filter, NotInForm, parsePath, type TargetPath } from './grammar.ts';
+import { inSchema, type ResourceKind } from './schemas.ts';
+
+const LONGEST = { id: 100, externalId: 255, name: 200 };
+
+/** The most members in one body, and operations in a PATCH. */
+const MOST = { members: 20_000, operations: 1000 };
+
+/** What was sent of a user. Absent: nothing was said of it. */
+export interface UserInput {
+  userName?: string;
+  displayName?: string;
+  formatted?: string;
+  givenName?: string;
+  familyName?: string;
+  externalId?: string | null;
+  active?: boolean;
+}
+
+/** What a request does to the members of a group, one after the other. */
+export type MemberStep =
+  | { op: 'add' | 'remove' | 'replace'; ids: readonly string[] }
+  | { op: 'removeWhere'; filter: Filter };
+
+export interface GroupInput {
+  displayName?: string;
+  externalId?: string | null;
+  members: MemberStep[];
+}
+
+/** A body that says what a user or a group needs to have. */
+export type WholeUser = UserInput & { userName: string };
+export type WholeGroup = GroupInput & { displayName: string };
+
+type Operation = 'add' | 'replace' | 'remove';
+
+/** Takes over one attribute of a body or an operation; what is not kept is left. */
+type Take<Input> = (into: Input, op: Operation, path: TargetPath, value: unknown) => void;
+
+/** What a POST or PUT says of a user, who has a user name in any case. @throws invalidSyntax, invalidValue */
+export function readUser(body: unknown): WholeUser {
+  const input = readResource<UserInput>({}, 'User', takeOfUser, body);
+  const { userName } = input;
+  if (userName === undefined) throw invalidValue('userName must be sent');
+  return { ...input, userName };
+}
+
+/** What a PATCH does to a user. */
+export const readUserPatch = (body: unknown): UserInput => readPatch<UserInput>({}, 'User', takeOfUser, body);
+
+export function readGroup(body: unknown): WholeGroup {
+  const input = readResource<GroupInput>({ members: [] }, 'Group', takeOfGroup, body);
+  const { displayName } = input;
+  if (displayName === undefined) throw invalidValue('displayName must be sent');
+  return { ...input, displayName };
+}
+
+export const readGroupPatch = (body: unknown): GroupInput =>
+  readPatch<GroupInput>({ members: [] }, 'Group', takeOfGroup, body);
+
+function readResource<Input>(into: Input, kind: ResourceKind, take: Take<Input>, body: unknown): Input {
+  if (!isRecord(body)) throw invalidSyntax('must be a JSON object');
+  takeMembers(into, kind, take, 'replace', body);
+  return into;
+}
+
+/** Names of a body or of an operation's value may be dotted, with a value path, or with their schema before them. */
+function takeMembers<Input>(
+  into: Input,
+  kind: ResourceKind,
+  take: Take<Input>,
+  op: Operation,
+  values: Readonly<Record<string, unknown>>,
+): void {
+  for (const [name, value] of Object.entries(values)) {
+    const path = pathIn(name);
+    if (path && inSchema(path.schema, kind) && !READ_ONLY.includes(path.name.toLowerCase()))
+      take(into, op, path, value);
+  }
+}
+
+function readPatch<Input>(into: Input, kind: ResourceKind, take: Take<Input>, body: unknown): Input {
+  if (!isRecord(body)) throw invalidSyntax('must be a JSON object');
+  const operations = memberOf(body, 'operations');
+  if (!Array.isArray(operations) || operations.length === 0) throw invalidSyntax('lacks a list of Operations');
+  if (operations.length > MOST.operations) throw invalidSyntax(`has more than ${MOST.operations} Operations`);
+  for (const operation of operations) {
+    if (!isRecord(operation)) throw invalidSyntax('has an operation that is no JSON object');
+    const op = String(memberOf(operation, 'op')).toLowerCase();
+    if (op !== 'add' && op !== 'replace' && op !== 'remove')
+      throw invalidSyntax('has an operation whose op is none of add, replace and remove');
+    const [path, value] = [memberOf(operation, 'path'), memberOf(operation, 'value')];
+    if (path !== undefined && path !== null && path !== '') {
+      if (typeof path !== 'string') throw invalidPath('must be a text');
+      takeAt(into, kind, take, op, pathOf(path), value);
+    } else if (op === 'remove') throw noTarget();
+    else if (isRecord(value)) takeMembers(into, kind, take, op, value);
+    else throw invalidValue('An operation without a path needs an object as its value');
+  }
+  return into;
+}
+
+const READ_ONLY = ['id', 'meta', 'schemas', 'groups'];
+
+function takeAt<Input>(
+  into: Input,
+  kind: ResourceKind,
+  take: Take<Input>,
+  op: Operation,
+  path: TargetPath,
+  value: unknown,
+): void {
+  // The schema itself as a path: its attributes are the value's.
+  if (path.schema !== undefined && inSchema(`${path.schema}:${path.name}${path.sub ? `.${path.sub}` : ''}`, kind)) {
+    if (isRecord(value)) takeMembers(into, kind, take, op, value);
+  } else if (inSchema(path.schema, kind)) {
+    if (READ_ONLY.includes(path.name.toLowerCase())) throw readOnly(path.name);
+    take(into, op, path, op === 'remove' ? (value ?? null) : value);
+  }
+}
+
+/** The path that a text is; undefined where it is none. */
+function pathIn(text: string): TargetPath | undefined {
+  try {
+    return pathOf(text);
+  } catch (error) {
+    if (invalidPath.matches(error)) return undefined;
+    throw error;
+  }
+}
+
+/** @throws invalidPath */
+function pathOf(text: string): TargetPath {
+  try {
+    return parsePath(text);
+  } catch (error) {
+    throw error instanceof NotInForm ? invalidPath(error.message) : error;
+  }
+}
+
+/** A member of an object, in whatever case its name is. */
+function memberOf(object: Readonly<Record<string, unknown>>, name: string): unknown {
+  const key = Object.keys(object).find((each) => each.toLowerCase() === name);
+  return key === undefined ? undefined : object[key];
+}
+
+function takeOfUser(into: UserInput, op: Operation, { name, sub }: TargetPath, value: unknown): void {
+  switch (name.toLowerCase()) {
+    case 'username':
+      if (op === 'remove') throw invalidValue('userName cannot be removed');
+      into.userName = addressOf(value);
+      break;
+    case 'externalid':
+      into.externalId = op === 'remove' ? null : externalIdOf(value);
+      break;
+    case 'displayname':
+      if (op !== 'remove') into.displayName = nameOf('displayName', value);
+      break;
+    case 'active':
+      if (op !== 'remove') into.active = truthOf(value) ?? into.active;
+      break;
+    case 'name':
+      if (op !== 'remove') takeName(into, sub, value);
+  }
+}
+
+function takeName(into: UserInput, sub: string | undefined, value: unknown): void {
+  if (sub === undefined) {
+    if (value === null || value === undefined) return;
+    if (!isRecord(value)) throw invalidValue('name must be an object');
+    for (const [part, text] of Object.entries(value)) takeName(into, part, text);
+    return;
+  }
+  const part = (['formatted', 'givenName', 'familyName'] as const).find(
+    (each) => each.toLowerCase() === sub.toLowerCase(),
+  );
+  if (part) into[part] = nameOf(`name.${part}`, value);
+}
+
+function takeOfGroup(into: GroupInput, op: Operation, { name, sub, of }: TargetPath, value: unknown): void {
+  switch (name.toLowerCase()) {
+    case 'displayname':
+      if (op === 'remove') throw invalidValue('displayName cannot be removed');
+      into.displayName = nameOf('displayName', value);
+      break;
+    case 'externalid':
+      into.externalId = op === 'remove' ? null : externalIdOf(value);
+      break;
+    case 'members':
+      takeOfMembers(into, op, { sub, of }, value);
+  }
+}
+
+function takeOfMembers(
+  { members }: GroupInput,
+  op: Operation,
+  { sub, of }: Pick<TargetPath, 'sub' | 'of'>,
+  value: unknown,
+) {
+  if (of && op === 'remove' && sub === undefined) members.push({ op: 'removeWhere', filter: of });
+  // Of a member nothing can be changed but whether it is one.
+  if (of || (sub !== undefined && sub.toLowerCase() !== 'value')) return;
+  if (op === 'remove' && value === null) members.push({ op: 'replace', ids: [] });
+  else members.push({ op, ids: idsIn(value) });
+}
+
+function idsIn(value: unknown): string[] {
+  const list = value === null || value === undefined ? [] : Array.isArray(value) ? value : [value];
+  if (list.length > MOST.members) throw invalidValue(`members must be at most ${MOST.members} in one request`);
+  return list.map((each) => {
+    const id = isRecord(each) ? memberOf(each, 'value') : each;
+    if (typeof id !== 'string' || id === '' || id.length > LONGEST.id)
+      throw invalidValue('members must have the id of a user as their value');
+    return id;
+  });
+}
+
+function addressOf(value: unknown): string {
+  const { data } = emailAddress.safeParse(typeof value === 'string' ? value.trim() : value);
+  if (data === undefined) throw invalidValue('userName must be an email address');
+  return data;
+}
+
+/** An empty name is as none. */
+function nameOf(field: string, value: unknown): string | undefined {
+  if (value === null || value === undefined || (typeof value === 'string' && value.trim() === '')) return undefined;
+  return personName(field, value);
+}
+
+function personName(field: string, value: unknown): string {
+  const { data } = nameOfPerson.safeParse(value);
+  if (data === undefined)
+    throw invalidValue(`${field} must be a text of one line of at most ${LONGEST.name} characters`);
+  return data;
+}
+
+function externalIdOf(value: unknown): string | null {
+  if (value === null || value === undefined || value === '') return null;
+  if (typeof value !== 'string' || value.length > LONGEST.externalId)
+    throw invalidValue(`externalId must be a text of at most ${LONGEST.externalId} characters`);
+  return value;
+}
+
+/** Entra sends texts. */
+function truthOf(value: unknown): boolean | undefined {
+  if (value === null || value === undefined) return undefined;
+  const text = typeof value === 'string' ? value.toLowerCase() : value;
+  if (text === true || text === 'true') return true;
+  if (text === false || text === 'false') return false;
+  throw invalidValue('active must be true or false');
+}
+
+/**
+ * What the console calls a user: the display name, else the whole name, else given and family name. Of one of these alone the
+ * rest is taken from the name that there is; undefined where nothing was said.
+ */
+export function nameFrom(
+  { displayName, formatted, givenName, familyName }: UserInput,
+  present = '',
+): string | undefined {
+  if (displayName !== undefined || formatted !== undefined) return displayName ?? formatted;
+  if (givenName !== undefined && familyName !== undefined) return personName('name', `${givenName} ${familyName}`);
+  const [first = '', ...rest] = present.split(' ');
+  if (givenName !== undefined) {
+    if (present === givenName || present.startsWith(`${givenName} `)) return present;
+    return personName('name', [givenName, ...rest].join(' '));
+  }
+  if (familyName === undefined) return undefined;
+  if (present === familyName || present.endsWith(` ${familyName}`)) return present;
+  return personName('name', `${first} ${familyName}`.trim());
+}

@@ -1,0 +1,188 @@
+import { z } from 'zod';
+import type { PrincipalContext } from '../../context.ts';
+import { ok } from '../../http/endpoint.ts';
+import { BASE_PATH, endpoint } from '../../http/surfaces/directory.ts';
+import { askedIn, isWanted, narrowed, searchOf } from './asked.ts';
+import { discoveryNotFound, invalidFilter, invalidSyntax, invalidValue, tooManyMembers } from './failures.ts';
+import { searchBody } from './fields.ts';
+import { CONFIGURATION, RESOURCE_TYPES, SCHEMAS } from './schemas.ts';
+import { searchAll } from './service.ts';
+import { groupView, list, listOf, userView, viewGroup, viewUser } from './views.ts';
+
+const SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Schema';
+const RESOURCE_TYPE = 'urn:ietf:params:scim:schemas:core:2.0:ResourceType';
+const PROVIDER = 'urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig';
+
+const meta = z.object({ resourceType: z.string(), location: z.url() });
+const supported = z.object({ supported: z.boolean() });
+
+const configurationView = z
+  .object({
+    schemas: z.array(z.literal(PROVIDER)),
+    documentationUri: z.url(),
+    patch: supported,
+    bulk: supported.extend({ maxOperations: z.int(), maxPayloadSize: z.int() }),
+    filter: supported.extend({ maxResults: z.int() }),
+    changePassword: supported,
+    sort: supported,
+    etag: supported,
+    authenticationSchemes: z.array(
+      z.object({ type: z.string(), name: z.string(), description: z.string(), primary: z.boolean() }),
+    ),
+    meta,
+  })
+  .meta({ id: 'DirectoryConfiguration' });
+
+const resourceTypeView = z
+  .object({
+    schemas: z.array(z.literal(RESOURCE_TYPE)),
+    id: z.string(),
+    name: z.string(),
+    endpoint: z.string(),
+    description: z.string(),
+    schema: z.string(),
+    meta,
+  })
+  .meta({ id: 'DirectoryResourceType' });
+
+const schemaView = z
+  .object({
+    schemas: z.array(z.literal(SCHEMA)),
+    id: z.string(),
+    name: z.string(),
+    description: z.string(),
+    attributes: z.array(z.object({ name: z.string(), type: z.string() }).loose()),
+    meta,
+  })
+  .meta({ id: 'DirectorySchema' });
+
+const metaAt = ({ baseUrl }: PrincipalContext, resourceType: string, path: string) => ({
+  resourceType,
+  location: `${baseUrl}${BASE_PATH}${path}`,
+});
+
+const resourceTypes = (ctx: PrincipalContext): z.input<typeof resourceTypeView>[] =>
+  RESOURCE_TYPES.map((each) => ({
+    schemas: [RESOURCE_TYPE],
+    ...each,
+    meta: metaAt(ctx, 'ResourceType', `/ResourceTypes/${each.id}`),
+  }));
+
+const schemas = (ctx: PrincipalContext): z.input<typeof schemaView>[] =>
+  SCHEMAS.map((each) => ({
+    schemas: [SCHEMA],
+    ...each,
+    attributes: each.attributes.map((attribute) => ({ ...attribute })),
+    meta: metaAt(ctx, 'Schema', `/Schemas/${each.id}`),
+  }));
+
+const WHOLE = { startIndex: 1 };
+
+function foundIn<T extends { id: string }>(all: T[], id: string): T {
+  const found = all.find((each) => each.id.toLowerCase() === id.toLowerCase());
+  if (!found) throw discoveryNotFound();
+  return found;
+}
+
+export const discoveryEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: '/scim/v2/ServiceProviderConfig',
+      access: 'authenticated',
+      operationId: 'getDirectoryConfiguration',
+      summary: 'Get what SCIM can do here',
+      description: 'Filters, sorting, versions and PATCH are supported; bulk and passwords are not.',
+      returns: ok(configurationView),
+      fails: [],
+    },
+    ({ ctx }) => ({
+      schemas: [PROVIDER] as (typeof PROVIDER)[],
+      documentationUri: `${ctx.baseUrl}/docs`,
+      ...CONFIGURATION,
+      authenticationSchemes: [...CONFIGURATION.authenticationSchemes],
+      meta: metaAt(ctx, 'ServiceProviderConfig', '/ServiceProviderConfig'),
+    }),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/scim/v2/ResourceTypes',
+      access: 'authenticated',
+      operationId: 'listDirectoryResourceTypes',
+      summary: 'List the kinds of resources of SCIM',
+      description: 'There are users and groups.',
+      returns: ok(listOf(resourceTypeView)),
+      fails: [],
+    },
+    ({ ctx }) => list(resourceTypes(ctx), { total: RESOURCE_TYPES.length }, WHOLE),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/scim/v2/ResourceTypes/{name}',
+      access: 'authenticated',
+      operationId: 'getDirectoryResourceType',
+      summary: 'Get a kind of resources of SCIM',
+      description: 'By its name, which is `User` or `Group`.',
+      returns: ok(resourceTypeView),
+      fails: [discoveryNotFound],
+    },
+    ({ ctx, params }) => foundIn(resourceTypes(ctx), params.name),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/scim/v2/Schemas',
+      access: 'authenticated',
+      operationId: 'listDirectorySchemas',
+      summary: 'List the schemas of SCIM',
+      description: 'The attributes of users and groups that are kept.',
+      returns: ok(listOf(schemaView)),
+      fails: [],
+    },
+    ({ ctx }) => list(schemas(ctx), { total: SCHEMAS.length }, WHOLE),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/scim/v2/Schemas/{urn}',
+      access: 'authenticated',
+      operationId: 'getDirectorySchema',
+      summary: 'Get a schema of SCIM',
+      description: 'The schema of a URN, as the list of schemas shows it.',
+      returns: ok(schemaView),
+      fails: [discoveryNotFound],
+    },
+    ({ ctx, params }) => foundIn(schemas(ctx), params.urn),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/scim/v2/.search',
+      safe: true,
+      access: { decidedBy: 'users:list, groups:list: what the caller may list', anyOf: ['users:list', 'groups:list'] },
+      operationId: 'queryDirectory',
+      summary: 'Query users and groups for a directory',
+      description: 'Users come first, then groups. An attribute that one of them does not have has no value there.',
+      body: searchBody,
+      bodyLimit: 64 * 1024,
+      returns: ok(listOf(z.union([userView, groupView]))),
+      fails: [invalidFilter, invalidSyntax, invalidValue, tooManyMembers],
+    },
+    async ({ ctx, body }) => {
+      const asked = askedIn(body);
+      const search = searchOf(asked);
+      const { users, groups, total } = await searchAll(ctx, search, isWanted(asked, 'members'));
+      const shown = [
+        ...(await Promise.all(users.map((user) => viewUser(ctx, user)))),
+        ...(await Promise.all(groups.map((group) => viewGroup(ctx, group)))),
+      ];
+      return list(
+        shown.map((each) => narrowed(each, asked)),
+        { total },
+        search,
+      );
+    },
+  ),
+];

@@ -1,0 +1,183 @@
+import { grantExceeds } from '../../access/failures.ts';
+import type { PrincipalContext } from '../../context.ts';
+import { concurrentChange } from '../../db/failures.ts';
+import { created, noContent, ok } from '../../http/endpoint.ts';
+import { endpoint } from '../../http/surfaces/directory.ts';
+import {
+  globalGroupNotDeletable,
+  groupAlreadyDeleted,
+  groupExternalIdTaken,
+  groupNameTaken,
+  groupNotFound,
+  groupSlugTaken,
+  membersUnknown,
+} from '../groups/failures.ts';
+import { policyLimitExceeded } from '../policies/failures.ts';
+import { type Asked, askedIn, isWanted, narrowed, searchOf, type Wanted } from './asked.ts';
+import {
+  globalGroupReadOnly,
+  invalidFilter,
+  invalidPath,
+  invalidSyntax,
+  invalidValue,
+  noTarget,
+  readOnly,
+  tooManyMembers,
+} from './failures.ts';
+import { groupBody, listQuery, patchBody, resourceQuery, searchBody } from './fields.ts';
+import { readGroup, readGroupPatch } from './input.ts';
+import { deleteGroup, getGroupWithMembers, makeGroup, reviseGroup, searchGroups } from './service.ts';
+import { groupView, list, listOf, VERSIONED, viewGroup } from './views.ts';
+
+const narrows = (shown: object, query: unknown) => narrowed(shown, query as Wanted);
+
+/** Room for the most members in one body, with names and addresses. */
+const BODY_LIMIT = 4 * 1024 * 1024;
+
+const OF_CHANGES = [
+  groupNameTaken,
+  groupSlugTaken,
+  groupExternalIdTaken,
+  membersUnknown,
+  policyLimitExceeded,
+  grantExceeds,
+  invalidSyntax,
+  invalidValue,
+];
+
+const CHANGING = {
+  access: 'groups:update',
+  query: resourceQuery,
+  bodyLimit: BODY_LIMIT,
+  narrows,
+  returns: ok(groupView),
+} as const;
+
+async function answerGroups(ctx: PrincipalContext, asked: Asked) {
+  const search = searchOf(asked);
+  const found = await searchGroups(ctx, search, isWanted(asked, 'members'));
+  const shown = await Promise.all(found.records.map((group) => viewGroup(ctx, group)));
+  return list(
+    shown.map((each) => narrowed(each, asked)),
+    found,
+    search,
+  );
+}
+
+export const directoryGroupEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: '/scim/v2/Groups',
+      access: 'groups:list',
+      operationId: 'listDirectoryGroups',
+      summary: 'List groups for a directory',
+      description:
+        'Those of which `filter` holds, with the users in them. Many members make it slow: `excludedAttributes=members` leaves them out.',
+      query: listQuery,
+      returns: ok(listOf(groupView)),
+      fails: [invalidFilter, invalidValue, tooManyMembers],
+    },
+    ({ ctx, query }) => answerGroups(ctx, query),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/scim/v2/Groups/.search',
+      safe: true,
+      access: 'groups:list',
+      operationId: 'queryDirectoryGroups',
+      summary: 'Query groups for a directory',
+      description: 'The list of groups, asked for by a body.',
+      body: searchBody,
+      bodyLimit: 64 * 1024,
+      returns: ok(listOf(groupView)),
+      fails: [invalidFilter, invalidSyntax, invalidValue, tooManyMembers],
+    },
+    ({ ctx, body }) => answerGroups(ctx, askedIn(body)),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/scim/v2/Groups/{id}',
+      access: 'groups:get',
+      operationId: 'getDirectoryGroup',
+      summary: 'Get a group for a directory',
+      description: 'With the users in it, whatever the account. Service accounts in it are not shown.',
+      query: resourceQuery,
+      narrows,
+      returns: ok(groupView),
+      versioned: VERSIONED,
+      fails: [groupNotFound, tooManyMembers],
+    },
+    async ({ ctx, params, query }) =>
+      viewGroup(ctx, await getGroupWithMembers(ctx, params.id, !isWanted(query, 'members'))),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/scim/v2/Groups',
+      access: 'groups:create',
+      operationId: 'createDirectoryGroup',
+      summary: 'Create a group for a directory',
+      description: 'It allows nothing before a policy is attached to it. At most 20,000 members.',
+      query: resourceQuery,
+      body: groupBody,
+      bodyLimit: BODY_LIMIT,
+      narrows,
+      returns: created(groupView),
+      fails: OF_CHANGES,
+    },
+    async ({ ctx, body }) => viewGroup(ctx, await makeGroup(ctx, readGroup(body))),
+  ),
+  endpoint(
+    {
+      ...CHANGING,
+      method: 'put',
+      path: '/scim/v2/Groups/{id}',
+      operationId: 'replaceDirectoryGroup',
+      summary: 'Replace a group for a directory',
+      description:
+        'Members that are sent replace all users in it; what is not sent stays. Nothing is written where nothing differs. Refused if the group allows, or denies, more than the caller may do.',
+      body: groupBody,
+      fails: [...OF_CHANGES, groupNotFound, globalGroupReadOnly, concurrentChange],
+    },
+    async ({ ctx, params, body }) => viewGroup(ctx, await reviseGroup(ctx, params.id, readGroup(body))),
+  ),
+  endpoint(
+    {
+      ...CHANGING,
+      method: 'patch',
+      path: '/scim/v2/Groups/{id}',
+      operationId: 'changeDirectoryGroup',
+      summary: 'Change a group for a directory',
+      description:
+        'The operations are done one after the other, and stored together. Members by a value path too: `members[value eq "…"]`.',
+      body: patchBody,
+      fails: [
+        ...OF_CHANGES,
+        groupNotFound,
+        globalGroupReadOnly,
+        concurrentChange,
+        invalidPath,
+        invalidFilter,
+        noTarget,
+        readOnly,
+      ],
+    },
+    async ({ ctx, params, body }) => viewGroup(ctx, await reviseGroup(ctx, params.id, readGroupPatch(body))),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/scim/v2/Groups/{id}',
+      access: 'groups:delete',
+      operationId: 'deleteDirectoryGroup',
+      summary: 'Delete a group for a directory',
+      description: 'Its members stay. Refused if it denies something that the caller may not do: they would gain it.',
+      returns: noContent,
+      fails: [groupNotFound, groupAlreadyDeleted, globalGroupNotDeletable, grantExceeds],
+    },
+    ({ ctx, params }) => deleteGroup(ctx, params.id),
+  ),
+];

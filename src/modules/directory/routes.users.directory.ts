@@ -1,0 +1,158 @@
+import { grantExceeds } from '../../access/failures.ts';
+import type { PrincipalContext } from '../../context.ts';
+import { quotaExceeded } from '../../db/failures.ts';
+import { created, noContent, ok } from '../../http/endpoint.ts';
+import { endpoint } from '../../http/surfaces/directory.ts';
+import {
+  emailTaken,
+  externalIdTaken,
+  ownerEmailNotChangeable,
+  ownerNotDeactivatable,
+  ownerNotDeletable,
+  userAlreadyDeleted,
+  userNotFound,
+  userStillInvited,
+} from '../users/failures.ts';
+import { type Asked, askedIn, narrowed, searchOf, type Wanted } from './asked.ts';
+import { invalidFilter, invalidPath, invalidSyntax, invalidValue, noTarget, readOnly } from './failures.ts';
+import { listQuery, patchBody, resourceQuery, searchBody, userBody } from './fields.ts';
+import { readUser, readUserPatch } from './input.ts';
+import { deleteUser, getUser, makeUser, reviseUser, searchUsers, USER_WRITES } from './service.ts';
+import { list, listOf, userView, VERSIONED, viewUser } from './views.ts';
+
+const narrows = (shown: object, query: unknown) => narrowed(shown, query as Wanted);
+
+/** What is sent of a user may be against these. */
+const OF_CHANGES = [
+  userNotFound,
+  emailTaken,
+  externalIdTaken,
+  userStillInvited,
+  ownerNotDeactivatable,
+  ownerEmailNotChangeable,
+  grantExceeds,
+];
+
+const CHANGING = {
+  access: { decidedBy: 'users:update; for active users:activate or users:deactivate', anyOf: USER_WRITES },
+  recordedAs: 'users:update',
+  query: resourceQuery,
+  narrows,
+  returns: ok(userView),
+} as const;
+
+async function answerUsers(ctx: PrincipalContext, asked: Asked) {
+  const search = searchOf(asked);
+  const found = await searchUsers(ctx, search);
+  const shown = await Promise.all(found.records.map((user) => viewUser(ctx, user)));
+  return list(
+    shown.map((each) => narrowed(each, asked)),
+    found,
+    search,
+  );
+}
+
+export const directoryUserEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: '/scim/v2/Users',
+      access: 'users:list',
+      operationId: 'listDirectoryUsers',
+      summary: 'List users for a directory',
+      description: 'Those of which `filter` holds. The oldest first, unless `sortBy` says otherwise.',
+      query: listQuery,
+      returns: ok(listOf(userView)),
+      fails: [invalidFilter, invalidValue],
+    },
+    ({ ctx, query }) => answerUsers(ctx, query),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/scim/v2/Users/.search',
+      safe: true,
+      access: 'users:list',
+      operationId: 'queryDirectoryUsers',
+      summary: 'Query users for a directory',
+      description: 'The list, asked for by a body.',
+      body: searchBody,
+      bodyLimit: 64 * 1024,
+      returns: ok(listOf(userView)),
+      fails: [invalidFilter, invalidSyntax, invalidValue],
+    },
+    ({ ctx, body }) => answerUsers(ctx, askedIn(body)),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/scim/v2/Users/{id}',
+      access: 'users:get',
+      operationId: 'getDirectoryUser',
+      summary: 'Get a user for a directory',
+      description: 'With the groups that the user is in. Somebody who is only invited is found too, and not active.',
+      query: resourceQuery,
+      narrows,
+      returns: ok(userView),
+      versioned: VERSIONED,
+      fails: [userNotFound],
+    },
+    async ({ ctx, params }) => viewUser(ctx, await getUser(ctx, params.id)),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/scim/v2/Users',
+      access: 'users:invite',
+      operationId: 'createDirectoryUser',
+      summary: 'Create a user for a directory',
+      description:
+        'The user has no password, is in no group, and can sign in at once by single sign-on or a mailed code, unless `active` is false.',
+      query: resourceQuery,
+      body: userBody,
+      narrows,
+      returns: created(userView),
+      fails: [invalidSyntax, invalidValue, emailTaken, externalIdTaken, quotaExceeded],
+    },
+    async ({ ctx, body }) => viewUser(ctx, await makeUser(ctx, readUser(body))),
+  ),
+  endpoint(
+    {
+      ...CHANGING,
+      method: 'put',
+      path: '/scim/v2/Users/{id}',
+      operationId: 'replaceDirectoryUser',
+      summary: 'Replace a user for a directory',
+      description: 'What is not sent stays as it is. Nothing is written where nothing differs.',
+      body: userBody,
+      fails: [...OF_CHANGES, invalidSyntax, invalidValue],
+    },
+    async ({ ctx, params, body }) => viewUser(ctx, await reviseUser(ctx, params.id, readUser(body))),
+  ),
+  endpoint(
+    {
+      ...CHANGING,
+      method: 'patch',
+      path: '/scim/v2/Users/{id}',
+      operationId: 'changeDirectoryUser',
+      summary: 'Change a user for a directory',
+      description: 'The operations are done together. Nothing is written where nothing differs.',
+      body: patchBody,
+      fails: [...OF_CHANGES, invalidSyntax, invalidValue, invalidPath, noTarget, readOnly],
+    },
+    async ({ ctx, params, body }) => viewUser(ctx, await reviseUser(ctx, params.id, readUserPatch(body))),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/scim/v2/Users/{id}',
+      access: 'users:delete',
+      operationId: 'deleteDirectoryUser',
+      summary: 'Delete a user for a directory',
+      description: 'Memberships are removed, and sessions end. The email address can be given to another user.',
+      returns: noContent,
+      fails: [userNotFound, userAlreadyDeleted, ownerNotDeletable],
+    },
+    ({ ctx, params }) => deleteUser(ctx, params.id),
+  ),
+];

@@ -1,0 +1,162 @@
+export type ResourceKind = 'User' | 'Group';
+
+export const SCHEMA_OF = {
+  User: 'urn:ietf:params:scim:schemas:core:2.0:User',
+  Group: 'urn:ietf:params:scim:schemas:core:2.0:Group',
+} as const satisfies Record<ResourceKind, string>;
+
+const ENTERPRISE = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
+
+/** The path of the resources of a kind, beneath that of SCIM. */
+export const PATH_OF = { User: '/Users', Group: '/Groups' } as const satisfies Record<ResourceKind, string>;
+
+/** Attributes of RFC 7643, in small letters, that directories send and this API does not keep. */
+const NOT_KEPT = {
+  User: 'nickname profileurl title usertype preferredlanguage locale timezone password phonenumbers ims photos addresses entitlements roles x509certificates',
+  Group: '',
+  enterprise: 'employeenumber costcenter organization division department manager',
+};
+
+const saysName = (names: string, name: string): boolean => names.split(' ').includes(name);
+
+/** Whether a schema, if one is named, is that of the kind itself. */
+export const inSchema = (schema: string | undefined, kind: ResourceKind): boolean =>
+  schema === undefined || schema.toLowerCase() === SCHEMA_OF[kind].toLowerCase();
+
+/** Whether the RFC has an attribute that this API does not keep. @param name in small letters */
+export const isOfStandard = (kind: ResourceKind, schema: string | undefined, name: string): boolean =>
+  inSchema(schema, kind)
+    ? saysName(NOT_KEPT[kind], name)
+    : kind === 'User' && schema?.toLowerCase() === ENTERPRISE.toLowerCase() && saysName(NOT_KEPT.enterprise, name);
+
+/** An attribute as RFC 7643 (section 7) describes it. */
+interface Described {
+  name: string;
+  type: 'string' | 'boolean' | 'dateTime' | 'reference' | 'complex';
+  multiValued: boolean;
+  description: string;
+  required: boolean;
+  caseExact: boolean;
+  mutability: 'readOnly' | 'readWrite' | 'immutable';
+  returned: 'always' | 'default';
+  uniqueness: 'none' | 'server';
+  canonicalValues?: string[];
+  referenceTypes?: string[];
+  subAttributes?: Described[];
+}
+
+const attribute = (name: string, description: string, differs: Partial<Described> = {}): Described => ({
+  name,
+  type: 'string',
+  multiValued: false,
+  description,
+  required: false,
+  caseExact: false,
+  mutability: 'readWrite',
+  returned: 'default',
+  uniqueness: 'none',
+  ...differs,
+});
+
+const READ_ONLY = { mutability: 'readOnly' } as const;
+const IMMUTABLE = { mutability: 'immutable' } as const;
+const reference = (to: ResourceKind, description: string, differs: Partial<Described>) =>
+  attribute('$ref', description, { type: 'reference', caseExact: true, referenceTypes: [to], ...differs });
+
+const EXTERNAL_ID = attribute('externalId', 'What the directory calls it. No two of the company have the same.', {
+  caseExact: true,
+  uniqueness: 'server',
+});
+
+/** What is kept of users and groups, as `/Schemas` shows it. */
+export const SCHEMAS = [
+  {
+    id: SCHEMA_OF.User,
+    name: 'User',
+    description: 'A person who can sign in. Other attributes of RFC 7643 are taken and not kept.',
+    attributes: [
+      attribute('userName', 'The email address.', { required: true, uniqueness: 'server' }),
+      EXTERNAL_ID,
+      attribute('displayName', 'The name. What is sent as `name` is it where this is not sent.'),
+      attribute('name', 'The name, again.', {
+        type: 'complex',
+        subAttributes: [
+          attribute('formatted', 'The whole name.'),
+          attribute('givenName', 'Taken as a part of the name where the whole is not sent; not shown.'),
+          attribute('familyName', 'Taken as a part of the name where the whole is not sent; not shown.'),
+        ],
+      }),
+      attribute('active', 'Whether the person can sign in. False ends all sessions.', { type: 'boolean' }),
+      attribute('emails', 'Always the user name alone.', {
+        type: 'complex',
+        multiValued: true,
+        ...READ_ONLY,
+        subAttributes: [
+          attribute('value', 'The email address.', READ_ONLY),
+          attribute('type', 'Always `work`.', { ...READ_ONLY, canonicalValues: ['work'] }),
+          attribute('primary', 'Always true.', { type: 'boolean', ...READ_ONLY }),
+        ],
+      }),
+      attribute('groups', 'The groups that the person is in.', {
+        type: 'complex',
+        multiValued: true,
+        ...READ_ONLY,
+        subAttributes: [
+          attribute('value', 'The id of the group.', { caseExact: true, ...READ_ONLY }),
+          reference('Group', 'The address of the group.', READ_ONLY),
+          attribute('display', 'The name of the group.', READ_ONLY),
+          attribute('type', 'Always `direct`.', { ...READ_ONLY, canonicalValues: ['direct'] }),
+        ],
+      }),
+    ],
+  },
+  {
+    id: SCHEMA_OF.Group,
+    name: 'Group',
+    description: 'A group of users. Those that every company is born with cannot be changed here.',
+    attributes: [
+      attribute('displayName', 'The name.', { required: true, uniqueness: 'server' }),
+      EXTERNAL_ID,
+      attribute('members', 'The users in the group, whatever the account.', {
+        type: 'complex',
+        multiValued: true,
+        subAttributes: [
+          attribute('value', 'The id of the user.', { caseExact: true, ...IMMUTABLE }),
+          reference('User', 'The address of the user.', IMMUTABLE),
+          attribute('display', 'The name of the user.', READ_ONLY),
+          attribute('type', 'Always `User`.', { ...IMMUTABLE, canonicalValues: ['User'] }),
+        ],
+      }),
+    ],
+  },
+] as const;
+
+export const RESOURCE_TYPES = (['User', 'Group'] as const).map((kind) => ({
+  id: kind,
+  name: kind,
+  endpoint: PATH_OF[kind],
+  description: SCHEMAS.find(({ id }) => id === SCHEMA_OF[kind])?.description as string,
+  schema: SCHEMA_OF[kind],
+}));
+
+/** The most resources in one answer. */
+export const MOST_RESULTS = 1000;
+
+/** What the API can do. */
+export const CONFIGURATION = {
+  patch: { supported: true },
+  bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
+  filter: { supported: true, maxResults: MOST_RESULTS },
+  changePassword: { supported: false },
+  sort: { supported: true },
+  etag: { supported: true },
+  authenticationSchemes: [
+    {
+      type: 'oauthbearertoken',
+      name: 'API key or service token',
+      description:
+        'An API key of a service account with its secret, `Bearer sa_…:SECRET`, which lasts until it is revoked; or a service token, which lasts minutes.',
+      primary: true,
+    },
+  ],
+} as const;

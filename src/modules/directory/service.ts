@@ -1,0 +1,257 @@
+import { deniedEverywhere } from '../../access/denials.ts';
+import { isAllowed, requireAction } from '../../access/requirements.ts';
+import type { PrincipalContext } from '../../context.ts';
+import {
+  changeGroupOfUsers,
+  createGroup,
+  deleteGroup,
+  type Group,
+  type GroupOfUsers,
+  getGroupOfUsers,
+  listGroupsWhere,
+  listUserMembers,
+} from '../groups/service.ts';
+import {
+  changeUser,
+  deleteUser,
+  findUserWithGroups,
+  listUsersWithGroups,
+  provisionUser,
+  type UserChanges,
+  type UserWithGroups,
+} from '../users/service.ts';
+import { elementFits } from './elements.ts';
+import { globalGroupReadOnly, invalidFilter, invalidValue, tooManyMembers } from './failures.ts';
+import { conditionOf } from './filter-store.ts';
+import { type Filter, NotInForm, parseFilter } from './grammar.ts';
+import {
+  type GroupInput,
+  type MemberStep,
+  nameFrom,
+  type UserInput,
+  type WholeGroup,
+  type WholeUser,
+} from './input.ts';
+import type { ResourceKind } from './schemas.ts';
+
+/** Which resources are wanted, in which order. */
+export interface Search {
+  filter?: string;
+  /** Counted from 1. */
+  startIndex: number;
+  count: number;
+  sortBy?: string;
+  descending: boolean;
+}
+
+/** Some resources, and how many there are of which the filter holds. */
+export interface Found<T> {
+  total: number;
+  records: T[];
+}
+
+/** A group; `members` are null where they were not asked for. */
+export interface DirectoryGroup {
+  group: Group;
+  members: { id: string; name: string }[] | null;
+}
+
+/** The most members that one answer holds. */
+const MOST_MEMBERS = 50_000;
+
+const USER_ORDERS = {
+  username: 'email',
+  displayname: 'name',
+  'name.formatted': 'name',
+  'meta.created': 'created_at',
+  'meta.lastmodified': 'updated_at',
+} as const;
+const GROUP_ORDERS = {
+  displayname: 'name_in_any_case',
+  'meta.created': 'created_at',
+  'meta.lastmodified': 'updated_at',
+} as const;
+
+/** The users of which a filter holds, without those that the caller may not see; the oldest first unless told otherwise. */
+export async function searchUsers(
+  ctx: PrincipalContext,
+  search: Search,
+  anyKind = false,
+): Promise<Found<UserWithGroups>> {
+  return listUsersWithGroups(ctx, {
+    ...pageOf(search),
+    search: '',
+    by: orderOf(USER_ORDERS, search, anyKind),
+    where: whereOf(ctx, 'User', search, anyKind),
+  });
+}
+
+/** The same of groups. @param withMembers whether their members are read */
+export async function searchGroups(
+  ctx: PrincipalContext,
+  search: Search,
+  withMembers: boolean,
+  anyKind = false,
+): Promise<Found<DirectoryGroup>> {
+  const page = { ...pageOf(search), by: orderOf(GROUP_ORDERS, search, anyKind) };
+  const { total, records } = await listGroupsWhere(ctx, whereOf(ctx, 'Group', search, anyKind), page);
+  if (!withMembers || records.length === 0)
+    return { total, records: records.map((group) => ({ group, members: null })) };
+  const ids = records.map(({ id }) => id);
+  const members = await listUserMembers(ctx, ids, MOST_MEMBERS + 1);
+  if (members.length > MOST_MEMBERS) throw tooManyMembers();
+  const byGroup = Map.groupBy(members, ({ groupId }) => groupId);
+  return { total, records: records.map((group) => ({ group, members: byGroup.get(group.id) ?? [] })) };
+}
+
+/** Both: users come first, then groups, without those of a kind that the caller may not list. */
+export async function searchAll(ctx: PrincipalContext, search: Search, withMembers: boolean) {
+  const nobody = { total: 0, records: [] };
+  const users = isAllowed(ctx.actor, 'users:list', '*') ? await searchUsers(ctx, search, true) : nobody;
+  const rest = {
+    ...search,
+    startIndex: Math.max(1, search.startIndex - users.total),
+    count: search.count - users.records.length,
+  };
+  const groups = isAllowed(ctx.actor, 'groups:list', '*') ? await searchGroups(ctx, rest, withMembers, true) : nobody;
+  return { users: users.records, groups: groups.records, total: users.total + groups.total };
+}
+
+const pageOf = ({ startIndex, count, descending }: Search) => ({
+  page: 1,
+  perPage: count,
+  skipped: startIndex - 1,
+  descending,
+});
+
+function orderOf<O extends Readonly<Record<string, string>>>(orders: O, { sortBy }: Search, anyKind: boolean) {
+  if (sortBy === undefined) return 'created_at';
+  const name = sortBy.toLowerCase();
+  if (Object.hasOwn(orders, name)) return orders[name] as O[keyof O];
+  if (anyKind) return 'created_at';
+  throw invalidValue(`sortBy must be one of ${Object.keys(orders).join(', ')}`);
+}
+
+function whereOf(ctx: PrincipalContext, kind: ResourceKind, { filter }: Search, anyKind: boolean) {
+  if (filter === undefined || filter.trim() === '') return undefined;
+  const hidden = { users: deniedEverywhere(ctx.actor, 'user'), groups: deniedEverywhere(ctx.actor, 'group') };
+  return conditionOf(filterOf(filter), kind, hidden, anyKind);
+}
+
+function filterOf(text: string): Filter {
+  try {
+    return parseFilter(text);
+  } catch (error) {
+    if (error instanceof NotInForm) throw invalidFilter(error.message);
+    throw error;
+  }
+}
+
+export const getUser = (ctx: PrincipalContext, id: string): Promise<UserWithGroups> => findUserWithGroups(ctx, id);
+
+/** Makes a user without a password, who is active unless the directory says otherwise. */
+export async function makeUser(ctx: PrincipalContext, input: WholeUser): Promise<UserWithGroups> {
+  const { userName: email, externalId, active: isActive } = input;
+  const user = await provisionUser(ctx, { email, name: nameFrom(input), externalId, isActive });
+  return { ...user, groups: [] };
+}
+
+/** What a directory may be allowed to change of users: one of these is enough for a request that needs no other. */
+export const USER_WRITES = ['users:update', 'users:activate', 'users:deactivate'] as const;
+
+/** Changes what differs from what is there: nothing is written where nothing does. */
+export async function reviseUser(ctx: PrincipalContext, id: string, input: UserInput): Promise<UserWithGroups> {
+  const user = await mayReach(ctx, id);
+  const wanted: UserChanges = {
+    email: input.userName,
+    name: nameFrom(input, user.name),
+    externalId: input.externalId,
+    isActive: input.active,
+  };
+  const differing = Object.entries(wanted).filter(
+    ([field, value]) => value !== undefined && value !== user[field as keyof UserChanges],
+  );
+  if (differing.length === 0) return user;
+  const { isActive, ...others } = Object.fromEntries(differing) as UserChanges;
+  if (isActive !== undefined) requireAction(ctx.actor, isActive ? 'users:activate' : 'users:deactivate', id);
+  if (Object.keys(others).length > 0) requireAction(ctx.actor, 'users:update', id);
+  const changed = await changeUser(ctx, id, { ...others, ...(isActive !== undefined && { isActive }) });
+  return { ...changed, groups: user.groups };
+}
+
+/** A user whom the caller may change in any way. Who may not is not told whether the user is there. */
+async function mayReach(ctx: PrincipalContext, id: string): Promise<UserWithGroups> {
+  if (!USER_WRITES.some((action) => isAllowed(ctx.actor, action, id))) requireAction(ctx.actor, 'users:update', id);
+  return findUserWithGroups(ctx, id);
+}
+
+export { deleteGroup, deleteUser };
+
+/** A group with its members. @param isWithout whether they are not asked for, so that there may be too many of them */
+export async function getGroupWithMembers(
+  ctx: PrincipalContext,
+  id: string,
+  isWithout: boolean,
+): Promise<DirectoryGroup> {
+  const { group, members } = await getGroupOfUsers(ctx, id, MOST_MEMBERS + 1);
+  if (members.length <= MOST_MEMBERS) return { group, members };
+  if (isWithout) return { group, members: null };
+  throw tooManyMembers();
+}
+
+/** Makes a group with these members, which allows nothing yet. */
+export async function makeGroup(
+  ctx: PrincipalContext,
+  { displayName, externalId, members }: WholeGroup,
+): Promise<DirectoryGroup> {
+  const userIds = [...membersAfter([], members)];
+  const { id } = await createGroup(ctx, { name: displayName, description: '', externalId, userIds });
+  return shownAfterWrite(await getGroupOfUsers(ctx, id, MOST_MEMBERS + 1));
+}
+
+/** Changes what differs from what is there: nothing is written where nothing does. */
+export async function reviseGroup(
+  ctx: PrincipalContext,
+  id: string,
+  { displayName, externalId, members: steps }: GroupInput,
+): Promise<DirectoryGroup> {
+  const changed = await changeGroupOfUsers(ctx, id, ({ group, members }) => {
+    if (group.isGlobal) throw globalGroupReadOnly();
+    return {
+      ...(displayName !== undefined && { name: displayName }),
+      ...(externalId !== undefined && { externalId }),
+      ...(steps.length > 0 && { userIds: membersAfter(members, steps) }),
+    };
+  });
+  return shownAfterWrite(changed);
+}
+
+/** What is done is not refused: members that are too many are left out. */
+const shownAfterWrite = ({ group, members }: GroupOfUsers): DirectoryGroup => ({
+  group,
+  members: members.length > MOST_MEMBERS ? null : members,
+});
+
+/** The ids of the members when all steps are done, one after the other. */
+function membersAfter(present: readonly { id: string; name: string }[], steps: readonly MemberStep[]): Set<string> {
+  const names = new Map(present.map(({ id, name }) => [id, name]));
+  let ids = new Set(names.keys());
+  for (const step of steps) {
+    switch (step.op) {
+      case 'add':
+        for (const id of step.ids) ids.add(id);
+        break;
+      case 'remove':
+        for (const id of step.ids) ids.delete(id);
+        break;
+      case 'replace':
+        ids = new Set(step.ids);
+        break;
+      case 'removeWhere':
+        for (const id of ids) {
+          if (elementFits(step.filter, { value: id, display: names.get(id) ?? null, type: 'User' })) ids.delete(id);
+        }
+    }
+  }
+  return ids;
+}

@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import { versioned } from '../../http/endpoint.ts';
+import { BASE_PATH, metaOf } from '../../http/surfaces/directory.ts';
+import { versionOf } from '../../http/versions.ts';
+import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import type { UserWithGroups } from '../users/service.ts';
+import { PATH_OF, type ResourceKind, SCHEMA_OF } from './schemas.ts';
+import type { DirectoryGroup, Found, Search } from './service.ts';
+
+const text = z.string();
+
+const meta = (kind: ResourceKind) =>
+  z.object({
+    resourceType: z.literal(kind),
+    created: timestamp,
+    lastModified: timestamp,
+    location: z.url(),
+    version: text.optional().meta({ description: 'The `ETag`. Not of a group whose members were not asked for.' }),
+  });
+
+/** What is not asked for is left out, but for the id. */
+const resource = <Shape extends z.ZodRawShape>(kind: ResourceKind, shape: Shape) =>
+  z.object({ ...z.object(shape).partial().shape, meta: meta(kind).partial().optional() }).extend({
+    schemas: z.array(z.literal(SCHEMA_OF[kind])),
+    id: text,
+    externalId: text.optional().meta({ description: 'What the directory calls it.' }),
+  });
+
+const reference = (type: string) =>
+  z.object({ value: text, $ref: z.url(), display: text, type: z.literal(type) }).partial();
+
+export const userView = resource('User', {
+  userName: text,
+  displayName: text,
+  name: z.object({ formatted: text }).partial(),
+  active: z.boolean(),
+  emails: z.array(z.object({ value: text, type: z.literal('work'), primary: z.literal(true) }).partial()),
+  groups: z.array(reference('direct')),
+}).meta({ id: 'DirectoryUser' });
+
+export const groupView = resource('Group', {
+  displayName: text,
+  members: z.array(reference('User')),
+}).meta({ id: 'DirectoryGroup' });
+
+type UserShown = z.input<typeof userView>;
+type GroupShown = z.input<typeof groupView>;
+
+interface Addressed {
+  baseUrl: string;
+}
+
+const addressOf = ({ baseUrl }: Addressed, kind: ResourceKind, id: string): string =>
+  `${baseUrl}${BASE_PATH}${PATH_OF[kind]}/${id}`;
+
+const metaFor = (
+  at: Addressed,
+  kind: ResourceKind,
+  { id, createdAt, updatedAt }: { id: string; createdAt: number; updatedAt: number },
+) => ({
+  created: isoTimestamp(createdAt),
+  lastModified: isoTimestamp(updatedAt),
+  location: addressOf(at, kind, id),
+});
+
+/** How a GET of one gets its version: it tells it itself, whatever was asked for. */
+export const VERSIONED = { ...versioned(), told: (shown: object) => metaOf(shown).version };
+
+const versionFor = (shown: object): Promise<string> => versionOf(shown, versioned());
+
+export async function viewUser(at: Addressed, user: UserWithGroups): Promise<UserShown> {
+  const shown = {
+    schemas: [SCHEMA_OF.User],
+    id: user.id,
+    ...(user.externalId !== null && { externalId: user.externalId }),
+    userName: user.email,
+    displayName: user.name,
+    name: { formatted: user.name },
+    active: user.isActive,
+    emails: [{ value: user.email, type: 'work' as const, primary: true as const }],
+    groups: user.groups.map(({ id, name }) => ({
+      value: id,
+      $ref: addressOf(at, 'Group', id),
+      display: name,
+      type: 'direct' as const,
+    })),
+    meta: { resourceType: 'User' as const, ...metaFor(at, 'User', user) },
+  };
+  return { ...shown, meta: { ...shown.meta, version: await versionFor(shown) } };
+}
+
+export async function viewGroup(at: Addressed, { group, members }: DirectoryGroup): Promise<GroupShown> {
+  const shown = {
+    schemas: [SCHEMA_OF.Group],
+    id: group.id,
+    ...(group.externalId !== null && { externalId: group.externalId }),
+    displayName: group.name,
+    ...(members && {
+      members: members.map(({ id, name }) => ({
+        value: id,
+        $ref: addressOf(at, 'User', id),
+        display: name,
+        type: 'User' as const,
+      })),
+    }),
+    meta: { resourceType: 'Group' as const, ...metaFor(at, 'Group', group) },
+  };
+  return members ? { ...shown, meta: { ...shown.meta, version: await versionFor(shown) } } : shown;
+}
+
+const LIST = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
+
+export const listOf = <S extends z.ZodType>(record: S) =>
+  z.object({
+    schemas: z.array(z.literal(LIST)),
+    totalResults: z.int().meta({ description: 'How many there are, on all pages.' }),
+    startIndex: z.int(),
+    itemsPerPage: z.int(),
+    Resources: z.array(record),
+  });
+
+export const list = <V>(
+  resources: V[],
+  { total }: Pick<Found<V>, 'total'>,
+  { startIndex }: Pick<Search, 'startIndex'>,
+) => ({
+  schemas: [LIST] as (typeof LIST)[],
+  totalResults: total,
+  startIndex,
+  itemsPerPage: resources.length,
+  Resources: resources,
+});

@@ -1,0 +1,75 @@
+import { and, asc, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { isNotDenied } from '../../db/denials.ts';
+import { accounts } from '../../db/schema/accounts.ts';
+import { groupBindings, groups } from '../../db/schema/groups.ts';
+import { users } from '../../db/schema/users.ts';
+import { idList, livingById } from '../../db/statements.ts';
+import type { Denials } from '../../permissions/denials.ts';
+
+/** A user in a group, whatever the account. */
+export interface UserMember {
+  groupId: string;
+  id: string;
+  name: string;
+}
+
+const usersIn = (companyId: string, groupIds: string[]): SQL =>
+  and(
+    eq(groupBindings.companyId, companyId),
+    inArray(groupBindings.groupId, idList(groupIds)),
+    eq(groupBindings.principalType, 'user'),
+  ) as SQL;
+
+/** The users in some groups, each once in a group, without those that are denied; at most `most`. */
+export const selectUserMembers = (
+  db: ControlDb,
+  companyId: string,
+  { groupIds, denied }: { groupIds: string[]; denied: Denials },
+  most: number,
+) =>
+  db
+    .selectDistinct({ groupId: groupBindings.groupId, id: users.id, name: users.name })
+    .from(groupBindings)
+    .innerJoin(users, eq(users.id, groupBindings.principalId))
+    .where(and(usersIn(companyId, groupIds), isNull(users.deletedAt), isNotDenied(users.id, denied)))
+    .orderBy(asc(groupBindings.groupId), asc(users.id))
+    .limit(most);
+
+/** Which of these are living users, without those that are denied. */
+export const selectKnownUsers = (db: ControlDb, companyId: string, ids: string[], denied: Denials) =>
+  db
+    .select({ id: users.id })
+    .from(users)
+    .where(
+      and(
+        eq(users.companyId, companyId),
+        inArray(users.id, idList(ids)),
+        isNull(users.deletedAt),
+        isNotDenied(users.id, denied),
+      ),
+    );
+
+/** Adds living users to a living group, within the company's default account. */
+export const enterUsers = (
+  db: ControlDb,
+  { companyId, groupId, now }: { companyId: string; groupId: string; now: number },
+  joinings: { id: string; userId: string }[],
+) =>
+  db
+    .insert(groupBindings)
+    .select(
+      sql`select joining.value ->> 'id', ${companyId}, ${groups.id}, 'user', ${users.id}, ${accounts.id}, ${now}
+        from json_each(${JSON.stringify(joinings)}) joining
+        join ${groups} on ${livingById(groups, companyId, groupId)}
+        join ${users} on ${users.id} = joining.value ->> 'userId' and ${users.companyId} = ${companyId} and ${users.deletedAt} is null
+        join ${accounts} on ${accounts.companyId} = ${companyId} and ${accounts.isDefault} = 1 and ${accounts.deletedAt} is null
+        where true`,
+    )
+    .onConflictDoNothing();
+
+/** Removes users from a group, in every account. */
+export const removeUsers = (db: ControlDb, companyId: string, groupId: string, userIds: string[]) =>
+  db
+    .delete(groupBindings)
+    .where(and(usersIn(companyId, [groupId]), inArray(groupBindings.principalId, idList(userIds))));

@@ -1,0 +1,154 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  BOUNDS,
+  COMPARISONS,
+  type Filter,
+  NotInForm,
+  parseFilter,
+  parsePath,
+  printFilter,
+  printPath,
+  type TargetPath,
+} from '../../src/modules/directory/grammar.ts';
+
+const word = fc.stringMatching(/^[A-Za-z$][\w$-]{0,8}$/);
+const schema = fc.stringMatching(/^urn:[a-z]{1,5}:[a-z0-9.:-]{0,12}$/);
+const attribute = fc.record({ name: word, sub: word, schema }, { requiredKeys: ['name'] });
+const value = fc.oneof(
+  fc.string({ unit: 'grapheme' }),
+  fc.string({ unit: 'binary' }).map((text) => text.toWellFormed()),
+  fc.constantFrom(true, false, null),
+  fc.integer(),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => (Object.is(number, -0) ? 0 : number)),
+);
+const comparison = fc.oneof(
+  fc.record({ op: fc.constantFrom(...COMPARISONS), path: attribute, value }),
+  fc.record({ op: fc.constant('pr' as const), path: attribute }),
+);
+
+/** Filters as a parser makes them: lists of at least two, and no value path within another. */
+const filters = (depth: number, isOutside: boolean): fc.Arbitrary<Filter> => {
+  if (depth === 0) return comparison;
+  const inner = filters(depth - 1, isOutside);
+  const several = fc.array(inner, { minLength: 2, maxLength: 3 });
+  // What is joined by `and` within `and` stands in parentheses; `and` within `or` needs none.
+  const all = fc.record({ op: fc.constantFrom('and' as const, 'or' as const), of: several });
+  const not = fc.record({ op: fc.constant('not' as const), of: inner });
+  const has = fc.record({ op: fc.constant('has' as const), path: attribute, of: filters(depth - 1, false) });
+  return fc.oneof(comparison, all, not, ...(isOutside ? [has] : []));
+};
+
+const comparisonsIn = (filter: Filter): number => {
+  if (filter.op === 'and' || filter.op === 'or') return filter.of.reduce((sum, each) => sum + comparisonsIn(each), 0);
+  return filter.op === 'not' || filter.op === 'has' ? comparisonsIn(filter.of) : 1;
+};
+const fits = (filter: Filter): boolean =>
+  comparisonsIn(filter) <= BOUNDS.comparisons && printFilter(filter).length <= BOUNDS.characters;
+
+describe('a filter', () => {
+  it('is the same again, printed and parsed', () => {
+    fc.assert(
+      fc.property(filters(3, true).filter(fits), (filter) => {
+        expect(parseFilter(printFilter(filter))).toEqual(filter);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('that was parsed is the same again, however it was written', () => {
+    const noise = fc.array(
+      fc.constantFrom(
+        'a',
+        'A.b',
+        'eq',
+        'PR',
+        'not',
+        'and',
+        'OR',
+        '(',
+        ')',
+        '[',
+        ']',
+        '"x"',
+        '1',
+        'true',
+        '.v',
+        'not (',
+        'a eq 1',
+      ),
+      { maxLength: 14 },
+    );
+    let parsed = 0;
+    fc.assert(
+      fc.property(noise, (words) => {
+        try {
+          const filter = parseFilter(words.join(' '));
+          parsed += 1;
+          expect(parseFilter(printFilter(filter))).toEqual(filter);
+        } catch (error) {
+          if (!(error instanceof NotInForm)) throw error;
+        }
+      }),
+      { numRuns: 20_000 },
+    );
+    expect(parsed).toBeGreaterThan(100);
+  });
+
+  it('has or below and, in any case', () => {
+    const [a, b, c] = ['a', 'b', 'c'].map((name) => ({ op: 'pr' as const, path: { name } }));
+    expect(parseFilter('a PR Or b pR AND c pr')).toEqual({ op: 'or', of: [a, { op: 'and', of: [b, c] }] });
+    expect(parseFilter('(a pr or b pr) and c pr')).toEqual({ op: 'and', of: [{ op: 'or', of: [a, b] }, c] });
+    expect(parseFilter('NOT (a pr)and b pr')).toEqual({ op: 'and', of: [{ op: 'not', of: a }, b] });
+    expect(parseFilter('not pr')).toEqual({ op: 'pr', path: { name: 'not' } });
+  });
+
+  it.each([100_000, 10_000, BOUNDS.depth + 1])('%i deep is refused at once', (depth) => {
+    const began = performance.now();
+    for (const [open, close] of [
+      ['(', ')'],
+      ['not (', ')'],
+      ['a[', ']'],
+    ] as const) {
+      expect(() => parseFilter(`${open.repeat(depth)}a pr${close.repeat(depth)}`)).toThrow(NotInForm);
+      expect(() => parsePath(`a[${open.repeat(depth)}a pr${close.repeat(depth)}]`)).toThrow(NotInForm);
+    }
+    expect(performance.now() - began).toBeLessThan(500);
+  });
+
+  it.each([
+    'a eq 1e999',
+    'a eq 01',
+    'a eq "\\ud800"',
+    'a eq "\u0001"',
+    'a eq nul',
+    'a eq (1)',
+    'a eq',
+    'a',
+    '',
+    ' ',
+    '"a" eq 1',
+  ])('is not %s', (text) => {
+    expect(() => parseFilter(text)).toThrow(NotInForm);
+  });
+});
+
+describe('a path', () => {
+  const paths: fc.Arbitrary<TargetPath> = fc.oneof(
+    attribute,
+    fc.record({ name: word, sub: word, schema, of: filters(2, false).filter(fits) }, { requiredKeys: ['name', 'of'] }),
+  );
+
+  it('is the same again, printed and parsed', () => {
+    fc.assert(
+      fc.property(paths, (path) => {
+        expect(parsePath(printPath(path))).toEqual(path);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it.each(['', 'a[', 'a[]', 'a[b]', 'a[b pr].c.d', 'a b', '[b pr]', '.a', 'a.b.c'])('is not %s', (text) => {
+    expect(() => parsePath(text)).toThrow(NotInForm);
+  });
+});

@@ -1,0 +1,322 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { BASE_URL, type Caller } from '../support/api.ts';
+import { globalGroups } from '../support/console.ts';
+import { rivalBefore } from '../support/rival.ts';
+import {
+  allow,
+  aServiceAccount,
+  aServiceAccountThat,
+  bind,
+  deny,
+  must,
+  signed,
+  withSecret,
+} from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+import {
+  aDirectory,
+  aDirectoryGroup,
+  aDirectoryUser,
+  GROUP_SCHEMA,
+  GROUPS,
+  groupInput,
+  memberIds,
+  patch,
+  refusal,
+  USERS,
+} from './support.ts';
+
+let company: Company;
+let directory: Caller;
+let ids: string[];
+beforeAll(async () => {
+  company = await aCompany();
+  directory = await aDirectory(company);
+  const made = await Promise.all(Array.from({ length: 4 }, () => aDirectoryUser(directory)));
+  ids = made.map(({ id }) => id).toSorted();
+});
+
+const get = (id: string) => must(directory.get(`${GROUPS}/${id}`));
+const members = (...values: (string | undefined)[]) => values.map((value) => ({ value }));
+const change = async (id: string, ...operations: object[]) =>
+  must(directory.patch(`${GROUPS}/${id}`, patch(...operations)));
+
+describe('a group of a directory', () => {
+  it('is made with its members, and is the console’s', async () => {
+    const json = groupInput({ displayName: 'Sales', externalId: 'sales', members: members(ids[0], ids[1], ids[0]) });
+    const { status, headers, body } = await directory.post(GROUPS, { json });
+    const location = `${BASE_URL}${GROUPS}/${body.id}`;
+    expect([status, body]).toEqual([
+      201,
+      {
+        schemas: [GROUP_SCHEMA],
+        id: expect.any(String),
+        externalId: 'sales',
+        displayName: 'Sales',
+        members: [ids[0], ids[1]].map((value) => ({
+          value,
+          $ref: `${BASE_URL}${USERS}/${value}`,
+          display: expect.stringMatching(/^Person/),
+          type: 'User',
+        })),
+        meta: expect.objectContaining({ resourceType: 'Group', location }),
+      },
+    ]);
+    expect([headers.get('location'), headers.get('etag')]).toEqual([location, body.meta.version]);
+    expect((await directory.get(`${GROUPS}/${body.id}`)).headers.get('etag')).toBe(body.meta.version);
+    expect(await must(company.as.get(`/v1/groups/${body.id}`))).toMatchObject({ name: 'Sales', slug: 'sales' });
+    const inGroup = await must(directory.get(`${USERS}/${ids[0]}`));
+    expect(inGroup.groups).toContainEqual({ value: body.id, $ref: location, display: 'Sales', type: 'direct' });
+  });
+
+  it('is made once: by its name, and by what the directory calls it', async () => {
+    const { displayName, externalId } = await aDirectoryGroup(directory, { externalId: 'once' });
+    expect(refusal(await directory.post(GROUPS, { json: groupInput({ displayName }) }))).toEqual([409, 'uniqueness']);
+    expect(refusal(await directory.post(GROUPS, { json: groupInput({ externalId }) }))).toEqual([409, 'uniqueness']);
+  });
+
+  it('is replaced by PUT, members and all, as Okta sends it; what is not sent stays', async () => {
+    const group = await aDirectoryGroup(directory, { members: members(ids[0], ids[1]), externalId: 'put' });
+    const json = { schemas: [GROUP_SCHEMA], id: group.id, displayName: 'Put', members: members(ids[1], ids[2]) };
+    const body = await must(directory.put(`${GROUPS}/${group.id}`, { json }));
+    expect([body.displayName, body.externalId, memberIds(body)]).toEqual(['Put', 'put', [ids[1], ids[2]]]);
+    expect(await must(directory.put(`${GROUPS}/${group.id}`, { json }))).toEqual(body);
+    const { members: _, ...nameOnly } = json;
+    expect(await must(directory.put(`${GROUPS}/${group.id}`, { json: nameOnly }))).toEqual(body);
+    const empty = await must(directory.put(`${GROUPS}/${group.id}`, { json: { ...json, members: [] } }));
+    expect(empty.members).toEqual([]);
+  });
+
+  it('keeps its service accounts, whom a directory does not know', async () => {
+    const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
+    const robot = await aServiceAccount(company, [group.id]);
+    const body = await change(group.id, { op: 'replace', path: 'members', value: [] });
+    expect(body.members).toEqual([]);
+    const { results } = await must(signed(company.apiKey).get(`/groups/${group.id}/bindings`));
+    expect(results.map((binding: { principal_id: string }) => binding.principal_id)).toEqual([robot.id]);
+  });
+
+  it('has a user once who is in it in two accounts, and loses both at once', async () => {
+    const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
+    const { id: account } = await must(signed(company.apiKey).post('/accounts', { json: { name: `A ${group.id}` } }));
+    await bind(company, group.id, ids[0] as string, account);
+    expect(memberIds(await get(group.id))).toEqual([ids[0]]);
+    expect((await change(group.id, { op: 'remove', path: `members[value eq "${ids[0]}"]` })).members).toEqual([]);
+    expect((await must(signed(company.apiKey).get(`/groups/${group.id}/bindings`))).total).toBe(0);
+  });
+
+  it('is deleted, and is gone', async () => {
+    const { id } = await aDirectoryGroup(directory, { members: members(ids[0]) });
+    expect((await directory.delete(`${GROUPS}/${id}`)).status).toBe(204);
+    expect(refusal(await directory.get(`${GROUPS}/${id}`))).toEqual([404, undefined]);
+    expect(refusal(await directory.delete(`${GROUPS}/${id}`))).toEqual([404, undefined]);
+  });
+
+  it.each([
+    [{ displayName: undefined }, 'displayName'],
+    [{ displayName: ' ' }, 'displayName'],
+    [{ displayName: 'a\nb' }, 'displayName'],
+    [{ members: [{}] }, 'members'],
+    [{ members: [{ value: 7 }] }, 'members'],
+    [{ members: [''] }, 'members'],
+    [{ members: Array.from({ length: 20_001 }, () => 'x') }, 'members'],
+  ])('is not made with %.60j', async (wrong, says) => {
+    const answer = await directory.post(GROUPS, { json: groupInput(wrong) });
+    expect(refusal(answer)).toEqual([400, 'invalidValue']);
+    expect(answer.body.detail).toContain(says);
+  });
+});
+
+describe('members', () => {
+  const strangers = async () => {
+    const other = await aDirectoryUser(await aDirectory(await aCompany()));
+    const robot = await aServiceAccount(company);
+    const gone = await aDirectoryUser(directory);
+    await must(directory.delete(`${USERS}/${gone.id}`));
+    return [other.id, robot.id, gone.id, 'f'.repeat(24), 'none'];
+  };
+
+  it('that are no users of the company are refused alike, and nothing is done', async () => {
+    const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
+    const told: unknown[] = [];
+    for (const id of await strangers()) {
+      const name = `With a stranger ${id}`;
+      const posted = await directory.post(GROUPS, {
+        json: groupInput({ displayName: name, members: members(ids[0], id) }),
+      });
+      expect(refusal(posted)).toEqual([400, 'invalidValue']);
+      const adding = patch({ op: 'add', path: 'members', value: members(ids[1], id) });
+      const { status, body } = await directory.patch(`${GROUPS}/${group.id}`, adding);
+      told.push([status, JSON.stringify(body).replaceAll(id, 'ID')]);
+      expect(
+        (await must(directory.get(`${GROUPS}?filter=${encodeURIComponent(`displayName eq "${name}"`)}`))).totalResults,
+      ).toBe(0);
+    }
+    expect(new Set(told.map((each) => JSON.stringify(each))).size).toBe(1);
+    expect(await get(group.id)).toEqual(group);
+  });
+
+  it('that the caller may not see are neither shown, added nor removed', async () => {
+    const hidden = ids[3] as string;
+    const group = await aDirectoryGroup(directory, { members: members(ids[0], hidden) });
+    const arn = `arn:svc:users::${company.id}:user/${hidden}`;
+    const by = withSecret(
+      await aServiceAccountThat(company, allow('users:*', 'groups:*'), { ...deny('users:get'), resources: [arn] }),
+    );
+    expect(memberIds(await must(by.get(`${GROUPS}/${group.id}`)))).toEqual([ids[0]]);
+    const found = async (filter: string) =>
+      (await must(by.get(`${GROUPS}?filter=${encodeURIComponent(filter)}`))).totalResults;
+    expect(await found(`id eq "${group.id}" and members eq "${hidden}"`)).toBe(0);
+    expect(await found(`id eq "${group.id}" and members eq "${ids[0]}"`)).toBe(1);
+    expect(memberIds(await must(by.put(`${GROUPS}/${group.id}`, { json: groupInput({ members: [] }) })))).toEqual([]);
+    expect(memberIds(await get(group.id))).toEqual([hidden]);
+    const adding = patch({ op: 'add', path: 'members', value: members(hidden) });
+    expect(refusal(await by.patch(`${GROUPS}/${group.id}`, adding))).toEqual([400, 'invalidValue']);
+  });
+
+  it.each([
+    ['add', (id: string) => [{ op: 'add', path: 'members', value: members(id) }], [0, 1, 2]],
+    ['add one that is no list', (id: string) => [{ op: 'Add', path: 'members', value: { value: id } }], [0, 1, 2]],
+    ['add without a path', (id: string) => [{ op: 'add', value: { members: members(id) } }], [0, 1, 2]],
+    ['add who is there', () => [{ op: 'add', path: 'members', value: members(ids[0]) }], [0, 1]],
+    ['remove by value path', () => [{ op: 'remove', path: `members[value eq "${ids[0]}"]` }], [1]],
+    ['remove by value', () => [{ op: 'Remove', path: 'members', value: members(ids[0]) }], [1]],
+    [
+      'remove either',
+      () => [{ op: 'remove', path: `members[value eq "${ids[0]}" or not (value ne "${ids[1]}")]` }],
+      [],
+    ],
+    ['remove by name', () => [{ op: 'remove', path: 'members[display sw "person" and type eq "User"]' }], []],
+    ['remove who is not there', (id: string) => [{ op: 'remove', path: `members[value eq "${id}"]` }], [0, 1]],
+    ['remove all', () => [{ op: 'remove', path: 'members' }], []],
+    ['replace', (id: string) => [{ op: 'replace', path: 'members', value: members(id) }], [2]],
+    ['replace without a path', (id: string) => [{ op: 'Replace', value: { id: 'x', members: members(id) } }], [2]],
+    [
+      'one after the other',
+      (id: string) => [
+        { op: 'remove', path: 'members' },
+        { op: 'add', path: 'members', value: members(id) },
+        { op: 'add', path: 'members', value: members(ids[0]) },
+      ],
+      [0, 2],
+    ],
+    [
+      'of whom nothing else changes',
+      () => [{ op: 'replace', path: `members[value eq "${ids[0]}"].display`, value: 'x' }],
+      [0, 1],
+    ],
+  ])('are changed by PATCH: %s', async (_, operations, expected) => {
+    const group = await aDirectoryGroup(directory, { members: members(ids[0], ids[1]) });
+    const sending = operations(ids[2] as string);
+    const body = await change(group.id, ...sending);
+    expect(memberIds(body)).toEqual(expected.map((index) => ids[index]));
+    expect(await change(group.id, ...sending)).toEqual(body);
+    expect(await get(group.id)).toEqual(body);
+  });
+
+  it.each([
+    [{ op: 'remove', path: 'members[value eq' }, 'invalidPath'],
+    [{ op: 'add', path: 'members', value: [7] }, 'invalidValue'],
+    [{ op: 'remove', path: 'displayName' }, 'invalidValue'],
+    [{ op: 'replace', path: 'displayName', value: null }, 'unchanged'],
+    [{ op: 'remove' }, 'noTarget'],
+  ])('are not changed by %j', async (operation, scimType) => {
+    const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
+    const answer = await directory.patch(`${GROUPS}/${group.id}`, patch(operation));
+    if (scimType !== 'unchanged') expect(refusal(answer)).toEqual([400, scimType]);
+    expect(await get(group.id)).toEqual(group);
+  });
+
+  it('are added to nothing that allows more than the directory may', async () => {
+    const strong = await aDirectoryGroup(directory);
+    const json = {
+      name: `Strong ${strong.id}`,
+      document: { version: '2024-01-01', statements: [allow('policies:create')] },
+    };
+    const { _id: policy } = await must(company.as.post('/v1/policies', { json }));
+    await must(company.as.post(`/v1/groups/${strong.id}/policies/${policy}`));
+    const by = withSecret(await aServiceAccountThat(company, allow('users:*', 'groups:*')));
+    const adding = patch({ op: 'add', path: 'members', value: members(ids[0]) });
+    expect((await by.patch(`${GROUPS}/${strong.id}`, adding)).status).toBe(403);
+    expect((await get(strong.id)).members).toEqual([]);
+    await change(strong.id, { op: 'add', path: 'members', value: members(ids[0]) });
+    expect((await by.patch(`${GROUPS}/${strong.id}`, patch({ op: 'remove', path: 'members' }))).body.members).toEqual(
+      [],
+    );
+  });
+
+  it('stay in what denies more than the directory may', async () => {
+    const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
+    const json = {
+      name: `Denying ${group.id}`,
+      document: { version: '2024-01-01', statements: [deny('policies:create')] },
+    };
+    const { _id: policy } = await must(company.as.post('/v1/policies', { json }));
+    await must(company.as.post(`/v1/groups/${group.id}/policies/${policy}`));
+    const by = withSecret(await aServiceAccountThat(company, allow('users:*', 'groups:*')));
+    expect((await by.patch(`${GROUPS}/${group.id}`, patch({ op: 'remove', path: 'members' }))).status).toBe(403);
+    expect(memberIds(await get(group.id))).toEqual([ids[0]]);
+  });
+
+  it('that others change meanwhile are read again', async () => {
+    const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
+    const rival = rivalBefore(/^insert into "group_bindings"/, () => bind(company, group.id, ids[1] as string));
+    const sending = { ...patch({ op: 'replace', path: 'members', value: members(ids[2]) }), env: rival.env };
+    expect(memberIds(await must(directory.patch(`${GROUPS}/${group.id}`, sending)))).toEqual([ids[2]]);
+    expect(rival.hasRun()).toBe(true);
+    expect(memberIds(await get(group.id))).toEqual([ids[2]]);
+  });
+
+  it('that are deleted meanwhile are refused', async () => {
+    const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
+    const gone = await aDirectoryUser(directory);
+    const rival = rivalBefore(/^insert into "group_bindings"/, () => must(directory.delete(`${USERS}/${gone.id}`)));
+    const sending = { ...patch({ op: 'add', path: 'members', value: members(gone.id) }), env: rival.env };
+    expect(refusal(await directory.patch(`${GROUPS}/${group.id}`, sending))).toEqual([400, 'invalidValue']);
+    expect([rival.hasRun(), await get(group.id)]).toEqual([true, group]);
+  });
+
+  it('enter no group that is deleted meanwhile', async () => {
+    const group = await aDirectoryGroup(directory);
+    const rival = rivalBefore(/^insert into "group_bindings"/, () => must(directory.delete(`${GROUPS}/${group.id}`)));
+    const sending = { ...patch({ op: 'add', path: 'members', value: members(ids[0]) }), env: rival.env };
+    expect((await directory.patch(`${GROUPS}/${group.id}`, sending)).status).toBe(404);
+    expect(rival.hasRun()).toBe(true);
+    const inGroups = (await must(directory.get(`${USERS}/${ids[0]}`))).groups.map(
+      ({ value }: { value: string }) => value,
+    );
+    expect(inGroups).not.toContain(group.id);
+  });
+});
+
+describe('a global group', () => {
+  it('is shown, and only read', async () => {
+    const { administrators: id } = await globalGroups(company);
+    const before = await get(id);
+    for (const answer of [
+      await directory.put(`${GROUPS}/${id}`, { json: groupInput() }),
+      await directory.patch(`${GROUPS}/${id}`, patch({ op: 'add', path: 'members', value: members(ids[0]) })),
+      await directory.patch(`${GROUPS}/${id}`, patch({ op: 'replace', path: 'displayName', value: 'x' })),
+      await directory.delete(`${GROUPS}/${id}`),
+    ])
+      expect(refusal(answer)).toEqual([403, 'mutability']);
+    expect(await get(id)).toEqual(before);
+  });
+});
+
+describe('a version of a group', () => {
+  it('is another with another member, and one that is stale changes nothing', async () => {
+    const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
+    await bind(company, group.id, ids[1] as string);
+    const { headers } = await directory.get(`${GROUPS}/${group.id}`);
+    expect(headers.get('etag')).not.toBe(group.meta.version);
+    const stale = { headers: { 'if-match': group.meta.version } };
+    const removing = patch({ op: 'remove', path: 'members' });
+    expect(refusal(await directory.patch(`${GROUPS}/${group.id}`, { ...removing, ...stale }))).toEqual([
+      412,
+      undefined,
+    ]);
+    const fresh = { headers: { 'if-match': headers.get('etag') as string } };
+    expect((await directory.patch(`${GROUPS}/${group.id}`, { ...removing, ...fresh })).body.members).toEqual([]);
+  });
+});

@@ -1,0 +1,360 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Caller } from '../support/api.ts';
+import { allow, aServiceAccountThat, must, withSecret } from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+import { aDirectory, aDirectoryGroup, aDirectoryUser, GROUPS, refusal, USER_SCHEMA, USERS } from './support.ts';
+
+const LIST = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
+
+let company: Company;
+let directory: Caller;
+let ana: Record<string, string>;
+let bruno: Record<string, string>;
+let zoe: Record<string, string>;
+let sales: Record<string, string>;
+beforeAll(async () => {
+  company = await aCompany();
+  directory = await aDirectory(company);
+  ana = await aDirectoryUser(directory, { userName: 'ana@one.example', displayName: 'Ana Éder', externalId: 'A-1' });
+  bruno = await aDirectoryUser(directory, { userName: 'bruno@two.example', displayName: 'Bruno', externalId: null });
+  zoe = await aDirectoryUser(directory, { userName: 'zoe@two.example', displayName: 'Zoë "Z" %_', active: false });
+  sales = await aDirectoryGroup(directory, { displayName: 'Sales', members: [{ value: ana.id }, { value: bruno.id }] });
+});
+
+const search = (path: string, query: Record<string, string>) => directory.get(`${path}?${new URLSearchParams(query)}`);
+/** The user names or names that a filter finds, without the company's owner. */
+async function found(path: string, filter: string): Promise<string[]> {
+  await must(search(path, { filter, startIndex: '2', count: '1' }));
+  const { totalResults, Resources } = await must(search(path, { filter, count: '1000' }));
+  expect(totalResults).toBe(Resources.length);
+  const names = Resources.map((each: Record<string, string>) => (each.userName ?? each.displayName)?.split('@')[0]);
+  return names.filter((name: string) => ['ana', 'bruno', 'zoe', 'Sales', 'administrators', 'viewers'].includes(name));
+}
+
+const ALL = ['ana', 'bruno', 'zoe'];
+
+describe('a filter of users', () => {
+  it.each([
+    ['userName eq "ana@one.example"', ['ana']],
+    ['USERNAME EQ "ANA@one.example"', ['ana']],
+    [`${USER_SCHEMA}:userName eq "ana@one.example"`, ['ana']],
+    ['userName ne "ana@one.example"', ['bruno', 'zoe']],
+    ['userName co "TWO."', ['bruno', 'zoe']],
+    ['userName sw "b"', ['bruno']],
+    ['userName ew "one.example"', ['ana']],
+    ['userName gt "ana@one.example" and userName lt "z"', ['bruno']],
+    ['userName ge "ana@one.example" and userName le "bruno@two.example"', ['ana', 'bruno']],
+    ['userName pr', ALL],
+    ['displayName eq "bruno"', ['bruno']],
+    ['displayName co "éder"', ['ana']],
+    ['displayName sw "ANA é"', ['ana']],
+    ['displayName ew "%_"', ['zoe']],
+    ['displayName co "\\"z\\" "', ['zoe']],
+    ['displayName co ""', ALL],
+    ['name.formatted eq "Bruno"', ['bruno']],
+    ['name.familyName pr', []],
+    ['externalId eq "A-1"', ['ana']],
+    ['externalId eq "a-1"', []],
+    ['externalId eq null', ['bruno']],
+    ['not (externalId pr)', ['bruno']],
+    ['externalId ne "A-1"', ['bruno', 'zoe']],
+    ['active eq true', ['ana', 'bruno']],
+    ['active eq "False"', ['zoe']],
+    ['not (active eq true) or userName sw "a"', ['ana', 'zoe']],
+    ['emails eq "ana@one.example"', ['ana']],
+    ['emails.value co "two"', ['bruno', 'zoe']],
+    ['emails[type eq "work" and value ew "two.example"]', ['bruno', 'zoe']],
+    ['emails[type eq "home"]', []],
+    ['not (emails[type eq "home"])', ALL],
+    ['emails[type eq "work"].value eq "ana@one.example"', ['ana']],
+    ['emails[primary eq true and not (value sw "a")]', ['bruno', 'zoe']],
+    ['groups pr', ['ana', 'bruno']],
+    ['groups.display eq "sales" and active eq true', ['ana', 'bruno']],
+    ['groups[display sw "Sa" and type eq "direct"] and userName sw "b"', ['bruno']],
+    ['title pr', []],
+    ['title ne "Boss"', ALL],
+    ['phoneNumbers[type eq "work"]', []],
+    ['urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department eq "D"', []],
+    ['meta.resourceType eq "User" and userName sw "a"', ['ana']],
+    ['meta.created gt "2020-01-01T00:00:00Z" and meta.lastModified lt "2999-01-01T00:00:00+02:00"', ALL],
+    ['meta.created lt "2020-01-01T00:00:00Z"', []],
+    ['userName sw "a" or userName sw "b" and active eq false', ['ana']],
+    ['(userName sw "a" or userName sw "z") and active eq false', ['zoe']],
+    ['schemas eq "urn:ietf:params:scim:schemas:core:2.0:User"', ALL],
+  ])('%s', async (filter, names) => {
+    expect((await found(USERS, filter)).toSorted()).toEqual(names);
+  });
+
+  it('finds a group’s members, and groups by theirs', async () => {
+    expect(await found(USERS, `groups.value eq "${sales.id}"`)).toEqual(['ana', 'bruno']);
+    expect(await found(GROUPS, `members eq "${ana.id}"`)).toEqual(['Sales']);
+    expect(await found(GROUPS, `id eq "${sales.id}" and members[value eq "${bruno.id}" and type eq "User"]`)).toEqual([
+      'Sales',
+    ]);
+    expect(await found(GROUPS, `members.value eq "${zoe.id}"`)).toEqual([]);
+    expect(await found(GROUPS, 'members.display co "ana"')).toEqual(['Sales']);
+    expect(await found(GROUPS, 'displayName eq "SALES"')).toEqual(['Sales']);
+    expect(await found(GROUPS, 'not (members pr) and displayName eq "viewers"')).toEqual(['viewers']);
+  });
+
+  it.each([
+    'userName',
+    'userName eq',
+    'userName is "x"',
+    'userName eq x',
+    "userName eq 'x'",
+    'userName eq "x',
+    'userName eq "x" and',
+    'userName eq "x" userName eq "y"',
+    '(userName eq "x"',
+    'not userName eq "x"',
+    'emails[type eq "work"',
+    'emails[emails[type eq "a"]]',
+    'a.b.c eq "x"',
+    'surprise eq "x"',
+    'urn:of:nobody:userName eq "x"',
+    '__proto__ pr',
+    'constructor eq "x"',
+    'active gt true',
+    'active eq "maybe"',
+    'userName eq 7',
+    'userName gt null',
+    'active co "t"',
+    'meta.created gt "yesterday"',
+    'userName eq "\\ud800"',
+    `${'('.repeat(10_000)}userName pr${')'.repeat(10_000)}`,
+    `${'('.repeat(11)}userName pr${')'.repeat(11)}`,
+    Array.from({ length: 25 }, () => 'userName pr').join(' or '),
+    `userName eq "${'x'.repeat(8000)}"`,
+  ])('is refused: %.60s', async (filter) => {
+    const answer = await directory.post(`${USERS}/.search`, { json: { filter } });
+    expect([answer.status, answer.body.scimType]).toEqual([
+      400,
+      filter.length > 8000 ? expect.any(String) : 'invalidFilter',
+    ]);
+    expect(answer.body.detail.length).toBeLessThan(400);
+  });
+
+  it('takes as much as it says', async () => {
+    const many = Array.from({ length: 24 }, (_, index) => `userName sw "a${index}" `).join('or ');
+    expect(await found(USERS, `${'('.repeat(10)}${many}${')'.repeat(10)}`)).toEqual([]);
+    const letters = Array.from({ length: 24 }, () => 'displayName co "ãéíõüçñøåæðþßœ"').join(' and ');
+    expect(await found(USERS, letters)).toEqual([]);
+    const groups = Array.from({ length: 24 }, () => 'groups.display co "x"').join(' or ');
+    expect(await found(USERS, groups)).toEqual([]);
+  });
+
+  it('takes as much of those from whom something is hidden', async () => {
+    const denied = { effect: 'Deny' as const, actions: ['users:get', 'groups:get', 'users:list', 'groups:list'] };
+    const robot = await aServiceAccountThat(company, allow('users:*', 'groups:*'), {
+      ...denied,
+      resources: [
+        `arn:svc:users::${company.id}:user/f*`,
+        `arn:svc:groups::${company.id}:group/${sales.id}`,
+        `arn:svc:users::${company.id}:user/${ana.id}`,
+        `arn:svc:groups::${company.id}:group/e*`,
+      ],
+    });
+    const by = withSecret(robot);
+    const ask = (path: string, filter: string) =>
+      by.post(`${path}/.search`, { json: { filter, startIndex: 2, count: 1 } });
+    for (const count of [5, 8, 9, 20, 24]) {
+      const groups = Array.from({ length: count }, () => 'groups.display co "x"').join(' or ');
+      expect((await ask(USERS, groups)).status).toBe(count <= 8 ? 200 : 400);
+      const members = Array.from({ length: count }, () => 'members.display co "x"').join(' or ');
+      expect((await ask(GROUPS, members)).status).toBe(count <= 8 ? 200 : 400);
+    }
+    expect((await ask(USERS, `groups.value eq "${sales.id}"`)).body.totalResults).toBe(0);
+  });
+});
+
+describe('a list', () => {
+  it('is paged from any place, with the exact number of all', async () => {
+    const all = await must(search(USERS, { sortBy: 'userName', sortOrder: 'descending' }));
+    expect(all).toMatchObject({ schemas: [LIST], startIndex: 1 });
+    expect(all.itemsPerPage).toBe(all.totalResults);
+    const names = all.Resources.map(({ userName }: { userName: string }) => userName);
+    expect(names).toEqual(names.toSorted().toReversed());
+    for (const [startIndex, count] of [
+      [2, 2],
+      [1, 1],
+      [3, 100],
+      [4, 1],
+      [99, 5],
+    ] as const) {
+      const page = await must(
+        search(USERS, { sortBy: 'userName', sortOrder: 'descending', startIndex: `${startIndex}`, count: `${count}` }),
+      );
+      const shown = names.slice(startIndex - 1, startIndex - 1 + count);
+      expect(page).toMatchObject({ totalResults: names.length, startIndex, itemsPerPage: shown.length });
+      expect(page.Resources.map(({ userName }: { userName: string }) => userName)).toEqual(shown);
+    }
+  });
+
+  it.each([
+    [{ count: '0' }, 0],
+    [{ count: '-5' }, 0],
+    [{ startIndex: '-1', count: '1' }, 1],
+    [{ startIndex: '0', count: '2' }, 2],
+    [{ count: '5000' }, 4],
+  ])('makes %j fit', async (query, items) => {
+    const { totalResults, itemsPerPage, Resources } = await must(search(USERS, query));
+    expect([totalResults, itemsPerPage, Resources.length]).toEqual([4, items, items]);
+  });
+
+  it.each([{ count: 'ten' }, { startIndex: '1.5' }, { sortBy: 'title' }, { sortBy: 'userName', sortOrder: 'up' }])(
+    'refuses %j',
+    async (query) => {
+      expect(refusal(await search(USERS, Object(query)))).toEqual([400, 'invalidValue']);
+    },
+  );
+
+  it('refuses a parameter that it does not know, by name', async () => {
+    const { status, body } = await search(USERS, { surprise: '1' });
+    expect([status, body.detail]).toEqual([422, expect.stringContaining('surprise')]);
+  });
+
+  it.each([
+    [{ attributes: 'userName' }, ['id', 'schemas', 'userName']],
+    [{ attributes: 'USERNAME,name.formatted' }, ['id', 'name', 'schemas', 'userName']],
+    [{ attributes: `${USER_SCHEMA}:active` }, ['active', 'id', 'schemas']],
+    [
+      { excludedAttributes: 'groups,meta,emails,name,id' },
+      ['active', 'displayName', 'externalId', 'id', 'schemas', 'userName'],
+    ],
+    [{ attributes: 'nothing' }, ['id', 'schemas']],
+  ])('shows by %j', async (query, names) => {
+    const filter = 'userName eq "ana@one.example"';
+    const { Resources } = await must(search(USERS, { filter, ...query }));
+    expect(Object.keys(Resources[0]).toSorted()).toEqual(names);
+  });
+
+  it('shows parts of what has some', async () => {
+    const { Resources } = await must(
+      search(USERS, { filter: 'userName sw "ana"', attributes: 'emails.value,meta.location' }),
+    );
+    expect(Resources).toEqual([
+      {
+        schemas: [USER_SCHEMA],
+        id: ana.id,
+        emails: [{ value: 'ana@one.example' }],
+        meta: { location: expect.any(String) },
+      },
+    ]);
+    const without = await must(search(USERS, { filter: 'userName sw "ana"', excludedAttributes: 'emails.type' }));
+    expect(without.Resources[0].emails).toEqual([{ value: 'ana@one.example', primary: true }]);
+  });
+
+  it('leaves out members where they are not asked for', async () => {
+    const [without] = (await must(search(GROUPS, { filter: 'displayName eq "Sales"', excludedAttributes: 'members' })))
+      .Resources;
+    expect([without.members, without.meta.version]).toEqual([undefined, undefined]);
+    const one = await directory.get(`${GROUPS}/${sales.id}?excludedAttributes=members`);
+    expect([one.body.members, one.headers.get('etag')]).toEqual([undefined, one.body.meta.version]);
+  });
+});
+
+describe('.search', () => {
+  it('asks the same by a body', async () => {
+    const query = { filter: 'userName co "two"', count: 1, startIndex: 2, sortBy: 'userName' };
+    const json = {
+      schemas: ['urn:ietf:params:scim:api:messages:2.0:SearchRequest'],
+      ...query,
+      attributes: ['userName'],
+    };
+    expect(await must(directory.post(`${USERS}/.search`, { json }))).toEqual({
+      schemas: [LIST],
+      totalResults: 2,
+      startIndex: 2,
+      itemsPerPage: 1,
+      Resources: [{ schemas: [USER_SCHEMA], id: zoe.id, userName: 'zoe@two.example' }],
+    });
+  });
+
+  it('of both kinds shows users, then groups, on pages that go on from one to the other', async () => {
+    const at = '/scim/v2/.search';
+    const all = await must(directory.post(at, { json: { filter: 'displayName pr', attributes: ['displayName'] } }));
+    const kinds = all.Resources.map(({ schemas }: { schemas: string[] }) => schemas[0]?.split(':').at(-1));
+    expect(kinds.join(' ')).toMatch(/^(User )+(Group ?)+$/);
+    expect(all.totalResults).toBe(all.Resources.length);
+    const pages: unknown[] = [];
+    for (let startIndex = 1; startIndex <= all.totalResults; startIndex += 3) {
+      const json = { filter: 'displayName pr', attributes: ['displayName'], startIndex, count: 3 };
+      pages.push(...(await must(directory.post(at, { json }))).Resources);
+    }
+    expect(pages).toEqual(all.Resources);
+    const json = { filter: 'userName sw "ana" or members.display eq "bruno"' };
+    expect((await must(directory.post(at, { json }))).totalResults).toBe(2);
+    const onlyGroups = await must(directory.post(at, { json: { filter: 'meta.resourceType eq "group"' } }));
+    expect(onlyGroups.Resources.every(({ members }: { members?: unknown }) => members)).toBe(true);
+  });
+
+  it('shows nothing of what the caller may not list', async () => {
+    const by = withSecret(await aServiceAccountThat(company, allow('groups:list')));
+    const { Resources } = await must(by.post('/scim/v2/.search', { json: {} }));
+    expect(Resources.map(({ meta }: { meta: { resourceType: string } }) => meta.resourceType)).not.toContain('User');
+    expect(Resources.length).toBeGreaterThan(0);
+  });
+
+  it.each([
+    [[], 'invalidSyntax'],
+    [{ filter: 7 }, 'invalidValue'],
+    [{ filter: 'x'.repeat(8001) }, 'invalidValue'],
+    [{ count: 'ten' }, 'invalidValue'],
+    [{ startIndex: 1.5 }, 'invalidValue'],
+    [{ attributes: Array.from({ length: 101 }, () => 'id') }, 'invalidValue'],
+    [{ attributes: [7] }, 'invalidValue'],
+    [{ excludedAttributes: ['x'.repeat(201)] }, 'invalidValue'],
+    [{ sortBy: {} }, 'invalidValue'],
+  ])('refuses %.60j', async (json, scimType) => {
+    expect(refusal(await directory.post(`${GROUPS}/.search`, { json }))).toEqual([400, scimType]);
+  });
+
+  it('takes no more than it can need', async () => {
+    const sending = {
+      body: `{"filter":"${' '.repeat(70_000)}"}`,
+      headers: { 'content-type': 'application/scim+json' },
+    };
+    expect((await directory.post(`${USERS}/.search`, sending)).status).toBe(413);
+  });
+});
+
+describe('discovery', () => {
+  it('says what there is', async () => {
+    const config = await must(directory.get('/scim/v2/ServiceProviderConfig'));
+    expect(config).toMatchObject({
+      patch: { supported: true },
+      bulk: { supported: false },
+      filter: { maxResults: 1000 },
+      etag: { supported: true },
+    });
+    for (const path of ['/scim/v2/ResourceTypes', '/scim/v2/Schemas']) {
+      const { totalResults, Resources } = await must(directory.get(path));
+      expect([totalResults, Resources.length]).toEqual([2, 2]);
+      for (const each of Resources) {
+        expect(each.meta.location).toContain(`${path}/${each.id}`);
+        expect(await must(directory.get(`${path}/${each.id}`))).toEqual(each);
+      }
+      expect(refusal(await directory.get(`${path}/Nothing`))).toEqual([404, undefined]);
+    }
+  });
+
+  it('describes each attribute that is shown, and no other', async () => {
+    const {
+      Resources: [user],
+    } = await must(search(USERS, { filter: 'userName sw "ana"' }));
+    const { attributes } = await must(directory.get(`/scim/v2/Schemas/${USER_SCHEMA}`));
+    const described = attributes.map(({ name }: { name: string }) => name).toSorted();
+    const common = ['schemas', 'id', 'meta'];
+    expect(
+      Object.keys(user)
+        .filter((name) => !common.includes(name))
+        .toSorted(),
+    ).toEqual(described);
+    for (const { name, subAttributes } of attributes) {
+      const [one] = [user[name]].flat();
+      for (const part of subAttributes ? Object.keys(one) : [])
+        expect(subAttributes.map((each: { name: string }) => each.name)).toContain(part);
+    }
+  });
+});

@@ -1,0 +1,273 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Caller } from '../support/api.ts';
+import { must } from '../support/signed.ts';
+import { aCompany } from '../support/worlds.ts';
+import { aDirectory, GROUPS, memberIds, USERS } from './support.ts';
+
+/** Requests as directories send them, by what their makers document of their own provisioning. */
+
+let directory: Caller;
+beforeAll(async () => {
+  directory = await aDirectory(await aCompany());
+});
+
+const SCIM = { 'content-type': 'application/scim+json; charset=utf-8' };
+const send = (method: 'post' | 'put' | 'patch', path: string, json: unknown) =>
+  directory[method](path, { body: JSON.stringify(json), headers: SCIM });
+const sent = (method: 'post' | 'put' | 'patch', path: string, json: unknown) => must(send(method, path, json));
+const find = (path: string, filter: string, more = '') =>
+  must(directory.get(`${path}?filter=${encodeURIComponent(filter).replaceAll('%20', '+')}${more}`));
+
+const PATCH_OP = ['urn:ietf:params:scim:api:messages:2.0:PatchOp'];
+
+describe('Microsoft Entra ID', () => {
+  const UPN = 'Test_User_dfeef4c5-5681-4387-b016-bdf221e82081@contoso.example';
+  const EXTERNAL = '0a21f0f2-8d2a-4f8e-bf98-7363c4aed4ef';
+  let id: string;
+
+  it('tests the connection by asking for somebody who is not there', async () => {
+    const answer = await find(USERS, `userName eq "${crypto.randomUUID()}"`);
+    expect(answer).toMatchObject({ totalResults: 0, Resources: [], startIndex: 1 });
+  });
+
+  it('looks for a user, makes one, and finds it by a filter of another case', async () => {
+    expect((await find(USERS, `userName eq "${UPN}"`)).totalResults).toBe(0);
+    const body = await sent('post', USERS, {
+      schemas: [
+        'urn:ietf:params:scim:schemas:core:2.0:User',
+        'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User',
+      ],
+      externalId: EXTERNAL,
+      userName: UPN,
+      active: true,
+      displayName: 'Test User',
+      emails: [{ primary: true, type: 'work', value: 'newemail@contoso.example' }],
+      meta: { resourceType: 'User' },
+      name: { formatted: 'givenName familyName', familyName: 'familyName', givenName: 'givenName' },
+      roles: [],
+      addresses: [{ type: 'work', country: 'BR', formatted: 'Rua 1' }],
+      preferredLanguage: 'pt-BR',
+      'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User': { employeeNumber: '17', department: 'Sales' },
+    });
+    id = body.id;
+    expect(body).toMatchObject({
+      userName: UPN.toLowerCase(),
+      externalId: EXTERNAL,
+      active: true,
+      displayName: 'Test User',
+    });
+    for (const filter of [
+      `userName eq "${UPN.toUpperCase()}"`,
+      `username Eq "${UPN}"`,
+      `externalId eq "${EXTERNAL}"`,
+      `emails[type eq "work"].value eq "${UPN}"`,
+      `emails[type eq "work"] and userName sw "test_user_dfeef4c5"`,
+    ])
+      expect((await find(USERS, filter)).Resources.map((user: { id: string }) => user.id)).toEqual([id]);
+  });
+
+  it('changes attributes in capitals, one by one, and some that nobody keeps', async () => {
+    const body = await sent('patch', `${USERS}/${id}`, {
+      schemas: PATCH_OP,
+      Operations: [
+        { op: 'Replace', path: 'emails[type eq "work"].value', value: 'updatedEmail@contoso.example' },
+        { op: 'Replace', path: 'name.familyName', value: 'updatedFamilyName' },
+        { op: 'Add', path: 'title', value: 'Boss' },
+        { op: 'Add', path: 'addresses[type eq "work"].formatted', value: 'Rua 2' },
+        { op: 'Add', path: 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:manager', value: id },
+        { op: 'Remove', path: 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department' },
+        { op: 'Replace', path: 'displayName', value: 'Updated User' },
+      ],
+    });
+    expect(body).toMatchObject({ displayName: 'Updated User', userName: UPN.toLowerCase() });
+    expect(body.emails).toEqual([{ value: UPN.toLowerCase(), type: 'work', primary: true }]);
+  });
+
+  it('changes several at once, without a path and with dotted names', async () => {
+    const operations = {
+      schemas: PATCH_OP,
+      Operations: [
+        {
+          op: 'Replace',
+          value: {
+            displayName: 'Bjfe',
+            'name.givenName': 'Kaiser',
+            'name.familyName': 'Soze',
+            externalId: 'ext-2',
+            active: 'True',
+            'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department': 'Ops',
+          },
+        },
+      ],
+    };
+    const body = await sent('patch', `${USERS}/${id}`, operations);
+    expect(body).toMatchObject({ displayName: 'Bjfe', externalId: 'ext-2', active: true });
+    expect(await sent('patch', `${USERS}/${id}`, operations)).toEqual(body);
+  });
+
+  it('disables softly, finds who is disabled, and lets come back', async () => {
+    const setActive = (value: unknown) =>
+      sent('patch', `${USERS}/${id}`, { schemas: PATCH_OP, Operations: [{ op: 'Replace', path: 'active', value }] });
+    expect((await setActive('False')).active).toBe(false);
+    expect((await find(USERS, `userName eq "${UPN}"`)).Resources[0]).toMatchObject({ id, active: false });
+    expect((await setActive('True')).active).toBe(true);
+    expect((await setActive(false)).active).toBe(false);
+    expect((await setActive(true)).active).toBe(true);
+  });
+
+  it('makes a group, asks for it without its members, and for one member', async () => {
+    const group = await sent('post', GROUPS, {
+      schemas: [
+        'urn:ietf:params:scim:schemas:core:2.0:Group',
+        'http://schemas.microsoft.com/2006/11/ResourceManagement/ADSCIM/2.0/Group',
+      ],
+      externalId: '8aa1a0c0-c4c3-4bc0-b4a5-2ef676900159',
+      displayName: 'displayName',
+      meta: { resourceType: 'Group' },
+    });
+    expect(await must(directory.get(`${GROUPS}/${group.id}?excludedAttributes=members`))).not.toHaveProperty('members');
+    expect((await find(GROUPS, 'displayName eq "displayName"', '&excludedAttributes=members')).totalResults).toBe(1);
+    const add = { schemas: PATCH_OP, Operations: [{ op: 'Add', path: 'members', value: [{ $ref: null, value: id }] }] };
+    await sent('patch', `${GROUPS}/${group.id}`, add);
+    expect((await find(GROUPS, `id eq "${group.id}" and members eq "${id}"`)).totalResults).toBe(1);
+    const remove = {
+      schemas: PATCH_OP,
+      Operations: [{ op: 'Remove', path: 'members', value: [{ $ref: null, value: id }] }],
+    };
+    expect((await sent('patch', `${GROUPS}/${group.id}`, remove)).members).toEqual([]);
+    expect((await find(GROUPS, `id eq "${group.id}" and members eq "${id}"`)).totalResults).toBe(0);
+    const rename = { schemas: PATCH_OP, Operations: [{ op: 'Replace', path: 'displayName', value: 'renamed' }] };
+    expect((await sent('patch', `${GROUPS}/${group.id}`, rename)).displayName).toBe('renamed');
+    expect((await directory.delete(`${GROUPS}/${group.id}`)).status).toBe(204);
+  });
+
+  it('deletes for good', async () => {
+    expect((await directory.delete(`${USERS}/${id}`)).status).toBe(204);
+    expect((await directory.get(`${USERS}/${id}`)).status).toBe(404);
+    expect((await find(USERS, `userName eq "${UPN}"`)).totalResults).toBe(0);
+  });
+});
+
+describe('Okta', () => {
+  const profile = {
+    schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
+    userName: 'test.user@okta.local',
+    name: { givenName: 'Test', familyName: 'User' },
+    emails: [{ primary: true, value: 'test.user@okta.local', type: 'work' }],
+    displayName: 'Test User',
+    locale: 'en-US',
+    externalId: '00ujl29u0le5T6Aj10h7',
+    groups: [],
+    password: '1mz050nq',
+    active: true,
+  };
+  let id: string;
+
+  it('looks for a user by name, on a page of 100, and makes one with a password that is not kept', async () => {
+    const filter = `userName eq "${profile.userName}"`;
+    expect((await find(USERS, filter, '&startIndex=1&count=100')).totalResults).toBe(0);
+    ({ id } = await sent('post', USERS, profile));
+    const { Resources } = await find(USERS, filter, '&startIndex=1&count=100');
+    expect(Resources).toEqual([
+      expect.objectContaining({ id, displayName: 'Test User', externalId: profile.externalId }),
+    ]);
+    expect(JSON.stringify(Resources)).not.toContain('1mz050nq');
+  });
+
+  it('replaces the whole user as it read it, with one change', async () => {
+    const read = await must(directory.get(`${USERS}/${id}`));
+    const json = { ...read, displayName: 'Another User', name: { givenName: 'Another', familyName: 'User' } };
+    const body = await sent('put', `${USERS}/${id}`, json);
+    expect(body).toMatchObject({ displayName: 'Another User', groups: [] });
+    expect(await sent('put', `${USERS}/${id}`, json)).toEqual(body);
+  });
+
+  it('deactivates by PATCH without a path, and by PUT', async () => {
+    const deactivate = { schemas: PATCH_OP, Operations: [{ op: 'replace', value: { active: false } }] };
+    expect((await sent('patch', `${USERS}/${id}`, deactivate)).active).toBe(false);
+    expect((await sent('put', `${USERS}/${id}`, { ...profile, id, active: true })).active).toBe(true);
+  });
+
+  it('pushes a group: makes, renames, and replaces it by PUT or PATCH', async () => {
+    const group = await sent('post', GROUPS, {
+      schemas: ['urn:ietf:params:scim:schemas:core:2.0:Group'],
+      displayName: 'Test SCIMv2',
+      members: [],
+    });
+    const member = { value: id, display: 'test.user@okta.local' };
+    const whole = { schemas: group.schemas, id: group.id, displayName: 'Test SCIMv2', members: [member] };
+    expect(memberIds(await sent('put', `${GROUPS}/${group.id}`, whole))).toEqual([id]);
+    const rename = { op: 'replace', value: { id: group.id, displayName: 'Test SCIMv2b' } };
+    expect(await sent('patch', `${GROUPS}/${group.id}`, { schemas: PATCH_OP, Operations: [rename] })).toMatchObject({
+      displayName: 'Test SCIMv2b',
+      members: [expect.objectContaining({ value: id })],
+    });
+    const remove = { op: 'remove', path: `members[value eq "${id}"]` };
+    const add = { op: 'add', path: 'members', value: [member] };
+    const both = { schemas: PATCH_OP, Operations: [remove, add] };
+    expect(memberIds(await sent('patch', `${GROUPS}/${group.id}`, both))).toEqual([id]);
+    expect((await must(directory.get(`${GROUPS}?startIndex=1&count=100`))).Resources).toContainEqual(
+      expect.objectContaining({ id: group.id, displayName: 'Test SCIMv2b' }),
+    );
+  });
+});
+
+describe('Google', () => {
+  it('makes users with nothing but names, looks for them, replaces and suspends them', async () => {
+    const userName = 'liz@google.example';
+    expect((await find(USERS, `userName eq "${userName}"`)).totalResults).toBe(0);
+    const json = {
+      schemas: [
+        'urn:ietf:params:scim:schemas:core:2.0:User',
+        'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User',
+      ],
+      userName,
+      name: { givenName: 'Liz', familyName: 'Lee' },
+      emails: [{ value: userName, type: 'work', primary: true }],
+      externalId: '108279381023489761234',
+      active: true,
+      'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User': { organization: 'Org' },
+    };
+    const user = await sent('post', USERS, json);
+    expect(user.displayName).toBe('Liz Lee');
+    expect(await sent('put', `${USERS}/${user.id}`, { ...json, id: user.id })).toEqual(user);
+    expect((await sent('put', `${USERS}/${user.id}`, { ...json, active: false })).active).toBe(false);
+    const patch = { schemas: PATCH_OP, Operations: [{ op: 'replace', path: 'active', value: true }] };
+    expect((await sent('patch', `${USERS}/${user.id}`, patch)).active).toBe(true);
+  });
+});
+
+describe('Authentik', () => {
+  it('reads what is supported, and keeps users and groups by PUT and PATCH', async () => {
+    const config = await must(directory.get('/scim/v2/ServiceProviderConfig'));
+    expect([config.patch.supported, config.bulk.supported, config.filter.supported]).toEqual([true, false, true]);
+    const json = {
+      schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
+      externalId: '4a2c7cd0b6e8',
+      userName: 'akadmin@authentik.example',
+      name: { formatted: 'authentik Default Admin', givenName: 'authentik', familyName: 'Default Admin' },
+      displayName: 'authentik Default Admin',
+      photos: [],
+      locale: null,
+      active: true,
+      emails: [{ value: 'akadmin@authentik.example', type: 'other', primary: true }],
+    };
+    const user = await sent('post', USERS, json);
+    expect(await sent('put', `${USERS}/${user.id}`, { ...json, id: user.id })).toEqual(user);
+    const named = {
+      schemas: ['urn:ietf:params:scim:schemas:core:2.0:Group'],
+      externalId: 'g-1',
+      displayName: 'authentik Admins',
+    };
+    const group = await sent('post', GROUPS, named);
+    const operation = (op: string) => ({
+      schemas: PATCH_OP,
+      Operations: [{ op, path: 'members', value: [{ value: user.id }] }],
+    });
+    const filled = await sent('patch', `${GROUPS}/${group.id}`, operation('add'));
+    expect(memberIds(filled)).toEqual([user.id]);
+    // A PUT without members is about the rest.
+    expect(await sent('put', `${GROUPS}/${group.id}`, { ...named, id: group.id })).toEqual(filled);
+    expect((await sent('patch', `${GROUPS}/${group.id}`, operation('remove'))).members).toEqual([]);
+  });
+});

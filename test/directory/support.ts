@@ -1,0 +1,56 @@
+import type { Caller } from '../support/api.ts';
+import { allow, aServiceAccountThat, must, withSecret } from '../support/signed.ts';
+import type { Company } from '../support/worlds.ts';
+
+export const USERS = '/scim/v2/Users';
+export const GROUPS = '/scim/v2/Groups';
+
+export const USER_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:User';
+export const GROUP_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Group';
+export const PATCH_OP = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
+export const ERROR = 'urn:ietf:params:scim:api:messages:2.0:Error';
+
+/** A directory that may do everything, by a key and its secret. */
+export const aDirectory = async (company: Company): Promise<Caller> =>
+  withSecret(await aServiceAccountThat(company, allow('*')));
+
+let made = 0;
+const next = (): number => {
+  made += 1;
+  return made;
+};
+
+/** What a directory sends of a new user. */
+export const userInput = (differs: Record<string, unknown> = {}) => {
+  const number = next();
+  return {
+    schemas: [USER_SCHEMA],
+    userName: `scim-${number}@example.com`,
+    displayName: `Person ${number}`,
+    externalId: `external-${number}`,
+    active: true,
+    ...differs,
+  };
+};
+
+export const groupInput = (differs: Record<string, unknown> = {}) => ({
+  schemas: [GROUP_SCHEMA],
+  displayName: `Directory group ${next()}`,
+  ...differs,
+});
+
+export const aDirectoryUser = (by: Caller, differs?: Record<string, unknown>) =>
+  must(by.post(USERS, { json: userInput(differs) }));
+
+export const aDirectoryGroup = (by: Caller, differs?: Record<string, unknown>) =>
+  must(by.post(GROUPS, { json: groupInput(differs) }));
+
+/** A PATCH as most directories send it. */
+export const patch = (...operations: object[]) => ({ json: { schemas: [PATCH_OP], Operations: operations } });
+
+/** What a refusal says: the status, and SCIM's word for it. */
+// biome-ignore lint/suspicious/noExplicitAny: answers of every shape.
+export const refusal = ({ status, body }: { status: number; body: any }) => [status, body.scimType];
+
+export const memberIds = ({ members }: { members: { value: string }[] }): string[] =>
+  members.map(({ value }) => value).toSorted();

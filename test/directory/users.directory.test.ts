@@ -1,0 +1,443 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { BASE_URL, bearer, type Caller, call } from '../support/api.ts';
+import { invite } from '../support/invite.ts';
+import { rivalBefore } from '../support/rival.ts';
+import {
+  allow,
+  aServiceAccountThat,
+  aUser,
+  bind,
+  deny,
+  must,
+  signed,
+  withSecret,
+  withServiceToken,
+} from '../support/signed.ts';
+import { aCompany, type Company, logIn } from '../support/worlds.ts';
+import {
+  aDirectory,
+  aDirectoryGroup,
+  aDirectoryUser,
+  ERROR,
+  patch,
+  refusal,
+  USER_SCHEMA,
+  USERS,
+  userInput,
+} from './support.ts';
+
+let company: Company;
+let directory: Caller;
+let owner: string;
+beforeAll(async () => {
+  company = await aCompany();
+  directory = await aDirectory(company);
+  const { Resources } = await must(directory.get(`${USERS}?count=1`));
+  owner = Resources[0].id;
+});
+
+const get = (id: string) => must(directory.get(`${USERS}/${id}`));
+
+describe('a user of a directory', () => {
+  it('is made without a password, active, and shown as SCIM shows users', async () => {
+    const input = userInput({ userName: 'Ana.Souza@Example.com', displayName: 'Ana Souza' });
+    const { status, headers, body } = await directory.post(USERS, { json: input });
+    const location = `${BASE_URL}${USERS}/${body.id}`;
+    expect([status, body]).toEqual([
+      201,
+      {
+        schemas: [USER_SCHEMA],
+        id: expect.stringMatching(/^[a-f0-9]{24}$/),
+        externalId: input.externalId,
+        userName: 'ana.souza@example.com',
+        displayName: 'Ana Souza',
+        name: { formatted: 'Ana Souza' },
+        active: true,
+        emails: [{ value: 'ana.souza@example.com', type: 'work', primary: true }],
+        groups: [],
+        meta: {
+          resourceType: 'User',
+          created: expect.stringMatching(/Z$/),
+          lastModified: expect.stringMatching(/Z$/),
+          location,
+          version: expect.stringMatching(/^"/),
+        },
+      },
+    ]);
+    expect(headers.get('content-type')).toBe('application/scim+json');
+    expect([headers.get('location'), headers.get('etag')]).toEqual([location, body.meta.version]);
+    const read = await directory.get(`${USERS}/${body.id}`);
+    expect([read.body, read.headers.get('etag')]).toEqual([body, body.meta.version]);
+    expect(await must(company.as.get(`/v1/users/${body.id}`))).toMatchObject({
+      email: 'ana.souza@example.com',
+      name: 'Ana Souza',
+      status: 'active',
+    });
+  });
+
+  it.each([
+    [{ displayName: 'Display', name: { formatted: 'Formatted', givenName: 'G', familyName: 'F' } }, 'Display'],
+    [{ name: { formatted: 'Formatted', givenName: 'G', familyName: 'F' } }, 'Formatted'],
+    [{ name: { givenName: 'Given', familyName: 'Family' } }, 'Given Family'],
+    [{ name: { givenName: 'Given' } }, 'Given'],
+    [{ displayName: '', name: { familyName: 'Family' } }, 'Family'],
+    [{ DisplayName: 'Any case' }, 'Any case'],
+    [{ [`${USER_SCHEMA}:displayName`]: 'With its schema' }, 'With its schema'],
+  ])('is called by %j', async (names, name) => {
+    const { displayName: _, ...input } = userInput();
+    expect(await must(directory.post(USERS, { json: { ...input, ...names } }))).toMatchObject({ displayName: name });
+  });
+
+  it('is called by its address where nothing else was sent', async () => {
+    const user = await aDirectoryUser(directory, { displayName: undefined, userName: 'only@example.com' });
+    expect(user.displayName).toBe('only');
+  });
+
+  it('may be sent with all that the RFC has, and has its email from the user name alone', async () => {
+    const user = await aDirectoryUser(directory, {
+      userName: 'whole@example.com',
+      emails: [{ value: 'other@example.com', type: 'home', primary: true }],
+      title: 'Head',
+      phoneNumbers: [{ value: '1' }],
+      password: 'not-kept-at-all-1',
+      'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User': { department: 'D', manager: { value: 'x' } },
+      'urn:of:somebody:2.0:Else': { any: [{ thing: 1 }] },
+      unheard: { of: true },
+    });
+    expect(user.emails).toEqual([{ value: 'whole@example.com', type: 'work', primary: true }]);
+    expect(JSON.stringify(await get(user.id))).not.toMatch(/other@|Head|not-kept|department|unheard/);
+  });
+
+  it.each([
+    [{ userName: undefined }, 'userName'],
+    [{ userName: 'no address' }, 'userName'],
+    [{ userName: 7 }, 'userName'],
+    [{ active: 'maybe' }, 'active'],
+    [{ displayName: 'x'.repeat(201) }, 'displayName'],
+    [{ displayName: { a: 1 } }, 'displayName'],
+    [{ externalId: 'x'.repeat(256) }, 'externalId'],
+    [{ externalId: 5 }, 'externalId'],
+    [{ name: 'flat' }, 'name'],
+  ])('is not made with %j', async (wrong, says) => {
+    const { status, body } = await directory.post(USERS, { json: userInput(wrong) });
+    expect([status, body]).toEqual([
+      400,
+      { schemas: [ERROR], status: '400', scimType: 'invalidValue', detail: expect.stringContaining(says) },
+    ]);
+  });
+
+  it('is made once: by its user name, and by what the directory calls it', async () => {
+    const first = await aDirectoryUser(directory);
+    const { userName, externalId } = first;
+    expect(refusal(await directory.post(USERS, { json: userInput({ userName: userName.toUpperCase() }) }))).toEqual([
+      409,
+      'uniqueness',
+    ]);
+    expect(refusal(await directory.post(USERS, { json: userInput({ externalId }) }))).toEqual([409, 'uniqueness']);
+    const other = await aDirectoryUser(directory);
+    const taken = patch({ op: 'replace', path: 'externalId', value: externalId });
+    expect(refusal(await directory.patch(`${USERS}/${other.id}`, taken))).toEqual([409, 'uniqueness']);
+    await must(directory.delete(`${USERS}/${first.id}`));
+    expect(await must(directory.post(USERS, { json: userInput({ userName, externalId }) }))).toMatchObject({
+      userName,
+      externalId,
+    });
+  });
+
+  it('is another’s, in another company', async () => {
+    const user = await aDirectoryUser(directory);
+    const stranger = await aDirectory(await aCompany());
+    expect(await aDirectoryUser(stranger, { externalId: user.externalId })).toMatchObject({
+      externalId: user.externalId,
+    });
+    for (const answer of [
+      await stranger.get(`${USERS}/${user.id}`),
+      await stranger.put(`${USERS}/${user.id}`, { json: userInput() }),
+      await stranger.patch(`${USERS}/${user.id}`, patch({ op: 'replace', path: 'active', value: false })),
+      await stranger.delete(`${USERS}/${user.id}`),
+    ])
+      expect(refusal(answer)).toEqual([404, undefined]);
+    expect((await must(stranger.get(`${USERS}?filter=id eq "${user.id}"`))).totalResults).toBe(0);
+  });
+
+  it('is replaced by PUT; what is not sent stays', async () => {
+    const user = await aDirectoryUser(directory);
+    const json = { userName: 'renamed@example.com', name: { givenName: 'New', familyName: 'Name' } };
+    const { body } = await directory.put(`${USERS}/${user.id}`, { json });
+    expect(body).toMatchObject({
+      displayName: 'New Name',
+      userName: 'renamed@example.com',
+      externalId: user.externalId,
+    });
+    expect(refusal(await directory.put(`${USERS}/${user.id}`, { json: { displayName: 'x' } }))).toEqual([
+      400,
+      'invalidValue',
+    ]);
+  });
+
+  it('is not written where nothing differs', async () => {
+    const input = userInput();
+    const user = await must(directory.post(USERS, { json: input }));
+    const again = await must(directory.put(`${USERS}/${user.id}`, { json: input }));
+    const patched = await must(
+      directory.patch(`${USERS}/${user.id}`, patch({ op: 'replace', value: { ...input, active: 'True' } })),
+    );
+    expect([again, patched]).toEqual([user, user]);
+  });
+
+  it('is deleted, and is gone', async () => {
+    const user = await aDirectoryUser(directory);
+    expect((await directory.delete(`${USERS}/${user.id}`)).status).toBe(204);
+    expect(refusal(await directory.get(`${USERS}/${user.id}`))).toEqual([404, undefined]);
+    expect(refusal(await directory.delete(`${USERS}/${user.id}`))).toEqual([404, undefined]);
+  });
+});
+
+describe('PATCH of a user', () => {
+  it.each([
+    [[{ op: 'replace', path: 'displayName', value: 'By path' }], { displayName: 'By path' }],
+    [[{ op: 'Add', path: 'name.formatted', value: 'Formatted' }], { displayName: 'Formatted' }],
+    [
+      [{ op: 'REPLACE', value: { 'name.givenName': 'Dotted', 'name.familyName': 'Name' } }],
+      { displayName: 'Dotted Name' },
+    ],
+    [[{ op: 'replace', path: `${USER_SCHEMA}:displayName`, value: 'By URN' }], { displayName: 'By URN' }],
+    [[{ op: 'replace', path: USER_SCHEMA, value: { displayName: 'Schema' } }], { displayName: 'Schema' }],
+    [[{ op: 'Replace', path: 'active', value: 'False' }], { active: false }],
+    [[{ op: 'replace', path: 'ACTIVE', value: false }], { active: false }],
+    [[{ op: 'replace', path: 'externalId', value: 'patched-id' }], { externalId: 'patched-id' }],
+    [[{ op: 'replace', path: 'emails[type eq "work"].value', value: 'z@example.com' }], {}],
+    [[{ op: 'add', path: 'addresses[type eq "work"].country', value: 'BR' }], {}],
+    [[{ op: 'add', path: 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department', value: 'D' }], {}],
+    [[{ op: 'remove', path: 'title' }], {}],
+    [[{ op: 'remove', path: 'emails[type eq "home"]' }], {}],
+    [[{ op: 'replace', value: { id: 'another', schemas: [], 'emails[type eq "work"].value': 'z@example.com' } }], {}],
+  ])('does %j', async (operations, changes) => {
+    const user = await aDirectoryUser(directory, { externalId: undefined });
+    const { meta: _, name, ...before } = user;
+    const { status, body } = await directory.patch(`${USERS}/${user.id}`, patch(...operations));
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ ...before, ...changes });
+    if (!('displayName' in changes)) expect(body.name).toEqual(name);
+  });
+
+  it('removes what the directory calls the user', async () => {
+    const user = await aDirectoryUser(directory);
+    const body = await must(directory.patch(`${USERS}/${user.id}`, patch({ op: 'remove', path: 'externalId' })));
+    expect(body).not.toHaveProperty('externalId');
+  });
+
+  it('takes one part of a name into the name that there is, and twice changes nothing more', async () => {
+    const user = await aDirectoryUser(directory, { displayName: 'Ana Souza Lima' });
+    const change = (path: string, value: string) =>
+      must(directory.patch(`${USERS}/${user.id}`, patch({ op: 'replace', path, value })));
+    expect((await change('name.givenName', 'Bia Maria')).displayName).toBe('Bia Maria Souza Lima');
+    const twice = await change('name.givenName', 'Bia Maria');
+    expect(twice.displayName).toBe('Bia Maria Souza Lima');
+    expect((await change('name.familyName', 'Reis')).displayName).toBe('Bia Reis');
+    expect((await change('name.familyName', 'Reis')).displayName).toBe('Bia Reis');
+  });
+
+  it.each([
+    [{}, 'invalidSyntax'],
+    [{ Operations: [] }, 'invalidSyntax'],
+    [{ Operations: 'x' }, 'invalidSyntax'],
+    [{ Operations: [7] }, 'invalidSyntax'],
+    [{ Operations: [{ op: 'move', path: 'active' }] }, 'invalidSyntax'],
+    [{ Operations: Array.from({ length: 1001 }, () => ({ op: 'remove', path: 'title' })) }, 'invalidSyntax'],
+    [{ Operations: [{ op: 'remove' }] }, 'noTarget'],
+    [{ Operations: [{ op: 'replace', value: 'flat' }] }, 'invalidValue'],
+    [{ Operations: [{ op: 'replace', path: 'active[', value: true }] }, 'invalidPath'],
+    [{ Operations: [{ op: 'replace', path: 7, value: true }] }, 'invalidPath'],
+    [{ Operations: [{ op: 'replace', path: `a${'[b eq 1'.repeat(10_000)}`, value: true }] }, 'invalidPath'],
+    [{ Operations: [{ op: 'replace', path: 'id', value: 'x' }] }, 'mutability'],
+    [{ Operations: [{ op: 'replace', path: 'meta.created', value: 'x' }] }, 'mutability'],
+    [{ Operations: [{ op: 'add', path: 'groups', value: [] }] }, 'mutability'],
+    [{ Operations: [{ op: 'remove', path: 'userName' }] }, 'invalidValue'],
+    [{ Operations: [{ op: 'replace', path: 'userName', value: '' }] }, 'invalidValue'],
+    [{ Operations: [{ op: 'replace', path: 'active', value: [] }] }, 'invalidValue'],
+  ])('refuses %.100j', async (json, scimType) => {
+    const user = await aDirectoryUser(directory);
+    expect(refusal(await directory.patch(`${USERS}/${user.id}`, { json }))).toEqual([400, scimType]);
+    expect(await get(user.id)).toEqual(user);
+  });
+});
+
+describe('leaving and coming back', () => {
+  it('ends the sessions on the next request, and lets in again', async () => {
+    const { id, email, password } = await aUser(company);
+    const { token } = await must(logIn(company.slug, email, password));
+    expect((await bearer(token).get('/v1/auth/me')).status).toBe(200);
+    await must(directory.patch(`${USERS}/${id}`, patch({ op: 'Replace', path: 'active', value: 'False' })));
+    expect((await bearer(token).get('/v1/auth/me')).status).toBe(401);
+    expect(await must(company.as.get(`/v1/users/${id}`))).toMatchObject({ status: 'inactive' });
+    await must(directory.patch(`${USERS}/${id}`, patch({ op: 'Replace', path: 'active', value: 'True' })));
+    expect((await bearer(token).get('/v1/auth/me')).status).toBe(401);
+    expect((await logIn(company.slug, email, password)).status).toBe(200);
+  });
+
+  it('is not for those who are only invited', async () => {
+    const { id } = (await invite(company, 'guest@example.com')).user;
+    expect(await get(id)).toMatchObject({ active: false });
+    const activating = patch({ op: 'replace', path: 'active', value: true });
+    expect((await directory.patch(`${USERS}/${id}`, activating)).status).toBe(409);
+    const elsewhere = patch({ op: 'replace', path: 'userName', value: 'elsewhere@example.com' });
+    expect((await directory.patch(`${USERS}/${id}`, elsewhere)).status).toBe(409);
+  });
+});
+
+describe('the owner', () => {
+  it.each([
+    ['PATCH', patch({ op: 'replace', path: 'active', value: false })],
+    ['PATCH', patch({ op: 'Replace', value: { active: 'False', displayName: 'x' } })],
+    ['PATCH', patch({ op: 'replace', path: 'userName', value: 'taken-over@example.com' })],
+    ['DELETE', {}],
+  ])('is neither deactivated, deleted nor given another address: %s', async (method, sending) => {
+    const before = await get(owner);
+    const send = method === 'PATCH' ? directory.patch : directory.delete;
+    expect(refusal(await send(`${USERS}/${owner}`, sending))).toEqual([403, 'mutability']);
+    expect(await get(owner)).toEqual(before);
+  });
+
+  it('is called otherwise as anybody is', async () => {
+    const body = await must(
+      directory.patch(`${USERS}/${owner}`, patch({ op: 'replace', value: { displayName: 'The Owner', active: true } })),
+    );
+    expect(body).toMatchObject({ displayName: 'The Owner', active: true });
+  });
+});
+
+describe('another address', () => {
+  it('is given only by those who may do all that the person may', async () => {
+    const group = await aDirectoryGroup(directory);
+    const policy = await must(
+      company.as.post('/v1/policies', {
+        json: { name: 'Strong', document: { version: '2024-01-01', statements: [allow('policies:create')] } },
+      }),
+    );
+    await must(company.as.post(`/v1/groups/${group.id}/policies/${policy._id}`));
+    const user = await aDirectoryUser(directory);
+    await bind(company, group.id, user.id);
+    const weak = withSecret(await aServiceAccountThat(company, allow('users:update', 'users:get')));
+    const taking = patch({ op: 'replace', path: 'userName', value: 'mine@example.com' });
+    expect((await weak.patch(`${USERS}/${user.id}`, taking)).status).toBe(403);
+    expect((await get(user.id)).userName).toBe(user.userName);
+    const harmless = await aDirectoryUser(directory);
+    expect((await weak.patch(`${USERS}/${harmless.id}`, taking)).body.userName).toBe('mine@example.com');
+  });
+});
+
+describe('what a directory may do', () => {
+  it.each([
+    ['users:update', { path: 'displayName', value: 'x' }, 200],
+    ['users:update', { path: 'active', value: false }, 403],
+    ['users:activate', { path: 'active', value: false }, 403],
+    ['users:deactivate', { path: 'active', value: false }, 200],
+    ['users:deactivate', { path: 'displayName', value: 'x' }, 403],
+    ['users:get', { path: 'active', value: false }, 403],
+  ] as const)('by %s: %j is %i', async (action, operation, status) => {
+    const user = await aDirectoryUser(directory);
+    const by = withSecret(await aServiceAccountThat(company, allow(action, 'users:get')));
+    const answer = await by.patch(`${USERS}/${user.id}`, patch({ op: 'replace', ...operation }));
+    expect(answer.status).toBe(status);
+  });
+
+  it('is nothing of whom a Deny keeps from it', async () => {
+    const user = await aDirectoryUser(directory);
+    const arn = `arn:svc:users::${company.id}:user/${user.id}`;
+    const by = withSecret(
+      await aServiceAccountThat(company, allow('users:*', 'groups:*'), { ...deny('users:list'), resources: [arn] }),
+    );
+    const { totalResults } = await must(by.get(`${USERS}?filter=${encodeURIComponent(`id eq "${user.id}"`)}`));
+    expect(totalResults).toBe(0);
+  });
+
+  it('is shown by a service token too, and never by a person', async () => {
+    const robot = await aServiceAccountThat(company, allow('users:list'));
+    expect((await (await withServiceToken(robot)).get(USERS)).status).toBe(200);
+    for (const by of [company.as, bearer('none'), signed(robot.key)]) {
+      const { status, headers, body } = await by.get(USERS);
+      expect([status, body]).toEqual([
+        401,
+        expect.objectContaining({ schemas: [ERROR], status: '401', detail: expect.any(String) }),
+      ]);
+      expect(headers.get('content-type')).toBe('application/scim+json');
+    }
+  });
+});
+
+describe('a version', () => {
+  it('is that of the whole, whatever is asked for', async () => {
+    const user = await aDirectoryUser(directory);
+    const { headers, body } = await directory.get(`${USERS}/${user.id}?attributes=userName`);
+    expect(body).toEqual({ schemas: [USER_SCHEMA], id: user.id, userName: user.userName });
+    expect(headers.get('etag')).toBe(user.meta.version);
+    const known = { headers: { 'if-none-match': user.meta.version } };
+    expect((await directory.get(`${USERS}/${user.id}`, known)).status).toBe(304);
+  });
+
+  it('that is stale changes nothing, by any method', async () => {
+    const user = await aDirectoryUser(directory);
+    const json = userInput({ userName: user.userName });
+    const stale = { headers: { 'if-match': user.meta.version } };
+    const changed = await must(directory.put(`${USERS}/${user.id}`, { json, ...stale }));
+    for (const answer of [
+      await directory.put(`${USERS}/${user.id}`, { json: { ...json, displayName: 'Stale' }, ...stale }),
+      await directory.patch(`${USERS}/${user.id}`, {
+        ...patch({ op: 'replace', path: 'displayName', value: 'S' }),
+        ...stale,
+      }),
+      await directory.delete(`${USERS}/${user.id}`, stale),
+    ])
+      expect(refusal(answer)).toEqual([412, undefined]);
+    expect(await get(user.id)).toEqual(changed);
+    const fresh = { headers: { 'if-match': `W/${changed.meta.version}` } };
+    expect((await directory.delete(`${USERS}/${user.id}`, fresh)).status).toBe(204);
+  });
+
+  it('is another once somebody else has changed the user in between', async () => {
+    const user = await aDirectoryUser(directory);
+    const { env } = rivalBefore(/^update "users"/, () =>
+      must(company.as.put(`/v1/users/${user.id}`, { json: { name: 'Rival' } })),
+    );
+    const sending = { ...patch({ op: 'replace', path: 'displayName', value: 'Late' }), env };
+    const { status } = await directory.patch(`${USERS}/${user.id}`, {
+      ...sending,
+      headers: { 'if-match': user.meta.version },
+    });
+    expect([status, (await get(user.id)).displayName]).toEqual([412, 'Rival']);
+  });
+});
+
+describe('a body', () => {
+  it.each([
+    ['is no JSON', { body: '{', headers: { 'content-type': 'application/scim+json' } }, 'invalidSyntax'],
+    ['says it is something else', { body: '{}', headers: { 'content-type': 'text/plain' } }, 'invalidSyntax'],
+    ['is a list', { json: [] }, 'invalidSyntax'],
+    [
+      'is nested too deeply',
+      { body: '['.repeat(101) + ']'.repeat(101), headers: { 'content-type': 'application/json' } },
+      'invalidSyntax',
+    ],
+  ])('that %s is refused', async (_, sending, scimType) => {
+    expect(refusal(await directory.post(USERS, sending))).toEqual([400, scimType]);
+  });
+
+  it('may say that it is of SCIM', async () => {
+    const sending = {
+      body: JSON.stringify(userInput()),
+      headers: { 'content-type': 'application/scim+json; charset=utf-8' },
+    };
+    expect((await directory.post(USERS, sending)).status).toBe(201);
+  });
+
+  it('that is too large is refused in the words of SCIM', async () => {
+    const sending = { body: `{"a":"${'x'.repeat(1024 * 1024)}"}`, headers: { 'content-type': 'application/json' } };
+    expect(refusal(await directory.post(USERS, sending))).toEqual([413, undefined]);
+  });
+
+  it('of a request that no route takes is answered in the words of SCIM, too', async () => {
+    const { status, body } = await call('GET', '/scim/v2/Nothing');
+    expect([status, body]).toEqual([404, expect.objectContaining({ schemas: [ERROR], status: '404' })]);
+  });
+});
