@@ -75,7 +75,8 @@ const once = seconds(() => {
   allowed = 0;
   for (let at = 0; at < PRINCIPALS / PART; at += 1) {
     const groups = [...own, compiled[DOCUMENTS + at] as Access['groups'][number]];
-    if (decide({ isOwner: false, groups, index: null, recent: null }, ACTION, RESOURCE).allowed) allowed += 1;
+    if (decide({ isOwner: false, groups, scopes: null, index: null, recent: null }, ACTION, RESOURCE).allowed)
+      allowed += 1;
   }
 });
 

@@ -15,6 +15,7 @@ import * as directory from './http/surfaces/directory.ts';
 import * as knowledge from './http/surfaces/knowledge.ts';
 import * as managedTables from './http/surfaces/managed-tables.ts';
 import * as mcp from './http/surfaces/mcp.ts';
+import * as oauth from './http/surfaces/oauth.ts';
 import * as organization from './http/surfaces/organization.ts';
 import * as sharing from './http/surfaces/sharing.ts';
 import { crossOrigin } from './http/token-routes.ts';
@@ -72,6 +73,11 @@ import { managedTableIndexesEndpoints } from './modules/managed-tables/routes.in
 import { managedTablesEndpoints } from './modules/managed-tables/routes.managed-tables.ts';
 import { managedTableRowsEndpoints } from './modules/managed-tables/routes.rows.managed-tables.ts';
 import { managedTableTools } from './modules/managed-tables/tools.mcp.ts';
+import { oauthConsoleEndpoints } from './modules/oauth/routes.console.ts';
+import { oauthMetadataEndpoints } from './modules/oauth/routes.metadata.oauth.ts';
+import { oauthTokenEndpoints } from './modules/oauth/routes.oauth.ts';
+import { oauthPageEndpoints } from './modules/oauth/routes.pages.oauth.ts';
+import { authenticateClient, authenticateGrant } from './modules/oauth/service.ts';
 import { companyEndEndpoints } from './modules/organizations/end/routes.organization.ts';
 import { personalDataEndpoints } from './modules/organizations/end/routes.people.console.ts';
 import { companyUsageEndpoints } from './modules/organizations/routes.console.ts';
@@ -175,6 +181,7 @@ export const SURFACES: SurfaceEndpoints[] = [
     Audit: consoleAuditEndpoints,
     'Personal data': personalDataEndpoints,
     Webhooks: webhookEndpointsOfConsole,
+    'Programs let in': oauthConsoleEndpoints,
   }),
   withConcepts(managedTables.surface, {
     Tables: [...managedTablesEndpoints, ...managedTableIndexesEndpoints],
@@ -189,6 +196,10 @@ export const SURFACES: SurfaceEndpoints[] = [
     Ontology: [...ontologyNodeEndpoints, ...ontologyRelationEndpoints],
     Suggestions: [...suggestionEndpoints, ...generationEndpoints],
     Interchange: interchangeEndpoints,
+  }),
+  withConcepts(oauth.surface, {
+    Discovery: oauthMetadataEndpoints,
+    'Letting in': [...oauthPageEndpoints, ...oauthTokenEndpoints],
   }),
   withConcepts(mcp.surface, {
     Tools: mcpEndpoints(FOR_AGENTS, () => SURFACES),
@@ -213,21 +224,24 @@ export const SURFACES: SurfaceEndpoints[] = [
   }),
 ];
 
-const authenticateBearer = byAudience({ console: authenticateSession, machine: authenticateServiceToken });
+const ofCompany = { console: authenticateSession, machine: authenticateServiceToken };
+/** Programs that somebody let in, to what their token is for: the API, or the tools of `/mcp`. */
+const programsAt = (resource: 'api' | 'mcp') => ({
+  oauth: authenticateGrant(resource),
+  'oauth-machine': authenticateClient(resource),
+});
 
 const AUTHENTICATION: Authentication = {
   operator: authenticateOperator,
   authenticators: {
-    bearer: authenticateBearer,
+    bearer: byAudience({ ...ofCompany, ...programsAt('api') }),
     signature: authenticateSignatureAlone((path) => counterpartOf(SURFACES, path)),
-    machine: authenticateMachine,
-    agent: authenticateKeyOr(authenticateBearer),
+    machine: authenticateMachine(
+      byAudience({ machine: authenticateServiceToken, 'oauth-machine': authenticateClient('api') }),
+    ),
+    agent: authenticateKeyOr(byAudience({ ...ofCompany, ...programsAt('mcp') })),
     directory: authenticateKeyOr(byAudience({ machine: authenticateServiceToken })),
-    external: byAudience({
-      console: authenticateSession,
-      machine: authenticateServiceToken,
-      'share-portal': authenticateOutsider,
-    }),
+    external: byAudience({ ...ofCompany, ...programsAt('api'), 'share-portal': authenticateOutsider }),
   },
   tokens: {
     share: openShareToken,
@@ -269,9 +283,9 @@ function refuse(error: Error, c: HonoContext<HttpEnv>): Response {
     return c.json(internalErrorOf(surface, locale) as object, 500, headers);
   }
   const response = failureResponse(surface, failure, locale);
-  if (response.status === 401 && surface.metadataPath) {
+  if (response.status === 401 && surface.challenge) {
     const { baseUrl } = openContext(originOf(c), { kind: 'anonymous' }).context;
-    response.headers.set('WWW-Authenticate', `Bearer resource_metadata="${baseUrl}${surface.metadataPath}"`);
+    response.headers.set('WWW-Authenticate', surface.challenge(baseUrl));
   }
   return response;
 }

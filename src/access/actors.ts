@@ -1,6 +1,14 @@
 import type { Access } from './evaluation.ts';
 
-/** A person with a session token. */
+/** A program that somebody let in. What it may is in `access`, whose scopes bound it. */
+export interface Client {
+  /** As it names itself when it asks for tokens. */
+  id: string;
+  /** The grant that its person gave; null where it came with the key of a service account. */
+  grantId: string | null;
+}
+
+/** A person with a session token, or a program that they let in. */
 export interface UserActor {
   kind: 'user';
   id: string;
@@ -9,7 +17,9 @@ export interface UserActor {
   email: string;
   name: string;
   isOwner: boolean;
+  /** The grant's, where a program acts. */
   sessionId: string;
+  client?: Client;
   access: Access;
 }
 
@@ -24,6 +34,7 @@ export interface ServiceAccountActor {
   keyId: string;
   /** The public half of its key. */
   accessKey: string;
+  client?: Client;
   access: Access;
 }
 

@@ -73,6 +73,8 @@ export interface CompiledGroup {
 export interface Access {
   readonly isOwner: boolean;
   readonly groups: readonly CompiledGroup[];
+  /** Patterns of the actions that a program was let in for, on behalf of the principal; null where the principal acts. */
+  readonly scopes: readonly string[] | null;
   /** Made when it is first needed. */
   index: Map<Action, Indexed> | null;
   /** The action evaluated last: a request evaluates one action on many resources. */
@@ -104,6 +106,7 @@ const NOT_DENIED: Decision = { ...NONE, allowed: true };
 export const compileAccess = ({ companyId, isOwner, groups }: AccessSources): Access => ({
   isOwner,
   groups: groups.map((group) => compileGroup(companyId, group)),
+  scopes: null,
   index: null,
   recent: null,
 });
@@ -127,28 +130,46 @@ function compileGroup(companyId: string, group: GroupGrants): CompiledGroup {
 }
 
 /** What an access is made of, as texts: those of two principals are equal only if they may do the same. */
-export const sourcesOf = ({ isOwner, groups }: Access): readonly unknown[] => [
+export const sourcesOf = ({ isOwner, groups, scopes }: Access): readonly unknown[] => [
   isOwner,
+  scopes,
   ...groups.map(({ source }) => source).toSorted(),
 ];
+
+/** The same access for a program that was let in for some actions only: one more Allow, which must hold too. */
+export const withinScopes = (access: Access, scopes: readonly string[]): Access => ({
+  ...access,
+  scopes,
+  index: null,
+  recent: null,
+});
+
+/** Whether a program may do an action at all on the principal's behalf, or the principal acts. */
+const isInScope = ({ scopes }: Access, action: Action): boolean =>
+  scopes === null || scopes.some((pattern) => compile(pattern)(action));
 
 /** The same access for one request: what is looked up on the way is forgotten with it. */
 export const forRequest = (access: Access): Access => ({ ...access, index: null, recent: null });
 
 /**
  * Decides on `action` and `resource`: the owner is allowed; else an explicit Deny denies; else any Allow allows; else a
- * legacy grant allows; else it is denied, but for the few actions that are allowed unless they are denied. `resource` is one ARN. Listing and creating use the ARN that ends in `/*`,
+ * legacy grant allows; else it is denied, but for the few actions that are allowed unless they are denied. What the scopes of a
+ * program do not hold is allowed to nobody. `resource` is one ARN. Listing and creating use the ARN that ends in `/*`,
  * which only patterns for every resource of the type match. If several statements match, the decision names the first.
  */
 export function decide(access: Access, action: Action, resource: string): Decision {
-  if (access.isOwner) return OWNER;
+  if (access.isOwner) return isInScope(access, action) ? OWNER : NONE;
   const { recent } = access;
   const rules = recent !== null && recent.action === action ? recent : indexed(access, action);
   return rules.decided.get(resource) ?? resolve(rules, resource);
 }
 
-/** All rules on `action`, without the owner's privilege. */
+/** All rules on `action`, without the owner's privilege; that of a program which the owner let in is a rule. */
 export function rulesFor(access: Access, action: Action): ActionRules {
+  if (access.isOwner && access.scopes !== null) {
+    const everything: Rule = { resource: '*', fits: () => true, decision: OWNER };
+    return { deny: [], allow: isInScope(access, action) ? [everything] : [], legacy: [] };
+  }
   return indexed(access, action);
 }
 
@@ -179,6 +200,9 @@ export function isAdministrator(access: Access): boolean {
   );
 }
 
+/** Whether nobody has more: an administrator, whom no scopes bound. Such a one may give everything away. */
+export const mayEverything = (access: Access): boolean => access.scopes === null && isAdministrator(access);
+
 function indexed(access: Access, action: Action): Indexed {
   const rules = access.index?.get(action) ?? indexAction(access, action);
   access.recent = rules;
@@ -187,13 +211,15 @@ function indexed(access: Access, action: Action): Indexed {
 
 function indexAction(access: Access, action: Action): Indexed {
   const rules: Indexed = { action, deny: [], allow: [], legacy: [], decided: new Map() };
+  const inScope = isInScope(access, action);
   for (const { statements, legacy } of access.groups) {
     for (const { statement, actions, decision } of statements) {
       if (!actions.some((fits) => fits(action))) continue;
-      addRules(statement.effect === 'Deny' ? rules.deny : rules.allow, statement.resources, decision);
+      if (statement.effect === 'Deny') addRules(rules.deny, statement.resources, decision);
+      else if (inScope) addRules(rules.allow, statement.resources, decision);
     }
     for (const { grant, decision } of legacy) {
-      if (grant.allows(action)) addRules(rules.legacy, grant.resources, decision);
+      if (inScope && grant.allows(action)) addRules(rules.legacy, grant.resources, decision);
     }
   }
   access.index ??= new Map();

@@ -29,6 +29,11 @@ export const peopleOnly = defineFailure('access.people_only', 'forbidden', {
   message: 'This is for people, with a session of their own. A service account has none.',
 });
 
+/** Of what no action of the catalogue stands for: a program is let in for actions. */
+export const programsRefused = defineFailure('access.programs_refused', 'forbidden', {
+  message: 'A program that somebody let in may not do this: sign in yourself.',
+});
+
 /** A grant of more than the caller has: nobody gives what they lack. */
 export const grantExceeds = defineFailure('access.grant_exceeds', 'forbidden', {
   message: 'This would give more than the caller may do.',

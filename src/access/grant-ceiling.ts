@@ -2,7 +2,7 @@ import type { Action } from '../permissions/actions.ts';
 import { ALL_ACTIONS } from '../permissions/actions.ts';
 import { mayOverlap } from '../permissions/wildcard.ts';
 import type { Access, ActionRules, Grants, Rule } from './evaluation.ts';
-import { compileAccess, isAdministrator, rulesFor } from './evaluation.ts';
+import { compileAccess, mayEverything, rulesFor } from './evaluation.ts';
 
 /** An action and a resource pattern that a grant gives and its granter lacks. */
 export interface Excess {
@@ -17,7 +17,7 @@ const COMPARISONS = 1_000_000;
 
 /**
  * Checks whether `granted` is wider than `granter`'s own access; returns an example if so, else null. Nobody may grant
- * what they do not have; administrators may grant anything.
+ * what they do not have; administrators may grant anything, unless they act by a program with scopes.
  *
  * `granted` holds everything that would take effect, as one or more groups: the document for a new document, the
  * group for joining a group, the rest of the document or group when a Deny is removed (detaching, editing). `held` is
@@ -30,7 +30,7 @@ const COMPARISONS = 1_000_000;
  * Action patterns are expanded over the catalogue. If the sets have too many patterns to compare, the grant is refused.
  */
 export function findExcess(granter: Access, granted: Grants, held?: Grants): Excess | null {
-  if (isAdministrator(granter)) return null;
+  if (mayEverything(granter)) return null;
   const gift = compileAccess({ ...granted, isOwner: false });
   const before = held && compileAccess({ ...held, isOwner: false });
   const budget = { left: COMPARISONS };

@@ -82,8 +82,17 @@ export const claimsOf = ({ actor }: Known): Claims => ({
   companyId: actor.companyId,
   type: actor.kind,
   principalId: actor.id,
-  credentialId: actor.kind === 'user' ? actor.sessionId : actor.keyId,
+  credentialId: credentialOf(actor),
 });
+
+/** Longest name of a client that the audit trail keeps: some are addresses. */
+const CLIENT_LENGTH = 256;
+
+/** What the audit trail calls a principal's credential: the session or key, and the program that acts with it. */
+export function credentialOf(actor: Principal): string {
+  const own = actor.kind === 'user' ? actor.sessionId : actor.keyId;
+  return actor.client ? `oauth:${own}:${actor.client.id.slice(0, CLIENT_LENGTH)}` : own;
+}
 
 /** What a request shows of its sender, checked as far as that goes without asking anybody. */
 export interface Presented {

@@ -175,7 +175,13 @@ export function accessCompiler(companyId: string, grants: ReadonlyMap<string, Gr
     compiled.set(id, known);
     return known;
   };
-  return (of) => ({ isOwner: of.isOwner === 1, groups: groupsOf(of).flatMap(groupOf), index: null, recent: null });
+  return (of) => ({
+    isOwner: of.isOwner === 1,
+    groups: groupsOf(of).flatMap(groupOf),
+    scopes: null,
+    index: null,
+    recent: null,
+  });
 }
 
 /** All of a company's access that names one of some ids: what a change of those can change. */

@@ -35,6 +35,12 @@ export function requireActionOn(actor: Principal, action: Action, resource: stri
   throw accessDenied(action, resource);
 }
 
+/** Refuses those whom a Deny keeps from an action that needs no Allow. */
+export function requireNotDenied(actor: Principal, action: Action): void {
+  const resource = resourceArn(action, actor.companyId);
+  if (decide(actor.access, action, resource).decided_by.kind === 'deny') throw accessDenied(action, resource);
+}
+
 /** Whether an action is allowed on a resource, where a refusal is not the end of the request. */
 export const isAllowed = (actor: Principal, action: Action, resourceId: string): boolean =>
   decide(actor.access, action, resourceArn(action, actor.companyId, resourceId)).allowed;
@@ -56,7 +62,7 @@ export function isMet(requirement: () => void): boolean {
 
 /** Refuses those to whom nothing at all allows any of the actions, before anything is told of the request itself. */
 export function requireAnyOf(actor: Principal, actions: readonly Action[]): void {
-  if (actor.access.isOwner) return;
+  if (actor.access.isOwner && actor.access.scopes === null) return;
   const [first] = actions;
   const rules = actions.map((action) => rulesFor(actor.access, action));
   if (first && rules.every(({ allow, legacy }) => allow.length + legacy.length === 0)) requireAction(actor, first, '*');

@@ -3,6 +3,7 @@ import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { accounts } from './schema/accounts.ts';
 import { companies } from './schema/companies.ts';
 import { groupBindings, groupPermissions, groupPolicies, groups } from './schema/groups.ts';
+import { oauthGrants } from './schema/oauth.ts';
 import { permissions, policies } from './schema/policies.ts';
 import { apiKeys, serviceAccounts } from './schema/service-accounts.ts';
 import { sessions } from './schema/sign-in.ts';
@@ -33,6 +34,12 @@ const TOUCHING: readonly Touching[] = [
     table: sessions,
     update: [sessions.endedAt],
     deleteUnless: /^delete from "sessions" where "sessions"."expires_at" < \?$/,
+  },
+  // A grant that is not in force yet lets nobody in; one that has expired is known to have.
+  {
+    table: oauthGrants,
+    update: [oauthGrants.endedAt, oauthGrants.begunAt, oauthGrants.scopes],
+    deleteUnless: /^delete from "oauth_grants" where "oauth_grants"."expires_at" < \?$/,
   },
   {
     table: apiKeys,

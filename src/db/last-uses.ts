@@ -1,9 +1,10 @@
 import { sql } from 'drizzle-orm';
 import type { ControlDb } from './client.ts';
+import { oauthGrants } from './schema/oauth.ts';
 import { apiKeys, serviceAccounts } from './schema/service-accounts.ts';
 import { sessions } from './schema/sign-in.ts';
 
-const TABLES = { session: sessions, key: apiKeys, service_account: serviceAccounts };
+const TABLES = { session: sessions, grant: oauthGrants, key: apiKeys, service_account: serviceAccounts };
 
 /** Something whose last use is recorded. */
 export interface Used {

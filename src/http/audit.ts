@@ -1,4 +1,5 @@
 import type { MiddlewareHandler } from 'hono';
+import { credentialOf } from '../access/known-principals.ts';
 import type { Bindings } from '../config.ts';
 import { clock } from '../kernel/clock.ts';
 import { newId } from '../kernel/ids.ts';
@@ -85,9 +86,9 @@ function principalOf({
 }: RequestFacts): Pick<AuditRecord, 'companyId' | 'principalType' | 'principalId' | 'credential'> {
   switch (actor?.kind) {
     case 'user':
-      return known(actor.companyId, 'user', actor.id, actor.sessionId);
+      return known(actor.companyId, 'user', actor.id, credentialOf(actor));
     case 'service_account':
-      return known(actor.companyId, 'service_account', actor.id, actor.keyId);
+      return known(actor.companyId, 'service_account', actor.id, credentialOf(actor));
     case 'outsider':
       return known(actor.companyId, 'outsider', actor.id, actor.sessionId);
     case 'viewer':

@@ -59,6 +59,7 @@ function protocolAt(contracts: readonly Contract[], path: string) {
  * never allowed: tokens and signatures travel in headers.
  */
 export function cors(contracts: readonly Contract[]): MiddlewareHandler<HttpEnv> {
+  const forAnybody = new Set(contracts.flatMap(({ anyOrigin, path }) => (anyOrigin ? [path] : [])));
   const speaking = contracts.filter(({ speaks }) => speaks);
   return async (c, next) => {
     const { ALLOWED_ORIGINS: allowed } = configOf(c.env);
@@ -68,7 +69,7 @@ export function cors(contracts: readonly Contract[]): MiddlewareHandler<HttpEnv>
     if (c.req.method === 'OPTIONS') {
       c.res = await answerPreflight(c, [...preflightOf(contracts, [...REQUEST_HEADERS, ...reads]), ...options]);
     } else await next();
-    const reader = isOpen ? '*' : allowed.find((each) => each === origin);
+    const reader = isOpen || forAnybody.has(c.req.path) ? '*' : allowed.find((each) => each === origin);
     setHeaders(c, [
       [EXPOSED[0], [EXPOSED[1], ...exposed].join(',')],
       ...(reader === undefined ? [] : [['Access-Control-Allow-Origin', reader] as const]),

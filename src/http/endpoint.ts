@@ -60,7 +60,14 @@ export type Returns =
   | { status: 200 | 201 | 202; body: ZodType }
   | { status: 200; json: ZodType; mediaTypes: readonly string[] }
   | { status: 204 }
-  | { status: 200 | 201 | 204 | 302; raw: string; mediaTypes: readonly string[] };
+  | RawReturns;
+
+/** An answer that the handler builds. */
+interface RawReturns {
+  status: 200 | 201 | 204 | 302 | 400;
+  raw: string;
+  mediaTypes: readonly string[];
+}
 
 export const ok = <S extends ZodType>(body: S) => ({ status: 200, body }) as const;
 export const created = <S extends ZodType>(body: S) => ({ status: 201, body }) as const;
@@ -70,7 +77,7 @@ export const noContent = { status: 204 } as const;
 export const prepared = <S extends ZodType>(json: S, ...mediaTypes: string[]) =>
   ({ status: 200, json, mediaTypes }) as const;
 /** An answer the handler builds itself: a page, a redirect. `description` says what it is; a redirect has no media type. */
-export const raw = <S extends 200 | 201 | 204 | 302>(status: S, description: string, ...mediaTypes: string[]) =>
+export const raw = <S extends RawReturns['status']>(status: S, description: string, ...mediaTypes: string[]) =>
   ({ status, raw: description, mediaTypes }) as const;
 
 /** Those who have a credential of their own. */
@@ -149,6 +156,13 @@ export interface Contract {
    * company's owner alone may.
    */
   only?: 'administrators' | 'people' | 'owner';
+  /**
+   * Whether programs that somebody let in are taken, where that does not follow from `access`: they are let in for actions, so
+   * that a route which asks for none refuses them, and one that is decided by the data asks for some.
+   */
+  forPrograms?: boolean;
+  /** An action whose Deny keeps principals off the route. Nobody needs an Allow of it. */
+  unlessDenied?: Action;
   /** The parameter of the query that only administrators and the owner may send as `true`. */
   administratorsWith?: string;
   /**
@@ -224,9 +238,15 @@ export interface Contract {
   acknowledges?: string;
   /** The failures it can answer with, besides those that its declarations imply (`impliedFailures`). */
   fails?: readonly FailureType[];
-  /** Failures that are told in another shape than the surface's, by status. */
-  otherwise?: Readonly<Record<number, ZodType>>;
+  /** Failures that are told in another shape than the surface's, and redirects of a page, by status. */
+  otherwise?: Readonly<Record<number, ZodType | RawReturns>>;
+  /** Pages of any origin may call it and read its answer: whoever calls shows no more than what the page itself knows. */
+  anyOrigin?: true;
 }
+
+/** Whether a route takes programs that somebody let in. */
+export const takesPrograms = ({ access, forPrograms }: Contract): boolean =>
+  forPrograms ?? (actionOf(access) !== null || (typeof access === 'object' && 'decidedBy' in access));
 
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
 

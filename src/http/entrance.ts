@@ -1,11 +1,13 @@
 import type { HonoRequest } from 'hono';
 import type { Actor, AnonymousActor, OperatorActor, OutsiderActor, Principal } from '../access/actors.ts';
 import { dependsOnResource } from '../access/evaluation.ts';
+import { programsRefused } from '../access/failures.ts';
 import {
   requireAction,
   requireActionOn,
   requireAdministrator,
   requireAnyOf,
+  requireNotDenied,
   requireOwner,
   requirePerson,
 } from '../access/requirements.ts';
@@ -25,7 +27,7 @@ import type { TokenLimiter } from '../objects/token-limiter.ts';
 import { resourceArn } from '../permissions/arn.ts';
 import { callObject } from '../platform/objects.ts';
 import { admit, isPrincipal, readmit } from './admission.ts';
-import { actionOf, type Contract, type RouteAccess, type TokenKind } from './endpoint.ts';
+import { actionOf, type Contract, type RouteAccess, type TokenKind, takesPrograms } from './endpoint.ts';
 import { giveUpKey, heldKey, type RequestKey } from './idempotency.ts';
 import { parametersOf } from './paths.ts';
 import { countByIp, countByToken, rateLimited } from './rate-limits.ts';
@@ -218,6 +220,9 @@ type Parameter = (name: string) => string | undefined;
 
 /** Whether the caller may do what a route does to the resource that its path names. @throws where they may not */
 export async function authorize(contract: Contract, ctx: PrincipalContext, parameter: Parameter): Promise<void> {
+  if (ctx.actor.client && !takesPrograms(contract)) throw programsRefused();
+  const { unlessDenied } = contract;
+  if (unlessDenied) requireNotDenied(ctx.actor, unlessDenied);
   await authorizeAccess(contract, ctx, parameter);
   if (contract.only === 'administrators') requireAdministrator(ctx.actor);
   if (contract.only === 'people') requirePerson(ctx.actor);

@@ -3,6 +3,7 @@ import directory from '../generated/examples/directory.json' with { type: 'json'
 import knowledge from '../generated/examples/knowledge.json' with { type: 'json' };
 import managedTables from '../generated/examples/managed-tables.json' with { type: 'json' };
 import mcp from '../generated/examples/mcp.json' with { type: 'json' };
+import oauth from '../generated/examples/oauth.json' with { type: 'json' };
 import organization from '../generated/examples/organization.json' with { type: 'json' };
 import sharing from '../generated/examples/sharing.json' with { type: 'json' };
 
@@ -25,5 +26,6 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   ...knowledge,
   ...mcp,
   ...directory,
+  ...oauth,
   ...sharing,
 };

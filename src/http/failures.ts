@@ -6,11 +6,12 @@ import {
   invalidToken,
   ownerOnly,
   peopleOnly,
+  programsRefused,
 } from '../access/failures.ts';
 import { signedRequestsOnly } from '../access/signature-failures.ts';
 import { accessNotChanged } from '../db/failures.ts';
 import { defineFailure, everywhere, type FailureType, invalid } from '../kernel/failure.ts';
-import { actionOf, type Contract, type RouteAccess } from './endpoint.ts';
+import { actionOf, type Contract, type RouteAccess, takesPrograms } from './endpoint.ts';
 import type { Credential } from './surface.ts';
 
 export const malformedJson = defineFailure('request.malformed_json', 'malformed', {
@@ -142,9 +143,10 @@ export function impliedFailures(contract: Contract, surfaceCredential: Credentia
     ...(body || query || !openQuery || takesIdempotencyKey(contract) ? [invalid] : []),
     ...(needsCredential(access) ? [invalidToken] : []),
     ...(access !== 'public' && access !== 'operator' ? [companySuspended] : []),
+    ...(credential !== 'signature' && isOfPrincipals(access) && !takesPrograms(contract) ? [programsRefused] : []),
     ...(only === 'people' ? [peopleOnly] : []),
     ...(only === 'owner' ? [ownerOnly] : []),
-    ...(asksForAction(access) ? [accessDenied] : []),
+    ...(asksForAction(access) || contract.unlessDenied ? [accessDenied] : []),
     ...(access === 'administrator' || only === 'administrators' || administratorsWith ? [administratorsOnly] : []),
   ];
 }
@@ -161,6 +163,10 @@ const needsCredential = (access: RouteAccess): boolean =>
   access !== 'optional' &&
   access !== 'pending' &&
   !(typeof access === 'object' && 'token' in access);
+
+/** Whether a principal may be who calls. */
+const isOfPrincipals = (access: RouteAccess): boolean =>
+  access === 'optional' || access === 'pending' || (access !== 'operator' && needsCredential(access));
 
 const asksForAction = (access: RouteAccess): boolean =>
   actionOf(access) !== null || (typeof access === 'object' && 'decidedBy' in access);

@@ -40,13 +40,20 @@ export function failureResponses(
     ...Object.fromEntries(
       Object.entries(contract.otherwise ?? {}).map(([status, schema]) => [
         status,
-        { description: 'A failure.', content: { [JSON_TYPE]: { schema } } },
+        'raw' in schema ? rawResponse(schema) : { description: 'A failure.', content: { [JSON_TYPE]: { schema } } },
       ]),
     ),
     '429': surface.mediaType ? tooManyRequests(surface) : TOO_MANY_REQUESTS,
     '500': internalError(surface),
   };
 }
+
+const rawResponse = ({ raw: description, mediaTypes }: { raw: string; mediaTypes: readonly string[] }) => ({
+  description,
+  ...(mediaTypes.length > 0 && {
+    content: Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: z.string() }])),
+  }),
+});
 
 function describeFailures(surface: Surface, status: number, types: FailureType[]): ZodOpenApiResponseObject {
   const failures = [...new Map(types.map((type) => [type.reason, type])).values()].toSorted((a, b) =>

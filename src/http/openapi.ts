@@ -45,7 +45,8 @@ const SECURITY_SCHEMES = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: 'Session token of a person, or service token of a service account.',
+    description:
+      'Session token of a person, service token of a service account, or access token of a program that somebody let in.',
   },
   external: {
     type: 'http',

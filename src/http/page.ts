@@ -3,7 +3,7 @@ import type { FrameAncestors, ViewBranding } from '../presentation/viewing.ts';
 import { acceptedLocale, DEFAULT_LOCALE, type Locale, localeOf } from '../texts/locales.ts';
 
 /** The pages that `src/web` builds. */
-export type PageName = 'view' | 'portal' | 'accept-invitation' | 'reset-password' | 'plain' | 'docs';
+export type PageName = 'view' | 'portal' | 'accept-invitation' | 'reset-password' | 'let-in' | 'plain' | 'docs';
 
 /** How a page is served. */
 export interface Served {
@@ -13,6 +13,8 @@ export interface Served {
   branding?: ViewBranding;
   /** What the page is told besides, as JSON. It is about one person, so that nothing keeps such a page. */
   told?: unknown;
+  /** 200 when not said. */
+  status?: 400;
   /** What stands on a plain page. */
   plain?: PlainContent;
 }
@@ -44,12 +46,13 @@ export function pageLocale({ url, headers }: Request, ofToken?: Locale): Locale 
 export async function pageResponse(
   assets: Fetcher,
   name: PageName,
-  { frames, locale, branding, told, plain }: Served,
+  { frames, locale, branding, told, status, plain }: Served,
 ): Promise<Response> {
   const page = await assets.fetch(`https://assets.invalid/pages/${name}.${locale}.html`);
   if (!page.ok) throw new Error(`The page ${name} in ${locale} is not among the assets (${page.status}).`);
   const html = withData(await page.text(), { branding, told });
   return new Response(plain ? withContent(html, plain, locale) : html, {
+    status: status ?? 200,
     headers: {
       'Content-Type': 'text/html; charset=utf-8',
       'Content-Language': locale,

@@ -56,13 +56,15 @@ export interface Surface {
   families: Record<FailureKind, FamilyWording>;
   /** What it speaks to who asks for no language. */
   language: Locale;
+  /** It speaks that to everybody: to programs, whose protocol has no other. */
+  hasOneLanguage?: true;
   /** Schema of an error body, for the API's description, and the field of it that holds the code. */
   errorBody: ZodObject;
   codeField: string;
   /** The body of an error. */
   errorOf(words: ErrorWords): unknown;
-  /** Of a surface whose clients look there: the path of what tells how to prove who they are, named by every 401. */
-  metadataPath?: string;
+  /** Of a surface whose clients look there: the challenge of every 401, at this address of the API. */
+  challenge?(baseUrl: string): string;
   /** The media type of its bodies, where that is not `application/json`. Its 429 is in its own words, too. */
   mediaType?: string;
   /** Headers that repeat what an answer's body tells. */
@@ -166,8 +168,8 @@ export function internalErrorOf(surface: Surface, locale: Locale): unknown {
 }
 
 /** The language of an answer: what the caller likes best of ours, or that of the surface. */
-export const languageOf = ({ language }: Surface, headers: Headers): Locale =>
-  acceptedLocale(headers.get('Accept-Language'), language) ?? language;
+export const languageOf = ({ language, hasOneLanguage }: Surface, headers: Headers): Locale =>
+  hasOneLanguage ? language : (acceptedLocale(headers.get('Accept-Language'), language) ?? language);
 
 /** How long to wait before a request is made again that was one of too many. */
 export const secondsToWait = ({ detail }: Failure): number => Math.max(1, Math.ceil(detail.retryAfter ?? 1));

@@ -11,6 +11,7 @@ import { purgeAsked } from '../modules/knowledge/ask/service.ts';
 import { deleteLeftoverSources, resumeJobs } from '../modules/knowledge/generation/jobs.ts';
 import { mailNotice, sendDueMails } from '../modules/mails/service.ts';
 import { renewConnections } from '../modules/managed-database/service.ts';
+import { mailLetIn, purgeGrants } from '../modules/oauth/service.ts';
 import { eraseEnded } from '../modules/organizations/end/service.ts';
 import { sendDueMessages } from '../modules/outbox/service.ts';
 import { purgeChallenges } from '../modules/passkeys/service.ts';
@@ -66,6 +67,7 @@ async function runParts(origin: Origin): Promise<void> {
           schedule_paused: mailPaused,
           schedule_consent: mailConsent,
           webhook_disabled: mailWebhookDisabled,
+          program_let_in: mailLetIn,
         }),
       uploads: () => sweepUploads(context, (companyId) => openContext(origin, { kind: 'system', companyId })),
       messages: () => sendDueMessages(context),
@@ -85,6 +87,7 @@ async function runParts(origin: Origin): Promise<void> {
       password_resets: () => purgePasswordResets(context),
       single_sign_on: () => purgeSingleSignOn(context),
       embed_revocations: () => purgeRevocations(context),
+      programs_let_in: () => purgeGrants(context),
       social_sign_in: () => purgeUsedTokens(context),
       connections_under_old_keys: () => ifKeysRotate(context, renewConnections),
       second_factors_under_old_keys: () => ifKeysRotate(context, reencryptSecondFactors),

@@ -39,7 +39,7 @@ export interface FailureDetail {
 }
 
 /** Those who word failures in their own way. Domain knowledge words them as the console does. */
-export type SurfaceName = 'organization' | 'console' | 'managed-tables' | 'sharing' | 'directory';
+export type SurfaceName = 'organization' | 'console' | 'managed-tables' | 'sharing' | 'directory' | 'oauth';
 
 /** How a surface words a failure. What is left out is worded as the surface words the failure's family. */
 export interface Wording {

@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { build, type Metafile, type Plugin } from 'esbuild';
 import { marked } from 'marked';
+import { LET_IN_TEXTS } from '../texts/let-in/languages.ts';
 import { DEFAULT_LOCALE, LOCALES, type Locale } from '../texts/locales.ts';
 import { MAIL_LINK_TEXTS } from '../texts/mail-links/languages.ts';
 import { PAGE_TEXTS } from '../texts/pages/languages.ts';
@@ -19,7 +20,7 @@ interface Page {
   preload: string[];
   /** Where its texts come from: the folders of `src/texts` that its script loads, or the server for a page that needs none. */
   texts: string[] | 'server' | 'none';
-  /** Of the links in mails. It says that it is loading before its script runs: nobody knows it yet. */
+  /** Of the links in mails, or one that looks like them. It says that it is loading before its script runs: nobody knows it yet. */
   ofMails?: true;
 }
 
@@ -37,6 +38,12 @@ const PAGES = {
     titleIn: (locale) => MAIL_LINK_TEXTS[locale].reset.title,
     preload: [],
     texts: ['pages', 'mail-links'],
+    ofMails: true,
+  },
+  'let-in': {
+    titleIn: (locale) => LET_IN_TEXTS[locale].title,
+    preload: [],
+    texts: ['pages', 'mail-links', 'let-in'],
     ofMails: true,
   },
   plain: { titleIn: () => '<!--title-->', preload: [], texts: 'server' },

@@ -8,11 +8,12 @@ export interface Example {
 
 /** Members whose value lets somebody in. */
 const SECRET =
-  /^(password|token|secret|secret_key|.*_token|otpauth_url|backup_codes?|code|client_secret|exchange_secret|idp_certificates)$/;
+  /^(password|token|secret|secret_key|.*_token|otpauth_url|backup_codes?|code|device_code|user_code|client_secret|exchange_secret|idp_certificates)$/;
 
 /** How a secret is shown: one of a form that routes ask for, in that form. */
 function hidden(secret: string, name: string): string {
   if (name === 'password') return 'a-password-of-yours';
+  if (name === 'user_code') return 'WDJB-MJHT';
   return /^[\d-]{6,}$/.test(secret) ? secret.replaceAll(/\d/g, '0') : '…';
 }
 
@@ -21,13 +22,14 @@ const SHOWN_AS: readonly [RegExp, (index: number, text: string) => string][] = [
   [/(?<![0-9a-f])[0-9a-f]{24}(?![0-9a-f])/g, (index) => `65b9c0de0000${hex(index)}`],
   [/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, (index) => `0194c0de-0000-7000-8000-${hex(index)}`],
   [/(?<=sa_[a-z0-9-]+_[0-9a-f]{24}_)[a-z2-7]{20}/g, () => 'k3q7mpa2xw5dz4jt6rbn'],
+  [/\bod_[\w-]{43}/g, () => 'od_2xw5dz4jt6rbnk3q7mpa2xw5dz4jt6rbnk3q7mpa2xw'],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, () => '2026-01-31T12:00:00.000Z'],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+\d\d:\d\d/g, () => '2026-01-31T12:00:00+00:00'],
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, () => '…'],
   [/http:\/\/127\.0\.0\.1:\d+/g, () => 'https://id.example.com'],
   [/https:\/\/api\.test/g, () => 'https://api.example.com'],
 ];
-const SHOWN_NUMBERS: Record<string, number> = { duration_ms: 12 };
+const SHOWN_NUMBERS: Record<string, number> = { duration_ms: 12, client_id_issued_at: 1_769_860_800 };
 const LONGEST_LIST = 3;
 
 const hex = (index: number): string => index.toString(16).padStart(12, '0');

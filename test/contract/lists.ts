@@ -273,6 +273,8 @@ export const LISTS: Record<string, Case> = {
 
 /** Lists whose records nobody can be denied one by one, and why. */
 export const OTHERS: Record<string, string> = {
+  '/v1/oauth-grants': 'the own grants of the caller, or for administrators those of a user',
+  '/v1/oauth-clients': 'for administrators, whom no Deny reaches',
   '/v1/webhook-event-types': 'the same for everybody',
   '/v1/webhook-endpoints/{id}/deliveries': 'for administrators, whom no Deny reaches',
   '/admin/organizations': 'for the operator of the platform',

@@ -3,6 +3,7 @@ import { PREFIX } from '../knowledge/support.ts';
 const MAKES = 'makes a new one, and names no other';
 const COMPANY = 'of the company as a whole, which is one thing';
 const STRANGERS = 'for people who sign in, or were sent a link';
+const PROGRAMS = 'for programs that ask to be let in, which may no more than who lets them in';
 const OWN = "the caller's own session, password, second factor or access";
 const ADMINISTRATORS = 'for administrators, whom no Deny reaches';
 const OWNER = 'for the owner, whom no Deny reaches';
@@ -75,6 +76,20 @@ export const OUTSIDE: Record<string, string> = {
   'GET /.well-known/jwks.json': DESCRIPTION,
   'GET /.well-known/oauth-protected-resource': DESCRIPTION,
   'GET /.well-known/oauth-protected-resource/mcp': DESCRIPTION,
+  'GET /.well-known/oauth-authorization-server': DESCRIPTION,
+  'GET /oauth/authorize': PAGE,
+  'GET /oauth/device': PAGE,
+  'GET /oauth/signed-in': PAGE,
+  'POST /oauth/token': PROGRAMS,
+  'POST /oauth/revoke': PROGRAMS,
+  'POST /oauth/device_authorization': PROGRAMS,
+  'POST /oauth/register': PROGRAMS,
+  'POST /v1/oauth-grants': OWN,
+  'DELETE /v1/oauth-grants/{id}': OWN,
+  'POST /v1/oauth-devices': OWN,
+  'POST /v1/oauth-clients': ADMINISTRATORS,
+  'GET /v1/oauth-clients/{id}': ADMINISTRATORS,
+  'DELETE /v1/oauth-clients/{id}': ADMINISTRATORS,
   'GET /v1/auth/validate-company': STRANGERS,
   'POST /v1/auth/login': STRANGERS,
   'POST /v1/auth/refresh': STRANGERS,

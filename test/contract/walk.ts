@@ -52,6 +52,7 @@ const SHOWN_NOWHERE = [
   'POST /service-accounts/{id}/keys',
   'POST /v1/service-accounts/{id}/keys',
   'POST /tokens',
+  'POST /oauth/register',
   'POST /groups/{id}/bindings',
   'POST /v1/managed-tables/{id}/indexes',
   'POST /v1/managed-tables/{id}/data',

@@ -5,6 +5,7 @@ import { COMPANY_EXPORTS } from './lists/company-exports.ts';
 import { DATA_API } from './lists/data-api.ts';
 import { GROUPS_AND_POLICIES } from './lists/groups.ts';
 import { KNOWLEDGE } from './lists/knowledge.ts';
+import { OAUTH } from './lists/oauth.ts';
 import { OBJECTS } from './lists/objects.ts';
 import { ORGANIZATIONS } from './lists/organizations.ts';
 import { QUESTIONS } from './lists/questions.ts';
@@ -26,6 +27,7 @@ export const GUARDS: readonly Guard[] = [
   ...USERS_AND_INVITATIONS,
   ...GROUPS_AND_POLICIES,
   ...SIGN_IN,
+  ...OAUTH,
   ...SHARING,
   ...DATA_API,
   ...COMPANY_EXPORTS,

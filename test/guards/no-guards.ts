@@ -96,6 +96,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [FACTORS, 'deleteExpiredSecondFactors', 'lt('],
     [`${MODULES}/passkeys/store.ts`, 'deleteOldChallenges', 'lte('],
     [SESSIONS, 'deleteExpiredSessions', 'lt('],
+    [`${MODULES}/oauth/store.ts`, 'deleteExpired', 'lt('],
     [SSO, 'deleteExpired', 'lte('],
     [`${MODULES}/social-sign-in/store.ts`, 'deleteOldUsedTokens', 'lte('],
     [`${MODULES}/uploads/sweep-store.ts`, undefined, '${ended}'],
@@ -129,6 +130,8 @@ export const NO_GUARDS: readonly NoGuard[] = [
   ...all(
     'holds values that are drawn at random or digests of such: no rule leans on it',
     ['drizzle/0000_identity.sql', undefined, '`api_keys_access_key`'],
+    ['drizzle/0041_oauth.sql', undefined, '`oauth_grants_code_digest_unique`'],
+    ['drizzle/0041_oauth.sql', undefined, '`oauth_devices_user_code_digest_unique`'],
     ['drizzle/0004_ways_in.sql', undefined, '`invitations_digest_unique`'],
     ['drizzle/0004_ways_in.sql', undefined, 'PRIMARY KEY(`factor_id`, `digest`)'],
     ['drizzle/0010_sharing.sql', undefined, '`dashboard_shares_token`'],
@@ -140,6 +143,12 @@ export const NO_GUARDS: readonly NoGuard[] = [
     ['drizzle/0006_account_users.sql', undefined, 'PRIMARY KEY(`account_id`, `user_id`)'],
     ['drizzle/0010_sharing.sql', undefined, 'PRIMARY KEY(`company_id`, `purpose`, `email`)'],
     ['drizzle/0014_sign-ins-and-settings.sql', undefined, 'PRIMARY KEY(`user_id`, `network`)'],
+  ),
+  ...all(
+    'only keeps when what has ended already did so',
+    [`${MODULES}/oauth/store.ts`, 'beginGrant', 'isNull(oauthGrants.endedAt)'],
+    [`${MODULES}/oauth/store.ts`, 'endGrant', 'isNull(oauthGrants.endedAt)'],
+    [`${MODULES}/oauth/store.ts`, 'endGrantsOfClient', 'isNull(oauthGrants.endedAt)'],
   ),
   ...all(
     'orders the rows of one owner, written whole by one statement: nothing is written twice',

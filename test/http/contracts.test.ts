@@ -8,14 +8,15 @@ import { mustConform } from '../support/conformity.ts';
 
 /** What summaries begin with. A new verb is added here, once it is clear that none of these says it. */
 const VERBS = (
-  'Accept Activate Add Analyze Answer Archive Ask Attach Begin Cancel Change Check Clone Compare Complete Confirm Copy Create Deactivate Delete ' +
-  'Detach Disable Download Enable End Erase Exchange Execute Explain Export Generate Get Import Insert Invite Issue List Migrate Preview Provision ' +
-  'Query Refresh Reject Remove Replace Request Reset Restore Revoke Rotate Run Send Set Show Sign Simulate Suggest Truncate Undo Unsubscribe ' +
+  'Accept Activate Add Analyze Answer Archive Ask Attach Begin Cancel Change Check Clone Compare Complete Confirm Copy Create ' +
+  'Deactivate Delete Detach Disable Download Enable End Erase Exchange Execute Explain Export Find Generate Get Import Insert ' +
+  'Invite Issue List Migrate Preview Provision Query Refresh Register Reject Remove Replace Request Reset Restore Revoke Rotate ' +
+  'Run Send Set Show Sign Simulate Suggest Truncate Undo Unsubscribe ' +
   'Update Upload Verify'
 ).split(' ');
 
 /** What those begin with that change nothing. */
-const ASKING = ['Ask', 'Compare', 'Execute', 'Preview', 'Query', 'Simulate'];
+const ASKING = ['Ask', 'Compare', 'Execute', 'Find', 'Preview', 'Query', 'Simulate'];
 
 /** What tells a secret to its owner, or to who may do something to all of a type: what they may do alone decides that. */
 const DECIDED_BY_ACCESS = [

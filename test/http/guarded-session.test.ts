@@ -5,6 +5,7 @@ import { ACCESS_TABLES, touchesAccess } from '../../src/db/access-changes.ts';
 import { changingAccess, commit, openControlDb } from '../../src/db/client.ts';
 import { sessions } from '../../src/db/schema/sign-in.ts';
 import { users } from '../../src/db/schema/users.ts';
+import { letIn } from '../oauth/support.ts';
 import { inContext } from '../support/context.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 import { signed } from '../support/signed.ts';
@@ -81,9 +82,10 @@ const columnsOf = (queries: readonly string[]) =>
 
 const distinct = (names: readonly string[]) => [...new Set(names)].toSorted();
 
-/** The queries that find out who sends a request, with a session and with a key, when nobody is known. */
+/** The queries that find out who sends a request, with a session, as a program and with a key, when nobody is known. */
 async function queriesOfAuthentication(): Promise<string[]> {
   const { as, apiKey } = await aCompany();
+  const { program } = await letIn(as, { scope: '*' });
   const queries: string[] = [];
   const watching = {
     withSession: (constraint: string) => {
@@ -99,8 +101,9 @@ async function queriesOfAuthentication(): Promise<string[]> {
   };
   forgetPrincipals();
   const bindings = { CONTROL_DB: watching } as unknown as Record<string, string>;
-  // Neither reads anything else: there is no such body, and no such order.
+  // None reads anything else: there is no such body, and no such order.
   expect((await as.post('/v1/policies', { json: {}, env: bindings })).status).toBe(422);
+  expect((await program.post('/v1/policies', { json: {}, env: bindings })).status).toBe(422);
   expect((await signed(apiKey).get('/groups?order_by=nothing', { env: bindings })).status).toBe(422);
   return queries.filter((text) => text.startsWith('select'));
 }
@@ -109,6 +112,8 @@ async function queriesOfAuthentication(): Promise<string[]> {
 const IDENTITIES = [
   ...['accounts.company_id', 'accounts.id', 'companies.id', 'groups.company_id', 'groups.id'],
   ...['api_keys.access_key', 'api_keys.company_id', 'api_keys.id', 'api_keys.service_account_id'],
+  ...['oauth_grants.client_id', 'oauth_grants.company_id', 'oauth_grants.id', 'oauth_grants.resource'],
+  'oauth_grants.user_id',
   ...['permissions.company_id', 'permissions.id', 'policies.company_id', 'policies.id'],
   ...['service_accounts.company_id', 'service_accounts.id'],
   ...['sessions.company_id', 'sessions.id', 'sessions.user_id', 'users.company_id', 'users.id'],
@@ -117,7 +122,9 @@ const IDENTITIES = [
 /** What is read along, and says neither who somebody is nor what they may do. */
 const READ_ALONG = [
   ...['api_keys.last_used_at', 'sessions.last_used_at'],
-  // A session is prolonged by its refresh token, which is read by itself.
+  // A session or a grant is prolonged by its refresh token, which is read by itself.
+  ...['oauth_grants.expires_at', 'oauth_grants.last_used_at'],
+  ...['oauth_grants.previous_digest', 'oauth_grants.previous_until'],
   ...['sessions.expires_at', 'sessions.previous_digest', 'sessions.previous_until'],
   ...['users.activated_at', 'users.created_at', 'users.is_verified', 'users.last_login_at', 'users.metadata'],
   ...['users.mfa_enabled', 'users.password_hash', 'users.session_epoch', 'users.teams', 'users.updated_at'],

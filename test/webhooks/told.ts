@@ -4,6 +4,7 @@ import type { EventTypeName } from '../../src/modules/webhooks/event-types.ts';
 type Told = readonly EventTypeName[] | string;
 
 const SIGN_IN = 'is about how one person signs in, which the audit trail tells';
+const LET_IN = 'is about which programs a person lets in, which the audit trail tells';
 const OUTSIDER = 'is about the session of a person from outside';
 const NOT_TOLD = 'is content of the console, of which §18 tells nothing; the audit trail does';
 const KNOWLEDGE = 'is domain knowledge that people write; suggestions and jobs are told';
@@ -44,6 +45,14 @@ export const TOLD: Record<string, Told> = {
   'PATCH /users/{id}': ['user.updated', 'user.activated', 'user.deactivated'],
   'DELETE /users/{id}': ['user.deleted'],
   'POST /data/{slug}/jobs': ['data_job.done', 'data_job.failed'],
+  'POST /oauth/token': LET_IN,
+  'POST /oauth/revoke': LET_IN,
+  'POST /oauth/device_authorization': LET_IN,
+  'POST /oauth/register': LET_IN,
+  'POST /v1/oauth-grants': LET_IN,
+  'DELETE /v1/oauth-grants/{id}': LET_IN,
+  'POST /v1/oauth-clients': LET_IN,
+  'DELETE /v1/oauth-clients/{id}': LET_IN,
   'POST /v1/auth/login': SIGN_IN,
   'POST /v1/auth/social': ['user.created'],
   'POST /v1/auth/passwordless/request': SIGN_IN,

@@ -38,6 +38,7 @@ export const mailRequests = sqliteTable(
         'schedule_paused',
         'schedule_consent',
         'webhook_disabled',
+        'program_let_in',
       ],
     }).notNull(),
     /** Null for a mail about every company that knows the email. */
@@ -46,7 +47,7 @@ export const mailRequests = sqliteTable(
     email: text('email').notNull(),
     /** What a notice is of. */
     notice: json<Notice>('notice'),
-    /** The id of the schedule or webhook endpoint that it is about. */
+    /** The id of the schedule, webhook endpoint or grant that it is about. */
     about: text('about'),
     /** What requests are counted under. */
     countedAs: text('counted_as').notNull(),

@@ -5,7 +5,7 @@ import { logError } from '../../platform/log.ts';
 import { type Perform, prepared, type Route } from '../endpoint.ts';
 import type { SurfaceEndpoints } from '../openapi.ts';
 import { internalErrorOf, worded } from '../surface.ts';
-import { endpoint, METADATA_PATH, surface } from '../surfaces/mcp.ts';
+import { endpoint, surface } from '../surfaces/mcp.ts';
 import { INVALID_REQUEST, PROTOCOL_VERSIONS, refusedMessage } from './protocol.ts';
 import { failedResult, resultOf, type ToolResult } from './results.ts';
 import type { ListedTool } from './server.ts';
@@ -45,37 +45,6 @@ const answered = z
   .object({ jsonrpc: z.literal('2.0'), id: z.union([z.string(), z.number(), z.null()]) })
   .loose()
   .meta({ id: 'McpMessage' });
-
-const metadata = z
-  .object({
-    resource: z.url(),
-    resource_name: z.string(),
-    resource_documentation: z.url(),
-    bearer_methods_supported: z.array(z.literal('header')),
-  })
-  .meta({ id: 'ProtectedResource' });
-
-/** What tells clients about the resource, at its two addresses: of the whole host, and of `/mcp` itself. */
-const metadataEndpoint = (path: string, operationId: string, summary: string, about: string) =>
-  endpoint(
-    {
-      method: 'get',
-      path,
-      openQuery: true,
-      access: 'public',
-      operationId,
-      summary,
-      description: `${about} (RFC 9728). There is no authorization server: clients hold a token or a key that people gave them.`,
-      returns: prepared(metadata),
-      fails: [],
-    },
-    ({ ctx }) => ({
-      resource: `${ctx.baseUrl}/mcp`,
-      resource_name: 'Data Console',
-      resource_documentation: `${ctx.baseUrl}/docs`,
-      bearer_methods_supported: ['header' as const],
-    }),
-  );
 
 /** What agents are told of. Constant: nothing that people of a company write ever comes to stand in a model's instructions. */
 export interface Offer {
@@ -143,6 +112,8 @@ export function mcpEndpoints({ tools, instructions }: Offer, surfaces: () => Sur
         method: 'post',
         path: '/mcp',
         access: 'authenticated',
+        forPrograms: true,
+        unlessDenied: 'mcp:connect',
         operationId: 'sendMcpMessage',
         summary: 'Send a Model Context Protocol message',
         safe: true,
@@ -167,18 +138,6 @@ export function mcpEndpoints({ tools, instructions }: Offer, surfaces: () => Sur
           call: (name, sent) => callTool(name, sent, perform),
         });
       },
-    ),
-    metadataEndpoint(
-      METADATA_PATH,
-      'getProtectedResourceMetadata',
-      'Get the protected resource metadata',
-      'Where clients look that know the host alone',
-    ),
-    metadataEndpoint(
-      `${METADATA_PATH}/mcp`,
-      'getMcpProtectedResourceMetadata',
-      'Get the protected resource metadata of /mcp',
-      'Where clients look that know the address of `/mcp`',
     ),
   ];
 }

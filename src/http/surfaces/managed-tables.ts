@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Principal } from '../../access/actors.ts';
 import type { FailureKind } from '../../kernel/failure.ts';
 import { endpointFor } from '../endpoint.ts';
+import { challengeOf } from '../oauth-metadata.ts';
 import { CONSOLE_FAMILIES, errorDetails, type FamilyWording, type Surface } from '../surface.ts';
 
 export { list, listOf } from './console.ts';
@@ -32,6 +33,7 @@ export const surface: Surface = {
     "Tables in the company's own PostgreSQL, and the uploads that fill them. With a session or service token; errors are worded in Portuguese.",
   credential: 'bearer',
   bases: ['/v1/managed-tables'],
+  challenge: challengeOf(''),
   wordedAs: 'managed-tables',
   families: FAMILIES,
   language: 'pt-BR',

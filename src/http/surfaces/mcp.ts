@@ -1,10 +1,8 @@
 import type { Principal } from '../../access/actors.ts';
 import { endpointFor } from '../endpoint.ts';
+import { challengeOf } from '../oauth-metadata.ts';
 import type { Surface } from '../surface.ts';
 import * as console from './console.ts';
-
-/** Where anybody learns how to prove who they are, by RFC 9728. */
-export const METADATA_PATH = '/.well-known/oauth-protected-resource';
 
 /** Endpoints for agents, which call with a token or a key, and are answered failures in the words of the console. */
 export const endpoint = endpointFor<Principal>();
@@ -13,9 +11,9 @@ export const surface: Surface = {
   ...console.surface,
   name: 'mcp',
   credential: 'agent',
-  bases: ['/mcp', METADATA_PATH],
-  metadataPath: `${METADATA_PATH}/mcp`,
+  bases: ['/mcp'],
+  challenge: challengeOf('/mcp'),
   title: 'Model Context Protocol',
   description:
-    'Tools for agents, which read and change nothing. With a session or service token, or an API key and its secret: `Bearer sa_…:SECRET`.',
+    'Tools for agents, which read and change nothing. With a session or service token, as a program that somebody let in, or with an API key and its secret: `Bearer sa_…:SECRET`.',
 };

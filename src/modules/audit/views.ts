@@ -12,10 +12,10 @@ const head = {
 const rest = {
   principal_type: z.enum(['user', 'service_account', 'outsider', 'operator', 'anonymous']),
   principal_id: z.string().nullable(),
-  credential: z
-    .string()
-    .nullable()
-    .meta({ description: 'Id of the API key, the session, the share or the embed token.' }),
+  credential: z.string().nullable().meta({
+    description:
+      'Id of the API key, the session, the share or the embed token; of a program that somebody let in `oauth:`, the id of the grant or key, and the client.',
+  }),
   method: z.string(),
   route: z
     .string()

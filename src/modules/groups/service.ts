@@ -1,6 +1,6 @@
 import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
 import { deniedInLists } from '../../access/denials.ts';
-import { isAdministrator } from '../../access/evaluation.ts';
+import { mayEverything } from '../../access/evaluation.ts';
 import { accessFreedByRemoving, requireMayGrant } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
@@ -170,7 +170,7 @@ export async function deleteGroup(ctx: PrincipalContext, id: string): Promise<vo
 /** What a group denies is only taken from its members by those who may do all of it themselves. */
 export async function requireMayRemoveDenials(ctx: PrincipalContext, groupId: string): Promise<void> {
   const { companyId, access } = ctx.actor;
-  if (isAdministrator(access)) return;
+  if (mayEverything(access)) return;
   const found = await readTogether(ctx.db, grantReads(ctx.db, companyId, [groupId]));
   requireMayGrant(ctx.actor, accessFreedByRemoving(accessSources(companyId, false, found)));
 }

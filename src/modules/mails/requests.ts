@@ -27,8 +27,8 @@ export interface MailRequest<Kind extends MailKind = MailKind> {
   /** Lower-case. */
   email: string;
   notice?: Kind extends 'notice' ? Notice : null;
-  /** The id of the schedule or webhook endpoint that a mail is about. */
-  about?: Kind extends 'schedule_paused' | 'schedule_consent' | 'webhook_disabled' ? string : null;
+  /** The id of the schedule, webhook endpoint or grant that a mail is about. */
+  about?: Kind extends 'schedule_paused' | 'schedule_consent' | 'webhook_disabled' | 'program_let_in' ? string : null;
 }
 
 /** What a mail is composed with. */
@@ -73,6 +73,7 @@ const RETRIED_MS: Record<MailKind, number> = {
   schedule_paused: DAY_MS,
   schedule_consent: DAY_MS,
   webhook_disabled: DAY_MS,
+  program_let_in: DAY_MS,
 };
 /** Requests that one scheduled run sends. */
 const BATCH = 50;

@@ -110,6 +110,22 @@ export const securityMail = (change: SecurityChange, recipient: Recipient): Mail
     after: [sessions, unmeant],
   }));
 
+/** Tells a user of a program that acts for them for the first time. `host` is where it is, as far as that is known; `at` in ms. */
+export const letInMail = (
+  { name, host, at }: { name: string; host: string | null; at: number },
+  recipient: Recipient,
+): Mail =>
+  mailTo(recipient, ({ letIn: { subject, before, from, after } }, company) => {
+    const program = nameInMail(name, '');
+    // A host stands apart, so that no mail program makes a link of what a stranger has chosen.
+    const place = host === null ? '' : from(host.replaceAll('.', ' . '));
+    return {
+      subject: subject(company),
+      before: `${before(program, company, formatInUtc(recipient.company.locale, at))}${place && ` ${place}`}`,
+      after: [after],
+    };
+  });
+
 /** A time (ms), in UTC. */
 const formatInUtc = (locale: Locale, time: number): string =>
   new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'long', timeZone: 'UTC' }).format(time);

@@ -1,6 +1,8 @@
+import type { ServiceAccountActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
+import type { Known } from '../../access/known-principals.ts';
 import { recordLastUse } from '../../access/last-uses.ts';
-import type { Authenticate } from '../../context.ts';
+import type { Authenticate, Context } from '../../context.ts';
 import { sameSecret, sha256Hex } from '../../platform/secrets.ts';
 import type { KeyMaterial } from './keys.ts';
 import { credentialOf, type KeyProof, knownOf } from './known-key.ts';
@@ -8,6 +10,23 @@ import { verificationKey } from './signing-keys.ts';
 import { readKeyAndAccess } from './store.ts';
 
 const KEY_AND_SECRET = /^Bearer +(sa_[^\s:]{1,200}):(\S{1,200})$/i;
+
+async function isSecretOf({ config }: Context, secret: string, material: KeyMaterial): Promise<boolean> {
+  // A key whose master secret is gone opens nothing any more, here as where it signs.
+  const isUsable = (await verificationKey(config.KEY_DERIVATION_SECRETS, material)) !== undefined;
+  return (await sameSecret(await sha256Hex(secret), material.secretDigest)) && isUsable;
+}
+
+/** Whose a key with its secret is. @throws where it is not good */
+async function readOwner(ctx: Context, accessKey: string, secret: string): Promise<Known<KeyProof>> {
+  const { key, access } = await readKeyAndAccess(ctx.db, accessKey, ctx.now());
+  if (!key || !(await isSecretOf(ctx, secret, key))) throw invalidToken();
+  return knownOf(key, access);
+}
+
+/** The service account of a key and its secret. @throws where they are not good */
+export const accountOfKey = async (ctx: Context, accessKey: string, secret: string): Promise<ServiceAccountActor> =>
+  (await readOwner(ctx, accessKey, secret)).actor as ServiceAccountActor;
 
 /**
  * Authenticates an API key that is sent with its secret, `Bearer sa_…:SECRET`, for clients that can hold a fixed header and
@@ -20,20 +39,11 @@ export const authenticateKeyOr =
     const [, accessKey, secret] = KEY_AND_SECRET.exec(request.header('authorization') ?? '') ?? [];
     if (accessKey === undefined || secret === undefined) return otherwise(ctx, request);
 
-    const isSecretOf = async (material: KeyMaterial): Promise<boolean> => {
-      // A key whose master secret is gone opens nothing any more, here as where it signs.
-      const isUsable = (await verificationKey(ctx.config.KEY_DERIVATION_SECRETS, material)) !== undefined;
-      return (await sameSecret(await sha256Hex(secret), material.secretDigest)) && isUsable;
-    };
     return {
       credential: credentialOf(accessKey),
       claims: null,
-      fits: ({ proof }) => isSecretOf((proof as KeyProof).material),
-      async read() {
-        const { key, access } = await readKeyAndAccess(ctx.db, accessKey, ctx.now());
-        if (!key || !(await isSecretOf(key))) throw invalidToken();
-        return knownOf(key, access);
-      },
+      fits: ({ proof }) => isSecretOf(ctx, secret, (proof as KeyProof).material),
+      read: () => readOwner(ctx, accessKey, secret),
       recordUse: ({ proof }) => recordLastUse(ctx, (proof as KeyProof).lastUse),
     };
   };

@@ -1,9 +1,10 @@
 import type { Principal, ServiceAccountActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
+import type { Presented } from '../../access/known-principals.ts';
 import { recordLastUse } from '../../access/last-uses.ts';
 import { signedRequestsOnly } from '../../access/signature-failures.ts';
 import type { Authenticate, Context, IncomingRequest } from '../../context.ts';
-import { type AuthenticateToken, byAudience, signToken, validFor, verifyToken } from '../sign-in/service.ts';
+import { type AuthenticateToken, signToken, validFor, verifyToken } from '../sign-in/service.ts';
 import { credentialOf, type KeyProof, knownOf } from './known-key.ts';
 import { authenticateSignature } from './signature.ts';
 import { readKeyAndAccess } from './store.ts';
@@ -27,31 +28,60 @@ export function issueServiceToken(ctx: Context<ServiceAccountActor>, seconds: nu
   return signToken(ctx, 'machine', { ...claims, jti: ctx.newId(), token_type: 'access' }, validFor(ctx, seconds));
 }
 
-/** Authenticates a service token. It lives no longer than its key, which is read or remembered as that of a signature. */
-export const authenticateServiceToken: AuthenticateToken = async (ctx, token) => {
-  const claims = await verifyToken<Claims>(ctx, 'machine', token, 'access');
-  const { sub, company_id, sid, access_key: accessKey } = claims;
-  const isOf = (actor: Principal) =>
-    actor.kind === 'service_account' && actor.companyId === company_id && actor.id === sub && actor.keyId === sid;
-  return {
+/** What a token says of the key that it was made for. */
+export interface KeyClaims {
+  companyId: string;
+  serviceAccountId: string;
+  keyId: string;
+  accessKey: string;
+}
+
+/**
+ * The bearer of a token that was made for a key. It lives no longer than the key, which is read or remembered as that of a
+ * signature.
+ * @param as the name of the credential and what becomes of the actor, where a program comes in their place
+ */
+export function presentKey(
+  ctx: Context,
+  { companyId, serviceAccountId, keyId, accessKey }: KeyClaims,
+  as: { credential: string; actor(known: ServiceAccountActor): ServiceAccountActor } = {
     credential: credentialOf(accessKey),
-    claims: { companyId: company_id, type: 'service_account', principalId: sub, credentialId: sid },
+    actor: (known) => known,
+  },
+): Presented {
+  const isOf = (actor: Principal): actor is ServiceAccountActor =>
+    actor.kind === 'service_account' &&
+    actor.companyId === companyId &&
+    actor.id === serviceAccountId &&
+    actor.keyId === keyId;
+  return {
+    credential: as.credential,
+    claims: { companyId, type: 'service_account', principalId: serviceAccountId, credentialId: keyId },
     fits: async ({ actor }) => isOf(actor),
     async read() {
       const { key, access } = await readKeyAndAccess(ctx.db, accessKey, ctx.now());
       const known = key && knownOf(key, access);
       if (!known || !isOf(known.actor)) throw invalidToken();
-      return known;
+      return { ...known, actor: as.actor(known.actor) };
     },
     recordUse: ({ proof }) => recordLastUse(ctx, (proof as KeyProof).lastUse),
   };
+}
+
+/** Authenticates a service token. */
+export const authenticateServiceToken: AuthenticateToken = async (ctx, token) => {
+  const claims = await verifyToken<Claims>(ctx, 'machine', token, 'access');
+  const { sub: serviceAccountId, company_id: companyId, sid: keyId, access_key: accessKey } = claims;
+  return presentKey(ctx, { companyId, serviceAccountId, keyId, accessKey });
 };
 
 const hasToken = (request: IncomingRequest): boolean => /^Bearer\b/i.test(request.header('authorization') ?? '');
 
-/** Authenticates a service account by a service token, or else by a signature. */
-export const authenticateMachine: Authenticate = (ctx, request) =>
-  (hasToken(request) ? byAudience({ machine: authenticateServiceToken }) : authenticateSignature)(ctx, request);
+/** Authenticates a service account by a token, or else by a signature. */
+export const authenticateMachine =
+  (byToken: Authenticate): Authenticate =>
+  (ctx, request) =>
+    (hasToken(request) ? byToken : authenticateSignature)(ctx, request);
 
 /**
  * Authenticates a service account by a signature alone. Whoever sends a token is told where tokens are taken, before anybody

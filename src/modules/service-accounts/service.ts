@@ -22,7 +22,9 @@ import {
 } from './store.ts';
 
 export { serviceAccountNotFound } from './failures.ts';
+export { accountOfKey } from './key-and-secret.ts';
 export { issueKey, listKeys, prepareApiKey, revokeKey, serviceAccountToSignAs } from './key-service.ts';
+export { presentKey } from './service-token.ts';
 export { type ApiKey, selectServiceAccount } from './store.ts';
 export type { ServiceAccount };
 

@@ -68,6 +68,7 @@ const contextId = z
 const credentials = {
   access: { decidedBy: 'membership of the context' },
   credential: 'external',
+  forPrograms: false,
 } as const;
 const dashboardFailures = [invalidContextId, dashboardNotFound, accessDenied];
 const own = '/api/v1/share-portal';

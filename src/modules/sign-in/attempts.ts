@@ -14,22 +14,25 @@ const WINDOW_MS = 15 * MINUTE_MS;
 const KNOWN_MS = 30 * DAY_MS;
 
 /** Something that can be guessed. */
-interface Guess {
+export interface Guess {
   /** Under which its tries are counted. */
   name: string;
   /** The failure of a wrong guess. Any other failure does not count. */
   wrong: FailureType;
   maxWrong: number;
+  /** How long wrong ones count; 15 minutes when not said. */
+  windowMs?: number;
 }
 
-/** Runs one guess. After `maxWrong` wrong ones in 15 minutes, further ones are refused until the window ends. */
+/** Runs one guess. After `maxWrong` wrong ones within a window, further ones are refused until it ends. */
 export async function attempt<T>(ctx: Context, guess: Guess, work: () => Promise<T>): Promise<T> {
   const { ATTEMPT_LIMITER } = ctx.bindings;
+  const { windowMs = WINDOW_MS } = guess;
   const id = ctx.newId();
   const begun = await callObject(
     ATTEMPT_LIMITER,
     guess.name,
-    async (limiter) => await limiter.begin(id, guess.maxWrong, WINDOW_MS),
+    async (limiter) => await limiter.begin(id, guess.maxWrong, windowMs),
   );
   if (!begun.allowed) throw tooManyAttempts(Math.ceil(begun.retryAfterMs / 1000));
   let wrong = false;
@@ -39,7 +42,7 @@ export async function attempt<T>(ctx: Context, guess: Guess, work: () => Promise
     wrong = guess.wrong.matches(error);
     throw error;
   } finally {
-    await callObject(ATTEMPT_LIMITER, guess.name, async (limiter) => await limiter.settle(id, wrong, WINDOW_MS));
+    await callObject(ATTEMPT_LIMITER, guess.name, async (limiter) => await limiter.settle(id, wrong, windowMs));
   }
 }
 

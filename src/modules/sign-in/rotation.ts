@@ -3,9 +3,8 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import { hmacSha256, sha256Hex, toHex } from '../../platform/secrets.ts';
 import { endSession, rotateSession, type Session } from '../sessions/queries.ts';
 
-/** How long a refresh token works. */
+/** Of a session: how long a refresh token works, and how long it lasts, however often it is refreshed. */
 const REFRESH_MS = 7 * DAY_MS;
-/** How long a session lasts, however often it is refreshed. */
 const SESSION_MS = 30 * DAY_MS;
 /** How long a refresh token is answered again after its first use, unless its successor was used. */
 const RETRY_MS = 10_000;
@@ -29,21 +28,35 @@ export type RotationState = Pick<Session, 'previousDigest' | 'previousUntil' | '
  * The successor's id is derived from the presented one, so that a retry is answered the same token though it is not stored.
  * @returns `tokenOf` makes the successor from what the live session stores
  */
-export async function prepareRotation(ctx: Context, { company_id, sid, jti }: RotationClaims) {
+export const prepareRotation = (ctx: Context, claims: RotationClaims) =>
+  prepareRotationOf(ctx, claims, {
+    rotate: (key, digests, { now, retryUntil }) =>
+      rotateSession(ctx.db, key, digests, { now, retryUntil, refreshMs: REFRESH_MS, sessionMs: SESSION_MS }),
+    end: (companyId, id, now) => endSession(ctx.db, companyId, id, now),
+  });
+
+/** The same of whatever has refresh tokens: `rotate` and `end` are the statements that store it. */
+export async function prepareRotationOf<Rotate, End>(
+  ctx: Context,
+  { company_id, sid, jti }: RotationClaims,
+  store: {
+    rotate(
+      key: { companyId: string; sessionId: string },
+      digests: { presented: string; next: string },
+      times: { now: number; retryUntil: number },
+    ): Rotate;
+    end(companyId: string, id: string, now: number): End;
+  },
+) {
   const next = toHex(await hmacSha256(jti, `successor in session ${sid}`));
   const now = ctx.now();
   const key = { companyId: company_id, sessionId: sid };
   const digests = { presented: await sha256Hex(jti), next: await sha256Hex(next) };
   return {
-    rotate: rotateSession(ctx.db, key, digests, {
-      now,
-      retryUntil: now + RETRY_MS,
-      refreshMs: REFRESH_MS,
-      sessionMs: SESSION_MS,
-    }),
+    rotate: store.rotate(key, digests, { now, retryUntil: now + RETRY_MS }),
     isDone: ({ previousDigest, previousUntil }: RotationState): boolean =>
       previousDigest === digests.presented && (previousUntil ?? 0) >= now,
-    endCopied: endSession(ctx.db, company_id, sid, now),
+    endCopied: store.end(company_id, sid, now),
     tokenOf: ({ previousUntil, expiresAt }: RotationState): RefreshToken => ({
       sessionId: sid,
       jti: next,

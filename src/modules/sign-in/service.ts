@@ -16,6 +16,7 @@ import { completeSignIn, requireSsoOptional, type SignInResult } from './complet
 import { wrongCredentials } from './failures.ts';
 import { type Audience, audienceOf, verifyAccessToken } from './tokens.ts';
 
+export { attempt, networkHere } from './attempts.ts';
 export {
   completeSignIn,
   type PendingSecondFactor,
@@ -29,11 +30,20 @@ export { sessionsEnded, signInFailures, ssoRequired, userNotActive, wrongEmailed
 export { purgeSignIns, reencryptSecondFactors } from './maintenance.ts';
 export { mailCode } from './passwordless.ts';
 export { type Reauthentication, withOwnFactor } from './reauthentication.ts';
-export { newSession, prepareRotation, type RefreshToken } from './rotation.ts';
+export { newSession, prepareRotation, prepareRotationOf, type RefreshToken } from './rotation.ts';
 export { countBackupCodes } from './second-factor-store.ts';
 export { mailSecurityChange, prepareConsequences, prepareSecurityMail } from './security-mails.ts';
 export { logOut, prepareSession, refreshSession, type TokenPair } from './sessions.ts';
-export { publicKeySet, secondsUntil, signStatement, signToken, validFor, verifyToken } from './tokens.ts';
+export {
+  ACCESS_SECONDS,
+  audienceOf,
+  publicKeySet,
+  secondsUntil,
+  signStatement,
+  signToken,
+  validFor,
+  verifyToken,
+} from './tokens.ts';
 
 /** Signs in with a password. Unknown emails and wrong passwords cost the same time, are answered and counted alike. */
 export async function logIn(

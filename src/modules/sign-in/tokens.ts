@@ -4,8 +4,20 @@ import type { Context } from '../../context.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
 
 const ISSUER = 'data-console-api';
-const AUDIENCES = ['console', 'machine', 'share-portal', 'data-result', 'company-export'] as const;
-/** Whose token it is: a user's, a service account's, an outsider's in the portal, or of whoever downloads a result or an export. */
+const AUDIENCES = [
+  'console',
+  'machine',
+  'share-portal',
+  'data-result',
+  'company-export',
+  'oauth',
+  'oauth-machine',
+  'oauth-request',
+] as const;
+/**
+ * Whose token it is: a user's, a service account's, an outsider's in the portal, or of whoever downloads a result or an export;
+ * a program's that a user or a service account let in, or what one asks a user for.
+ */
 export type Audience = (typeof AUDIENCES)[number];
 const ALGORITHM = 'EdDSA';
 

@@ -30,13 +30,24 @@ import {
   unknownState,
 } from './failures.ts';
 import type { AnswerMethod, Identity } from './protocol.ts';
-import { consumeCode, consumeLogin, deleteExpired, insertAssertion, insertCode, insertLogin } from './store.ts';
+import {
+  consumeCode,
+  consumeLogin,
+  deleteExpired,
+  insertAssertion,
+  insertCode,
+  insertLogin,
+  selectConfiguration,
+} from './store.ts';
 
 export { reencryptClientSecrets } from './configuration.ts';
 
 /** How long a user may take at the provider. */
 const LOGIN_MS = 10 * MINUTE_MS;
 const CODE_MS = MINUTE_MS;
+
+/** Where our own page goes on after a sign-in: it needs no entry in a configuration. */
+export const OWN_PAGE = '/oauth/signed-in';
 
 export interface BegunSignIn {
   /** The address at the provider to open. */
@@ -48,7 +59,8 @@ export interface BegunSignIn {
 /** Begins a sign-in with the company's provider. */
 export async function startSignIn(ctx: Context, companySlug: string, redirectUri: string): Promise<BegunSignIn> {
   const { company, configuration } = await configurationOf(ctx, companySlug);
-  if (!configuration.redirectUris.includes(redirectUri)) throw redirectUriNotAllowed();
+  const isAllowed = configuration.redirectUris.includes(redirectUri) || redirectUri === `${ctx.baseUrl}${OWN_PAGE}`;
+  if (!isAllowed) throw redirectUriNotAllowed();
   const protocol = await protocolOf(ctx, company, configuration);
   const state = newSecretToken();
   const { url, expectation } = await protocol.begin(state).catch((error) => {
@@ -116,6 +128,10 @@ export async function exchangeCode(
   if (!user) throw invalidSsoCode();
   return completeSignIn(ctx, user, [recordVerified(ctx.db, user, ctx.now())]);
 }
+
+/** Whether a company has an identity provider. */
+export const hasSingleSignOn = async (ctx: Context, companyId: string): Promise<boolean> =>
+  (await selectConfiguration(ctx.db, companyId)).length > 0;
 
 /** Our SAML metadata for the company's provider. */
 export async function metadataOf(ctx: Context, companySlug: string): Promise<string> {

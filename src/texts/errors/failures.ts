@@ -13,6 +13,39 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
   ['This {thing} is already deleted.', 'Já foi excluído: {thing}.', 'Ya se eliminó: {thing}.'],
   ['The same {thing} already exists.', 'Já existe: {thing}.', 'Ya existe: {thing}.'],
 
+  // Programs that people let in.
+  [
+    'A program that somebody let in may not do this: sign in yourself.',
+    'Um programa que recebeu acesso não pode fazer isto: entre você mesmo(a).',
+    'Un programa al que se dio acceso no puede hacer esto: inicie sesión usted mismo.',
+  ],
+  [
+    'This was answered already, or has expired. Begin again in the program that asked.',
+    'Isto já foi respondido ou expirou. Comece de novo no programa que pediu acesso.',
+    'Esto ya se respondió o ha caducado. Empiece de nuevo en el programa que pidió acceso.',
+  ],
+  [
+    'The code is wrong, has expired, or was used already.',
+    'O código está incorreto, expirou ou já foi usado.',
+    'El código es incorrecto, ha caducado o ya se usó.',
+  ],
+  [
+    'This program was registered for people of another company.',
+    'Este programa foi registrado para pessoas de outra empresa.',
+    'Este programa se registró para personas de otra empresa.',
+  ],
+  ['There is no such client.', 'Não existe esse cliente.', 'No existe ese cliente.'],
+  [
+    'There is no such grant, or it has ended.',
+    'Esse acesso não existe ou já terminou.',
+    'Ese acceso no existe o ya terminó.',
+  ],
+  [
+    'A company can register 200 clients. Delete one first.',
+    'Uma empresa pode registrar 200 clientes. Exclua um primeiro.',
+    'Una empresa puede registrar 200 clientes. Elimine uno primero.',
+  ],
+
   // Requests.
   [
     'Pages of this origin may not call the tools.',

@@ -386,6 +386,12 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
     ['format', 'must be an https URL', 'deve ser uma URL https', 'debe ser una URL https'],
     [
       'format',
+      'must be an https address, or one of the own machine or of an app',
+      'deve ser um endereço https, ou um da própria máquina ou de um aplicativo',
+      'debe ser una dirección https, o una de la propia máquina o de una aplicación',
+    ],
+    [
+      'format',
       'must be an https URL, or http on the same machine',
       'deve ser uma URL https, ou http na mesma máquina',
       'debe ser una URL https, o http en la misma máquina',

@@ -113,6 +113,15 @@ export const texts = {
     sessions: 'Wherever else you were signed in, you have to sign in again.',
     unmeant: 'Was this not you? Then set a new password at once, and tell an administrator of your company.',
   },
+  /** A program acts for somebody for the first time. */
+  letIn: {
+    subject: (company: string) => `A program was let in: ${company}`,
+    before: (program: string, company: string, time: string) =>
+      `On ${time} “${program}” was let in to ${company} in your name. It may do what you agreed to, for as long as it uses it.`,
+    from: (host: string) => `It says that it comes from: ${host}`,
+    after:
+      'Was this not you? Then end its access at once, set a new password, and tell an administrator of your company.',
+  },
   /** What a schedule sends. */
   schedule: {
     subject: (name: string, company: string) => `${name}: ${company}`,

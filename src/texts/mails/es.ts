@@ -112,6 +112,14 @@ export const texts: MailTexts = {
     unmeant:
       '¿No has sido tú? Entonces define una nueva contraseña de inmediato y avisa a un administrador de tu empresa.',
   },
+  letIn: {
+    subject: (company) => `Se dio acceso a un programa: ${company}`,
+    before: (program, company, time) =>
+      `El ${time}, “${program}” obtuvo acceso a ${company} en tu nombre. Puede hacer lo que autorizaste mientras siga usándolo.`,
+    from: (host) => `Dice venir de: ${host}`,
+    after:
+      '¿No fuiste tú? Entonces termina su acceso de inmediato, define una nueva contraseña y avisa a un administrador de tu empresa.',
+  },
   schedule: {
     subject: (name, company) => `${name} — ${company}`,
     aReport: 'Un informe',

@@ -110,6 +110,14 @@ export const texts: MailTexts = {
     sessions: 'Nos outros lugares em que você estava conectado(a), será preciso entrar novamente.',
     unmeant: 'Não foi você? Então defina uma nova senha imediatamente e avise um administrador da sua empresa.',
   },
+  letIn: {
+    subject: (company) => `Um programa recebeu acesso: ${company}`,
+    before: (program, company, time) =>
+      `Em ${time}, “${program}” recebeu acesso a ${company} em seu nome. Ele pode fazer o que você autorizou, enquanto continuar usando o acesso.`,
+    from: (host) => `Ele diz vir de: ${host}`,
+    after:
+      'Não foi você? Então encerre o acesso imediatamente, defina uma nova senha e avise um administrador da sua empresa.',
+  },
   schedule: {
     subject: (name, company) => `${name} · ${company}`,
     aReport: 'Um relatório',

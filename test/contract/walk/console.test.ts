@@ -1,8 +1,9 @@
 import { afterAll, expect, vi } from 'vitest';
+import { postForm } from '../../oauth/support.ts';
 import { BASE_URL } from '../../support/api.ts';
 import { resetClock } from '../../support/clock.ts';
 import { linkIn, mailTo } from '../../support/mail.ts';
-import { allow } from '../../support/signed.ts';
+import { allow, must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser } from '../../support/worlds.ts';
 import { aVisualization, someSales } from '../../visualizations/support.ts';
 import { type Step, walk } from '../walk.ts';
@@ -338,6 +339,45 @@ const WEBHOOKS: Step[] = [
   { route: 'DELETE /v1/webhook-endpoints/{id}', params: { id: 'hook' } },
 ];
 
+const REDIRECT = 'https://program.example.com/callback';
+
+const OAUTH: Step[] = [
+  {
+    route: 'POST /v1/oauth-clients',
+    json: () => ({ name: 'Sheets', redirect_uris: [REDIRECT] }),
+    keep: ({ _id, client_id }) => ({ client: _id, clientId: client_id }),
+    stranger: 'never',
+  },
+  { route: 'GET /v1/oauth-clients' },
+  { route: 'GET /v1/oauth-clients/{id}', params: { id: 'client' } },
+  {
+    route: 'POST /v1/oauth-devices',
+    before: async ({ kept }) => {
+      const begun = await must(
+        postForm('/oauth/device_authorization', { client_id: kept.clientId as string, scope: 'groups:list' }),
+      );
+      Object.assign(kept, { userCode: begun.user_code, deviceCode: begun.device_code });
+    },
+    json: ({ userCode }) => ({ user_code: userCode }),
+    keep: ({ request }) => ({ request }),
+  },
+  { route: 'POST /v1/oauth-grants', json: ({ request }) => ({ request, allow: true }) },
+  {
+    route: 'GET /v1/oauth-grants',
+    before: ({ kept }) =>
+      must(
+        postForm('/oauth/token', {
+          grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+          client_id: kept.clientId as string,
+          device_code: kept.deviceCode as string,
+        }),
+      ),
+    keep: ({ records: [{ _id }] }) => ({ grant: _id }),
+  },
+  { route: 'DELETE /v1/oauth-grants/{id}', params: { id: 'grant' } },
+  { route: 'DELETE /v1/oauth-clients/{id}', params: { id: 'client' } },
+];
+
 walk(
   ['Console API'],
   'console',
@@ -346,5 +386,15 @@ walk(
     await someSales(company);
     return { company };
   },
-  [...SIGN_IN, ...SESSIONS, ...USERS, ...PERMISSIONS, ...MACHINES, ...DASHBOARDS, ...WEBHOOKS, ...SECOND_FACTOR],
+  [
+    ...SIGN_IN,
+    ...SESSIONS,
+    ...USERS,
+    ...PERMISSIONS,
+    ...MACHINES,
+    ...DASHBOARDS,
+    ...WEBHOOKS,
+    ...OAUTH,
+    ...SECOND_FACTOR,
+  ],
 );

@@ -11,8 +11,6 @@ walk(
     return { company };
   },
   [
-    { route: 'GET /.well-known/oauth-protected-resource' },
-    { route: 'GET /.well-known/oauth-protected-resource/mcp' },
     {
       route: 'POST /mcp',
       json: () => ({

@@ -329,13 +329,15 @@ describe('who calls', () => {
 });
 
 describe('GET /.well-known/oauth-protected-resource', () => {
-  it.each(['', '/mcp'])('tells the resource, and no authorization server: %j', async (of) => {
+  it.each(['', '/mcp'])('tells the resource, and who lets programs in: %j', async (of) => {
     const { status, headers, body } = await call('GET', `/.well-known/oauth-protected-resource${of}?any=1`);
     expect([status, headers.get('content-type')]).toEqual([200, expect.stringMatching(/^application\/json/)]);
     expect(body).toEqual({
-      resource: `${BASE_URL}/mcp`,
+      resource: `${BASE_URL}${of}`,
       resource_name: 'Data Console',
       resource_documentation: `${BASE_URL}/docs`,
+      authorization_servers: [BASE_URL],
+      scopes_supported: ['*:list', '*:get', '*:read', '*:data-read', 'semantic:list', 'dashboards:get'],
       bearer_methods_supported: ['header'],
     });
   });

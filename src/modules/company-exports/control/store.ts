@@ -13,6 +13,7 @@ import { businessDomains, resources, versions } from '../../../db/schema/knowled
 import { suggestions } from '../../../db/schema/knowledge-suggestions.ts';
 import { mailRequests } from '../../../db/schema/mails.ts';
 import { managedDatabases } from '../../../db/schema/managed-database.ts';
+import { oauthClients, oauthDevices, oauthGrants, oauthPublicClients } from '../../../db/schema/oauth.ts';
 import { events, outbox } from '../../../db/schema/outbox.ts';
 import { passkeys, spentPasskeyChallenges } from '../../../db/schema/passkeys.ts';
 import { permissions, policies } from '../../../db/schema/policies.ts';
@@ -163,6 +164,14 @@ export const KINDS: readonly Kind[] = [
     { secret: 'tokenDigest' },
   ),
   kind(embedSigningKeys, 'id companyId createdAt', { secret: 'encryptedSecret' }),
+  kind(oauthClients, 'id companyId name redirectUris createdAt'),
+  kind(
+    oauthGrants,
+    'id companyId userId clientId clientName clientHost scopes resource redirectUri begunAt lastUsedAt createdAt expiresAt endedAt',
+    {
+      secret: 'requestId codeDigest codeChallenge codeExpiresAt codeUsedAt refreshDigest previousDigest previousUntil',
+    },
+  ),
   kind(sessions, 'id companyId userId ip userAgent lastUsedAt createdAt expiresAt endedAt', {
     secret: 'refreshDigest previousDigest',
     work: 'previousUntil',
@@ -209,6 +218,8 @@ export const KINDS: readonly Kind[] = [
   notExported(ssoCodes, BECAUSE.secret),
   notExported(spentPasskeyChallenges, 'of no company'),
   notExported(spentSocialTokens, 'of no company'),
+  notExported(oauthPublicClients, 'of no company'),
+  notExported(oauthDevices, 'of no company'),
   notExported(userCounts, BECAUSE.derived),
   notExported(accountUsers, BECAUSE.derived),
   notExported(accountUserCounts, BECAUSE.derived),

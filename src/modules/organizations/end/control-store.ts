@@ -12,6 +12,7 @@ import { businessDomains, resources, versions } from '../../../db/schema/knowled
 import { suggestions } from '../../../db/schema/knowledge-suggestions.ts';
 import { mailRequests } from '../../../db/schema/mails.ts';
 import { managedDatabases } from '../../../db/schema/managed-database.ts';
+import { oauthClients, oauthGrants } from '../../../db/schema/oauth.ts';
 import { events, outbox } from '../../../db/schema/outbox.ts';
 import { passkeys } from '../../../db/schema/passkeys.ts';
 import { permissions, policies } from '../../../db/schema/policies.ts';
@@ -106,6 +107,8 @@ export const HELD_TABLES: readonly HeldTable[] = [
   { table: shareGrants, about: null },
   { table: shareContexts, about: null },
   { table: outsiders, about: byEmail(outsiders.email) },
+  { table: oauthGrants, about: byId(oauthGrants.userId) },
+  { table: oauthClients, about: null },
   { table: sessions, about: byId(sessions.userId) },
   { table: signInNetworks, about: byId(signInNetworks.userId) },
   { table: passwordlessCodes, about: byEmail(passwordlessCodes.email) },
@@ -146,6 +149,8 @@ export const CONTROL_TABLES: readonly Owned[] = HELD_TABLES.map(({ table }) => t
 export const OTHER_TABLES: Readonly<Record<string, string>> = {
   companies: 'the company itself, which goes last',
   company_ends: 'what stays: the id, times and counts',
+  oauth_public_clients: 'programs that registered themselves or have a document, which belong to no company',
+  oauth_devices: 'digests of codes that a program of no company waits with, for ten minutes',
   spent_passkey_challenges: 'digests of challenges that were answered, for as long as these are valid',
   spent_social_tokens: 'digests of ID tokens, for as long as these are valid',
 };

@@ -1,0 +1,2 @@
+-- Whoever is deactivated or deleted lets no program in any more, also after coming back: as with sessions.
+CREATE TRIGGER oauth_grants_end_with_user AFTER UPDATE OF is_active, deleted_at ON users WHEN NEW.is_active = 0 OR NEW.deleted_at IS NOT NULL BEGIN UPDATE oauth_grants SET ended_at = CAST(unixepoch('subsec') * 1000 AS INTEGER) WHERE company_id = NEW.company_id AND user_id = NEW.id AND ended_at IS NULL; END;

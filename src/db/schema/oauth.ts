@@ -1,0 +1,93 @@
+import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { companyId, id, json, timestamp } from '../columns.ts';
+
+/** Programs that administrators registered, for people of their company alone. */
+export const oauthClients = sqliteTable(
+  'oauth_clients',
+  {
+    id: id(),
+    companyId: companyId(),
+    name: text('name').notNull(),
+    redirectUris: json<string[]>('redirect_uris').notNull(),
+    createdAt: timestamp('created_at').notNull(),
+  },
+  (table) => [index('oauth_clients_of_company').on(table.companyId, table.createdAt)],
+);
+
+/** Programs that registered themselves, and what was read of those that have a metadata document. They belong to no company. */
+export const oauthPublicClients = sqliteTable(
+  'oauth_public_clients',
+  {
+    /** The client's id: made by us, or the address of its document. */
+    clientId: text('client_id').primaryKey(),
+    name: text('name').notNull(),
+    redirectUris: json<string[]>('redirect_uris').notNull(),
+    createdAt: timestamp('created_at').notNull(),
+    /** When it is forgotten, or its document read anew. */
+    expiresAt: timestamp('expires_at').notNull(),
+  },
+  (table) => [index('oauth_public_clients_by_expiry').on(table.expiresAt)],
+);
+
+/**
+ * What a person lets a program do: begun by their consent, in force once the program has exchanged its code. Codes and refresh
+ * tokens are kept only as SHA-256.
+ */
+export const oauthGrants = sqliteTable(
+  'oauth_grants',
+  {
+    id: id(),
+    companyId: companyId(),
+    userId: text('user_id').notNull(),
+    clientId: text('client_id').notNull(),
+    clientName: text('client_name').notNull(),
+    /** Where the program is, for one that administrators did not register. */
+    clientHost: text('client_host'),
+    scopes: json<string[]>('scopes').notNull(),
+    resource: text('resource', { enum: ['api', 'mcp'] }).notNull(),
+    /** What was asked for, which is answered once. */
+    requestId: text('request_id').notNull().unique(),
+    /** Of the code that the program exchanges for tokens: an authorization code, or its device code. */
+    codeDigest: text('code_digest').notNull().unique(),
+    codeChallenge: text('code_challenge'),
+    redirectUri: text('redirect_uri'),
+    codeExpiresAt: timestamp('code_expires_at').notNull(),
+    codeUsedAt: timestamp('code_used_at'),
+    /** When it came into force. */
+    begunAt: timestamp('begun_at'),
+    /** Digest of the newest refresh token, and of the one before, which may be used again until `previousUntil`. */
+    refreshDigest: text('refresh_digest'),
+    previousDigest: text('previous_digest'),
+    previousUntil: timestamp('previous_until'),
+    lastUsedAt: timestamp('last_used_at'),
+    createdAt: timestamp('created_at').notNull(),
+    /** When its newest refresh token stops working. */
+    expiresAt: timestamp('expires_at').notNull(),
+    endedAt: timestamp('ended_at'),
+  },
+  (table) => [
+    index('oauth_grants_of_user').on(table.companyId, table.userId, table.clientId),
+    index('oauth_grants_of_client').on(table.companyId, table.clientId),
+    index('oauth_grants_by_expiry').on(table.expiresAt),
+  ],
+);
+
+/** Programs without a browser that wait for somebody to type their code. They belong to no company until somebody does. */
+export const oauthDevices = sqliteTable(
+  'oauth_devices',
+  {
+    /** SHA-256 of the device code. */
+    digest: text('digest').primaryKey(),
+    /** HMAC of the code that people type. */
+    userCodeDigest: text('user_code_digest').notNull().unique(),
+    clientId: text('client_id').notNull(),
+    scopes: json<string[]>('scopes').notNull(),
+    resource: text('resource', { enum: ['api', 'mcp'] }).notNull(),
+    /** Seconds between two tries to get tokens, and before when the next one comes too early. */
+    interval: integer('interval').notNull(),
+    pollableAt: timestamp('pollable_at').notNull(),
+    expiresAt: timestamp('expires_at').notNull(),
+    deniedAt: timestamp('denied_at'),
+  },
+  (table) => [index('oauth_devices_by_expiry').on(table.expiresAt)],
+);

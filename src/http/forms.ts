@@ -1,0 +1,30 @@
+import type { Failure } from '../kernel/failure.ts';
+import { readBounded } from '../platform/bounded.ts';
+import { bodyTooLarge } from './failures.ts';
+
+export const FORM = 'application/x-www-form-urlencoded';
+const LARGEST_FORM = 64 * 1024;
+
+/** What a form says, by name; what is empty is as if it were not there. */
+export type Form = Readonly<Partial<Record<string, string>>>;
+
+/**
+ * Reads the body of a route whose bodies are forms, as the RFCs have them.
+ * @param refuse the failures of a body that is no form, and of a parameter that stands there twice
+ */
+export async function readForm(
+  request: Request,
+  refuse: { notForm(): Failure; twice(name: string): Failure },
+): Promise<Form> {
+  const type = request.headers.get('content-type') ?? '';
+  if (type.split(';')[0]?.trim().toLowerCase() !== FORM) throw refuse.notForm();
+  const bytes = await readBounded(request.body, LARGEST_FORM, { leavesRest: true });
+  if (bytes === null) throw bodyTooLarge(LARGEST_FORM);
+  const form = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(new TextDecoder().decode(bytes))) {
+    if (value === '') continue;
+    if (form.has(name)) throw refuse.twice(name);
+    form.set(name, value);
+  }
+  return Object.fromEntries(form);
+}

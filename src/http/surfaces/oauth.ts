@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import type { Principal } from '../../access/actors.ts';
+import type { FailureKind } from '../../kernel/failure.ts';
+import { endpointFor } from '../endpoint.ts';
+import { RESOURCE_METADATA_PATH } from '../oauth-metadata.ts';
+import { type FamilyWording, INTERNAL_ERROR, type Surface } from '../surface.ts';
+
+/** Endpoints that programs call to be let in, worded as the RFCs word them. */
+export const endpoint = endpointFor<Principal>();
+
+const INVALID: FamilyWording = { status: 400, code: 'invalid_request' };
+
+const FAMILIES: Record<FailureKind, FamilyWording> = {
+  invalid: INVALID,
+  malformed: INVALID,
+  too_large: { ...INVALID, status: 413 },
+  unauthenticated: { code: 'invalid_client' },
+  forbidden: { code: 'access_denied' },
+  missing: { code: 'not_found' },
+  conflict: { code: 'conflict' },
+  too_many: { code: 'slow_down' },
+  unavailable: { code: 'temporarily_unavailable' },
+};
+
+/** What is wrong with each field, as sentences: the protocol has no other place for it. */
+const fieldsOf = (details: unknown): string[] =>
+  Array.isArray(details) ? details.map(({ field, message }) => `"${field}" ${message}.`.replaceAll('"', "'")) : [];
+
+export const surface: Surface = {
+  name: 'oauth',
+  title: 'OAuth',
+  description:
+    'How people let programs in: an authorization server by OAuth 2.1. Programs find it from `/.well-known/oauth-protected-resource`.',
+  credential: 'bearer',
+  bases: ['/oauth', '/.well-known/oauth-authorization-server', RESOURCE_METADATA_PATH],
+  challenge: () => 'Basic realm="oauth"',
+  wordedAs: 'oauth',
+  families: FAMILIES,
+  language: 'en',
+  hasOneLanguage: true,
+  codeField: 'error',
+  errorBody: z
+    .object({ error: z.string().meta({ examples: ['invalid_grant'] }), error_description: z.string() })
+    .meta({ id: 'OAuthError' }),
+  errorOf: ({ code, message, details }) => ({
+    error: code,
+    error_description: [message, ...fieldsOf(details)].join(' '),
+  }),
+  internalError: { code: 'server_error', message: INTERNAL_ERROR },
+};

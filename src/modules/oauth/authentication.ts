@@ -1,0 +1,84 @@
+import { compileAccess, withinScopes } from '../../access/evaluation.ts';
+import { invalidToken } from '../../access/failures.ts';
+import type { Known } from '../../access/known-principals.ts';
+import { type LastUse, recordLastUse } from '../../access/last-uses.ts';
+import { accessReads, accessSources } from '../../access/sources.ts';
+import { requireActiveCompany } from '../../access/suspension.ts';
+import type { Context } from '../../context.ts';
+import { readTogether } from '../../db/client.ts';
+import { presentKey } from '../service-accounts/service.ts';
+import { type AuthenticateToken, verifyToken } from '../sign-in/service.ts';
+import { type Resource, selectLiveGrant } from './store.ts';
+import type { ClientClaims, GrantClaims } from './tokens.ts';
+
+/** Authenticates a program that a person let in, by its access token for a resource. It lives no longer than the grant. */
+export const authenticateGrant =
+  (resource: Resource): AuthenticateToken =>
+  async (ctx, token) => {
+    const claims = await verifyToken<GrantClaims>(ctx, 'oauth', token, 'access');
+    if (claims.resource !== resource) throw invalidToken();
+    const { company_id: companyId, sub: userId, sid: grantId, client_id: clientId, scope = '' } = claims;
+    return {
+      // Tokens of one grant may have different scopes.
+      credential: `grant ${companyId} ${userId} ${grantId} ${scope}`,
+      claims: { companyId, type: 'user', principalId: userId, credentialId: `oauth:${grantId}:${clientId}` },
+      fits: async () => true,
+      read: () => readGrant(ctx, claims),
+      recordUse: ({ proof }) => recordLastUse(ctx, proof as LastUse),
+    };
+  };
+
+/** Reads the person of a grant and their access in one batch: what they lose, and the grant's end, the program has lost. */
+async function readGrant(ctx: Context, claims: GrantClaims): Promise<Known<LastUse>> {
+  const { company_id: companyId, sub: userId, sid: grantId } = claims;
+  const {
+    grant: [live],
+    access,
+  } = await readTogether(ctx.db, {
+    grant: selectLiveGrant(ctx.db, { companyId, userId, grantId }, ctx.now()),
+    access: accessReads(ctx.db, { companyId, principalType: 'user', principalId: userId }),
+  });
+  if (!live || live.resource !== claims.resource || live.clientId !== claims.client_id) throw invalidToken();
+  requireActiveCompany(live);
+  const { user, companySlug, expiresAt, lastUsedAt } = live;
+  return {
+    actor: {
+      kind: 'user',
+      id: user.id,
+      companyId,
+      companySlug,
+      email: user.email,
+      name: user.name,
+      isOwner: user.isOwner,
+      sessionId: grantId,
+      client: { id: live.clientId, grantId },
+      access: withinScopes(
+        compileAccess(accessSources(companyId, user.isOwner, access)),
+        claims.scope?.split(' ') ?? live.scopes,
+      ),
+    },
+    expiresAt,
+    proof: { used: [{ kind: 'grant', companyId, id: grantId }], recordedAt: lastUsedAt, isGathered: false },
+  };
+}
+
+/** Authenticates a program that came with the key of a service account. Its token lives no longer than the key. */
+export const authenticateClient =
+  (resource: Resource): AuthenticateToken =>
+  async (ctx, token) => {
+    const claims = await verifyToken<ClientClaims>(ctx, 'oauth-machine', token, 'access');
+    if (claims.resource !== resource) throw invalidToken();
+    const { sub: serviceAccountId, company_id: companyId, sid: keyId, client_id: accessKey, scope } = claims;
+    return presentKey(
+      ctx,
+      { companyId, serviceAccountId, keyId, accessKey },
+      {
+        credential: `client ${accessKey} ${scope}`,
+        actor: (account) => ({
+          ...account,
+          client: { id: accessKey, grantId: null },
+          access: withinScopes(account.access, scope.split(' ')),
+        }),
+      },
+    );
+  };

@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import type { Context } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
+import { Failure } from '../../kernel/failure.ts';
+import { displayName } from '../../kernel/fields.ts';
+import { newSecretToken } from '../../kernel/ids.ts';
+import { addressProblem } from '../../kernel/public-address.ts';
+import { outboundFetch } from '../../platform/outbound.ts';
+import { attempt, networkHere } from '../sign-in/service.ts';
+import { invalidClientMetadata, invalidRedirectUri, registrationCounted } from './failures.ts';
+import { hostOf, isRedirect } from './redirects.ts';
+import { putPublicClient, selectCompanyClient, selectPublicClient } from './store.ts';
+
+/** A program that asks to be let in. */
+export interface Client {
+  id: string;
+  name: string;
+  redirectUris: readonly string[];
+  /** Of one that administrators registered: whose people it is for. */
+  companyId: string | null;
+  /** Of one with a metadata document: where that is. */
+  host: string | null;
+}
+
+/** How long a client that registered itself is remembered after its last use. */
+export const FORGOTTEN_MS = 30 * DAY_MS;
+/** How long a metadata document is kept. */
+const DOCUMENT_MS = HOUR_MS;
+const MOST_REDIRECTS = 20;
+const REGISTRATIONS_AN_HOUR = 10;
+
+const COMPANYS = /^oc_([a-f0-9]{24})$/;
+const OWN = /^od_[\w-]{43}$/;
+
+export const companyClientId = (id: string): string => `oc_${id}`;
+
+/** The client of an id, wherever it is registered; undefined where there is none, or its document is not good. */
+export async function findClient(ctx: Context, clientId: string): Promise<Client | undefined> {
+  const [, companys] = COMPANYS.exec(clientId) ?? [];
+  if (companys !== undefined) {
+    const [found] = await selectCompanyClient(ctx.db, companys);
+    return found && { ...found, id: clientId, host: null };
+  }
+  const isDocument = isDocumentAddress(ctx, clientId);
+  if (!isDocument && !OWN.test(clientId)) return undefined;
+  const [known] = await selectPublicClient(ctx.db, clientId, ctx.now());
+  if (!known && !isDocument) return undefined;
+  const { name, redirectUris } = known ?? (await readDocument(ctx, clientId)) ?? {};
+  if (name === undefined || redirectUris === undefined) return undefined;
+  return { id: clientId, name, redirectUris, companyId: null, host: isDocument ? hostOf(clientId) : null };
+}
+
+/** Where the program is, as far as anybody has checked: of one that registered itself, where its redirect leads. */
+export const hostOfClient = (
+  { companyId, host, redirectUris }: Client,
+  redirectUri = redirectUris[0],
+): string | null => (companyId !== null ? null : (host ?? (redirectUri === undefined ? null : hostOf(redirectUri))));
+
+/** Whether a client's id is the address of its metadata document: one spelling of it only. */
+function isDocumentAddress({ config }: Context, clientId: string): boolean {
+  if (clientId.length > 1024 || addressProblem(clientId, config.ALLOW_PRIVATE_ISSUERS) !== null) return false;
+  const url = new URL(clientId);
+  return url.href === clientId && url.pathname !== '/' && url.hash === '' && url.search === '';
+}
+
+const redirectUris = z.array(z.string().max(2048)).max(MOST_REDIRECTS);
+
+const document = z.object({
+  client_id: z.string(),
+  client_name: displayName.optional().catch(undefined),
+  redirect_uris: redirectUris.min(1).refine((uris) => uris.every(isRedirect)),
+  token_endpoint_auth_method: z.literal('none').optional(),
+  client_secret: z.undefined().optional(),
+});
+
+/** Reads the metadata document of a client, and keeps it for a while. */
+async function readDocument(ctx: Context, address: string) {
+  const read = async () => {
+    const response = await outboundFetch(ctx.config.ALLOW_PRIVATE_ISSUERS)(address, {
+      headers: { accept: 'application/json' },
+    });
+    return response.status === 200 ? await response.json().catch(() => null) : null;
+  };
+  const found = document.safeParse(
+    await read().catch((error) => {
+      if (error instanceof Failure) return null;
+      throw error;
+    }),
+  ).data;
+  if (found?.client_id !== address) return undefined;
+  const now = ctx.now();
+  const client = { name: found.client_name ?? hostOf(address), redirectUris: found.redirect_uris };
+  await commit(ctx.db, {
+    kept: putPublicClient(ctx.db, { clientId: address, ...client, createdAt: now, expiresAt: now + DOCUMENT_MS }),
+  });
+  return client;
+}
+
+/** What a program says of itself when it registers (RFC 7591). */
+export const registration = z
+  .looseObject({
+    redirect_uris: redirectUris.default([]),
+    client_name: displayName.optional(),
+    grant_types: z.array(z.string().max(100)).max(20).optional(),
+  })
+  .meta({ id: 'ClientRegistration' });
+
+/** Registers a program as it asks, without a secret. Each try counts: ten an hour from one address. */
+export async function registerClient(ctx: Context, sent: z.output<typeof registration>) {
+  const tries = {
+    name: `oauth-registration:${networkHere(ctx)}`,
+    wrong: registrationCounted,
+    maxWrong: REGISTRATIONS_AN_HOUR,
+    windowMs: HOUR_MS,
+  };
+  await attempt(ctx, tries, async () => {
+    throw registrationCounted();
+  }).catch((error) => {
+    if (!registrationCounted.matches(error)) throw error;
+  });
+  if (!sent.redirect_uris.every(isRedirect)) throw invalidRedirectUri();
+  if (sent.redirect_uris.length === 0 && !sent.grant_types?.includes(DEVICE_GRANT)) {
+    throw invalidClientMetadata('`redirect_uris` is needed, but for a program that only has the device flow.');
+  }
+  const now = ctx.now();
+  const record = {
+    clientId: `od_${newSecretToken()}`,
+    name: sent.client_name ?? (sent.redirect_uris[0] === undefined ? 'A device' : hostOf(sent.redirect_uris[0])),
+    redirectUris: sent.redirect_uris,
+    createdAt: now,
+    expiresAt: now + FORGOTTEN_MS,
+  };
+  await commit(ctx.db, { registered: putPublicClient(ctx.db, record) });
+  return record;
+}
+
+export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';

@@ -1,0 +1,82 @@
+import type { Context, UserContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { HOUR_MS } from '../../kernel/clock.ts';
+import { newSecretToken, randomBelow } from '../../kernel/ids.ts';
+import { keyedDigest, keyedDigests } from '../../platform/keyed-digest.ts';
+import { sha256Hex } from '../../platform/secrets.ts';
+import type { AskedView } from '../../presentation/letting-in.ts';
+import { attempt, networkHere } from '../sign-in/service.ts';
+import { findClient, hostOfClient } from './clients.ts';
+import { invalidClient, wrongUserCode } from './failures.ts';
+import { asking, viewRequest } from './requests.ts';
+import { scopesOf } from './scopes.ts';
+import { insertDevice, selectWaitingDevice } from './store.ts';
+import { resourceOf } from './tokens.ts';
+
+/** How long a device's codes work, and how long it waits between two questions, in seconds. */
+const DEVICE_SECONDS = 600;
+const INTERVAL_SECONDS = 5;
+
+/** No vowels, so that no words come about, and nothing that looks like something else. */
+const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
+const LABEL = 'device code';
+
+const WRONG_AN_HOUR = 10;
+
+/** Gives a program without a browser the code that somebody is to type, and the one that it waits with (RFC 8628). */
+export async function beginDevice(
+  ctx: Context,
+  sent: { clientId: string; scope: string | undefined; resource: string | undefined },
+) {
+  const client = await findClient(ctx, sent.clientId);
+  if (!client) throw invalidClient();
+  const scopes = scopesOf(sent.scope);
+  const resource = resourceOf(ctx, sent.resource);
+  const letters = Array.from({ length: 8 }, () => LETTERS[randomBelow(LETTERS.length)]).join('');
+  const deviceCode = newSecretToken();
+  const now = ctx.now();
+  await commit(ctx.db, {
+    device: insertDevice(ctx.db, {
+      digest: await sha256Hex(deviceCode),
+      userCodeDigest: await keyedDigest(ctx.config.ENCRYPTION_KEYS, LABEL, letters),
+      clientId: client.id,
+      scopes,
+      resource,
+      interval: INTERVAL_SECONDS,
+      pollableAt: now,
+      expiresAt: now + DEVICE_SECONDS * 1000,
+      deniedAt: null,
+    }),
+  });
+  return {
+    deviceCode,
+    userCode: `${letters.slice(0, 4)}-${letters.slice(4)}`,
+    expiresIn: DEVICE_SECONDS,
+    interval: INTERVAL_SECONDS,
+  };
+}
+
+/** What the device asks for whose code somebody has typed. Ten wrong ones an hour, of a person or from an address, are enough. */
+export function findAsked(ctx: UserContext, typed: string): Promise<AskedView> {
+  const { companyId, id } = ctx.actor;
+  const guess = { wrong: wrongUserCode, maxWrong: WRONG_AN_HOUR, windowMs: HOUR_MS };
+  return attempt(ctx, { ...guess, name: `device-code:${companyId}:${id}` }, () =>
+    attempt(ctx, { ...guess, name: `device-code:${networkHere(ctx)}` }, () => readAsked(ctx, typed)),
+  );
+}
+
+async function readAsked(ctx: UserContext, typed: string): Promise<AskedView> {
+  const letters = typed.toUpperCase().replaceAll(/[^A-Z]/g, '');
+  const digests = await keyedDigests(ctx.config.ENCRYPTION_KEYS, LABEL, letters);
+  const [device] = await selectWaitingDevice(ctx.db, digests, ctx.now());
+  const client = device && (await findClient(ctx, device.clientId));
+  // One of another company's is for its people only: here it is as if it were not there.
+  if (!client || (client.companyId !== null && client.companyId !== ctx.actor.companyId)) throw wrongUserCode();
+  const { digest, expiresAt, scopes, resource } = device;
+  return viewRequest(ctx, {
+    ...asking(client, hostOfClient(client), scopes, resource),
+    jti: digest,
+    redirect: null,
+    device: { digest, expires_at: expiresAt },
+  });
+}

@@ -1,0 +1,75 @@
+import { defineFailure, notFoundBy } from '../../kernel/failure.ts';
+
+/** Failures of the protocol have its codes; `reason` is a sentence for who writes the program. */
+const protocol = (code: string, message: string, status = 400) =>
+  defineFailure(`oauth.${code}`, 'invalid', {
+    message,
+    detail: (reason?: string) => (reason === undefined ? {} : { message: reason }),
+    oauth: { status, code },
+  });
+
+export const invalidRequest = protocol('invalid_request', 'The request is not as the protocol wants it.');
+export const invalidGrant = protocol(
+  'invalid_grant',
+  'The code or token is wrong, expired, used already, or not for this client. Ask the person again.',
+);
+export const invalidScope = protocol(
+  'invalid_scope',
+  'Scopes are actions such as `managed-tables:data-read`, and patterns of them such as `semantic:*`: at most 100, each of which fits an action.',
+);
+export const invalidTarget = protocol(
+  'invalid_target',
+  '`resource` must be the address of this API or of its `/mcp`, and stand there once.',
+);
+export const unsupportedResponseType = protocol('unsupported_response_type', '`response_type` must be `code`.');
+export const requestNotSupported = protocol('request_not_supported', 'Send the parameters themselves.');
+export const interactionRequired = protocol('interaction_required', 'The person has to be asked.');
+export const consentDenied = protocol('access_denied', 'The person did not let the program in.');
+export const unsupportedGrantType = protocol('unsupported_grant_type', 'This `grant_type` is not supported.');
+export const unsupportedTokenType = protocol(
+  'unsupported_token_type',
+  'This token ends by itself within ten minutes, or with the key that it was made for.',
+);
+export const authorizationPending = protocol('authorization_pending', 'Nobody has let the program in yet. Ask again.');
+export const slowDown = protocol('slow_down', 'Ask less often: wait five seconds longer each time.');
+export const deviceExpired = protocol('expired_token', 'The device code has expired, or was never given out.');
+export const invalidRedirectUri = protocol(
+  'invalid_redirect_uri',
+  'Redirects are https addresses, http addresses of the own machine, or those of an app, without fragment or user name.',
+);
+export const invalidClientMetadata = protocol('invalid_client_metadata', 'The description of the client is not valid.');
+
+export const invalidClient = defineFailure('oauth.invalid_client', 'unauthenticated', {
+  message: 'There is no such client, or its secret is wrong.',
+});
+
+/** What somebody is to consent to was answered, has expired, or was not made here. */
+export const requestEnded = defineFailure('oauth.request_ended', 'conflict', {
+  message: 'This was answered already, or has expired. Begin again in the program that asked.',
+  console: 'OAUTH_REQUEST_ENDED',
+});
+
+export const wrongUserCode = defineFailure('oauth.wrong_user_code', 'invalid', {
+  message: 'The code is wrong, has expired, or was used already.',
+  detail: { field: 'user_code' },
+  console: { status: 400, code: 'INVALID_CODE' },
+});
+
+/** Counts a registration against the limit of its address; nobody is told. */
+export const registrationCounted = defineFailure('oauth.registration_counted', 'too_many', {
+  message: 'This registration counts.',
+});
+
+export const otherCompanysClient = defineFailure('oauth.other_companys_client', 'forbidden', {
+  message: 'This program was registered for people of another company.',
+});
+
+export const oauthClientNotFound = notFoundBy('oauth_client', ['id'], { message: 'There is no such client.' });
+export const oauthGrantNotFound = notFoundBy('oauth_grant', ['id'], {
+  message: 'There is no such grant, or it has ended.',
+});
+
+export const tooManyClients = defineFailure('oauth_client.too_many', 'conflict', {
+  message: 'A company can register 200 clients. Delete one first.',
+  console: 'OAUTH_CLIENT_LIMIT',
+});

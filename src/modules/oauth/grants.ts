@@ -1,0 +1,134 @@
+import { commitAccess, everybodyIn, onlyPrincipals } from '../../access/commit-access.ts';
+import { requireAdministrator } from '../../access/requirements.ts';
+import type { PrincipalContext, UserContext } from '../../context.ts';
+import { changes, commit } from '../../db/client.ts';
+import { MINUTE_MS } from '../../kernel/clock.ts';
+import { newSecretToken } from '../../kernel/ids.ts';
+import { sha256Hex } from '../../platform/secrets.ts';
+import { companyClientId } from './clients.ts';
+import {
+  consentDenied,
+  oauthClientNotFound,
+  oauthGrantNotFound,
+  otherCompanysClient,
+  requestEnded,
+  tooManyClients,
+} from './failures.ts';
+import { answerRedirect, errorRedirect, openRequest } from './requests.ts';
+import {
+  type CompanyClient,
+  deleteClient,
+  denyDevice,
+  endGrantOf,
+  endGrantsOfClient,
+  type Grant,
+  insertClient,
+  insertGrant,
+  selectClientOf,
+  selectClientsOf,
+  selectGrantsOf,
+} from './store.ts';
+
+const CODE_MS = MINUTE_MS;
+
+/**
+ * Lets a program in, or not, as the caller decided on the page.
+ * @returns where to go on, of a program that has redirected here
+ */
+export async function answerRequest(
+  ctx: UserContext,
+  { request, allow }: { request: string; allow: boolean },
+): Promise<{ redirectTo: string | null }> {
+  const asked = await openRequest(ctx, request);
+  const { companyId, id: userId } = ctx.actor;
+  const { redirect, device } = asked;
+  if (asked.company_id !== '' && asked.company_id !== companyId) throw otherCompanysClient();
+  const now = ctx.now();
+  if (!allow) {
+    if (device) await commit(ctx.db, { denied: denyDevice(ctx.db, device.digest, now) });
+    return { redirectTo: redirect && errorRedirect(ctx, redirect, consentDenied()) };
+  }
+  const code = newSecretToken();
+  const codeExpiresAt = device?.expires_at ?? now + CODE_MS;
+  const record: Grant = {
+    id: ctx.newId(),
+    companyId,
+    userId,
+    clientId: asked.sub,
+    clientName: asked.client.name,
+    clientHost: asked.client.host,
+    scopes: asked.scopes,
+    resource: asked.resource,
+    requestId: asked.jti,
+    codeDigest: device?.digest ?? (await sha256Hex(code)),
+    codeChallenge: redirect?.challenge ?? null,
+    redirectUri: redirect?.uri ?? null,
+    codeExpiresAt,
+    codeUsedAt: null,
+    begunAt: null,
+    refreshDigest: null,
+    previousDigest: null,
+    previousUntil: null,
+    lastUsedAt: null,
+    createdAt: now,
+    // Whoever answers the same request again finds it here, until that has expired.
+    expiresAt: Math.max(codeExpiresAt, now + REMEMBERED_MS),
+    endedAt: null,
+  };
+  const { inserted } = await commit(
+    ctx.db,
+    { inserted: insertGrant(ctx.db, record, { deviceDigest: device?.digest ?? null, now }) },
+    { 'oauth_grants.request_id': requestEnded, 'oauth_grants.code_digest': requestEnded },
+  );
+  if (changes(inserted) === 0) throw requestEnded();
+  return { redirectTo: redirect && answerRedirect(ctx, redirect, { code }) };
+}
+
+const REMEMBERED_MS = 60 * MINUTE_MS;
+
+/** Whose grants are meant: one's own, or for administrators those of a user. A service account has none. */
+function personMeant({ actor }: PrincipalContext, userId: string | undefined) {
+  if (userId !== undefined && userId !== actor.id) requireAdministrator(actor);
+  return { companyId: actor.companyId, userId: userId ?? actor.id };
+}
+
+export const listGrants = async (ctx: PrincipalContext, userId: string | undefined): Promise<Grant[]> =>
+  selectGrantsOf(ctx.db, personMeant(ctx, userId), ctx.now());
+
+/** Ends a grant: the program is refused from its next request on. */
+export async function removeGrant(ctx: PrincipalContext, id: string, userId: string | undefined): Promise<void> {
+  const person = personMeant(ctx, userId);
+  const { ended } = await commitAccess(ctx, onlyPrincipals(person.companyId, person.userId), {
+    ended: endGrantOf(ctx.db, person, id, ctx.now()),
+  });
+  if (ended.length === 0) throw oauthGrantNotFound();
+}
+
+export const listClients = async (ctx: PrincipalContext): Promise<CompanyClient[]> =>
+  selectClientsOf(ctx.db, ctx.actor.companyId);
+
+export async function getClient(ctx: PrincipalContext, id: string): Promise<CompanyClient> {
+  const [client] = await selectClientOf(ctx.db, ctx.actor.companyId, id);
+  if (!client) throw oauthClientNotFound();
+  return client;
+}
+
+export async function registerCompanyClient(
+  ctx: PrincipalContext,
+  input: Pick<CompanyClient, 'name' | 'redirectUris'>,
+): Promise<CompanyClient> {
+  const record = { ...input, id: ctx.newId(), companyId: ctx.actor.companyId, createdAt: ctx.now() };
+  const { inserted } = await commit(ctx.db, { inserted: insertClient(ctx.db, record) });
+  if (changes(inserted) === 0) throw tooManyClients();
+  return record;
+}
+
+/** Deletes a client, and with it what people let it do. */
+export async function removeClient(ctx: PrincipalContext, id: string): Promise<void> {
+  const { companyId } = ctx.actor;
+  const { deleted } = await commitAccess(ctx, everybodyIn(companyId), {
+    deleted: deleteClient(ctx.db, companyId, id),
+    ended: endGrantsOfClient(ctx.db, companyId, companyClientId(id), ctx.now()),
+  });
+  if (deleted.length === 0) throw oauthClientNotFound();
+}

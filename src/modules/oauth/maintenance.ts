@@ -1,0 +1,36 @@
+import type { Context } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import {
+  letInMail,
+  type MailRequest,
+  mailedCompany,
+  prepareMailAfterChange,
+  readRecipient,
+  type SendingContext,
+} from '../mails/service.ts';
+import { selectUser } from '../users/service.ts';
+import { deleteExpired, type Grant, selectGrant } from './store.ts';
+
+/** The mail about a program that is used for the first time, if the statement before it in the batch changed a row. */
+export async function prepareLetInMail(ctx: Context, { id, companyId, userId }: Grant) {
+  const [user] = await selectUser(ctx.db, companyId, userId);
+  if (!user) return null;
+  return prepareMailAfterChange(ctx, { kind: 'program_let_in', companyId, email: user.email, about: id }, mailLetIn);
+}
+
+export async function mailLetIn(
+  ctx: SendingContext,
+  { companyId, email, about }: MailRequest<'program_let_in'>,
+): Promise<void> {
+  const { user, company } = await readRecipient(ctx, { companyId, email });
+  const [grant] = about ? await selectGrant(ctx.db, companyId, about) : [];
+  if (!user?.isActive || !company || !grant) return;
+  const program = { name: grant.clientName, host: grant.clientHost, at: grant.begunAt ?? grant.createdAt };
+  const mailed = await mailedCompany(ctx, company);
+  await ctx.handOver(companyId, letInMail(program, { to: email, name: user.name, company: mailed }));
+}
+
+/** Deletes codes, grants and clients that have expired. For the scheduled run. */
+export async function purgeGrants(ctx: Context): Promise<void> {
+  await commit(ctx.db, { expired: deleteExpired(ctx.db, ctx.now()) });
+}

@@ -1,0 +1,27 @@
+/** The beginning of an address on the program's own machine, whose port it cannot know before it runs (RFC 8252). */
+const LOOPBACK = /^http:\/\/(?<host>127\.0\.0\.1|\[::1\]|localhost)(?::\d{1,5})?(?=[/?]|$)/;
+
+const withoutPort = (uri: string): string => uri.replace(LOOPBACK, 'http://$<host>');
+
+/** Whether a redirect is a registered one: the same text, but for the port of the own machine. */
+export const isSameRedirect = (registered: string, given: string): boolean =>
+  registered === given ||
+  (LOOPBACK.test(registered) && LOOPBACK.test(given) && withoutPort(registered) === withoutPort(given));
+
+/** Schemes that browsers run, read or show by themselves. */
+const NO_APPS = /^(javascript|data|vbscript|file|filesystem|blob|about|view-source|ftp|wss?|mailto|tel|http|chrome):$/;
+
+/** Whether a program may register an address to be redirected to. */
+export function isRedirect(uri: string): boolean {
+  if (uri.length > 2048 || !/^[\x21-\x5b\x5d-\x7e]+$/.test(uri) || uri.includes('#')) return false;
+  const url = URL.parse(uri);
+  if (url?.username !== '' || url.password !== '') return false;
+  if (url.protocol === 'https:') return /^https:\/\/[^/@]/i.test(uri);
+  return LOOPBACK.test(uri) || !NO_APPS.test(url.protocol);
+}
+
+/** Where a redirect leads, for people: a host, or the scheme of an app. */
+export function hostOf(uri: string): string {
+  const { host, protocol } = new URL(uri);
+  return host || protocol;
+}

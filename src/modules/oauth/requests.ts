@@ -1,0 +1,153 @@
+import { invalidToken } from '../../access/failures.ts';
+import type { Context } from '../../context.ts';
+import { HOUR_MS } from '../../kernel/clock.ts';
+import { Failure, type FailureType } from '../../kernel/failure.ts';
+import type { AskedView } from '../../presentation/letting-in.ts';
+import { signToken, verifyToken } from '../sign-in/service.ts';
+import { type Client, findClient, hostOfClient } from './clients.ts';
+import {
+  interactionRequired,
+  invalidRequest,
+  invalidTarget,
+  requestEnded,
+  requestNotSupported,
+  unsupportedResponseType,
+} from './failures.ts';
+import { isSameRedirect } from './redirects.ts';
+import { onlyReads, scopesOf } from './scopes.ts';
+import type { Resource } from './store.ts';
+import { resourceOf } from './tokens.ts';
+
+/** How long somebody may take to sign in and consent. */
+const REQUEST_MS = HOUR_MS / 2;
+
+/** What somebody is to consent to: it travels with the page, signed, so that they consent to what they saw. */
+export interface LetInRequest {
+  /** Answered once. */
+  jti: string;
+  sub: string;
+  /** Whose people may consent; empty for everybody's. */
+  company_id: string;
+  client: { name: string; host: string | null };
+  scopes: string[];
+  resource: Resource;
+  /** Where the answer goes, of an authorization request. */
+  redirect: { uri: string; state: string | null; challenge: string } | null;
+  /** Digest and end of a device code. */
+  device: { digest: string; expires_at: number } | null;
+}
+
+/** What becomes of an authorization request: somebody is asked, it is sent back, or it is not known whom to send it back to. */
+export type Authorization =
+  | { kind: 'asked'; request: LetInRequest; client: Client }
+  | { kind: 'refused'; redirectTo: string }
+  | { kind: 'unknown'; problem: 'client' | 'redirect' };
+
+/** A part of the query: what stands there twice means nothing. */
+function only(query: URLSearchParams, name: string, twice: FailureType = invalidRequest): string | undefined {
+  const sent = query.getAll(name);
+  if (sent.length > 1) throw twice();
+  return sent[0] || undefined;
+}
+
+const LONGEST_STATE = 2048;
+
+/** Reads an authorization request (OAuth 2.1, with PKCE by S256). Only to a registered redirect anything is ever sent. */
+export async function readAuthorization(ctx: Context, query: URLSearchParams): Promise<Authorization> {
+  const [clientId, ...others] = query.getAll('client_id');
+  const client = clientId !== undefined && others.length === 0 ? await findClient(ctx, clientId) : undefined;
+  if (!client) return { kind: 'unknown', problem: 'client' };
+  const [redirectUri, ...more] = query.getAll('redirect_uri');
+  if (
+    redirectUri === undefined ||
+    more.length > 0 ||
+    !client.redirectUris.some((uri) => isSameRedirect(uri, redirectUri))
+  )
+    return { kind: 'unknown', problem: 'redirect' };
+  const state = query.get('state');
+  try {
+    if (state !== null && (query.getAll('state').length > 1 || state.length > LONGEST_STATE)) throw invalidRequest();
+    return { kind: 'asked', client, request: requestOf(ctx, query, client, { uri: redirectUri, state }) };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const kept = state !== null && state.length <= LONGEST_STATE ? state : null;
+    return { kind: 'refused', redirectTo: errorRedirect(ctx, { uri: redirectUri, state: kept }, error) };
+  }
+}
+
+function requestOf(
+  ctx: Context,
+  query: URLSearchParams,
+  client: Client,
+  { uri, state }: { uri: string; state: string | null },
+): LetInRequest {
+  if (query.has('request') || query.has('request_uri')) throw requestNotSupported();
+  if (only(query, 'response_type') !== 'code') throw unsupportedResponseType();
+  if ((only(query, 'response_mode') ?? 'query') !== 'query') throw invalidRequest('`response_mode` must be `query`.');
+  const challenge = only(query, 'code_challenge') ?? '';
+  if (only(query, 'code_challenge_method') !== 'S256' || !/^[\w-]{43}$/.test(challenge)) {
+    throw invalidRequest('PKCE is needed: a `code_challenge` by the `code_challenge_method` S256.');
+  }
+  const resource = resourceOf(ctx, only(query, 'resource', invalidTarget));
+  const scopes = scopesOf(only(query, 'scope'));
+  if (only(query, 'prompt') === 'none') throw interactionRequired();
+  return {
+    ...asking(client, hostOfClient(client, uri), scopes, resource),
+    jti: ctx.newId(),
+    redirect: { uri, state, challenge },
+    device: null,
+  };
+}
+
+/** What a client asks for, whichever way. */
+export const asking = (client: Client, host: string | null, scopes: string[], resource: Resource) => ({
+  sub: client.id,
+  company_id: client.companyId ?? '',
+  client: { name: client.name, host },
+  scopes,
+  resource,
+});
+
+/** Signs what somebody is asked, and words it for the page. */
+export async function viewRequest(ctx: Context, request: LetInRequest): Promise<AskedView> {
+  const now = ctx.now();
+  const { company_id: companyId, client, scopes, resource } = request;
+  return {
+    request: await signToken(
+      ctx,
+      'oauth-request',
+      { ...request, sid: request.jti, token_type: 'access' },
+      { issuedAt: now, expiresAt: now + REQUEST_MS },
+    ),
+    client: { ...client, is_registered: companyId !== '' },
+    scopes,
+    only_reads: onlyReads(scopes),
+    resource,
+  };
+}
+
+/** What somebody consents to or not. @throws where it has expired, or was not made here */
+export const openRequest = (ctx: Context, token: string): Promise<LetInRequest> =>
+  verifyToken<LetInRequest>(ctx, 'oauth-request', token, 'access').catch((error) => {
+    throw invalidToken.matches(error) ? requestEnded() : error;
+  });
+
+/** The answer to a request, at the redirect of the program (RFC 9207: with who answers). */
+export function answerRedirect(
+  { baseUrl }: Context,
+  { uri, state }: { uri: string; state: string | null },
+  answer: Record<string, string>,
+): string {
+  const parameters = new URLSearchParams({ ...answer, ...(state !== null && { state }), iss: baseUrl });
+  return `${uri}${uri.includes('?') ? '&' : '?'}${parameters}`;
+}
+
+/** The same that tells of a failure in the words of the protocol. */
+export function errorRedirect(ctx: Context, to: { uri: string; state: string | null }, failure: Failure): string {
+  const { oauth } = failure.says;
+  const code = (typeof oauth === 'object' ? oauth.code : oauth) ?? 'invalid_request';
+  return answerRedirect(ctx, to, {
+    error: code,
+    error_description: failure.message.replaceAll(/[^\x20-\x7e]|["\\]/g, "'"),
+  });
+}

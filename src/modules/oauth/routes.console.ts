@@ -1,0 +1,167 @@
+import { z } from 'zod';
+import { administratorsOnly } from '../../access/failures.ts';
+import { created, noContent, ok } from '../../http/endpoint.ts';
+import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { sent } from '../../http/wire.ts';
+import { givenToken } from '../../kernel/fields.ts';
+import { tooManyAttempts } from '../sign-in/failures.ts';
+import { findAsked } from './devices.ts';
+import {
+  oauthClientNotFound,
+  oauthGrantNotFound,
+  otherCompanysClient,
+  requestEnded,
+  tooManyClients,
+  wrongUserCode,
+} from './failures.ts';
+import {
+  answerRequest,
+  getClient,
+  listClients,
+  listGrants,
+  registerCompanyClient,
+  removeClient,
+  removeGrant,
+} from './grants.ts';
+import { askedView, clientView, grantView, newClient, viewClient, viewGrant } from './views.ts';
+
+const whose = z.object({
+  user_id: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .meta({ description: 'Whose: for administrators. The own ones when not said.' }),
+});
+
+/** A whole list, which is not read in pages. */
+const whole = <T, V>(records: readonly T[], view: (record: T) => V) =>
+  list({ total: records.length, records: [...records] }, view);
+
+export const oauthConsoleEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/oauth-grants',
+      access: 'authenticated',
+      operationId: 'listOAuthGrants',
+      summary: 'List the programs that were let in',
+      description: 'Newest first; what has ended is left out.',
+      query: whose,
+      returns: ok(listOf(grantView)),
+      fails: [administratorsOnly],
+    },
+    async ({ ctx, query }) => whole(await listGrants(ctx, query.user_id), (grant) => viewGrant(ctx, grant)),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/oauth-grants',
+      access: 'authenticated',
+      only: 'people',
+      operationId: 'createOAuthGrant',
+      summary: 'Create a grant for a program, or refuse it',
+      description:
+        'The answer to what a program asks at GET /oauth/authorize or with a device code. Each request is answered once; a grant takes the place of a former one of the same program once that exchanges its code.',
+      body: z.object({ request: givenToken, allow: z.boolean() }),
+      returns: ok(
+        z.object({
+          redirect_to: z
+            .string()
+            .nullable()
+            .meta({ description: 'Where the browser goes on, with the code or the error; null for a device.' }),
+        }),
+      ),
+      fails: [requestEnded, otherCompanysClient],
+    },
+    async ({ ctx, body }) => {
+      const { redirectTo } = await answerRequest(ctx, body);
+      return { redirect_to: redirectTo };
+    },
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/v1/oauth-grants/{id}',
+      access: 'authenticated',
+      operationId: 'deleteOAuthGrant',
+      summary: 'Delete a grant',
+      description: 'The program is refused from its next request on.',
+      query: whose,
+      returns: noContent,
+      fails: [oauthGrantNotFound, administratorsOnly],
+    },
+    ({ ctx, params, query }) => removeGrant(ctx, params.id, query.user_id),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/oauth-devices',
+      access: 'authenticated',
+      only: 'people',
+      safe: true,
+      operationId: 'findOAuthDevice',
+      summary: 'Find what a device asks for',
+      description:
+        'By the code that it shows. After ten wrong ones within an hour, of a person or from an address, further ones are refused.',
+      body: z.object({ user_code: z.string().min(1).max(64) }),
+      returns: ok(askedView),
+      fails: [wrongUserCode, tooManyAttempts],
+    },
+    ({ ctx, body }) => findAsked(ctx, body.user_code),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/oauth-clients',
+      access: 'administrator',
+      operationId: 'listOAuthClients',
+      summary: 'List registered clients',
+      description: 'Programs that administrators registered for people of the company, newest first; 200 at most.',
+      returns: ok(listOf(clientView)),
+      fails: [],
+    },
+    async ({ ctx }) => whole(await listClients(ctx), viewClient),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/oauth-clients',
+      access: 'administrator',
+      operationId: 'createOAuthClient',
+      summary: 'Create a client',
+      description:
+        'A program that people of the company may let in. It has no secret; whoever is asked sees its name without a warning.',
+      body: newClient,
+      returns: created(clientView),
+      fails: [tooManyClients],
+    },
+    async ({ ctx, body }) => viewClient(await registerCompanyClient(ctx, sent(body))),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/oauth-clients/{id}',
+      access: 'administrator',
+      operationId: 'getOAuthClient',
+      summary: 'Get a registered client',
+      description: 'With its redirects.',
+      returns: ok(clientView),
+      fails: [oauthClientNotFound],
+    },
+    async ({ ctx, params }) => viewClient(await getClient(ctx, params.id)),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/v1/oauth-clients/{id}',
+      access: 'administrator',
+      operationId: 'deleteOAuthClient',
+      summary: 'Delete a client',
+      description: 'What people let it do ends with the next request.',
+      returns: noContent,
+      fails: [oauthClientNotFound],
+    },
+    ({ ctx, params }) => removeClient(ctx, params.id),
+  ),
+];

@@ -1,0 +1,231 @@
+import { z } from 'zod';
+import { companySuspended } from '../../access/failures.ts';
+import type { Context } from '../../context.ts';
+import { accessNotChanged } from '../../db/failures.ts';
+import { created, prepared, raw } from '../../http/endpoint.ts';
+import { bodyTooLarge } from '../../http/failures.ts';
+import { FORM, type Form, readForm } from '../../http/forms.ts';
+import { endpoint } from '../../http/surfaces/oauth.ts';
+import { tooManyAttempts } from '../sign-in/failures.ts';
+import { DEVICE_GRANT, registerClient, registration } from './clients.ts';
+import { beginDevice } from './devices.ts';
+import {
+  authorizationPending,
+  consentDenied,
+  deviceExpired,
+  invalidClient,
+  invalidClientMetadata,
+  invalidGrant,
+  invalidRedirectUri,
+  invalidRequest,
+  invalidScope,
+  invalidTarget,
+  slowDown,
+  unsupportedGrantType,
+  unsupportedTokenType,
+} from './failures.ts';
+import { exchangeCode, exchangeDeviceCode, refreshTokens, revoke, type Tokens, tokensOfKey } from './tokens.ts';
+import { tokensView, viewTokens } from './views.ts';
+
+const formFailures = [invalidRequest, invalidTarget, bodyTooLarge] as const;
+
+const formOf = (request: Request): Promise<Form> =>
+  readForm(request, {
+    notForm: () => invalidRequest(`Send a form: \`Content-Type: ${FORM}\`.`),
+    twice: (name) => (name === 'resource' ? invalidTarget() : invalidRequest('A parameter stands there twice.')),
+  });
+
+/** A parameter without which the request means nothing. */
+function needed(form: Form, name: string): string {
+  const value = form[name];
+  if (value === undefined) throw invalidRequest(`\`${name}\` is missing.`);
+  return value;
+}
+
+/** Who sends a form with a secret: in the header or the body (RFC 6749, section 2.3.1), not in both. */
+function secretOf(request: Request, form: Form): { id: string; secret: string } | null {
+  const [, basic] = /^Basic +([\w+/=-]+)$/i.exec(request.headers.get('authorization') ?? '') ?? [];
+  const { client_id: id, client_secret: secret } = form;
+  if (basic === undefined) return id !== undefined && secret !== undefined ? { id, secret } : null;
+  if (secret !== undefined) throw invalidRequest('A client shows its secret in one way.');
+  try {
+    const [name = '', ...rest] = atob(basic).split(':');
+    const decode = (text: string): string => decodeURIComponent(text.replaceAll('+', ' '));
+    return { id: decode(name), secret: decode(rest.join(':')) };
+  } catch {
+    throw invalidRequest('The Authorization header is malformed.');
+  }
+}
+
+const text = z.string().optional();
+
+const tokenForm = z.object({
+  grant_type: z.string(),
+  client_id: text,
+  client_secret: text,
+  code: text,
+  redirect_uri: text,
+  code_verifier: text,
+  refresh_token: text,
+  device_code: text,
+  scope: text,
+  resource: text,
+});
+
+/** Gives tokens for what a program shows. */
+function exchange(ctx: Context, request: Request, form: Form): Promise<Tokens> {
+  const { client_id: clientId, scope, resource } = form;
+  switch (needed(form, 'grant_type')) {
+    case 'authorization_code':
+      return exchangeCode(ctx, {
+        code: needed(form, 'code'),
+        clientId,
+        redirectUri: form.redirect_uri,
+        verifier: form.code_verifier,
+        resource,
+      });
+    case 'refresh_token':
+      return refreshTokens(ctx, { refreshToken: needed(form, 'refresh_token'), clientId, scope, resource });
+    case DEVICE_GRANT:
+      return exchangeDeviceCode(ctx, { deviceCode: needed(form, 'device_code'), clientId, resource });
+    case 'client_credentials': {
+      const shown = secretOf(request, form);
+      if (shown === null) throw invalidClient();
+      return tokensOfKey(ctx, { key: shown.id, secret: shown.secret, scope, resource });
+    }
+    default:
+      throw unsupportedGrantType();
+  }
+}
+
+export const oauthTokenEndpoints = [
+  endpoint(
+    {
+      method: 'post',
+      path: '/oauth/token',
+      recordedAs: 'oauth:token',
+      access: 'public',
+      anyOrigin: true,
+      operationId: 'getOAuthTokens',
+      summary: 'Get tokens',
+      description:
+        'For an authorization code (60 seconds, once, with PKCE), a refresh token (30 days; rotated, and ended with its grant when it is used twice), a device code, or the key of a service account and its secret. Access tokens work for ten minutes, and no longer than their grant.',
+      raw: { [FORM]: tokenForm },
+      returns: prepared(tokensView),
+      fails: [
+        ...formFailures,
+        invalidClient,
+        invalidGrant,
+        invalidScope,
+        unsupportedGrantType,
+        authorizationPending,
+        slowDown,
+        consentDenied,
+        deviceExpired,
+        companySuspended,
+        accessNotChanged,
+      ],
+    },
+    async ({ ctx, request }) => viewTokens(await exchange(ctx, request, await formOf(request))),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/oauth/revoke',
+      recordedAs: 'oauth:revoke',
+      access: 'public',
+      anyOrigin: true,
+      operationId: 'revokeOAuthToken',
+      summary: 'Revoke a token',
+      description:
+        'Ends the grant of an access or refresh token, with all its tokens (RFC 7009). Unknown tokens are no failure.',
+      raw: { [FORM]: z.object({ token: z.string(), token_type_hint: z.string().optional(), client_id: z.string() }) },
+      returns: raw(200, 'Nothing.'),
+      fails: [...formFailures, invalidGrant, unsupportedTokenType],
+    },
+    async ({ ctx, request }) => {
+      const form = await formOf(request);
+      await revoke(ctx, needed(form, 'token'), form.client_id);
+      return new Response(null);
+    },
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/oauth/device_authorization',
+      recordedAs: 'oauth:device_authorization',
+      access: 'public',
+      anyOrigin: true,
+      operationId: 'beginDeviceAuthorization',
+      summary: 'Begin the device flow',
+      description:
+        'For a program without a browser: it shows the `user_code`, which somebody types at `verification_uri` within ten minutes, and asks POST /oauth/token with the `device_code` every `interval` seconds (RFC 8628).',
+      raw: {
+        [FORM]: z.object({ client_id: z.string(), scope: z.string().optional(), resource: z.string().optional() }),
+      },
+      returns: prepared(
+        z.object({
+          device_code: z.string(),
+          user_code: z.string().meta({ examples: ['WDJB-MJHT'] }),
+          verification_uri: z.url(),
+          verification_uri_complete: z.url(),
+          expires_in: z.int().meta({ description: 'Seconds.' }),
+          interval: z.int().meta({ description: 'Seconds.' }),
+        }),
+      ),
+      fails: [...formFailures, invalidClient, invalidScope],
+    },
+    async ({ ctx, request }) => {
+      const form = await formOf(request);
+      const { scope, resource } = form;
+      const begun = await beginDevice(ctx, { clientId: needed(form, 'client_id'), scope, resource });
+      const address = `${ctx.baseUrl}/oauth/device`;
+      return {
+        device_code: begun.deviceCode,
+        user_code: begun.userCode,
+        verification_uri: address,
+        verification_uri_complete: `${address}?user_code=${begun.userCode}`,
+        expires_in: begun.expiresIn,
+        interval: begun.interval,
+      };
+    },
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/oauth/register',
+      recordedAs: 'oauth:register',
+      access: 'public',
+      anyOrigin: true,
+      operationId: 'registerOAuthClient',
+      summary: 'Register a client',
+      description:
+        'Without a secret (RFC 7591): whatever is asked, `token_endpoint_auth_method` is `none`. Ten tries an hour from an address; forgotten after 30 days without use.',
+      body: registration,
+      returns: created(
+        z.looseObject({
+          client_id: z.string(),
+          client_id_issued_at: z.int(),
+          client_name: z.string(),
+          redirect_uris: z.array(z.string()),
+          grant_types: z.array(z.string()),
+          response_types: z.array(z.string()),
+          token_endpoint_auth_method: z.literal('none'),
+        }),
+      ),
+      fails: [invalidRedirectUri, invalidClientMetadata, invalidRequest, tooManyAttempts],
+    },
+    async ({ ctx, body }) => {
+      const { clientId, name, redirectUris, createdAt } = await registerClient(ctx, body);
+      return {
+        client_id: clientId,
+        client_id_issued_at: Math.floor(createdAt / 1000),
+        client_name: name,
+        redirect_uris: redirectUris,
+        grant_types: ['authorization_code', 'refresh_token', DEVICE_GRANT],
+        response_types: redirectUris.length > 0 ? ['code'] : [],
+        token_endpoint_auth_method: 'none' as const,
+      };
+    },
+  ),
+];

@@ -1,0 +1,118 @@
+import type { Context } from '../../context.ts';
+import { raw } from '../../http/endpoint.ts';
+import { pageLocale, pageResponse } from '../../http/page.ts';
+import { endpoint } from '../../http/surfaces/oauth.ts';
+import type { LetInView } from '../../presentation/letting-in.ts';
+import { type Company, selectCompany, selectCompanyBySlug, viewPageBranding } from '../companies/service.ts';
+import { hasSingleSignOn } from '../single-sign-on/service.ts';
+import { readAuthorization, viewRequest } from './requests.ts';
+
+const LANGUAGE = '`locale=en|pt-BR|es` chooses the language, else `Accept-Language` does.';
+const PAGE = raw(200, 'HTML, which nobody may show in a frame.', 'text/html');
+
+async function page(
+  ctx: Context,
+  request: Request,
+  company: Company | undefined,
+  told: Partial<LetInView>,
+): Promise<Response> {
+  const { problem = null } = told;
+  const view: LetInView = {
+    asked: null,
+    user_code: null,
+    ...told,
+    problem,
+    company: company
+      ? {
+          slug: company.slug,
+          name: company.branding.name ?? company.name,
+          sso: await hasSingleSignOn(ctx, company.id),
+          sso_only: company.ssoOnly,
+        }
+      : null,
+  };
+  return pageResponse(ctx.bindings.PAGES, 'let-in', {
+    frames: [],
+    locale: pageLocale(request),
+    branding: company ? viewPageBranding(ctx.baseUrl, company) : {},
+    told: view,
+    ...(problem !== null && { status: 400 }),
+  });
+}
+
+/** The company that the address names, once somebody has said which is theirs. */
+async function companyNamed(ctx: Context, query: URLSearchParams): Promise<Company | undefined> {
+  const slug = query.get('company_slug');
+  return slug === null ? undefined : (await selectCompanyBySlug(ctx.db, slug))[0];
+}
+
+/** The pages on which people let programs in. What they do there, they do by the routes of the console, with a session of their own. */
+export const oauthPageEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: '/oauth/authorize',
+      recordedAs: 'oauth:authorize',
+      access: 'public',
+      operationId: 'showAuthorizationPage',
+      summary: 'Show the page to let a program in',
+      description: `Where a program sends the browser (OAuth 2.1: \`response_type=code\` with PKCE by S256, \`resource\` by RFC 8707): somebody signs in by every way that the company has, and consents. Redirects to \`redirect_uri\` with \`code\`, \`state\` and \`iss\`, or with \`error\`. ${LANGUAGE}`,
+      returns: PAGE,
+      otherwise: {
+        302: raw(302, 'To the `redirect_uri`, with `error`: the request is not good.'),
+        400: raw(400, 'HTML: the client or its `redirect_uri` is not known.', 'text/html'),
+      },
+      openQuery: true,
+      fails: [],
+    },
+    async ({ ctx, request }) => {
+      const query = new URL(request.url).searchParams;
+      const read = await readAuthorization(ctx, query);
+      if (read.kind === 'refused') {
+        return new Response(null, {
+          status: 302,
+          headers: { Location: read.redirectTo, 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' },
+        });
+      }
+      if (read.kind === 'unknown') return page(ctx, request, undefined, { problem: read.problem });
+      const { companyId } = read.client;
+      const company = companyId === null ? await companyNamed(ctx, query) : (await selectCompany(ctx.db, companyId))[0];
+      return page(ctx, request, company, { asked: await viewRequest(ctx, read.request) });
+    },
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/oauth/device',
+      recordedAs: 'oauth:device',
+      access: 'public',
+      operationId: 'showDevicePage',
+      summary: 'Show the page to let a device in',
+      description: `Where somebody signs in and types the code that a program without a browser shows. ${LANGUAGE}`,
+      returns: PAGE,
+      openQuery: true,
+      fails: [],
+    },
+    async ({ ctx, request }) => {
+      const query = new URL(request.url).searchParams;
+      return page(ctx, request, await companyNamed(ctx, query), {
+        user_code: query.get('user_code')?.slice(0, 20) ?? null,
+      });
+    },
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/oauth/signed-in',
+      recordedAs: 'oauth:signed_in',
+      access: 'public',
+      operationId: 'showSignedInPage',
+      summary: 'Show the page after single sign-on',
+      description: `Where the identity provider leads back to when somebody lets a program in: it goes on where they were. ${LANGUAGE}`,
+      returns: PAGE,
+      openQuery: true,
+      fails: [],
+    },
+    ({ ctx, request }) => page(ctx, request, undefined, {}),
+  ),
+];

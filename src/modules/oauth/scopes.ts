@@ -1,0 +1,45 @@
+import { ALL_ACTIONS, actionEntry } from '../../permissions/actions.ts';
+import { compile } from '../../permissions/wildcard.ts';
+import { invalidScope } from './failures.ts';
+
+/** What a program may that asks for nothing: to read. */
+export const DEFAULT_SCOPES: readonly string[] = [
+  '*:list',
+  '*:get',
+  '*:read',
+  '*:data-read',
+  'semantic:list',
+  'dashboards:get',
+];
+
+const MOST_SCOPES = 100;
+const LONGEST = 8192;
+
+const fitting = (pattern: string) => ALL_ACTIONS.filter((action) => compile(pattern)(action));
+
+/**
+ * The scopes of a parameter, separated by spaces; those that a program has by default where it names none.
+ * @throws where one fits no action, or there are too many
+ */
+export function scopesOf(sent: string | undefined): string[] {
+  if (sent !== undefined && sent.length > LONGEST) throw invalidScope();
+  const named = [...new Set((sent ?? '').split(' ').filter(Boolean))];
+  if (named.length === 0) return [...DEFAULT_SCOPES];
+  if (named.length > MOST_SCOPES) throw invalidScope();
+  const unknown = named.find((scope) => scope.length > 100 || !/^[\w:*-]+$/.test(scope) || fitting(scope).length === 0);
+  if (unknown !== undefined) throw invalidScope();
+  return named;
+}
+
+/** The scopes of a parameter, of which none gives more than was granted; all of those where it names none. */
+export function narrowedScopes(granted: readonly string[], sent: string | undefined): string[] {
+  if (sent === undefined || sent.trim() === '') return [...granted];
+  const asked = scopesOf(sent);
+  // A pattern that matches another pattern as text contains it (see wildcard.ts).
+  if (!asked.every((scope) => granted.some((pattern) => compile(pattern)(scope)))) throw invalidScope();
+  return asked;
+}
+
+/** Whether nothing can be changed with these scopes. */
+export const onlyReads = (scopes: readonly string[]): boolean =>
+  scopes.every((scope) => fitting(scope).every((action) => actionEntry(action).legacy?.join() === 'read'));

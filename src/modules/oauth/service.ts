@@ -1,0 +1,2 @@
+export { authenticateClient, authenticateGrant } from './authentication.ts';
+export { mailLetIn, purgeGrants } from './maintenance.ts';

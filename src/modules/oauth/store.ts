@@ -1,0 +1,313 @@
+import { and, desc, eq, gt, isNotNull, isNull, lt, ne, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { companies } from '../../db/schema/companies.ts';
+import { oauthClients, oauthDevices, oauthGrants, oauthPublicClients } from '../../db/schema/oauth.ts';
+import { users } from '../../db/schema/users.ts';
+import { byId, exists, idList, insertWhen, livingById } from '../../db/statements.ts';
+import { ofActiveCompany } from '../companies/queries.ts';
+
+export type CompanyClient = typeof oauthClients.$inferSelect;
+export type Grant = typeof oauthGrants.$inferSelect;
+export type Device = typeof oauthDevices.$inferSelect;
+export type Resource = Grant['resource'];
+
+/** A client says itself which it is, before anybody knows of which company. */
+export const selectCompanyClient = (db: ControlDb, id: string) =>
+  db
+    .select({ name: oauthClients.name, redirectUris: oauthClients.redirectUris, companyId: oauthClients.companyId })
+    .from(oauthClients)
+    .where(eq(oauthClients.id, id));
+
+export const selectClientOf = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .select()
+    .from(oauthClients)
+    .where(byId(oauthClients, companyId, id));
+
+const MOST_CLIENTS = 200;
+
+export const selectClientsOf = (db: ControlDb, companyId: string) =>
+  db
+    .select()
+    .from(oauthClients)
+    .where(eq(oauthClients.companyId, companyId))
+    .orderBy(desc(oauthClients.createdAt), desc(oauthClients.id))
+    .limit(MOST_CLIENTS);
+
+/** Registers a client, unless its company has as many as are listed. */
+export const insertClient = (db: ControlDb, record: CompanyClient) =>
+  insertWhen(
+    db,
+    oauthClients,
+    record,
+    sql`(select count(*) from ${oauthClients} where ${oauthClients.companyId} = ${record.companyId}) < ${MOST_CLIENTS}`,
+  );
+
+export const deleteClient = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .delete(oauthClients)
+    .where(byId(oauthClients, companyId, id))
+    .returning({ id: oauthClients.id });
+
+export const selectPublicClient = (db: ControlDb, clientId: string, now: number) =>
+  db
+    .select()
+    .from(oauthPublicClients)
+    .where(and(eq(oauthPublicClients.clientId, clientId), gt(oauthPublicClients.expiresAt, now)));
+
+export const putPublicClient = (db: ControlDb, record: typeof oauthPublicClients.$inferInsert) =>
+  db
+    .insert(oauthPublicClients)
+    .values(record)
+    .onConflictDoUpdate({
+      target: oauthPublicClients.clientId,
+      set: { name: record.name, redirectUris: record.redirectUris, expiresAt: record.expiresAt },
+    });
+
+/** A client that registered itself is used: it is remembered until then. Those with a document are read anew. */
+export const rememberClient = (db: ControlDb, clientId: string, { now, until }: { now: number; until: number }) =>
+  db
+    .update(oauthPublicClients)
+    .set({ expiresAt: until })
+    .where(
+      and(
+        eq(oauthPublicClients.clientId, clientId),
+        sql`${oauthPublicClients.clientId} like 'od_%'`,
+        gt(oauthPublicClients.expiresAt, now),
+      ),
+    );
+
+const isActiveUser = (companyId: string, userId: string): SQL =>
+  exists(users, livingById(users, companyId, userId), eq(users.isActive, true));
+
+/** Whether the client of a grant is still registered, where administrators registered it. */
+const isClientKept = ({ companyId, clientId }: Pick<Grant, 'companyId' | 'clientId'>): SQL =>
+  sql`(${clientId} not like 'oc_%' or ${exists(oauthClients, eq(oauthClients.companyId, companyId), sql`'oc_' || ${oauthClients.id} = ${clientId}`)})`;
+
+/**
+ * Stores a consent, for as long as its person and client are there.
+ * @param options.device of a device code: nothing is stored where it has expired or was denied
+ */
+export const insertGrant = (
+  db: ControlDb,
+  record: Grant,
+  { deviceDigest, now }: { deviceDigest: string | null; now: number },
+) =>
+  insertWhen(
+    db,
+    oauthGrants,
+    record,
+    and(
+      isActiveUser(record.companyId, record.userId),
+      isClientKept(record),
+      deviceDigest === null ? undefined : exists(oauthDevices, isOpenDevice(deviceDigest, now)),
+    ) as SQL,
+  );
+
+/** Takes a code: whoever comes second finds it used. */
+export const takeCode = (db: ControlDb, digest: string, now: number) =>
+  db
+    .update(oauthGrants)
+    .set({ codeUsedAt: now })
+    .where(and(eq(oauthGrants.codeDigest, digest), isNull(oauthGrants.codeUsedAt), gt(oauthGrants.codeExpiresAt, now)))
+    .returning();
+
+export const selectByCode = (db: ControlDb, digest: string) =>
+  db.select().from(oauthGrants).where(eq(oauthGrants.codeDigest, digest));
+
+const isInForce = (now: number) =>
+  and(isNotNull(oauthGrants.begunAt), isNull(oauthGrants.endedAt), gt(oauthGrants.expiresAt, now));
+
+/** Puts a grant whose code was exchanged into force, unless it has ended; it takes the place of the client's former ones. */
+export const beginGrant = (
+  db: ControlDb,
+  { id, companyId, userId, clientId }: Grant,
+  { refreshDigest, now, expiresAt }: { refreshDigest: string; now: number; expiresAt: number },
+) => {
+  const stillGood = and(
+    byId(oauthGrants, companyId, id),
+    isNull(oauthGrants.endedAt),
+    isNull(oauthGrants.begunAt),
+    isActiveUser(companyId, userId),
+    isClientKept({ companyId, clientId }),
+    ofActiveCompany(oauthGrants.companyId),
+  );
+  return {
+    replaced: db
+      .update(oauthGrants)
+      .set({ endedAt: now })
+      .where(
+        and(
+          eq(oauthGrants.companyId, companyId),
+          eq(oauthGrants.userId, userId),
+          eq(oauthGrants.clientId, clientId),
+          isNotNull(oauthGrants.begunAt),
+          isNull(oauthGrants.endedAt),
+          exists(oauthGrants, stillGood),
+        ),
+      ),
+    begun: db.update(oauthGrants).set({ begunAt: now, refreshDigest, lastUsedAt: now, expiresAt }).where(stillGood),
+  };
+};
+
+/** Whether a person has let a client in before, in a grant that is still remembered. */
+export const selectFormerGrants = (db: ControlDb, { id, companyId, userId, clientId }: Grant) =>
+  db
+    .select({ id: oauthGrants.id })
+    .from(oauthGrants)
+    .where(
+      and(
+        eq(oauthGrants.companyId, companyId),
+        eq(oauthGrants.userId, userId),
+        eq(oauthGrants.clientId, clientId),
+        ne(oauthGrants.id, id),
+        isNotNull(oauthGrants.begunAt),
+      ),
+    )
+    .limit(1);
+
+/** A grant in force, with its person and what is to be known of the company. */
+export const selectLiveGrant = (
+  db: ControlDb,
+  key: { companyId: string; userId: string; grantId: string },
+  now: number,
+) =>
+  db
+    .select({
+      user: users,
+      companySlug: companies.slug,
+      suspendedAt: companies.suspendedAt,
+      clientId: oauthGrants.clientId,
+      scopes: oauthGrants.scopes,
+      resource: oauthGrants.resource,
+      lastUsedAt: oauthGrants.lastUsedAt,
+      previousDigest: oauthGrants.previousDigest,
+      previousUntil: oauthGrants.previousUntil,
+      expiresAt: oauthGrants.expiresAt,
+    })
+    .from(oauthGrants)
+    .innerJoin(users, and(eq(users.id, oauthGrants.userId), eq(users.companyId, oauthGrants.companyId)))
+    .innerJoin(companies, eq(companies.id, oauthGrants.companyId))
+    .where(
+      and(
+        byId(oauthGrants, key.companyId, key.grantId),
+        eq(oauthGrants.userId, key.userId),
+        isInForce(now),
+        eq(users.isActive, true),
+        isNull(users.deletedAt),
+      ),
+    );
+
+/** Exchanges the refresh token `presented` for `next`, if it is the newest, and the company is not suspended. */
+export const rotateGrant = (
+  db: ControlDb,
+  key: { companyId: string; sessionId: string },
+  digests: { presented: string; next: string },
+  { now, retryUntil, expiresAt }: { now: number; retryUntil: number; expiresAt: number },
+) =>
+  db
+    .update(oauthGrants)
+    .set({
+      refreshDigest: digests.next,
+      previousDigest: digests.presented,
+      previousUntil: retryUntil,
+      lastUsedAt: now,
+      expiresAt,
+    })
+    .where(
+      and(
+        byId(oauthGrants, key.companyId, key.sessionId),
+        eq(oauthGrants.refreshDigest, digests.presented),
+        ofActiveCompany(oauthGrants.companyId),
+      ),
+    );
+
+export const endGrant = (db: ControlDb, companyId: string, id: string, now: number) =>
+  db
+    .update(oauthGrants)
+    .set({ endedAt: now })
+    .where(and(byId(oauthGrants, companyId, id), isNull(oauthGrants.endedAt)));
+
+/** Ends a grant of a person that is in force; returns a row if it was. */
+export const endGrantOf = (db: ControlDb, of: { companyId: string; userId: string }, id: string, now: number) =>
+  db
+    .update(oauthGrants)
+    .set({ endedAt: now })
+    .where(and(byId(oauthGrants, of.companyId, id), eq(oauthGrants.userId, of.userId), isInForce(now)))
+    .returning({ id: oauthGrants.id });
+
+export const endGrantsOfClient = (db: ControlDb, companyId: string, clientId: string, now: number) =>
+  db
+    .update(oauthGrants)
+    .set({ endedAt: now })
+    .where(and(eq(oauthGrants.companyId, companyId), eq(oauthGrants.clientId, clientId), isNull(oauthGrants.endedAt)));
+
+const MOST_GRANTS = 500;
+
+/** A person's grants in force, the newest first. */
+export const selectGrantsOf = (
+  db: ControlDb,
+  { companyId, userId }: { companyId: string; userId: string },
+  now: number,
+) =>
+  db
+    .select()
+    .from(oauthGrants)
+    .where(and(eq(oauthGrants.companyId, companyId), eq(oauthGrants.userId, userId), isInForce(now)))
+    .orderBy(desc(oauthGrants.createdAt), desc(oauthGrants.id))
+    .limit(MOST_GRANTS);
+
+export const insertDevice = (db: ControlDb, record: Device) => db.insert(oauthDevices).values(record);
+
+const isOpenDevice = (digest: string, now: number): SQL =>
+  and(eq(oauthDevices.digest, digest), isNull(oauthDevices.deniedAt), gt(oauthDevices.expiresAt, now)) as SQL;
+
+const isAnswered = exists(oauthGrants, eq(oauthGrants.codeDigest, oauthDevices.digest));
+
+/** The device that waits for this code to be typed, and for an answer. */
+export const selectWaitingDevice = (db: ControlDb, userCodeDigests: readonly string[], now: number) =>
+  db
+    .select()
+    .from(oauthDevices)
+    .where(
+      and(
+        sql`${oauthDevices.userCodeDigest} in ${idList(userCodeDigests)}`,
+        isNull(oauthDevices.deniedAt),
+        gt(oauthDevices.expiresAt, now),
+        sql`not ${isAnswered}`,
+      ),
+    );
+
+export const denyDevice = (db: ControlDb, digest: string, now: number) =>
+  db
+    .update(oauthDevices)
+    .set({ deniedAt: now })
+    .where(and(eq(oauthDevices.digest, digest), sql`not ${isAnswered}`));
+
+/** A device asks whether somebody has let it in: one that comes too early has to wait longer from then on. */
+export const pollDevice = (db: ControlDb, digest: string, now: number) =>
+  db
+    .update(oauthDevices)
+    .set({
+      interval: sql`${oauthDevices.interval} + iif(${oauthDevices.pollableAt} > ${now}, 5, 0)`,
+      pollableAt: sql`${now} + 1000 * (${oauthDevices.interval} + iif(${oauthDevices.pollableAt} > ${now}, 5, 0))`,
+    })
+    .where(eq(oauthDevices.digest, digest))
+    .returning();
+
+export const selectDevice = (db: ControlDb, digest: string) =>
+  db.select().from(oauthDevices).where(eq(oauthDevices.digest, digest));
+
+/** Deletes what can be used no more. */
+export const deleteExpired = (db: ControlDb, now: number) =>
+  [
+    db.delete(oauthGrants).where(lt(oauthGrants.expiresAt, now)),
+    db.delete(oauthDevices).where(lt(oauthDevices.expiresAt, now)),
+    db.delete(oauthPublicClients).where(lt(oauthPublicClients.expiresAt, now)),
+  ] as const;
+
+export const selectGrant = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .select()
+    .from(oauthGrants)
+    .where(byId(oauthGrants, companyId, id));

@@ -1,0 +1,299 @@
+import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
+import { invalidToken } from '../../access/failures.ts';
+import { requireActiveCompany } from '../../access/suspension.ts';
+import type { Context } from '../../context.ts';
+import { changes, commit } from '../../db/client.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
+import { sameSecret, sha256Hex, toBase64Url } from '../../platform/secrets.ts';
+import { accountOfKey } from '../service-accounts/service.ts';
+import {
+  ACCESS_SECONDS,
+  audienceOf,
+  prepareRotationOf,
+  type RefreshToken,
+  signToken,
+  validFor,
+  verifyToken,
+} from '../sign-in/service.ts';
+import { FORGOTTEN_MS } from './clients.ts';
+import {
+  authorizationPending,
+  consentDenied,
+  deviceExpired,
+  invalidClient,
+  invalidGrant,
+  invalidTarget,
+  slowDown,
+  unsupportedTokenType,
+} from './failures.ts';
+import { prepareLetInMail } from './maintenance.ts';
+import { narrowedScopes, scopesOf } from './scopes.ts';
+import {
+  beginGrant,
+  endGrant,
+  type Grant,
+  pollDevice,
+  type Resource,
+  rememberClient,
+  rotateGrant,
+  selectByCode,
+  selectDevice,
+  selectFormerGrants,
+  selectLiveGrant,
+  takeCode,
+} from './store.ts';
+
+/** How long a refresh token works. */
+const REFRESH_MS = 30 * DAY_MS;
+
+/** What a token of a grant says: of which person, company, grant and client it is. */
+export interface GrantClaims {
+  sub: string;
+  company_id: string;
+  sid: string;
+  jti: string;
+  client_id: string;
+  resource: Resource;
+  /** Of an access token that may less than its grant. */
+  scope?: string;
+}
+
+/** What a token says that was made for the key of a service account, which is the client. */
+export interface ClientClaims {
+  sub: string;
+  company_id: string;
+  /** The id of the key. */
+  sid: string;
+  client_id: string;
+  resource: Resource;
+  scope: string;
+}
+
+/** What a program is given. `expiresIn` in seconds. */
+export interface Tokens {
+  accessToken: string;
+  expiresIn: number;
+  refreshToken?: string;
+  scopes: readonly string[];
+}
+
+/** The resource that a program asks for, of those that there are. */
+export function resourceOf({ baseUrl }: Context, sent: string | undefined): Resource {
+  if (sent === undefined || sent === baseUrl || sent === `${baseUrl}/`) return 'api';
+  if (sent === `${baseUrl}/mcp`) return 'mcp';
+  throw invalidTarget();
+}
+
+export const addressOf = ({ baseUrl }: Context, resource: Resource): string =>
+  resource === 'mcp' ? `${baseUrl}/mcp` : baseUrl;
+
+/** Tokens are for what was consented to: whoever names it again names the same. */
+function requireSameResource(ctx: Context, granted: Resource, sent: string | undefined): void {
+  if (sent !== undefined && resourceOf(ctx, sent) !== granted) throw invalidTarget();
+}
+
+/** What a program sends to exchange an authorization code. */
+export interface CodeExchange {
+  code: string;
+  clientId: string | undefined;
+  redirectUri: string | undefined;
+  verifier: string | undefined;
+  resource: string | undefined;
+}
+
+/** Exchanges an authorization code. One that fails ends the code; one that comes twice ends the grant. */
+export const exchangeCode = (ctx: Context, sent: CodeExchange): Promise<Tokens> =>
+  exchange(ctx, sent.code, async (grant) => {
+    const challenge = await challengeOf(sent.verifier ?? '');
+    const isVerified = grant.codeChallenge !== null && (await sameSecret(challenge, grant.codeChallenge));
+    if (!isVerified || grant.clientId !== sent.clientId || grant.redirectUri !== sent.redirectUri) throw invalidGrant();
+    requireSameResource(ctx, grant.resource, sent.resource);
+  });
+
+/** The challenge that a verifier fits (RFC 7636, S256); of one that is out of form, none. */
+const challengeOf = async (verifier: string): Promise<string> =>
+  /^[\w.~-]{43,128}$/.test(verifier)
+    ? toBase64Url(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier)))
+    : '';
+
+/** Exchanges a device code, once somebody has let the device in. */
+export async function exchangeDeviceCode(
+  ctx: Context,
+  sent: { deviceCode: string; clientId: string | undefined; resource: string | undefined },
+): Promise<Tokens> {
+  const digest = await sha256Hex(sent.deviceCode);
+  const now = ctx.now();
+  const {
+    before: [device],
+    answered: [grant],
+  } = await commit(ctx.db, {
+    before: selectDevice(ctx.db, digest),
+    polled: pollDevice(ctx.db, digest, now),
+    answered: selectByCode(ctx.db, digest),
+  });
+  if (!device || device.expiresAt <= now) throw deviceExpired();
+  if (device.clientId !== sent.clientId) throw invalidGrant();
+  if (device.deniedAt !== null) throw consentDenied();
+  if (device.pollableAt > now) throw slowDown();
+  if (!grant) throw authorizationPending();
+  return exchange(ctx, sent.deviceCode, async () => requireSameResource(ctx, grant.resource, sent.resource));
+}
+
+/**
+ * Takes a code, and puts its grant into force if the exchange is good.
+ * @param check throws where it is not
+ */
+async function exchange(ctx: Context, code: string, check: (grant: Grant) => Promise<void>): Promise<Tokens> {
+  const digest = await sha256Hex(code);
+  const now = ctx.now();
+  const {
+    taken: [grant],
+    known: [known],
+  } = await commit(ctx.db, { taken: takeCode(ctx.db, digest, now), known: selectByCode(ctx.db, digest) });
+  if (known) ctx.belongsTo(known.companyId, { type: 'user', id: known.userId });
+  if (!grant) {
+    // Somebody has copied it: nobody is to have anything by it.
+    if (known) await end(ctx, known);
+    throw invalidGrant();
+  }
+  await check(grant);
+  const { companyId, userId, clientId } = grant;
+  const refresh = {
+    sessionId: grant.id,
+    jti: crypto.randomUUID(),
+    issuedAt: now,
+    expiresAt: now + REFRESH_MS,
+  };
+  const former = await selectFormerGrants(ctx.db, grant);
+  const mail = former.length === 0 ? await prepareLetInMail(ctx, grant) : null;
+  const { begun } = await commitAccess(ctx, onlyPrincipals(companyId, userId), {
+    ...beginGrant(ctx.db, grant, { refreshDigest: await sha256Hex(refresh.jti), now, expiresAt: refresh.expiresAt }),
+    mail: mail ? [mail.statement] : [],
+    client: rememberClient(ctx.db, clientId, { now, until: now + FORGOTTEN_MS }),
+  });
+  // It was ended since its code was taken.
+  if (changes(begun) === 0) throw invalidGrant();
+  mail?.send();
+  return tokensOf(ctx, grant, refresh);
+}
+
+const end = (ctx: Context, { companyId, userId, id }: Pick<Grant, 'companyId' | 'userId' | 'id'>) =>
+  commitAccess(ctx, onlyPrincipals(companyId, userId), { ended: endGrant(ctx.db, companyId, id, ctx.now()) });
+
+/** Exchanges a refresh token for new ones, as a session's is. */
+export async function refreshTokens(
+  ctx: Context,
+  sent: {
+    refreshToken: string;
+    clientId: string | undefined;
+    scope: string | undefined;
+    resource: string | undefined;
+  },
+): Promise<Tokens> {
+  const claims = await verifyToken<GrantClaims>(ctx, 'oauth', sent.refreshToken, 'refresh').catch(asInvalidGrant);
+  const { company_id: companyId, sub: userId, sid: grantId, client_id: clientId } = claims;
+  ctx.belongsTo(companyId, { type: 'user', id: userId });
+  if (clientId !== sent.clientId) throw invalidGrant();
+  requireSameResource(ctx, claims.resource, sent.resource);
+  const now = ctx.now();
+  const live = () => selectLiveGrant(ctx.db, { companyId, userId, grantId }, now);
+  // What asks for too much is refused before the token is used up.
+  const [before] = await live();
+  if (!before) throw invalidGrant();
+  requireActiveCompany(before);
+  const scopes = narrowedScopes(before.scopes, sent.scope);
+  const rotation = await prepareRotationOf(ctx, claims, {
+    rotate: (key, digests, times) => rotateGrant(ctx.db, key, digests, { ...times, expiresAt: now + REFRESH_MS }),
+    end: (company, id, at) => endGrant(ctx.db, company, id, at),
+  });
+  const {
+    live: [after],
+  } = await commit(ctx.db, {
+    rotation: rotation.rotate,
+    live: live(),
+    client: rememberClient(ctx.db, clientId, { now, until: now + FORGOTTEN_MS }),
+  });
+  if (!after) throw invalidGrant();
+  requireActiveCompany(after);
+  if (!rotation.isDone(after)) {
+    await commitAccess(ctx, onlyPrincipals(companyId, userId), { ended: rotation.endCopied });
+    throw invalidGrant();
+  }
+  const grant = { id: grantId, companyId, userId, clientId, resource: claims.resource, scopes: after.scopes };
+  return tokensOf(ctx, grant, rotation.tokenOf(after), scopes);
+}
+
+const asInvalidGrant = (error: unknown): never => {
+  throw invalidToken.matches(error) ? invalidGrant() : error;
+};
+
+async function tokensOf(
+  ctx: Context,
+  grant: Pick<Grant, 'id' | 'companyId' | 'userId' | 'clientId' | 'resource' | 'scopes'>,
+  refresh: RefreshToken,
+  scopes: readonly string[] = grant.scopes,
+): Promise<Tokens> {
+  const claims = {
+    sub: grant.userId,
+    company_id: grant.companyId,
+    sid: grant.id,
+    client_id: grant.clientId,
+    resource: grant.resource,
+  };
+  const isLess = scopes.join(' ') !== grant.scopes.join(' ');
+  const [accessToken, refreshToken] = await Promise.all([
+    signToken(
+      ctx,
+      'oauth',
+      { ...claims, jti: ctx.newId(), token_type: 'access', ...(isLess && { scope: scopes.join(' ') }) },
+      validFor(ctx, ACCESS_SECONDS),
+    ),
+    signToken(ctx, 'oauth', { ...claims, jti: refresh.jti, token_type: 'refresh' }, refresh),
+  ]);
+  return { accessToken, expiresIn: ACCESS_SECONDS, refreshToken, scopes };
+}
+
+/** Tokens for a program that comes with the key of a service account and its secret. */
+export async function tokensOfKey(
+  ctx: Context,
+  sent: { key: string; secret: string; scope: string | undefined; resource: string | undefined },
+): Promise<Tokens> {
+  const resource = resourceOf(ctx, sent.resource);
+  const account = await accountOfKey(ctx, sent.key, sent.secret).catch((error) => {
+    throw invalidToken.matches(error) ? invalidClient() : error;
+  });
+  ctx.belongsTo(account.companyId, { type: 'service_account', id: account.id, credential: account.keyId });
+  const scopes = scopesOf(sent.scope);
+  const claims: ClientClaims = {
+    sub: account.id,
+    company_id: account.companyId,
+    sid: account.keyId,
+    client_id: account.accessKey,
+    resource,
+    scope: scopes.join(' '),
+  };
+  const accessToken = await signToken(
+    ctx,
+    'oauth-machine',
+    { ...claims, jti: ctx.newId(), token_type: 'access' },
+    validFor(ctx, ACCESS_SECONDS),
+  );
+  return { accessToken, expiresIn: ACCESS_SECONDS, scopes };
+}
+
+/** Ends the grant of a token. What is no token of ours has ended already. */
+export async function revoke(ctx: Context, token: string, clientId: string | undefined): Promise<void> {
+  const audience = audienceOf(token);
+  if (audience === 'oauth-machine') throw unsupportedTokenType();
+  if (audience !== 'oauth') return;
+  const claims = await verifyToken<GrantClaims>(ctx, 'oauth', token, 'refresh')
+    .catch(() => verifyToken<GrantClaims>(ctx, 'oauth', token, 'access'))
+    .catch((error) => {
+      if (invalidToken.matches(error)) return null;
+      throw error;
+    });
+  if (claims === null) return;
+  if (claims.client_id !== clientId) throw invalidGrant();
+  ctx.belongsTo(claims.company_id, { type: 'user', id: claims.sub });
+  await end(ctx, { companyId: claims.company_id, userId: claims.sub, id: claims.sid });
+}

@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import type { Context } from '../../context.ts';
+import { displayName, isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
+import { companyClientId } from './clients.ts';
+import { isRedirect } from './redirects.ts';
+import type { CompanyClient, Grant } from './store.ts';
+import { addressOf, type Tokens } from './tokens.ts';
+
+export const clientView = z
+  .object({
+    _id: z.string(),
+    client_id: z.string().meta({ description: 'What the program calls itself when it asks to be let in.' }),
+    name: z.string(),
+    redirect_uris: z.array(z.string()),
+    created_at: timestamp,
+  })
+  .meta({ id: 'OAuthClient' });
+
+export const viewClient = ({ id, name, redirectUris, createdAt }: CompanyClient): z.input<typeof clientView> => ({
+  _id: id,
+  client_id: companyClientId(id),
+  name,
+  redirect_uris: redirectUris,
+  created_at: isoTimestamp(createdAt),
+});
+
+export const newClient = z.object({
+  name: displayName,
+  redirect_uris: z
+    .array(z.string().max(2048).refine(isRedirect, 'must be an https address, or one of the own machine or of an app'))
+    .max(20)
+    .meta({
+      description:
+        'Compared exactly, but for the port of the own machine (`http://127.0.0.1/…`). None for a program that has the device flow alone.',
+    }),
+});
+
+export const grantView = z
+  .object({
+    _id: z.string(),
+    client: z.object({
+      id: z.string(),
+      name: z.string(),
+      host: z
+        .string()
+        .nullable()
+        .meta({ description: 'Where the program is, or leads back to; null for one that administrators registered.' }),
+    }),
+    scopes: z.array(z.string()),
+    resource: z.string().meta({ description: 'The address that its tokens are for.' }),
+    created_at: timestamp,
+    last_used_at: timestamp.nullable(),
+  })
+  .meta({ id: 'OAuthGrant' });
+
+export const viewGrant = (ctx: Context, grant: Grant): z.input<typeof grantView> => ({
+  _id: grant.id,
+  client: { id: grant.clientId, name: grant.clientName, host: grant.clientHost },
+  scopes: grant.scopes,
+  resource: addressOf(ctx, grant.resource),
+  created_at: isoTimestamp(grant.createdAt),
+  last_used_at: isoTimestampOrNull(grant.lastUsedAt),
+});
+
+export const askedView = z
+  .object({
+    request: z.string().meta({ description: 'For POST /v1/oauth-grants, within half an hour.' }),
+    client: z.object({ name: z.string(), host: z.string().nullable(), is_registered: z.boolean() }),
+    scopes: z.array(z.string()),
+    only_reads: z.boolean().meta({ description: 'Nothing can be changed with these scopes.' }),
+    resource: z.enum(['api', 'mcp']),
+  })
+  .meta({ id: 'AskedToLetIn' });
+
+export const tokensView = z
+  .object({
+    access_token: z.string(),
+    token_type: z.literal('Bearer'),
+    expires_in: z.int().meta({ description: 'Seconds.' }),
+    refresh_token: z.string().optional(),
+    scope: z.string(),
+  })
+  .meta({ id: 'OAuthTokens' });
+
+export const viewTokens = ({ accessToken, expiresIn, refreshToken, scopes }: Tokens): z.input<typeof tokensView> => ({
+  access_token: accessToken,
+  token_type: 'Bearer',
+  expires_in: expiresIn,
+  ...(refreshToken !== undefined && { refresh_token: refreshToken }),
+  scope: scopes.join(' '),
+});

@@ -1,0 +1,28 @@
+import { ApiProblem, type Call, call } from '../api.ts';
+import { LET_IN } from './texts.ts';
+
+/** Calls the API as `call` does; what it refuses is said in the words of this page. */
+export async function ask<T>(path: string, options: Call = {}): Promise<T> {
+  try {
+    return await call<T>(path, options);
+  } catch (error) {
+    const said = error instanceof ApiProblem ? LET_IN.failures[error.code] : undefined;
+    if (!(error instanceof ApiProblem) || said === undefined) throw error;
+    throw new ApiProblem(error.status, error.code, said, { retryAfter: error.retryAfter, details: error.details });
+  }
+}
+
+/** What every way of signing in answers. */
+export interface SignInResult {
+  token?: string;
+  user?: { email: string };
+  requires_2fa?: true;
+  requires_2fa_setup?: true;
+  pending_2fa_token?: string;
+}
+
+/** Whoever has signed in on this page. */
+export interface SignedIn {
+  token: string;
+  email: string;
+}

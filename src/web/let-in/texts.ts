@@ -1,0 +1,13 @@
+import type { LetInTexts } from '../../texts/let-in/en.ts';
+import type { Locale } from '../../texts/locales.ts';
+import { LOCALE } from '../texts.ts';
+
+/** Only one of them is loaded, and by this page alone. */
+const LANGUAGES: Record<Locale, () => Promise<{ texts: LetInTexts }>> = {
+  en: () => import('../../texts/let-in/en.ts'),
+  'pt-BR': () => import('../../texts/let-in/pt-BR.ts'),
+  es: () => import('../../texts/let-in/es.ts'),
+};
+
+/** The texts of this page, besides those of all. */
+export const LET_IN: LetInTexts = (await LANGUAGES[LOCALE]()).texts;

@@ -1,0 +1,73 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  allowedActions,
+  compileAccess,
+  decide,
+  isAdministrator,
+  mayEverything,
+  rulesFor,
+  withinScopes,
+} from '../../src/access/evaluation.ts';
+import { findExcess } from '../../src/access/grant-ceiling.ts';
+import { matches } from '../../src/permissions/wildcard.ts';
+import { COMPANY, documentOf, SOME_ACTIONS, SOME_RESOURCES, sources } from '../permissions/arbitrary.ts';
+
+const OWNER = { companyId: COMPANY, isOwner: true, groups: [] };
+const ALL = { effect: 'Allow' as const, actions: ['*'], resources: ['*'] };
+const holding = (...actions: string[]) => ({
+  companyId: COMPANY,
+  groups: [
+    {
+      id: 'g',
+      roles: [],
+      permissions: [],
+      policies: [{ id: 'p', document: documentOf({ effect: 'Allow', actions, resources: ['*'] }) }],
+    },
+  ],
+});
+const ADMINISTRATOR = { ...holding(...ALL.actions), isOwner: false };
+
+describe('what a program may', () => {
+  const patterns = fc.array(fc.constantFrom('*', '*:list', 'users:*', 'users:list', 'groups:get', 'dash*'), {
+    minLength: 1,
+    maxLength: 3,
+  });
+
+  test('is what its person may and its scopes hold, and nothing else', () => {
+    fc.assert(
+      fc.property(sources, fc.boolean(), patterns, (own, isOwner, scopes) => {
+        const person = compileAccess({ ...own, isOwner });
+        const program = withinScopes(person, scopes);
+        for (const action of SOME_ACTIONS) {
+          const inScope = scopes.some((pattern) => matches(pattern, action));
+          for (const resource of SOME_RESOURCES) {
+            const allowed = decide(person, action, resource).allowed && inScope;
+            expect([action, resource, decide(program, action, resource).allowed]).toEqual([action, resource, allowed]);
+          }
+          // What is denied is hidden from the program, too.
+          if (!isOwner) expect(rulesFor(program, action).deny).toEqual(rulesFor(person, action).deny);
+        }
+      }),
+    );
+  });
+
+  test('is in scope for the owner, whose rules are one', () => {
+    const program = withinScopes(compileAccess(OWNER), ['groups:*']);
+    expect(rulesFor(program, 'groups:get').allow).toHaveLength(1);
+    expect(rulesFor(program, 'users:get').allow).toHaveLength(0);
+    expect(allowedActions(program).every((action) => action.startsWith('groups:'))).toBe(true);
+  });
+
+  test.each([
+    ['the owner', OWNER],
+    ['an administrator', ADMINISTRATOR],
+  ])('gives away no more than its scopes, of %s', (_who, of) => {
+    const person = compileAccess(of);
+    const program = withinScopes(person, ['policies:*', 'groups:*']);
+    expect([mayEverything(person), mayEverything(program), isAdministrator(program)]).toEqual([true, false, true]);
+    expect(findExcess(person, holding('*'))).toBe(null);
+    expect(findExcess(program, holding('*'))).not.toBe(null);
+    expect(findExcess(program, holding('groups:get'))).toBe(null);
+  });
+});

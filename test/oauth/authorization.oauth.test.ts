@@ -1,0 +1,372 @@
+import { env } from 'cloudflare:test';
+import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { isSameRedirect } from '../../src/modules/oauth/redirects.ts';
+import { configure, tryStart } from '../single-sign-on/support.ts';
+import { BASE_URL, bearer, type Caller, call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { rowOf } from '../support/rival.ts';
+import { must, signed } from '../support/signed.ts';
+import { aCompany, type Company, logIn } from '../support/worlds.ts';
+import { aClient, askedOf, authorize, consent, exchange, letIn, MCP, REDIRECT, requestOf, toldOn } from './support.ts';
+
+let company: Company;
+let owner: Caller;
+let client: string;
+
+beforeAll(async () => {
+  company = await aCompany();
+  owner = bearer(company.token);
+  client = await aClient();
+});
+
+afterEach(resetClock);
+
+describe('the page to let a program in', () => {
+  it('says who asks for what, is nobody’s frame, and wears the brand of the company', async () => {
+    const answer = await authorize({ ...(await requestOf(client)), company_slug: company.slug });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(toldOn(answer)).toEqual({
+      asked: {
+        request: expect.any(String),
+        client: { name: 'A program', host: 'program.example.com', is_registered: false },
+        scopes: ['*:list', '*:get', '*:read', '*:data-read', 'semantic:list', 'dashboards:get'],
+        only_reads: true,
+        resource: 'api',
+      },
+      problem: null,
+      user_code: null,
+      company: { slug: company.slug, name: expect.any(String), sso: false, sso_only: false },
+    });
+  });
+
+  it('says whether anything can be changed', async () => {
+    const { asked } = toldOn(
+      await authorize(await requestOf(client, { scope: 'groups:create *:list', resource: MCP })),
+    );
+    expect([asked.only_reads, asked.resource, asked.scopes]).toEqual([false, 'mcp', ['groups:create', '*:list']]);
+  });
+
+  it('is in the language of the browser', async () => {
+    const query = new URLSearchParams(await requestOf(client));
+    const { body, headers } = await call('GET', `/oauth/authorize?${query}`, { headers: { 'accept-language': 'es' } });
+    expect([headers.get('content-language'), body.includes('Dar acceso a un programa')]).toEqual(['es', true]);
+  });
+});
+
+it('single sign-on leads back to the page, without an entry for it, and to no other page of ours', async () => {
+  const own = await aCompany();
+  await configure(own, {
+    type: 'oidc',
+    issuer: inject('oidcIssuer'),
+    client_id: 'data-console',
+    client_secret: 'secret',
+    jit_provisioning: false,
+  });
+  expect((await tryStart(own.slug, `${BASE_URL}/oauth/signed-in`)).status).toBe(200);
+  expect((await tryStart(own.slug, `${BASE_URL}/oauth/authorize`)).status).toBe(422);
+  const told = toldOn(await authorize({ ...(await requestOf(client)), company_slug: own.slug }));
+  expect(told.company).toMatchObject({ sso: true, sso_only: false });
+  expect((await call('GET', '/oauth/signed-in?code=x')).status).toBe(200);
+});
+
+describe('a request that goes nowhere', () => {
+  it.each([
+    ['another path', `${REDIRECT}/`],
+    ['another case', 'https://program.example.com/Callback'],
+    ['another case of the host', 'https://PROGRAM.example.com/callback'],
+    ['a dot after the host', 'https://program.example.com./callback'],
+    ['a user name', 'https://program.example.com@evil.example/callback'],
+    ['the host as a user name', 'https://evil@program.example.com/callback'],
+    ['a fragment', `${REDIRECT}#`],
+    ['a query', `${REDIRECT}?a=b`],
+    ['an encoded slash', 'https://program.example.com/%2e%2e/callback'],
+    ['a port', 'https://program.example.com:443/callback'],
+    ['another host', 'https://evil.example/callback'],
+  ])('is not redirected to a redirect with %s', async (_what, redirect) => {
+    const answer = await authorize(await requestOf(client, { redirect }));
+    expect([answer.status, answer.headers.get('location'), toldOn(answer).problem]).toEqual([400, null, 'redirect']);
+    expect(toldOn(answer).asked).toBe(null);
+  });
+
+  it('is one of an unknown client, or of two', async () => {
+    for (const id of ['od_unknown', 'oc_ffffffffffffffffffffffff', 'x', '']) {
+      const answer = await authorize({ ...(await requestOf(client)), client_id: id });
+      expect([answer.status, toldOn(answer).problem]).toEqual([400, 'client']);
+    }
+    const query = Object.entries(await requestOf(client));
+    expect(toldOn(await authorize([...query, ['client_id', client]])).problem).toBe('client');
+    expect(toldOn(await authorize([...query, ['redirect_uri', 'https://evil.example']])).problem).toBe('redirect');
+  });
+});
+
+describe('a request that is not good', () => {
+  it.each([
+    ['no PKCE', { code_challenge: undefined }, 'invalid_request'],
+    ['plain PKCE', { code_challenge_method: 'plain' }, 'invalid_request'],
+    ['no method', { code_challenge_method: undefined }, 'invalid_request'],
+    ['a short challenge', { code_challenge: 'short' }, 'invalid_request'],
+    ['the implicit flow', { response_type: 'token' }, 'unsupported_response_type'],
+    ['an answer in the fragment', { response_mode: 'fragment' }, 'invalid_request'],
+    ['a scope that fits no action', { scope: 'groups:list nonsense:*' }, 'invalid_scope'],
+    ['a scope out of form', { scope: 'groups:list "quoted"' }, 'invalid_scope'],
+    ['10,000 scopes', { scope: 'groups:list '.repeat(10_000) }, 'invalid_scope'],
+    ['another resource', { resource: 'https://other.test' }, 'invalid_target'],
+    ['a resource with a fragment', { resource: `${MCP}#a` }, 'invalid_target'],
+    ['a resource of another case', { resource: 'https://API.test/mcp' }, 'invalid_target'],
+    ['a request object', { request: 'x.y.z' }, 'request_not_supported'],
+    ['no page', { prompt: 'none' }, 'interaction_required'],
+    ['a state without an end', { state: 'x'.repeat(5000) }, 'invalid_request'],
+  ])('is sent back to the program: %s', async (_what, wrong, error) => {
+    const { status, headers } = await authorize(await requestOf(client, wrong as Record<string, string>));
+    expect(status).toBe(302);
+    const to = new URL(headers.get('location') as string);
+    expect(to.origin + to.pathname).toBe(REDIRECT);
+    expect([to.searchParams.get('error'), to.searchParams.get('iss')]).toEqual([error, BASE_URL]);
+    if (!('state' in wrong)) expect(to.searchParams.get('state')).toBe('of-the-program');
+  });
+
+  it('has two resources', async () => {
+    const query = Object.entries(await requestOf(client, { resource: MCP }));
+    const { headers } = await authorize([...query, ['resource', BASE_URL]]);
+    expect(new URL(headers.get('location') as string).searchParams.get('error')).toBe('invalid_target');
+  });
+});
+
+describe('a redirect', () => {
+  it.each([
+    ['http://127.0.0.1/cb', 'http://127.0.0.1:51004/cb', true],
+    ['http://127.0.0.1:1/cb', 'http://127.0.0.1:51004/cb', true],
+    ['http://[::1]/cb', 'http://[::1]:51004/cb', true],
+    ['http://localhost/cb', 'http://localhost:8080/cb', true],
+    ['http://localhost/cb', 'http://127.0.0.1/cb', false],
+    ['http://127.0.0.1/cb', 'http://127.0.0.1:80/cb/', false],
+    ['http://127.0.0.1/cb', 'http://127.0.0.1.evil.example/cb', false],
+    ['http://127.0.0.1/cb', 'http://127.0.0.1:80@evil.example/cb', false],
+    ['http://127.0.0.1/cb', 'https://127.0.0.1:80/cb', false],
+    ['https://a.example/cb', 'https://a.example:444/cb', false],
+    ['com.example.app:/cb', 'com.example.app:/cb', true],
+  ])('%s is %s: %s', (registered, given, isSame) => {
+    expect(isSameRedirect(registered, given)).toBe(isSame);
+  });
+
+  it('of the own machine may have any port', async () => {
+    const own = await aClient(['http://127.0.0.1/callback']);
+    const redirect = 'http://127.0.0.1:51004/callback';
+    expect((await letIn(owner, { client: own, redirect })).tokens.access_token).toEqual(expect.any(String));
+  });
+});
+
+describe('a consent', () => {
+  it('sends the browser back with a code, the state, and who answers', async () => {
+    const answer = await consent(owner, await askedOf(client));
+    expect(Object.fromEntries(answer)).toEqual({
+      code: expect.any(String),
+      state: 'of-the-program',
+      iss: BASE_URL,
+    });
+    const denied = await consent(owner, await askedOf(client), false);
+    expect([denied.get('error'), denied.get('code'), denied.get('iss')]).toEqual(['access_denied', null, BASE_URL]);
+  });
+
+  it('is given once, within half an hour, to what was asked for here', async () => {
+    const request = await askedOf(client);
+    await consent(owner, request);
+    const twice = await owner.post('/v1/oauth-grants', { json: { request, allow: true } });
+    expect([twice.status, twice.body.error]).toEqual([409, 'OAUTH_REQUEST_ENDED']);
+    const old = await askedOf(client);
+    // The session is as old.
+    const forged = `${old.slice(0, -4)}AAAA`;
+    expect((await owner.post('/v1/oauth-grants', { json: { request: forged, allow: true } })).status).toBe(409);
+    later(31 * 60_000);
+    const { token } = await must(logIn(company.slug, company.owner.email, company.owner.password));
+    expect((await bearer(token).post('/v1/oauth-grants', { json: { request: old, allow: true } })).status).toBe(409);
+  });
+
+  it('is nobody’s who is not signed in: without a token, after the sign-out, by another site', async () => {
+    const json = { request: await askedOf(client), allow: true };
+    expect((await call('POST', '/v1/oauth-grants', { json })).status).toBe(401);
+    const { token } = await must(logIn(company.slug, company.owner.email, company.owner.password));
+    await must(bearer(token).post('/v1/auth/logout'));
+    expect((await bearer(token).post('/v1/oauth-grants', { json })).status).toBe(401);
+    // A form of another site has no token to send: no cookie stands in for one.
+    const form = { 'content-type': 'application/x-www-form-urlencoded', origin: 'https://evil.example', cookie: 'a=b' };
+    const sent = await call('POST', '/v1/oauth-grants', { headers: form, body: 'allow=true' });
+    expect(sent.status).toBe(401);
+    expect((await authorize(await requestOf(client))).headers.get('set-cookie')).toBe(null);
+  });
+
+  it('is refused to a service account', async () => {
+    const { token } = await must(signed(company.apiKey).post('/tokens'));
+    const json = { request: await askedOf(client), allow: true };
+    expect((await bearer(token).post('/v1/oauth-grants', { json })).status).toBe(403);
+  });
+});
+
+describe('POST /oauth/register', () => {
+  const register = (json: unknown, ip = '203.0.113.7') =>
+    call('POST', '/oauth/register', { json, headers: { 'cf-connecting-ip': ip } });
+
+  it('registers a program without a secret, whatever it asks for', async () => {
+    const { status, body } = await register({
+      redirect_uris: [REDIRECT],
+      client_name: 'Mine',
+      token_endpoint_auth_method: 'client_secret_post',
+      logo_uri: 'https://evil.example/logo.png',
+    });
+    expect([status, body]).toEqual([
+      201,
+      {
+        client_id: expect.stringMatching(/^od_/),
+        client_id_issued_at: expect.any(Number),
+        client_name: 'Mine',
+        redirect_uris: [REDIRECT],
+        grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+        response_types: ['code'],
+        token_endpoint_auth_method: 'none',
+      },
+    ]);
+  });
+
+  it.each([
+    'http://program.example.com/cb',
+    'https://user@program.example.com/cb',
+    'https://program.example.com/cb#',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'https:program.example.com/cb',
+    'https://program.example.com/a b',
+    'https://program.example.com\\@evil.example',
+    'http://localhost.evil.example/cb',
+    '/callback',
+  ])('refuses the redirect %s', async (redirect) => {
+    const { status, body } = await register(
+      { redirect_uris: [redirect] },
+      `198.51.100.${Math.floor(Math.random() * 250)}`,
+    );
+    expect([status, body.error]).toEqual([400, 'invalid_redirect_uri']);
+  });
+
+  it('takes ten tries an hour from an address', async () => {
+    const ip = '203.0.113.99';
+    for (let tries = 0; tries < 10; tries += 1) {
+      expect((await register({ redirect_uris: tries % 2 ? [REDIRECT] : ['x'] }, ip)).status).toBe(
+        tries % 2 ? 201 : 400,
+      );
+    }
+    const { status, headers } = await register({ redirect_uris: [REDIRECT] }, ip);
+    expect([status, Number(headers.get('retry-after')) > 900]).toEqual([429, true]);
+  });
+});
+
+describe('a client with a metadata document', () => {
+  const documentAt = async (document: (address: string) => unknown, name = 'client.json'): Promise<string> => {
+    const address = `${inject('fileServerUrl')}/kept/${crypto.randomUUID()}/0/${name}`;
+    const body = JSON.stringify(document(address));
+    await fetch(address, { method: 'PUT', body, headers: { 'content-type': 'application/json' } });
+    return address;
+  };
+  const good = (address: string) => ({ client_id: address, client_name: 'By document', redirect_uris: [REDIRECT] });
+  const problemOf = async (id: string, env?: Record<string, string>) => {
+    const query = new URLSearchParams(await requestOf(id));
+    return toldOn(await call('GET', `/oauth/authorize?${query}`, env ? { env } : {})).problem;
+  };
+
+  it('is let in under its host', async () => {
+    const id = await documentAt(good);
+    const { asked } = toldOn(await authorize(await requestOf(id)));
+    expect(asked.client).toEqual({ name: 'By document', host: new URL(id).host, is_registered: false });
+    expect((await letIn(owner, { client: id })).tokens.token_type).toBe('Bearer');
+    // What is used is not kept for longer: its document may change.
+    const kept = await rowOf<{ expires_at: number }>(
+      'select expires_at from oauth_public_clients where client_id = ?',
+      id,
+    );
+    expect(kept?.expires_at).toBeLessThanOrEqual(Date.now() + 3600_000);
+  });
+
+  it.each([
+    ['names another id', (address: string) => ({ ...good(address), client_id: `${address}x` })],
+    ['has no redirect', (address: string) => ({ ...good(address), redirect_uris: [] })],
+    ['has a redirect that runs', (address: string) => ({ ...good(address), redirect_uris: ['javascript:1'] })],
+    ['has a secret', (address: string) => ({ ...good(address), client_secret: 'x' })],
+    ['has a key', (address: string) => ({ ...good(address), token_endpoint_auth_method: 'private_key_jwt' })],
+    ['is a list', () => []],
+    ['has ten megabytes', (address: string) => ({ ...good(address), padding: 'x'.repeat(10_000_000) })],
+  ])('is not known where the document %s', async (_what, document) => {
+    expect(await problemOf(await documentAt(document))).toBe('client');
+  });
+
+  it('is not known where the document redirects, or nobody answers', async () => {
+    const elsewhere = await documentAt(good);
+    const to = btoa(elsewhere).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+    expect(await problemOf(`${inject('fileServerUrl')}/to.${to}/k/0/client.json`)).toBe('client');
+    expect(await problemOf(`${inject('fileServerUrl')}/status.404/k/0/client.json`)).toBe('client');
+    expect(await problemOf('http://127.0.0.1:1/client.json')).toBe('client');
+  });
+
+  it.each([
+    'http://program.example.com/client.json',
+    'https://program.example.com/',
+    'https://program.example.com/client.json#a',
+    'https://program.example.com/client.json?a=b',
+    'https://program.example.com/a/../client.json',
+    'https://PROGRAM.example.com/client.json',
+    'https://user@program.example.com/client.json',
+    'https://169.254.169.254/latest/client.json',
+    'https://10.0.0.8/client.json',
+    'https://127.0.0.1.nip.io/client.json',
+    'https://metadata.internal/client.json',
+  ])('is not asked for at %s', async (id) => {
+    expect(await problemOf(id)).toBe('client');
+  });
+
+  it('is not asked for on the own machine, but in development', async () => {
+    const id = await documentAt(good);
+    expect(await problemOf(id, { ALLOW_PRIVATE_ISSUERS: 'false' })).toBe('client');
+    expect(await problemOf(id)).toBe(null);
+  });
+});
+
+describe('a client that administrators registered', () => {
+  const register = async () =>
+    must(owner.post('/v1/oauth-clients', { json: { name: 'Ours', redirect_uris: [REDIRECT] } }));
+
+  it('is known without a warning, to people of its company alone', async () => {
+    const { client_id: id, _id } = await register();
+    const told = toldOn(await authorize(await requestOf(id)));
+    expect(told.asked.client).toEqual({ name: 'Ours', host: null, is_registered: true });
+    expect(told.company.slug).toBe(company.slug);
+    const stranger = await aCompany();
+    const json = { request: told.asked.request, allow: true };
+    expect((await stranger.as.post('/v1/oauth-grants', { json })).status).toBe(403);
+    expect((await stranger.as.get(`/v1/oauth-clients/${_id}`)).status).toBe(404);
+    expect((await letIn(owner, { client: id })).tokens.token_type).toBe('Bearer');
+  });
+
+  it('loses what it was let in for when it is deleted, also a code that is on its way', async () => {
+    const { client_id: id, _id } = await register();
+    const { program } = await letIn(owner, { client: id });
+    const code = (await consent(owner, await askedOf(id))).get('code') as string;
+    const request = await askedOf(id);
+    expect((await program.get('/v1/groups')).status).toBe(200);
+    expect((await owner.delete(`/v1/oauth-clients/${_id}`)).status).toBe(204);
+    expect((await program.get('/v1/groups')).status).toBe(401);
+    expect((await exchange(id, code)).body.error).toBe('invalid_grant');
+    expect((await owner.post('/v1/oauth-grants', { json: { request, allow: true } })).status).toBe(409);
+    expect((await owner.delete(`/v1/oauth-clients/${_id}`)).status).toBe(404);
+  });
+
+  it('is one of two hundred at the most', async () => {
+    const { as, id } = await aCompany();
+    const numbers = JSON.stringify(Array.from({ length: 200 }, (_, number) => number));
+    await env.CONTROL_DB.prepare(
+      "insert into oauth_clients select 'client-' || value || ?1, ?1, 'Many', '[]', value from json_each(?2)",
+    )
+      .bind(id, numbers)
+      .run();
+    const { status, body } = await as.post('/v1/oauth-clients', { json: { name: 'One more', redirect_uris: [] } });
+    expect([status, body.error]).toEqual([409, 'OAUTH_CLIENT_LIMIT']);
+  });
+});

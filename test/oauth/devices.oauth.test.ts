@@ -1,0 +1,122 @@
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { bearer, type Caller, call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { overtaken } from '../support/rival.ts';
+import { must } from '../support/signed.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { aClient, postForm, REDIRECT } from './support.ts';
+
+const DEVICE = 'urn:ietf:params:oauth:grant-type:device_code';
+
+let company: Company;
+let owner: Caller;
+let client: string;
+
+beforeAll(async () => {
+  company = await aCompany();
+  owner = bearer(company.token);
+  client = await aClient();
+});
+
+afterEach(resetClock);
+
+const begin = async (more: Record<string, string> = {}, id = client) =>
+  must(postForm('/oauth/device_authorization', { client_id: id, ...more }));
+const poll = (code: string, id = client) =>
+  postForm('/oauth/token', { grant_type: DEVICE, client_id: id, device_code: code });
+const find = (as: Caller, user_code: string) => as.post('/v1/oauth-devices', { json: { user_code } });
+const answer = (as: Caller, request: string, allow = true) => as.post('/v1/oauth-grants', { json: { request, allow } });
+
+describe('a device', () => {
+  it('is let in by whoever types its code', async () => {
+    const begun = await begin({ scope: 'groups:list' });
+    expect(begun).toEqual({
+      device_code: expect.any(String),
+      user_code: expect.stringMatching(/^[B-Z]{4}-[B-Z]{4}$/),
+      verification_uri: 'https://api.test/oauth/device',
+      verification_uri_complete: `https://api.test/oauth/device?user_code=${begun.user_code}`,
+      expires_in: 600,
+      interval: 5,
+    });
+    expect((await poll(begun.device_code)).body.error).toBe('authorization_pending');
+    expect((await poll(begun.device_code)).body.error).toBe('slow_down');
+    const asked = await must(find(owner, ` ${begun.user_code.toLowerCase().replace('-', ' ')}`));
+    expect(asked).toMatchObject({ scopes: ['groups:list'], only_reads: true, client: { host: 'program.example.com' } });
+    expect(await must(answer(owner, asked.request))).toEqual({ redirect_to: null });
+    later(11_000);
+    const tokens = await must(poll(begun.device_code));
+    expect((await bearer(tokens.access_token).get('/v1/groups')).status).toBe(200);
+    // Its code is used up, for the person and for whoever copied it.
+    expect((await find(owner, begun.user_code)).body.error).toBe('INVALID_CODE');
+    later(22_000);
+    expect((await poll(begun.device_code)).body.error).toBe('invalid_grant');
+    expect((await bearer(tokens.access_token).get('/v1/groups')).status).toBe(401);
+  });
+
+  it('is told when it is not let in, and when it took too long', async () => {
+    const denied = await begin();
+    const { request } = await must(find(owner, denied.user_code));
+    await must(answer(owner, request, false));
+    expect((await poll(denied.device_code)).body.error).toBe('access_denied');
+    expect((await answer(owner, request)).status).toBe(409);
+    const late = await begin();
+    later(601_000);
+    expect((await poll(late.device_code)).body.error).toBe('expired_token');
+    expect((await poll('unknown')).body.error).toBe('expired_token');
+  });
+
+  it('is answered once', async () => {
+    const { user_code, device_code } = await begin();
+    const { request } = await must(find(owner, user_code));
+    const person = await aUser(company);
+    const other = await must(find(person.as, user_code));
+    const second = await overtaken(
+      /insert into "oauth_grants"/,
+      async () => expect((await answer(person.as, other.request)).status).toBe(200),
+      (env) => owner.post('/v1/oauth-grants', { env, json: { request, allow: true } }),
+    );
+    expect(second.status).toBe(409);
+    expect((await answer(owner, request, false)).status).toBe(200);
+    // Denying comes too late.
+    expect((await poll(device_code)).status).toBe(200);
+  });
+
+  it('of another client, or unknown, gets nothing', async () => {
+    const { device_code } = await begin();
+    expect((await poll(device_code, await aClient())).body.error).toBe('invalid_grant');
+    const unknown = await postForm('/oauth/device_authorization', { client_id: 'od_unknown' });
+    expect([unknown.status, unknown.body.error]).toEqual([401, 'invalid_client']);
+    const wrong = await postForm('/oauth/device_authorization', { client_id: client, scope: 'nonsense' });
+    expect([wrong.status, wrong.body.error]).toEqual([400, 'invalid_scope']);
+  });
+
+  it('of a client of another company is as if it were not there', async () => {
+    const own = await must(owner.post('/v1/oauth-clients', { json: { name: 'Ours', redirect_uris: [REDIRECT] } }));
+    const { user_code } = await begin({}, own.client_id);
+    const stranger = await aCompany();
+    expect((await find(stranger.as, user_code)).body.error).toBe('INVALID_CODE');
+    expect((await find(owner, user_code)).status).toBe(200);
+  });
+
+  it.each(['a person', 'an address'])('cannot be guessed: ten wrong codes an hour by %s', async (who) => {
+    const guess = async (tries: number, ip: string, as: Caller) =>
+      as.post('/v1/oauth-devices', {
+        json: { user_code: `BCDF-GH${tries}` },
+        headers: { 'cf-connecting-ip': ip },
+      });
+    const people = [await aUser(company), await aUser(company)];
+    const address = `192.0.2.${who === 'a person' ? 1 : 2}`;
+    const senderOf = (tries: number) => (who === 'a person' ? people[0] : people[tries % 2])?.as as Caller;
+    const addressOf = (tries: number) => (who === 'a person' ? `192.0.3.${tries}` : address);
+    for (let tries = 0; tries < 10; tries += 1) {
+      expect((await guess(tries, addressOf(tries), senderOf(tries))).status).toBe(400);
+    }
+    const { status, headers } = await guess(10, addressOf(10), senderOf(10));
+    expect([status, Number(headers.get('retry-after')) > 900]).toEqual([429, true]);
+  });
+
+  it('is asked for by a page that anybody can open', async () => {
+    const { body, status } = await call('GET', '/oauth/device?user_code=BCDF-GHJK');
+    expect([status, body.includes('BCDF-GHJK')]).toEqual([200, true]);
+  });
+});

@@ -1,0 +1,162 @@
+import { type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
+import * as oauth from 'oauth4webapi';
+import { beforeAll, expect, it } from 'vitest';
+import { BASE_URL, bearer, type Caller, call } from '../support/api.ts';
+import { allow, aServiceAccountThat, deny, must, signed } from '../support/signed.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { authorize, consent, letIn, MCP, REDIRECT, toldOn } from './support.ts';
+
+let company: Company;
+let owner: Caller;
+
+beforeAll(async () => {
+  company = await aCompany();
+  owner = bearer(company.token);
+});
+
+/** Fetches from the Worker. */
+async function viaWorker(url: string | URL | Request, init: RequestInit = {}): Promise<Response> {
+  const request = new Request(url as string, init);
+  const { pathname, search } = new URL(request.url);
+  const headers = { ...Object.fromEntries(request.headers), 'cf-connecting-ip': `10.9.${(Math.random() * 250) | 0}.1` };
+  const body = ['GET', 'HEAD'].includes(request.method) ? undefined : await request.text();
+  const answer = await call(request.method, pathname + search, { headers, ...(body !== undefined && { body }) });
+  const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
+  return new Response([204, 202].includes(answer.status) ? null : text, {
+    status: answer.status,
+    headers: answer.headers,
+  });
+}
+
+const options = { [oauth.customFetch]: viaWorker as never };
+
+it('oauth4webapi finds the way from the address of the API alone', async () => {
+  const resource = new URL(BASE_URL);
+  const found = await oauth.processResourceDiscoveryResponse(
+    resource,
+    await oauth.resourceDiscoveryRequest(resource, options),
+  );
+  const issuer = new URL(found.authorization_servers?.[0] as string);
+  const server = await oauth.processDiscoveryResponse(
+    issuer,
+    await oauth.discoveryRequest(issuer, { ...options, algorithm: 'oauth2' }),
+  );
+  const registered = await oauth.processDynamicClientRegistrationResponse(
+    await oauth.dynamicClientRegistrationRequest(server, { redirect_uris: [REDIRECT] }, options),
+  );
+  const client: oauth.Client = { client_id: registered.client_id };
+  const verifier = oauth.generateRandomCodeVerifier();
+  const state = oauth.generateRandomState();
+  const address = new URL(server.authorization_endpoint as string);
+  for (const [name, value] of Object.entries({
+    client_id: client.client_id,
+    redirect_uri: REDIRECT,
+    response_type: 'code',
+    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    state,
+    resource: found.resource,
+  })) {
+    address.searchParams.set(name, value);
+  }
+  const { asked } = toldOn(await authorize([...address.searchParams]));
+  const back = oauth.validateAuthResponse(server, client, await consent(owner, asked.request), state);
+  // Somebody else's answer is told from ours by who answers.
+  const mixedUp = new URLSearchParams({ code: 'x', state, iss: 'https://evil.example' });
+  expect(() => oauth.validateAuthResponse(server, client, mixedUp, state)).toThrow(/iss/);
+  const tokens = await oauth.processAuthorizationCodeResponse(
+    server,
+    client,
+    await oauth.authorizationCodeGrantRequest(server, client, oauth.None(), back, REDIRECT, verifier, options),
+  );
+  const answer = await oauth.protectedResourceRequest(
+    tokens.access_token,
+    'GET',
+    new URL(`${BASE_URL}/v1/groups`),
+    undefined,
+    undefined,
+    options,
+  );
+  expect(answer.status).toBe(200);
+  const next = await oauth.processRefreshTokenResponse(
+    server,
+    client,
+    await oauth.refreshTokenGrantRequest(server, client, oauth.None(), tokens.refresh_token as string, options),
+  );
+  expect(next.refresh_token).not.toBe(tokens.refresh_token);
+  await oauth.processRevocationResponse(
+    await oauth.revocationRequest(server, client, oauth.None(), next.refresh_token as string, options),
+  );
+  expect((await bearer(next.access_token).get('/v1/groups')).status).toBe(401);
+  const device = await oauth.processDeviceAuthorizationResponse(
+    server,
+    client,
+    await oauth.deviceAuthorizationRequest(server, client, oauth.None(), new URLSearchParams(), options),
+  );
+  expect(device.expires_in).toBe(600);
+});
+
+it('the official client of MCP comes in from the address of /mcp alone', async () => {
+  let tokens: OAuthTokens | undefined;
+  let information: { client_id: string } | undefined;
+  let verifier = '';
+  let asked: URL | undefined;
+  const provider: OAuthClientProvider = {
+    redirectUrl: REDIRECT,
+    clientMetadata: { redirect_uris: [REDIRECT], client_name: 'An agent' },
+    clientInformation: () => information,
+    saveClientInformation: (saved) => {
+      information = saved;
+    },
+    tokens: () => tokens,
+    saveTokens: (saved) => {
+      tokens = saved;
+    },
+    redirectToAuthorization: (url) => {
+      asked = url;
+    },
+    saveCodeVerifier: (saved) => {
+      verifier = saved;
+    },
+    codeVerifier: () => verifier,
+  };
+  const transport = () =>
+    new StreamableHTTPClientTransport(new URL(MCP), { authProvider: provider, fetch: viaWorker as never });
+  const client = () => new Client({ name: 'test', version: '1' });
+  const first = transport();
+  await expect(client().connect(first as never)).rejects.toThrow(UnauthorizedError);
+  expect(asked?.searchParams.get('resource')).toBe(MCP);
+  const told = toldOn(await authorize([...(asked as URL).searchParams]));
+  expect(told.asked).toMatchObject({ resource: 'mcp', only_reads: true, client: { name: 'An agent' } });
+  const code = (await consent(owner, told.asked.request)).get('code') as string;
+  await first.finishAuth(code);
+  const connected = client();
+  await connected.connect(transport() as never);
+  expect((await connected.listTools()).tools.length).toBeGreaterThan(5);
+  await connected.close();
+});
+
+it('a 401 tells where to ask, of the API and of /mcp', async () => {
+  const metadata = `${BASE_URL}/.well-known/oauth-protected-resource`;
+  const challenge = async (path: string) => (await call('GET', path)).headers.get('www-authenticate');
+  expect(await challenge('/v1/groups')).toBe(`Bearer resource_metadata="${metadata}"`);
+  expect(await challenge('/v1/managed-tables')).toBe(`Bearer resource_metadata="${metadata}"`);
+  const ofMcp = await call('POST', '/mcp', { json: {} });
+  expect(ofMcp.headers.get('www-authenticate')).toBe(`Bearer resource_metadata="${metadata}/mcp"`);
+});
+
+it('a Deny of mcp:connect keeps its principals off /mcp, whatever they bring, and nobody else', async () => {
+  const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+  const denied = await aUser(company, { can: ['*'], denied: ['mcp:connect'] });
+  expect((await denied.as.post('/mcp', { json: ping })).status).toBe(403);
+  const { program } = await letIn(denied.as, { resource: MCP });
+  expect((await program.post('/mcp', { json: ping })).status).toBe(403);
+  const machine = await aServiceAccountThat(company, allow('*'), deny('mcp:connect'));
+  const { token } = await must(signed(machine.key).post('/tokens'));
+  expect((await bearer(token).post('/mcp', { json: ping })).status).toBe(403);
+  const allowed = await aUser(company, { can: ['groups:list'] });
+  expect((await allowed.as.post('/mcp', { json: ping })).status).toBe(200);
+});

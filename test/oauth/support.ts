@@ -1,0 +1,102 @@
+import { type Answer, BASE_URL, bearer, type Caller, call } from '../support/api.ts';
+import { must } from '../support/signed.ts';
+
+export const REDIRECT = 'https://program.example.com/callback';
+export const MCP = `${BASE_URL}/mcp`;
+export const VERIFIER = 'a-verifier-that-is-long-enough-to-be-one-0123456789';
+
+const FORM = 'application/x-www-form-urlencoded';
+
+/** Sends a form as programs do. */
+export const postForm = (
+  path: string,
+  fields: Record<string, string> | [string, string][],
+  headers: Record<string, string> = {},
+  env?: Record<string, string>,
+): Promise<Answer> =>
+  call('POST', path, {
+    ...(env && { env }),
+    headers: { 'content-type': FORM, ...headers },
+    body: new URLSearchParams(fields).toString(),
+  });
+
+export const challengeOf = async (verifier: string): Promise<string> =>
+  new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))).toBase64({
+    alphabet: 'base64url',
+    omitPadding: true,
+  });
+
+/** A program that registers itself. Each from an address of its own: they are counted. */
+export async function aClient(redirects: string[] = [REDIRECT], name = 'A program'): Promise<string> {
+  const headers = { 'cf-connecting-ip': `10.${[1, 2, 3].map(() => Math.floor(Math.random() * 250)).join('.')}` };
+  const json = { redirect_uris: redirects, client_name: name };
+  return (await must(call('POST', '/oauth/register', { headers, json }))).client_id;
+}
+
+/** The query of a request to be let in. */
+export const requestOf = async (
+  client: string,
+  { redirect = REDIRECT, ...more }: { redirect?: string; [parameter: string]: string | undefined } = {},
+): Promise<Record<string, string>> => {
+  const parameters = {
+    response_type: 'code',
+    client_id: client,
+    redirect_uri: redirect,
+    code_challenge: await challengeOf(VERIFIER),
+    code_challenge_method: 'S256',
+    state: 'of-the-program',
+    ...more,
+  };
+  return Object.fromEntries(
+    Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+};
+
+export const authorize = (query: Record<string, string> | [string, string][]): Promise<Answer> =>
+  call('GET', `/oauth/authorize?${new URLSearchParams(query)}`);
+
+/** What the page is told. */
+export function toldOn({ body }: Answer) {
+  const [, json] = /<script type="application\/json" id="told">(.*?)<\/script>/s.exec(String(body)) ?? [];
+  return JSON.parse(json ?? 'null');
+}
+
+/** What somebody is asked on the page. */
+export const askedOf = async (client: string, more: Parameters<typeof requestOf>[1] = {}): Promise<string> =>
+  toldOn(await authorize(await requestOf(client, more))).asked.request;
+
+/** Somebody lets a program in. @returns the parameters that come back to it */
+export async function consent(as: Caller, request: string, allow = true): Promise<URLSearchParams> {
+  const { redirect_to: to } = await must(as.post('/v1/oauth-grants', { json: { request, allow } }));
+  return new URL(to).searchParams;
+}
+
+/** What a program sends for its code. */
+export const exchangeForm = (
+  client: string,
+  code: string,
+  more: Record<string, string | undefined> = {},
+): [string, string][] =>
+  Object.entries({
+    grant_type: 'authorization_code',
+    client_id: client,
+    code,
+    redirect_uri: REDIRECT,
+    code_verifier: VERIFIER,
+    ...more,
+  }).filter((entry): entry is [string, string] => entry[1] !== undefined);
+
+export const exchange = (...sent: Parameters<typeof exchangeForm>): Promise<Answer> =>
+  postForm('/oauth/token', exchangeForm(...sent));
+
+export const refresh = (client: string, token: string, more: Record<string, string> = {}): Promise<Answer> =>
+  postForm('/oauth/token', { grant_type: 'refresh_token', client_id: client, refresh_token: token, ...more });
+
+/** A program that somebody let in: its tokens, and what it calls the API with. */
+export async function letIn(as: Caller, more: Parameters<typeof requestOf>[1] & { client?: string } = {}) {
+  const { client = await aClient(), ...asked } = more;
+  const code = (await consent(as, await askedOf(client, asked))).get('code') as string;
+  const redirect = asked.redirect ?? REDIRECT;
+  const tokens = await must(exchange(client, code, { redirect_uri: redirect }));
+  return { client, code, tokens, program: bearer(tokens.access_token) };
+}

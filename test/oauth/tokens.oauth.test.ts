@@ -1,0 +1,376 @@
+import { env } from 'cloudflare:test';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { bearer, type Caller, call } from '../support/api.ts';
+import { later, resetClock, runScheduled } from '../support/clock.ts';
+import { mailsTo } from '../support/mail.ts';
+import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { must } from '../support/signed.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import {
+  aClient,
+  askedOf,
+  consent,
+  exchange,
+  exchangeForm,
+  letIn,
+  MCP,
+  postForm,
+  REDIRECT,
+  refresh,
+  VERIFIER,
+} from './support.ts';
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+let company: Company;
+let owner: Caller;
+
+beforeAll(async () => {
+  company = await aCompany();
+  owner = bearer(company.token);
+});
+
+afterEach(resetClock);
+
+const listed = async (as: Caller) => (await must(as.get('/v1/oauth-grants'))).records;
+const statusOf = async (program: Caller) => (await program.get('/v1/groups')).status;
+const codeFor = async (client: string, more = {}) =>
+  (await consent(owner, await askedOf(client, more))).get('code') as string;
+
+describe('a program that was let in', () => {
+  it('may what was agreed to, and nothing that asks for no action', async () => {
+    const { tokens, program, client } = await letIn(owner);
+    expect(tokens).toEqual({
+      access_token: expect.any(String),
+      token_type: 'Bearer',
+      expires_in: 600,
+      refresh_token: expect.any(String),
+      scope: '*:list *:get *:read *:data-read semantic:list dashboards:get',
+    });
+    expect(await statusOf(program)).toBe(200);
+    expect((await program.post('/v1/groups', { json: { name: 'New' } })).status).toBe(403);
+    for (const path of ['/v1/auth/me', '/v1/auth/sessions', '/v1/oauth-grants', '/v1/oauth-clients']) {
+      expect([path, (await program.get(path)).status]).toEqual([path, 403]);
+    }
+    expect((await program.post('/v1/auth/2fa/setup', { json: {} })).status).toBe(403);
+    expect((await program.post('/v1/auth/logout')).status).toBe(403);
+    expect((await program.post('/v1/oauth-grants', { json: { request: 'x', allow: true } })).status).toBe(403);
+    const [grant] = await listed(owner);
+    expect(grant).toEqual({
+      _id: expect.any(String),
+      client: { id: client, name: 'A program', host: 'program.example.com' },
+      scopes: tokens.scope.split(' '),
+      resource: 'https://api.test',
+      created_at: expect.any(String),
+      last_used_at: expect.any(String),
+    });
+  });
+
+  it('is ended by its person with effect on the next request', async () => {
+    const { tokens, program, client } = await letIn(owner);
+    expect(await statusOf(program)).toBe(200);
+    const grant = (await listed(owner)).find((each: { client: { id: string } }) => each.client.id === client);
+    expect((await owner.delete(`/v1/oauth-grants/${grant._id}`)).status).toBe(204);
+    expect(await statusOf(program)).toBe(401);
+    expect((await refresh(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
+    expect((await owner.delete(`/v1/oauth-grants/${grant._id}`)).status).toBe(404);
+  });
+
+  it('loses what its person loses: out of a group 403, deactivated 401, for good', async () => {
+    const person = await aUser(company, { can: ['groups:list'] });
+    const { program } = await letIn(person.as);
+    expect(await statusOf(program)).toBe(200);
+    const bound = await rowOf<{ group_id: string }>(
+      'select group_id from group_bindings where principal_id = ?',
+      person.id,
+    );
+    const json = { group_ids: [bound?.group_id] };
+    expect((await owner.delete(`/v1/users/${person.id}/groups`, { json })).status).toBe(200);
+    expect(await statusOf(program)).toBe(403);
+    expect((await owner.post(`/v1/users/${person.id}/deactivate`)).status).toBe(200);
+    expect(await statusOf(program)).toBe(401);
+    expect((await owner.post(`/v1/users/${person.id}/activate`)).status).toBe(200);
+    expect(await statusOf(program)).toBe(401);
+  });
+
+  it('of the API is refused by /mcp, and the other way round', async () => {
+    const ofApi = await letIn(owner);
+    const ofMcp = await letIn(owner, { resource: MCP });
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    expect((await ofApi.program.post('/mcp', { json: ping })).status).toBe(401);
+    expect((await ofMcp.program.post('/mcp', { json: ping })).status).toBe(200);
+    expect(await statusOf(ofMcp.program)).toBe(401);
+  });
+
+  it('is named in the audit trail', async () => {
+    const { client, program } = await letIn(owner);
+    await program.get('/v1/groups/ffffffffffffffffffffffff');
+    const { records } = await must(owner.get('/v1/audit-events?per_page=20'));
+    const record = records.find((each: { credential: string }) => each.credential?.endsWith(client));
+    expect(record).toMatchObject({ principal_type: 'user', principal_id: company.owner.id, action: 'groups:get' });
+    expect(record.credential).toMatch(/^oauth:[a-f0-9]{24}:od_/);
+  });
+
+  it('is mailed to its person the first time', async () => {
+    const person = await aUser(company, { can: ['groups:list'] });
+    const { client } = await letIn(person.as, {});
+    await letIn(person.as, { client });
+    const mails = mailsTo(person.email);
+    expect(mails).toHaveLength(1);
+    expect(mails[0]?.text).toContain('A program');
+  });
+});
+
+describe('an authorization code', () => {
+  it.each([
+    ['another verifier', { code_verifier: `${VERIFIER}x` }],
+    ['no verifier', { code_verifier: undefined }],
+    ['another redirect', { redirect_uri: `${REDIRECT}/` }],
+    ['another client', { client_id: 'od_other' }],
+    ['another resource', { resource: MCP }],
+  ])('is ended by an exchange with %s', async (_what, wrong) => {
+    const client = await aClient();
+    const code = await codeFor(client);
+    const failed = await exchange(client, code, wrong);
+    expect([failed.status, failed.body.error]).toEqual([400, 'resource' in wrong ? 'invalid_target' : 'invalid_grant']);
+    expect((await exchange(client, code)).body.error).toBe('invalid_grant');
+  });
+
+  it('lasts sixty seconds', async () => {
+    const client = await aClient();
+    const code = await codeFor(client);
+    later(61_000);
+    expect((await exchange(client, code)).body.error).toBe('invalid_grant');
+  });
+
+  it('that comes twice ends the grant', async () => {
+    const { client, code, program, tokens } = await letIn(owner);
+    expect((await exchange(client, code)).body.error).toBe('invalid_grant');
+    expect(await statusOf(program)).toBe(401);
+    expect((await refresh(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
+  });
+
+  it('that comes twice at the same time gives nobody anything, and takes nothing', async () => {
+    const { client, program: former } = await letIn(owner);
+    const code = await codeFor(client);
+    const { status, body } = await overtaken(
+      /set "begun_at"/,
+      async () => expect((await exchange(client, code)).status).toBe(400),
+      (env) => postForm('/oauth/token', exchangeForm(client, code), {}, env),
+    );
+    expect([status, body.error]).toEqual([400, 'invalid_grant']);
+    // What was in force before stays.
+    expect(await statusOf(former)).toBe(200);
+  });
+
+  it('is worth nothing once its person was deactivated', async () => {
+    const person = await aUser(company, { can: ['groups:list'] });
+    const client = await aClient();
+    const request = await askedOf(client);
+    const deactivate = () => must(owner.post(`/v1/users/${person.id}/deactivate`));
+    const late = await overtaken(/insert into "oauth_grants"/, deactivate, (env) =>
+      person.as.post('/v1/oauth-grants', { env, json: { request, allow: true } }),
+    );
+    expect(late.status).toBe(409);
+  });
+});
+
+describe('the company of a grant', () => {
+  it('that is suspended while tokens are renewed loses nothing of it', async () => {
+    const other = await aCompany();
+    const { client, tokens } = await letIn(other.as);
+    const setStatus = (status: string) =>
+      must(
+        call('PATCH', `/admin/organizations/${other.id}`, {
+          headers: { authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` },
+          json: { status },
+        }),
+      );
+    const { status } = await overtaken(
+      /set "refresh_digest"/,
+      () => setStatus('suspended'),
+      (variables) =>
+        postForm(
+          '/oauth/token',
+          { grant_type: 'refresh_token', client_id: client, refresh_token: tokens.refresh_token },
+          {},
+          variables,
+        ),
+    );
+    expect(status).toBe(403);
+    expect((await exchange(client, 'x')).status).toBe(400);
+    await setStatus('active');
+    // Long after a retry would be answered: the token is the newest still.
+    later(11_000);
+    expect((await refresh(client, tokens.refresh_token)).status).toBe(200);
+  });
+
+  it('that is suspended meanwhile gets no new one', async () => {
+    const other = await aCompany();
+    const client = await aClient();
+    const code = (await consent(other.as, await askedOf(client))).get('code') as string;
+    const { status } = await overtaken(
+      /set "begun_at"/,
+      () => env.CONTROL_DB.prepare('update companies set suspended_at = 1 where id = ?').bind(other.id).run(),
+      (variables) => postForm('/oauth/token', exchangeForm(client, code), {}, variables),
+    );
+    expect(status).toBe(400);
+  });
+});
+
+describe('a second consent to the same client', () => {
+  it('replaces the first once its code is exchanged', async () => {
+    const first = await letIn(owner);
+    const code = await codeFor(first.client, { scope: 'groups:list' });
+    expect(await statusOf(first.program)).toBe(200);
+    const second = await must(exchange(first.client, code));
+    expect(await statusOf(first.program)).toBe(401);
+    expect(await statusOf(bearer(second.access_token))).toBe(200);
+    const own = (await listed(owner)).filter((each: { client: { id: string } }) => each.client.id === first.client);
+    expect(own.map(({ scopes }: { scopes: string[] }) => scopes)).toEqual([['groups:list']]);
+  });
+
+  it('ends no code of the same client that is on its way', async () => {
+    const client = await aClient();
+    const codes = [await codeFor(client), await codeFor(client)] as [string, string];
+    const first = await must(exchange(client, codes[0]));
+    const second = await must(exchange(client, codes[1]));
+    expect([await statusOf(bearer(first.access_token)), await statusOf(bearer(second.access_token))]).toEqual([
+      401, 200,
+    ]);
+  });
+});
+
+describe('a refresh token', () => {
+  it('is rotated, answered again for a moment, and ends the grant when it was copied', async () => {
+    const { client, tokens, program } = await letIn(owner);
+    const next = await must(refresh(client, tokens.refresh_token));
+    const again = await must(refresh(client, tokens.refresh_token));
+    expect(again.refresh_token).toBe(next.refresh_token);
+    expect(await statusOf(bearer(next.access_token))).toBe(200);
+    await must(refresh(client, next.refresh_token));
+    expect((await refresh(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
+    expect(await statusOf(program)).toBe(401);
+    expect(await statusOf(bearer(next.access_token))).toBe(401);
+  });
+
+  it('works for thirty days, with each use for thirty more', async () => {
+    const { client, tokens } = await letIn(owner);
+    later(29 * DAY);
+    const next = await must(refresh(client, tokens.refresh_token));
+    later(58 * DAY);
+    const last = await must(refresh(client, next.refresh_token));
+    later(88 * DAY + 1000);
+    expect((await refresh(client, last.refresh_token)).body.error).toBe('invalid_grant');
+  });
+
+  it('is its own client’s, and gives no more than was agreed to', async () => {
+    const { client, tokens } = await letIn(owner, { scope: 'groups:* users:list' });
+    expect((await refresh(await aClient(), tokens.refresh_token)).body.error).toBe('invalid_grant');
+    expect((await refresh(client, tokens.refresh_token, { scope: 'users:*' })).body.error).toBe('invalid_scope');
+    expect((await refresh(client, tokens.refresh_token, { resource: MCP })).body.error).toBe('invalid_target');
+    const less = await must(refresh(client, tokens.refresh_token, { scope: 'users:list' }));
+    expect(less.scope).toBe('users:list');
+    expect(await statusOf(bearer(less.access_token))).toBe(403);
+    expect((await bearer(less.access_token).get('/v1/users')).status).toBe(200);
+    // The next one has all of it again.
+    const all = await must(refresh(client, less.refresh_token));
+    expect([all.scope, await statusOf(bearer(all.access_token))]).toEqual(['groups:* users:list', 200]);
+  });
+});
+
+describe('POST /oauth/revoke', () => {
+  it('ends the grant of a token, for its own client alone', async () => {
+    const { client, tokens, program } = await letIn(owner);
+    const other = await postForm('/oauth/revoke', { token: tokens.refresh_token, client_id: await aClient() });
+    expect(other.body.error).toBe('invalid_grant');
+    expect(await statusOf(program)).toBe(200);
+    expect((await postForm('/oauth/revoke', { token: tokens.refresh_token, client_id: client })).status).toBe(200);
+    expect(await statusOf(program)).toBe(401);
+    expect((await postForm('/oauth/revoke', { token: 'nothing', client_id: client })).status).toBe(200);
+  });
+});
+
+describe('client_credentials', () => {
+  const keyOf = () => btoa(`${company.apiKey.access_key}:${company.apiKey.secret_key}`);
+
+  it('gives a token of the service account, within the scopes', async () => {
+    const { access_token, scope, refresh_token } = await must(
+      postForm(
+        '/oauth/token',
+        { grant_type: 'client_credentials', scope: 'groups:list' },
+        { authorization: `Basic ${keyOf()}` },
+      ),
+    );
+    expect([scope, refresh_token]).toEqual(['groups:list', undefined]);
+    const program = bearer(access_token);
+    expect(await statusOf(program)).toBe(200);
+    expect((await program.get('/v1/users')).status).toBe(403);
+    expect((await postForm('/oauth/revoke', { token: access_token, client_id: 'x' })).body.error).toBe(
+      'unsupported_token_type',
+    );
+  });
+
+  it('takes the secret in the body, and no wrong one', async () => {
+    const { access_key: client_id, secret_key: client_secret } = company.apiKey;
+    const grant_type = 'client_credentials';
+    expect((await postForm('/oauth/token', { grant_type, client_id, client_secret })).status).toBe(200);
+    const wrong = await postForm('/oauth/token', { grant_type, client_id, client_secret: 'wrong' });
+    expect([wrong.status, wrong.body.error, wrong.headers.get('www-authenticate')]).toEqual([
+      401,
+      'invalid_client',
+      'Basic realm="oauth"',
+    ]);
+    expect((await postForm('/oauth/token', { grant_type })).status).toBe(401);
+  });
+});
+
+describe('POST /oauth/token', () => {
+  it.each([
+    ['no grant type', { client_id: 'x' }, 'invalid_request'],
+    ['an unknown one', { grant_type: 'password', username: 'a', password: 'b' }, 'unsupported_grant_type'],
+    ['no code', { grant_type: 'authorization_code' }, 'invalid_request'],
+    ['an unknown code', { grant_type: 'authorization_code', code: 'x' }, 'invalid_grant'],
+    ['no token', { grant_type: 'refresh_token', refresh_token: 'x.y.z', client_id: 'x' }, 'invalid_grant'],
+  ])('refuses %s', async (_what, fields, error) => {
+    const { status, body } = await postForm('/oauth/token', fields as Record<string, string>);
+    expect([status, body.error]).toEqual([400, error]);
+  });
+
+  it('refuses what stands there twice, and what is no form', async () => {
+    const twice = (name: string): [string, string][] => [
+      ['grant_type', 'refresh_token'],
+      [name, 'https://api.test'],
+      [name, MCP],
+    ];
+    expect((await postForm('/oauth/token', twice('resource'))).body.error).toBe('invalid_target');
+    expect((await postForm('/oauth/token', twice('scope'))).body.error).toBe('invalid_request');
+    const { status, body } = await call('POST', '/oauth/token', { json: { grant_type: 'refresh_token' } });
+    expect([status, body.error]).toEqual([400, 'invalid_request']);
+  });
+});
+
+it('does not bring back a client that is forgotten', async () => {
+  const { client, tokens } = await letIn(owner);
+  await env.CONTROL_DB.prepare('update oauth_public_clients set expires_at = 1 where client_id = ?').bind(client).run();
+  await must(refresh(client, tokens.refresh_token));
+  const kept = await rowOf<{ expires_at: number }>(
+    'select expires_at from oauth_public_clients where client_id = ?',
+    client,
+  );
+  expect(kept?.expires_at).toBe(1);
+});
+
+it('forgets what has expired, and a client that is not used, but none that is', async () => {
+  const { client, tokens } = await letIn(owner);
+  const isKept = () => countOf('oauth_public_clients where client_id = ?', client);
+  later(29 * DAY);
+  await must(refresh(client, tokens.refresh_token));
+  later(40 * DAY);
+  await runScheduled();
+  expect([await isKept(), await countOf('oauth_grants where client_id = ?', client)]).toEqual([1, 1]);
+  later(60 * DAY);
+  await runScheduled();
+  expect([await isKept(), await countOf('oauth_grants where client_id = ?', client)]).toEqual([0, 0]);
+});

@@ -1,0 +1,191 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { LET_IN_TEXTS } from '../../src/texts/let-in/languages.ts';
+import { LOCALES } from '../../src/texts/locales.ts';
+import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
+import { send } from '../support/send.ts';
+import { axeFindings, installed, settled, useBrowser } from './browser.ts';
+import { anInvitation, api, demo, url } from './world.ts';
+
+const texts = LET_IN_TEXTS.en;
+const VERIFIER = 'a-verifier-that-is-long-enough-to-be-one-0123456789';
+/** The program is on this machine, too: what it is led back to is a page of ours. */
+const REDIRECT = `${url}/health`;
+
+const FORM = 'application/x-www-form-urlencoded';
+const postForm = async (path: string, fields: Record<string, string>) => {
+  const body = new URLSearchParams(fields).toString();
+  const response = await fetch(url + path, { method: 'POST', headers: { 'content-type': FORM }, body });
+  return (await response.json()) as Record<string, string>;
+};
+
+let clientId: Promise<string> | undefined;
+/** A program that has registered itself. */
+const aClient = (): Promise<string> => {
+  clientId ??= send<{ client_id: string }>(url, 'POST', '/oauth/register', {
+    json: { redirect_uris: [REDIRECT], client_name: 'Sheets' },
+  }).then((answer) => answer.client_id);
+  return clientId;
+};
+
+async function addressOf(more: Record<string, string> = {}): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(VERIFIER));
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: await aClient(),
+    redirect_uri: REDIRECT,
+    code_challenge: Buffer.from(digest).toString('base64url'),
+    code_challenge_method: 'S256',
+    state: 'of-the-program',
+    ...more,
+  });
+  return `${url}/oauth/authorize?${query}`;
+}
+
+/** The code in the newest mail to an address. */
+async function mailedCode(email: string): Promise<string> {
+  const query = new URLSearchParams({ to: email });
+  let code: string | undefined;
+  await expect
+    .poll(async () => {
+      const [newest] = (await (await fetch(`${demo.mailbox_url}?${query}`)).json()) as { text: string }[];
+      [code] = /^\d{3}[ -]?\d{3}$/m.exec(newest?.text ?? '') ?? [];
+      return code;
+    })
+    .toBeDefined();
+  return code as string;
+}
+
+const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
+
+/** Types the password of the owner, by keyboard. */
+async function signIn(page: Page, email = demo.owner.email, password = demo.owner.password): Promise<void> {
+  await page.locator('input[type="email"]').fill(email);
+  await page.locator('input[type="password"]').fill(password);
+  await page.keyboard.press('Enter');
+}
+
+/** Where the browser was led back to, and the tokens that the program gets there. */
+async function exchanged(page: Page) {
+  await page.waitForURL((address) => address.pathname === '/health');
+  const { searchParams } = new URL(page.url());
+  const tokens = await postForm('/oauth/token', {
+    grant_type: 'authorization_code',
+    client_id: await aClient(),
+    code: searchParams.get('code') ?? '',
+    redirect_uri: REDIRECT,
+    code_verifier: VERIFIER,
+  });
+  return { searchParams, tokens };
+}
+
+describe.skipIf(!installed)('the page to let a program in', () => {
+  const open = useBrowser();
+
+  it.each(LOCALES)(
+    'asks for the company, has somebody sign in and consent, by keyboard, on a phone: %s',
+    async (locale) => {
+      const said = LET_IN_TEXTS[locale];
+      const { page, problems } = await open(await addressOf({ locale }), {
+        viewport: { width: 360, height: 740 },
+        colorScheme: 'dark',
+      });
+      await heading(page, said.wants('Sheets'));
+      expect(await axeFindings(page)).toEqual([]);
+      await page.keyboard.type('nobody-at-all');
+      await page.keyboard.press('Enter');
+      await page.getByText(said.noSuchCompany).waitFor();
+      await page.getByLabel(said.company, { exact: true }).fill(demo.company.slug);
+      await page.keyboard.press('Enter');
+      await heading(page, said.signIn('Demo'));
+      expect(await axeFindings(page)).toEqual([]);
+      await signIn(page, demo.owner.email, 'not-the-password');
+      await page.getByText(said.failures.INVALID_CREDENTIALS as string).waitFor();
+      await signIn(page);
+      await heading(page, said.consentTitle('Sheets'));
+      await page.getByText(said.warning).waitFor();
+      await page.getByText(said.fromHost(new URL(url).host)).waitFor();
+      await page.getByText(said.onlyReads).waitFor();
+      await page.getByText('*:data-read').waitFor();
+      expect(await axeFindings(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      await page.getByRole('button', { name: said.allow, exact: true }).focus();
+      await page.keyboard.press('Enter');
+      const { searchParams, tokens } = await exchanged(page);
+      expect([searchParams.get('state'), tokens.token_type]).toEqual(['of-the-program', 'Bearer']);
+      expect(problems.filter((problem) => !problem.includes('400'))).toEqual([]);
+      await page.context().close();
+    },
+  );
+
+  it('leads back without a code where somebody says no, and leaves nobody signed in', async () => {
+    const before = await api<{ records: unknown[] }>('GET', '/v1/auth/sessions');
+    const { page } = await open(await addressOf({ company_slug: demo.company.slug }));
+    await signIn(page);
+    await page.getByRole('button', { name: texts.deny, exact: true }).click();
+    await page.waitForURL((address) => address.pathname === '/health');
+    expect(new URL(page.url()).searchParams.get('error')).toBe('access_denied');
+    const after = await api<{ records: unknown[] }>('GET', '/v1/auth/sessions');
+    expect(after.records.length).toBe(before.records.length);
+  });
+
+  it('signs in by a mailed code', async () => {
+    const email = `let-in-${Math.random().toString(36).slice(2)}@example.com`;
+    const token = new URL(await anInvitation(email)).searchParams.get('token');
+    await send(url, 'POST', '/v1/users/accept-invitation', { json: { token, password: 'quiet-harbour-lantern' } });
+    const { page } = await open(await addressOf({ company_slug: demo.company.slug }));
+    await heading(page, texts.signIn('Demo'));
+    await page.getByRole('button', { name: texts.mailCode }).click();
+    await page.getByText(PAGE_TEXTS.en.failures.VALIDATION_ERROR).waitFor();
+    await page.locator('input[type="email"]').fill(email);
+    await page.getByRole('button', { name: texts.mailCode }).click();
+    await heading(page, texts.codeTitle);
+    await page.getByLabel(texts.code, { exact: true }).fill(await mailedCode(email));
+    await page.keyboard.press('Enter');
+    await heading(page, texts.consentTitle('Sheets'));
+  });
+
+  it('says why it cannot go on', async () => {
+    const { page } = await open(await addressOf({ redirect_uri: 'https://evil.example/' }));
+    await heading(page, texts.badTitle);
+    await page.getByText(texts.badRedirect).waitFor();
+    expect(await page.locator('input').count()).toBe(0);
+  });
+
+  it('lets a device in', async () => {
+    const begun = await postForm('/oauth/device_authorization', { client_id: await aClient() });
+    const { page } = await open(`${begun.verification_uri_complete}&company_slug=${demo.company.slug}`);
+    await signIn(page);
+    await heading(page, texts.deviceTitle);
+    expect(await page.getByLabel(texts.deviceCode, { exact: true }).inputValue()).toBe(begun.user_code);
+    expect(await axeFindings(page)).toEqual([]);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: texts.allow, exact: true }).click();
+    await heading(page, texts.doneTitle);
+    await settled(page);
+    const tokens = await postForm('/oauth/token', {
+      grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+      client_id: await aClient(),
+      device_code: begun.device_code as string,
+    });
+    expect(tokens.token_type).toBe('Bearer');
+  });
+});
+
+it('the example of a device is let in by whoever types the code that it shows', async () => {
+  const example = spawn(process.execPath, ['examples/device/sign-in.ts', url]);
+  let said = '';
+  for (const stream of [example.stdout, example.stderr]) {
+    stream.on('data', (data) => {
+      said += data;
+    });
+  }
+  const ended = once(example, 'exit');
+  await expect.poll(() => said).toMatch(/type [A-Z]{4}-[A-Z]{4}/);
+  const [, user_code] = /type ([A-Z]{4}-[A-Z]{4})/.exec(said) ?? [];
+  const { request } = await api<{ request: string }>('POST', '/v1/oauth-devices', { user_code });
+  await api('POST', '/v1/oauth-grants', { request, allow: true });
+  expect([await ended, said]).toEqual([[0, null], expect.stringMatching(/Let in\. Tables: \w/)]);
+});
