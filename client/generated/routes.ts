@@ -141,7 +141,7 @@ export interface Routes {
   "GET /v1/auth/passkeys": { answer: { "records": Array<Passkey> } };
   /** Get one of the caller's passkeys */
   "GET /v1/auth/passkeys/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: Passkey };
-  /** Rename one of the caller's passkeys */
+  /** Update one of the caller's passkeys */
   "PATCH /v1/auth/passkeys/{id}": { params: { "id": string }; ifMatch?: string; body: { "name": string }; answer: Passkey | WrittenRecord };
   /** Delete one of the caller's passkeys */
   "DELETE /v1/auth/passkeys/{id}": { params: { "id": string }; ifMatch?: string; body?: { "password"?: string; "totp_token"?: string; "backup_code"?: string }; answer: undefined };
@@ -387,6 +387,22 @@ export interface Routes {
   "POST /v1/webhook-endpoints/{id}/test": { params: { "id": string }; body: { "event_type": WebhookEventType }; answer: { "delivery_id": string } };
   /** Send the past audit trail to a webhook endpoint */
   "POST /v1/webhook-endpoints/{id}/backfill": { params: { "id": string }; body: { "from": string; "to": string }; answer: { "status": "queued" } };
+  /** List the programs that were let in */
+  "GET /v1/oauth-grants": { query?: { "user_id"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<OAuthGrant> } };
+  /** Create a grant for a program, or refuse it */
+  "POST /v1/oauth-grants": { body: { "request": string; "allow": boolean }; answer: { "redirect_to": string | null } };
+  /** Delete a grant */
+  "DELETE /v1/oauth-grants/{id}": { params: { "id": string }; query?: { "user_id"?: string | number }; answer: undefined };
+  /** Find what a device asks for */
+  "POST /v1/oauth-devices": { body: { "user_code": string }; answer: AskedToLetIn };
+  /** List registered clients */
+  "GET /v1/oauth-clients": { answer: { "total": number; "quantity": number; "records": Array<OAuthClient> } };
+  /** Create a client */
+  "POST /v1/oauth-clients": { body: { "name": string; "redirect_uris": Array<string> }; answer: OAuthClient | WrittenRecord };
+  /** Get a registered client */
+  "GET /v1/oauth-clients/{id}": { params: { "id": string }; answer: OAuthClient };
+  /** Delete a client */
+  "DELETE /v1/oauth-clients/{id}": { params: { "id": string }; answer: undefined };
   /** Provision the managed database */
   "POST /v1/managed-tables/provision": { answer: { "provisioned": boolean; "connection_id": string | null; "waking"?: true } };
   /** Get the status of the managed database */
@@ -569,12 +585,28 @@ export interface Routes {
   "GET /api/v1/domain-knowledge/export": { query?: { "format"?: "json" | "ossie" }; answer: KnowledgeDocumentOutput; files: { "ossie": string } };
   /** Import knowledge */
   "POST /api/v1/domain-knowledge/import": { query?: { "dry_run"?: "true" | "false" }; body: KnowledgeDocument; answer: { "suggestions": Array<{ "target_type": "concept" | "concept_create" | "semantic" | "semantic_create" | "ontology_node" | "ontology_node_create" | "ontology_relation" | "ontology_relation_create"; "name": string }>; "skipped": Array<{ "target_type": "concept" | "concept_create" | "semantic" | "semantic_create" | "ontology_node" | "ontology_node_create" | "ontology_relation" | "ontology_relation_create"; "name": string }>; "errors": Array<{ "line": number; "message": string }> }; dryRun: ChangeOfAccess };
-  /** Send a Model Context Protocol message */
-  "POST /mcp": { body: Record<string, unknown>; answer: McpMessage };
+  /** Get the authorization server metadata */
+  "GET /.well-known/oauth-authorization-server": { answer: AuthorizationServer };
   /** Get the protected resource metadata */
   "GET /.well-known/oauth-protected-resource": { answer: ProtectedResource };
   /** Get the protected resource metadata of /mcp */
   "GET /.well-known/oauth-protected-resource/mcp": { answer: ProtectedResource };
+  /** Show the page to let a program in */
+  "GET /oauth/authorize": { answer: string };
+  /** Show the page to let a device in */
+  "GET /oauth/device": { answer: string };
+  /** Show the page after single sign-on */
+  "GET /oauth/signed-in": { answer: string };
+  /** Get tokens */
+  "POST /oauth/token": { answer: OAuthTokens };
+  /** Revoke a token */
+  "POST /oauth/revoke": { answer: undefined };
+  /** Begin the device flow */
+  "POST /oauth/device_authorization": { answer: { "device_code": string; "user_code": string; "verification_uri": string; "verification_uri_complete": string; "expires_in": number; "interval": number } };
+  /** Register a client */
+  "POST /oauth/register": { body?: ClientRegistration; answer: { "client_id": string; "client_id_issued_at": number; "client_name": string; "redirect_uris": Array<string>; "grant_types": Array<string>; "response_types": Array<string>; "token_endpoint_auth_method": "none" } };
+  /** Send a Model Context Protocol message */
+  "POST /mcp": { body: Record<string, unknown>; answer: McpMessage };
   /** List users for a directory */
   "GET /scim/v2/Users": { query?: { "attributes"?: string | number; "excludedAttributes"?: string | number; "filter"?: string | number; "startIndex"?: number; "count"?: number; "sortBy"?: string | number; "sortOrder"?: string | number }; answer: { "schemas": Array<"urn:ietf:params:scim:api:messages:2.0:ListResponse">; "totalResults": number; "startIndex": number; "itemsPerPage": number; "Resources": Array<DirectoryUser> } };
   /** Create a user for a directory */
@@ -958,6 +990,8 @@ export type Enrichment = { "target_type": "concept" | "semantic" | "ontology_nod
 
 export type KnowledgeDocument = { "format"?: "data-console-knowledge/1"; "concepts"?: Array<{ "name": string; "description": string; "type"?: "term" | "rule" | "entity_hint" | "metric_hint" | "policy_hint"; "aliases"?: Array<string>; "tags"?: Array<string>; "source"?: string | null; "confidence"?: number | null; "related_catalog_assets"?: Array<string> }>; "semantic"?: Array<{ "kind": "entity" | "metric" | "dimension" | "mapping"; "name": string; "description": string; "formula"?: string | null; "grain"?: string | null; "filters"?: Array<string>; "aggregation"?: string | null; "mapped_tables"?: Array<string>; "mapped_columns"?: Array<string>; "mapped_relations"?: Array<string>; "source_concepts"?: Array<string>; "depends_on_concepts"?: Array<string>; "depends_on_metrics"?: Array<string>; "depends_on_entities"?: Array<string> }>; "nodes"?: Array<{ "name": string; "description": string; "node_type"?: "class" | "role" | "event" | "object" | "state"; "aliases"?: Array<string>; "attributes"?: Array<string>; "constraints"?: Array<string>; "mapped_catalog_assets"?: Array<string>; "parent_node"?: { "node_type": "class" | "role" | "event" | "object" | "state"; "name": string } | null; "source_concepts"?: Array<string>; "mapped_semantic_entities"?: Array<string> }>; "relations"?: Array<{ "predicate": string; "description": string; "cardinality"?: string | null; "relation_type"?: string | null; "confidence"?: number | null; "evidence"?: Array<string | KnowledgeEvidence>; "subject": { "node_type": "class" | "role" | "event" | "object" | "state"; "name": string }; "object": { "node_type": "class" | "role" | "event" | "object" | "state"; "name": string } }> };
 
+export type ClientRegistration = { "redirect_uris"?: Array<string>; "client_name"?: string; "grant_types"?: Array<string> };
+
 export type ShareGrant = { "target_type": "dashboard" | "visualization"; "target_id": string; "filter_policies"?: Array<FilterPolicy> };
 
 export type FilterPolicy = { "filter_slug": string; "filter_kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "mode": "selectable" | "locked" | "hidden"; "allowed_values"?: Array<string> };
@@ -1128,6 +1162,12 @@ export type WebhookDelivery = { "_id": string; "event_id": string; "event_type":
 
 export type WholeWebhookDelivery = { "_id": string; "event_id": string; "event_type": string; "status": "pending" | "delivered" | "failed"; "attempts": Array<{ "at": string; "status": number | null; "duration_ms": number; "error": "address_refused" | "timeout" | "connection_failed" | "redirect" | null }>; "next_attempt_at": string | null; "body": string };
 
+export type OAuthGrant = { "_id": string; "client": { "id": string; "name": string; "host": string | null }; "scopes": Array<string>; "resource": string; "created_at": string; "last_used_at": string | null };
+
+export type AskedToLetIn = { "request": string; "client": { "name": string; "host": string | null; "is_registered": boolean }; "scopes": Array<string>; "only_reads": boolean; "resource": "api" | "mcp" };
+
+export type OAuthClient = { "_id": string; "client_id": string; "name": string; "redirect_uris": Array<string>; "created_at": string };
+
 export type DeletedManagedTable = { "_id": string; "company_id": string; "connection_id": string; "display_name": string; "columns": Array<ManagedTableColumn>; "source": "manual" | "upload"; "status": "active"; "row_count": number; "created_by_user_id": string; "created_at": string; "updated_at": string; "deleted_at": string };
 
 export type ManagedTableIndex = { "id": string; "columns": Array<string>; "unique": boolean; "created_at": string };
@@ -1166,11 +1206,15 @@ export type ConceptGenerationPrerequisites = { "ready": boolean; "ai_configured"
 
 export type OntologyGenerationPrerequisites = { "ready": boolean; "ai_configured": boolean; "connections": Array<{ "connection_id": string; "name": string; "table_count": number }>; "entity_hint_count": number; "missing": Array<string> };
 
+export type AuthorizationServer = { "issuer": string; "authorization_endpoint": string; "token_endpoint": string };
+
+export type ProtectedResource = { "resource": string; "resource_name": string; "resource_documentation": string; "authorization_servers": Array<string>; "bearer_methods_supported": Array<"header">; "scopes_supported": Array<string> };
+
+export type OAuthTokens = { "access_token": string; "token_type": "Bearer"; "expires_in": number; "refresh_token"?: string; "scope": string };
+
 export type McpMessage = { "jsonrpc": "2.0"; "id": string | number | null };
 
 export type ConsoleError = { "error": string; "message": string; "details"?: Array<FieldProblem> | Record<string, unknown> };
-
-export type ProtectedResource = { "resource": string; "resource_name": string; "resource_documentation": string; "bearer_methods_supported": Array<"header"> };
 
 export type DirectoryUser = { "userName"?: string; "displayName"?: string; "name"?: { "formatted"?: string }; "active"?: boolean; "emails"?: Array<{ "value"?: string; "type"?: "work"; "primary"?: true }>; "groups"?: Array<{ "value"?: string; "$ref"?: string; "display"?: string; "type"?: "direct" }>; "meta"?: { "resourceType"?: "User"; "created"?: string; "lastModified"?: string; "location"?: string; "version"?: string }; "schemas": Array<"urn:ietf:params:scim:schemas:core:2.0:User">; "id": string; "externalId"?: string };
 

@@ -38,7 +38,8 @@ const hex = (index: number): string => index.toString(16).padStart(12, '0');
 export class Examples {
   readonly #byRoute: Record<string, Example> = {};
   readonly #known = SHOWN_AS.map(() => new Map<string, string>());
-  readonly #secrets = new Set<string>();
+  /** How each is shown, also within other texts. */
+  readonly #secrets = new Map<string, string>();
 
   add(route: string, example: Example): void {
     this.#byRoute[route] ??= this.#shown(example) as Example;
@@ -62,11 +63,12 @@ export class Examples {
 
   #text(text: string, name: string): string {
     if (SECRET.test(name) && text !== '') {
-      this.#secrets.add(text);
-      return hidden(text, name);
+      const shown = hidden(text, name);
+      this.#secrets.set(text, shown);
+      return shown;
     }
     let shown = text;
-    for (const secret of this.#secrets) shown = shown.replaceAll(secret, '…');
+    for (const [secret, as] of this.#secrets) shown = shown.replaceAll(secret, as);
     SHOWN_AS.forEach(([pattern, as], kind) => {
       const known = this.#known[kind] as Map<string, string>;
       shown = shown.replaceAll(pattern, (found) => {
