@@ -180,9 +180,12 @@ export function dependsOnResource(access: Access, action: Action): boolean {
   return [deny, allow, legacy].some((rules) => rules.some(({ resource }) => resource !== '*'));
 }
 
-/** Every action that is allowed on `*`, that is on all resources at once. */
+/** Every action that something allows on `*`, that is on all resources at once: not those that nobody needs an Allow of. */
 export function allowedActions(access: Access): Action[] {
-  return ALL_ACTIONS.filter((action) => decide(access, action, '*').allowed);
+  return ALL_ACTIONS.filter((action) => {
+    const decision = decide(access, action, '*');
+    return decision.allowed && decision !== NOT_DENIED;
+  });
 }
 
 /**

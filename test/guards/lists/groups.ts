@@ -62,7 +62,7 @@ export const GROUPS_AND_POLICIES = [
       in: 'removeUsers',
       text: ', inArray(groupBindings.principalId, idList(userIds))',
       without: '',
-      title: 'are changed by PATCH: remove by value',
+      title: 'are changed by PATCH',
     },
   ]),
   ...guardsOf('src/modules/groups/user-members.ts', DIRECTORY, [
