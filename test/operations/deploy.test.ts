@@ -306,7 +306,7 @@ describe('npm run deploy', { timeout: 120_000 }, () => {
 
     const [, kibibytes] = /Total Upload: .* gzip: ([\d.]+) KiB/.exec(output) ?? [];
     expect(Number(kibibytes)).toBeGreaterThan(100);
-    expect(Number(kibibytes) * 1024).toBeLessThan(1_500_000);
+    expect(Number(kibibytes) * 1024).toBeLessThan(1_600_000);
   });
 
   it.each([
