@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
+import * as sdk from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Demo } from '../../local/demo.ts';
 import type { DemoDashboard } from '../../local/demo-dashboard.ts';
 
@@ -12,20 +13,52 @@ type Facts = Demo & DemoDashboard;
 
 const credentialOf = ({ service_account: { access_key, secret_key } }: Facts) => `Bearer ${access_key}:${secret_key}`;
 
-/** What the tools of a running system tell the SDK's client: their names, and rows of the demo's table. */
-export async function askAsAgent(facts: Facts) {
-  const transport = new StreamableHTTPClientTransport(new URL(`${facts.base_url}/mcp`), {
-    requestInit: { headers: { Authorization: credentialOf(facts) } },
-  });
-  const client = new Client({ name: 'test', version: '1' });
-  await client.connect(transport as never);
+/** A client of the protocol that has connected. It holds structured content against the tool's `outputSchema`. */
+interface Connected {
+  version: string | undefined;
+  listTools(): Promise<{ tools: { name: string }[] }>;
+  callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<{ structuredContent?: unknown }>;
+  close(): Promise<void>;
+}
+
+type Connect = (url: string, authorization: string) => Promise<Connected>;
+
+/** The official clients, by their versions. */
+export const OFFICIAL_CLIENTS: Record<'1.x' | '2.x', Connect> = {
+  '1.x': async (url, authorization) => {
+    const requestInit = { headers: { Authorization: authorization } };
+    const transport = new sdk.StreamableHTTPClientTransport(new URL(url), { requestInit });
+    const client = new Client1(NAMED);
+    await client.connect(transport as never);
+    return connected(client, transport.protocolVersion);
+  },
+  '2.x': async (url, authorization) => {
+    const requestInit = { headers: { Authorization: authorization } };
+    const client = new Client(NAMED, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+    return connected(client, client.getNegotiatedProtocolVersion());
+  },
+};
+
+const NAMED = { name: 'test', version: '1' };
+
+const connected = (client: Client1 | Client, version: string | undefined): Connected => ({
+  version,
+  listTools: () => client.listTools(),
+  callTool: (call) => client.callTool(call),
+  close: () => client.close(),
+});
+
+/** What the tools of a running system tell an official client: their names, and rows of the demo's table. */
+export async function askAsAgent(facts: Facts, of: keyof typeof OFFICIAL_CLIENTS) {
+  const client = await OFFICIAL_CLIENTS[of](`${facts.base_url}/mcp`, credentialOf(facts));
   try {
     const { tools } = await client.listTools();
     const call = async (name: string, sent: Record<string, unknown>) =>
       (await client.callTool({ name, arguments: sent })).structuredContent as { cut: boolean; data: never };
     return {
       names: tools.map(({ name }) => name),
-      version: transport.protocolVersion,
+      version: client.version,
       rows: await call('query_rows', { table_id: facts.table_id, per_page: 3 }),
       dashboard: await call('run_dashboard', { dashboard_id: facts.dashboard_id }),
     };

@@ -256,12 +256,15 @@ describe('npm start', () => {
     expect((await fetch(embedUrl.replace('/embed/', '/api/embed/').concat('/info'))).status).toBe(200);
   }
 
-  /** The protocol's own client, and the Inspector's command line. */
+  /** The protocol's own clients, and the Inspector's command line. */
   async function answersAgents(facts: Demo & DemoDashboard) {
-    const { names, version, rows, dashboard } = await askAsAgent(facts);
-    expect(version).toBe('2025-11-25');
-    expect(rows).toMatchObject({ cut: false, data: { quantity: 3, total: 10_000 } });
-    expect((dashboard.data as { results: unknown[] }).results.length).toBeGreaterThanOrEqual(4);
+    const newest = await askAsAgent(facts, '2.x');
+    const { names, ...told } = await askAsAgent(facts, '1.x');
+    expect([told.version, newest.version, newest.names]).toEqual(['2025-11-25', '2026-07-28', names]);
+    for (const { rows, dashboard } of [told, newest]) {
+      expect(rows).toMatchObject({ cut: false, data: { quantity: 3, total: 10_000 } });
+      expect((dashboard.data as { results: unknown[] }).results.length).toBeGreaterThanOrEqual(4);
+    }
     const { tools } = (await inspect(facts, '--method', 'tools/list')) as { tools: { name: string }[] };
     expect(tools.map(({ name }) => name)).toEqual(names);
     const sent = ['--method', 'tools/call', '--tool-name', 'list_tables', '--tool-arg', 'search=birdstrikes'];

@@ -87,7 +87,16 @@ export function outputSchema({ contract: { returns } }: Route['endpoint']): {
     note: z.string().optional().meta({ description: 'What was cut, and what to ask for instead.' }),
     data: answer.nullable(),
   });
-  return z.toJSONSchema(result, { io: 'output', unrepresentable: 'any', metadata: OF_SCHEMA }) as { type: 'object' };
+  const schema = z.toJSONSchema(result, {
+    ...AS_TOLD,
+    io: 'output',
+    override(made) {
+      AS_TOLD.override(made);
+      // A list that is cut may have no item left.
+      delete made.jsonSchema.minItems;
+    },
+  });
+  return schema as { type: 'object' };
 }
 
 const narrowed = ({ allowedValues, defaults }: Tool, name: string): object => ({
@@ -96,7 +105,7 @@ const narrowed = ({ allowedValues, defaults }: Tool, name: string): object => ({
 });
 
 function schemaOf(schema: z.ZodType | undefined, io: 'input' | 'output') {
-  const made = schema ? z.toJSONSchema(schema, { io, unrepresentable: 'any', metadata: OF_SCHEMA }) : {};
+  const made = schema ? z.toJSONSchema(schema, { ...AS_TOLD, io }) : {};
   return made as { properties?: Record<string, object>; required?: string[] };
 }
 
@@ -107,6 +116,19 @@ const OF_SCHEMA = {
     return rest;
   },
 } as typeof z.globalRegistry;
+
+/** How a schema is told to a model. */
+const AS_TOLD = {
+  unrepresentable: 'any',
+  metadata: OF_SCHEMA,
+  /** Several clients cannot read a list of types. */
+  override({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }) {
+    const { type } = jsonSchema as { type?: unknown };
+    if (!Array.isArray(type)) return;
+    delete jsonSchema.type;
+    jsonSchema.anyOf = type.map((each) => ({ type: each }));
+  },
+} as const;
 
 /**
  * What a call of a tool asks its route.

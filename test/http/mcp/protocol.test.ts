@@ -1,6 +1,8 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { PROTOCOL_VERSIONS } from '../../../src/http/mcp/protocol.ts';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
 import { BASE_URL, call } from '../../support/api.ts';
 import { recordsOf } from '../../support/log.ts';
@@ -88,6 +90,19 @@ describe('POST /mcp', () => {
   it('refuses a version that does not exist yet, and tells those that do', async () => {
     const { status, body } = await modern('tools/list', {}, { version: '2099-01-01' });
     expect([status, body.error.data.supported]).toEqual([400, expect.arrayContaining(['2026-07-28'])]);
+  });
+
+  it('speaks each version that the SDK knows, from the oldest of its own on', async () => {
+    // Of those without a handshake the SDK tells what it knows where it refuses one.
+    const { body } = await modern('tools/list', {}, { version: '2099-01-01' });
+    const known: string[] = [...body.error.data.supported, ...SUPPORTED_PROTOCOL_VERSIONS];
+    const oldest = PROTOCOL_VERSIONS.at(-1) as string;
+    expect(
+      known
+        .filter((version) => version >= oldest)
+        .toSorted()
+        .toReversed(),
+    ).toEqual(PROTOCOL_VERSIONS);
   });
 
   it.each([

@@ -1,4 +1,6 @@
+import type { Schema } from '@cfworker/json-schema';
 import { call } from '../../support/api.ts';
+import { mismatches } from '../../support/conformity.ts';
 
 /** What JSON-RPC answers to a call of a tool. */
 export interface ToolAnswer {
@@ -15,7 +17,10 @@ export interface ToolAnswer {
 
 export const VERSION = '2025-11-25';
 
-/** Sends messages to `/mcp` with a credential, `Bearer …`. */
+/** Of each tool, as the first listing tells it: it is the same for everybody. */
+let outputSchemas: Map<string, Schema> | undefined;
+
+/** Sends messages to `/mcp` with a credential, `Bearer …`. What a tool answers must fit its `outputSchema`. */
 export function agent(credential: string) {
   const send = (json: unknown, headers: Record<string, string> = {}) =>
     call('POST', '/mcp', {
@@ -27,9 +32,20 @@ export function agent(credential: string) {
   const tool = async (name: unknown, sent?: unknown): Promise<ToolAnswer> => {
     const { status, headers, body } = await ask('tools/call', { name, arguments: sent });
     const { content = [], structuredContent, isError = false } = Object(body.result);
+    if (structuredContent !== undefined) {
+      const problems = mismatches(structuredContent, await outputSchemaOf(name as string));
+      if (problems.length > 0) throw new Error(`${name} answered what its outputSchema does not allow: ${problems}`);
+    }
     return { status, headers, body, text: content[0]?.text ?? '', data: structuredContent?.data, isError };
   };
-  return { send, ask, tool };
+  const outputSchemaOf = async (name: string): Promise<Schema> => {
+    type Listed = { name: string; outputSchema: Schema }[];
+    outputSchemas ??= new Map(
+      ((await ask('tools/list')).body.result.tools as Listed).map((each) => [each.name, each.outputSchema]),
+    );
+    return outputSchemas.get(name) as Schema;
+  };
+  return { send, ask, tool, outputSchemaOf };
 }
 
 export type Agent = ReturnType<typeof agent>;

@@ -5,6 +5,7 @@ import { itemsOf } from '../../knowledge/metrics/support.ts';
 import { aConcept } from '../../knowledge/support.ts';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
 import { aSalesDashboard } from '../../shares/support.ts';
+import { mismatches } from '../../support/conformity.ts';
 import { allow, aServiceAccountThat, must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
 import { someSales } from '../../visualizations/support.ts';
@@ -173,6 +174,52 @@ describe('a tool', () => {
   });
 });
 
+describe('structured content', () => {
+  it.each(TOOLS.map(({ name }) => name))(
+    'of %s fits the schema of its output, which does not take everything',
+    async (name) => {
+      // `tool` holds the one against the other.
+      const { body, isError } = await owner.tool(name, sentTo(name));
+      expect(isError).toBe(false);
+      const schema = await owner.outputSchemaOf(name);
+      const { data, ...frame } = body.result.structuredContent;
+      const [member] = Object.keys(data);
+      const { [member as string]: _left, ...rest } = data;
+      for (const other of [frame, { ...frame, data: 'text' }, { ...frame, data: rest }, { ...frame, data, more: 1 }])
+        expect(mismatches(other, schema)).not.toEqual([]);
+    },
+  );
+
+  it('fits it where all lists are cut', async () => {
+    const names = Array.from({ length: 60 }, (_, index) => `text_${index}`);
+    const id = await aTable(
+      company.as,
+      'wide',
+      names.map((name) => column(name)),
+    );
+    const row = Object.fromEntries(names.map((name) => [name, 'x'.repeat(2_000)]));
+    await must(tableRoutes(company.as, id).insert([row]));
+    const { data, body } = await owner.tool('query_rows', { table_id: id });
+    expect([body.result.structuredContent.cut, data.records]).toEqual([true, []]);
+  });
+
+  it('allows a list that must not be empty to be one that was cut to nothing', async () => {
+    const { data, body } = await owner.tool('ask', sentTo('ask'));
+    const cutToNothing = { ...data, query: { ...data.query, metrics: [] } };
+    const schema = await owner.outputSchemaOf('ask');
+    expect(mismatches({ ...body.result.structuredContent, cut: true, data: cutToNothing }, schema)).toEqual([]);
+  });
+});
+
+const sentTo = (name: string): object =>
+  ({
+    describe_table: { table_id: table },
+    query_rows: { table_id: table },
+    query_metrics: { metrics: ['Turnover'] },
+    ask: { question: 'How much does each shire sell?' },
+    run_dashboard: { dashboard_id: dashboard },
+  })[name] ?? {};
+
 describe('arguments', () => {
   it.each([
     ['query_rows', { table_id: 'x', tabel: 1 }, 'tabel'],
@@ -229,11 +276,11 @@ describe('arguments', () => {
     if (!asMeant.isError && name !== 'ask') expect(timeless(asText)).toBe(timeless(asMeant));
   });
 
-  it('are described without lists of types, which some clients cannot read', async () => {
+  it('and answers are described without lists of types, which some clients cannot read', async () => {
     const { body } = await owner.ask('tools/list');
-    const taken = body.result.tools.map(({ inputSchema }: { inputSchema: object }) => inputSchema);
-    const lists = JSON.stringify(taken).match(/"type":\[/g);
+    const lists = JSON.stringify(body.result.tools).match(/"type":\[/g);
     expect([body.result.tools.length, lists]).toEqual([TOOLS.length, null]);
+    expect(body.result.tools.every((tool: object) => 'outputSchema' in tool)).toBe(true);
   });
 
   it('name what is of this company only', async () => {
@@ -262,14 +309,6 @@ describe('the permission of a tool', () => {
     ask: ['managed-tables:data-read'],
     run_dashboard: [],
   };
-  const sentTo = (name: string): object =>
-    ({
-      describe_table: { table_id: table },
-      query_rows: { table_id: table },
-      query_metrics: { metrics: ['Turnover'] },
-      ask: { question: 'How much does each shire sell?' },
-      run_dashboard: { dashboard_id: dashboard },
-    })[name] ?? {};
 
   it.each(TOOLS.map((tool) => [tool.name, tool] as const))('%s is that of its route', async (name, tool) => {
     const contract = routes.find(({ operationId }) => operationId === tool.operation);

@@ -1,0 +1,110 @@
+/** What a server of tools does not have, and what of the official suite asks for it. */
+export interface NotOffered {
+  what: string;
+  reason: string;
+  /** Scenarios; or, where the rest of one does apply, `scenario: check`. */
+  asked: readonly string[];
+}
+
+/** All that does not pass of the official suite, `@modelcontextprotocol/conformance`; `docs/mcp.md` lists it too. */
+export const NOT_OFFERED: readonly NotOffered[] = [
+  {
+    what: 'prompts',
+    reason: 'the server has none',
+    asked: [
+      'prompts-list',
+      'prompts-get-simple',
+      'prompts-get-with-args',
+      'prompts-get-embedded-resource',
+      'prompts-get-with-image',
+      'input-required-result-non-tool-request',
+      'caching: sep-2549-prompts-list-caching-hints',
+    ],
+  },
+  {
+    what: 'resources',
+    reason: 'the server has none: tools read the data',
+    asked: [
+      'resources-list',
+      'resources-read-text',
+      'resources-read-binary',
+      'resources-templates-read',
+      'caching: sep-2549-resources-list-caching-hints',
+      'caching: sep-2549-resources-templates-list-caching-hints',
+    ],
+  },
+  {
+    what: 'subscriptions',
+    reason: 'there are no resources to subscribe to',
+    asked: ['resources-subscribe', 'resources-unsubscribe'],
+  },
+  {
+    what: 'completion',
+    reason: 'it completes arguments of prompts and of templates of resources',
+    asked: ['completion-complete'],
+  },
+  {
+    what: 'logging',
+    reason: 'tools log to the operator alone',
+    asked: [
+      'logging-set-level',
+      'tools-call-with-logging',
+      'server-stateless: sep-2575-server-no-log-without-loglevel',
+    ],
+  },
+  {
+    what: 'sampling',
+    reason: 'no tool asks the client’s model',
+    asked: ['tools-call-sampling', 'input-required-result-basic-sampling'],
+  },
+  {
+    what: 'elicitation',
+    reason: 'no tool asks the person, nor for more than its arguments',
+    asked: [
+      'tools-call-elicitation',
+      'elicitation-sep1034-defaults',
+      'elicitation-sep1330-enums',
+      'input-required-result-basic-elicitation',
+      'input-required-result-basic-list-roots',
+      'input-required-result-request-state',
+      'input-required-result-multiple-input-requests',
+      'input-required-result-multi-round',
+      'input-required-result-result-type',
+      'input-required-result-tampered-state',
+      'input-required-result-capability-check',
+      'server-stateless: sep-2575-server-rejects-undeclared-capability',
+      'server-stateless: sep-2575-missing-capability-http-400',
+      'server-stateless: sep-2575-http-server-no-independent-requests-on-stream',
+    ],
+  },
+  {
+    what: 'tasks',
+    reason: 'each call is answered at once',
+    asked: [
+      'tasks-lifecycle',
+      'tasks-capability-negotiation',
+      'tasks-wire-fields',
+      'tasks-request-state-removal',
+      'tasks-mrtr-input',
+      'tasks-request-headers',
+      'tasks-dispatch-and-envelope',
+      'tasks-required-task-error',
+      'tasks-mrtr-composition',
+    ],
+  },
+  {
+    what: 'example tools',
+    reason: 'the suite’s own, by their names or by what they declare',
+    asked: [
+      'tools-call-simple-text',
+      'tools-call-image',
+      'tools-call-audio',
+      'tools-call-embedded-resource',
+      'tools-call-mixed-content',
+      'tools-call-error',
+      'tools-call-with-progress',
+      'json-schema-2020-12',
+      'http-custom-header-server-validation',
+    ],
+  },
+];

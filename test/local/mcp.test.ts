@@ -1,0 +1,131 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { createServer, request, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type System, startSystem } from '../../bench/system.ts';
+import { freePort } from '../../local/processes.ts';
+import { OFFICIAL_CLIENTS } from './agents.ts';
+import { NOT_OFFERED } from './mcp-scenarios.ts';
+
+const PROJECT = join(import.meta.dirname, '../..');
+const SUITE = join(PROJECT, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
+
+/** How the suite is run: what it runs by itself, all that it has, and what each version of the protocol requires. */
+const RUNS = [
+  [],
+  ['--suite', 'all'],
+  ['--suite', 'all', '--spec-version', '2025-06-18'],
+  ['--requirements', '2025-11-25'],
+  ['--requirements', '2026-07-28'],
+];
+
+interface Check {
+  id: string;
+  status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
+  errorMessage?: string;
+}
+
+let system: System;
+let authorization: string;
+let door: Server;
+let url: string;
+beforeAll(async () => {
+  const port = await freePort();
+  url = `http://localhost:${port}/mcp`;
+  system = await startSystem(undefined, { ALLOWED_ORIGINS: new URL(url).origin });
+  const { access_key, secret_key } = system.serviceAccount;
+  authorization = `Bearer ${access_key}:${secret_key}`;
+  door = openDoor().listen(port);
+  await once(door, 'listening');
+}, 180_000);
+afterAll(async () => {
+  door?.close();
+  await system?.stop();
+}, 180_000);
+
+/** The suite cannot send a credential: this adds one to what it sends, and changes nothing else. */
+const openDoor = () =>
+  createServer((asked, answer) => {
+    const options = { method: asked.method, headers: { ...asked.headers, authorization } };
+    const sent = request(`${system.baseUrl}${asked.url}`, options, (got) => {
+      answer.writeHead(got.statusCode as number, got.headers);
+      got.pipe(answer);
+    });
+    sent.on('error', (error) => answer.destroy(error));
+    asked.pipe(sent);
+  });
+
+/** What the suite found, by scenario. */
+async function runSuite(options: readonly string[]): Promise<Map<string, Check[]>> {
+  const folder = await mkdtemp(join(tmpdir(), 'mcp-suite-'));
+  try {
+    const command = [SUITE, 'server', '--url', url, ...options, '-o', folder];
+    // It ends with 1 where any check fails: which do is written there.
+    await promisify(execFile)(process.execPath, command, { maxBuffer: 2 ** 26 }).catch((error) => {
+      if (error.code !== 1) throw error;
+    });
+    const found = (await readdir(folder)).map(async (name) => {
+      const [, scenario = ''] = /^server-(.+)-\d{4}-\d\d-\d\dT/.exec(name) ?? [];
+      const checks = JSON.parse(await readFile(join(folder, name, 'checks.json'), 'utf8')) as Check[];
+      return [scenario, checks] as const;
+    });
+    return new Map(await Promise.all(found));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+describe('the official suite', () => {
+  const excused = NOT_OFFERED.flatMap(({ asked }) => asked);
+  const entryOf = (scenario: string, check: string) =>
+    // Whatever a scenario is about, what is sent must be the protocol's.
+    check === 'wire-schema-valid'
+      ? undefined
+      : excused.find((each) => [scenario, `${scenario}: ${check}`].includes(each));
+
+  const failed = new Set<string>();
+  it.each(RUNS.map((options) => [options.join(' '), options] as const))('passes: server %s', async (_name, options) => {
+    const found = await runSuite(options);
+    const failures = [...found].flatMap(([scenario, checks]) =>
+      checks.filter(({ status }) => status === 'FAILURE').map((check) => ({ scenario, ...check })),
+    );
+    for (const { scenario, id } of failures) failed.add(entryOf(scenario, id) ?? '');
+    expect(failures.filter(({ scenario, id }) => entryOf(scenario, id) === undefined)).toEqual([]);
+    // It has reached the server, and has found the tools.
+    const passed = found.get('tools-list')?.filter(({ status }) => status === 'SUCCESS') ?? [];
+    expect([found.size > 25, passed.length > 0]).toEqual([true, true]);
+  });
+
+  it('fails in all that is said not to be offered', () => {
+    expect(excused.filter((each) => !failed.has(each))).toEqual([]);
+  });
+
+  it('is said to pass but for that in docs/mcp.md', async () => {
+    const rows = NOT_OFFERED.map(
+      ({ what, reason, asked }) => `| ${what}: ${reason} | ${asked.map((each) => `\`${each}\``).join(', ')} |`,
+    );
+    const document = await readFile(join(PROJECT, 'docs/mcp.md'), 'utf8');
+    const [, listed = ''] =
+      /\n\| not offered \| scenarios, or checks of them \|\n\|---\|---\|\n((?:\|.*\n)+)/.exec(document) ?? [];
+    expect(listed.trimEnd().split('\n')).toEqual(rows);
+  });
+});
+
+it.each([
+  ['1.x', '2025-11-25'],
+  ['2.x', '2026-07-28'],
+] as const)('serves the official client %s, in %s', async (of, version) => {
+  const client = await OFFICIAL_CLIENTS[of](`${system.baseUrl}/mcp`, authorization);
+  try {
+    expect(client.version).toBe(version);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain('list_tables');
+    const { structuredContent } = await client.callTool({ name: 'list_tables', arguments: { per_page: 1 } });
+    expect(structuredContent).toMatchObject({ cut: false, data: { total: 0, records: [] } });
+  } finally {
+    await client.close();
+  }
+});
