@@ -17,7 +17,7 @@ const credentialOf = ({ service_account: { access_key, secret_key } }: Facts) =>
 interface Connected {
   version: string | undefined;
   listTools(): Promise<{ tools: { name: string }[] }>;
-  callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<{ structuredContent?: unknown }>;
+  callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<{ [member: string]: unknown }>;
   close(): Promise<void>;
 }
 

@@ -87,16 +87,9 @@ export function outputSchema({ contract: { returns } }: Route['endpoint']): {
     note: z.string().optional().meta({ description: 'What was cut, and what to ask for instead.' }),
     data: answer.nullable(),
   });
-  const schema = z.toJSONSchema(result, {
-    ...AS_TOLD,
-    io: 'output',
-    override(made) {
-      AS_TOLD.override(made);
-      // A list that is cut may have no item left.
-      delete made.jsonSchema.minItems;
-    },
-  });
-  return schema as { type: 'object' };
+  // A list that is cut may have no item left.
+  const override = ({ jsonSchema }: { jsonSchema: { minItems?: number } }) => delete jsonSchema.minItems;
+  return told(z.toJSONSchema(result, { ...AS_TOLD, io: 'output', override })) as { type: 'object' };
 }
 
 const narrowed = ({ allowedValues, defaults }: Tool, name: string): object => ({
@@ -105,7 +98,7 @@ const narrowed = ({ allowedValues, defaults }: Tool, name: string): object => ({
 });
 
 function schemaOf(schema: z.ZodType | undefined, io: 'input' | 'output') {
-  const made = schema ? z.toJSONSchema(schema, { ...AS_TOLD, io }) : {};
+  const made = schema ? told(z.toJSONSchema(schema, { ...AS_TOLD, io })) : {};
   return made as { properties?: Record<string, object>; required?: string[] };
 }
 
@@ -117,18 +110,15 @@ const OF_SCHEMA = {
   },
 } as typeof z.globalRegistry;
 
-/** How a schema is told to a model. */
-const AS_TOLD = {
-  unrepresentable: 'any',
-  metadata: OF_SCHEMA,
-  /** Several clients cannot read a list of types. */
-  override({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }) {
-    const { type } = jsonSchema as { type?: unknown };
-    if (!Array.isArray(type)) return;
-    delete jsonSchema.type;
-    jsonSchema.anyOf = type.map((each) => ({ type: each }));
-  },
-} as const;
+const AS_TOLD = { unrepresentable: 'any', metadata: OF_SCHEMA } as const;
+
+/** A schema whose lists of types are alternatives: several clients of the protocol cannot read one. */
+const told = (schema: object): object =>
+  JSON.parse(JSON.stringify(schema), (_name, part) => {
+    if (!Array.isArray(part?.type)) return part;
+    const { type, ...rest } = part;
+    return { ...rest, anyOf: type.map((each: string) => ({ type: each })) };
+  });
 
 /**
  * What a call of a tool asks its route.

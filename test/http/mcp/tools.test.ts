@@ -12,6 +12,7 @@ import { someSales } from '../../visualizations/support.ts';
 import { type Agent, agent, failureIn } from './support.ts';
 
 const { tools: TOOLS } = FOR_AGENTS;
+const QUESTION = 'How much does each shire sell?';
 
 let company: Company;
 let table: string;
@@ -32,6 +33,8 @@ beforeAll(async () => {
   );
   await make.metric('Turnover', { formula: 'sum(sales.amount)', mapped_tables: ['sales'] });
   await make.dimension('Shire', { formula: 'sales.region', mapped_tables: ['sales'] });
+  const verified = { question: QUESTION, query: { metrics: ['Turnover'], dimensions: ['Shire'] } };
+  await must(company.as.post('/api/v1/domain-knowledge/verified-questions', { json: verified }));
 });
 
 describe('tools/list', () => {
@@ -136,12 +139,9 @@ describe('a tool', () => {
   });
 
   it('ask answers a verified question, by the query that it tells', async () => {
-    const query = { metrics: ['Turnover'], dimensions: ['Shire'] };
-    const verified = { question: 'How much does each shire sell?', query };
-    await must(company.as.post('/api/v1/domain-knowledge/verified-questions', { json: verified }));
     const { data } = await owner.tool('ask', { question: 'how much does each shire sell' });
     expect(data).toMatchObject({ kind: 'answer', result: { row_count: 3 } });
-    const unanswered = await owner.tool('ask', { question: verified.question, execute: false });
+    const unanswered = await owner.tool('ask', { question: QUESTION, execute: false });
     expect(unanswered.data).toMatchObject({ kind: 'answer', result: null });
     // What it tells as its query is taken back as one.
     expect((await owner.tool('query_metrics', { query: data.query })).data.rows).toEqual(data.result.rows);
@@ -183,9 +183,7 @@ describe('structured content', () => {
       expect(isError).toBe(false);
       const schema = await owner.outputSchemaOf(name);
       const { data, ...frame } = body.result.structuredContent;
-      const [member] = Object.keys(data);
-      const { [member as string]: _left, ...rest } = data;
-      for (const other of [frame, { ...frame, data: 'text' }, { ...frame, data: rest }, { ...frame, data, more: 1 }])
+      for (const other of [frame, { ...frame, data: 'text' }, { ...frame, data: {} }, { ...frame, data, more: 1 }])
         expect(mismatches(other, schema)).not.toEqual([]);
     },
   );
@@ -216,7 +214,7 @@ const sentTo = (name: string): object =>
     describe_table: { table_id: table },
     query_rows: { table_id: table },
     query_metrics: { metrics: ['Turnover'] },
-    ask: { question: 'How much does each shire sell?' },
+    ask: { question: QUESTION },
     run_dashboard: { dashboard_id: dashboard },
   })[name] ?? {};
 
