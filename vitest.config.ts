@@ -97,7 +97,7 @@ export default defineConfig({
           // The files of a process share its browser.
           isolate: false,
           include: IN_BROWSER,
-          globalSetup: ['test/pages/browser-setup.ts'],
+          globalSetup: ['test/pages/browser-setup.ts', 'test/support/oidc-provider.ts'],
           ...SEEDED,
           ...TIMEOUTS,
         },

@@ -197,6 +197,8 @@ export interface Routes {
   "DELETE /v1/auth/sso/config": { answer: undefined };
   /** Sign in with an ID token of an identity provider */
   "POST /v1/auth/social": { body: { "company_slug": string; "social_token": string }; answer: SignInResult };
+  /** Begin a sign-in with an identity provider on the page of this API */
+  "GET /v1/auth/social/{company_slug}/start": { params: { "company_slug": string }; query: { "issuer": string | number }; answer: { "url": string; "state": string; "nonce": string } };
   /** Get the providers whose ID tokens are accepted */
   "GET /v1/auth/social/config": { answer: SocialConfigurationOutput };
   /** Replace the providers whose ID tokens are accepted */

@@ -7,6 +7,7 @@ import {
 } from 'oauth4webapi';
 import { MINUTE_MS } from '../kernel/clock.ts';
 import { defineFailure, Failure } from '../kernel/failure.ts';
+import { addressProblem } from '../kernel/public-address.ts';
 import { RecentlyUsed } from '../kernel/recently-used.ts';
 import { outboundFailed, outboundFetch, outboundRefused } from './outbound.ts';
 
@@ -51,6 +52,16 @@ async function readDiscovery(identifier: URL, allowPrivate: boolean): Promise<Au
     if (error instanceof Failure) throw error;
     throw discoveryFailed().because(error);
   }
+}
+
+/** Where a provider signs people in. */
+export function authorizationEndpoint(server: AuthorizationServer, allowPrivate: boolean): URL {
+  const address = server.authorization_endpoint ?? '';
+  const problem = addressProblem(address, allowPrivate);
+  if (problem !== null) {
+    throw discoveryFailed().because(new Error(`The provider's authorization_endpoint ${problem}.`));
+  }
+  return new URL(address);
 }
 
 /** Whether a claim says yes or no; undefined where it is not sent. Some providers write booleans as texts or numbers. */

@@ -13,6 +13,10 @@ export interface LetInView {
     /** It has an identity provider. */
     sso: boolean;
     sso_only: boolean;
+    /** Issuers of whom the company takes ID tokens. */
+    social: string[];
+    /** Of passkeys that can be used on this page; null where none can. */
+    passkey_domain: string | null;
   } | null;
 }
 

@@ -104,6 +104,7 @@ export const OUTSIDE: Record<string, string> = {
   'GET /v1/auth/sso/{company_slug}/metadata': STRANGERS,
   'POST /v1/auth/sso/exchange': STRANGERS,
   'POST /v1/auth/social': STRANGERS,
+  'GET /v1/auth/social/{company_slug}/start': STRANGERS,
   'GET /v1/users/invitation': STRANGERS,
   'POST /v1/users/accept-invitation': STRANGERS,
   'POST /v1/users/reset-password/request': STRANGERS,

@@ -107,6 +107,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [`${MODULES}/knowledge/resources/store.ts`, 'setValidationErrors', 'ne(resources.validationErrors, errors)'],
     [SERVICE_ACCOUNTS, 'endServiceAccount', 'eq(apiKeys.isActive, true)'],
     [SESSIONS, 'endSessionsOf', 'isLiveOf(owner, now)'],
+    [SESSIONS, 'endGrantsOf', 'isNull(oauthGrants.endedAt)'],
     [SESSIONS, 'endSessionsOfInactive', 'isNull(sessions.endedAt)'],
     [`${MODULES}/users/store.ts`, 'endResets', 'isNull(passwordResets.usedAt)'],
     [`${MODULES}/users/store.ts`, 'recordVerified', 'eq(users.isVerified, false)'],

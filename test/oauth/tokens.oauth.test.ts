@@ -2,10 +2,10 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { bearer, type Caller, call } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
-import { mailsTo } from '../support/mail.ts';
+import { linkIn, mailsTo, mailTo } from '../support/mail.ts';
 import { countOf, overtaken, rowOf } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
-import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { aCompany, aUser, type Company, PASSWORD } from '../support/worlds.ts';
 import {
   aClient,
   askedOf,
@@ -292,6 +292,57 @@ describe('POST /oauth/revoke', () => {
   });
 });
 
+describe('a new password', () => {
+  const NEXT = 'another-quiet-harbour-lantern';
+
+  it('ends what its person let programs do, also a consent whose code is on its way', async () => {
+    const user = await aUser(company);
+    const { as } = user;
+    const [{ client, tokens, program }, other] = [await letIn(as), await letIn(owner)];
+    const underWay = (await consent(as, await askedOf(client))).get('code') as string;
+    const change = (current_password: string) =>
+      as.post('/v1/auth/password', { json: { current_password, new_password: NEXT } });
+    expect((await change('not-the-password')).status).toBe(400);
+    expect(await statusOf(program)).not.toBe(401);
+    await must(change(PASSWORD));
+    expect(await statusOf(program)).toBe(401);
+    expect((await refresh(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
+    expect((await exchange(client, underWay)).body.error).toBe('invalid_grant');
+    expect(await statusOf(other.program)).toBe(200);
+    expect(await statusOf((await letIn(as)).program)).not.toBe(401);
+  });
+
+  it('that was changed meanwhile ends nothing that began since', async () => {
+    const { as } = await aUser(company);
+    const json = { current_password: PASSWORD, new_password: NEXT };
+    let since: Caller | undefined;
+    const late = await overtaken(
+      /^update "users" set "password_hash"/,
+      async () => {
+        await must(as.post('/v1/auth/password', { json }));
+        since = (await letIn(as)).program;
+      },
+      (env) => as.post('/v1/auth/password', { json: { ...json, new_password: `${NEXT}-2` }, env }),
+    );
+    expect(late.status).toBe(400);
+    expect(await statusOf(since as Caller)).not.toBe(401);
+  });
+
+  it('by mail does so, too', async () => {
+    const user = await aUser(company);
+    const { program } = await letIn(user.as);
+    const json = { email: user.email, company_slug: company.slug };
+    await must(call('POST', '/v1/users/reset-password/request', { json }));
+    const token = linkIn(mailTo(user.email)).searchParams.get('token');
+    const confirm = (given: string | null) =>
+      call('POST', '/v1/users/reset-password/confirm', { json: { token: given, password: NEXT } });
+    expect((await confirm('another')).status).toBe(400);
+    expect(await statusOf(program)).not.toBe(401);
+    await must(confirm(token));
+    expect(await statusOf(program)).toBe(401);
+  });
+});
+
 describe('client_credentials', () => {
   const keyOf = () => btoa(`${company.apiKey.access_key}:${company.apiKey.secret_key}`);
 
@@ -310,6 +361,26 @@ describe('client_credentials', () => {
     expect((await postForm('/oauth/revoke', { token: access_token, client_id: 'x' })).body.error).toBe(
       'unsupported_token_type',
     );
+  });
+
+  it('gives a token of the tools, which the API refuses', async () => {
+    const form = { grant_type: 'client_credentials', resource: MCP, scope: 'groups:list' };
+    const { access_token } = await must(postForm('/oauth/token', form, { authorization: `Basic ${keyOf()}` }));
+    const program = bearer(access_token);
+    expect(await statusOf(program)).toBe(401);
+    const headers = { accept: 'application/json, text/event-stream' };
+    const ask = (method: string, params = {}) =>
+      program.post('/mcp', { headers, json: { jsonrpc: '2.0', id: 1, method, params } });
+    const { status, body } = await ask('tools/list');
+    expect([status, body.result.tools.length > 0]).toEqual([200, true]);
+    const ofApi = await must(
+      postForm('/oauth/token', { grant_type: 'client_credentials' }, { authorization: `Basic ${keyOf()}` }),
+    );
+    const refused = await bearer(ofApi.access_token).post('/mcp', {
+      headers,
+      json: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    });
+    expect(refused.status).toBe(401);
   });
 
   it('takes the secret in the body, and no wrong one', async () => {

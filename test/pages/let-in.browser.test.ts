@@ -1,49 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { LET_IN_TEXTS } from '../../src/texts/let-in/languages.ts';
 import { LOCALES } from '../../src/texts/locales.ts';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
 import { send } from '../support/send.ts';
 import { axeFindings, installed, settled, useBrowser } from './browser.ts';
+import { aClient, addressOf, exchanged, heading, postForm, signIn } from './letting-in.ts';
 import { anInvitation, api, demo, url } from './world.ts';
 
 const texts = LET_IN_TEXTS.en;
-const VERIFIER = 'a-verifier-that-is-long-enough-to-be-one-0123456789';
-/** The program is on this machine, too: what it is led back to is a page of ours. */
-const REDIRECT = `${url}/health`;
-
-const FORM = 'application/x-www-form-urlencoded';
-const postForm = async (path: string, fields: Record<string, string>) => {
-  const body = new URLSearchParams(fields).toString();
-  const response = await fetch(url + path, { method: 'POST', headers: { 'content-type': FORM }, body });
-  return (await response.json()) as Record<string, string>;
-};
-
-let clientId: Promise<string> | undefined;
-/** A program that has registered itself. */
-const aClient = (): Promise<string> => {
-  clientId ??= send<{ client_id: string }>(url, 'POST', '/oauth/register', {
-    json: { redirect_uris: [REDIRECT], client_name: 'Sheets' },
-  }).then((answer) => answer.client_id);
-  return clientId;
-};
-
-async function addressOf(more: Record<string, string> = {}): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(VERIFIER));
-  const query = new URLSearchParams({
-    response_type: 'code',
-    client_id: await aClient(),
-    redirect_uri: REDIRECT,
-    code_challenge: Buffer.from(digest).toString('base64url'),
-    code_challenge_method: 'S256',
-    state: 'of-the-program',
-    ...more,
-  });
-  return `${url}/oauth/authorize?${query}`;
-}
-
 /** The code in the newest mail to an address. */
 async function mailedCode(email: string): Promise<string> {
   const query = new URLSearchParams({ to: email });
@@ -56,29 +22,6 @@ async function mailedCode(email: string): Promise<string> {
     })
     .toBeDefined();
   return code as string;
-}
-
-const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
-
-/** Types the password of the owner, by keyboard. */
-async function signIn(page: Page, email = demo.owner.email, password = demo.owner.password): Promise<void> {
-  await page.locator('input[type="email"]').fill(email);
-  await page.locator('input[type="password"]').fill(password);
-  await page.keyboard.press('Enter');
-}
-
-/** Where the browser was led back to, and the tokens that the program gets there. */
-async function exchanged(page: Page) {
-  await page.waitForURL((address) => address.pathname === '/health');
-  const { searchParams } = new URL(page.url());
-  const tokens = await postForm('/oauth/token', {
-    grant_type: 'authorization_code',
-    client_id: await aClient(),
-    code: searchParams.get('code') ?? '',
-    redirect_uri: REDIRECT,
-    code_verifier: VERIFIER,
-  });
-  return { searchParams, tokens };
 }
 
 describe.skipIf(!installed)('the page to let a program in', () => {

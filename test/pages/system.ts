@@ -56,6 +56,8 @@ export async function startSystem(): Promise<System> {
         // Passkeys are bound to a name: browsers take no address for one.
         CONSOLE_URL: `http://localhost:${port}`,
         DEVELOPMENT: 'true',
+        // The identity providers of the tests are on this machine.
+        ALLOW_PRIVATE_ISSUERS: 'true',
         ALLOWED_ORIGINS: '*',
         NEON_API_URL: neon.apiUrl,
         NEON_ORG_ID: neon.organization,

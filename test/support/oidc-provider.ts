@@ -74,6 +74,7 @@ function forger(base: string, key: JWK): RequestListener {
           issuer: kind === 'impostor' ? `${base}/plain` : issuer,
           authorization_endpoint: `${issuer}/authorize`,
           token_endpoint: `${issuer}/token`,
+          response_types_supported: kind === 'form' ? ['code'] : ['code', 'id_token'],
           jwks_uri: `${issuer}/jwks`,
           id_token_signing_alg_values_supported: kind === 'weak' ? ['RS256', 'HS256', 'none'] : ['RS256'],
           ...(kind === 'form' && { token_endpoint_auth_methods_supported: ['client_secret_post'] }),

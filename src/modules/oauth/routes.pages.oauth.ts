@@ -4,7 +4,9 @@ import { pageLocale, pageResponse } from '../../http/page.ts';
 import { endpoint } from '../../http/surfaces/oauth.ts';
 import type { LetInView } from '../../presentation/letting-in.ts';
 import { type Company, selectCompany, selectCompanyBySlug, viewPageBranding } from '../companies/service.ts';
+import { passkeyDomain } from '../passkeys/service.ts';
 import { hasSingleSignOn } from '../single-sign-on/service.ts';
+import { issuersOf } from '../social-sign-in/service.ts';
 import { readAuthorization, viewRequest } from './requests.ts';
 
 const LANGUAGE = '`locale=en|pt-BR|es` chooses the language, else `Accept-Language` does.';
@@ -28,6 +30,8 @@ async function page(
           name: company.branding.name ?? company.name,
           sso: await hasSingleSignOn(ctx, company.id),
           sso_only: company.ssoOnly,
+          social: await issuersOf(ctx, company.id),
+          passkey_domain: passkeyDomain(ctx),
         }
       : null,
   };
@@ -107,7 +111,7 @@ export const oauthPageEndpoints = [
       recordedAs: 'oauth:signed_in',
       access: 'public',
       operationId: 'showSignedInPage',
-      summary: 'Show the page after single sign-on',
+      summary: 'Show the page after a sign-in at an identity provider',
       description: `Where the identity provider leads back to when somebody lets a program in: it goes on where they were. ${LANGUAGE}`,
       returns: PAGE,
       openQuery: true,

@@ -95,6 +95,10 @@ async function verify<T extends object>(
   return { ...result, challenge };
 }
 
+/** The domain of passkeys that can be used on pages of this API; null where its address is not one of them. */
+export const passkeyDomain = (ctx: Context): string | null =>
+  ownOrigins(ctx).includes(new URL(ctx.baseUrl).origin) ? ctx.config.RP_ID : null;
+
 /** Where people sign in: the console, and pages of this API. What a request says of its host does not count. */
 const ownOrigins = ({ config: { CONSOLE_URL, PUBLIC_URL } }: Context): string[] =>
   [CONSOLE_URL, PUBLIC_URL ?? CONSOLE_URL].map((url) => new URL(url).origin);

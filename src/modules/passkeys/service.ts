@@ -43,6 +43,7 @@ import {
   usePasskey,
 } from './store.ts';
 
+export { passkeyDomain } from './ceremonies.ts';
 export type { Passkey };
 
 /** What a second answer to a challenge, and a credential that is registered already, violate. */

@@ -5,7 +5,7 @@ import { passwordResets } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
 import { afterChange, byId, exists, livingById } from '../../db/statements.ts';
 import { MAILED_COMPANY } from '../companies/queries.ts';
-import { endSessionsOf } from '../sessions/queries.ts';
+import { endGrantsOf, endSessionsOf } from '../sessions/queries.ts';
 
 export type PasswordReset = typeof passwordResets.$inferSelect;
 
@@ -50,7 +50,7 @@ export const selectOpenReset = (db: ControlDb, digest: string, now: number) =>
     .where(and(isOpen(digest, now), eq(users.isActive, true), isNull(users.deletedAt)));
 
 /**
- * Uses a link, sets the password of its user if they are still active, ends all their sessions and every sign-in under way,
+ * Uses a link, sets the password of its user if they are still active, ends all their sessions and grants and every sign-in under way,
  * and ends their other links. Order matters: `setPassword` changes a row only if `use`, right before it, did.
  */
 export function resetStatements(
@@ -69,6 +69,7 @@ export function resetStatements(
       .where(and(livingById(users, companyId, userId), eq(users.isActive, true), afterChange))
       .returning({ id: users.id }),
     sessions: endSessionsOf(db, { companyId, userId }, now, { when: wasReset }),
+    grants: endGrantsOf(db, { companyId, userId }, { passwordHash, now }),
     otherResets: db
       .update(passwordResets)
       .set({ usedAt: now })

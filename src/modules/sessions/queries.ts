@@ -1,6 +1,7 @@
 import { and, desc, eq, gt, isNotNull, isNull, lt, ne, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
+import { oauthGrants } from '../../db/schema/oauth.ts';
 import { sessions } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
 import { byId, exists, insertWhen, livingById } from '../../db/statements.ts';
@@ -150,6 +151,27 @@ export const endSessionsOf = (
     .update(sessions)
     .set({ endedAt: now })
     .where(and(isLiveOf(owner, now), except === undefined ? undefined : ne(sessions.id, except), when));
+
+/**
+ * Ends what a user has let programs do, if `passwordHash` was just set: whoever knew the password may have let in one of theirs.
+ * Also where the code of the consent was not exchanged yet.
+ */
+export const endGrantsOf = (
+  db: ControlDb,
+  { companyId, userId }: SessionOwner,
+  { passwordHash, now }: { passwordHash: string; now: number },
+) =>
+  db
+    .update(oauthGrants)
+    .set({ endedAt: now })
+    .where(
+      and(
+        eq(oauthGrants.companyId, companyId),
+        eq(oauthGrants.userId, userId),
+        isNull(oauthGrants.endedAt),
+        exists(users, byId(users, companyId, userId), eq(users.passwordHash, passwordHash)),
+      ),
+    );
 
 const isInactive = or(eq(users.isActive, false), isNotNull(users.deletedAt));
 

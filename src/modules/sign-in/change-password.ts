@@ -4,25 +4,27 @@ import { changes } from '../../db/client.ts';
 import { afterChange } from '../../db/statements.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { selectCompany } from '../companies/service.ts';
-import { endSessionsOf } from '../sessions/queries.ts';
+import { endGrantsOf, endSessionsOf } from '../sessions/queries.ts';
 import { requireUnlikePerson } from '../users/fields.ts';
 import { endResets, setPassword } from '../users/service.ts';
 import { wrongCredentials } from './failures.ts';
 import { withPassword } from './reauthentication.ts';
 import { prepareSecurityMail } from './security-mails.ts';
 
-/** Changes the caller's password. Their other sessions end, and links to reset the password stop working. */
+/** Changes the caller's password. Their other sessions and what they let programs do end, and links to reset the password stop working. */
 export async function changePassword(ctx: UserContext, input: { current: string; next: string }): Promise<void> {
   const { companyId, id, email, sessionId } = ctx.actor;
   await withPassword(ctx, input.current, async (user) => {
     const [company] = await selectCompany(ctx.db, companyId);
     if (company) requireUnlikePerson(input.next, { ...user, company }, 'new_password');
     const now = ctx.now();
+    const passwordHash = await hashPassword(input.next);
     const mail = prepareSecurityMail(ctx, { companyId, email }, 'password_changed');
     const results = await commitAccess(ctx, onlyPrincipals(companyId, id), {
-      password: setPassword(ctx.db, user, await hashPassword(input.next), now),
+      password: setPassword(ctx.db, user, passwordHash, now),
       mail: mail.statement,
       sessions: endSessionsOf(ctx.db, { companyId, userId: id }, now, { except: sessionId, when: afterChange }),
+      grants: endGrantsOf(ctx.db, { companyId, userId: id }, { passwordHash, now }),
       resets: endResets(ctx.db, user, now),
     });
     // The password was changed since it was verified.

@@ -85,7 +85,7 @@ export const sessionEndpoints = [
       operationId: 'changePassword',
       summary: "Change the caller's password",
       description:
-        'A wrong current password counts as a failed sign-in. The caller is notified by email, and their other sessions end.',
+        'A wrong current password counts as a failed sign-in. The caller is notified by email, and their other sessions and what they let programs do end.',
       body: passwordInput,
       returns: ok(z.object({ success: z.literal(true) })),
       fails: [wrongCredentials, tooManyAttempts],

@@ -16,9 +16,14 @@ import {
   validateApplicationLevelSignature,
   validateAuthResponse,
 } from 'oauth4webapi';
-import { addressProblem } from '../../kernel/public-address.ts';
 import { requireCanonicalJwt } from '../../platform/jwt.ts';
-import { discover, domainOwnerVerifiedBy, providerRequestOptions, verifiedBy } from '../../platform/openid.ts';
+import {
+  authorizationEndpoint,
+  discover,
+  domainOwnerVerifiedBy,
+  providerRequestOptions,
+  verifiedBy,
+} from '../../platform/openid.ts';
 import { EMAIL_NOT_VERIFIED, SignInRefusal } from './failures.ts';
 import type { Identity, Protocol } from './protocol.ts';
 
@@ -87,13 +92,6 @@ function grantOf(server: AuthorizationServer, client: Client, answer: URLSearchP
   } catch (error) {
     throw error instanceof AuthorizationResponseError ? new SignInRefusal('access_denied', error) : error;
   }
-}
-
-function authorizationEndpoint(server: AuthorizationServer, allowPrivate: boolean): URL {
-  const address = server.authorization_endpoint ?? '';
-  const problem = addressProblem(address, allowPrivate);
-  if (problem !== null) throw new Error(`The provider's authorization_endpoint ${problem}.`);
-  return new URL(address);
 }
 
 /** HTTP Basic is the default of the standard; the form is for providers that accept nothing else. */

@@ -1,4 +1,4 @@
-import { defineFailure } from '../../kernel/failure.ts';
+import { defineFailure, notFound } from '../../kernel/failure.ts';
 
 /** Deliberately vague about what is wrong with the token. */
 export const invalidSocialToken = defineFailure('social.invalid_token', 'unauthenticated', {
@@ -14,4 +14,13 @@ export const anotherIdentity = defineFailure('social.another_identity', 'forbidd
 
 export const providerKeysUnreadable = defineFailure('social.provider_keys_unreadable', 'unavailable', {
   message: 'The keys of the identity provider could not be read.',
+});
+
+export const socialProviderNotFound = notFound('social_provider');
+
+/** It hands ID tokens to servers that prove who they are, and there is no secret to prove it with. */
+export const noTokensForPages = defineFailure('social.no_tokens_for_pages', 'conflict', {
+  message:
+    'This identity provider issues no ID tokens to pages (`response_type=id_token`): configure it for single sign-on instead.',
+  console: 'SOCIAL_PROVIDER_UNSUITABLE',
 });

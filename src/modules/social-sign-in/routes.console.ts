@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { companySuspended } from '../../access/failures.ts';
 import { noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { givenToken, webAddress } from '../../kernel/fields.ts';
@@ -8,8 +9,15 @@ import { companySlug, trustEmail } from '../sign-in/fields.ts';
 import { signInFailures, ssoRequired } from '../sign-in/service.ts';
 import { signInResultView, viewSignInResult } from '../sign-in/views.ts';
 import { userNotFound } from '../users/service.ts';
-import { anotherIdentity, invalidSocialToken, providerKeysUnreadable } from './failures.ts';
 import {
+  anotherIdentity,
+  invalidSocialToken,
+  noTokensForPages,
+  providerKeysUnreadable,
+  socialProviderNotFound,
+} from './failures.ts';
+import {
+  beginAtProvider,
   deleteUserIdentity,
   getSocialProviders,
   putSocialProviders,
@@ -82,6 +90,30 @@ export const socialSignInEndpoints = [
       ],
     },
     async ({ ctx, body }) => viewSignInResult(await signInWithIdToken(ctx, body)),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/auth/social/{company_slug}/start',
+      recordedAs: 'auth:social_start',
+      access: 'public',
+      operationId: 'beginSocialSignIn',
+      summary: 'Begin a sign-in with an identity provider on the page of this API',
+      description:
+        'Returns the address to open in the browser. The provider leads back to `{base_url}/oauth/signed-in`, which it must know as a redirect address of the client id, with `state` and an `id_token` in the fragment. Whoever began compares `state`, and `nonce` with the token’s, and sends the token to POST /v1/auth/social. Of several audiences of an issuer the first is asked for.',
+      query: z.object({
+        issuer: z.string().min(1).max(2048).meta({ description: 'That of a configured provider, exactly.' }),
+      }),
+      returns: ok(
+        z.object({
+          url: z.string().meta({ description: 'The address at the provider to open.' }),
+          state: z.string().meta({ description: 'What the provider’s answer must repeat.' }),
+          nonce: z.string().meta({ description: 'What the ID token must contain.' }),
+        }),
+      ),
+      fails: [companyNotFound, companySuspended, socialProviderNotFound, noTokensForPages, ...openIdFailures],
+    },
+    ({ ctx, params, query }) => beginAtProvider(ctx, { companySlug: params.company_slug, issuer: query.issuer }),
   ),
   endpoint(
     {

@@ -1,12 +1,15 @@
+import { generateRandomNonce, generateRandomState } from 'oauth4webapi';
+import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { addressProblem } from '../../kernel/public-address.ts';
-import { trustProblem } from '../../platform/openid.ts';
+import { authorizationEndpoint, discover, trustProblem } from '../../platform/openid.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { companyBySlug } from '../companies/service.ts';
 import { prepareNoticesToAdministrators } from '../mails/service.ts';
 import { completeSignIn, requireSsoOptional, type SignInResult, userNotActive } from '../sign-in/service.ts';
+import { OWN_PAGE } from '../single-sign-on/service.ts';
 import {
   claimedEmail,
   recordVerified,
@@ -15,7 +18,7 @@ import {
   type User,
   userNotFound,
 } from '../users/service.ts';
-import { anotherIdentity, invalidSocialToken } from './failures.ts';
+import { anotherIdentity, invalidSocialToken, noTokensForPages, socialProviderNotFound } from './failures.ts';
 import { type IdTokenClaims, OLDEST_TOKEN_SECONDS, verifyIdToken } from './id-token.ts';
 import {
   deleteIdentity,
@@ -50,6 +53,50 @@ export async function putSocialProviders(
   await commit(ctx.db, { configuration: putSocialConfiguration(ctx.db, record), notices: notices.statements });
   notices.send();
   return providers;
+}
+
+/** The issuers by which people of a company can sign in on our own page. */
+export const issuersOf = async (ctx: Context, companyId: string): Promise<string[]> => [
+  ...new Set((await providersOf(ctx, companyId)).map(({ issuer }) => issuer)),
+];
+
+export interface BegunAtProvider {
+  /** The address at the provider to open. */
+  url: string;
+  /** What its answer must repeat: beside the token, and in it. */
+  state: string;
+  nonce: string;
+}
+
+/**
+ * Begins a sign-in on our own page: the provider leads back there with an ID token in the fragment, which no server sees. A
+ * code would have to be exchanged with a secret, and a configuration has none.
+ */
+export async function beginAtProvider(
+  ctx: Context,
+  { companySlug, issuer }: { companySlug: string; issuer: string },
+): Promise<BegunAtProvider> {
+  const company = await companyBySlug(ctx, companySlug);
+  requireActiveCompany(company);
+  // The first of an issuer is meant for pages: the audiences of apps know no address to lead back to.
+  const provider = (await providersOf(ctx, company.id)).find((configured) => configured.issuer === issuer);
+  if (!provider) throw socialProviderNotFound();
+  const { ALLOW_PRIVATE_ISSUERS: allowPrivate } = ctx.config;
+  const server = await discover(issuer, allowPrivate);
+  if (!server.response_types_supported?.includes('id_token')) throw noTokensForPages();
+  const url = authorizationEndpoint(server, allowPrivate);
+  const [state, nonce] = [generateRandomState(), generateRandomNonce()];
+  const parameters = {
+    response_type: 'id_token',
+    response_mode: 'fragment',
+    client_id: provider.audience,
+    redirect_uri: `${ctx.baseUrl}${OWN_PAGE}`,
+    scope: 'openid email profile',
+    state,
+    nonce,
+  };
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return { url: url.href, state, nonce };
 }
 
 /**

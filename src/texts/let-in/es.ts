@@ -15,6 +15,10 @@ export const texts: LetInTexts = {
   otherWays: 'Otras formas de iniciar sesión',
   mailCode: 'Recibir un código por correo',
   sso: 'Iniciar sesión con el proveedor de identidad',
+  passkey: 'Iniciar sesión con una llave de acceso',
+  passkeyAsked: 'Tu empresa exige un segundo paso, y el tuyo es la llave de acceso: inicia sesión con ella.',
+  noPasskey: 'No se usó ninguna llave de acceso. Inténtalo de nuevo o inicia sesión de otra forma.',
+  social: (host) => `Continuar con ${host}`,
   ssoOnly:
     'Aquí todos inician sesión con el proveedor de identidad; solo el propietario de la empresa tiene otra forma.',
   passwordInstead: 'Iniciar sesión como propietario',
@@ -70,6 +74,9 @@ export const texts: LetInTexts = {
     INVALID_CODE: 'El código es incorrecto o ha caducado.',
     INVALID_2FA_CODE: 'El código es incorrecto o ya se usó.',
     INVALID_SSO_CODE: 'El inicio de sesión tardó demasiado. Inténtalo de nuevo.',
+    INVALID_PASSKEY: 'No se pudo verificar la llave de acceso. Inténtalo de nuevo o inicia sesión de otra forma.',
+    SOCIAL_PROVIDER_UNSUITABLE:
+      'Este proveedor de identidad no se puede usar en esta página. Inicia sesión de otra forma.',
     SSO_REQUIRED: 'Inicia sesión con el proveedor de identidad de tu empresa.',
     SSO_NOT_CONFIGURED: 'Esta empresa no tiene proveedor de identidad.',
     FORBIDDEN: 'No puedes hacer esto, o no en esta empresa.',

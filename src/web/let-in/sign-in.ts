@@ -1,4 +1,5 @@
 import type { LetInView } from '../../presentation/letting-in.ts';
+import { ApiProblem } from '../api.ts';
 import { h } from '../dom.ts';
 import { fieldOf, formOf } from '../mail-links/form.ts';
 import { paragraph, showCard } from '../mail-links/page.ts';
@@ -15,8 +16,10 @@ const KEPT = 'let-in';
 interface Kept {
   /** The address of the page that goes on. */
   address: string;
-  /** Needed to exchange the code that the way ends with. */
+  /** Needed to exchange the code that single sign-on ends with. */
   secret?: string;
+  /** What the ID token must come with that another provider issues. */
+  social?: { slug: string; state: string; nonce: string };
   /** What that answered. */
   result?: SignInResult | { failed: true };
 }
@@ -80,7 +83,7 @@ export function signIn(company: Company, then: Then, isOwner = false): void {
     askForCode(identity(), then);
   };
   const form = formOf(LET_IN.signInAction, [email, password], withPassword);
-  const byCode = formOf(LET_IN.mailCode, [], withCode);
+  const byCode = otherWay(LET_IN.mailCode, withCode);
   const needsEmail = (event: Event) => {
     if (email.input.value.trim() !== '') return;
     event.preventDefault();
@@ -92,9 +95,10 @@ export function signIn(company: Company, then: Then, isOwner = false): void {
   showCard(LET_IN.signIn(company.name), [
     form,
     h('h2', { class: 'small' }, LET_IN.otherWays),
-    // Further ways to sign in, such as passkeys, stand here: each ends with `goOn`.
+    ...passkeyWay(company, then),
     byCode,
     ...ssoWay(company, ''),
+    ...socialWays(company),
     otherCompany(),
   ]);
   email.input.focus();
@@ -112,9 +116,54 @@ function ssoWay(company: Company, type: string): HTMLElement[] {
     keep({ address: location.href, secret: begun.exchange_secret });
     location.assign(begun.url);
   };
-  const form = formOf(LET_IN.sso, [], begin);
-  if (type === '') form.querySelector('button')?.classList.remove('primary');
-  return [form];
+  return [type === '' ? otherWay(LET_IN.sso, begin) : formOf(LET_IN.sso, [], begin)];
+}
+
+/** A way besides the password, as a form of one button. */
+function otherWay(action: string, begin: () => Promise<void>): HTMLFormElement {
+  const form = formOf(action, [], begin);
+  form.querySelector('button')?.classList.remove('primary');
+  return form;
+}
+
+/** By a passkey, where the browser has them and they are of this page's domain, or of one above it. */
+function passkeyWay({ slug, passkey_domain: domain }: Company, then: Then): HTMLElement[] {
+  const { hostname } = location;
+  const fits = domain !== null && (hostname === domain || hostname.endsWith(`.${domain}`));
+  if (!fits || !('parseRequestOptionsFromJSON' in (globalThis.PublicKeyCredential ?? {}))) return [];
+  const withPasskey = async () => {
+    const options = await ask<PublicKeyCredentialRequestOptionsJSON>('/v1/auth/passkeys/authentication-options', {
+      body: { company_slug: slug },
+    });
+    const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
+    // Somebody thought better of it, or has none: browsers do not say which.
+    const credential = await navigator.credentials.get({ publicKey }).catch(() => null);
+    if (credential === null) throw new ApiProblem(0, 'NO_PASSKEY', LET_IN.noPasskey);
+    const response = (credential as PublicKeyCredential).toJSON();
+    goOn(await ask('/v1/auth/passkeys/verify', { body: { company_slug: slug, response } }), then);
+  };
+  return [otherWay(LET_IN.passkey, withPasskey)];
+}
+
+/** Issuers that people know by another name than their host's. */
+const NAMES: Readonly<Record<string, string>> = {
+  'accounts.google.com': 'Google',
+  'appleid.apple.com': 'Apple',
+  'login.microsoftonline.com': 'Microsoft',
+};
+
+/** By each provider whose ID tokens the company takes. */
+function socialWays({ slug, social }: Company): HTMLElement[] {
+  return social.map((issuer) => {
+    const { host } = new URL(issuer);
+    return otherWay(LET_IN.social(NAMES[host] ?? host), async () => {
+      const { url, ...expected } = await ask<{ url: string; state: string; nonce: string }>(
+        `/v1/auth/social/${encodeURIComponent(slug)}/start?${new URLSearchParams({ issuer })}`,
+      );
+      keep({ address: location.href, social: { slug, ...expected } });
+      location.assign(url);
+    });
+  });
 }
 
 const keep = (kept: Kept): void => sessionStorage.setItem(KEPT, JSON.stringify(kept));
@@ -129,18 +178,30 @@ function takeKept(): Kept | null {
 /** The page that the identity provider leads back to: it loads the one that goes on. */
 export async function returnFromProvider(): Promise<void> {
   const kept = takeKept();
-  const code = new URLSearchParams(location.search).get('code');
   if (!kept) return showCard(LET_IN.badTitle, [paragraph(LET_IN.nothing)], true);
-  const { address, secret } = kept;
-  const exchanged = async (): Promise<SignInResult> =>
-    ask('/v1/auth/sso/exchange', { body: { code, exchange_secret: secret } });
-  const result =
-    code === null ? ({ failed: true } as const) : await exchanged().catch(() => ({ failed: true }) as const);
-  keep({ address, result });
-  location.replace(address);
+  const result = await resultOf(kept).catch(() => ({ failed: true }) as const);
+  keep({ address: kept.address, result });
+  location.replace(kept.address);
 }
 
-/** Goes on after single sign-on, if the tab has just come back from there. @returns whether it does */
+/** Signs in with what the provider's answer brought along. @throws where it is no answer to what this tab asked */
+async function resultOf({ secret, social }: Kept): Promise<SignInResult> {
+  if (social) return ask('/v1/auth/social', { body: { company_slug: social.slug, social_token: tokenFor(social) } });
+  const code = new URLSearchParams(location.search).get('code');
+  return ask('/v1/auth/sso/exchange', { body: { code, exchange_secret: secret } });
+}
+
+/** The ID token in the address, if it was issued for this sign-in. Who issued it is for the API to say. */
+function tokenFor({ state, nonce }: NonNullable<Kept['social']>): string {
+  const answer = new URLSearchParams(location.hash.slice(1));
+  const token = answer.get('id_token') ?? '';
+  const payload = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/');
+  const claims = JSON.parse(atob(payload)) as { nonce?: unknown };
+  if (answer.get('state') !== state || claims.nonce !== nonce) throw new Error('The answer is not to this sign-in.');
+  return token;
+}
+
+/** Goes on after a sign-in at a provider, if the tab has just come back from there. @returns whether it does */
 export function continueAfterProvider(then: Then): boolean {
   const kept = takeKept();
   if (kept?.result === undefined || kept.address !== location.href) return false;
@@ -166,8 +227,15 @@ function askForCode(identity: { company_slug: string; email: string }, then: The
 function goOn(result: SignInResult, then: Then): void {
   const { token, user, pending_2fa_token: pending } = result;
   if (token !== undefined && user) then({ token, email: user.email });
-  else if (result.requires_2fa_setup) void setUpFactor(pending as string, then);
-  else askForFactor(pending as string, then);
+  else if (pending === undefined) askForPasskey();
+  else if (result.requires_2fa_setup) void setUpFactor(pending, then);
+  else askForFactor(pending, then);
+}
+
+/** With the passkey alone somebody signs in: they begin again. */
+function askForPasskey(): void {
+  const again = button(LET_IN.next, () => location.reload(), 'primary');
+  showCard(LET_IN.factorTitle, [paragraph(LET_IN.passkeyAsked), again], true);
 }
 
 function askForFactor(pending: string, then: Then): void {

@@ -77,6 +77,12 @@ export const SIGN_IN: Step[] = [
   },
   { route: 'GET /v1/auth/social/config' },
   {
+    route: 'GET /v1/auth/social/{company_slug}/start',
+    params: company,
+    query: () => ({ issuer: issuer() }),
+    unshown: true,
+  },
+  {
     route: 'POST /v1/auth/social',
     before: async ({ kept, company: { owner } }) => {
       kept.social = await idToken(owner.email, 'mobile-app');

@@ -42,6 +42,14 @@ export const OAUTH = [
     { in: 'endGrantOf', text: ', isInForce(now)', without: '', title: 'by its person' },
     { in: 'denyDevice', text: ', sql`not ${isAnswered}`', without: '', tests: DEVICES },
   ]),
+  ...guardsOf('src/modules/sessions/queries.ts', TOKENS, [
+    {
+      in: 'endGrantsOf',
+      text: 'exists(users, byId(users, companyId, userId), eq(users.passwordHash, passwordHash)),',
+      without: '',
+      title: 'began since',
+    },
+  ]),
   ...guardsOf('drizzle/0041_oauth.sql', ASKED, [
     {
       text: 'CREATE UNIQUE INDEX `oauth_grants_request_id_unique`',

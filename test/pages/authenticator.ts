@@ -1,0 +1,33 @@
+import type { Page } from 'playwright-core';
+
+/** An authenticator in the browser that has a key of its own, and verifies whoever asks. */
+export async function authenticatorOf(page: Page, options: { isUserVerified?: boolean } = {}) {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('WebAuthn.enable');
+  await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: options.isUserVerified ?? true,
+      automaticPresenceSimulation: true,
+    },
+  });
+}
+
+/** What pages do: W3C's own functions read the options and write the response. */
+// biome-ignore lint/suspicious/noExplicitAny: options and responses go through as they are.
+export const ceremony = (page: Page, kind: 'create' | 'get', options: unknown): Promise<any> =>
+  page.evaluate(
+    async ([verb, json]) => {
+      // biome-ignore lint/suspicious/noExplicitAny: the types of Node know no browser.
+      const { PublicKeyCredential, navigator } = globalThis as any;
+      const publicKey =
+        verb === 'create'
+          ? PublicKeyCredential.parseCreationOptionsFromJSON(json)
+          : PublicKeyCredential.parseRequestOptionsFromJSON(json);
+      return (await navigator.credentials[verb as string]({ publicKey })).toJSON();
+    },
+    [kind, options] as const,
+  );

@@ -1,0 +1,245 @@
+import { Secret, TOTP } from 'otpauth';
+import type { Page } from 'playwright-core';
+import { describe, expect, inject, it } from 'vitest';
+import { LET_IN_TEXTS } from '../../src/texts/let-in/languages.ts';
+import {
+  aSigner,
+  assertionXml,
+  encoded,
+  readAuthnRequest,
+  responseXml,
+  rightStatement,
+  sign,
+} from '../support/saml-idp.ts';
+import { send } from '../support/send.ts';
+import { authenticatorOf, ceremony } from './authenticator.ts';
+import { axeFindings, installed, useBrowser } from './browser.ts';
+import { addressOf, exchanged, heading, signIn } from './letting-in.ts';
+import { anInvitation, api, demo, url, useOwnCompany } from './world.ts';
+
+const texts = LET_IN_TEXTS.en;
+/** The page under the name that passkeys are bound to. */
+const named = url.replace('127.0.0.1', 'localhost');
+const STEP_MS = 30_000;
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+/** Registers a client at the provider, as an administrator would. */
+async function registered(metadata: Record<string, unknown>): Promise<Record<string, string>> {
+  const response = await fetch(`${inject('oidcIssuer')}/reg`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(metadata),
+  });
+  const client = (await response.json()) as Record<string, string>;
+  if (!client.client_id) throw new Error(`The provider answered ${response.status}: ${JSON.stringify(client)}`);
+  return client;
+}
+
+/** Somebody signs in at the provider, and agrees. */
+async function signInAtProvider(page: Page, email: string): Promise<void> {
+  await page.locator('input[name="login"]').fill(email);
+  await page.locator('input[name="password"]').fill('any');
+  await page.locator('button[type="submit"]').click();
+  await page.locator('input[name="prompt"][value="consent"]').waitFor({ state: 'attached' });
+  await page.locator('button[type="submit"]').click();
+}
+
+describe.skipIf(!installed)('the page to let a program in', () => {
+  useOwnCompany();
+  const open = useBrowser();
+
+  const opened = async (more: Record<string, string> = {}) => {
+    const provider = inject('oidcIssuer');
+    const { page } = await open(await addressOf({ company_slug: demo.company.slug, ...more }), { origins: [provider] });
+    // The provider's pages ask for a font.
+    await page.route('https://fonts.googleapis.com/**', (route) => route.abort());
+    return page;
+  };
+  const isLetIn = async (page: Page, email = demo.owner.email) => {
+    await heading(page, texts.consentTitle('Sheets'));
+    await page.getByText(texts.signedInAs(email, 'Demo')).waitFor();
+    await button(page, texts.allow).click();
+    expect((await exchanged(page)).tokens.token_type).toBe('Bearer');
+  };
+
+  it('signs in with a passkey, by keyboard, where the address of the page is of its domain', async () => {
+    const { company, owner } = demo;
+    expect(await button(await opened(), texts.passkey).count()).toBe(0);
+    const { page } = await open(`${named}/docs`, { origins: [named] });
+    await authenticatorOf(page);
+    const { password } = owner;
+    const { token } = await send<{ token: string }>(url, 'POST', '/v1/auth/login', {
+      json: { company_slug: company.slug, ...owner },
+    });
+    const options = await send(url, 'POST', '/v1/auth/passkeys/registration-options', { json: { password }, token });
+    const response = await ceremony(page, 'create', options);
+    await send(url, 'POST', '/v1/auth/passkeys', { json: { name: 'This browser', response, password }, token });
+
+    await page.goto((await addressOf({ company_slug: company.slug })).replace(url, named));
+    await button(page, texts.passkey).waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    await button(page, texts.passkey).focus();
+    await page.keyboard.press('Enter');
+    await heading(page, texts.consentTitle('Sheets'));
+    await button(page, texts.allow).click();
+    expect((await exchanged(page)).searchParams.get('code')).toMatch(/\S/);
+  });
+
+  it('says that no passkey was used', async () => {
+    const { page } = await open((await addressOf({ company_slug: demo.company.slug })).replace(url, named), {
+      origins: [named],
+    });
+    await authenticatorOf(page, { isUserVerified: false });
+    await button(page, texts.passkey).click();
+    await page.getByText(texts.noPasskey).waitFor();
+    await signIn(page);
+    await heading(page, texts.consentTitle('Sheets'));
+  });
+
+  it('signs in by a provider whose ID tokens the company takes', async () => {
+    const issuer = inject('oidcIssuer');
+    const { client_id: audience } = await registered({
+      application_type: 'native',
+      redirect_uris: [`${url}/oauth/signed-in`],
+      response_types: ['id_token'],
+      grant_types: ['implicit'],
+      token_endpoint_auth_method: 'none',
+    });
+    const unsuitable = `${inject('forgerUrl')}/form`;
+    const providers = [
+      { issuer, audience },
+      { issuer, audience: 'an app' },
+      { issuer: unsuitable, audience: 'another' },
+    ];
+    await api('PUT', '/v1/auth/social/config', { providers });
+    const page = await opened();
+    const [way, other] = [texts.social(new URL(issuer).host), texts.social(new URL(unsuitable).host)];
+    await button(page, other).click();
+    await page.getByText(texts.failures.SOCIAL_PROVIDER_UNSUITABLE as string).waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    await button(page, way).click();
+    await signInAtProvider(page, demo.owner.email);
+    await isLetIn(page);
+  });
+
+  it.each(['state', 'nonce'])('takes no ID token of another sign-in: %s', async (member) => {
+    const page = await opened();
+    await page.route('**/v1/auth/social/*/start?*', async (route) => {
+      const answer = await route.fetch();
+      await route.fulfill({ response: answer, json: { ...(await answer.json()), [member]: 'of-another' } });
+    });
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await button(page, texts.social(new URL(inject('oidcIssuer')).host)).click();
+    await signInAtProvider(page, demo.owner.email);
+    await page.getByText(texts.ssoFailed).waitFor();
+    expect(asked).not.toContain('/v1/auth/social');
+    await button(page, texts.next).click();
+    await heading(page, texts.signIn('Demo'));
+  });
+
+  it('signs in by single sign-on with OpenID Connect, without an entry of its own', async () => {
+    const { client_id, client_secret } = await registered({
+      redirect_uris: [`${url}/v1/auth/sso/${demo.company.slug}/callback`],
+    });
+    await api('PUT', '/v1/auth/sso/config', {
+      type: 'oidc',
+      issuer: inject('oidcIssuer'),
+      client_id,
+      client_secret,
+      redirect_uris: ['https://console.example.com/signed-in'],
+    });
+    const page = await opened();
+    await button(page, texts.sso).click();
+    await signInAtProvider(page, demo.owner.email);
+    await isLetIn(page);
+  });
+
+  it('says that the provider did not sign somebody in, who begins again', async () => {
+    const page = await opened();
+    await button(page, texts.sso).click();
+    await signInAtProvider(page, 'nobody@example.com');
+    await page.getByText(texts.ssoFailed).waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    await button(page, texts.next).click();
+    await heading(page, texts.signIn('Demo'));
+  });
+
+  it('signs in by single sign-on with SAML, which alone is offered where the company wants that', async () => {
+    const [signer, idp] = [await aSigner(), `${inject('forgerUrl')}/saml`];
+    await api('PUT', '/v1/auth/sso/config', {
+      type: 'saml',
+      idp_entity_id: idp,
+      idp_sso_url: idp,
+      idp_certificates: [signer.certificate],
+      redirect_uris: ['https://console.example.com/signed-in'],
+    });
+    await api('PUT', '/v1/company/settings', { sso_only: true });
+    const { page } = await open(await addressOf({ company_slug: demo.company.slug }), {
+      origins: [inject('forgerUrl')],
+    });
+    await page.route(`${idp}?*`, async (route) => {
+      const request = readAuthnRequest(new URL(route.request().url()));
+      const said = rightStatement(request, idp, demo.owner.email);
+      const response = encoded(sign(responseXml(said, assertionXml(said)), 'Assertion', signer));
+      const field = (name: string, value: string) => `<input type="hidden" name="${name}" value="${value}">`;
+      const fields = field('SAMLResponse', response) + field('RelayState', request.relayState);
+      await route.fulfill({
+        contentType: 'text/html',
+        body: `<form method="post" action="${request.acsUrl}">${fields}<button>Go on</button></form>`,
+      });
+    });
+    await page.getByText(texts.ssoOnly).waitFor();
+    expect(await page.locator('input').count()).toBe(0);
+    expect(await axeFindings(page)).toEqual([]);
+    await button(page, texts.sso).click();
+    await button(page, 'Go on').click();
+    await isLetIn(page);
+
+    const ownersPage = await opened();
+    await button(ownersPage, texts.passwordInstead).click();
+    await signIn(ownersPage);
+    await isLetIn(ownersPage);
+    await api('PUT', '/v1/company/settings', { sso_only: false });
+  });
+
+  it('has a second factor set up where the company asks for it, and asks for it from then on', async () => {
+    const [email, password] = ['second-step@example.com', 'quiet-harbour-lantern'];
+    const token = new URL(await anInvitation(email)).searchParams.get('token');
+    await send(url, 'POST', '/v1/users/accept-invitation', { json: { token, password } });
+    await api('PUT', '/v1/company/settings', { require_2fa: true });
+    const ownersPage = await opened();
+    await signIn(ownersPage);
+    await ownersPage.getByText(texts.passkeyAsked).waitFor();
+    const first = await opened();
+    await signIn(first, email, password);
+    await heading(first, texts.setupTitle);
+    expect(await axeFindings(first)).toEqual([]);
+    const secret = await first.locator('dd code').innerText();
+    const began = Date.now();
+    const code = (steps = 0) =>
+      TOTP.generate({ secret: Secret.fromBase32(secret.replaceAll(' ', '')), timestamp: began + steps * STEP_MS });
+    await first.getByLabel(texts.code, { exact: true }).fill(code());
+    await first.keyboard.press('Enter');
+    await heading(first, texts.backupTitle);
+    expect(await axeFindings(first)).toEqual([]);
+    const [backup = ''] = await first.locator('li code').allInnerTexts();
+    await button(first, texts.next).click();
+    await isLetIn(first, email);
+
+    for (const typed of [code(1), backup]) {
+      const page = await opened();
+      await signIn(page, email, password);
+      await heading(page, texts.factorTitle);
+      expect(await axeFindings(page)).toEqual([]);
+      // It was used already.
+      await page.getByLabel(texts.code, { exact: true }).fill(code());
+      await page.keyboard.press('Enter');
+      await page.getByText(texts.failures.INVALID_2FA_CODE as string).waitFor();
+      await page.getByLabel(texts.code, { exact: true }).fill(typed);
+      await page.keyboard.press('Enter');
+      await isLetIn(page, email);
+    }
+  });
+});
