@@ -55,7 +55,9 @@ export class Examples {
     if (typeof value === 'object' && value !== null) {
       // A key's own bytes differ from run to run.
       const shown = 'kty' in value && 'x' in value ? { ...value, x: '…' } : value;
-      return Object.fromEntries(Object.entries(shown).map(([key, member]) => [key, this.#shown(member, key)]));
+      // SCIM's `$ref` would be taken for a reference within the document.
+      const members = Object.entries(shown).filter(([key]) => key !== '$ref');
+      return Object.fromEntries(members.map(([key, member]) => [key, this.#shown(member, key)]));
     }
     if (typeof value === 'number') return SHOWN_NUMBERS[name] ?? value;
     return typeof value === 'string' ? this.#text(value, name) : value;
