@@ -597,7 +597,7 @@ export interface Routes {
   "GET /oauth/authorize": { answer: string };
   /** Show the page to let a device in */
   "GET /oauth/device": { answer: string };
-  /** Show the page after single sign-on */
+  /** Show the page after a sign-in at an identity provider */
   "GET /oauth/signed-in": { answer: string };
   /** Get tokens */
   "POST /oauth/token": { answer: OAuthTokens };

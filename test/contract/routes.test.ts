@@ -96,8 +96,8 @@ describe('the examples', () => {
     expect(without.map(keyOf)).toEqual([
       'GET /data/results/{token}',
       'GET /openapi.json',
-      'GET /v1/auth/social/{company_slug}/start',
       'GET /v1/auth/sso/{company_slug}/start',
+      'GET /v1/auth/social/{company_slug}/start',
     ]);
   });
 
