@@ -34,7 +34,7 @@ export function withToken(token: string | (() => string | Promise<string>)): Cre
 }
 
 /** Paths that take a token; all others take signatures. */
-const TAKES_TOKEN = /^\/(v1|api|mcp)(\/|$)/;
+const TAKES_TOKEN = /^\/(v1|api|mcp|scim)(\/|$)/;
 
 export const takesToken = (path: string): boolean => TAKES_TOKEN.test(path);
 

@@ -28,7 +28,7 @@ interface Locks {
 
 /** Posts by which people prove who they are, or that an address is theirs. They carry no token, and are never repeated. */
 const SIGNS_IN =
-  /^\/(v1\/(auth\/(login|refresh|social|2fa\/login|passkeys\/(authentication-options|verify)|passwordless\/\w+|sso\/.+)|users\/(accept-invitation|reset-password\/\w+))|api\/v1\/share-auth\/(request|verify|refresh))$/;
+  /^\/(v1\/(auth\/(login|refresh|social|2fa\/login|passkeys\/(authentication-options|verify)|passwordless\/\w+|sso\/.+)|users\/(accept-invitation|reset-password\/\w+))|oauth\/(token|revoke|register|device_authorization)|api\/v1\/share-auth\/(request|verify|refresh))$/;
 
 export const signsIn = (path: string): boolean => SIGNS_IN.test(path);
 

@@ -402,9 +402,9 @@ export interface Routes {
   /** Create a client */
   "POST /v1/oauth-clients": { body: { "name": string; "redirect_uris": Array<string> }; answer: OAuthClient | WrittenRecord };
   /** Get a registered client */
-  "GET /v1/oauth-clients/{id}": { params: { "id": string }; answer: OAuthClient };
+  "GET /v1/oauth-clients/{id}": { params: { "id": string }; ifNoneMatch?: string; answer: OAuthClient };
   /** Delete a client */
-  "DELETE /v1/oauth-clients/{id}": { params: { "id": string }; answer: undefined };
+  "DELETE /v1/oauth-clients/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Provision the managed database */
   "POST /v1/managed-tables/provision": { answer: { "provisioned": boolean; "connection_id": string | null; "waking"?: true } };
   /** Get the status of the managed database */

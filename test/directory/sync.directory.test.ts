@@ -63,14 +63,25 @@ async function pages(path: string, more = '', sending = {}) {
 /** The environment in which batches of the control database that write are counted. */
 function countingWrites() {
   let writes = 0;
+  const texts = new WeakMap<object, string>();
+  const named = (statement: D1PreparedStatement, text: string): D1PreparedStatement => {
+    const bind = statement.bind.bind(statement);
+    texts.set(statement, text);
+    return Object.assign(statement, {
+      bind: (...values: unknown[]) => named(bind(...values), text),
+    });
+  };
+  // When a key was last used is noted once in a while, whatever is asked.
+  const isCounted = (statement?: object) => !/last_used_at/.test((statement && texts.get(statement)) ?? '');
   const session = (inner: D1DatabaseSession): D1DatabaseSession =>
     new Proxy(inner, {
       get(target, property) {
         const value = Reflect.get(target, property);
+        if (property === 'prepare') return (text: string) => named(target.prepare(text), text);
         if (property !== 'batch') return typeof value === 'function' ? value.bind(target) : value;
         return async (...statements: Parameters<D1DatabaseSession['batch']>) => {
           const results = await target.batch(...statements);
-          if (results.some(({ meta }) => meta.changes > 0)) writes += 1;
+          if (results.some(({ meta }, at) => meta.changes > 0 && isCounted(statements[0][at]))) writes += 1;
           return results;
         };
       },
@@ -122,7 +133,7 @@ describe('a sync of 10,000 users and 500 groups', () => {
     }
     expect(counted.writes()).toBe(0);
     expect(await stateOf()).toEqual(before);
-  }, 180_000);
+  }, 600_000);
 
   it('fills a group with 10,000 members in pages of 1,000, each in one commit, and again without any', async () => {
     const users = (await pages(USERS, '&attributes=userName')).filter(({ userName }) =>
@@ -154,7 +165,7 @@ describe('a sync of 10,000 users and 500 groups', () => {
     const tag = (await directory.get(`${GROUPS}/${group.id}`)).headers.get('etag') as string;
     const emptying = { ...patch({ op: 'remove', path: 'members' }), headers: { 'if-match': tag } };
     expect((await must(directory.patch(`${GROUPS}/${group.id}`, emptying))).members).toEqual([]);
-  }, 180_000);
+  }, 600_000);
 
   it('answers no more members at once than fit, and says how to ask for fewer', async () => {
     const everybody = Array.from({ length: 6 }, () => aDirectoryGroup(directory));

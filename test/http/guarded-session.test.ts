@@ -126,7 +126,14 @@ const READ_ALONG = [
   ...['oauth_grants.expires_at', 'oauth_grants.last_used_at'],
   ...['oauth_grants.previous_digest', 'oauth_grants.previous_until'],
   ...['sessions.expires_at', 'sessions.previous_digest', 'sessions.previous_until'],
-  ...['users.activated_at', 'users.created_at', 'users.is_verified', 'users.last_login_at', 'users.metadata'],
+  ...[
+    'users.activated_at',
+    'users.created_at',
+    'users.external_id',
+    'users.is_verified',
+    'users.last_login_at',
+    'users.metadata',
+  ],
   ...['users.mfa_enabled', 'users.password_hash', 'users.session_epoch', 'users.teams', 'users.updated_at'],
 ];
 

@@ -37,7 +37,14 @@ describe('the page to let a program in', () => {
       },
       problem: null,
       user_code: null,
-      company: { slug: company.slug, name: expect.any(String), sso: false, sso_only: false },
+      company: {
+        slug: company.slug,
+        name: expect.any(String),
+        passkey_domain: null,
+        social: [],
+        sso: false,
+        sso_only: false,
+      },
     });
   });
 

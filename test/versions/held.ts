@@ -14,7 +14,8 @@ const isPrecondition = (path: string, { status, body }: Answer) =>
 /** What holds for every record that has versions. */
 export function describeVersions(kinds: readonly Kind[]): void {
   describe.each(kinds)('the version of $name', (kind) => {
-    const { make, change, changes, shows = ({ name }) => name, table } = kind;
+    const { make, change, changes, shows = ({ name }) => name, table, proof } = kind;
+    const proven = proof ? { json: proof } : {};
     let company: Company;
     beforeAll(async () => {
       company = await aCompany();
@@ -51,14 +52,14 @@ export function describeVersions(kinds: readonly Kind[]): void {
     it('must be the one that a write is made for', async () => {
       const { by, path, tag, write } = await aRecord();
       expect(isPrecondition(path, await write('Of nobody', '"00000000000000000000000000000000"'))).toBe(true);
-      expect(isPrecondition(path, await by.delete(path, { headers: { 'If-Match': '"other"' } }))).toBe(true);
+      expect(isPrecondition(path, await by.delete(path, { headers: { 'If-Match': '"other"' }, ...proven }))).toBe(true);
       expect(await tagOf({ by, path })).toBe(tag);
       await must(write('First', `"other", W/${tag}`));
       expect(isPrecondition(path, await write('Second', tag))).toBe(true);
       expect(shows((await by.get(path)).body)).toBe('First');
       await must(write('Whichever', '*'));
       expect(shows((await by.get(path)).body)).toBe('Whichever');
-      await must(by.delete(path, { headers: { 'If-Match': (await tagOf({ by, path })) as string } }));
+      await must(by.delete(path, { headers: { 'If-Match': (await tagOf({ by, path })) as string }, ...proven }));
     });
 
     it('lets one of two writers succeed who have the same', async () => {
@@ -74,7 +75,7 @@ export function describeVersions(kinds: readonly Kind[]): void {
       const deletion = await overtaken(
         writing,
         () => must(write('The rival again')),
-        (env) => by.delete(path, { headers: { 'If-Match': next }, env }),
+        (env) => by.delete(path, { headers: { 'If-Match': next }, env, ...proven }),
       );
       expect(isPrecondition(path, deletion)).toBe(true);
       expect(shows((await by.get(path)).body)).toBe('The rival again');

@@ -9,7 +9,7 @@ import { bearer, type Caller } from '../support/api.ts';
 import { aConsoleGroup, aPermission, permissionInput, policyInput } from '../support/console.ts';
 import { addPasskey, anAuthenticator } from '../support/passkeys.ts';
 import { aGroup, allow, aServiceAccount, aUser, must, signed } from '../support/signed.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { aCompany, type Company, PASSWORD } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS, VISUALIZATIONS } from '../visualizations/support.ts';
 import { anEndpoint as aWebhookEndpoint, ENDPOINTS as WEBHOOKS } from '../webhooks/support.ts';
 
@@ -20,6 +20,8 @@ export interface Kind {
   route: string;
   /** Makes one. @returns where it is read, and by whom */
   make(company: Company): Promise<{ by: Caller; path: string }>;
+  /** What its deletion asks for. */
+  proof?: object;
   change: 'put' | 'patch';
   /** A change that is a different one for each text. */
   changes(text: string, company: Company): object;
@@ -207,6 +209,7 @@ export const SHARING: Kind[] = [
       by: company.as,
       path: `/v1/auth/passkeys/${(await must(addPasskey(company.as, await anAuthenticator())))._id}`,
     }),
+    proof: { password: PASSWORD },
     change: 'patch',
     changes: (name) => ({ name }),
     table: 'passkeys',

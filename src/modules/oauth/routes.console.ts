@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { administratorsOnly } from '../../access/failures.ts';
-import { created, noContent, ok } from '../../http/endpoint.ts';
+import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { sent } from '../../http/wire.ts';
 import { givenToken } from '../../kernel/fields.ts';
@@ -147,6 +147,7 @@ export const oauthConsoleEndpoints = [
       summary: 'Get a registered client',
       description: 'With its redirects.',
       returns: ok(clientView),
+      versioned: versioned(),
       fails: [oauthClientNotFound],
     },
     async ({ ctx, params }) => viewClient(await getClient(ctx, params.id)),
