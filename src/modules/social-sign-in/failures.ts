@@ -16,7 +16,9 @@ export const providerKeysUnreadable = defineFailure('social.provider_keys_unread
   message: 'The keys of the identity provider could not be read.',
 });
 
-export const socialProviderNotFound = notFound('social_provider');
+export const socialProviderNotFound = notFound('social_provider', {
+  message: 'The company has no such social provider.',
+});
 
 /** It hands ID tokens to servers that prove who they are, and there is no secret to prove it with. */
 export const noTokensForPages = defineFailure('social.no_tokens_for_pages', 'conflict', {

@@ -503,7 +503,11 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
     'O token não é um ID token válido de um provedor desta empresa, ou o e-mail não foi verificado: quando o provedor não o diz, decide `trust_email` da configuração.',
     'El token no es un ID token válido de un proveedor de esta empresa, o su correo no está verificado: si el proveedor no lo dice, decide `trust_email` de la configuración.',
   ],
-  ['There is no such social provider.', 'Este provedor não existe.', 'Este proveedor no existe.'],
+  [
+    'The company has no such social provider.',
+    'A empresa não tem este provedor.',
+    'La empresa no tiene este proveedor.',
+  ],
   [
     'This identity provider issues no ID tokens to pages (`response_type=id_token`): configure it for single sign-on instead.',
     'Este provedor de identidade não emite ID tokens a páginas (`response_type=id_token`): configure-o para o login único.',
