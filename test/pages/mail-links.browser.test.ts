@@ -344,6 +344,9 @@ describe.skipIf(!installed)('the pages of mailed links', () => {
         expect(html.match(/assets\/(en|es|pt-BR)-/g)).toEqual([`assets/${locale}-`, `assets/${locale}-`]);
         const scripts = Array.from(html.matchAll(/(?:href|src)="(\S+\.js)"/g), ([, path]) => path as string);
         const { page } = await open(`/${name}?token=unknown&locale=${locale}`);
+        // The page has loaded before its language has.
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await page.waitForLoadState('networkidle');
         const loaded = await page.evaluate<string[]>(
           `performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname).filter((path) => path.endsWith('.js'))`,
         );
