@@ -18,11 +18,11 @@ await run(async ({ companySlug: company_slug, email, password, name }): Promise<
   if (session.status !== 200 || !('token' in session.data)) throw new Error('no session');
   const options: RequestInit = { headers: { Authorization: `Bearer ${session.data.token}` } };
 
-  const created = await createGroup(groupOf(name), options);
+  const created = await createGroup(groupOf(name), {}, options);
   if (created.status !== 201 || !('name' in created.data)) throw new Error('no group');
   const listed = await listGroups({ search: name }, options);
-  const taken = await createGroup(groupOf(name), options);
-  const wrong = await createGroup({ ...groupOf(name), name: 'x' }, options);
+  const taken = await createGroup(groupOf(name), {}, options);
+  const wrong = await createGroup({ ...groupOf(name), name: 'x' }, {}, options);
   const problems = wrong.status === 422 ? wrong.data.details : undefined;
 
   const uploaded = await uploadNewManagedTable({ files: [new File([CSV], `${name}.csv`)] }, options);
