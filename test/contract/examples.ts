@@ -26,10 +26,21 @@ const SHOWN_AS: readonly [RegExp, (index: number, text: string) => string][] = [
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, () => '2026-01-31T12:00:00.000Z'],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+\d\d:\d\d/g, () => '2026-01-31T12:00:00+00:00'],
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, () => '…'],
+  // An id of a user, as passkeys know people by it, and one of a passkey.
+  [/^(?:[MNOYZ][A-Za-z0-9]{3}){8}$/g, () => 'NjViOWMwZGUwMDAwMDAwMDAwMDAwMDAx'],
+  [/^[\w-]{43}$/g, () => 'cGFzc2tleS1vZi1hLXdvcmstbGFwdG9wLXNob3duLWE'],
+  [/"[0-9a-f]{32}"/g, () => '"3c59dc048e8850243be8079a5c74d079"'],
   [/http:\/\/127\.0\.0\.1:\d+/g, () => 'https://id.example.com'],
   [/https:\/\/api\.test/g, () => 'https://api.example.com'],
 ];
 const SHOWN_NUMBERS: Record<string, number> = { duration_ms: 12, client_id_issued_at: 1_769_860_800 };
+/** What browsers and authenticators make anew each time, in base64url. */
+const SHOWN_BYTES: Record<string, string> = {
+  challenge: 'YS1jaGFsbGVuZ2UtdGhhdC1pcy1nb29kLW9uY2U',
+  clientDataJSON: 'eyJ0eXBlIjoid2ViYXV0aG4uZ2V0IiwiY2hhbGxlbmdlIjoi4oCmIn0',
+  attestationObject: 'o2NmbXRkbm9uZWdhdHRTdG10oGhhdXRoRGF0YQ',
+  signature: 'MEUCIQDrE0_signature_of_an_authenticator',
+};
 const LONGEST_LIST = 3;
 
 const hex = (index: number): string => index.toString(16).padStart(12, '0');
@@ -69,7 +80,7 @@ export class Examples {
       this.#secrets.set(text, shown);
       return shown;
     }
-    let shown = text;
+    let shown = SHOWN_BYTES[name] ?? text;
     for (const [secret, as] of this.#secrets) shown = shown.replaceAll(secret, as);
     SHOWN_AS.forEach(([pattern, as], kind) => {
       const known = this.#known[kind] as Map<string, string>;
