@@ -33,8 +33,8 @@ const HOST_LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
  * What is wrong with an address that this service is told to fetch from, or null when it may.
  *
  * It must be https on a public host. The host is judged as the URL standard reads it, so `127.1`, `0x7f000001` and
- * `2130706433` are 127.0.0.1 here as they are for fetch. A name is judged by its text and not resolved: in production the
- * Worker runs outside of any private network.
+ * `2130706433` are 127.0.0.1 here as they are for fetch. A name is judged by its text; what it leads to is looked up when it
+ * is called.
  * @param allowPrivate for development: this machine is good too, also by plain http, and so are names that are kept for
  *   examples
  */
@@ -53,10 +53,15 @@ export function addressProblem(address: string, allowPrivate: boolean): string |
 /** Whether a host, as `URL.hostname` gives it, is the machine that asks. */
 export const isThisMachine = (hostname: string): boolean => THIS_MACHINE.includes(hostname);
 
+/** Whether a host, as `URL.hostname` gives it, is an IP address and no name. */
+export const isWrittenAddress = (hostname: string): boolean =>
+  hostname.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(hostname);
+
 /** @param hostname as `URL.hostname` gives it: IPv4 in dotted decimal, IPv6 in brackets, names in ASCII and lower case */
-function isPublicHost(hostname: string, allowExamples: boolean): boolean {
-  if (hostname.startsWith('[')) return isPublicIpv6(hostname.slice(1, -1));
-  if (/^\d+\.\d+\.\d+\.\d+$/.test(hostname)) return isPublicIpv4(hostname);
+export function isPublicHost(hostname: string, allowExamples = false): boolean {
+  if (isWrittenAddress(hostname)) {
+    return hostname.startsWith('[') ? isPublicIpv6(hostname.slice(1, -1)) : isPublicIpv4(hostname);
+  }
   return isPublicName(hostname.replace(/\.$/, ''), allowExamples);
 }
 

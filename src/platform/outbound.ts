@@ -1,6 +1,6 @@
 import { defineFailure } from '../kernel/failure.ts';
-import { addressProblem } from '../kernel/public-address.ts';
 import { readBounded } from './bounded.ts';
+import { AddressRefused, fetchOutside } from './outside-fetch.ts';
 
 const TIMEOUT_MS = 8000;
 /** Metadata, key sets and token answers are a few kilobytes. */
@@ -16,21 +16,21 @@ export const outboundFailed = defineFailure('outbound.failed', 'unavailable', {
 });
 
 /**
- * A fetch for addresses that customers choose: only to public https hosts, without redirects, with limits of time and size.
- * @param allowPrivate for development: also plain http to this machine
+ * A fetch from identity providers that customers choose, with limits of time and size.
+ * @param allowPrivate as {@link fetchOutside} has it
  * @returns a function like `fetch`, whose answer has been read whole
  */
 export function outboundFetch(allowPrivate: boolean) {
   return async (address: string, init: RequestInit = {}): Promise<Response> => {
-    const problem = addressProblem(address, allowPrivate);
-    if (problem !== null) throw outboundRefused(problem);
     try {
-      const response = await fetch(address, { ...init, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
+      const signal = AbortSignal.timeout(TIMEOUT_MS);
+      const response = await fetchOutside(address, { ...init, signal }, allowPrivate);
       const body = await readBounded(response.body, LARGEST_ANSWER);
       if (body === null) throw new Error('The answer is too large.');
       const headers = { 'content-type': response.headers.get('content-type') ?? '' };
       return new Response(body.length > 0 ? body : null, { status: response.status, headers });
     } catch (error) {
+      if (error instanceof AddressRefused) throw outboundRefused(error.problem);
       // The cause tells of our network: it is for the log, not for the caller.
       throw outboundFailed().because(error);
     }

@@ -1,5 +1,5 @@
-import { addressProblem } from '../kernel/public-address.ts';
 import { withinTime } from '../kernel/time-limit.ts';
+import { AddressRefused, fetchOutside } from './outside-fetch.ts';
 
 /** As many redirects are followed. */
 export const MOST_REDIRECTS = 5;
@@ -38,7 +38,7 @@ export interface OutsideAnswer {
 /**
  * Opens a file at an address that customers choose, of any size: each address on the way is held against the rules for
  * outside addresses, and nothing of ours is sent along.
- * @param limits `allowPrivate` as {@link addressProblem} has it; `silenceMs` how long nothing may come
+ * @param limits `allowPrivate` as {@link fetchOutside} has it; `silenceMs` how long nothing may come
  * @throws OutsideFailed
  */
 export async function openOutside(
@@ -48,9 +48,8 @@ export async function openOutside(
 ): Promise<OutsideAnswer> {
   let next = address;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
-    if (addressProblem(next, allowPrivate) !== null) throw new OutsideFailed('refused');
     const abort = new AbortController();
-    const asked = fetch(next, { headers, redirect: 'manual', signal: abort.signal });
+    const asked = fetchOutside(next, { headers, signal: abort.signal }, allowPrivate);
     const response = await inTime(silenceMs, asked, abort);
     const location = REDIRECTS.has(response.status) ? response.headers.get('location') : null;
     if (location === null) return answerOf(response, abort, silenceMs);
@@ -82,6 +81,7 @@ async function inTime<T>(ms: number, work: Promise<T>, abort: AbortController): 
   } catch (error) {
     work.catch(() => {});
     abort.abort();
-    throw error instanceof OutsideFailed ? error : new OutsideFailed('lost');
+    if (error instanceof OutsideFailed) throw error;
+    throw new OutsideFailed(error instanceof AddressRefused ? 'refused' : 'lost');
   }
 }

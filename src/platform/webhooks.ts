@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { addressProblem } from '../kernel/public-address.ts';
+import { AddressRefused, fetchOutside } from './outside-fetch.ts';
 
 /** Standard Webhooks: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h. */
 export const DEFAULT_RETRY_SECONDS = '5,300,1800,7200,18000,36000,50400,72000,86400';
@@ -69,7 +69,7 @@ export interface TryResult {
 
 /**
  * Posts to an address that customers choose. Only its status is read: what else it answers is not waited for, however long.
- * @param options `allowPrivate` as {@link addressProblem} has it; `now` in milliseconds
+ * @param options `allowPrivate` as {@link fetchOutside} has it; `now` in milliseconds
  */
 export async function postWebhook(
   address: string,
@@ -77,7 +77,6 @@ export async function postWebhook(
   body: string,
   { allowPrivate, now }: { allowPrivate: boolean; now: number },
 ): Promise<TryResult> {
-  if (addressProblem(address, allowPrivate) !== null) return failed('address_refused');
   const abort = new AbortController();
   let isLate = false;
   const timer = setTimeout(() => {
@@ -85,12 +84,13 @@ export async function postWebhook(
     abort.abort();
   }, ANSWER_MS);
   try {
-    const request = { method: 'POST', headers, body, redirect: 'manual', signal: abort.signal } as const;
-    const { status, headers: answered } = await fetch(address, request);
+    const request = { method: 'POST', headers, body, signal: abort.signal };
+    const { status, headers: answered } = await fetchOutside(address, request, allowPrivate);
     const isRedirect = status >= 300 && status < 400;
     const retryAfter = retryAfterOf(answered.get('retry-after'), now);
     return { status, error: isRedirect ? 'redirect' : null, retryAfter };
-  } catch {
+  } catch (error) {
+    if (error instanceof AddressRefused) return failed('address_refused');
     // The cause tells of our network.
     return failed(isLate ? 'timeout' : 'connection_failed');
   } finally {

@@ -7,6 +7,7 @@ import {
   misplacedSnapshots,
   operationsIn,
   operationsNamed,
+  ownFetches,
   usedByOneAlone,
   usesOfHttp,
   wordsOfTheDomain,
@@ -108,6 +109,19 @@ describe('services', () => {
     expect(usesOfHttp('modules/groups/service.ts', text)).toHaveLength(1);
     expect(usesOfHttp('modules/groups/routes.console.ts', text)).toEqual([]);
   });
+});
+
+describe('addresses that customers choose', () => {
+  it('are called by fetchOutside alone', () => {
+    expect(sources.flatMap(({ file, text }) => ownFetches(file, text))).toEqual([]);
+  });
+
+  it.each(['const answer = await fetch(provider.jwksUri);', '(url) => fetch(url)', 'return globalThis.fetch(url);'])(
+    'may not be called by %s',
+    (text) => {
+      expect(ownFetches('modules/webhooks/service.ts', text)).toHaveLength(1);
+    },
+  );
 });
 
 describe('generated files', () => {

@@ -156,6 +156,15 @@ export function wordsOfTheDomain(file: string, text: string): string[] {
   );
 }
 
+/** What calls addresses that only the operator chooses; all others are called by the one that looks names up. */
+const CALLERS = /^(web\/|platform\/(outside-fetch|ai|mail-resend)\.ts$)/;
+
+/** One line for a file that calls an address by itself, which a customer may have chosen. */
+export const ownFetches = (file: string, text: string): string[] =>
+  !CALLERS.test(file) && /(?<![\w.])(?:globalThis\.)?fetch\(/.test(withoutComments(text))
+    ? [`src/${file} calls an address by itself. Use fetchOutside, which refuses what leads inside.`]
+    : [];
+
 const withoutComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*/g, '');
 
 /** The first circle that the modules form, with the import that closes it. */

@@ -31,7 +31,7 @@ export async function* streamUserSql(
   if (names instanceof Failure) throw names;
   const client = await sql.connect();
   const endsAt = performance.now() + milliseconds;
-  const fetch = (rows: number, before: Steps = []) => {
+  const fetchRows = (rows: number, before: Steps = []) => {
     const limits = { rows, bytes: MAX_BATCH_BYTES, milliseconds, endsAt };
     const run = new UserSqlRun([...before, ...fetchOf(rows)], limits, () => sql.drop());
     run.join(client, []);
@@ -40,12 +40,15 @@ export async function* streamUserSql(
     run.result.catch(() => undefined);
     return { run, wanted: rows };
   };
-  let { run, wanted } = fetch(Math.min(FIRST_ROWS, batchRows), openingOf(statement, names, Math.ceil(milliseconds)));
+  let { run, wanted } = fetchRows(
+    Math.min(FIRST_ROWS, batchRows),
+    openingOf(statement, names, Math.ceil(milliseconds)),
+  );
   for (let isFirst = true; ; isFirst = false) {
     const { columns, rows, truncated } = await (isFirst ? noted(sql, run.result) : run.result);
     if (truncated) throw resultTooLarge();
     const isLast = rows.length < wanted;
-    if (!isLast) ({ run, wanted } = fetch(Math.min(batchRows, rowsAfter(rows.length, run.bytes))));
+    if (!isLast) ({ run, wanted } = fetchRows(Math.min(batchRows, rowsAfter(rows.length, run.bytes))));
     yield { columns, rows };
     if (isLast) return;
   }

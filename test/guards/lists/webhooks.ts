@@ -53,4 +53,13 @@ export const WEBHOOKS = [
     },
     { in: 'disableEndpoint', text: '        eq(webhookEndpoints.url, url),\n', without: '', title: 'another address' },
   ]),
+  ...guardsOf(
+    'src/platform/outside-fetch.ts',
+    ['test/local/outside-fetch.test.ts'],
+    [
+      { text: '(lookedUp.get(hostname) ?? 0) > now', without: 'lookedUp.get(hostname)', title: 'second look' },
+      { text: '!found.map(asHostname).every((host) => isPublicHost(host))', without: 'false', title: 'leads to' },
+      { text: 'found.length === 0', without: 'false', title: 'nobody knows' },
+    ],
+  ),
 ];

@@ -1,0 +1,137 @@
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { convertV4MiniflareOptions, Log, LogLevel, Miniflare, type Request, Response } from 'miniflare';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+/** What the name service answers: records of a name; null where it fails. */
+let records: Record<string, string[] | null>;
+/** What was asked for: hosts that were called, and names that were looked up. */
+let called: string[];
+let lookedUp: string[];
+let miniflare: Miniflare;
+
+/** The internet: the service that the runtime looks names up with, and a host that answers whatever its address is. */
+function internet(request: Request): Response {
+  const { host, pathname, searchParams } = new URL(request.url);
+  if (host !== 'cloudflare-dns.com') {
+    called.push(host);
+    const headers = { location: `https://${pathname.slice(1)}/` };
+    return pathname === '/' ? new Response('ok') : new Response(null, { status: 302, headers });
+  }
+  const [name, type] = [searchParams.get('name') ?? '', searchParams.get('type')];
+  lookedUp.push(name);
+  const found = name in records ? records[name] : [];
+  if (!found) return new Response('down', { status: 502 });
+  const typeOf = (data: string) => (data.includes(':') ? 28 : /^[\d.]+$/.test(data) ? 1 : 5);
+  const answers = found
+    .map((data) => ({ name, type: typeOf(data), TTL: 1, data }))
+    .filter((answer) => answer.type === 5 || answer.type === (type === 'A' ? 1 : 28));
+  return Response.json({ Status: answers.length > 0 ? 0 : 3, Question: [{ name, type: 1 }], Answer: answers });
+}
+
+beforeAll(async () => {
+  const { outputFiles } = await build({
+    entryPoints: [join(import.meta.dirname, 'outside-fetch.ts')],
+    external: ['node:*', 'cloudflare:*'],
+    bundle: true,
+    format: 'esm',
+    target: 'esnext',
+    write: false,
+  });
+  miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      log: new Log(LogLevel.NONE),
+      cf: false,
+      telemetry: { enabled: false },
+      workers: [
+        {
+          name: 'outside-fetch',
+          modules: true,
+          script: outputFiles[0]?.text as string,
+          compatibilityDate: '2026-09-01',
+          compatibilityFlags: ['nodejs_compat'],
+          outboundService: internet,
+        },
+      ],
+    }),
+  );
+  await miniflare.ready;
+}, 60_000);
+
+afterAll(() => miniflare?.dispose());
+
+beforeEach(() => {
+  called = [];
+  lookedUp = [];
+});
+
+async function fetchBy(way: string, url: string, at = 0): Promise<unknown> {
+  const answer = await miniflare.dispatchFetch('http://worker.test', {
+    method: 'POST',
+    body: JSON.stringify({ way, url, at }),
+  });
+  return answer.json();
+}
+
+const PUBLIC = ['93.184.216.34', '2606:2800:220:1::1'];
+const SENT = { status: 200, error: null, retryAfter: 0 };
+const REFUSED = { status: null, error: 'address_refused', retryAfter: 0 };
+const UNREACHED = { status: null, error: 'connection_failed', retryAfter: 0 };
+
+describe('a name that customers choose', () => {
+  it('is called where it leads to public addresses, and is looked up every half a minute', async () => {
+    records = { 'steady.example.com': PUBLIC };
+    for (const at of [0, 29_999, 30_000]) {
+      expect(await fetchBy('webhook', 'https://steady.example.com/', at)).toEqual(SENT);
+    }
+    expect(called).toHaveLength(3);
+    expect(lookedUp).toHaveLength(4);
+  });
+
+  it('is refused as soon as it leads inside, at the second look too', async () => {
+    records = { 'rebound.example.com': PUBLIC };
+    expect(await fetchBy('webhook', 'https://rebound.example.com/')).toEqual(SENT);
+    records = { 'rebound.example.com': ['10.0.0.1'] };
+    expect(await fetchBy('webhook', 'https://rebound.example.com/', 30_001)).toEqual(REFUSED);
+    expect(called).toHaveLength(1);
+  });
+
+  it.each([
+    '127.0.0.1',
+    '169.254.169.254',
+    '::1',
+    '::ffff:10.0.0.1',
+    'fd00::1',
+    '93.184.216.34 192.168.0.1',
+    '93.184.216.34 fe80::1',
+    'metadata.internal. 93.184.216.34',
+  ])('is refused where it leads to %s', async (found) => {
+    const name = `n${found.replace(/[^a-z0-9]/g, 'x')}.example.com`;
+    records = { [name]: found.split(' ') };
+    expect(await fetchBy('webhook', `https://${name}/`)).toEqual(REFUSED);
+    expect(await fetchBy('file', `https://${name}/`)).toBe('the address failed: refused');
+    expect(await fetchBy('provider', `https://${name}/`)).toBe('The address must be on a public host.');
+    expect(called).toEqual([]);
+  });
+
+  it('is refused where a redirect leads to one that leads inside', async () => {
+    records = { 'first.example.com': PUBLIC, 'second.example.com': ['10.0.0.1'] };
+    expect(await fetchBy('file', 'https://first.example.com/second.example.com')).toBe('the address failed: refused');
+    expect(called).toEqual(['first.example.com']);
+  });
+
+  it('is not called where nobody knows it, or the name service is away', async () => {
+    records = { 'away.example.com': null };
+    for (const name of ['unknown', 'away']) {
+      expect(await fetchBy('webhook', `https://${name}.example.com/`)).toEqual(UNREACHED);
+      expect(await fetchBy('file', `https://${name}.example.com/`)).toBe('the address failed: lost');
+    }
+    expect(called).toEqual([]);
+  });
+
+  it('is not looked up where an address stands for it, nor in development', async () => {
+    expect(await fetchBy('webhook', 'https://93.184.216.34/')).toEqual(SENT);
+    expect(await fetchBy('development', 'https://unknown.example.com/')).toBe(200);
+    expect(lookedUp).toEqual([]);
+  });
+});
