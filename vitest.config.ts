@@ -100,6 +100,8 @@ export default defineConfig({
           globalSetup: ['test/pages/browser-setup.ts', 'test/support/oidc-provider.ts'],
           ...SEEDED,
           ...TIMEOUTS,
+          // A page that a busy machine was too slow for is opened once more; a fault fails twice.
+          retry: 1,
         },
       },
       {
