@@ -38,6 +38,12 @@ export const OAUTH = [
       without: '.where(byId(oauthGrants, companyId, id))',
       title: 'comes twice',
     },
+    {
+      in: 'rotateGrant',
+      text: 'eq(oauthGrants.refreshDigest, digests.presented),',
+      without: '',
+      title: 'at the same time',
+    },
     { in: 'rotateGrant', text: 'ofActiveCompany(oauthGrants.companyId),', without: '', title: 'loses nothing' },
     { in: 'endGrantOf', text: ', isInForce(now)', without: '', title: 'by its person' },
     { in: 'denyDevice', text: ', sql`not ${isAnswered}`', without: '', tests: DEVICES },
