@@ -113,6 +113,12 @@ describe('POST /mcp', () => {
     expect([status, body.result]).toEqual([400, undefined]);
   });
 
+  it('refuses a call whose header tells another tool', async () => {
+    const params = { name: 'list_tables', arguments: {} };
+    const { status, body } = await modern('tools/call', params, { headers: { 'mcp-name': 'list_dashboards' } });
+    expect([status, body.result]).toEqual([400, undefined]);
+  });
+
   it('answers a client of 2024 with a version that it may take or leave', async () => {
     const clientInfo = { name: 'old', version: '1' };
     const sent = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo };
