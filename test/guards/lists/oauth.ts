@@ -31,6 +31,12 @@ export const OAUTH = [
       without: '',
       title: 'no code of the same client',
     },
+    {
+      in: 'beginGrant',
+      text: 'isNull(oauthGrants.endedAt),\n    isNull(oauthGrants.begunAt),',
+      without: 'isNull(oauthGrants.begunAt),',
+      title: 'at the same time gives nobody',
+    },
     { in: 'beginGrant', text: 'exists(oauthGrants, stillGood),', without: '', title: 'at the same time' },
     {
       in: 'beginGrant',

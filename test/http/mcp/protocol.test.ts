@@ -158,9 +158,11 @@ describe('POST /mcp', () => {
     ['what is no message', { hello: 'there' }, -32600],
     ['a message without a version', { id: 1, method: 'ping' }, -32600],
     ['a text', 'ping', -32600],
-  ])('refuses %s', async (_what, message, code) => {
-    const { status, body } = await owner.send(message);
-    expect([status, body.error.code]).toEqual([400, code]);
+  ])('refuses %s, in every version', async (_what, message, code) => {
+    for (const version of PROTOCOL_VERSIONS) {
+      const { status, body } = await owner.send(message, { 'mcp-protocol-version': version });
+      expect([version, status, body.error.code]).toEqual([version, 400, code]);
+    }
   });
 
   it.each([{}, [], null])('refuses what holds nothing as a body of a wrong form: %j', async (message) => {
