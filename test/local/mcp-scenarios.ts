@@ -108,3 +108,9 @@ export const NOT_OFFERED: readonly NotOffered[] = [
     ],
   },
 ];
+
+/** All that the official suite asks of an authorization server. */
+export const AUTHORIZATION_SCENARIOS: readonly string[] = [
+  'authorization-server-metadata-endpoint',
+  'authorization-code-grant',
+];

@@ -2,14 +2,17 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type System, startSystem } from '../../bench/system.ts';
 import { freePort } from '../../local/processes.ts';
 import { OFFICIAL_CLIENTS } from './agents.ts';
-import { NOT_OFFERED } from './mcp-scenarios.ts';
+import { AUTHORIZATION_SCENARIOS, NOT_OFFERED } from './mcp-scenarios.ts';
 
 const PROJECT = join(import.meta.dirname, '../..');
 const SUITE = join(PROJECT, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
@@ -36,7 +39,8 @@ let url: string;
 beforeAll(async () => {
   const port = await freePort();
   url = `http://localhost:${port}/mcp`;
-  system = await startSystem(undefined, { ALLOWED_ORIGINS: new URL(url).origin });
+  // The metadata document of a client is on this machine.
+  system = await startSystem(undefined, { ALLOWED_ORIGINS: new URL(url).origin, ALLOW_PRIVATE_ISSUERS: 'true' });
   const { access_key, secret_key } = system.serviceAccount;
   authorization = `Bearer ${access_key}:${secret_key}`;
   door = openDoor().listen(port);
@@ -59,17 +63,34 @@ const openDoor = () =>
     asked.pipe(sent);
   });
 
-/** What the suite found, by scenario. */
-async function runSuite(options: readonly string[]): Promise<Map<string, Check[]>> {
+/**
+ * Runs a command of the suite.
+ * @param hear told each line that it prints
+ * @returns what it found, by scenario
+ */
+async function runSuite(
+  of: 'server' | 'authorization',
+  options: readonly string[],
+  hear: (line: string) => Promise<unknown> = async () => {},
+): Promise<Map<string, Check[]>> {
   const folder = await mkdtemp(join(tmpdir(), 'mcp-suite-'));
   try {
-    const command = [SUITE, 'server', '--url', url, ...options, '-o', folder];
-    // It ends with 1 where any check fails: which do is written there.
-    await promisify(execFile)(process.execPath, command, { maxBuffer: 2 ** 26 }).catch((error) => {
+    const command = [SUITE, of, ...options, '-o', folder];
+    const running = promisify(execFile)(process.execPath, command, { maxBuffer: 2 ** 26 });
+    const heard = Promise.withResolvers<never>();
+    createInterface({ input: running.child.stdout as Readable }).on('line', (line) =>
+      hear(line).catch((error) => {
+        running.child.kill();
+        heard.reject(error);
+      }),
+    );
+    const ended = running.catch((error) => {
+      // It ends with 1 where any check fails: which do is written there.
       if (error.code !== 1) throw error;
     });
+    await Promise.race([ended, heard.promise]);
     const found = (await readdir(folder)).map(async (name) => {
-      const [, scenario = ''] = /^server-(.+)-\d{4}-\d\d-\d\dT/.exec(name) ?? [];
+      const [, scenario = ''] = FOLDERS[of].exec(name) ?? [];
       const checks = JSON.parse(await readFile(join(folder, name, 'checks.json'), 'utf8')) as Check[];
       return [scenario, checks] as const;
     });
@@ -78,6 +99,12 @@ async function runSuite(options: readonly string[]): Promise<Map<string, Check[]
     await rm(folder, { recursive: true, force: true });
   }
 }
+
+/** Where each command writes what a scenario found: by the scenario's name and the time. */
+const FOLDERS = {
+  server: /^server-(.+)-\d{4}-\d\d-\d\dT/,
+  authorization: /^authorization-server-(.+)-\d{4}-\d\d-\d\dT/,
+};
 
 describe('the official suite', () => {
   const excused = NOT_OFFERED.flatMap(({ asked }) => asked);
@@ -89,7 +116,7 @@ describe('the official suite', () => {
 
   const failed = new Set<string>();
   it.each(RUNS.map((options) => [options.join(' '), options] as const))('passes: server %s', async (_name, options) => {
-    const found = await runSuite(options);
+    const found = await runSuite('server', ['--url', url, ...options]);
     const failures = [...found].flatMap(([scenario, checks]) =>
       checks.filter(({ status }) => status === 'FAILURE').map((check) => ({ scenario, ...check })),
     );
@@ -112,6 +139,54 @@ describe('the official suite', () => {
     const [, listed = ''] =
       /\n\| not offered \| scenarios, or checks of them \|\n\|---\|---\|\n((?:\|.*\n)+)/.exec(document) ?? [];
     expect(listed.trimEnd().split('\n')).toEqual(rows);
+  });
+});
+
+/** The owner lets in what the suite prints, as the page does, and goes where that leads. */
+async function letSuiteIn(line: string): Promise<void> {
+  if (!line.startsWith(`${system.baseUrl}/oauth/authorize?`)) return;
+  const page = await (await fetch(line)).text();
+  const [, told = ''] = /<script type="application\/json" id="told">(.*?)<\/script>/s.exec(page) ?? [];
+  const { request } = JSON.parse(told).asked;
+  const { redirect_to } = await system.call('POST', '/v1/oauth-grants', { request, allow: true });
+  await fetch(redirect_to);
+}
+
+/** The programs by which the suite comes, by how they became known. Of the own machine any port is good. */
+const CLIENTS: Record<string, () => Promise<string>> = {
+  'registered itself': async () =>
+    (await system.call('POST', '/oauth/register', { redirect_uris: REDIRECTS })).client_id,
+  'administrators registered': async () =>
+    (await system.call('POST', '/v1/oauth-clients', { name: 'The suite', redirect_uris: REDIRECTS })).client_id,
+  'has a metadata document': async () => {
+    const documents = createServer((asked, answer) => {
+      const id = `http://${asked.headers.host}${asked.url}`;
+      answer.setHeader('content-type', 'application/json');
+      answer.end(JSON.stringify({ client_id: id, client_name: 'The suite', redirect_uris: REDIRECTS }));
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void documents.close());
+    await once(documents, 'listening');
+    return `http://127.0.0.1:${(documents.address() as AddressInfo).port}/client.json`;
+  },
+};
+const REDIRECTS = ['http://127.0.0.1/callback'];
+
+describe('the official suite for authorization servers', () => {
+  beforeAll(() => system.renewToken());
+
+  it.each(Object.keys(CLIENTS))('passes, by a client that %s', async (known) => {
+    const client = await (CLIENTS[known] as () => Promise<string>)();
+    const by = ['--client-id', client, '--resource', `${system.baseUrl}/mcp`, '--port', String(await freePort())];
+    const found = await runSuite('authorization', ['--url', system.baseUrl, ...by], letSuiteIn);
+    expect([...found.keys()].toSorted()).toEqual(AUTHORIZATION_SCENARIOS.toSorted());
+    // What it skips or only warns of has not passed.
+    expect([...found.values()].flat().filter(({ status }) => status !== 'SUCCESS')).toEqual([]);
+  });
+
+  it('is said to pass in docs/mcp.md, scenario by scenario', async () => {
+    const document = await readFile(join(PROJECT, 'docs/mcp.md'), 'utf8');
+    const [, said = ''] = /\nAs `authorization` [^\n]+ passes:\s([^:]+):/.exec(document) ?? [];
+    expect(said).toBe(AUTHORIZATION_SCENARIOS.map((each) => `\`${each}\``).join(', '));
   });
 });
 

@@ -1,13 +1,27 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { isSameRedirect } from '../../src/modules/oauth/redirects.ts';
+import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { configure, tryStart } from '../single-sign-on/support.ts';
 import { BASE_URL, bearer, type Caller, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
-import { rowOf } from '../support/rival.ts';
+import { overtaken, rowOf } from '../support/rival.ts';
 import { must, signed } from '../support/signed.ts';
 import { aCompany, type Company, logIn } from '../support/worlds.ts';
-import { aClient, askedOf, authorize, consent, exchange, letIn, MCP, REDIRECT, requestOf, toldOn } from './support.ts';
+import {
+  aClient,
+  askedOf,
+  authorize,
+  consent,
+  exchange,
+  exchangeForm,
+  letIn,
+  MCP,
+  postForm,
+  REDIRECT,
+  requestOf,
+  toldOn,
+} from './support.ts';
 
 let company: Company;
 let owner: Caller;
@@ -88,7 +102,9 @@ describe('a request that goes nowhere', () => {
     ['the host as a user name', 'https://evil@program.example.com/callback'],
     ['a fragment', `${REDIRECT}#`],
     ['a query', `${REDIRECT}?a=b`],
-    ['an encoded slash', 'https://program.example.com/%2e%2e/callback'],
+    ['an encoded slash', 'https://program.example.com/%2Fcallback'],
+    ['an encoded slash for one', 'https://program.example.com%2Fcallback'],
+    ['encoded dots', 'https://program.example.com/%2e%2e/callback'],
     ['a port', 'https://program.example.com:443/callback'],
     ['another host', 'https://evil.example/callback'],
   ])('is not redirected to a redirect with %s', async (_what, redirect) => {
@@ -97,10 +113,22 @@ describe('a request that goes nowhere', () => {
     expect(toldOn(answer).asked).toBe(null);
   });
 
+  it.each([
+    ['another flow', { response_type: 'token' }],
+    ['no PKCE', { code_challenge: undefined }],
+    ['an unknown scope', { scope: 'nonsense' }],
+    ['another resource', { resource: 'https://other.test' }],
+    ['no page', { prompt: 'none' }],
+    ['a long state', { state: 'x'.repeat(5000) }],
+  ])('is not redirected to a foreign redirect after another error: %s', async (_what, wrong) => {
+    const answer = await authorize(await requestOf(client, { ...wrong, redirect: 'https://evil.example/callback' }));
+    expect([answer.status, answer.headers.get('location'), toldOn(answer).problem]).toEqual([400, null, 'redirect']);
+  });
+
   it('is one of an unknown client, or of two', async () => {
     for (const id of ['od_unknown', 'oc_ffffffffffffffffffffffff', 'x', '']) {
       const answer = await authorize({ ...(await requestOf(client)), client_id: id });
-      expect([answer.status, toldOn(answer).problem]).toEqual([400, 'client']);
+      expect([answer.status, answer.headers.get('location'), toldOn(answer).problem]).toEqual([400, null, 'client']);
     }
     const query = Object.entries(await requestOf(client));
     expect(toldOn(await authorize([...query, ['client_id', client]])).problem).toBe('client');
@@ -119,6 +147,7 @@ describe('a request that is not good', () => {
     ['a scope that fits no action', { scope: 'groups:list nonsense:*' }, 'invalid_scope'],
     ['a scope out of form', { scope: 'groups:list "quoted"' }, 'invalid_scope'],
     ['10,000 scopes', { scope: 'groups:list '.repeat(10_000) }, 'invalid_scope'],
+    ['more scopes than a hundred', { scope: ALL_ACTIONS.slice(0, 101).join(' ') }, 'invalid_scope'],
     ['another resource', { resource: 'https://other.test' }, 'invalid_target'],
     ['a resource with a fragment', { resource: `${MCP}#a` }, 'invalid_target'],
     ['a resource of another case', { resource: 'https://API.test/mcp' }, 'invalid_target'],
@@ -173,7 +202,10 @@ describe('a consent', () => {
       state: 'of-the-program',
       iss: BASE_URL,
     });
-    const denied = await consent(owner, await askedOf(client), false);
+    const no = { request: await askedOf(client), allow: false };
+    const { redirect_to } = await must(owner.post('/v1/oauth-grants', { json: no }));
+    const { origin, pathname, searchParams: denied } = new URL(redirect_to);
+    expect(origin + pathname).toBe(REDIRECT);
     expect([denied.get('error'), denied.get('code'), denied.get('iss')]).toEqual(['access_denied', null, BASE_URL]);
   });
 
@@ -275,10 +307,18 @@ describe('a client with a metadata document', () => {
     return address;
   };
   const good = (address: string) => ({ client_id: address, client_name: 'By document', redirect_uris: [REDIRECT] });
-  const problemOf = async (id: string, env?: Record<string, string>) => {
+  /** What the page says of a client, and whether its document was asked for. */
+  const outcomeOf = async (id: string, isDevelopment = true) => {
     const query = new URLSearchParams(await requestOf(id));
-    return toldOn(await call('GET', `/oauth/authorize?${query}`, env ? { env } : {})).problem;
+    const env = { ALLOW_PRIVATE_ISSUERS: String(isDevelopment) };
+    const fetched = vi.spyOn(globalThis, 'fetch');
+    const { problem } = toldOn(await call('GET', `/oauth/authorize?${query}`, { env }));
+    const isAsked = fetched.mock.calls.some(([address]) => String(address) === id);
+    fetched.mockRestore();
+    return { problem, isAsked };
   };
+  const UNKNOWN = { problem: 'client', isAsked: true };
+  const NOT_ASKED = { problem: 'client', isAsked: false };
 
   it('is let in under its host', async () => {
     const id = await documentAt(good);
@@ -302,15 +342,19 @@ describe('a client with a metadata document', () => {
     ['is a list', () => []],
     ['has ten megabytes', (address: string) => ({ ...good(address), padding: 'x'.repeat(10_000_000) })],
   ])('is not known where the document %s', async (_what, document) => {
-    expect(await problemOf(await documentAt(document))).toBe('client');
+    expect(await outcomeOf(await documentAt(document))).toEqual(UNKNOWN);
   });
 
   it('is not known where the document redirects, or nobody answers', async () => {
-    const elsewhere = await documentAt(good);
-    const to = btoa(elsewhere).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
-    expect(await problemOf(`${inject('fileServerUrl')}/to.${to}/k/0/client.json`)).toBe('client');
-    expect(await problemOf(`${inject('fileServerUrl')}/status.404/k/0/client.json`)).toBe('client');
-    expect(await problemOf('http://127.0.0.1:1/client.json')).toBe('client');
+    const leadingTo = (address: string) => {
+      const to = btoa(address).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+      return `${inject('fileServerUrl')}/to.${to}/k/0/client.json`;
+    };
+    // It says what it should, of the address that leads there.
+    const elsewhere = await documentAt((address) => good(leadingTo(address)));
+    expect(await outcomeOf(leadingTo(elsewhere))).toEqual(UNKNOWN);
+    expect(await outcomeOf(`${inject('fileServerUrl')}/status.404/k/0/client.json`)).toEqual(UNKNOWN);
+    expect(await outcomeOf('http://127.0.0.1:1/client.json')).toEqual(UNKNOWN);
   });
 
   it.each([
@@ -326,13 +370,20 @@ describe('a client with a metadata document', () => {
     'https://127.0.0.1.nip.io/client.json',
     'https://metadata.internal/client.json',
   ])('is not asked for at %s', async (id) => {
-    expect(await problemOf(id)).toBe('client');
+    expect(await outcomeOf(id)).toEqual(NOT_ASKED);
+    expect(await outcomeOf(id, false)).toEqual(NOT_ASKED);
   });
 
   it('is not asked for on the own machine, but in development', async () => {
     const id = await documentAt(good);
-    expect(await problemOf(id, { ALLOW_PRIVATE_ISSUERS: 'false' })).toBe('client');
-    expect(await problemOf(id)).toBe(null);
+    for (const near of [
+      id,
+      'https://127.0.0.1/client.json',
+      'https://localhost/client.json',
+      'https://[::1]/client.json',
+    ])
+      expect(await outcomeOf(near, false)).toEqual(NOT_ASKED);
+    expect(await outcomeOf(id)).toEqual({ problem: null, isAsked: true });
   });
 });
 
@@ -363,6 +414,26 @@ describe('a client that administrators registered', () => {
     expect((await exchange(id, code)).body.error).toBe('invalid_grant');
     expect((await owner.post('/v1/oauth-grants', { json: { request, allow: true } })).status).toBe(409);
     expect((await owner.delete(`/v1/oauth-clients/${_id}`)).status).toBe(404);
+  });
+
+  it('has nothing in force that is deleted while its code is exchanged, or its tokens are renewed', async () => {
+    for (const what of ['begun_at', 'refresh_digest']) {
+      const { client_id: id, _id } = await register();
+      const { tokens } = await letIn(owner, { client: id });
+      const code = (await consent(owner, await askedOf(id))).get('code') as string;
+      const form =
+        what === 'begun_at'
+          ? exchangeForm(id, code)
+          : { grant_type: 'refresh_token', client_id: id, refresh_token: tokens.refresh_token };
+      const { status, body } = await overtaken(
+        new RegExp(`set "${what}"`),
+        async () => expect((await owner.delete(`/v1/oauth-clients/${_id}`)).status).toBe(204),
+        (variables) => postForm('/oauth/token', form, {}, variables),
+      );
+      expect([status, body.error]).toEqual([400, 'invalid_grant']);
+      const { records } = await must(owner.get('/v1/oauth-grants'));
+      expect(records.filter((each: { client: { id: string } }) => each.client.id === id)).toEqual([]);
+    }
   });
 
   it('is one of two hundred at the most', async () => {

@@ -92,10 +92,13 @@ describe('a device', () => {
 
   it('of a client of another company is as if it were not there', async () => {
     const own = await must(owner.post('/v1/oauth-clients', { json: { name: 'Ours', redirect_uris: [REDIRECT] } }));
-    const { user_code } = await begin({}, own.client_id);
+    const { user_code, device_code } = await begin({}, own.client_id);
     const stranger = await aCompany();
     expect((await find(stranger.as, user_code)).body.error).toBe('INVALID_CODE');
-    expect((await find(owner, user_code)).status).toBe(200);
+    const { request } = await must(find(owner, user_code));
+    // What they were shown is theirs to answer, whoever else comes to have it.
+    for (const allow of [true, false]) expect((await answer(stranger.as, request, allow)).status).toBe(403);
+    expect((await poll(device_code, own.client_id)).body.error).toBe('authorization_pending');
   });
 
   it.each(['a person', 'an address'])('cannot be guessed: ten wrong codes an hour by %s', async (who) => {

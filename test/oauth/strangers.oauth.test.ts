@@ -1,6 +1,7 @@
-import { type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
+import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import * as oauth from 'oauth4webapi';
 import { beforeAll, expect, it } from 'vitest';
@@ -99,45 +100,91 @@ it('oauth4webapi finds the way from the address of the API alone', async () => {
   expect(device.expires_in).toBe(600);
 });
 
-it('the official client of MCP comes in from the address of /mcp alone', async () => {
-  let tokens: OAuthTokens | undefined;
-  let information: { client_id: string } | undefined;
-  let verifier = '';
-  let asked: URL | undefined;
-  const provider: OAuthClientProvider = {
-    redirectUrl: REDIRECT,
-    clientMetadata: { redirect_uris: [REDIRECT], client_name: 'An agent' },
-    clientInformation: () => information,
-    saveClientInformation: (saved) => {
-      information = saved;
+/** What the official clients of MCP have, of both versions. */
+interface Stranger {
+  connect(transport: object): Promise<void>;
+  listTools(): Promise<{ tools: object[] }>;
+  close(): Promise<void>;
+}
+interface Door {
+  finishAuth(back: URLSearchParams): Promise<void>;
+}
+
+/** The official clients, by their versions. The older one is handed the code alone: it does not look at who answers. */
+const STRANGERS: Record<
+  '1.x' | '2.x',
+  { client(): Stranger; door(by: OAuthClientProvider): Door; refused: RegExp | null }
+> = {
+  '1.x': {
+    client: () => new Client1(NAMED) as unknown as Stranger,
+    door: (authProvider) => {
+      const transport = new Transport1(new URL(MCP), { authProvider, fetch: viaWorker as never });
+      const finish = transport.finishAuth.bind(transport);
+      return Object.assign(transport, { finishAuth: (back: URLSearchParams) => finish(back.get('code') as string) });
     },
-    tokens: () => tokens,
-    saveTokens: (saved) => {
-      tokens = saved;
-    },
-    redirectToAuthorization: (url) => {
-      asked = url;
-    },
-    saveCodeVerifier: (saved) => {
-      verifier = saved;
-    },
-    codeVerifier: () => verifier,
-  };
-  const transport = () =>
-    new StreamableHTTPClientTransport(new URL(MCP), { authProvider: provider, fetch: viaWorker as never });
-  const client = () => new Client({ name: 'test', version: '1' });
-  const first = transport();
-  await expect(client().connect(first as never)).rejects.toThrow(UnauthorizedError);
-  expect(asked?.searchParams.get('resource')).toBe(MCP);
-  const told = toldOn(await authorize([...(asked as URL).searchParams]));
-  expect(told.asked).toMatchObject({ resource: 'mcp', only_reads: true, client: { name: 'An agent' } });
-  const code = (await consent(owner, told.asked.request)).get('code') as string;
-  await first.finishAuth(code);
-  const connected = client();
-  await connected.connect(transport() as never);
-  expect((await connected.listTools()).tools.length).toBeGreaterThan(5);
-  await connected.close();
-});
+    refused: null,
+  },
+  '2.x': {
+    client: () => new Client(NAMED, { versionNegotiation: { mode: { pin: '2026-07-28' } } }) as unknown as Stranger,
+    door: (authProvider) =>
+      new StreamableHTTPClientTransport(new URL(MCP), {
+        authProvider: authProvider as never,
+        fetch: viaWorker as never,
+      }),
+    refused: /issuer/i,
+  },
+};
+const NAMED = { name: 'test', version: '1' };
+
+it.each(['1.x', '2.x'] as const)(
+  'the official client %s of MCP comes in from the address of /mcp alone',
+  async (of) => {
+    let tokens: OAuthTokens | undefined;
+    let information: { client_id: string } | undefined;
+    let verifier = '';
+    let asked: URL | undefined;
+    let discovered: object | undefined;
+    const provider = {
+      redirectUrl: REDIRECT,
+      clientMetadata: { redirect_uris: [REDIRECT], client_name: 'An agent' },
+      clientInformation: () => information,
+      saveClientInformation: (saved) => {
+        information = saved;
+      },
+      tokens: () => tokens,
+      saveTokens: (saved) => {
+        tokens = saved;
+      },
+      redirectToAuthorization: (url) => {
+        asked = url;
+      },
+      saveCodeVerifier: (saved) => {
+        verifier = saved;
+      },
+      codeVerifier: () => verifier,
+      saveDiscoveryState: (saved) => {
+        discovered = saved;
+      },
+      discoveryState: () => discovered as never,
+    } satisfies OAuthClientProvider;
+    const { client, door, refused } = STRANGERS[of];
+    const first = door(provider);
+    await expect(client().connect(first)).rejects.toThrow(/Unauthorized/);
+    expect(asked?.searchParams.get('resource')).toBe(MCP);
+    const told = toldOn(await authorize([...(asked as URL).searchParams]));
+    expect(told.asked).toMatchObject({ resource: 'mcp', only_reads: true, client: { name: 'An agent' } });
+    const back = await consent(owner, told.asked.request);
+    if (refused) {
+      const mixedUp = new URLSearchParams({ ...Object.fromEntries(back), iss: 'https://evil.example' });
+      await expect(first.finishAuth(mixedUp)).rejects.toThrow(refused);
+    }
+    await first.finishAuth(back);
+    const connected = client();
+    await connected.connect(door(provider));
+    expect((await connected.listTools()).tools.length).toBeGreaterThan(5);
+    await connected.close();
+  },
+);
 
 it('a 401 tells where to ask, of the API and of /mcp', async () => {
   const metadata = `${BASE_URL}/.well-known/oauth-protected-resource`;

@@ -127,12 +127,12 @@ describe('an authorization code', () => {
     ['another verifier', { code_verifier: `${VERIFIER}x` }],
     ['no verifier', { code_verifier: undefined }],
     ['another redirect', { redirect_uri: `${REDIRECT}/` }],
-    ['another client', { client_id: 'od_other' }],
+    ['another client', { client_id: 'that of another program' }],
     ['another resource', { resource: MCP }],
   ])('is ended by an exchange with %s', async (_what, wrong) => {
     const client = await aClient();
     const code = await codeFor(client);
-    const failed = await exchange(client, code, wrong);
+    const failed = await exchange(client, code, 'client_id' in wrong ? { client_id: await aClient() } : wrong);
     expect([failed.status, failed.body.error]).toEqual([400, 'resource' in wrong ? 'invalid_target' : 'invalid_grant']);
     expect((await exchange(client, code)).body.error).toBe('invalid_grant');
   });
@@ -253,6 +253,25 @@ describe('a refresh token', () => {
     expect((await refresh(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
     expect(await statusOf(program)).toBe(401);
     expect(await statusOf(bearer(next.access_token))).toBe(401);
+  });
+
+  it('that comes twice at the same time is answered alike, but ends the grant where others have followed', async () => {
+    const { client, tokens } = await letIn(owner);
+    const meanwhile = (rival: () => Promise<unknown>, refresh_token: string) =>
+      overtaken(/set "refresh_digest"/, rival, (env) =>
+        postForm('/oauth/token', { grant_type: 'refresh_token', client_id: client, refresh_token }, {}, env),
+      );
+    const got: string[] = [];
+    const renew = async (token: string) => got.push((await must(refresh(client, token))).refresh_token);
+    const alike = await meanwhile(() => renew(tokens.refresh_token), tokens.refresh_token);
+    expect([alike.status, alike.body.refresh_token]).toEqual([200, got[0]]);
+    const copied = await meanwhile(async () => {
+      await renew(got[0] as string);
+      await renew(got[1] as string);
+    }, got[0] as string);
+    expect([copied.status, copied.body.error]).toEqual([400, 'invalid_grant']);
+    expect((await refresh(client, got[2] as string)).body.error).toBe('invalid_grant');
+    expect(await statusOf(bearer(alike.body.access_token))).toBe(401);
   });
 
   it('works for thirty days, with each use for thirty more', async () => {
@@ -383,10 +402,14 @@ describe('client_credentials', () => {
     expect(refused.status).toBe(401);
   });
 
-  it('takes the secret in the body, and no wrong one', async () => {
+  it('takes the secret in the body, and no wrong one, nor scopes without sense or end', async () => {
     const { access_key: client_id, secret_key: client_secret } = company.apiKey;
     const grant_type = 'client_credentials';
     expect((await postForm('/oauth/token', { grant_type, client_id, client_secret })).status).toBe(200);
+    const withScope = (scope: string) => postForm('/oauth/token', { grant_type, client_id, client_secret, scope });
+    expect((await withScope('nonsense:*')).body.error).toBe('invalid_scope');
+    expect((await withScope('groups:list '.repeat(1000))).body.error).toBe('invalid_scope');
+    expect((await withScope('groups:list '.repeat(10_000))).status).toBe(413);
     const wrong = await postForm('/oauth/token', { grant_type, client_id, client_secret: 'wrong' });
     expect([wrong.status, wrong.body.error, wrong.headers.get('www-authenticate')]).toEqual([
       401,

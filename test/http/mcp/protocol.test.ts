@@ -113,6 +113,12 @@ describe('POST /mcp', () => {
     expect([status, body.result]).toEqual([400, undefined]);
   });
 
+  it('refuses a call whose header tells another tool', async () => {
+    const params = { name: 'list_tables', arguments: {} };
+    const { status, body } = await modern('tools/call', params, { headers: { 'mcp-name': 'list_dashboards' } });
+    expect([status, body.result]).toEqual([400, undefined]);
+  });
+
   it('answers a client of 2024 with a version that it may take or leave', async () => {
     const clientInfo = { name: 'old', version: '1' };
     const sent = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo };
@@ -152,9 +158,11 @@ describe('POST /mcp', () => {
     ['what is no message', { hello: 'there' }, -32600],
     ['a message without a version', { id: 1, method: 'ping' }, -32600],
     ['a text', 'ping', -32600],
-  ])('refuses %s', async (_what, message, code) => {
-    const { status, body } = await owner.send(message);
-    expect([status, body.error.code]).toEqual([400, code]);
+  ])('refuses %s, in every version', async (_what, message, code) => {
+    for (const version of PROTOCOL_VERSIONS) {
+      const { status, body } = await owner.send(message, { 'mcp-protocol-version': version });
+      expect([version, status, body.error.code]).toEqual([version, 400, code]);
+    }
   });
 
   it.each([{}, [], null])('refuses what holds nothing as a body of a wrong form: %j', async (message) => {
