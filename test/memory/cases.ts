@@ -4,6 +4,7 @@ import { BODIES } from './bodies.ts';
 import { type Case, take } from './case.ts';
 import { COMPANY_EXPORTS } from './company-exports.ts';
 import { DATA_JOBS } from './data-api.ts';
+import { DIRECTORY } from './directory.ts';
 import { DOCUMENTS } from './knowledge.ts';
 import { LOGS } from './logs.ts';
 import { MAILS, mailed } from './mails.ts';
@@ -243,6 +244,7 @@ export const CASES: Case[] = [
   ),
   ...DATA_JOBS,
   ...COMPANY_EXPORTS,
+  ...DIRECTORY,
   ...LOGS,
   ...MAILS,
 ];
