@@ -90,7 +90,7 @@ export const ACCESS = [
       text: '[...one.reads, ...other.reads]',
       without: '[...one.reads]',
       tests: DIRECTORY,
-      title: 'is not given to somebody who meanwhile',
+      title: 'for a version',
     },
   ]),
   ...guardsOf('src/access/grants.ts', DIRECTORY, [
