@@ -224,6 +224,17 @@ describe('what is told', () => {
     expect(await recordOf(nothing)).toMatchObject({ action: 'users:update', resource_id: id, status: 200 });
   });
 
+  it('of an answer that is given again is the same', async () => {
+    const { id: user } = await aDirectoryUser(directory);
+    const json = directoryGroupInput({ members: members(user) });
+    for (const replayed of [null, 'true']) {
+      const answer = await directory.post(GROUPS, { json, headers: { 'Idempotency-Key': `makes-with-${user}` } });
+      expect([answer.status, answer.headers.get('idempotency-replayed')]).toEqual([201, replayed]);
+      const record = { action: 'groups:create', resource_id: `${answer.body.id}/${user}` };
+      expect(await recordOf(answer)).toMatchObject(record);
+    }
+  });
+
   it('of more than a hundred members at once names the group alone', async () => {
     const { id } = await aDirectoryGroup(directory);
     const users = await Promise.all(Array.from({ length: 101 }, () => aDirectoryUser(directory)));
