@@ -16,6 +16,7 @@ import { newId } from './kernel/ids.ts';
 import { Meter } from './kernel/meter.ts';
 import { changeAccess } from './objects/change-access.ts';
 import { withinJurisdiction } from './objects/jurisdiction.ts';
+import type { Action } from './permissions/actions.ts';
 import { type JobQueue, jobQueue } from './platform/job-messages.ts';
 import { logError } from './platform/log.ts';
 import { type Mailer, parseSender } from './platform/mail.ts';
@@ -70,6 +71,8 @@ export interface Context<A extends Actor = Actor> {
    * to have made it: its record in the audit trail is theirs.
    */
   belongsTo(companyId: string, principal?: RequestOwner['principal']): void;
+  /** Says what the audit trail is to call the request, where its route alone does not tell, and whom else it is about. */
+  recordAs(action: Action, ids?: readonly string[]): void;
   /**
    * Changes who may do what, or who lives: no request that begins after this resolves is let in by what was true before.
    * `work` is one `commit`: see `commitAccess`. Outside of this a commit that changes access fails.
@@ -151,6 +154,8 @@ export interface Origin {
   caller?(): Caller;
   /** Takes what `belongsTo` says. */
   noteOwner?(owner: RequestOwner): void;
+  /** Takes what `recordAs` says. */
+  noteAction?(action: Action, ids: readonly string[]): void;
 }
 
 /**
@@ -180,6 +185,7 @@ export function openContext<A extends Actor>(
     correlationId: origin.correlationId,
     meter: origin.meter ?? new Meter(),
     belongsTo: (companyId, principal) => origin.noteOwner?.({ companyId, ...(principal && { principal }) }),
+    recordAs: (action, ids = []) => origin.noteAction?.(action, ids),
     changeAccess: (affected, work) =>
       changeAccess({ ...context, gates: context.bindings.ORGANIZATION_GATE }, affected, work),
     now: () => clock.now(),

@@ -1,8 +1,10 @@
+import { type ControlDb, depending, readTogether, remembering } from '../db/client.ts';
 import type { PolicyDocument, PolicyStatement } from '../permissions/policy-document.ts';
 import type { Principal } from './actors.ts';
 import type { Grants } from './evaluation.ts';
 import { grantExceeds } from './failures.ts';
 import { findExcess } from './grant-ceiling.ts';
+import { type AccessOf, accessReads, accessSources } from './sources.ts';
 
 /**
  * Refuses a grant that is wider than the granter's own access.
@@ -12,6 +14,24 @@ export function requireMayGrant(granter: Principal, granted: Grants, held?: Gran
   const excess = findExcess(granter.access, granted, held);
   if (excess === null) return;
   throw grantExceeds(excess);
+}
+
+/**
+ * Runs a write by which the caller could come to act as a principal: refused where that one may do more than the caller. It is
+ * applied only while what the principal may do is what was looked at.
+ */
+export async function withinReach<T>(
+  { db, actor }: { db: ControlDb; actor: Principal },
+  of: Omit<AccessOf, 'companyId'>,
+  write: () => Promise<T>,
+): Promise<T> {
+  const { companyId } = actor;
+  const renew = async () => {
+    const { result, reads } = await remembering(db, () => readTogether(db, accessReads(db, { ...of, companyId })));
+    requireMayGrant(actor, accessSources(companyId, false, result));
+    return reads;
+  };
+  return depending(db, { reads: await renew(), renew }, write);
 }
 
 /**

@@ -17,8 +17,8 @@ export interface DependentSession extends RehearsingSession {
   /** Runs `work`, which only reads. @returns its result, and what it read */
   remembering<T>(work: () => Promise<T>): Promise<{ result: T; reads: readonly Read[] }>;
   /**
-   * Runs `work`, whose next change of what was read is applied only while all of it is still so. What it writes after that
-   * change depends on nothing.
+   * Runs `work`, whose next change of what was read is applied only while all of it is still so, and all that a dependency around
+   * this one has read. What it writes after that change depends on nothing.
    */
   depending<T>(on: Dependency, work: () => Promise<T>): Promise<T>;
 }
@@ -97,15 +97,22 @@ export function dependentSession(session: RehearsingSession): DependentSession {
       }
     },
     async depending(on, work) {
-      dependency = on;
+      const around = dependency;
+      dependency = around ? both(around, on) : on;
       try {
         return await work();
       } finally {
-        dependency = null;
+        // A change of what was read has ended both.
+        dependency &&= around;
       }
     },
   };
 }
+
+const both = (one: Dependency, other: Dependency): Dependency => ({
+  reads: [...one.reads, ...other.reads],
+  renew: async () => [...(await one.renew()), ...(await other.renew())],
+});
 
 /** Remembers a read that is no part of a batch. */
 function rememberAlone(statement: D1PreparedStatement, query: Query, into: Read[]): void {

@@ -97,8 +97,10 @@ export function rehearsingSession(session: GuardedSession, database: D1DatabaseS
     prepare: (sql) => (rehearsed ? watch(database.prepare(sql), { sql, values: [] }) : session.prepare(sql)),
     batch(statements) {
       const batch = statements.flatMap((statement) => queries.get(statement) ?? []);
-      if (!rehearsed || !batch.some(({ sql }) => writes(sql))) return session.batch(statements);
+      if (!rehearsed) return session.batch(statements);
+      // Of what was prepared before, nobody knows whether it writes.
       if (batch.length < statements.length) throw new Error('What is rehearsed is prepared within the rehearsal.');
+      if (!batch.some(({ sql }) => writes(sql))) return session.batch(statements);
       return rehearse(batch, rehearsed);
     },
     async rehearsing(observed, work) {

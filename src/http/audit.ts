@@ -27,7 +27,7 @@ export const audited =
     const occurredAt = clock.now();
     await next();
     const facts = c.get('facts');
-    const { contract, performed, resourceIds, isDryRun } = facts;
+    const { contract, performed, resourceIds, recordedAs, isDryRun } = facts;
     const asks = performed?.contract ?? contract;
     const principal = principalOf(facts);
     const record: AuditRecord = {
@@ -37,8 +37,10 @@ export const audited =
       ...principal,
       method: c.req.method.slice(0, METHOD_LENGTH),
       route: contract?.path ?? null,
-      action: isDryRun ? DRY_RUN : asks ? (actionOf(asks.access) ?? asks.recordedAs ?? null) : null,
-      resourceId: namedBy(principal.companyId, resourceIds),
+      action: isDryRun
+        ? DRY_RUN
+        : (recordedAs?.action ?? (asks ? (actionOf(asks.access) ?? asks.recordedAs ?? null) : null)),
+      resourceId: namedBy(principal.companyId, [...resourceIds, ...(recordedAs?.ids ?? [])]),
       status: performed?.status ?? c.res.status,
       ip: c.req.header('cf-connecting-ip') ?? null,
       durationMs: clock.now() - occurredAt,

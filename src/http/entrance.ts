@@ -24,6 +24,7 @@ import type { LimitState } from '../kernel/fixed-window.ts';
 import type { Meter } from '../kernel/meter.ts';
 import type { KeyedRequest, KeyState, KeyUse } from '../objects/idempotency-keys.ts';
 import type { TokenLimiter } from '../objects/token-limiter.ts';
+import type { Action } from '../permissions/actions.ts';
 import { resourceArn } from '../permissions/arn.ts';
 import { callObject } from '../platform/objects.ts';
 import { admit, isPrincipal, readmit } from './admission.ts';
@@ -47,6 +48,8 @@ export interface RequestFacts {
   resourceIds: string[];
   /** The route that it had done in its place, and how that one would have answered. */
   performed: { contract: Contract; status: number } | null;
+  /** What its handler called it, and whom else it is about. */
+  recordedAs?: { action: Action; ids: readonly string[] };
   /** It asked what its route would change, and changed nothing. */
   isDryRun?: true;
   /** Counts what it uses. */

@@ -13,6 +13,7 @@ import { sha256Hex } from '../platform/secrets.ts';
 import { boundBody } from './body-limit.ts';
 import { isDryRun } from './dry-run.ts';
 import { bodyLimitOf, type Contract } from './endpoint.ts';
+import type { RequestFacts } from './entrance.ts';
 import {
   idempotencyAccessChanged,
   idempotencyAnswerTooLarge,
@@ -128,11 +129,12 @@ async function repeated(c: HonoContext<HttpEnv>, { state, use }: HeldKey): Promi
   if (state.state === 'reused') throw idempotencyKeyReused();
   if (state.state === 'in_use') throw idempotencyKeyInUse(Math.max(1, Math.ceil((state.until - context.now()) / 1000)));
   if (state.state !== 'kept') throw idempotencyAnswerTooLarge();
-  const { status, headers, body, resourceIds, access } = await unsealed(context, use, state.answer);
+  const { status, headers, body, resourceIds, recordedAs, access } = await unsealed(context, use, state.answer);
   if (access === null || access !== (await accessOf(context.actor))) throw idempotencyAccessChanged();
   const facts = c.get('facts');
   await facts.contract?.stillMay?.(context as unknown as PrincipalContext, c.req.param());
   facts.resourceIds = resourceIds;
+  if (recordedAs) facts.recordedAs = recordedAs;
   return new Response(body === null ? null : Uint8Array.fromBase64(body), {
     status,
     headers: [...headers, ['Idempotency-Replayed', 'true']],
@@ -145,6 +147,8 @@ interface KeptAnswer {
   headers: [string, string][];
   body: string | null;
   resourceIds: string[];
+  /** What its handler called it, if anything. */
+  recordedAs?: RequestFacts['recordedAs'];
   /** What its sender could do, see `accessOf`. */
   access: string | null;
 }
@@ -164,13 +168,14 @@ async function keepAnswer(c: HonoContext<HttpEnv>, key: HeldKey): Promise<void> 
   const { beginning, whole } = body === null ? { beginning: null, whole: true } : await readBeginning(body);
   if (beginning !== null) c.res = new Response(beginning, { status, headers });
   if (!whole) return key.end({ state: 'not_kept' });
-  const { resourceIds } = c.get('facts');
+  const { resourceIds, recordedAs } = c.get('facts');
   const { context } = c.var;
   const kept = {
     status,
     headers: [...headers],
     body: beginning && (beginning as Uint8Array).toBase64(),
     resourceIds,
+    ...(recordedAs && { recordedAs }),
     access: await accessOf(context.actor),
   };
   await key.end({ state: 'kept', answer: await sealed(context, key.use, kept) });

@@ -263,6 +263,9 @@ export function originOf(c: HonoContext<HttpEnv>): Origin {
     noteOwner: (owner) => {
       c.get('facts').owner = owner;
     },
+    noteAction: (action, ids) => {
+      c.get('facts').recordedAs = { action, ids: idsOf(ids) };
+    },
   };
 }
 

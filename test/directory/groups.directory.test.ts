@@ -297,6 +297,11 @@ describe('a global group', () => {
       await directory.put(`${GROUPS}/${id}`, { json: groupInput() }),
       await directory.patch(`${GROUPS}/${id}`, patch({ op: 'add', path: 'members', value: members(ids[0]) })),
       await directory.patch(`${GROUPS}/${id}`, patch({ op: 'replace', path: 'displayName', value: 'x' })),
+      await directory.patch(
+        `${GROUPS}/${id}`,
+        patch({ op: 'remove', path: `members[value eq "${company.owner.id}"]` }),
+      ),
+      await directory.patch(`${GROUPS}/${id}`, patch({ op: 'replace', path: 'members', value: [] })),
       await directory.delete(`${GROUPS}/${id}`),
     ])
       expect(refusal(answer)).toEqual([403, 'mutability']);

@@ -19,6 +19,7 @@ import {
   aDirectoryGroup,
   aDirectoryUser,
   ERROR,
+  GROUPS,
   patch,
   refusal,
   USER_SCHEMA,
@@ -210,6 +211,8 @@ describe('PATCH of a user', () => {
     [[{ op: 'add', path: 'addresses[type eq "work"].country', value: 'BR' }], {}],
     [[{ op: 'add', path: 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department', value: 'D' }], {}],
     [[{ op: 'remove', path: 'title' }], {}],
+    [[{ op: 'add', path: 'surprise', value: { of: 1 } }], {}],
+    [[{ op: 'replace', value: { surprise: [1], 'sur.prise': 2, constructor: 3 } }], {}],
     [[{ op: 'remove', path: 'emails[type eq "home"]' }], {}],
     [[{ op: 'replace', value: { id: 'another', schemas: [], 'emails[type eq "work"].value': 'z@example.com' } }], {}],
   ])('does %j', async (operations, changes) => {
@@ -297,6 +300,26 @@ describe('the owner', () => {
     const send = method === 'PATCH' ? directory.patch : directory.delete;
     expect(refusal(await send(`${USERS}/${owner}`, sending))).toEqual([403, 'mutability']);
     expect(await get(owner)).toEqual(before);
+  });
+
+  it('is not removed by a PATCH, from where nobody could be: what is required stays', async () => {
+    const before = await get(owner);
+    for (const [operation, expected] of [
+      [{ op: 'remove' }, [400, 'noTarget']],
+      [{ op: 'remove', path: 'userName' }, [400, 'invalidValue']],
+      [{ op: 'remove', path: 'id' }, [400, 'mutability']],
+      [{ op: 'remove', path: 'active' }, [200, undefined]],
+    ] as const)
+      expect(refusal(await directory.patch(`${USERS}/${owner}`, patch(operation)))).toEqual(expected);
+    expect(await get(owner)).toEqual(before);
+  });
+
+  it('may leave a group of the company, and is the owner still', async () => {
+    const group = await aDirectoryGroup(directory, { members: [{ value: owner }] });
+    const leaving = patch({ op: 'remove', path: `members[value eq "${owner}"]` });
+    expect((await must(directory.patch(`${GROUPS}/${group.id}`, leaving))).members).toEqual([]);
+    expect((await directory.delete(`${USERS}/${owner}`)).status).toBe(403);
+    expect(await get(owner)).toMatchObject({ active: true });
   });
 
   it('is called otherwise as anybody is', async () => {

@@ -217,6 +217,18 @@ describe('a dry run', () => {
     ]);
   });
 
+  it('tells of an action that only a role grants, and not of one that a role grants besides', async () => {
+    const { principal, policy, group } = await aMember();
+    const json = { document: { version: '2024-01-01', statements: [allow('groups:list', 'users:list')] } };
+    await must(company.as.put(`/v1/policies/${policy}`, { json }));
+    // `groups:list` is the role's, too.
+    const detached = await tried([principal], company.as, 'delete', `/v1/groups/${group}/policies/${policy}`);
+    expect([detached.gains, named(detached.losses)]).toEqual([[], ['users:list *']]);
+    const { losses } = await tried([principal], company.as, 'delete', `/v1/groups/${group}`);
+    expect(named(losses)).toContain('groups:list *');
+    expect(named(losses)).not.toContain('users:list *');
+  });
+
   it('tells of people who enter and leave groups', async () => {
     const [one, other] = [await aMember(), await aMember()];
     const path = `/v1/users/${one.principal.id}/groups`;

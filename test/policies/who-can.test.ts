@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
 import type { Caller } from '../support/api.ts';
-import { aConsoleGroup, enter, fieldsOf, policyInput } from '../support/console.ts';
+import { aConsoleGroup, aPermission, enter, fieldsOf, policyInput } from '../support/console.ts';
 import { aGroup, allow, aPolicy, aServiceAccount, aServiceAccountThat, deny, must, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
@@ -84,6 +84,51 @@ describe('who can do something', () => {
         }
       }
     }
+  });
+
+  it('is decided by a Deny before an Allow, and by an Allow before roles and permissions of the older model', async () => {
+    const layers = {
+      permission: await aConsoleGroup(company, {
+        permissionIds: [
+          await aPermission(company, {
+            target: { company_id: company.id, service_name: 'ontology' },
+            actions: ['delete'],
+          }),
+        ],
+      }),
+      role: await aConsoleGroup(company, { roles: [{ name: 'R', target: 'ontology', actions: ['delete'] }] }),
+      allow: await aConsoleGroup(company),
+      deny: await aConsoleGroup(company),
+    };
+    for (const [group, statement] of [
+      [layers.allow, allow('ontology:delete')],
+      [layers.deny, deny('ontology:delete')],
+    ] as const)
+      await must(company.as.post(`/v1/groups/${group._id}/policies/${await aPolicy(company, [statement])}`));
+    const { permission, role, allow: allowing, deny: denying } = layers;
+    for (const [groups, decidedBy] of [
+      [[permission], { kind: 'legacy', group_id: permission._id }],
+      [[role], { kind: 'legacy', group_id: role._id }],
+      [[permission, role, allowing], { kind: 'allow', group_id: allowing._id }],
+      [[permission, role, allowing, denying], undefined],
+    ] as const) {
+      const { id } = await aUser(company, { can: [] });
+      await enter(company, id, ...groups.map(({ _id }) => _id));
+      const told = (await whoCan('ontology:delete')).find(({ principal }) => principal.id === id)?.decided_by;
+      if (decidedBy) expect(told).toMatchObject(decidedBy);
+      else expect(told).toBeUndefined();
+    }
+  });
+
+  it('takes `**` for everything, and `arn:*` for all that has a name', async () => {
+    const [all, named] = [
+      await aUserWith(await aPolicy(company, [{ ...allow('webhooks:list'), resources: ['**'] }])),
+      await aUserWith(await aPolicy(company, [{ ...allow('webhooks:list'), resources: ['arn:*'] }])),
+    ];
+    const found = async (resource: string) =>
+      ids(await whoCan('webhooks:list', resource)).filter((id) => [all.id, named.id].includes(id));
+    expect(await found('*')).toEqual([all.id]);
+    expect((await found('arn:svc:')).toSorted()).toEqual([all.id, named.id].toSorted());
   });
 
   it('counts people in all their accounts, and service accounts in theirs', async () => {

@@ -1,6 +1,7 @@
 import { deniedEverywhere } from '../../access/denials.ts';
 import { isAllowed, requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
+import type { Action } from '../../permissions/actions.ts';
 import {
   changeGroupOfUsers,
   createGroup,
@@ -173,7 +174,11 @@ export async function reviseUser(ctx: PrincipalContext, id: string, input: UserI
   );
   if (differing.length === 0) return user;
   const { isActive, ...others } = Object.fromEntries(differing) as UserChanges;
-  if (isActive !== undefined) requireAction(ctx.actor, isActive ? 'users:activate' : 'users:deactivate', id);
+  if (isActive !== undefined) {
+    const action = isActive ? 'users:activate' : 'users:deactivate';
+    ctx.recordAs(action);
+    requireAction(ctx.actor, action, id);
+  }
   if (Object.keys(others).length > 0) requireAction(ctx.actor, 'users:update', id);
   const changed = await changeUser(ctx, id, { ...others, ...(isActive !== undefined && { isActive }) });
   return { ...changed, groups: user.groups };
@@ -206,6 +211,7 @@ export async function makeGroup(
 ): Promise<DirectoryGroup> {
   const userIds = [...membersAfter([], members)];
   const { id } = await createGroup(ctx, { name: displayName, description: '', externalId, userIds });
+  recordMembers(ctx, 'groups:create', userIds);
   return shownAfterWrite(await getGroupOfUsers(ctx, id, MOST_MEMBERS + 1));
 }
 
@@ -215,7 +221,9 @@ export async function reviseGroup(
   id: string,
   { displayName, externalId, members: steps }: GroupInput,
 ): Promise<DirectoryGroup> {
+  let before: GroupOfUsers['members'] = [];
   const changed = await changeGroupOfUsers(ctx, id, ({ group, members }) => {
+    before = members;
     if (group.isGlobal) throw globalGroupReadOnly();
     return {
       ...(displayName !== undefined && { name: displayName }),
@@ -223,8 +231,17 @@ export async function reviseGroup(
       ...(steps.length > 0 && { userIds: membersAfter(members, steps) }),
     };
   });
+  recordMembers(ctx, 'groups:update', [...idsOf(before).symmetricDifference(idsOf(changed.members))]);
   return shownAfterWrite(changed);
 }
+
+const idsOf = (members: readonly { id: string }[]) => new Set(members.map(({ id }) => id));
+
+/** The most members whom the audit trail names: as many as one request of the console has enter a group. */
+const MOST_RECORDED = 100;
+
+const recordMembers = (ctx: PrincipalContext, action: Action, ids: readonly string[]): void =>
+  ctx.recordAs(action, ids.length > MOST_RECORDED ? [] : ids);
 
 /** What is done is not refused: members that are too many are left out. */
 const shownAfterWrite = ({ group, members }: GroupOfUsers): DirectoryGroup => ({

@@ -1,8 +1,7 @@
 import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { deniedEverywhere, deniedInLists } from '../../access/denials.ts';
 import { isAdministrator } from '../../access/evaluation.ts';
-import { requireMayGrant } from '../../access/grants.ts';
-import { accessReads, accessSources } from '../../access/sources.ts';
+import { withinReach } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
@@ -103,38 +102,41 @@ export async function provisionUser(
   return record;
 }
 
-/** Changes what is sent. Deactivating ends the user's sessions; another email ends links and sign-ins under way. */
+/**
+ * Changes what is sent. Deactivating ends the user's sessions; another email ends links and sign-ins under way. Who reads the mail
+ * of a person can sign in as that person: an email is given only by those who may do as much.
+ */
 export async function changeUser(ctx: PrincipalContext, id: string, changes: UserChanges): Promise<User> {
+  const write = () => writeUser(ctx, id, changes);
+  if (changes.email === undefined || isAdministrator(ctx.actor.access)) return write();
+  return withinReach(ctx, { principalType: 'user', principalId: id }, write);
+}
+
+async function writeUser(ctx: PrincipalContext, id: string, changes: UserChanges): Promise<User> {
   const { companyId } = ctx.actor;
   const now = ctx.now();
-  if (changes.email !== undefined) await requireMayBecome(ctx, id);
+  const { isActive, ...others } = changes;
+  // Each has an event of its own: how somebody is called, and whether they may act.
+  const parts = isActive !== undefined && Object.keys(others).length > 0 ? [others, { isActive }] : [changes];
   const {
     found: [user],
-    updated: [changed],
+    updated,
   } = await commitAccess(
     ctx,
     onlyPrincipals(companyId, id),
     {
       found: selectUser(ctx.db, companyId, id),
-      updated: updateUser(ctx.db, companyId, id, now, changes),
+      updated: parts.map((part) => updateUser(ctx.db, companyId, id, now, part, changes)),
       sessions: endSessionsOfInactive(ctx.db, companyId, id, now),
       resets: changes.email === undefined ? [] : [endResets(ctx.db, { companyId, id }, now)],
     },
     NAMES_ARE_UNIQUE,
   );
+  const changed = updated.at(-1)?.[0];
   if (changed) return changed;
   if (!user) throw userNotFound();
   if (!user.isOwner) throw userStillInvited();
   throw changes.email === undefined ? ownerNotDeactivatable() : ownerEmailNotChangeable();
-}
-
-/** Who reads the mail of a person can sign in as that person: an email is given only by those who may do as much. */
-async function requireMayBecome(ctx: PrincipalContext, id: string): Promise<void> {
-  const { companyId, access } = ctx.actor;
-  if (isAdministrator(access)) return;
-  const of = { companyId, principalType: 'user', principalId: id } as const;
-  const found = await readTogether(ctx.db, accessReads(ctx.db, of));
-  requireMayGrant(ctx.actor, accessSources(companyId, false, found));
 }
 
 /** Activates a deactivated user. Nothing changes for an active one. */

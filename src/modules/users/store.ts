@@ -244,8 +244,16 @@ export type UserChanges = Partial<Pick<User, 'isActive' | 'metadata' | 'name' | 
 /**
  * Changes a living user, unless the owner would be deactivated or get another email, or somebody would be activated or get
  * another email who was only invited.
+ * @param all what is changed together: none of it where one is refused
  */
-export const updateUser = (db: ControlDb, companyId: string, id: string, now: number, changes: UserChanges) =>
+export const updateUser = (
+  db: ControlDb,
+  companyId: string,
+  id: string,
+  now: number,
+  changes: UserChanges,
+  all = changes,
+) =>
   db
     .update(users)
     .set({
@@ -260,8 +268,8 @@ export const updateUser = (db: ControlDb, companyId: string, id: string, now: nu
     .where(
       and(
         livingById(users, companyId, id),
-        changes.isActive === false || changes.email !== undefined ? eq(users.isOwner, false) : undefined,
-        changes.isActive === true || changes.email !== undefined ? isNotNull(users.activatedAt) : undefined,
+        all.isActive === false || all.email !== undefined ? eq(users.isOwner, false) : undefined,
+        all.isActive === true || all.email !== undefined ? isNotNull(users.activatedAt) : undefined,
       ),
     )
     .returning();

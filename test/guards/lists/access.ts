@@ -4,6 +4,9 @@ const HOP = ['test/http/one-hop.test.ts'];
 const MODEL = ['test/http/access-model.test.ts'];
 const SESSION = ['test/http/guarded-session.test.ts'];
 const DEPENDING = ['test/versions/dependent-session.test.ts'];
+const DIRECTORY = ['test/directory/races.directory.test.ts'];
+const REHEARSAL = ['test/policies/rehearsal.test.ts'];
+const DRY_RUN = ['test/policies/dry-run.test.ts'];
 const VERSIONS = ['test/http/access-versions.test.ts'];
 const WAITING = ['test/http/waiting-jobs.test.ts'];
 
@@ -82,6 +85,39 @@ export const ACCESS = [
     { text: 'reads: await dependency.renew()', without: 'reads: dependency.reads' },
     { text: 'sameRows(reads, next) ? { reads: next, renew } : null', without: 'null' },
     { text: '{ [name]: refuseAlone }', without: '{}' },
+    { text: 'around ? both(around, on) : on', without: 'on', tests: DIRECTORY, title: 'for a version' },
+    {
+      text: '[...one.reads, ...other.reads]',
+      without: '[...one.reads]',
+      tests: DIRECTORY,
+      title: 'for a version',
+    },
+  ]),
+  ...guardsOf('src/access/grants.ts', DIRECTORY, [
+    {
+      in: 'withinReach',
+      text: 'depending(db, { reads: await renew(), renew }, write)',
+      without: 'renew().then(write)',
+      title: 'is not given to somebody who meanwhile',
+    },
+  ]),
+  ...guardsOf('src/db/rehearsing-session.ts', REHEARSAL, [
+    { text: ', { sql: FAIL, values: [] }', without: '', title: 'even where the database tells' },
+    { text: "json_extract('{}', ", without: 'coalesce(null, ', title: 'leaves all as it was' },
+    { text: '{ [name]: refuseAlone }', without: '{}', title: 'written by itself' },
+    {
+      text: "if (batch.length < statements.length) throw new Error('What is rehearsed is prepared within the rehearsal.');",
+      without: '',
+      title: 'prepared before',
+    },
+  ]),
+  ...guardsOf('src/http/idempotency.ts', DRY_RUN, [
+    {
+      in: 'keyedRequest',
+      text: ' || isDryRun(c.req, contract)',
+      without: '',
+      title: 'takes and answers no idempotency key',
+    },
   ]),
   ...guardsOf('src/db/read-sets.ts', DEPENDING, [
     { text: 'exists (select * from now_counted except select * from was_counted)', without: 'false' },

@@ -4,6 +4,7 @@ const USERS = ['test/users/races.test.ts'];
 const SIGN_IN = ['test/sign-in/races.test.ts'];
 const OVERTAKEN = ['test/sign-in/overtaken.test.ts'];
 const INVITATIONS = ['test/invitations/races.test.ts'];
+const DIRECTORY = ['test/directory/races.directory.test.ts'];
 const COUNTS = ['test/users/stored-counts.organization.test.ts'];
 
 export const USERS_AND_INVITATIONS = [
@@ -28,6 +29,20 @@ export const USERS_AND_INVITATIONS = [
     { in: 'softDeleteUser', text: 'livingById(', without: 'byId(' },
     { in: 'softDeleteUser', text: ', eq(users.isOwner, false)', without: '' },
     { in: 'removeMemberships', text: ', isNotNull(users.deletedAt)', without: '' },
+  ]),
+  ...guardsOf('src/modules/users/administration.ts', DIRECTORY, [
+    {
+      in: 'changeUser',
+      text: 'if (changes.email === undefined || isAdministrator(ctx.actor.access)) return write();',
+      without: 'return write();',
+      title: 'is not given to somebody who meanwhile',
+    },
+    {
+      in: 'writeUser',
+      text: 'updateUser(ctx.db, companyId, id, now, part, changes)',
+      without: 'updateUser(ctx.db, companyId, id, now, part)',
+      title: 'or nothing is',
+    },
   ]),
   ...guardsOf('src/modules/invitations/store.ts', INVITATIONS, [
     {

@@ -1,0 +1,136 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Answer, Caller } from '../support/api.ts';
+import { aConsoleGroup } from '../support/console.ts';
+import { overtaken } from '../support/rival.ts';
+import { allow, aPolicy, aServiceAccountThat, bind, must, withSecret } from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+import { aDirectory, aDirectoryUser, patch, USERS } from './support.ts';
+
+let company: Company;
+let directory: Caller;
+/** May change users, and nothing else. */
+let weak: Caller;
+beforeAll(async () => {
+  company = await aCompany();
+  directory = await aDirectory(company);
+  weak = withSecret(await aServiceAccountThat(company, allow('users:update', 'users:get')));
+});
+
+let taken = 0;
+const taking = () => {
+  taken += 1;
+  return `mine-${taken}@example.com`;
+};
+
+interface Person {
+  id: string;
+  userName: string;
+  version: string;
+  /** A group that the person is in. */
+  group: string;
+  /** A policy that is attached to it. */
+  policy: string;
+}
+
+/** Somebody in a group that allows what the weak one may do, too. */
+async function aPerson(): Promise<Person> {
+  const { id, userName } = await aDirectoryUser(directory);
+  const group = (await aConsoleGroup(company))._id;
+  const policy = await aPolicy(company, [allow('users:get')]);
+  await must(company.as.post(`/v1/groups/${group}/policies/${policy}`));
+  await bind(company, group, id);
+  return { id, userName, version: (await directory.get(`${USERS}/${id}`)).body.meta.version, group, policy };
+}
+
+/** A group that allows this. */
+async function aGroupThat(...actions: Parameters<typeof allow>): Promise<string> {
+  const group = (await aConsoleGroup(company))._id;
+  await must(company.as.post(`/v1/groups/${group}/policies/${await aPolicy(company, [allow(...actions)])}`));
+  return group;
+}
+
+/** The weak one takes the address of somebody, and a rival comes in between. */
+const overtakenBy = (
+  { id }: Person,
+  to: string,
+  rival: () => Promise<unknown>,
+  headers: Record<string, string> = {},
+): Promise<Answer> =>
+  overtaken(/^update "users"/, rival, (env) =>
+    weak.patch(`${USERS}/${id}`, { ...patch({ op: 'replace', path: 'userName', value: to }), env, headers }),
+  );
+
+const addressOf = async ({ id }: Person): Promise<string> => (await must(directory.get(`${USERS}/${id}`))).userName;
+
+describe('another address', () => {
+  it.each<[string, (person: Person) => Promise<unknown>]>([
+    ['enters a group', async ({ id }) => bind(company, await aGroupThat('policies:create'), id)],
+    [
+      'is allowed more by a policy that is attached',
+      async ({ group }) =>
+        must(company.as.post(`/v1/groups/${group}/policies/${await aPolicy(company, [allow('policies:create')])}`)),
+    ],
+    [
+      'is allowed more by a policy that is changed',
+      ({ policy }) =>
+        must(
+          company.as.put(`/v1/policies/${policy}`, {
+            json: { document: { version: '2024-01-01', statements: [allow('policies:create')] } },
+          }),
+        ),
+    ],
+    [
+      'is allowed more by a permission of the older model',
+      async ({ group }) => {
+        const json = {
+          name: `Older ${group}`,
+          description: 'Of the older model.',
+          target: { company_id: company.id, service_name: 'policies' },
+          actions: ['create'],
+        };
+        const { _id } = await must(company.as.post('/v1/permissions', { json }));
+        await must(company.as.post(`/v1/groups/${group}/permissions`, { json: { permissionIds: [_id] } }));
+      },
+    ],
+  ])('is not given to somebody who meanwhile %s', async (_, rival) => {
+    const person = await aPerson();
+    const answer = await overtakenBy(person, taking(), () => rival(person));
+    expect([answer.status, await addressOf(person)]).toEqual([403, person.userName]);
+  });
+
+  it('is given to somebody who meanwhile is allowed no more than the caller', async () => {
+    const person = await aPerson();
+    const to = taking();
+    const answer = await overtakenBy(person, to, async () =>
+      bind(company, await aGroupThat('users:update'), person.id),
+    );
+    expect([answer.status, await addressOf(person)]).toEqual([200, to]);
+  });
+
+  it('for a version is given to nobody who meanwhile is another version, or allowed more', async () => {
+    const [renamed, strong] = [await aPerson(), await aPerson()];
+    const sent = ({ version }: Person) => ({ 'if-match': version });
+    const rename = () => must(company.as.put(`/v1/users/${renamed.id}`, { json: { name: 'Rival' } }));
+    const late = await overtakenBy(renamed, taking(), rename, sent(renamed));
+    expect([late.status, await addressOf(renamed)]).toEqual([412, renamed.userName]);
+    const attach = async () =>
+      must(
+        company.as.post(`/v1/groups/${strong.group}/policies/${await aPolicy(company, [allow('policies:create')])}`),
+      );
+    const refused = await overtakenBy(strong, taking(), attach, sent(strong));
+    expect([refused.status, await addressOf(strong)]).toEqual([403, strong.userName]);
+  });
+
+  it('is given together with all else that is sent, or nothing is', async () => {
+    const { id } = await aDirectoryUser(directory);
+    const other = await aDirectoryUser(directory);
+    const sending = patch({ op: 'replace', value: { userName: other.userName, displayName: 'New', active: false } });
+    expect((await directory.patch(`${USERS}/${id}`, sending)).status).toBe(409);
+    expect(await must(directory.get(`${USERS}/${id}`))).toMatchObject({ active: true });
+    const owner = company.owner.id;
+    const before = await must(directory.get(`${USERS}/${owner}`));
+    const ofOwner = patch({ op: 'replace', value: { displayName: 'Taken over', active: false } });
+    expect((await directory.patch(`${USERS}/${owner}`, ofOwner)).status).toBe(403);
+    expect(await must(directory.get(`${USERS}/${owner}`))).toEqual(before);
+  });
+});

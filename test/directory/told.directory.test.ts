@@ -1,0 +1,248 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Answer, Caller } from '../support/api.ts';
+import { enter, groupInput } from '../support/console.ts';
+import { countOf } from '../support/rival.ts';
+import { must, signed } from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+import { anEndpoint, aReceiver, ENDPOINTS, type Receiver } from '../webhooks/support.ts';
+import {
+  aDirectory,
+  aDirectoryGroup,
+  aDirectoryUser,
+  groupInput as directoryGroupInput,
+  GROUPS,
+  patch,
+  USERS,
+  userInput,
+} from './support.ts';
+
+let company: Company;
+let directory: Caller;
+let receiver: Receiver;
+let endpoint: string;
+beforeAll(async () => {
+  company = await aCompany();
+  directory = await aDirectory(company);
+  receiver = aReceiver();
+  endpoint = (await anEndpoint(company, receiver))._id;
+});
+
+/** Whom a change is about; no id where the change makes it. */
+interface Subject {
+  user: string;
+  group: string;
+}
+
+/** What a way of changing something sends, one request after the other. */
+type Way = (of: Subject) => Promise<Answer> | (() => Promise<Answer>)[];
+
+/** What is told of a change: types of events with what they are about, and ids in the trail. */
+interface Told {
+  events: string[];
+  /** Actions and ids of the audit trail. */
+  records: string[];
+}
+
+/** All that was told so far, once nothing waits to be told. */
+async function allTold() {
+  await expect
+    .poll(async () => [
+      await countOf('events where company_id = ?', company.id),
+      (await must(company.as.get(`${ENDPOINTS}/${endpoint}/deliveries?status=pending`))).total,
+    ])
+    .toEqual([0, 0]);
+  return (await receiver.received()).map(({ event }) => event);
+}
+
+async function recordOf(answer: Answer): Promise<{ action: string; resource_id: string }> {
+  const query = new URLSearchParams({ correlation_id: answer.headers.get('x-correlation-id') as string });
+  const find = async () => (await must(company.as.get(`/v1/audit-events?${query}`))).records;
+  await expect.poll(async () => (await find()).length).toBe(1);
+  return (await find())[0];
+}
+
+/** Does something one way. @param isMade what of the subject it makes */
+async function told(way: Way, subject: Subject, isMade?: keyof Subject): Promise<Told> {
+  const before = (await allTold()).length;
+  const sending = way(subject);
+  const answers: Answer[] = [];
+  for (const send of Array.isArray(sending) ? sending : [() => sending]) {
+    const answer = await send();
+    expect([answer.status, answer.body]).toEqual([expect.toSatisfy((status: number) => status < 300), answer.body]);
+    if (isMade && answers.length === 0) subject[isMade] = answer.body.id ?? answer.body._id;
+    answers.push(answer);
+  }
+  const called = (id: unknown) => Object.entries(subject).find(([, of]) => of === id)?.[0] ?? String(id);
+  const events = (await allTold()).slice(before).map(({ type, data }) => {
+    const about = type.startsWith('group.member') ? [data.group_id, data.principal_id] : [data._id];
+    const [state] = [data.status].filter((status) => status !== undefined);
+    return [type, ...about.map(called), ...(state === undefined ? [] : [state])].join(' ');
+  });
+  const records = await Promise.all(answers.map(recordOf));
+  return {
+    events: events.toSorted(),
+    records: records.map(({ action, resource_id: ids }) => [action, ...ids.split('/').map(called)].join(' ')),
+  };
+}
+
+const password = 'quiet-harbour-lantern';
+let emails = 0;
+const anEmail = () => {
+  emails += 1;
+  return `told-${emails}@example.com`;
+};
+const members = (user: string) => [{ value: user }];
+const changeUser = (id: string, value: Record<string, unknown>) =>
+  directory.patch(`${USERS}/${id}`, patch({ op: 'replace', value }));
+const changeGroup = (id: string, op: string, value: unknown) =>
+  directory.patch(`${GROUPS}/${id}`, patch({ op, path: 'members', value }));
+
+interface Change {
+  made?: keyof Subject;
+  /** Brings the subject into the state that the change begins with. */
+  first?: (of: Subject) => Promise<unknown>;
+  console: Way;
+  directory: Way;
+  events: string[];
+  /** What the trail has of each way. */
+  records: { console: string[]; directory: string[] };
+}
+
+const alike = (...records: string[]) => ({ console: records, directory: records });
+const owner = () => company.as;
+
+const CHANGES: Record<string, Change> = {
+  'a user who is made': {
+    made: 'user',
+    console: () => signed(company.apiKey).post('/users', { json: { email: anEmail(), password } }),
+    directory: () => directory.post(USERS, { json: userInput() }),
+    events: ['user.created user active'],
+    // Making asks a directory for the action of inviting.
+    records: { console: ['users:CreateUser user'], directory: ['users:invite user'] },
+  },
+  'a user who is called otherwise': {
+    console: ({ user }) => owner().put(`/v1/users/${user}`, { json: { name: 'Otherwise' } }),
+    directory: ({ user }) => changeUser(user, { displayName: 'Otherwise' }),
+    events: ['user.updated user active'],
+    records: alike('users:update user'),
+  },
+  'a user who is deactivated': {
+    console: ({ user }) => owner().post(`/v1/users/${user}/deactivate`),
+    directory: ({ user }) => changeUser(user, { active: false }),
+    events: ['user.deactivated user inactive'],
+    records: alike('users:deactivate user'),
+  },
+  'a user who is activated': {
+    first: ({ user }) => must(owner().post(`/v1/users/${user}/deactivate`)),
+    console: ({ user }) => owner().post(`/v1/users/${user}/activate`),
+    directory: ({ user }) => changeUser(user, { active: 'True' }),
+    events: ['user.activated user active'],
+    records: alike('users:activate user'),
+  },
+  'a user who is called otherwise and deactivated': {
+    console: ({ user }) => [
+      () => owner().put(`/v1/users/${user}`, { json: { name: 'Otherwise' } }),
+      () => owner().post(`/v1/users/${user}/deactivate`),
+    ],
+    directory: ({ user }) => changeUser(user, { displayName: 'Otherwise', active: false }),
+    events: ['user.deactivated user inactive', 'user.updated user active'],
+    // One request leaves one record, of what weighs more.
+    records: { console: ['users:update user', 'users:deactivate user'], directory: ['users:deactivate user'] },
+  },
+  'a user who is deleted': {
+    first: ({ user, group }) => enter(company, user, group),
+    console: ({ user }) => owner().delete(`/v1/users/${user}`),
+    directory: ({ user }) => directory.delete(`${USERS}/${user}`),
+    events: ['group.member_removed group user', 'user.deleted user active'],
+    records: alike('users:delete user'),
+  },
+  'a group that is made': {
+    made: 'group',
+    console: () => owner().post('/v1/groups', { json: groupInput() }),
+    directory: () => directory.post(GROUPS, { json: directoryGroupInput() }),
+    events: ['group.created group'],
+    records: alike('groups:create group'),
+  },
+  'a group that is made with a member': {
+    made: 'group',
+    console: (of) => [
+      () => owner().post('/v1/groups', { json: groupInput() }),
+      () => owner().post(`/v1/users/${of.user}/groups`, { json: { group_ids: [of.group] } }),
+    ],
+    directory: ({ user }) => directory.post(GROUPS, { json: directoryGroupInput({ members: members(user) }) }),
+    events: ['group.created group', 'group.member_added group user'],
+    records: {
+      console: ['groups:create group', 'users:assign_groups user group'],
+      directory: ['groups:create group user'],
+    },
+  },
+  'a group that is called otherwise': {
+    console: ({ group }) => owner().put(`/v1/groups/${group}`, { json: { name: `Other ${group}` } }),
+    directory: ({ group }) => directory.put(`${GROUPS}/${group}`, { json: { displayName: `Other ${group}` } }),
+    events: ['group.updated group'],
+    records: alike('groups:update group'),
+  },
+  'a user who enters a group': {
+    console: ({ user, group }) => owner().post(`/v1/users/${user}/groups`, { json: { group_ids: [group] } }),
+    directory: ({ user, group }) => changeGroup(group, 'add', members(user)),
+    events: ['group.member_added group user'],
+    records: { console: ['users:assign_groups user group'], directory: ['groups:update group user'] },
+  },
+  'a user who leaves a group': {
+    first: ({ user, group }) => enter(company, user, group),
+    console: ({ user, group }) => owner().delete(`/v1/users/${user}/groups`, { json: { group_ids: [group] } }),
+    directory: ({ group }) => changeGroup(group, 'replace', []),
+    events: ['group.member_removed group user'],
+    records: { console: ['users:remove_groups user group'], directory: ['groups:update group user'] },
+  },
+  'a group that is deleted': {
+    first: ({ user, group }) => enter(company, user, group),
+    console: ({ group }) => owner().delete(`/v1/groups/${group}`),
+    directory: ({ group }) => directory.delete(`${GROUPS}/${group}`),
+    events: ['group.deleted group', 'group.member_removed group user'],
+    records: alike('groups:delete group'),
+  },
+};
+
+describe('what is told', () => {
+  it.each(Object.entries(CHANGES))('of %s is the same, by the console and by a directory', async (_, change) => {
+    for (const way of ['console', 'directory'] as const) {
+      const subject = { user: (await aDirectoryUser(directory)).id, group: (await aDirectoryGroup(directory)).id };
+      await change.first?.(subject);
+      const found = await told(change[way], subject, change.made);
+      expect([way, found]).toEqual([way, { events: change.events, records: change.records[way] }]);
+    }
+  });
+
+  it('of a deactivation that is refused is that it was one', async () => {
+    const { id } = await aDirectoryUser(directory);
+    const { id: ownerId } = company.owner;
+    const refused = await changeUser(ownerId, { active: false });
+    expect(refused.status).toBe(403);
+    expect(await recordOf(refused)).toMatchObject({ action: 'users:deactivate', resource_id: ownerId, status: 403 });
+    const nothing = await changeUser(id, { active: true });
+    expect(await recordOf(nothing)).toMatchObject({ action: 'users:update', resource_id: id, status: 200 });
+  });
+
+  it('of an answer that is given again is the same', async () => {
+    const { id: user } = await aDirectoryUser(directory);
+    const json = directoryGroupInput({ members: members(user) });
+    for (const replayed of [null, 'true']) {
+      const answer = await directory.post(GROUPS, { json, headers: { 'Idempotency-Key': `makes-with-${user}` } });
+      expect([answer.status, answer.headers.get('idempotency-replayed')]).toEqual([201, replayed]);
+      const record = { action: 'groups:create', resource_id: `${answer.body.id}/${user}` };
+      expect(await recordOf(answer)).toMatchObject(record);
+    }
+  });
+
+  it('of more than a hundred members at once names the group alone', async () => {
+    const { id } = await aDirectoryGroup(directory);
+    const users = await Promise.all(Array.from({ length: 101 }, () => aDirectoryUser(directory)));
+    const value = users.map((user) => ({ value: user.id }));
+    expect(await recordOf(await changeGroup(id, 'add', value.slice(1)))).toMatchObject({
+      resource_id: expect.stringMatching(/^\w{24}(\/\w{24}){100}$/),
+    });
+    await must(changeGroup(id, 'replace', []));
+    expect(await recordOf(await changeGroup(id, 'add', value))).toMatchObject({ resource_id: id });
+  });
+});

@@ -1,0 +1,71 @@
+import { env } from 'cloudflare:test';
+import { eq } from 'drizzle-orm';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type ControlDb, changes, commit, openControlDb, rehearsing } from '../../src/db/client.ts';
+import type { Observed } from '../../src/db/rehearsing-session.ts';
+import { visualizations } from '../../src/db/schema/visualizations.ts';
+import { rowOf } from '../support/rival.ts';
+import { aCompany } from '../support/worlds.ts';
+import { aVisualization } from '../visualizations/support.ts';
+
+let id: string;
+beforeEach(async () => {
+  id = (await aVisualization((await aCompany()).as, 'SELECT 1', { name: 'As it was' }))._id;
+});
+
+const nameOf = async () => (await rowOf<{ name: string }>('select name from visualizations where id = ?', id))?.name;
+
+const rename = (db: ControlDb) => db.update(visualizations).set({ name: 'Rehearsed' }).where(eq(visualizations.id, id));
+
+/** What is looked at before and after. */
+const observed = (): Observed => ({
+  queries: [{ sql: 'select name from visualizations where id = ?', values: [id] }],
+  before: null,
+  after: null,
+});
+
+/** A database that changes the text of a query before it runs. */
+const reading = (changed: (sql: string) => string): D1Database =>
+  ({
+    withSession(constraint: string) {
+      const session = env.CONTROL_DB.withSession(constraint);
+      return {
+        prepare: (sql: string) => session.prepare(changed(sql)),
+        batch: (statements: D1PreparedStatement[]) => session.batch(statements),
+        getBookmark: () => session.getBookmark(),
+      };
+    },
+  }) as unknown as D1Database;
+
+describe('a write that is rehearsed', () => {
+  it('leaves all as it was, and tells what it would have changed', async () => {
+    const db = openControlDb(env.CONTROL_DB);
+    const seen = observed();
+    const { renamed } = await rehearsing(db, seen, () => commit(db, { renamed: rename(db) }));
+    expect([changes(renamed), seen.before, seen.after]).toEqual([1, [[['As it was']]], [[['Rehearsed']]]]);
+    expect(await nameOf()).toBe('As it was');
+    await commit(db, { renamed: rename(db) });
+    expect(await nameOf()).toBe('Rehearsed');
+  });
+
+  it('leaves all as it was even where the database tells without failing', async () => {
+    const db = openControlDb(reading((sql) => sql.replace("json_extract('{}', ", 'coalesce(null, ')));
+    await expect(rehearsing(db, observed(), () => commit(db, { renamed: rename(db) }))).rejects.toThrow();
+    expect(await nameOf()).toBe('As it was');
+  });
+
+  it('is refused where it is written by itself', async () => {
+    const db = openControlDb(env.CONTROL_DB);
+    await expect(rehearsing(db, observed(), async () => rename(db))).rejects.toThrow();
+    expect(await nameOf()).toBe('As it was');
+  });
+
+  it('is refused where it was prepared before', async () => {
+    const db = openControlDb(env.CONTROL_DB);
+    const prepared = db.$client.prepare("update visualizations set name = 'Rehearsed' where id = ?").bind(id);
+    await expect(rehearsing(db, observed(), () => db.$client.batch([prepared]))).rejects.toThrow(
+      'within the rehearsal',
+    );
+    expect(await nameOf()).toBe('As it was');
+  });
+});
