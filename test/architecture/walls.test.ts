@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   breaches,
   importsOf,
+  joinedLists,
   LAYERS,
   misplacedSnapshots,
   operationsIn,
@@ -122,6 +123,18 @@ describe('addresses that customers choose', () => {
       expect(ownFetches('modules/webhooks/service.ts', text)).toHaveLength(1);
     },
   );
+});
+
+describe('a table that is joined to a list', () => {
+  it('is looked up for each entry of the list', () => {
+    expect(sources.flatMap(({ file, text }) => joinedLists(file, text))).toEqual([]);
+  });
+
+  it('may not be walked first', () => {
+    const text = `from json_each(\${list}) as given\n join \${users} on users.id = given.value`;
+    expect(joinedLists('modules/users/store.ts', text)).toHaveLength(1);
+    expect(joinedLists('modules/users/store.ts', text.replace('join', 'cross join'))).toEqual([]);
+  });
 });
 
 describe('generated files', () => {

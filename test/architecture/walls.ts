@@ -165,6 +165,15 @@ export const ownFetches = (file: string, text: string): string[] =>
     ? [`src/${file} calls an address by itself. Use fetchOutside, which refuses what leads inside.`]
     : [];
 
+/**
+ * One line for each table that a statement joins to a list otherwise than by `cross join`: SQLite might begin with the table,
+ * and look through the list for each of its rows.
+ */
+export const joinedLists = (file: string, text: string): string[] =>
+  [...text.matchAll(/\bfrom json_each\((?:(?!\bunion\b)[^`])*?(?<!cross )\bjoin \$\{(\w+)\}/g)].map(
+    ([, table]) => `src/${file} joins ${table} to a list: write "cross join", so that the list is walked first.`,
+  );
+
 const withoutComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*/g, '');
 
 /** The first circle that the modules form, with the import that closes it. */

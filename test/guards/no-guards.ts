@@ -242,6 +242,11 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [`${MODULES}/webhooks/store.ts`, 'insertEvents', 'exists'],
     [`${MODULES}/webhooks/store.ts`, 'deleteUntold', '('],
   ),
+  ...all('finds fast what another condition holds to', [
+    `${MODULES}/webhooks/store.ts`,
+    'deleteEvents',
+    'inArray(events.id',
+  ]),
   ...all(
     'says whom to tell that there is more, who look for themselves',
     ['src/objects/company-log.ts', 'CompanyLog', 'followedKinds'],

@@ -29,7 +29,7 @@ export type DashboardVersions = readonly Pick<Dashboard, 'id' | 'version'>[];
 
 /** Holds while dashboards are the versions that somebody was allowed to share. */
 export const dashboardsUnchanged = (companyId: string, versions: DashboardVersions): SQL =>
-  sql`(select count(*) from json_each(${JSON.stringify(versions.map(({ id, version }) => ({ id, version })))}) as seen join ${dashboards}
+  sql`(select count(*) from json_each(${JSON.stringify(versions.map(({ id, version }) => ({ id, version })))}) as seen cross join ${dashboards}
     on dashboards.id = seen.value ->> 'id' and dashboards.version = seen.value ->> 'version' and dashboards.company_id = ${companyId}) = ${versions.length}`;
 
 /**

@@ -33,9 +33,9 @@ export const joinGroups = (
     .select(
       sql`select joining.value ->> 'id', ${companyId}, ${groups.id}, 'user', ${users.id}, ${accounts.id}, ${now}
         from json_each(${JSON.stringify(joinings)}) joining
-        join ${groups} on ${groups.id} = joining.value ->> 'groupId' and ${groups.companyId} = ${companyId} and ${groups.deletedAt} is null
-        join ${users} on ${livingById(users, companyId, userId)}
-        join ${accounts} on ${accounts.companyId} = ${companyId} and ${accounts.isDefault} = 1 and ${accounts.deletedAt} is null
+        cross join ${groups} on ${groups.id} = joining.value ->> 'groupId' and ${groups.companyId} = ${companyId} and ${groups.deletedAt} is null
+        cross join ${users} on ${livingById(users, companyId, userId)}
+        cross join ${accounts} on ${accounts.companyId} = ${companyId} and ${accounts.isDefault} = 1 and ${accounts.deletedAt} is null
         where joining.value ->> 'joins'
           or ${exists(groupBindings, ofUser(companyId, userId), eq(groupBindings.groupId, groups.id))}`,
     )

@@ -50,7 +50,10 @@ export const selectKnownUsers = (db: ControlDb, companyId: string, ids: string[]
       ),
     );
 
-/** Adds living users to a living group, within the company's default account. */
+/**
+ * Adds living users to a living group, within the company's default account. They are looked up one by one: SQLite may not
+ * begin with all the users of the company, and look through the list for each.
+ */
 export const enterUsers = (
   db: ControlDb,
   { companyId, groupId, now }: { companyId: string; groupId: string; now: number },
@@ -61,9 +64,9 @@ export const enterUsers = (
     .select(
       sql`select joining.value ->> 'id', ${companyId}, ${groups.id}, 'user', ${users.id}, ${accounts.id}, ${now}
         from json_each(${JSON.stringify(joinings)}) joining
-        join ${groups} on ${livingById(groups, companyId, groupId)}
-        join ${users} on ${users.id} = joining.value ->> 'userId' and ${users.companyId} = ${companyId} and ${users.deletedAt} is null
-        join ${accounts} on ${accounts.companyId} = ${companyId} and ${accounts.isDefault} = 1 and ${accounts.deletedAt} is null
+        cross join ${groups} on ${livingById(groups, companyId, groupId)}
+        cross join ${users} on ${users.id} = joining.value ->> 'userId' and ${users.companyId} = ${companyId} and ${users.deletedAt} is null
+        cross join ${accounts} on ${accounts.companyId} = ${companyId} and ${accounts.isDefault} = 1 and ${accounts.deletedAt} is null
         where true`,
     )
     .onConflictDoNothing();

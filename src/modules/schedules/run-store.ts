@@ -40,7 +40,7 @@ export function handOut(db: ControlDb, handed: readonly HandedOut[], now: number
       .insert(scheduleRuns)
       .select(
         sql`select value ->> 'runId', schedules.company_id, schedules.id, 'scheduled', schedules.next_run_at, 'queued', 0, ${now}, ${now}
-          from json_each(${list}) join ${schedules} on schedules.id = value ->> 'id' and schedules.next_run_at = value ->> 'at'
+          from json_each(${list}) cross join ${schedules} on schedules.id = value ->> 'id' and schedules.next_run_at = value ->> 'at'
           where true`,
       )
       .onConflictDoNothing()

@@ -106,6 +106,7 @@ export const deleteEvents = (db: ControlDb, companyId: string, read: readonly Pi
   db.delete(events).where(
     and(
       eq(events.companyId, companyId),
+      inArray(events.id, idList(read.map(({ id }) => id))),
       sql`exists (select 1 from json_each(${JSON.stringify(read.map(({ id, text }) => [id, text]))}) as read
           where read.value ->> 0 = ${events.id} and read.value ->> 1 = ${events.record})`,
     ),
