@@ -1,4 +1,3 @@
-import { openAsBlob } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { createClient, withToken } from '../client/client.ts';
 import { orders, ordersLines, writeOrdersParquet } from './orders.ts';
@@ -34,7 +33,14 @@ async function writeLines(path: string, rows: number): Promise<void> {
 export async function loadByTus(system: System, path: string, table: string) {
   const api = createClient({ baseUrl: system.baseUrl, credential: withToken(await system.logIn()) });
   const began = performance.now();
-  const { _id: jobId } = await api.upload(new File([await openAsBlob(path)], path.slice(path.lastIndexOf('/') + 1)));
+  // Node's `openAsBlob` tells the size of a file of 4 GiB or more wrongly.
+  await using file = await open(path);
+  const { size } = await file.stat();
+  const slice = async (start: number, end: number) => {
+    const { buffer, bytesRead } = await file.read(new Uint8Array(Math.min(end, size) - start), { position: start });
+    return new Blob([buffer.subarray(0, bytesRead)]);
+  };
+  const { _id: jobId } = await api.upload({ name: path.slice(path.lastIndexOf('/') + 1), size, slice });
   const sent = performance.now();
   await system.renewToken();
   const waiting = await jobWhen(system, jobId, 'waiting_confirm');

@@ -3,7 +3,7 @@ import type { Ask, Credential } from './credentials.ts';
 import type { ChangeOfAccess, Routes, UploadJob, WebhookEvents } from './generated/routes.ts';
 import { isSentResumably, sendResumably } from './resumable.ts';
 import { signsIn } from './session.ts';
-import { type FormWay, formOf, formWay, type UploadOptions } from './upload.ts';
+import { type FileInParts, type FormWay, formOf, formWay, type UploadOptions } from './upload.ts';
 import {
   type Job,
   type JobOf,
@@ -20,7 +20,7 @@ export { type Credential, type Key, withKey, withToken } from './credentials.ts'
 export { type DataValue, endpointOf } from './data.ts';
 export type * from './generated/routes.ts';
 export { type SessionOptions, type SessionStore, type StoredSession, withSession } from './session.ts';
-export type { UploadOptions, UploadProgress } from './upload.ts';
+export type { FileInParts, UploadOptions, UploadProgress } from './upload.ts';
 export type { Job, JobOf, WaitOptions } from './waiting.ts';
 
 /** What a webhook endpoint is sent, of any type or of these: told apart by its `type`. */
@@ -125,7 +125,7 @@ export interface Client {
    * file of more than 50 MB, up to 5 GiB, goes out in parts, and goes on where the connection was cut. Any other upload that was not
    * answered is not sent again: it might be done twice. @returns the job that reads them
    */
-  upload(files: File | Iterable<File>, options?: UploadOptions): Promise<UploadJob>;
+  upload(files: File | FileInParts | Iterable<File>, options?: UploadOptions): Promise<UploadJob>;
   /**
    * Waits until a job waits for a person (`waiting_confirm`) or has ended, well or not: its `status` tells.
    * What the API answers to a job of its Data API, of generation or to an export of the company is a job too.
@@ -257,12 +257,19 @@ export function createClient({
     }
   }
 
-  async function upload(given: File | Iterable<File>, { tableId, signal, ...options }: UploadOptions = {}) {
+  async function upload(
+    given: File | FileInParts | Iterable<File>,
+    { tableId, signal, ...options }: UploadOptions = {},
+  ) {
+    const sendInParts = async (file: FileInParts) => {
+      const jobId = await sendResumably(call, file, { tableId, signal, ...options });
+      return call('GET', UPLOAD_JOB, { params: { jobId }, signal });
+    };
+    if (!(given instanceof Blob || Symbol.iterator in given)) return sendInParts(given);
     const files = given instanceof Blob ? [given] : [...given];
     const [file, ...others] = files;
     if (file && others.length === 0 && (isSentResumably(file) || options.resumeAt !== undefined)) {
-      const jobId = await sendResumably(call, file, { tableId, signal, ...options });
-      return call('GET', UPLOAD_JOB, { params: { jobId }, signal });
+      return sendInParts(file);
     }
     const form = formOf(files, options);
     const way = formWay(send, givenFetch === undefined, options.onProgress);

@@ -1,5 +1,5 @@
 import { ApiError, wait } from './answers.ts';
-import type { UploadOptions } from './upload.ts';
+import type { FileInParts, UploadOptions } from './upload.ts';
 
 /** A file of more bytes goes out by tus: in parts, each sent anew from where it was cut. */
 const RESUMABLE_BYTES = 50_000_000;
@@ -44,7 +44,7 @@ interface Place {
  * Sends one file by tus 1.0.0. @returns the id of its job
  * @throws what the API refuses it by, or the last of many failures in a row
  */
-export async function sendResumably(call: Call, file: File, options: UploadOptions): Promise<string> {
+export async function sendResumably(call: Call, file: FileInParts, options: UploadOptions): Promise<string> {
   const { onProgress, onBegun, resumeAt, signal } = options;
   const ask = async (method: Parameters<Call>[0], path: string, asking: Partial<Asking> = {}): Promise<Headers> => {
     let found = new Headers();
@@ -75,7 +75,7 @@ export async function sendResumably(call: Call, file: File, options: UploadOptio
     for (let failed = 0; !at.isWhole; ) {
       const { uploadId, offset } = at;
       try {
-        at = await sendPart(file.slice(offset, offset + size), at);
+        at = await sendPart(await file.slice(offset, offset + size), at);
         failed = 0;
       } catch (error) {
         if (signal?.aborted || failed >= TRIES || !mayPass(error)) throw error;
@@ -104,7 +104,7 @@ export async function sendResumably(call: Call, file: File, options: UploadOptio
 
 async function begin(
   ask: (method: 'POST', path: string, asking: Partial<Asking>) => Promise<Headers>,
-  file: File,
+  file: FileInParts,
   { tableId, mode, evolve, key }: UploadOptions,
 ): Promise<Place> {
   const said = { filename: file.name, filetype: file.type, table_id: tableId, mode, evolve, key: key?.join(',') };

@@ -23,6 +23,15 @@ export interface UploadOptions {
   resumeAt?: string | undefined;
 }
 
+/** A file whose parts are read when they are sent, where there is no whole `File` of it. */
+export interface FileInParts {
+  name: string;
+  type?: string;
+  /** Bytes. */
+  size: number;
+  slice(start: number, end: number): Blob | Promise<Blob>;
+}
+
 interface Sending {
   headers: Headers;
   form: FormData;

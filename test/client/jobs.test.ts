@@ -179,6 +179,15 @@ describe('an upload by the client', () => {
       expect(then).not.toContain('PATCH 0');
     });
 
+    it('may be read part by part', async () => {
+      const file = large();
+      const { api, asked } = line(() => undefined);
+      const slice = async (start: number, end: number) => file.slice(start, end);
+      const job = await api.upload({ name: file.name, size: file.size, slice });
+      expect(job.status).toBe('queued');
+      expect(asked.filter((each) => each.startsWith('PATCH')).length).toBeGreaterThan(1);
+    });
+
     it('is refused in the words of the API', async () => {
       const file = new File([large()], 'a.exe');
       await expect(person().upload(file)).rejects.toMatchObject({ status: 422, code: 'UPLOAD_FILE_TYPE' });
