@@ -4,7 +4,7 @@ import { isNotDenied } from '../db/denials.ts';
 import type { Query } from '../db/rehearsing-session.ts';
 import { accounts } from '../db/schema/accounts.ts';
 import { groupBindings, groupPermissions, groupPolicies, groups } from '../db/schema/groups.ts';
-import { permissions, policies } from '../db/schema/policies.ts';
+import { policies } from '../db/schema/policies.ts';
 import { serviceAccounts } from '../db/schema/service-accounts.ts';
 import { users } from '../db/schema/users.ts';
 import { idList } from '../db/statements.ts';
@@ -14,7 +14,7 @@ import type { PolicyDocument } from '../permissions/policy-document.ts';
 import type { Principal } from './actors.ts';
 import { deniedEverywhere } from './denials.ts';
 import { type Access, compileAccess, type GroupGrants } from './evaluation.ts';
-import { grantReads } from './sources.ts';
+import { grantReads, permissionRead } from './sources.ts';
 
 /** Somebody who may act: active, and in an active account. */
 export interface Person {
@@ -202,24 +202,11 @@ export function readsNaming(db: ControlDb, companyId: string, ids: readonly stri
           or(inArray(groupPolicies.groupId, named), inArray(groupPolicies.policyId, named)),
         ),
       ),
-    db
-      .select({
-        groupId: groupPermissions.groupId,
-        id: permissions.id,
-        target: permissions.target,
-        actions: permissions.actions,
-      })
-      .from(groupPermissions)
-      .innerJoin(
-        permissions,
-        and(eq(permissions.id, groupPermissions.permissionId), eq(permissions.companyId, companyId)),
-      )
-      .where(
-        and(
-          eq(groupPermissions.companyId, companyId),
-          or(inArray(groupPermissions.groupId, named), inArray(groupPermissions.permissionId, named)),
-        ),
-      ),
+    permissionRead(
+      db,
+      companyId,
+      or(inArray(groupPermissions.groupId, named), inArray(groupPermissions.permissionId, named)),
+    ),
     db
       .select({ id: policies.id, document: policies.document })
       .from(policies)

@@ -57,21 +57,25 @@ export function grantReads(db: ControlDb, companyId: ValueOrQuery, groupIds: str
       .from(groupPolicies)
       .leftJoin(policies, and(eq(policies.id, groupPolicies.policyId), eq(policies.companyId, companyId)))
       .where(and(eq(groupPolicies.companyId, companyId), inArray(groupPolicies.groupId, groupIds))),
-    permissions: db
-      .select({
-        groupId: groupPermissions.groupId,
-        id: permissions.id,
-        target: permissions.target,
-        actions: permissions.actions,
-      })
-      .from(groupPermissions)
-      .innerJoin(
-        permissions,
-        and(eq(permissions.id, groupPermissions.permissionId), eq(permissions.companyId, companyId)),
-      )
-      .where(and(eq(groupPermissions.companyId, companyId), inArray(groupPermissions.groupId, groupIds))),
+    permissions: permissionRead(db, companyId, inArray(groupPermissions.groupId, groupIds)),
   };
 }
+
+/** The older permissions of groups, of those attachments that a condition is about. */
+export const permissionRead = (db: ControlDb, companyId: ValueOrQuery, which: SQL | undefined) =>
+  db
+    .select({
+      groupId: groupPermissions.groupId,
+      id: permissions.id,
+      target: permissions.target,
+      actions: permissions.actions,
+    })
+    .from(groupPermissions)
+    .innerJoin(
+      permissions,
+      and(eq(permissions.id, groupPermissions.permissionId), eq(permissions.companyId, companyId)),
+    )
+    .where(and(eq(groupPermissions.companyId, companyId), which));
 
 /** What the reads of `accessReads` found. */
 export type FoundAccess = Results<ReturnType<typeof grantReads>>;
