@@ -17,6 +17,8 @@ const store = {
 const api = createClient({ baseUrl, credential: withSession({ store }) });
 const asked = new URLSearchParams(location.search);
 const main = h('main');
+/** How often something else was asked for: a view that comes later than that is not shown. */
+let turns = 0;
 const text = (value: unknown): string => (value === null ? '' : String(value));
 const link = (to: string, name: string) => h('a', { href: `#${to}` }, name);
 
@@ -38,6 +40,7 @@ function showSignIn(): void {
     );
     return main.replaceChildren(h('h1', {}, 'Second factor'), code);
   });
+  turns++;
   document.body.replaceChildren(main);
   main.replaceChildren(h('h1', {}, 'Sign in'), signIn);
 }
@@ -244,13 +247,13 @@ function uploading(): HTMLElement {
 }
 
 async function show(): Promise<void> {
-  const [hash, view = '', id = ''] = /^#?(\w*)\/?(.*)$/.exec(location.hash) ?? [];
+  const turn = ++turns;
+  const [, view = '', id = ''] = /^#?(\w*)\/?(.*)$/.exec(location.hash) ?? [];
   try {
     const nodes = (await (VIEWS[view] ?? VIEWS.tables)?.(id)) ?? [];
-    if (hash === location.hash) main.replaceChildren(...nodes);
+    if (turn === turns) main.replaceChildren(...nodes);
   } catch (error) {
-    // Who signed out meanwhile sees the form already.
-    if (!main.isConnected) return;
+    if (turn !== turns) return;
     if (store.read() === null) return showSignIn();
     main.replaceChildren(h('p', { role: 'alert' }, sentence(error)));
   }
@@ -263,6 +266,7 @@ async function showConsole(): Promise<void> {
     showSignIn();
   });
   const links = ['tables', 'people', 'groups', 'dashboards'].map((view) => link(view, view));
+  main.replaceChildren();
   document.body.replaceChildren(h('nav', {}, ...links, `${user?.email} of ${context.company.name} `, leave), main);
   await show();
 }

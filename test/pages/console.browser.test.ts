@@ -141,6 +141,28 @@ describe.skipIf(!installed)('the example of a console', () => {
     expect(problems).toEqual([]);
   });
 
+  it('keeps the form of who signed out, whatever comes later', async () => {
+    const { page } = await open(`${site.url}/?${account()}`, { origins: [site.url] });
+    const asked = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
+    await page.route(`${url}/v1/managed-tables*`, async (route) => {
+      asked.resolve();
+      await held.promise;
+      await route.fulfill({ json: { records: [], next_cursor: null } });
+    });
+    await page.getByLabel('Password').fill(demo.owner.password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await asked.promise;
+    expect(await page.getByRole('button', { name: 'Sign in' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    const late = page.waitForResponse(`${url}/v1/managed-tables*`);
+    held.resolve();
+    await (await late).finished();
+    await page.evaluate(() => new Promise((shown) => setTimeout(shown)));
+    expect(await page.getByRole('heading').allInnerTexts()).toEqual(['Sign in']);
+  });
+
   it('asks for a second factor, and signs out', async () => {
     const { page, problems } = await signedIn();
     const api = createClient({ baseUrl: url, credential: withToken(await tokenOf(page)) });

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { send } from '../support/send.ts';
-import { demo, url } from './world.ts';
+import { anInvitation, demo, url } from './world.ts';
 
 const VERIFIER = 'a-verifier-that-is-long-enough-to-be-one-0123456789';
 /** The program is on this machine, too: what it is led back to is a page of ours. */
@@ -40,6 +40,15 @@ export async function addressOf(more: Record<string, string> = {}): Promise<stri
 
 /** Waits for the card of this heading. */
 export const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
+
+/** A user of the demo's company, of whom no other test knows. */
+export async function somebody() {
+  const email = `let-in-${crypto.randomUUID()}@example.com`;
+  const password = 'quiet-harbour-lantern';
+  const token = new URL(await anInvitation(email)).searchParams.get('token');
+  await send(url, 'POST', '/v1/users/accept-invitation', { json: { token, password } });
+  return { email, password };
+}
 
 /** Types the password of the owner, by keyboard. */
 export async function signIn(page: Page, email = demo.owner.email, password = demo.owner.password): Promise<void> {
