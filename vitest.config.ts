@@ -21,7 +21,7 @@ const IN_NODE = [
   'test/formats/!(multipart|html)/**/*.test.ts',
   'test/uploads/inference/**/*.test.ts',
   'test/uploads/archive.test.ts',
-  'test/uploads/text-places.test.ts',
+  'test/uploads/workbook-limit.test.ts',
   'test/uploads/workbook/**/*.test.ts',
   'test/docs/**/*.test.ts',
   'test/examples/**/*.test.ts',

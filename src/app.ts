@@ -2,13 +2,13 @@ import { Hono, type Context as HonoContext, type MiddlewareHandler } from 'hono'
 import { openContext } from './context.ts';
 import { failureResponse, inLanguage, setHeaders } from './http/answer.ts';
 import { audited } from './http/audit.ts';
-import type { Authentication } from './http/entrance.ts';
 import { readLeftover } from './http/leftover.ts';
 import { mcpEndpoints, type Offer } from './http/mcp/routes.ts';
 import { failureOf, type HttpEnv, mount, originOf } from './http/mount.ts';
 import { type SentEvent, type SurfaceEndpoints, withConcepts } from './http/openapi.ts';
 import { platformEndpoints } from './http/platform.ts';
 import { countByIp, limitHeaders, rateLimited } from './http/rate-limits.ts';
+import type { Authentication } from './http/request-checks.ts';
 import { internalErrorOf, languageOf, mediaTypeOf } from './http/surface.ts';
 import * as console from './http/surfaces/console.ts';
 import * as directory from './http/surfaces/directory.ts';

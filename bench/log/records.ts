@@ -20,7 +20,7 @@ const aRecord = (occurredAt: number, n: number): Logged<'audit'> => ({
 });
 
 /** Records of one call of the object. */
-const AT_ONCE = 2000;
+const BATCH_SIZE = 2000;
 
 /**
  * Fills a day of a log with records, evenly.
@@ -34,8 +34,8 @@ export async function fillDay(
 ): Promise<number> {
   const start = Math.floor(clock.now() / DAY_MS - daysAgo) * DAY_MS;
   let written = 0;
-  for (let n = 0; n < count; n += AT_ONCE) {
-    const records = Array.from({ length: Math.min(AT_ONCE, count - n) }, (_, m) =>
+  for (let n = 0; n < count; n += BATCH_SIZE) {
+    const records = Array.from({ length: Math.min(BATCH_SIZE, count - n) }, (_, m) =>
       aRecord(start + Math.floor(((n + m) / count) * DAY_MS), from + n + m),
     );
     written += await log.append(name, 'audit', records);

@@ -8,7 +8,7 @@ export interface Company {
 }
 
 /** How many requests are under way at once, as a client with that many connections. */
-const AT_ONCE = 16;
+const CONCURRENCY = 16;
 
 /** Does something with each of them, so many at once. */
 export async function withEach<T>(items: readonly T[], work: (item: T, index: number) => Promise<void>): Promise<void> {
@@ -16,7 +16,7 @@ export async function withEach<T>(items: readonly T[], work: (item: T, index: nu
   const goOn = async () => {
     for (const [index, item] of waiting) await work(item, index);
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, goOn));
+  await Promise.all(Array.from({ length: CONCURRENCY }, goOn));
 }
 
 const TRIES = 4;

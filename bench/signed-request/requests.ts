@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 
-const AT_ONCE = 8;
+const CONCURRENCY = 8;
 
 /**
  * Sends one GET for each set of headers, eight at a time over persistent connections. @throws if one is not answered
  * 200
  */
 export async function openLoop(url: string, headers: object[]): Promise<void> {
-  const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+  const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY });
   const waiting = headers.values();
   const sendOn = async () => {
     for (const own of waiting) {
@@ -19,6 +19,6 @@ export async function openLoop(url: string, headers: object[]): Promise<void> {
       await once(response, 'end');
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, sendOn));
+  await Promise.all(Array.from({ length: CONCURRENCY }, sendOn));
   agent.destroy();
 }

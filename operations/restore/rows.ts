@@ -48,9 +48,9 @@ const EXCLUDED_COLUMNS: Record<string, readonly string[]> = {
 /** Rows that are not saved: who has unsubscribed does not come back with a schedule. */
 const EXCLUDED_ROWS: Record<string, string> = { schedule_recipients: 'unsubscribed_at IS NOT NULL' };
 
-const ROWS_AT_ONCE = 500;
+const ROWS_PER_BATCH = 500;
 /** Rows of one statement: their JSON is one bound value, which may have 2 MB. */
-const WRITTEN_AT_ONCE = { rows: 50, characters: 500_000 };
+const WRITTEN_PER_BATCH = { rows: 50, characters: 500_000 };
 
 type Row = Record<string, unknown>;
 
@@ -91,7 +91,7 @@ async function saveTable(database: Database, table: string, companyId: string, o
   let count = 0;
   for (let after = 0; ; ) {
     const found = await database.query<Row & { row_number: number }>(
-      `SELECT rowid AS row_number, * FROM ${table} WHERE company_id = ? AND rowid > ? AND NOT (${EXCLUDED_ROWS[table] ?? '0'}) ORDER BY rowid LIMIT ${ROWS_AT_ONCE}`,
+      `SELECT rowid AS row_number, * FROM ${table} WHERE company_id = ? AND rowid > ? AND NOT (${EXCLUDED_ROWS[table] ?? '0'}) ORDER BY rowid LIMIT ${ROWS_PER_BATCH}`,
       companyId,
       String(after),
     );
@@ -101,7 +101,7 @@ async function saveTable(database: Database, table: string, companyId: string, o
       after = row_number;
     }
     count += found.length;
-    if (found.length < ROWS_AT_ONCE) return count;
+    if (found.length < ROWS_PER_BATCH) return count;
   }
 }
 
@@ -158,7 +158,7 @@ export async function putBackRows(
       throw new Problem(`${file} holds a row of another company: it was changed by hand.`);
     for (const column of EXCLUDED_COLUMNS[table] ?? []) delete row[column];
     const isFull =
-      waiting && (waiting.rows.length === WRITTEN_AT_ONCE.rows || waiting.characters > WRITTEN_AT_ONCE.characters);
+      waiting && (waiting.rows.length === WRITTEN_PER_BATCH.rows || waiting.characters > WRITTEN_PER_BATCH.characters);
     if (isFull || waiting?.table !== table) await flush();
     waiting ??= { table, rows: [], characters: 0 };
     waiting.rows.push(row);

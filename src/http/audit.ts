@@ -6,9 +6,9 @@ import { newId } from '../kernel/ids.ts';
 import type { AuditRecord } from '../logs/audit-record.ts';
 import { log, logError } from '../platform/log.ts';
 import { actionOf } from './endpoint.ts';
-import type { RequestFacts } from './entrance.ts';
 import type { HttpEnv } from './mount.ts';
 import { parametersOf } from './paths.ts';
+import type { RequestFacts } from './request-checks.ts';
 
 /** Hands a record over; it is kept once this resolves. */
 export type KeepRecord = (bindings: Bindings, record: AuditRecord) => Promise<void>;

@@ -4,7 +4,7 @@ import { withinTime } from '../kernel/time-limit.ts';
 import { logError } from '../platform/log.ts';
 
 /** How long an answer is good for: whoever asks more often costs nothing. */
-const KEPT_MS = 10_000;
+const CACHE_MS = 10_000;
 const TIMEOUT_MS = 2_000;
 
 const CHECKS: Record<string, (bindings: Bindings) => Promise<unknown>> = {
@@ -21,7 +21,7 @@ const lastCheck = new WeakMap<Bindings, { at: number; broken: string[] }>();
 export async function brokenParts(bindings: Bindings): Promise<string[]> {
   const known = lastCheck.get(bindings);
   const now = clock.now();
-  if (known && now - known.at < KEPT_MS) return known.broken;
+  if (known && now - known.at < CACHE_MS) return known.broken;
   const check = { at: now, broken: known?.broken ?? [] };
   lastCheck.set(bindings, check);
   const found = await Promise.all(

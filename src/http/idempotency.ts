@@ -13,7 +13,6 @@ import { sha256Hex } from '../platform/secrets.ts';
 import { boundBody } from './body-limit.ts';
 import { isDryRun } from './dry-run.ts';
 import { bodyLimitOf, type Contract } from './endpoint.ts';
-import type { RequestFacts } from './entrance.ts';
 import {
   idempotencyAccessChanged,
   idempotencyAnswerTooLarge,
@@ -23,6 +22,7 @@ import {
 } from './failures.ts';
 import { isForm } from './json-body.ts';
 import type { HttpEnv } from './mount.ts';
+import type { RequestFacts } from './request-checks.ts';
 
 /** Larger answers are not kept. */
 const LARGEST_ANSWER_BYTES = 256 * 1024;

@@ -10,13 +10,19 @@ import { idsOf, resourceParameters } from './audit.ts';
 import { limitBody } from './body-limit.ts';
 import { dryRun, isDryRun } from './dry-run.ts';
 import { bodyLimitOf, type Contract, type Endpoint, type Route, type RouteInput, type Versioned } from './endpoint.ts';
-import { type Authentication, enter, enterAgain, isTokenAccess, type RequestFacts } from './entrance.ts';
 import { takesIdempotencyKey } from './failures.ts';
 import { doOnce, keyedRequest, type RequestKey } from './idempotency.ts';
 import { isForm, readJson } from './json-body.ts';
 import { bySpecificity, honoPath, parametersOf } from './paths.ts';
 import { perform } from './perform.ts';
 import { declaredQuery, queryOf, refuseBrokenText, refuseNameless, requireValid } from './query.ts';
+import {
+  type Authentication,
+  checkRequest,
+  isTokenAccess,
+  type RequestFacts,
+  recheckRequest,
+} from './request-checks.ts';
 import { mediaTypeOf, type Surface } from './surface.ts';
 import { namedRecord, unknownProblems } from './unknown-members.ts';
 import { type Call, forVersion, isKnown, versionedBy, versionOf } from './versions.ts';
@@ -74,16 +80,12 @@ function middlewares(
   endpoints: Endpoint[],
 ): MiddlewareHandler<HttpEnv>[] {
   const bounded = limitBody(bodyLimitOf(contract));
-  const enterRoute = entrance(contract, surface, authentication);
+  const accessCheck = checkAccess(contract, surface, authentication);
   const ofJson = contract.form ? unlessForm : (middleware: MiddlewareHandler) => middleware;
   // A signature covers the body, so it must be read, bounded, before anybody is known; a token does not need it.
-  const entered = takesIdempotencyKey(contract) ? [enterRoute, doOnce] : [enterRoute];
+  const checks = takesIdempotencyKey(contract) ? [accessCheck, doOnce] : [accessCheck];
   const credentialAndBody =
-    surface.credential === 'signature'
-      ? [bounded, ...entered]
-      : contract.body
-        ? [...entered, ofJson(bounded)]
-        : entered;
+    surface.credential === 'signature' ? [bounded, ...checks] : contract.body ? [...checks, ofJson(bounded)] : checks;
   const chain: MiddlewareHandler<HttpEnv>[] = [recordRoute(contract), ...credentialAndBody];
   // What others append to an address is theirs, however they write it.
   if (!contract.openQuery) chain.push(named, wellEncoded);
@@ -120,12 +122,12 @@ function recordRoute(contract: Contract): MiddlewareHandler<HttpEnv> {
 }
 
 /** Opens the context, lets the caller in or throws, and closes the context when the handler is done. */
-function entrance(contract: Contract, surface: Surface, authentication: Authentication): MiddlewareHandler<HttpEnv> {
+function checkAccess(contract: Contract, surface: Surface, authentication: Authentication): MiddlewareHandler<HttpEnv> {
   const options = { nearest: isTokenAccess(contract.access) };
   return async (c, next) => {
     const { context, close } = openContext(originOf(c), { kind: 'anonymous' }, options);
     try {
-      const entrant = await enter({
+      const checked = await checkRequest({
         contract,
         surfaceCredential: surface.credential,
         authentication,
@@ -134,8 +136,8 @@ function entrance(contract: Contract, surface: Surface, authentication: Authenti
         facts: c.get('facts'),
         readKeyedRequest: () => keyedRequest(c, contract),
       });
-      c.set('context', { ...context, actor: entrant.actor } as typeof context);
-      c.set('key', entrant.key);
+      c.set('context', { ...context, actor: checked.actor } as typeof context);
+      c.set('key', checked.key);
       c.set('release', close);
       await next();
     } finally {
@@ -235,7 +237,7 @@ function handleWhenChanged(
       const { context, close } = openContext(originOf(c), { kind: 'anonymous' });
       try {
         const returning = { contract, surfaceCredential: surface.credential, authentication, request: c.req };
-        return await handleFor(await enterAgain({ ...returning, ctx: context }));
+        return await handleFor(await recheckRequest({ ...returning, ctx: context }));
       } finally {
         await close();
       }

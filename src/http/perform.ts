@@ -2,10 +2,10 @@ import type { Context, PrincipalContext } from '../context.ts';
 import { Failure } from '../kernel/failure.ts';
 import { idsOf, resourceParameters } from './audit.ts';
 import type { Route, RouteInput } from './endpoint.ts';
-import { authorize, authorizeQuery, type RequestFacts } from './entrance.ts';
 import { invalidBody } from './json-body.ts';
 import { MAX_PROBLEMS } from './json-bounds.ts';
 import { queryOf, requireValid } from './query.ts';
+import { authorize, authorizeQuery, type RequestFacts } from './request-checks.ts';
 import { wordingOf } from './surface.ts';
 import { unknownMembers, unknownProblem } from './unknown-members.ts';
 

@@ -4,8 +4,8 @@ import { type OpenToken, openContext } from '../context.ts';
 import { setHeaders } from './answer.ts';
 import { answerPreflight, cors, EXPOSED, type Header, preflightOf } from './cors.ts';
 import type { Contract } from './endpoint.ts';
-import { type Authentication, isTokenAccess } from './entrance.ts';
 import { failureOf, type HttpEnv, originOf } from './mount.ts';
+import { type Authentication, isTokenAccess } from './request-checks.ts';
 
 const PRIVATE: Header = ['Cache-Control', 'private, no-store'];
 const NO_REFERRER: Header = ['Referrer-Policy', 'no-referrer'];

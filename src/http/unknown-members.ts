@@ -4,9 +4,9 @@ import type { PrincipalContext } from '../context.ts';
 import { Failure, type FieldProblem } from '../kernel/failure.ts';
 import { isRecord } from '../kernel/fields.ts';
 import type { Contract, Endpoint } from './endpoint.ts';
-import { authorize } from './entrance.ts';
 import { UNKNOWN } from './field-words.ts';
 import { MAX_PROBLEMS } from './json-bounds.ts';
+import { authorize } from './request-checks.ts';
 import type { Call } from './versions.ts';
 
 type Schema = z.core.$ZodType;

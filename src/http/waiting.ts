@@ -70,7 +70,7 @@ const EVERY_MS = 1_000;
 /** How often each finds out whether another has looked, which asks nobody. Milliseconds. */
 const GLANCE_MS = 250;
 /** When another one looks, as whoever began to is gone. Milliseconds. */
-const LOST_MS = 10_000;
+const RESUME_AFTER_MS = 10_000;
 
 function watchOf(stamps: Stamps, companyId: string): Watch {
   const companies = watches.get(stamps) ?? new Map<string, Watch>();
@@ -94,7 +94,7 @@ function isAwaited({ waits }: Watch): boolean {
 
 async function look(watch: Watch, stamps: Stamps, ctx: CompanyContext): Promise<void> {
   const beganAt = performance.now();
-  watch.nextLookAt = beganAt + LOST_MS;
+  watch.nextLookAt = beganAt + RESUME_AFTER_MS;
   try {
     const ids = isAwaited(watch) ? [...new Set([...watch.waits].map(({ id }) => id))] : [];
     const found = await stamps(ctx, ids);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { PrincipalContext } from '../context.ts';
 import { Failure } from '../kernel/failure.ts';
 import type { Contract, Endpoint } from './endpoint.ts';
-import { authorize } from './entrance.ts';
+import { authorize } from './request-checks.ts';
 
 const shapeOf = ({ returns }: Contract): z.ZodRawShape =>
   'body' in returns && returns.body instanceof z.ZodObject ? returns.body.shape : {};

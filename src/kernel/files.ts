@@ -21,7 +21,7 @@ export const preparedJson = (body: PreparedAnswer['body']): PreparedAnswer =>
   new PreparedAnswer(body, { 'Content-Type': MEDIA_TYPES.json });
 
 /** Pieces of text that are handed on together. */
-const PIECES_AT_ONCE = 200;
+const PIECES_PER_CHUNK = 200;
 
 /** An answer that is written while its pieces are made: as fast as it is taken, and no further. */
 export function streamedText(pieces: AsyncGenerator<string>, headers: PreparedAnswer['headers']): PreparedAnswer {
@@ -30,10 +30,10 @@ export function streamedText(pieces: AsyncGenerator<string>, headers: PreparedAn
     {
       async pull(controller) {
         let text = '';
-        for (let count = 0; count < PIECES_AT_ONCE; count += 1) {
+        for (let count = 0; count < PIECES_PER_CHUNK; count += 1) {
           const { value, done } = await pieces.next();
           if (!done) text += value;
-          else count = PIECES_AT_ONCE;
+          else count = PIECES_PER_CHUNK;
           if (done && text === '') return controller.close();
         }
         controller.enqueue(encoder.encode(text));

@@ -69,7 +69,7 @@ const ALL = -1;
 const MOST_DAYS = 500;
 
 /** SQLite as workerd has it takes five selects at once. */
-const UNITED_AT_ONCE = 5;
+const MAX_UNIONS = 5;
 
 /**
  * @param starts where the intervals of the series begin, ascending, in milliseconds
@@ -163,9 +163,9 @@ function eventsIn(tables: readonly DayTable[], wanted: Wanted): { text: string; 
 }
 
 function united(selects: readonly string[]): string {
-  if (selects.length <= UNITED_AT_ONCE) return selects.join(' UNION ALL ');
-  const groups = Array.from({ length: Math.ceil(selects.length / UNITED_AT_ONCE) }, (_, n) =>
-    selects.slice(n * UNITED_AT_ONCE, (n + 1) * UNITED_AT_ONCE),
+  if (selects.length <= MAX_UNIONS) return selects.join(' UNION ALL ');
+  const groups = Array.from({ length: Math.ceil(selects.length / MAX_UNIONS) }, (_, n) =>
+    selects.slice(n * MAX_UNIONS, (n + 1) * MAX_UNIONS),
   );
   return united(groups.map((group) => `SELECT * FROM (${united(group)})`));
 }

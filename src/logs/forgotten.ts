@@ -5,7 +5,7 @@ import type { Logged } from './log.ts';
 import { type Person, redacted } from './redaction.ts';
 
 /** A queue keeps a message so long, at the most. */
-const KEPT_MS = 14 * DAY_MS;
+const RETENTION_MS = 14 * DAY_MS;
 const SECRET = 'forgotten_secret';
 
 /** What a person may be known by in a text: ids and addresses. */
@@ -31,7 +31,7 @@ export function rememberForgotten({ sql, kv }: DurableObjectStorage, person: Per
 
 /** Forgets whom no message can name any more. */
 export function purgeForgotten(sql: SqlStorage, now: number): void {
-  sql.exec('DELETE FROM forgotten WHERE at <= ?', now - KEPT_MS);
+  sql.exec('DELETE FROM forgotten WHERE at <= ?', now - RETENTION_MS);
 }
 
 /** The records with a pseudonym in the place of everybody who was forgotten after what they tell. */

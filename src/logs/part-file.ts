@@ -10,15 +10,15 @@ export async function encodePart(records: readonly Logged[]): Promise<Uint8Array
   const compressed = readAll(readable);
   const writer = writable.getWriter();
   const encoder = new TextEncoder();
-  for (let end = records.length; end > 0; end -= LINES_AT_ONCE) {
-    const lines = records.slice(Math.max(0, end - LINES_AT_ONCE), end).reverse();
+  for (let end = records.length; end > 0; end -= LINES_PER_BATCH) {
+    const lines = records.slice(Math.max(0, end - LINES_PER_BATCH), end).reverse();
     await writer.write(encoder.encode(lines.map((record) => `${JSON.stringify(record)}\n`).join('')));
   }
   await writer.close();
   return compressed;
 }
 
-const LINES_AT_ONCE = 500;
+const LINES_PER_BATCH = 500;
 
 /** A file that its log names, or has named, and that is not there. */
 export class MissingPart extends Error {}

@@ -62,7 +62,7 @@ export function partsIn(sql: SqlStorage, kind: LogKind, { lower, upper }: LogRan
 }
 
 /** Contents that are read before others get a turn: each is of 100 KB, and takes a millisecond. */
-const CONTENTS_AT_ONCE = 20;
+const CONTENTS_PER_BATCH = 20;
 
 /**
  * Finds out how many records of each part a filter lets through, as far as that is known. Contents are read only where the filter
@@ -82,7 +82,7 @@ export async function countParts(
     const { file, first, last, records } = part;
     let matching: number | null = records;
     if (Object.keys(values).length > 0) {
-      if (read > 0 && read % CONTENTS_AT_ONCE === 0) await pause();
+      if (read > 0 && read % CONTENTS_PER_BATCH === 0) await pause();
       read += 1;
       const contents = contentsOfPart(sql, kind, part);
       matching = contents === undefined ? null : countFrom(contents, values);

@@ -8,7 +8,7 @@ import { type Person, redacted } from './redaction.ts';
 import { columnsOf, lateTableOf, TABLES } from './tables.ts';
 
 /** Rows that are looked at before others get a turn. */
-const ROWS_AT_ONCE = 1000;
+const ROWS_PER_BATCH = 1000;
 
 /**
  * Puts the pseudonym in the place of a person in the records that are in the object, those included that have been moved and are not
@@ -47,7 +47,7 @@ async function redactTable(
       .exec(
         `SELECT ${columnsOf(kind)} FROM "${table}" WHERE (occurredAt, id) > (?, ?)
          AND EXISTS (SELECT 1 FROM json_each(?) AS mark WHERE instr(lower(${text}), mark.value))
-         ORDER BY occurredAt, id LIMIT ${ROWS_AT_ONCE}`,
+         ORDER BY occurredAt, id LIMIT ${ROWS_PER_BATCH}`,
         ...[after.at, after.id, JSON.stringify([...person.ids, person.email, ...person.ips])],
       )
       .toArray();
@@ -64,7 +64,7 @@ async function redactTable(
       changed += 1;
     }
     const last = rows.at(-1);
-    if (last === undefined || rows.length < ROWS_AT_ONCE) return changed;
+    if (last === undefined || rows.length < ROWS_PER_BATCH) return changed;
     after = { at: Number(last.occurredAt), id: String(last.id) };
   }
 }

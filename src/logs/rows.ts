@@ -30,7 +30,7 @@ export const logSizes = {
 export const isFull = (sql: SqlStorage): boolean => sql.databaseSize >= logSizes.fullBytes;
 
 /** Rows that are read at once: no cursor stays open, which would keep its table from being dropped. */
-const ROWS_AT_ONCE = 1000;
+const ROWS_PER_BATCH = 1000;
 
 /** Longest JSON of one statement. A value that is bound may have 2 MB. */
 const STATEMENT_LENGTH = 500_000;
@@ -142,7 +142,7 @@ function* recordsOf(
   const { json } = TABLES[kind];
   const { text, given } = conditionsOf(wanted);
   for (let { lower, upper } = range, left = limit, skip = offset; left > 0; skip = 0) {
-    const atOnce = Math.min(left, ROWS_AT_ONCE);
+    const atOnce = Math.min(left, ROWS_PER_BATCH);
     const rows = sql
       .exec<Record<string, string | number | null>>(
         `SELECT ${columnsOf(kind)} FROM ${name} WHERE ${IN_RANGE}${text}

@@ -27,7 +27,7 @@ export type KeyState =
 export type KeyEnd = { state: 'undone' | 'not_kept' } | { state: 'kept'; answer: string };
 
 /** How long an answer is kept. */
-const KEPT_MS = DAY_MS;
+const RETENTION_MS = DAY_MS;
 
 /** How long a request holds its key without saying that it is still at work. */
 export const LEASE_MS = MINUTE_MS;
@@ -79,7 +79,7 @@ export class IdempotencyKeys {
       digests[0] as string,
       requestId,
       now + LEASE_MS,
-      now + KEPT_MS,
+      now + RETENTION_MS,
     );
     return { state: 'begun' };
   }

@@ -4,7 +4,7 @@ import { DurableObject } from 'cloudflare:workers';
  * How many executions run at once for all viewers of a company, and for one viewer. Each uses up to two of the forty
  * connections of the company's reader; the rest stays free for the company itself.
  */
-const AT_ONCE = { company: 12, viewer: 8 };
+const CONCURRENCY = { company: 12, viewer: 8 };
 /**
  * How long a viewer waits for a slot, and how many may wait: of a company, and of one viewer, who must not fill the
  * queue.
@@ -75,8 +75,8 @@ export class ViewerGate extends DurableObject {
   #admit(): void {
     const now = Date.now();
     for (const [id, { endsAt }] of this.#running) if (endsAt <= now) this.#running.delete(id);
-    while (this.#running.size < AT_ONCE.company) {
-      const next = this.#waiting.findIndex(({ viewer }) => this.#runningOf(viewer) < AT_ONCE.viewer);
+    while (this.#running.size < CONCURRENCY.company) {
+      const next = this.#waiting.findIndex(({ viewer }) => this.#runningOf(viewer) < CONCURRENCY.viewer);
       const [slot] = next < 0 ? [] : this.#waiting.splice(next, 1);
       if (!slot) return;
       const { id, viewer, begin } = slot;

@@ -18,13 +18,13 @@ import {
 } from '../platform/webhooks.ts';
 
 /** How long what was sent is kept. */
-const KEPT_MS = 30 * DAY_MS;
+const RETENTION_MS = 30 * DAY_MS;
 /** Bodies that are looked through in one call: of the audit stream they are large. */
-const BODIES_AT_ONCE = 50;
+const BODIES_PER_BATCH = 50;
 /** Tries that are told of one delivery: the latest. */
 const TOLD_TRIES = 50;
 /** A Worker has six connections open at most; one is for the control database. */
-const AT_ONCE = 5;
+const CONCURRENCY = 5;
 /** How long one run sends, and how much, before the next begins. */
 const RUN_MS = MINUTE_MS;
 const RUN_TRIES = 900;
@@ -192,10 +192,10 @@ export class WebhookSender extends DurableObject<Environment> {
     const rows = this.#sql
       .exec<{ id: string; body: string }>(
         'SELECT id, body FROM deliveries WHERE id > ? ORDER BY id LIMIT ?',
-        ...[after, BODIES_AT_ONCE],
+        ...[after, BODIES_PER_BATCH],
       )
       .toArray();
-    return { rows, next: rows.length < BODIES_AT_ONCE ? null : (rows.at(-1)?.id ?? null) };
+    return { rows, next: rows.length < BODIES_PER_BATCH ? null : (rows.at(-1)?.id ?? null) };
   }
 
   /** A page of the deliveries, the newest first, with the exact number of all. */
@@ -205,7 +205,7 @@ export class WebhookSender extends DurableObject<Environment> {
   ): { total: number; records: Delivery[] } {
     const wanted = 'createdAt > ? AND (? IS NULL OR status = ?) AND (? IS NULL OR eventType = ?)';
     const [by, type] = [status ?? null, eventType ?? null];
-    const given = [clock.now() - KEPT_MS, by, by, type, type];
+    const given = [clock.now() - RETENTION_MS, by, by, type, type];
     const { total } = this.#sql
       .exec<{ total: number }>(`SELECT count(*) AS total FROM deliveries WHERE ${wanted}`, ...given)
       .one();
@@ -219,7 +219,7 @@ export class WebhookSender extends DurableObject<Environment> {
   /** One delivery with what is sent; null where there is none. */
   get(id: string): (Delivery & { body: string }) | null {
     const query = `SELECT ${SHOWN}, body FROM deliveries WHERE id = ? AND createdAt > ?`;
-    const [row] = this.#sql.exec(query, id, clock.now() - KEPT_MS).toArray();
+    const [row] = this.#sql.exec(query, id, clock.now() - RETENTION_MS).toArray();
     return row ? { ...deliveryOf(row), body: String(row.body) } : null;
   }
 
@@ -229,7 +229,7 @@ export class WebhookSender extends DurableObject<Environment> {
     const found = this.#sql.exec(
       `UPDATE deliveries SET status = 'pending', tries = 0, nextAttemptAt = ?1, later = 0 WHERE id = ?2 AND createdAt > ?3
        RETURNING id`,
-      ...[now, id, now - KEPT_MS],
+      ...[now, id, now - RETENTION_MS],
     );
     if (found.toArray().length === 0) return false;
     await this.#wake(now);
@@ -243,7 +243,7 @@ export class WebhookSender extends DurableObject<Environment> {
       .exec(
         `UPDATE deliveries SET status = 'pending', tries = 0, nextAttemptAt = ? WHERE status = 'failed' AND createdAt >= ?
          RETURNING 1`,
-        ...[now, Math.max(since, now - KEPT_MS)],
+        ...[now, Math.max(since, now - RETENTION_MS)],
       )
       .toArray().length;
     if (count > 0) await this.#wake(now);
@@ -258,7 +258,7 @@ export class WebhookSender extends DurableObject<Environment> {
       this.#purge();
       const waits = await this.#mayNotSend();
       if (waits === 'ended') return await this.end();
-      if (waits === null) await Promise.all(Array.from({ length: AT_ONCE }, () => this.#send(until)));
+      if (waits === null) await Promise.all(Array.from({ length: CONCURRENCY }, () => this.#send(until)));
       await this.#sleep(waits ?? (await this.#mayNotSend()));
     } catch (error) {
       logError('webhook_sender_failed', error, { endpoint_id: this.#owner.endpointId });
@@ -271,7 +271,7 @@ export class WebhookSender extends DurableObject<Environment> {
     this.#sql.exec(
       `DELETE FROM deliveries WHERE rowid <
          coalesce((SELECT rowid FROM deliveries WHERE createdAt > ? ORDER BY rowid LIMIT 1), ${Number.MAX_SAFE_INTEGER})`,
-      clock.now() - KEPT_MS,
+      clock.now() - RETENTION_MS,
     );
   }
 
@@ -303,7 +303,7 @@ export class WebhookSender extends DurableObject<Environment> {
     const next = this.#one("SELECT min(nextAttemptAt) AS at FROM deliveries WHERE status = 'pending'");
     const oldest = this.#one('SELECT (SELECT createdAt FROM deliveries ORDER BY rowid LIMIT 1) AS at');
     if (next === null && oldest === null) return;
-    const purge = (oldest ?? now) + KEPT_MS + 1;
+    const purge = (oldest ?? now) + RETENTION_MS + 1;
     const due = next === null ? purge : Math.min(purge, Math.max(next, now + (typeof waits === 'number' ? waits : 0)));
     const alarm = await this.ctx.storage.getAlarm();
     if (alarm === null || alarm > due) await this.ctx.storage.setAlarm(Math.max(due, now + 1));

@@ -72,7 +72,7 @@ export interface JobQueue {
 }
 
 /** What a queue takes at once. */
-const MOST_AT_ONCE = 100;
+const BATCH_SIZE = 100;
 
 /**
  * Messages that wait for a model, results that are written for minutes, checks of which a company's changes make many,
@@ -107,8 +107,8 @@ export function jobQueue(
       );
     },
     async sendAll(messages) {
-      for (let at = 0; at < messages.length; at += MOST_AT_ONCE) {
-        const some = messages.slice(at, at + MOST_AT_ONCE).map((message) => ({ body: { ...message, correlationId } }));
+      for (let at = 0; at < messages.length; at += BATCH_SIZE) {
+        const some = messages.slice(at, at + BATCH_SIZE).map((message) => ({ body: { ...message, correlationId } }));
         await bindings[QUEUE_OF[(messages[at] as JobMessage).type]].sendBatch(some);
       }
     },

@@ -62,11 +62,11 @@ export function parseTemplate(sql: string): SqlTemplate {
 }
 
 /** About the bytes that templates may take in an isolate, which has 128 MB for everything. */
-const KEPT_BYTES = 8 * 1024 * 1024;
+const CACHE_BYTES = 8 * 1024 * 1024;
 const BYTES_OF_PIECE = 150;
 
 const templates = new RecentlyUsed<string, SqlTemplate>(
-  KEPT_BYTES,
+  CACHE_BYTES,
   (sql, { pieces }) => 2 * sql.length + BYTES_OF_PIECE * pieces.length,
 );
 

@@ -4,7 +4,7 @@ import { type Data, type Point, pointOf } from './charts/plot.ts';
 import { arrowKeys, h } from './dom.ts';
 import { LOCALE, TEXTS } from './texts.ts';
 
-const ROWS_AT_ONCE = 100;
+const ROWS_PER_PAGE = 100;
 /** The most rows that are printed. */
 const MAX_PRINTED = 500;
 
@@ -41,11 +41,11 @@ export function tableOf(data: Data, caption: string, chart: ViewChart['chart'], 
   const texts = columnTextsOf(data, chart);
   const total = data.rows.length;
   let order: Order;
-  let visible = ROWS_AT_ONCE;
-  let shown = ROWS_AT_ONCE;
+  let visible = ROWS_PER_PAGE;
+  let shown = ROWS_PER_PAGE;
 
   const body = h('tbody', { onkeydown: arrowKeys('tbody', 'button') });
-  const more = h('button', { type: 'button', class: 'quiet more', onclick: () => show(visible + ROWS_AT_ONCE) });
+  const more = h('button', { type: 'button', class: 'quiet more', onclick: () => show(visible + ROWS_PER_PAGE) });
   const heads = data.columns.map((column, at) => headOf(column, () => sortBy(at)));
   const head = h('thead', {}, h('tr', {}, ...heads));
   const table = h('table', {}, h('caption', { class: 'unseen' }, caption), head, body);
@@ -69,7 +69,7 @@ export function tableOf(data: Data, caption: string, chart: ViewChart['chart'], 
     heads.forEach((each, at) => {
       each.setAttribute('aria-sort', at !== next.column ? 'none' : next.descending ? 'descending' : 'ascending');
     });
-    show(ROWS_AT_ONCE);
+    show(ROWS_PER_PAGE);
   }
 
   function show(rows: number): void {
@@ -123,7 +123,7 @@ export function tableOf(data: Data, caption: string, chart: ViewChart['chart'], 
   }
 
   const columns = data.columns.map(({ name }) => name).join('\n');
-  show(ROWS_AT_ONCE);
+  show(ROWS_PER_PAGE);
   new ResizeObserver(stretch).observe(area);
   return {
     element: h('div', { class: 'listing' }, view, extent, left),

@@ -32,7 +32,7 @@ describe('the walls between the folders of src', () => {
     ['db/client.ts', "import { log } from '../http/answer.ts';", 'db is below http'],
     ['formats/zip/unpack.ts', "import { log } from '../../platform/log.ts';", 'stand beside each other'],
     ['platform/log.ts', "import type { Context } from '../context.ts';", 'platform is below context.ts'],
-    ['http/entrance.ts', "import { selectUser } from '../modules/users/service.ts';", 'http is below modules'],
+    ['http/request-checks.ts', "import { selectUser } from '../modules/users/service.ts';", 'http is below modules'],
     ['modules/groups/service.ts', "import { selectUser } from '../users/store.ts';", 'another module is used through'],
     ['modules/knowledge/semantic/check.ts', "import '../../users/store.ts';", 'another module is used through'],
     ['modules/groups/service.ts', "const { limitHeaders } = await import('../../http/rate-limits.ts');", 'HTTP'],

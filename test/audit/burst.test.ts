@@ -4,13 +4,13 @@ import { signed } from '../support/signed.ts';
 import { aCompany } from '../support/worlds.ts';
 
 const REQUESTS = 2000;
-const AT_ONCE = 50;
+const BATCH_SIZE = 50;
 
 it('the audit holds every request of a burst of 2,000', async () => {
   const company = await aCompany();
   const ids = new Set<string>();
-  for (let sent = 0; sent < REQUESTS; sent += AT_ONCE) {
-    const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => company.as.get('/v1/auth/me')));
+  for (let sent = 0; sent < REQUESTS; sent += BATCH_SIZE) {
+    const answers = await Promise.all(Array.from({ length: BATCH_SIZE }, () => company.as.get('/v1/auth/me')));
     for (const { headers } of answers) ids.add(headers.get('x-correlation-id') as string);
   }
   expect(ids.size).toBe(REQUESTS);

@@ -10,8 +10,8 @@ import {
   withToken,
 } from '../../client/client.ts';
 import { SURFACES } from '../../src/app.ts';
-import { isTokenAccess } from '../../src/http/entrance.ts';
 import { filled } from '../../src/http/paths.ts';
+import { isTokenAccess } from '../../src/http/request-checks.ts';
 import { BASE_URL } from '../support/api.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { toWorker } from './to-worker.ts';

@@ -234,7 +234,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
   ...all('ends the pages of what is looked through', [
     'src/objects/webhook-sender.ts',
     'WebhookSender',
-    'rows.length < BODIES_AT_ONCE',
+    'rows.length < BODIES_PER_BATCH',
   ]),
   ...all(
     'says which events are meant, which are told again under the same ids where they stay',

@@ -6,7 +6,7 @@ import type { Known, Presented } from '../../src/access/known-principals.ts';
 import type { Config } from '../../src/config.ts';
 import type { Context } from '../../src/context.ts';
 import type { ControlDb } from '../../src/db/client.ts';
-import { admit } from '../../src/http/admission.ts';
+import { authenticatePrincipal } from '../../src/http/authentication.ts';
 import { AccessVersions, CHANGE_MS } from '../../src/objects/access-versions.ts';
 import { changeAccess } from '../../src/objects/change-access.ts';
 import type { Admission, OrganizationGate, Verdict } from '../../src/objects/organization-gate.ts';
@@ -144,7 +144,7 @@ class World {
       now: () => 0,
       belongsTo: () => {},
     } as unknown as Context;
-    const { actor } = await admit(ctx, presented, []);
+    const { actor } = await authenticatePrincipal(ctx, presented, []);
     const seen = Number((actor as UserActor).name);
     if (seen < least || seen > this.committed) this.problems.push(`saw ${seen} after ${least} was answered`);
   }

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { actionOf, type Contract } from '../../src/http/endpoint.ts';
-import { isTokenAccess } from '../../src/http/entrance.ts';
 import { filled } from '../../src/http/paths.ts';
+import { isTokenAccess } from '../../src/http/request-checks.ts';
 import { type Action, ALL_ACTIONS, actionEntry } from '../../src/permissions/actions.ts';
 import type { LegacyAction } from '../../src/permissions/legacy.ts';
 import { type Answer, call, type Sending } from '../support/api.ts';

@@ -3,7 +3,7 @@ import type { Case } from './case.ts';
 
 const PEOPLE = 10_000;
 const PAGE = 1_000;
-const AT_ONCE = 10;
+const CONCURRENCY = 10;
 const GROUP = 'urn:ietf:params:scim:schemas:core:2.0:Group';
 
 const users: string[] = [];
@@ -33,7 +33,7 @@ async function prepare(system: System): Promise<void> {
       users.push((await send(system, 'POST', 'Users', user)).id);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, makeUsers));
+  await Promise.all(Array.from({ length: CONCURRENCY }, makeUsers));
   for (const which of [0, 1])
     groups.push((await send(system, 'POST', 'Groups', { displayName: `Everyone ${which}` })).id);
 }

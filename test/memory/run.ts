@@ -21,7 +21,7 @@ const LIMIT = 96;
 
 /** Megabytes that the heap of an isolate may never need. */
 const CAP = LIMIT;
-const AT_ONCE = 2;
+const CONCURRENCY = 2;
 /** More than an isolate remembers. */
 const PRINCIPALS = 20_000;
 
@@ -71,7 +71,7 @@ async function measure(cases: Case[], variables: Record<string, string>): Promis
         // Connections that were closed meanwhile are not used again.
         await sleep(500);
         const peaks = await during(() =>
-          Promise.all(Array.from({ length: AT_ONCE }, (_, which) => run(system, which))),
+          Promise.all(Array.from({ length: CONCURRENCY }, (_, which) => run(system, which))),
         );
         report(name, peaks, began);
       } catch (error) {

@@ -9,7 +9,7 @@ import { aDashboard, aVisualization, parameter } from '../visualizations/support
 
 /** How many requests: 250, or as many as INTERLEAVED_REQUESTS says, since ten thousand take minutes. */
 const REQUESTS = inject('interleavedRequests');
-const AT_ONCE = 8;
+const CONCURRENCY = 8;
 const SEED = 20_240_229;
 const REGIONS = ['north', 'south', 'east'];
 
@@ -136,7 +136,8 @@ describe('viewers under different constraints who ask in any order', () => {
       expect([said, status, body.results && regionsOf(body)]).toEqual([said, 200, expected]);
       if (body.results[0].cached) cached += 1;
     };
-    for (let asked = 0; asked < REQUESTS; asked += AT_ONCE) await Promise.all(Array.from({ length: AT_ONCE }, ask));
+    for (let asked = 0; asked < REQUESTS; asked += CONCURRENCY)
+      await Promise.all(Array.from({ length: CONCURRENCY }, ask));
     // Without answers from the cache this would show nothing.
     expect(cached).toBeGreaterThan(REQUESTS / 10);
   }, 1_200_000);

@@ -34,7 +34,7 @@ describe('what an outsider is answered', () => {
   const TELLTALE =
     /select|generate_series|pg_|secret|hint|division|column|relation|position|postgres|statement|memory|schema/i;
 
-  const FAILING_AT_ONCE = [
+  const CONCURRENT_FAILURES = [
     "SELECT 1 / (length('secret') - 6) AS secret_ratio",
     'SELECT secret_colum FROM sales',
     "SELECT region::date AS secret FROM sales WHERE region = 'north'",
@@ -48,12 +48,12 @@ describe('what an outsider is answered', () => {
     "SELECT repeat('secret', 200000000) AS secret",
     "SELECT string_agg(repeat('secret', 1000000), '') AS secret FROM generate_series(1, 5)",
   ];
-  const FAILING = [...FAILING_AT_ONCE, ...COSTLY];
+  const FAILING = [...CONCURRENT_FAILURES, ...COSTLY];
   const DOORS = ['link', 'embed', 'portal'] as const;
 
   it('shows nothing of SQL that fails, runs for ever or returns a gigabyte, through a link, an embed or the portal', async () => {
     const made = [];
-    for (const sql of FAILING_AT_ONCE) made.push(await aVisualization(company.as, sql));
+    for (const sql of CONCURRENT_FAILURES) made.push(await aVisualization(company.as, sql));
     const costly = [];
     for (const sql of COSTLY) costly.push(await aVisualization(company.as, sql));
     const fine = await aVisualization(company.as, 'SELECT count(*) AS n FROM sales');

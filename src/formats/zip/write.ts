@@ -98,13 +98,13 @@ function lineOf({ path, isDeflated, crc, compressed, size, offset }: WrittenEntr
 }
 
 /** Entries whose lines are made together. */
-const LINES_AT_ONCE = 1_000;
+const LINES_PER_BATCH = 1_000;
 
 /** The end of a zip file: its directory, some lines at a time. @param start where it begins */
 export function* directoryOf(entries: readonly WrittenEntry[], start: number): Generator<Uint8Array<ArrayBuffer>> {
   let length = 0;
-  for (let at = 0; at < entries.length; at += LINES_AT_ONCE) {
-    const lines = concatBytes(entries.slice(at, at + LINES_AT_ONCE).map(lineOf));
+  for (let at = 0; at < entries.length; at += LINES_PER_BATCH) {
+    const lines = concatBytes(entries.slice(at, at + LINES_PER_BATCH).map(lineOf));
     length += lines.length;
     yield lines;
   }

@@ -18,7 +18,7 @@ import {
   getCheckpoint,
   putCheckpoint,
 } from './objects.ts';
-import { KEPT_MS, UNBEGUN_MS } from './service.ts';
+import { RESUME_AFTER_MS, RETENTION_MS } from './service.ts';
 import {
   type CompanyExport,
   claimDueExports,
@@ -43,7 +43,7 @@ const LIMITS = { milliseconds: 60_000, queries: 300, fileBytes: 1024 ** 3, fileM
 /** How often it says how far it came, at the end of a file. Milliseconds. */
 const CHECKPOINT_MS = 15_000;
 
-const AT_ONCE = 50;
+const BATCH_SIZE = 50;
 
 const INTERRUPTED = 'The export was interrupted too often.';
 
@@ -65,7 +65,7 @@ export async function continueExport(ctx: CompanyContext, exportId: string, limi
     givenUp,
     claimed: [job],
   } = await commit(ctx.db, {
-    givenUp: giveUpExport(ctx.db, key, { now, most: MAX_TRIES, error: INTERRUPTED, expiresAt: now + KEPT_MS }),
+    givenUp: giveUpExport(ctx.db, key, { now, most: MAX_TRIES, error: INTERRUPTED, expiresAt: now + RETENTION_MS }),
     claimed: claimExport(ctx.db, key, { now, until: now + LEASE_MS }),
   });
   for (const each of givenUp) await deleteAll(ctx.files, each);
@@ -78,11 +78,11 @@ export async function continueExport(ctx: CompanyContext, exportId: string, limi
     if (error instanceof Overtaken) return;
     const told = [archiveTooLarge, tableKeptChanging].some((type) => type.matches(error));
     if (!told) {
-      await turn.update({ status: 'queued', dueAt: ctx.now() + UNBEGUN_MS });
+      await turn.update({ status: 'queued', dueAt: ctx.now() + RESUME_AFTER_MS });
       throw error;
     }
     const { message } = error as Failure;
-    if (await turn.update({ status: 'failed', error: message, expiresAt: ctx.now() + KEPT_MS })) {
+    if (await turn.update({ status: 'failed', error: message, expiresAt: ctx.now() + RETENTION_MS })) {
       await deleteAll(ctx.files, job);
     }
   } finally {
@@ -200,7 +200,7 @@ class Turn {
     const { files, now } = this.#ctx;
     const whole = await files.head(archiveKey(this.#job));
     const bytes = whole?.size ?? (await this.#writeEnd(archive));
-    await this.update({ status: 'succeeded', bytes, expiresAt: now() + KEPT_MS });
+    await this.update({ status: 'succeeded', bytes, expiresAt: now() + RETENTION_MS });
     await deleteCheckpoints(files, this.#job);
     log('company_exported', { company_id: this.#job.companyId, export_id: this.#job.id, bytes });
   }
@@ -231,14 +231,14 @@ function stageAfter(name: string): Checkpoint['next'] {
 export async function resumeExports(ctx: Context): Promise<void> {
   const now = ctx.now();
   const { due } = await commit(ctx.db, {
-    due: claimDueExports(ctx.db, { now, next: now + UNBEGUN_MS, limit: AT_ONCE }),
+    due: claimDueExports(ctx.db, { now, next: now + RESUME_AFTER_MS, limit: BATCH_SIZE }),
   });
   for (const { companyId, id } of due) await ctx.jobs.send({ type: 'company.export', companyId, exportId: id });
 }
 
 /** Deletes exports with their archives, a day after they ended. For the scheduled run. */
 export async function purgeExports(ctx: Context): Promise<void> {
-  const { expired } = await readTogether(ctx.db, { expired: selectExpired(ctx.db, ctx.now(), AT_ONCE) });
+  const { expired } = await readTogether(ctx.db, { expired: selectExpired(ctx.db, ctx.now(), BATCH_SIZE) });
   for (const key of expired) {
     await deleteAll(ctx.files, key);
     await commit(ctx.db, { deleted: deleteExport(ctx.db, key) });

@@ -15,10 +15,10 @@ import {
 export type { CompanyExport };
 
 /** When the scheduled run sends the message of an export again that nobody has begun. Milliseconds. */
-export const UNBEGUN_MS = 120_000;
+export const RESUME_AFTER_MS = 120_000;
 
 /** How long an export that has ended is kept, with its archive. Milliseconds. */
-export const KEPT_MS = DAY_MS;
+export const RETENTION_MS = DAY_MS;
 
 /**
  * Has the company exported in the background. While an export of it is under way that one is answered, whoever asked for it: it
@@ -38,7 +38,7 @@ export async function startExport(
     turn: 0,
     tries: 0,
     checkpoint: null,
-    dueAt: now + UNBEGUN_MS,
+    dueAt: now + RESUME_AFTER_MS,
     bytes: null,
     error: null,
     expiresAt: null,

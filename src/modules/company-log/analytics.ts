@@ -14,7 +14,7 @@ import { callObject } from '../../platform/objects.ts';
 import type { LogReader } from './read.ts';
 
 /** Viewers that the object is asked for at once. */
-const VIEWERS_AT_ONCE = 20_000;
+const VIEWERS_PER_BATCH = 20_000;
 /** Files that are begun before they are needed: each takes a while to come. */
 const AHEAD = 3;
 /** How often a count that events were moved under is begun anew. */
@@ -137,7 +137,7 @@ const sumOf = (one: EventCounts, other: EventCounts): EventCounts => ({
 /** The viewers of what is still in the object, early ones being those before `end`. */
 async function* viewersOf(ask: Ask, filter: LogFilter, end: number, moved: LogKey): AsyncGenerator<SeenViewer> {
   for (let after = ''; ; ) {
-    const page = { end, after, limit: VIEWERS_AT_ONCE };
+    const page = { end, after, limit: VIEWERS_PER_BATCH };
     const found = await ask(
       async (log) => (await log.viewers(filter, page)) as { viewers: SeenViewer[]; moved: LogKey | null },
     );
@@ -145,7 +145,7 @@ async function* viewersOf(ask: Ask, filter: LogFilter, end: number, moved: LogKe
     if (found.moved === null || compareKeys(found.moved, moved) !== 0) throw new Moved();
     yield* found.viewers;
     const last = found.viewers.at(-1);
-    if (last === undefined || found.viewers.length < VIEWERS_AT_ONCE) return;
+    if (last === undefined || found.viewers.length < VIEWERS_PER_BATCH) return;
     after = last.viewer;
   }
 }

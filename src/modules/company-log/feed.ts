@@ -13,7 +13,7 @@ const BATCH_SIZE = 100;
 const TIMEOUT_MS = 8_000;
 
 /** A queue takes no more at once. */
-const MESSAGES_AT_ONCE = 100;
+const MESSAGES_PER_BATCH = 100;
 
 /** How long the event of a request waits for its audit record, which comes last and takes along what there is. */
 const GATHER_MS: Record<LogKind, number> = { audit: 0, share: 10 };
@@ -84,8 +84,8 @@ async function keepElsewhere<K extends LogKind>(env: Bindings, kind: K, records:
   if (records.length === 0) return;
   try {
     const queue: Queue = kind === 'audit' ? env.AUDIT : env.SHARE_EVENTS;
-    for (let from = 0; from < records.length; from += MESSAGES_AT_ONCE) {
-      await queue.sendBatch(records.slice(from, from + MESSAGES_AT_ONCE).map((body) => ({ body })));
+    for (let from = 0; from < records.length; from += MESSAGES_PER_BATCH) {
+      await queue.sendBatch(records.slice(from, from + MESSAGES_PER_BATCH).map((body) => ({ body })));
     }
   } catch (error) {
     logError('log_queue_away', error, { kind, records: records.length });

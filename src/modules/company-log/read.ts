@@ -20,7 +20,7 @@ export type LogReader = Pick<CompanyContext, 'actor' | 'bindings' | 'files'>;
 export type OfCompany<K extends LogKind> = LogRecords[K] & { companyId: string };
 
 /** Records that an export asks for at once. */
-const EXPORTED_AT_ONCE = 1000;
+const EXPORTED_PER_BATCH = 1000;
 
 /**
  * A page of the log of the caller's company, the newest first, with the exact number of all: of the log itself, and then of
@@ -69,7 +69,7 @@ export async function* exportLog<K extends LogKind>(
       bindings.COMPANY_LOG,
       companyId,
       async (log) =>
-        (await log.next(kind, filter, before, EXPORTED_AT_ONCE)) as { records: Logged[]; parts: ListedPart[] },
+        (await log.next(kind, filter, before, EXPORTED_PER_BATCH)) as { records: Logged[]; parts: ListedPart[] },
     );
   let last: LogKey | null = null;
   let missing = '';

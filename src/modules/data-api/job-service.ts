@@ -16,10 +16,10 @@ import { type DataJob, insertJob, selectJob, selectJobStamps } from './job-store
 const MAX_UNFINISHED = 20;
 
 /** When the scheduled run sends the message of a job again that nobody has begun. Milliseconds. */
-export const UNBEGUN_MS = 120_000;
+export const RESUME_AFTER_MS = 120_000;
 
 /** How long a job and its result are kept. Milliseconds. */
-export const KEPT_MS = DAY_MS;
+export const RETENTION_MS = DAY_MS;
 
 /** Has the result of an endpoint written in the background. */
 export async function createJob(
@@ -39,7 +39,7 @@ export async function createJob(
     values: [...valuesFor(visualization, parameters)],
     status: 'queued',
     attempt: 0,
-    dueAt: now + UNBEGUN_MS,
+    dueAt: now + RESUME_AFTER_MS,
     rowCount: null,
     bytes: null,
     pieces: null,
@@ -95,4 +95,4 @@ export async function getLinkedJob(ctx: CompanyContext, id: string): Promise<Dat
 }
 
 const isReadable = ({ now }: CompanyContext, job: DataJob & { isPublished: boolean }): boolean =>
-  job.isPublished && job.createdAt + KEPT_MS > now();
+  job.isPublished && job.createdAt + RETENTION_MS > now();

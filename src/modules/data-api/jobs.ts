@@ -8,7 +8,7 @@ import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { executionFailed } from '../visualizations/failures.ts';
 import { getVisualization, resultWriter, statementOf } from '../visualizations/service.ts';
 import { asExecutionFailure } from './execute.ts';
-import { KEPT_MS, UNBEGUN_MS } from './job-service.ts';
+import { RESUME_AFTER_MS, RETENTION_MS } from './job-service.ts';
 import { claimDueJobs, claimJob, type DataJob, deleteJob, giveUpJob, selectOldJobs, updateTry } from './job-store.ts';
 import { deleteResult, deleteTry, pieceOf } from './pieces.ts';
 import { MOST_ROWS, streamUserSql } from './user-sql-stream.ts';
@@ -21,7 +21,7 @@ const BEAT_MS = 30_000;
 /** What a result may be and take. */
 export const JOB_LIMITS = { rows: 10_000_000, bytes: 5 * 1024 ** 3, milliseconds: 600_000 };
 
-const AT_ONCE = 50;
+const BATCH_SIZE = 50;
 
 /** By how much a batch is made smaller. */
 const FEWER = 30;
@@ -53,7 +53,7 @@ export async function writeResult(ctx: CompanyContext, jobId: string, limits = J
     await deleteTry(ctx.files, job);
     const told = error instanceof Failure ? asExecutionFailure(error) : undefined;
     if (told === undefined || told.kind === 'unavailable') {
-      await end(ctx, job, { status: 'queued', dueAt: ctx.now() + UNBEGUN_MS });
+      await end(ctx, job, { status: 'queued', dueAt: ctx.now() + RESUME_AFTER_MS });
       throw error;
     }
     await end(ctx, job, { status: 'failed', error: told.message });
@@ -115,13 +115,15 @@ async function write(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMIT
 /** Sends the messages of jobs again that nobody looks after. For the scheduled run. */
 export async function resumeDataJobs(ctx: Context): Promise<void> {
   const now = ctx.now();
-  const { due } = await commit(ctx.db, { due: claimDueJobs(ctx.db, { now, next: now + UNBEGUN_MS, limit: AT_ONCE }) });
+  const { due } = await commit(ctx.db, {
+    due: claimDueJobs(ctx.db, { now, next: now + RESUME_AFTER_MS, limit: BATCH_SIZE }),
+  });
   for (const { companyId, id } of due) await ctx.jobs.send({ type: 'data.write', companyId, jobId: id });
 }
 
 /** Deletes jobs with their results, a day after they were made. For the scheduled run. */
 export async function purgeDataJobs(ctx: Context): Promise<void> {
-  const { old } = await readTogether(ctx.db, { old: selectOldJobs(ctx.db, ctx.now() - KEPT_MS, AT_ONCE) });
+  const { old } = await readTogether(ctx.db, { old: selectOldJobs(ctx.db, ctx.now() - RETENTION_MS, BATCH_SIZE) });
   for (const job of old) {
     await deleteResult(ctx.files, job);
     await commit(ctx.db, { deleted: deleteJob(ctx.db, job.companyId, job.id) });

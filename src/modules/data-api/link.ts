@@ -3,7 +3,7 @@ import type { Context, OpenToken } from '../../context.ts';
 import { fileHeaders, PreparedAnswer } from '../../kernel/files.ts';
 import { secondsUntil, signToken, validFor, verifyToken } from '../sign-in/service.ts';
 import { jobNotFound } from './failures.ts';
-import { getLinkedJob, KEPT_MS } from './job-service.ts';
+import { getLinkedJob, RETENTION_MS } from './job-service.ts';
 import type { DataJob } from './job-store.ts';
 import { piecesOf } from './pieces.ts';
 
@@ -22,7 +22,7 @@ export type ResultViewer = ViewerActor<Claims>;
 
 /** A link to the result of a job that has succeeded. @returns when it ends, in ms */
 export async function linkTo(ctx: Context, job: DataJob): Promise<{ url: string; expiresAt: number }> {
-  const validity = validFor(ctx, Math.min(LINK_SECONDS, secondsUntil(ctx, job.createdAt + KEPT_MS)));
+  const validity = validFor(ctx, Math.min(LINK_SECONDS, secondsUntil(ctx, job.createdAt + RETENTION_MS)));
   const claims = { sub: job.id, company_id: job.companyId, sid: job.id, jti: ctx.newId(), token_type: 'access' };
   const token = await signToken(ctx, 'data-result', claims, validity);
   return { url: `${ctx.baseUrl}/data/results/${token}`, expiresAt: Math.floor(validity.expiresAt / 1000) * 1000 };

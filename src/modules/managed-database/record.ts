@@ -62,12 +62,12 @@ export function provisioningRecord(ctx: CompanyContext): ProvisioningRecord {
 }
 
 /** How many companies' connections one scheduled run encrypts again. */
-const RENEWED_AT_ONCE = 200;
+const RENEWED_PER_BATCH = 200;
 
 /** Encrypts outdated connections under the newest key. @returns the number of companies */
 export async function renewConnections(ctx: Context): Promise<number> {
   const keys = ctx.config.ENCRYPTION_KEYS;
-  const outdated = await store.readNotEncryptedUnder(ctx.db, newestPrefix(keys), RENEWED_AT_ONCE);
+  const outdated = await store.readNotEncryptedUnder(ctx.db, newestPrefix(keys), RENEWED_PER_BATCH);
   for (const old of outdated) {
     const { companyId } = old;
     const context = contextOf(companyId);

@@ -12,7 +12,7 @@ import { notProvisioned } from './failures.ts';
 import { KeptResults } from './kept-results.ts';
 import { migrate, TENANT_SCHEMA_VERSION } from './migrations.ts';
 import { provision as provisionDatabase } from './provisioning.ts';
-import { readerPlaces } from './reader-places.ts';
+import { readerConnections } from './reader-connections.ts';
 import { connectionCipher, provisioningRecord } from './record.ts';
 import * as store from './store.ts';
 import { isWaking, noteWaking } from './waking.ts';
@@ -172,16 +172,16 @@ export async function openLastingDatabase(ctx: CompanyContext): Promise<TenantSq
 export async function openReadonlyDatabase(ctx: CompanyContext): Promise<TenantSql> {
   const connection = await connectionOf(ctx);
   if (!connection) throw notProvisioned();
-  const leave = await readerPlaces(ctx).take();
-  if (!leave) throw databaseUnavailable().because(new Error('too many statements wait for a connection'));
-  return open(ctx, throughPooler(connection.reader), leave);
+  const release = await readerConnections(ctx).acquire();
+  if (!release) throw databaseUnavailable().because(new Error('too many statements wait for a connection'));
+  return open(ctx, throughPooler(connection.reader), release);
 }
 
 /** Opens one connection more, as `openReadonlyDatabase` does; undefined where others wait for one. */
 export async function openAnotherReadonlyDatabase(ctx: CompanyContext): Promise<TenantSql | undefined> {
   const connection = await connectionOf(ctx);
-  const leave = readerPlaces(ctx).takeFree();
-  return connection && leave ? open(ctx, throughPooler(connection.reader), leave) : undefined;
+  const release = readerConnections(ctx).tryAcquire();
+  return connection && release ? open(ctx, throughPooler(connection.reader), release) : undefined;
 }
 
 /** Schedules the sweep of the company's Postgres at `dueAt` (ms) or before. */

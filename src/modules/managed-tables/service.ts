@@ -11,7 +11,7 @@ import { tableLocked, tableNameTaken, tableNotFound, truncateLocked } from './fa
 import * as indexes from './index-store.ts';
 import * as store from './store.ts';
 import type { ManagedTable, NewTable, TableSource } from './table.ts';
-import { KEPT_IN_TRASH_MS } from './trash.ts';
+import { TRASH_RETENTION_MS } from './trash.ts';
 import { markDeleted } from './trash-store.ts';
 import { endUndo } from './undo-store.ts';
 import { requireTableVersion } from './views.ts';
@@ -24,7 +24,7 @@ export { readTableSizes, requireTableRoom } from './room.ts';
 export { mayReadRows } from './rows.ts';
 export { deniedValues, isNameTaken, notDenied } from './store.ts';
 export { column, columnList, type ManagedTable, type TableSource, tableName } from './table.ts';
-export { KEPT_IN_TRASH_MS, purgeTrash } from './trash.ts';
+export { purgeTrash, TRASH_RETENTION_MS } from './trash.ts';
 export { selectUndoLimit, toUndoLimit, type UndoEnd, type UndoLimit, type UndoLimitRow } from './undo-store.ts';
 export { sweepExports } from './waiting-export.ts';
 export { TableChanged, tableAfter, type WrittenTo, writeParquetFile } from './whole-table.ts';
@@ -162,7 +162,7 @@ export async function countRows(tx: TenantTx, ctx: CompanyContext, id: string, c
 
 /** Deletes a table; its rows are kept in schema `trash` for 30 days. */
 export async function deleteTable(ctx: CompanyContext, id: string): Promise<void> {
-  await scheduleSweep(ctx, ctx.now() + KEPT_IN_TRASH_MS);
+  await scheduleSweep(ctx, ctx.now() + TRASH_RETENTION_MS);
   const work = async (tx: TenantTx, changing: Changing): Promise<string> => {
     const table = await lockTable(tx, ctx, id, 'shape');
     changing(table.displayName);

@@ -8,23 +8,23 @@ import { databaseOf } from '../managed-database/service.ts';
 import * as store from './trash-store.ts';
 
 /** How long a deleted table is kept: until then it can be restored. Milliseconds. */
-export const KEPT_IN_TRASH_MS = 30 * DAY_MS;
+export const TRASH_RETENTION_MS = 30 * DAY_MS;
 const TABLES_PER_SWEEP = 100;
 
 /** The time (ISO 8601) after which a table must have been deleted to be kept still. */
-export const keptSince = (ctx: CompanyContext): string => isoTimestamp(ctx.now() - KEPT_IN_TRASH_MS);
+export const keptSince = (ctx: CompanyContext): string => isoTimestamp(ctx.now() - TRASH_RETENTION_MS);
 
 /**
- * Drops the company's tables that were deleted longer ago than {@link KEPT_IN_TRASH_MS}.
+ * Drops the company's tables that were deleted longer ago than {@link TRASH_RETENTION_MS}.
  * @returns when the next one is due, in milliseconds; infinity if there is none
  */
 export async function purgeTrash(ctx: CompanyContext): Promise<number> {
   const database = await databaseOf(ctx);
   if (!database) return Number.POSITIVE_INFINITY;
   const { companyId } = ctx.actor;
-  const until = ctx.now() - KEPT_IN_TRASH_MS;
+  const until = ctx.now() - TRASH_RETENTION_MS;
   for (const { id, deletedAt } of await store.readDeleted(database, companyId, TABLES_PER_SWEEP)) {
-    if (deletedAt > until) return deletedAt + KEPT_IN_TRASH_MS;
+    if (deletedAt > until) return deletedAt + TRASH_RETENTION_MS;
     await database
       .transaction(async (tx) => {
         // The catalogue first, as in a restore: of the two, one finds nothing left to do.
@@ -39,5 +39,5 @@ export async function purgeTrash(ctx: CompanyContext): Promise<number> {
       });
   }
   const [next] = await store.readDeleted(database, companyId, 1);
-  return next ? Math.max(ctx.now(), next.deletedAt + KEPT_IN_TRASH_MS) : Number.POSITIVE_INFINITY;
+  return next ? Math.max(ctx.now(), next.deletedAt + TRASH_RETENTION_MS) : Number.POSITIVE_INFINITY;
 }

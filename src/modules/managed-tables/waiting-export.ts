@@ -7,7 +7,7 @@ import { scheduleSweep } from '../managed-database/service.ts';
 /** How long whoever takes an export may take for what waits in R2. Milliseconds. */
 export const MAX_TAKING_MS = 12 * HOUR_MS;
 /** Longer than any export goes on: what is older was left by one that broke off without a word. Milliseconds. */
-const KEPT_MS = DAY_MS;
+const RETENTION_MS = DAY_MS;
 /** The size of one object. Three of them are in memory while rows are read. */
 const OBJECT_BYTES = 4 * 1024 * 1024;
 const BUFFERS = 3;
@@ -83,7 +83,7 @@ export class WaitingExport {
 
   async #nextBuffer(): Promise<Uint8Array<ArrayBuffer>> {
     // Should all that follows break off, the objects stay behind.
-    if (this.#objects.length === 0) await scheduleSweep(this.#ctx, this.#ctx.now() + KEPT_MS);
+    if (this.#objects.length === 0) await scheduleSweep(this.#ctx, this.#ctx.now() + RETENTION_MS);
     let oldest = Math.max(0, this.#objects.length - BUFFERS);
     while (this.#free.length === 0) await Promise.race([this.#objects[oldest++], this.#sent]);
     return this.#free.pop() as Uint8Array<ArrayBuffer>;
@@ -136,7 +136,7 @@ export async function sweepExports(ctx: CompanyContext): Promise<number> {
     const page = await ctx.files.list({ ...options, ...(cursor !== undefined && { cursor }) });
     const old: string[] = [];
     for (const { key } of page.objects) {
-      const deletable = createdAtOf(key.slice(options.prefix.length)) + KEPT_MS;
+      const deletable = createdAtOf(key.slice(options.prefix.length)) + RETENTION_MS;
       if (deletable <= ctx.now()) old.push(key);
       else due = Math.min(due, deletable);
     }

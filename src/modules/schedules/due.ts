@@ -9,7 +9,7 @@ import { MIN_INTERVAL_MS, nextOccurrence } from './cron.ts';
 import { type Due, deleteOldRuns, handOut, selectDue, selectLeft } from './run-store.ts';
 
 /** Schedules that one unit of work hands out, and how many units one scheduled run makes at the most. */
-const AT_ONCE = 1000;
+const BATCH_SIZE = 1000;
 const MOST_UNITS = 30;
 
 /**
@@ -19,11 +19,11 @@ const MOST_UNITS = 30;
 const SIDE_BY_SIDE = 4;
 
 /** After this time the message of a run is taken for lost. Milliseconds. */
-const LOST_MS = 120_000;
-const COMPANIES_AT_ONCE = 500;
+const RESUME_AFTER_MS = 120_000;
+const COMPANIES_PER_BATCH = 500;
 
-const KEPT_MS = 7 * DAY_MS;
-const DELETED_AT_ONCE = 1000;
+const RETENTION_MS = 7 * DAY_MS;
+const DELETED_PER_BATCH = 1000;
 
 /**
  * Hands out what is due: each occurrence becomes a run, once, and each company a few messages that have its runs done one after
@@ -34,13 +34,13 @@ export async function handOutDue(ctx: Context): Promise<void> {
   const now = ctx.now();
   const sent = new Map<string, number>();
   for (let unit = 0; unit < MOST_UNITS; unit += 1) {
-    const due = await selectDue(ctx.db, now, AT_ONCE);
+    const due = await selectDue(ctx.db, now, BATCH_SIZE);
     if (due.length === 0) return;
     const handed = due.map((schedule) => ({ ...schedule, runId: ctx.newId(), next: nextAfter(schedule, now) }));
     const { runs } = await commit(ctx.db, handOut(ctx.db, handed, now));
     await ctx.jobs.sendAll(runs.flatMap(({ companyId }) => messageFor(companyId, sent)));
     log('schedules_handed_out', { count: runs.length });
-    if (due.length < AT_ONCE) return;
+    if (due.length < BATCH_SIZE) return;
   }
 }
 
@@ -64,13 +64,13 @@ function nextAfter(due: Due, now: number): number | null {
 /** Sends the messages of runs again that nobody began, or whose try was cut off. */
 export async function resumeRuns(ctx: Context): Promise<void> {
   const now = ctx.now();
-  const left = await selectLeft(ctx.db, { now, before: now - LOST_MS, limit: COMPANIES_AT_ONCE });
+  const left = await selectLeft(ctx.db, { now, before: now - RESUME_AFTER_MS, limit: COMPANIES_PER_BATCH });
   await ctx.jobs.sendAll(left.map(({ companyId }) => ({ type: 'schedules.run', companyId })));
 }
 
 /** Deletes old runs, and mails that are not counted any more. */
 export const purgeRuns = (ctx: Context) =>
   commit(ctx.db, {
-    runs: deleteOldRuns(ctx.db, ctx.now() - KEPT_MS, DELETED_AT_ONCE),
-    counted: deleteCounted(ctx.db, countedSince(ctx), DELETED_AT_ONCE),
+    runs: deleteOldRuns(ctx.db, ctx.now() - RETENTION_MS, DELETED_PER_BATCH),
+    counted: deleteCounted(ctx.db, countedSince(ctx), DELETED_PER_BATCH),
   });

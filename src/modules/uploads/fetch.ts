@@ -56,7 +56,7 @@ const LIMITS: FetchLimits = { bytes: 5 * 1024 ** 3, silenceMs: 30_000, pieceMs: 
 const MESSAGE_MS = 60_000;
 /** Where it does not, the whole file has to come in the time that the platform gives a message: 15 minutes. */
 const WHOLE_MS = 600_000;
-/** So often a job that waits for a slow server shows that it is alive: less than `SILENCE_MS`. */
+/** So often a job that waits for a slow server shows that it is alive: less than `RESUME_AFTER_MS`. */
 const ALIVE_MS = 20_000;
 /** Deliveries in a row without a piece, as for all other work. */
 const MAX_TRIES = 12;

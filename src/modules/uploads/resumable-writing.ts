@@ -9,7 +9,7 @@ import { scheduleSweep } from '../managed-database/service.ts';
 import { beyondLength, checksumMismatch, uploadLocked, uploadNotFound } from './failures.ts';
 import { filesOf, PIECE_BYTES, pieceOf, type StoredFile } from './receive.ts';
 import * as uploads from './resumable-store.ts';
-import { SILENCE_MS } from './service.ts';
+import { RESUME_AFTER_MS } from './service.ts';
 
 /** A request that says nothing for so long no longer keeps others out. Seconds. */
 export const WRITER_SECONDS = 10;
@@ -212,7 +212,7 @@ export class Writing {
   async #stop(): Promise<void> {
     const at = this.#ctx.now();
     // So that a sweep makes the job, should this request not come to it.
-    if (this.#reached.received === this.#upload.length) await scheduleSweep(this.#ctx, at + SILENCE_MS);
+    if (this.#reached.received === this.#upload.length) await scheduleSweep(this.#ctx, at + RESUME_AFTER_MS);
     const stopped = { ...this.#reached, writer: this.#writer, at: isoTimestamp(at) };
     if (!(await uploads.stopWriting(this.#database, this.#upload, stopped))) await this.#giveUp();
     this.#savedAt = at;

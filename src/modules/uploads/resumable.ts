@@ -30,7 +30,7 @@ import { filesOf, mediaTypeOf, pieceOf, safeFileName } from './receive.ts';
 import * as uploads from './resumable-store.ts';
 import { fileOf, newWriter, pieceName, type SentBytes, WRITER_SECONDS, Writing } from './resumable-writing.ts';
 import { requireFileRoom } from './room.ts';
-import { keyFor, requireChanging, SILENCE_MS, toEvolve, toMode } from './service.ts';
+import { keyFor, RESUME_AFTER_MS, requireChanging, toEvolve, toMode } from './service.ts';
 import * as store from './store.ts';
 
 /** An upload without a byte for so long is deleted. Milliseconds. */
@@ -105,7 +105,7 @@ async function insert(ctx: PrincipalContext, wanted: NewResumable): Promise<uplo
     updatedAt: now,
   };
   // Before anything else, so that a sweep deletes what nobody goes on with.
-  await scheduleSweep(ctx, now + SILENCE_MS);
+  await scheduleSweep(ctx, now + RESUME_AFTER_MS);
   // An empty file is stored as well: its job fails, and says why.
   for (const name of upload.pieces) await storing(ctx.files.put(pieceOf(fileOf(upload), name), new Uint8Array()));
   const limits = { most: MAX_BEGUN, since: expiry(ctx), at: isoTimestamp(now) };
@@ -248,7 +248,7 @@ export async function finishWhole(ctx: CompanyContext, database: TenantSql, most
 export async function endUpload(ctx: PrincipalContext, id: string): Promise<void> {
   const database = await requireDatabase(ctx);
   // A request that is adding bytes may still put some: a sweep finds them.
-  await scheduleSweep(ctx, ctx.now() + SILENCE_MS);
+  await scheduleSweep(ctx, ctx.now() + RESUME_AFTER_MS);
   const deleted = await uploads.deleteUpload(database, keyOfUpload(ctx, id), { since: expiry(ctx) });
   if (!deleted) throw uploadNotFound();
   if (!deleted.isFinished)

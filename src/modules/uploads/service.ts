@@ -41,7 +41,7 @@ import * as store from './store.ts';
 import { knowsTimeZone } from './time-zones.ts';
 
 /** A job that does not change for so long is queued again by the scheduled run. Milliseconds. */
-export const SILENCE_MS = 60_000;
+export const RESUME_AFTER_MS = 60_000;
 
 /** As many as an index has at most. */
 const MAX_KEY_COLUMNS = 4;
@@ -124,7 +124,7 @@ export async function startUploadFromUrl(ctx: PrincipalContext, sent: Address): 
   await requireSomeRoom(ctx, database);
   const job = newJob(ctx, ctx.newId(), []);
   const fetched = await beginFetch(ctx, job.id, sent.url, sent.filename);
-  await scheduleSweep(ctx, ctx.now() + SILENCE_MS);
+  await scheduleSweep(ctx, ctx.now() + RESUME_AFTER_MS);
   await insertJob(ctx, database, { ...job, fetched }, { mode, evolve, keys, tableId });
   await ctx.jobs.send({ type: 'upload.analyse', companyId: job.companyId, jobId: job.id });
   return job.id;
@@ -194,7 +194,7 @@ async function startJob(
   const { companyId } = ctx.actor;
   const id = ctx.newId();
   // Before anything else, so that a sweep deletes what a crash leaves behind.
-  await scheduleSweep(ctx, ctx.now() + SILENCE_MS);
+  await scheduleSweep(ctx, ctx.now() + RESUME_AFTER_MS);
   const form = await receiveForm(sent, ctx.files, filesOf(companyId, id));
   const { files } = form;
   try {
@@ -263,7 +263,7 @@ export async function confirmUpload(ctx: PrincipalContext, id: string, confirmat
   if (schema.time_zone !== null && !(await knowsTimeZone(database, schema.time_zone))) {
     throw invalid([{ field: 'time_zone', message: 'is not a time zone that the database knows' }]);
   }
-  await scheduleSweep(ctx, ctx.now() + SILENCE_MS);
+  await scheduleSweep(ctx, ctx.now() + RESUME_AFTER_MS);
   const progress = {
     rows_processed: 0,
     rows_total: job.inferredSchema.total_row_count_estimate,
@@ -298,7 +298,7 @@ export async function analyseAgain(ctx: PrincipalContext, id: string, said: Said
   if (!reading) throw notWaitingConfirm();
   const problems = problemsOfLook(said, reading);
   if (problems.length > 0) throw invalid(problems);
-  await scheduleSweep(ctx, ctx.now() + SILENCE_MS);
+  await scheduleSweep(ctx, ctx.now() + RESUME_AFTER_MS);
   if (!(await store.lookAgain(database, key, said, isoTimestamp(ctx.now())))) throw notWaitingConfirm();
   await ctx.jobs.send({ type: 'upload.analyse', companyId: ctx.actor.companyId, jobId: id });
 }

@@ -31,7 +31,6 @@ import {
 } from './problems.ts';
 import { filesOf, type StoredFile, safeFileName, segmentsOf } from './receive.ts';
 import { beginRecords, continueRecords, type RecordsState } from './records.ts';
-import { withTextPlace } from './text-places.ts';
 import {
   beginConversion,
   type ConversionState,
@@ -40,6 +39,7 @@ import {
   convertHtmlWorkbook,
   convertXml2003,
 } from './workbook.ts';
+import { withWorkbookLimit } from './workbook-limit.ts';
 
 /** Bytes in R2, and the name that people know them by. */
 interface Stored {
@@ -274,7 +274,7 @@ async function convertWorkbook(ctx: CompanyContext, making: Making, item: Item &
     block: blockBytes(ctx.config),
   };
   const file = { name: item.name, size: item.size_bytes };
-  const conversion = await withTextPlace((reserve) =>
+  const conversion = await withWorkbookLimit((reserve) =>
     continueConversion({ ...environment, reserve }, file, item.conversion),
   );
   if (!conversion) return later(ctx, item);
@@ -324,7 +324,7 @@ async function readParquetFile(ctx: CompanyContext, making: Making, item: Item &
     read: readerOf(ctx, item),
     budget: ctx.config.UPLOAD_MESSAGE_BYTES,
   };
-  const read = await withTextPlace(async (reserve) => {
+  const read = await withWorkbookLimit(async (reserve) => {
     await reserve(Math.min(PARQUET_BYTES, 32 * size));
     return continueParquet(environment, { name, size }, item.reading);
   });
@@ -366,7 +366,7 @@ async function convertAtOnce(
 
 /** @returns null when others' texts leave no room for the workbook's */
 async function convertBiffFile(ctx: CompanyContext, making: Making, stored: Stored): Promise<Stage | null> {
-  return withTextPlace(async (reserve) => {
+  return withWorkbookLimit(async (reserve) => {
     // In UTF-8 a text has at most twice the bytes that it has in the file.
     await reserve(Math.min(MAX_TEXTS_BYTES, 2 * stored.size_bytes));
     const converted = await convertBiffWorkbook(stored.name, {

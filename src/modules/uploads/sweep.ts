@@ -16,7 +16,7 @@ import { filesOf, jobIdOf } from './receive.ts';
 import { finishWhole, RESUMABLE_MS } from './resumable.ts';
 import { begunAmong, deleteExpired, oldestUpload } from './resumable-store.ts';
 import { FILE_RETENTION_MS, measureCompany } from './room.ts';
-import { SILENCE_MS } from './service.ts';
+import { RESUME_AFTER_MS } from './service.ts';
 import { stagingTable } from './staging.ts';
 import * as store from './sweep-store.ts';
 import { UNDOABLE_MS } from './undo.ts';
@@ -54,7 +54,7 @@ export async function sweepCompany(ctx: CompanyContext): Promise<{ next: number 
   let due = Number.POSITIVE_INFINITY;
   for (const [part, task] of Object.entries(tasks)) {
     const next = await logFailure(ctx, { part }, task);
-    due = Math.min(due, next ?? ctx.now() + SILENCE_MS);
+    due = Math.min(due, next ?? ctx.now() + RESUME_AFTER_MS);
   }
   const sizes = await logFailure(ctx, { part: 'sizes' }, () => measureCompany(ctx, database));
   return { next: Number.isFinite(due) ? due : null, ...(sizes && { sizes }) };
@@ -82,7 +82,7 @@ async function logFailure<T>(
 async function sweepJobs(ctx: CompanyContext, database: TenantSql): Promise<number> {
   const { companyId } = ctx.actor;
   const before = (milliseconds: number) => isoTimestamp(ctx.now() - milliseconds);
-  const since = { waiting: before(WAITING_MS), working: before(SILENCE_MS) };
+  const since = { waiting: before(WAITING_MS), working: before(RESUME_AFTER_MS) };
   for (const job of await store.readSilentJobs(database, companyId, since, JOBS_PER_RUN)) {
     await logFailure(ctx, { job_id: job.id }, () =>
       job.status === 'waiting_confirm' ? expire(ctx, database, job) : queueAgain(ctx, job),
@@ -90,7 +90,7 @@ async function sweepJobs(ctx: CompanyContext, database: TenantSql): Promise<numb
   }
   const left = await store.untilNextSilent(database, companyId, since);
   // A job that is silent already was just queued, or is one too many for this run.
-  return left === null ? Number.POSITIVE_INFINITY : ctx.now() + (left > 0 ? left : SILENCE_MS);
+  return left === null ? Number.POSITIVE_INFINITY : ctx.now() + (left > 0 ? left : RESUME_AFTER_MS);
 }
 
 async function expire(ctx: CompanyContext, database: TenantSql, job: store.SweptJob): Promise<void> {
@@ -127,7 +127,7 @@ async function dropKeptTables(ctx: CompanyContext, database: TenantSql): Promise
     await logFailure(ctx, { kept: kept.jobId }, () => database.execute(dropKept(kept.jobId)));
   }
   const [next] = await readKept(database, companyId, 1);
-  return next ? Math.max(ctx.now() + SILENCE_MS, (next.loadedAt ?? 0) + UNDOABLE_MS) : Number.POSITIVE_INFINITY;
+  return next ? Math.max(ctx.now() + RESUME_AFTER_MS, (next.loadedAt ?? 0) + UNDOABLE_MS) : Number.POSITIVE_INFINITY;
 }
 
 async function deleteEndedJobs(ctx: CompanyContext, database: TenantSql): Promise<number> {
@@ -148,7 +148,7 @@ async function sweepBegun(ctx: CompanyContext, database: TenantSql): Promise<num
   if ((await deleteExpired(database, companyId, until, JOBS_PER_RUN)) === JOBS_PER_RUN) return ctx.now();
   const oldest = await oldestUpload(database, companyId);
   const due = oldest === null ? Number.POSITIVE_INFINITY : oldest + RESUMABLE_MS;
-  return isLeft ? Math.min(due, ctx.now() + SILENCE_MS) : due;
+  return isLeft ? Math.min(due, ctx.now() + RESUME_AFTER_MS) : due;
 }
 
 /** Lists R2 itself, so that no file is left behind, whatever broke off where. */

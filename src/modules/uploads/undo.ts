@@ -11,13 +11,13 @@ import {
   deleteLockedTable,
   type Evolved,
   inShapeChange,
-  KEPT_IN_TRASH_MS,
   keyOf,
   lockTable,
   type ManagedTable,
   requireTablesDatabaseToRead,
   revertEvolution,
   selectUndoLimit,
+  TRASH_RETENTION_MS,
   tellChange,
   toUndoLimit,
   type UndoLimit,
@@ -106,7 +106,7 @@ export async function undoUpload(ctx: PrincipalContext, id: string): Promise<Und
   const { mode, userTableId: tableId } = job;
   requireAction(ctx.actor, mode === 'create' ? 'managed-tables:delete' : 'managed-tables:data-write', tableId ?? '*');
   if (job.status !== 'done' || tableId === null) throw notUndoable('not_done');
-  if (mode === 'create') await scheduleSweep(ctx, ctx.now() + KEPT_IN_TRASH_MS);
+  if (mode === 'create') await scheduleSweep(ctx, ctx.now() + TRASH_RETENTION_MS);
   const key = { id, companyId: ctx.actor.companyId };
   const {
     name,

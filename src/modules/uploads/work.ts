@@ -19,7 +19,7 @@ const MAX_ATTEMPTS = 12;
 const MAX_ACTIVE_JOBS = 2;
 /** A delivery has its job until its work is done, or for this time if its isolate died. */
 export const LEASE_MS = 120_000;
-/** Shorter than `SILENCE_MS`, so that the sweep does not queue a waiting job again. */
+/** Shorter than `RESUME_AFTER_MS`, so that the sweep does not queue a waiting job again. */
 const MAX_PAUSE_SECONDS = 30;
 
 /** The work of one delivered message on its job. */

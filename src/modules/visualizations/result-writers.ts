@@ -40,7 +40,7 @@ const WRITERS: Record<ResultFormat, (safe: boolean, title: string) => ResultWrit
 };
 
 /** The rows that are written at once, so that no result is held twice. */
-const ROWS_AT_ONCE = 500;
+const ROWS_PER_BATCH = 500;
 
 /** A result as a file, written as it is taken. What cannot be written is refused before anything is. */
 export function resultFile(
@@ -66,7 +66,7 @@ function* piecesOf(
   facts: Record<string, unknown>,
 ): Generator<Uint8Array, void> {
   yield writer.begin(columns);
-  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) yield writer.rows(rows.slice(at, at + ROWS_AT_ONCE));
+  for (let at = 0; at < rows.length; at += ROWS_PER_BATCH) yield writer.rows(rows.slice(at, at + ROWS_PER_BATCH));
   yield writer.end(facts);
 }
 

@@ -17,7 +17,7 @@ import {
 } from './store.ts';
 
 /** Events that are read at once, and of a company's Postgres. */
-const AT_ONCE = 100;
+const BATCH_SIZE = 100;
 
 /** What is told, in the words of the API. `at` in milliseconds. */
 export interface Told {
@@ -58,7 +58,7 @@ export async function tellEvents(ctx: CompanyContext): Promise<void> {
   const { companyId } = ctx.actor;
   for (;;) {
     const { found, listeners } = await readTogether(ctx.db, {
-      found: selectEvents(ctx.db, companyId, AT_ONCE),
+      found: selectEvents(ctx.db, companyId, BATCH_SIZE),
       listeners: selectActiveEndpoints(ctx.db, companyId),
     });
     if (found.length === 0) return;
@@ -108,7 +108,7 @@ export async function collectEvents(ctx: CompanyContext): Promise<void> {
     const rows = await database.query<{ id: string; type: string; record: Record<string, unknown>; at: string }>(
       `SELECT id, type, record, (extract(epoch FROM occurred_at) * 1000)::bigint AS at FROM console.events
        ORDER BY occurred_at, id LIMIT $1`,
-      [AT_ONCE],
+      [BATCH_SIZE],
     );
     if (rows.length === 0) break;
     const found = rows.map(({ id, type, record, at }) => ({ id, type, record, occurredAt: Number(at) }));

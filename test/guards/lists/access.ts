@@ -12,32 +12,32 @@ const WAITING = ['test/http/waiting-jobs.test.ts'];
 
 /** What keeps an isolate from letting somebody in by what it remembers of them. */
 export const ACCESS = [
-  ...guardsOf('src/http/admission.ts', HOP, [
+  ...guardsOf('src/http/authentication.ts', HOP, [
     { text: 'remembered.known.expiresAt > ctx.now() && ', without: '', title: 'when its key expires' },
     { text: '(await presented.fits(remembered.known))', without: 'true', title: 'for who signs with its key' },
-    { text: 'passage.access !== null && ', without: '', tests: MODEL },
-    { text: ' && passage.access === remembered.stamp', without: '', title: 'when its account is deactivated' },
-    { text: 'remember(credential, known, null)', without: 'remember(credential, known, passage.access)', tests: MODEL },
+    { text: 'answer.access !== null && ', without: '', tests: MODEL },
+    { text: ' && answer.access === remembered.stamp', without: '', title: 'when its account is deactivated' },
+    { text: 'remember(credential, known, null)', without: 'remember(credential, known, answer.access)', tests: MODEL },
     { text: 'if (nonce) throw replayUnknown().because(error);', without: '', title: 'lets no signed request in' },
   ]),
-  ...guardsOf('src/http/entrance.ts', HOP, [
+  ...guardsOf('src/http/request-checks.ts', HOP, [
     {
-      text: "if (!isAddressIn && identified.status === 'fulfilled') await identified.value.withdraw();",
+      text: "if (!isAddressIn && identified.status === 'fulfilled') await identified.value.uncount();",
       without: '',
       title: 'takes back what it counted',
     },
   ]),
-  ...guardsOf('src/http/entrance.ts', WAITING, [
+  ...guardsOf('src/http/request-checks.ts', WAITING, [
     {
-      in: 'enterAgain',
-      text: 'await authorize(contract, entered, (name) => request.param(name));',
+      in: 'recheckRequest',
+      text: 'await authorize(contract, checked, (name) => request.param(name));',
       without: '',
       title: 'without the permission',
     },
   ]),
   ...guardsOf('src/http/mount.ts', WAITING, [
     {
-      text: 'await enterAgain({ ...returning, ctx: context })',
+      text: 'await recheckRequest({ ...returning, ctx: context })',
       without: 'call.ctx',
       title: 'after the end of the session',
     },

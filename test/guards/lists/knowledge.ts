@@ -12,11 +12,11 @@ const METRICS = ['test/knowledge/metrics/query.console.test.ts'];
 
 export const KNOWLEDGE = [
   ...guardsOf(
-    'src/modules/knowledge/generation/reading-places.ts',
+    'src/modules/knowledge/generation/reading-limit.ts',
     ['test/knowledge/concept-files.test.ts'],
     [
       {
-        text: 'places.run(work, tooManyFiles)',
+        text: 'semaphore.run(work, tooManyFiles)',
         without: 'work()',
         title: 'is read once the text of the one before is stored',
       },

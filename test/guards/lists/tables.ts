@@ -31,17 +31,17 @@ const UPLOADS = [
   'test/uploads/delivery.managed-tables.test.ts',
   'test/uploads/housekeeping.managed-tables.test.ts',
 ];
-const TEXT_PLACES = ['test/uploads/text-places.test.ts'];
+const WORKBOOK_LIMIT = ['test/uploads/workbook-limit.test.ts'];
 
 export const MANAGED_TABLES = [
-  ...guardsOf('src/modules/uploads/text-places.ts', TEXT_PLACES, [
-    { text: 'leave = await places.take();', without: 'leave = () => undefined;' },
-    { text: '(leave as Leave | null)?.();', without: '' },
+  ...guardsOf('src/modules/uploads/workbook-limit.ts', WORKBOOK_LIMIT, [
+    { text: 'release = await semaphore.acquire();', without: 'release = () => undefined;' },
+    { text: '(release as Release | null)?.();', without: '' },
   ]),
   ...guardsOf(
     'src/modules/managed-tables/large-rows.ts',
     ['test/managed-tables/rows.test.ts'],
-    [{ text: 'places.run(work, tooManyLargeRows)', without: 'work()', title: 'one insert at a time' }],
+    [{ text: 'semaphore.run(work, tooManyLargeRows)', without: 'work()', title: 'one insert at a time' }],
   ),
   ...guardsOf(
     'src/tenant-sql/rows.ts',

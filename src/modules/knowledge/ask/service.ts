@@ -32,8 +32,8 @@ export type { AskedRow } from './store.ts';
 
 /** How many questions of a company are kept, and how long. */
 const KEPT = 10_000;
-const KEPT_MS = 90 * DAY_MS;
-const PURGED_AT_ONCE = 1000;
+const RETENTION_MS = 90 * DAY_MS;
+const PURGED_PER_BATCH = 1000;
 /** What a refusal names of what there is. */
 const NAMED_ITEMS = 20;
 const NAMED_QUESTIONS = 5;
@@ -232,5 +232,5 @@ export async function acceptAsked(ctx: PrincipalContext, id: string): Promise<Qu
 
 /** Scheduled: deletes questions that were kept long enough. */
 export async function purgeAsked(ctx: Context): Promise<void> {
-  await store.deleteBefore(ctx.db, ctx.now() - KEPT_MS, PURGED_AT_ONCE).run();
+  await store.deleteBefore(ctx.db, ctx.now() - RETENTION_MS, PURGED_PER_BATCH).run();
 }

@@ -6,13 +6,17 @@ import * as store from './store.ts';
 export { runBatch } from './work.ts';
 
 /** An active job without a change for so long is resumed. */
-const STALLED_MS = 60_000;
+const RESUME_AFTER_MS = 60_000;
 const JOBS_PER_RUN = 100;
 
 /** Scheduled: sends the messages of stalled jobs again, as theirs may be lost. */
 export async function resumeJobs(ctx: Context): Promise<void> {
   const now = ctx.now();
-  for (const { id, companyId } of await store.selectStalled(ctx.db, { now, since: now - STALLED_MS }, JOBS_PER_RUN)) {
+  for (const { id, companyId } of await store.selectStalled(
+    ctx.db,
+    { now, since: now - RESUME_AFTER_MS },
+    JOBS_PER_RUN,
+  )) {
     await ctx.jobs.send({ type: 'knowledge.generate', companyId, jobId: id });
   }
 }

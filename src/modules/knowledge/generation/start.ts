@@ -8,7 +8,7 @@ import { catalogueLines, chunkLines, conceptChunks, entityHints, requireAi } fro
 import { textOfDocument } from './documents.ts';
 import { badFile, jobRunning, prerequisiteMissing } from './failures.ts';
 import { requireBusinessDomains, requireOntologyPrerequisites } from './prerequisites.ts';
-import { inReadingPlace } from './reading-places.ts';
+import { withReadingLimit } from './reading-limit.ts';
 import { BATCH_CHARACTERS, batchesOf, MAX_BATCHES, sourceOf, storeSource } from './sources.ts';
 import * as store from './store.ts';
 import { endCancelled } from './work.ts';
@@ -40,7 +40,7 @@ export async function startConceptGeneration(
       batches,
     });
   };
-  return file ? inReadingPlace(async () => start(await textOfDocument(file.name, file.bytes))) : start('');
+  return file ? withReadingLimit(async () => start(await textOfDocument(file.name, file.bytes))) : start('');
 }
 
 /** Queues a generation of nodes and relations from the concepts of type `entity_hint` and a connection's catalogue. */

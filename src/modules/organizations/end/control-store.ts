@@ -50,7 +50,7 @@ import type { Person } from '../../../logs/redaction.ts';
 export type Owned = SQLiteTable & { companyId: SQLiteColumn };
 
 /** Rows that one statement deletes: D1 gives it 30 s. */
-const ROWS_AT_ONCE = 1000;
+const ROWS_PER_BATCH = 1000;
 
 /** A table that has rows of companies. */
 export interface HeldTable {
@@ -174,7 +174,7 @@ export const deleteRows = (db: ControlDb, table: Owned, companyId: string) =>
   db
     .delete(table)
     .where(
-      sql`rowid in (select rowid from ${table} where ${rowsOf(table, companyId)} limit ${sql.raw(String(ROWS_AT_ONCE))})`,
+      sql`rowid in (select rowid from ${table} where ${rowsOf(table, companyId)} limit ${sql.raw(String(ROWS_PER_BATCH))})`,
     );
 
 /** Whether there is a row of a company. */

@@ -22,7 +22,7 @@ export async function* readControlRecords(ctx: CompanyContext, person: Person): 
         yield { kind, record };
         after = Number(rowNumber);
       }
-      if (rows.length < store.ROWS_AT_ONCE) break;
+      if (rows.length < store.ROWS_PER_BATCH) break;
     }
   }
   for (const table of store.NAMING_TABLES) {
@@ -55,12 +55,12 @@ async function* rowsNaming(
       after = Number(row.rowNumber);
       if (texts.size > 0) yield { rowNumber: after, texts };
     }
-    if (rows.length < store.ROWS_AT_ONCE) return;
+    if (rows.length < store.ROWS_PER_BATCH) return;
   }
 }
 
 /** Changes of one unit of work. */
-const CHANGES_AT_ONCE = 50;
+const CHANGES_PER_BATCH = 50;
 
 /**
  * Puts the pseudonym into what waits to be told or sent on. To be done before any place where it goes: that is cleared afterwards of
@@ -110,7 +110,7 @@ async function replaceNamings(
     };
     for await (const row of rowsNaming(ctx, table, person)) {
       rows.push(row);
-      if (rows.length === CHANGES_AT_ONCE) await replace();
+      if (rows.length === CHANGES_PER_BATCH) await replace();
     }
     await replace();
   }

@@ -10,7 +10,7 @@ import type { Person } from '../../../logs/redaction.ts';
 import { HELD_TABLES, type HeldTable, type Owned, rowsOf } from './control-store.ts';
 
 /** Rows that are read at once. */
-export const ROWS_AT_ONCE = 500;
+export const ROWS_PER_BATCH = 500;
 
 /** All users that an address has been of, the deleted ones too. */
 export const selectUsers = (db: ControlDb, companyId: string, email: string) =>
@@ -76,7 +76,7 @@ export function selectTheirs(db: ControlDb, held: HeldTable, companyId: string, 
     .from(held.table)
     .where(and(theirs(held, companyId, person), sql`rowid > ${after}`))
     .orderBy(sql`rowid`)
-    .limit(ROWS_AT_ONCE);
+    .limit(ROWS_PER_BATCH);
 }
 
 /** The tables in whose rows a person may be named, each with the columns of text. Keys name no person. */
@@ -130,7 +130,7 @@ export function selectNaming(
       ),
     )
     .orderBy(sql`rowid`)
-    .limit(ROWS_AT_ONCE);
+    .limit(ROWS_PER_BATCH);
 }
 
 /** Puts other texts into a row, if it still has these. */

@@ -56,13 +56,13 @@ interface People {
 }
 
 /** Objects of one list, and how long the bucket may take for it. */
-const KEYS_AT_ONCE = 1000;
+const KEYS_PER_STEP = 1000;
 const LIST_MS = 20_000;
 /** Files of a step that have to be read. */
-const READ_AT_ONCE = 50;
-const OUTSIDERS_AT_ONCE = 100;
+const FILES_PER_STEP = 50;
+const OUTSIDERS_PER_STEP = 100;
 /** Tables of a step. */
-const TABLES_AT_ONCE = 10;
+const TABLES_PER_STEP = 10;
 
 /** What the keys of a company's own objects begin with. */
 export const OWN_FILES = (companyId: string): readonly string[] => [
@@ -148,7 +148,7 @@ const files: Store = {
     'logos, uploads, exports, also those that are not whole, results of the Data API, sources of knowledge, archived days of the log',
   async erase(ctx) {
     for (const prefix of OWN_FILES(ctx.actor.companyId)) {
-      const { objects } = await listed(ctx, { prefix, limit: KEYS_AT_ONCE });
+      const { objects } = await listed(ctx, { prefix, limit: KEYS_PER_STEP });
       if (objects.length === 0) continue;
       const keys = objects.map(({ key }) => key);
       await abandonUploads(ctx.files, keys);
@@ -174,7 +174,7 @@ const sharedFiles: Store = {
     const place = Number(at);
     const prefix = SHARED_FILES[place];
     if (prefix === undefined) return { removed: 0, next: null };
-    const page = await listed(ctx, { prefix, limit: READ_AT_ONCE, ...(position && { startAfter: position }) });
+    const page = await listed(ctx, { prefix, limit: FILES_PER_STEP, ...(position && { startAfter: position }) });
     let removed = 0;
     for (const { key } of page.objects) removed += await takeLinesOut(ctx, key);
     const last = page.objects.at(-1)?.key;
@@ -203,7 +203,7 @@ const sharedFiles: Store = {
 async function* sharedTexts({ files: bucket }: CompanyContext): AsyncGenerator<{ key: string; text: string }> {
   for (const prefix of SHARED_FILES) {
     for (let cursor: string | undefined; ; ) {
-      const page: R2Objects = await withinTime(LIST_MS, bucket.list({ prefix, limit: READ_AT_ONCE, cursor }));
+      const page: R2Objects = await withinTime(LIST_MS, bucket.list({ prefix, limit: FILES_PER_STEP, cursor }));
       for (const { key } of page.objects) yield { key, text: (await (await bucket.get(key))?.text()) ?? '' };
       if (!page.truncated) break;
       cursor = page.cursor;
@@ -234,11 +234,11 @@ const outsiderKeys: Store = {
   name: 'outsider_requests',
   holds: 'idempotency keys of outsiders, with the answers, in objects of TokenLimiter',
   async erase(ctx, cursor) {
-    const found = await selectOutsiders(ctx.db, ctx.actor.companyId, cursor ?? '', OUTSIDERS_AT_ONCE);
+    const found = await selectOutsiders(ctx.db, ctx.actor.companyId, cursor ?? '', OUTSIDERS_PER_STEP);
     for (const { id } of found) {
       await callObject(ctx.bindings.TOKEN_LIMITER, id, async (limiter) => await limiter.erase());
     }
-    return { removed: found.length, next: found.length < OUTSIDERS_AT_ONCE ? null : (found.at(-1)?.id ?? null) };
+    return { removed: found.length, next: found.length < OUTSIDERS_PER_STEP ? null : (found.at(-1)?.id ?? null) };
   },
   look: async () => false,
   people: {
@@ -316,7 +316,7 @@ const controlRecords: Store = {
   async erase(ctx, cursor) {
     const { companyId } = ctx.actor;
     const from = Number(cursor ?? 0);
-    const tables = CONTROL_TABLES.slice(from, from + TABLES_AT_ONCE);
+    const tables = CONTROL_TABLES.slice(from, from + TABLES_PER_STEP);
     if (tables.length === 0) return { removed: 0, next: null };
     // Nobody is let in since it was suspended: there is nobody to whom it would have to be announced.
     const { deleted } = await ctx.changeAccess(onlyPrincipals(companyId), () =>
@@ -328,11 +328,11 @@ const controlRecords: Store = {
       }),
     );
     const isDone = deleted.every((result, at) => at % 2 === 1 || changes(result) === 0);
-    return { removed: 0, next: String(isDone ? from + TABLES_AT_ONCE : from) };
+    return { removed: 0, next: String(isDone ? from + TABLES_PER_STEP : from) };
   },
   async look(ctx) {
-    for (let from = 0; from < CONTROL_TABLES.length; from += TABLES_AT_ONCE) {
-      const tables = CONTROL_TABLES.slice(from, from + TABLES_AT_ONCE);
+    for (let from = 0; from < CONTROL_TABLES.length; from += TABLES_PER_STEP) {
+      const tables = CONTROL_TABLES.slice(from, from + TABLES_PER_STEP);
       const { found } = await readTogether(ctx.db, {
         found: tables.map((table) => selectAnyRow(ctx.db, table, ctx.actor.companyId)),
       });

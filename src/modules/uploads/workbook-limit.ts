@@ -1,4 +1,4 @@
-import { type Leave, Places } from '../../platform/places.ts';
+import { type Release, Semaphore } from '../../platform/semaphore.ts';
 import { LEASE_MS } from './work.ts';
 
 /** Workbooks of which no more is held in memory are converted beside any others. */
@@ -8,7 +8,7 @@ const SMALL_BYTES = 8 * 1024 * 1024;
  * Of the others an isolate converts one at a time: texts that cells share are held in memory, up to 48 MiB, of the 128 MB
  * that an isolate has; and so are the cells of an old workbook that are out of order, which take up to 64 MiB.
  */
-const places = new Places({ places: 1, waiting: 100, waitMs: 20_000, placeMs: LEASE_MS });
+const semaphore = new Semaphore({ permits: 1, maxWaiting: 100, waitMs: 20_000, holdMs: LEASE_MS });
 
 /** Waits until there is room for so many bytes. */
 export type Reserve = (bytes: number) => Promise<void>;
@@ -20,18 +20,18 @@ class NoRoom extends Error {}
  * @param work reserves the room before it reads them
  * @returns null where there was none for a while: others are at work
  */
-export async function withTextPlace<T>(work: (reserve: Reserve) => Promise<T>): Promise<T | null> {
-  let leave: Leave | null = null;
+export async function withWorkbookLimit<T>(work: (reserve: Reserve) => Promise<T>): Promise<T | null> {
+  let release: Release | null = null;
   try {
     return await work(async (bytes) => {
-      if (bytes <= SMALL_BYTES || leave) return;
-      leave = await places.take();
-      if (!leave) throw new NoRoom();
+      if (bytes <= SMALL_BYTES || release) return;
+      release = await semaphore.acquire();
+      if (!release) throw new NoRoom();
     });
   } catch (error) {
     if (error instanceof NoRoom) return null;
     throw error;
   } finally {
-    (leave as Leave | null)?.();
+    (release as Release | null)?.();
   }
 }

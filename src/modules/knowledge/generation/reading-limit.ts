@@ -1,11 +1,11 @@
-import { Places } from '../../../platform/places.ts';
+import { Semaphore } from '../../../platform/semaphore.ts';
 import { tooManyFiles } from './failures.ts';
 
 /**
  * A file of 10 MiB takes some 70 MB while its text is taken out and stored, of the 128 MB that an isolate has: it reads one at a
  * time. Those that wait hold their forms, of 11 MiB at most.
  */
-const places = new Places({ places: 1, waiting: 3, waitMs: 20_000, placeMs: 60_000 });
+const semaphore = new Semaphore({ permits: 1, maxWaiting: 3, waitMs: 20_000, holdMs: 60_000 });
 
 /** Runs `work`, which holds the text of a file in memory, when its turn comes. @throws tooManyFiles */
-export const inReadingPlace = <T>(work: () => Promise<T>): Promise<T> => places.run(work, tooManyFiles);
+export const withReadingLimit = <T>(work: () => Promise<T>): Promise<T> => semaphore.run(work, tooManyFiles);

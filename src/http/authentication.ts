@@ -15,11 +15,11 @@ import { repetitionUnknown, replayUnknown } from './failures.ts';
 import { giveUpKey, type HeldKey, heldKey } from './idempotency.ts';
 import { rateLimited } from './rate-limits.ts';
 
-/** Who is let in, under which idempotency key, and how to take that back. */
-export interface Admitted {
+/** Who is calling, under which idempotency key, and how to take that back. */
+export interface AuthenticatedPrincipal {
   actor: Principal;
   key: HeldKey | null;
-  withdraw(): Promise<void>;
+  uncount(): Promise<void>;
 }
 
 /**
@@ -31,12 +31,12 @@ export interface Admitted {
  * says holds for this request alone, whose authorization stands at the time of its reading; the next one asks again.
  * @param limits takes what the limits say, for the answer's headers, also of a request that they refuse
  */
-export async function admit(
+export async function authenticatePrincipal(
   ctx: Context,
   presented: Presented,
   limits: LimitState[],
   once: KeyedRequest | null = null,
-): Promise<Admitted> {
+): Promise<AuthenticatedPrincipal> {
   const { credential, nonce } = presented;
   const remembered = recall(credential);
   const isUsable =
@@ -44,54 +44,54 @@ export async function admit(
   const claims = isUsable ? claimsOf(remembered.known) : presented.claims;
   if (claims === null) {
     const known = await presented.read();
-    const passage = await pass(ctx, claimsOf(known), { nonce, once }, limits);
+    const answer = await askGate(ctx, claimsOf(known), { nonce, once }, limits);
     remember(credential, known, null);
-    return letIn(presented, known, passage);
+    return authenticated(presented, known, answer);
   }
 
-  const passage = await pass(ctx, claims, { nonce, once }, limits);
-  if (isUsable && passage.access !== null && passage.access === remembered.stamp) {
-    return letIn(presented, remembered.known, passage);
+  const answer = await askGate(ctx, claims, { nonce, once }, limits);
+  if (isUsable && answer.access !== null && answer.access === remembered.stamp) {
+    return authenticated(presented, remembered.known, answer);
   }
   try {
     const known = await presented.read();
-    remember(credential, known, passage.access);
-    return letIn(presented, known, passage);
+    remember(credential, known, answer.access);
+    return authenticated(presented, known, answer);
   } catch (error) {
-    await giveUpKey(passage.key);
+    await giveUpKey(answer.key);
     throw error;
   }
 }
 
-function letIn(presented: Presented, known: Known, { key, withdraw }: Passage): Admitted {
+function authenticated(presented: Presented, known: Known, { key, uncount }: GateAnswer): AuthenticatedPrincipal {
   presented.recordUse(known);
   const actor = { ...known.actor, access: forRequest(known.actor.access) };
-  return { actor, key, withdraw };
+  return { actor, key, uncount };
 }
 
 /** Finds out anew who a request is by that was let in before. It is not counted again. @throws where its credential is good no more */
-export async function readmit(presented: Presented): Promise<Principal> {
+export async function authenticateAgain(presented: Presented): Promise<Principal> {
   const { actor } = await presented.read();
   return { ...actor, access: forRequest(actor.access) };
 }
 
-interface Passage {
+interface GateAnswer {
   /** The version of the principal's access; null where nobody knows it. */
   access: string | null;
   key: HeldKey | null;
-  withdraw(): Promise<void>;
+  uncount(): Promise<void>;
 }
 
 /** How long a gate may take to answer before a request does without it. */
 const GATE_MS = 3_000;
 
 /** Asks the company's gate, which counts the request and checks its nonce, date and key. */
-async function pass(
+async function askGate(
   ctx: Context,
   claims: Claims,
   { nonce, once }: { nonce: Admission['nonce']; once: KeyedRequest | null },
   counted: LimitState[],
-): Promise<Passage> {
+): Promise<GateAnswer> {
   const { companyId, principalId } = claims;
   const { config, bindings, correlationId: requestId } = ctx;
   const limits = {
@@ -104,7 +104,7 @@ async function pass(
   const verdict = await withinTime(
     GATE_MS,
     ask(async (gate) => await gate.admit(admission)),
-  ).catch((error) => passWithoutGate(companyId, admission, error));
+  ).catch((error) => answerWithoutGate(companyId, admission, error));
   const refusal = refusalOf(verdict, counted, ctx.now());
   if (refusal) {
     ctx.belongsTo(companyId, { type: claims.type, id: principalId, credential: claims.credentialId });
@@ -114,7 +114,7 @@ async function pass(
   return {
     access,
     key: once && key && heldKey(key, { ...once, senderId: principalId, requestId }, ask),
-    withdraw: () =>
+    uncount: () =>
       ask(async (gate) => await gate.withdraw(admission)).catch((error) => logError('admission_not_withdrawn', error)),
   };
 }
@@ -133,7 +133,11 @@ const WINDOW_MS = MINUTE_MS;
 const countedHere = new FixedWindows(WINDOW_MS);
 
 /** Stands in for a gate that does not answer: counts in this isolate alone. @throws for what needs the gate: nonces and keys */
-function passWithoutGate(companyId: string, { principalId, limits, nonce, once }: Admission, error: unknown): Verdict {
+function answerWithoutGate(
+  companyId: string,
+  { principalId, limits, nonce, once }: Admission,
+  error: unknown,
+): Verdict {
   logError('gate_unavailable', error, { company_id: companyId });
   if (nonce) throw replayUnknown().because(error);
   if (once) throw repetitionUnknown().because(error);

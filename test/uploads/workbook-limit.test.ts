@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { withTextPlace } from '../../src/modules/uploads/text-places.ts';
+import { withWorkbookLimit } from '../../src/modules/uploads/workbook-limit.ts';
 
 const MIB = 1024 * 1024;
 
@@ -14,7 +14,7 @@ afterEach(() => {
 function converting(bytes: number) {
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
   let hasBegun = false;
-  const done = withTextPlace(async (reserve) => {
+  const done = withWorkbookLimit(async (reserve) => {
     await reserve(bytes);
     hasBegun = true;
     await isOver;
@@ -36,7 +36,7 @@ it('workbooks of many texts are converted one at a time, the others beside them'
 });
 
 it('a workbook that fails gives its place to the next', async () => {
-  const failing = withTextPlace(async (reserve) => {
+  const failing = withWorkbookLimit(async (reserve) => {
     await reserve(48 * MIB);
     throw new Error('damaged');
   });

@@ -27,7 +27,7 @@ import type { TokenLimiter } from '../objects/token-limiter.ts';
 import type { Action } from '../permissions/actions.ts';
 import { resourceArn } from '../permissions/arn.ts';
 import { callObject } from '../platform/objects.ts';
-import { admit, isPrincipal, readmit } from './admission.ts';
+import { authenticateAgain, authenticatePrincipal, isPrincipal } from './authentication.ts';
 import { actionOf, type Contract, type RouteAccess, type TokenKind, takesPrograms } from './endpoint.ts';
 import { giveUpKey, heldKey, type RequestKey } from './idempotency.ts';
 import { parametersOf } from './paths.ts';
@@ -66,13 +66,13 @@ export interface Authentication {
 }
 
 /** Who is calling, and under which idempotency key. */
-export interface Entrant {
+export interface CheckedRequest {
   actor: Actor;
   key: RequestKey;
 }
 
-/** A request that asks to be let in. */
-export interface Entering {
+/** A request before its checks. */
+export interface RequestToCheck {
   contract: Contract;
   /** How callers of the surface prove who they are. */
   surfaceCredential: Credential;
@@ -89,12 +89,12 @@ export interface Entering {
  * Rate limits, authentication and authorization of one request, in this order. A refused request leaves its idempotency key
  * as it was.
  */
-export async function enter(entering: Entering): Promise<Entrant> {
-  const { contract, ctx, request, facts } = entering;
+export async function checkRequest(asked: RequestToCheck): Promise<CheckedRequest> {
+  const { contract, ctx, request, facts } = asked;
   // The address is counted beside the rest, not before it; its refusal comes first all the same.
-  const [byIp, identified] = await Promise.allSettled([countByIp(ctx), identify(entering)]);
+  const [byIp, identified] = await Promise.allSettled([countByIp(ctx), authenticateAndCount(asked)]);
   const isAddressIn = byIp.status === 'fulfilled' && byIp.value.allowed;
-  if (!isAddressIn && identified.status === 'fulfilled') await identified.value.withdraw();
+  if (!isAddressIn && identified.status === 'fulfilled') await identified.value.uncount();
   if (byIp.status === 'rejected') throw byIp.reason;
   if (!byIp.value.allowed) {
     facts.limits = [byIp.value];
@@ -116,16 +116,16 @@ export async function enter(entering: Entering): Promise<Entrant> {
   return { actor, key };
 }
 
-/** Who is calling. `withdraw` takes back that the request of a principal was counted, and that a key is in use. */
-interface Identified extends Entrant {
-  withdraw(): Promise<void>;
+/** Who is calling. `uncount` takes back that the request of a principal was counted, and that a key is in use. */
+interface CountedCaller extends CheckedRequest {
+  uncount(): Promise<void>;
 }
 
-const withoutKey = (actor: Actor): Identified => ({ actor, key: null, withdraw: async () => {} });
+const withoutKey = (actor: Actor): CountedCaller => ({ actor, key: null, uncount: async () => {} });
 
 /** Finds out who is calling, and counts the request by that. */
-async function identify(entering: Entering): Promise<Identified> {
-  const { contract, authentication, ctx, request, facts } = entering;
+async function authenticateAndCount(asked: RequestToCheck): Promise<CountedCaller> {
+  const { contract, authentication, ctx, request, facts } = asked;
   const { access } = contract;
   if (access === 'public') return withoutKey(ctx.actor);
   if (isTokenAccess(access)) {
@@ -137,7 +137,7 @@ async function identify(entering: Entering): Promise<Identified> {
     await authentication.operator(ctx, request);
     return withoutKey({ kind: 'operator' });
   }
-  const authenticated = authenticateCaller(entering);
+  const authenticated = authenticateCaller(asked);
   if (access !== 'optional' && access !== 'pending') return authenticated;
   return authenticated.catch((error) => {
     // Only a credential that is not good is as none; an outage is not.
@@ -146,26 +146,29 @@ async function identify(entering: Entering): Promise<Identified> {
   });
 }
 
-/** A principal's request that was let in before. */
-export type Returning = Pick<Entering, 'contract' | 'surfaceCredential' | 'authentication' | 'ctx' | 'request'>;
+/** A principal's request that was checked before. */
+export type RequestToRecheck = Pick<
+  RequestToCheck,
+  'contract' | 'surfaceCredential' | 'authentication' | 'ctx' | 'request'
+>;
 
 /**
  * Finds out anew who sends a request, and whether they may still do what it asks for.
  * @param returning its `ctx` is opened since, so that it reads what is true now
- * @throws as `enter` does
+ * @throws as `checkRequest` does
  */
-export async function enterAgain(returning: Returning): Promise<PrincipalContext | Context<OperatorActor>> {
+export async function recheckRequest(returning: RequestToRecheck): Promise<PrincipalContext | Context<OperatorActor>> {
   const { contract, surfaceCredential, authentication, ctx, request } = returning;
   if (contract.access === 'operator') {
     await authentication.operator(ctx, request);
     return { ...ctx, actor: { kind: 'operator' } };
   }
   const presented = await authentication.authenticators[contract.credential ?? surfaceCredential](ctx, request);
-  if ('actor' in presented) throw new Error('outsiders are let in once');
-  const entered = { ...ctx, actor: await readmit(presented) };
-  await authorize(contract, entered, (name) => request.param(name));
-  authorizeQuery(contract, entered.actor, (name) => request.queries(name));
-  return entered;
+  if ('actor' in presented) throw new Error('outsiders are checked once');
+  const checked = { ...ctx, actor: await authenticateAgain(presented) };
+  await authorize(contract, checked, (name) => request.param(name));
+  authorizeQuery(contract, checked.actor, (name) => request.queries(name));
+  return checked;
 }
 
 /** Checks the credential of a principal or an outsider. */
@@ -177,32 +180,32 @@ async function authenticateCaller({
   request,
   facts,
   readKeyedRequest,
-}: Entering): Promise<Identified> {
+}: RequestToCheck): Promise<CountedCaller> {
   const authenticate = authentication.authenticators[contract.credential ?? surfaceCredential];
   const presented = await authenticate(ctx, request);
   const keyed = await readKeyedRequest();
   const once = keyed instanceof Failure ? null : keyed;
   const identified =
     'actor' in presented
-      ? identifyOutsider(ctx, presented.actor, facts, once)
-      : admit(ctx, presented, facts.limits, once);
+      ? countOutsider(ctx, presented.actor, facts, once)
+      : authenticatePrincipal(ctx, presented, facts.limits, once);
   return keyed instanceof Failure ? { ...(await identified), key: keyed } : identified;
 }
 
 /** Counts a request of an outsider, and begins to use its idempotency key. */
-async function identifyOutsider(
+async function countOutsider(
   ctx: Context,
   actor: OutsiderActor,
   facts: RequestFacts,
   once: KeyedRequest | null,
-): Promise<Identified> {
+): Promise<CountedCaller> {
   const use = once && { ...once, senderId: actor.id, requestId: ctx.correlationId };
   const state = await count(ctx, facts, actor.id, use ?? undefined);
   if (use === null || state === null) return withoutKey(actor);
   const call = (ask: (limiter: DurableObjectStub<TokenLimiter>) => Promise<void>) =>
     callObject(ctx.bindings.TOKEN_LIMITER, actor.id, ask);
   const key = heldKey(state, use, call);
-  return { actor, key, withdraw: () => giveUpKey(key) };
+  return { actor, key, uncount: () => giveUpKey(key) };
 }
 
 /** Whether a route is opened by the token in its path. */
