@@ -37,6 +37,12 @@ beforeAll(async () => {
 });
 
 const get = (id: string) => must(directory.get(`${GROUPS}/${id}`));
+/** Whom bindings put into a group, deleted users included. */
+const boundTo = async (id: string): Promise<string[]> => {
+  const { results } = await must(signed(company.apiKey).get(`/groups/${id}/bindings`));
+  return results.map((binding: { principal_id: string }) => binding.principal_id);
+};
+
 const members = (...values: (string | undefined)[]) => values.map((value) => ({ value }));
 const change = async (id: string, ...operations: object[]) =>
   must(directory.patch(`${GROUPS}/${id}`, patch(...operations)));
@@ -92,17 +98,18 @@ describe('a group of a directory', () => {
     const robot = await aServiceAccount(company, [group.id]);
     const body = await change(group.id, { op: 'replace', path: 'members', value: [] });
     expect(body.members).toEqual([]);
-    const { results } = await must(signed(company.apiKey).get(`/groups/${group.id}/bindings`));
-    expect(results.map((binding: { principal_id: string }) => binding.principal_id)).toEqual([robot.id]);
+    expect(await boundTo(group.id)).toEqual([robot.id]);
   });
 
-  it('has a user once who is in it in two accounts, and loses both at once', async () => {
+  it('has a user once who is in it in two accounts, and loses both at once, and no other group', async () => {
     const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
+    const other = await aDirectoryGroup(directory, { members: members(ids[0]) });
     const { id: account } = await must(signed(company.apiKey).post('/accounts', { json: { name: `A ${group.id}` } }));
     await bind(company, group.id, ids[0] as string, account);
     expect(memberIds(await get(group.id))).toEqual([ids[0]]);
     expect((await change(group.id, { op: 'remove', path: `members[value eq "${ids[0]}"]` })).members).toEqual([]);
-    expect((await must(signed(company.apiKey).get(`/groups/${group.id}/bindings`))).total).toBe(0);
+    expect(await boundTo(group.id)).toEqual([]);
+    expect(memberIds(await get(other.id))).toEqual([ids[0]]);
   });
 
   it('is deleted, and is gone', async () => {
@@ -274,6 +281,7 @@ describe('members', () => {
     const sending = { ...patch({ op: 'add', path: 'members', value: members(gone.id) }), env: rival.env };
     expect(refusal(await directory.patch(`${GROUPS}/${group.id}`, sending))).toEqual([400, 'invalidValue']);
     expect([rival.hasRun(), await get(group.id)]).toEqual([true, group]);
+    expect(await boundTo(group.id)).not.toContain(gone.id);
   });
 
   it('enter no group that is deleted meanwhile', async () => {

@@ -56,7 +56,7 @@ export const GROUPS_AND_POLICIES = [
       in: 'removeUsers',
       text: 'usersIn(companyId, [groupId]), ',
       without: '',
-      title: 'in it in two accounts, and loses both',
+      title: 'and no other group',
     },
     {
       in: 'removeUsers',
