@@ -13,7 +13,7 @@ export type AskedRow = typeof asked.$inferSelect;
 const lastNumber = (companyId: string): SQL =>
   sql`(select coalesce(max(${asked.number}), 0) from ${asked} where ${eq(asked.companyId, companyId)})`;
 
-/** Stores a question under the next number. Where a model is asked, not if its asker had it asked `limit` times since. */
+/** Stores a question under the next number; one for a model only if its asker sent fewer than `limit` of these since `since`. */
 export const insertAsked = (
   db: ControlDb,
   row: Omit<AskedRow, 'number'>,
@@ -42,7 +42,7 @@ export const deleteBefore = (db: ControlDb, before: number, limit: number) =>
     .delete(asked)
     .where(inArray(asked.id, db.select({ id: asked.id }).from(asked).where(lt(asked.askedAt, before)).limit(limit)));
 
-/** What came of a question. */
+/** Records the outcome of a question. */
 export const updateAsked = (db: ControlDb, { companyId, id }: AskedRow, outcome: Partial<AskedRow>) =>
   db
     .update(asked)

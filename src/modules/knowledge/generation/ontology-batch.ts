@@ -91,7 +91,7 @@ export async function ontologyBatch({ ctx, settings, job, usage }: BatchInput): 
   );
 }
 
-/** What the company has of an ontology, and is suggested already. */
+/** Reads the ontology of the company and the nodes and relations that are suggested already. */
 async function readKnown(ctx: CompanyContext, jobId: string, hints: Resource<Concept>[]): Promise<KnownOntology> {
   const nodes = (await unarchivedResources(ctx, {
     type: 'ontology_node',

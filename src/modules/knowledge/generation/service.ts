@@ -21,7 +21,7 @@ export async function getJob(ctx: CompanyContext, id: string, type?: JobType): P
   return job;
 }
 
-/** A text of each of these jobs that is another one after each change: as the primary knows it now. */
+/** Returns a stamp for each of these jobs that differs after each change, read from the primary database. */
 export async function jobStamps(
   { bindings, actor: { companyId } }: CompanyContext,
   ids: readonly string[],

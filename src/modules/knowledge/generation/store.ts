@@ -24,7 +24,7 @@ export const insertJob = (db: ControlDb, row: JobRow) => db.insert(jobs).values(
 
 export const selectJob = (db: ControlDb, key: JobKey) => db.select().from(jobs).where(byKey(key));
 
-/** A text of each of these jobs that is another one after each change of what it shows. */
+/** Selects a stamp for each of these jobs that differs after each change of the columns that a job shows. */
 export const selectStamps = (db: ControlDb, companyId: string, ids: readonly string[]) => {
   const { status, processedCount, suggestionCount, rejectedCount, conceptsNotSent } = jobs;
   const { usage, lastError, endedAt, updatedAt } = jobs;
@@ -95,7 +95,7 @@ const usageWith = ({ requests, prompt_tokens, completion_tokens }: AiUsage): SQL
     'prompt_tokens', ${jobs.usage} ->> '$.prompt_tokens' + ${prompt_tokens},
     'completion_tokens', ${jobs.usage} ->> '$.completion_tokens' + ${completion_tokens})`;
 
-/** Counts what a delivery used although its result was not stored. */
+/** Adds the usage of a delivery whose result was not stored. */
 export const addUsage = (db: ControlDb, key: JobKey, usage: AiUsage) =>
   db
     .update(jobs)
@@ -157,7 +157,7 @@ export const cancelJob = (db: ControlDb, key: JobKey, now: number) =>
     .where(and(byKey(key), isActive))
     .returning();
 
-/** Those of the ids that are active jobs, of any company. */
+/** Selects those of the ids that belong to active jobs, of any company. */
 export const selectActiveIds = (db: ControlDb, ids: readonly string[]) =>
   db
     .select({ id: jobs.id })

@@ -51,7 +51,7 @@ function scanAll(bytes: Uint8Array, dialect: Dialect, fields: Fields, onRecord: 
   }
 }
 
-/** The delimiter is the one that the header has. */
+/** Returns how cells are separated and quoted: the delimiter is the one in the header. */
 function dialectOf(text: string): Dialect {
   const [header = ''] = text.split(/\r?\n/, 1);
   const delimiter = ([',', ';', '\t'] as const).find((sign) => header.includes(sign)) ?? ',';
@@ -72,7 +72,7 @@ function readHeader(cells: readonly string[], line: number): string[] {
   return header;
 }
 
-/** Empty cells are as if they were not there, but for those that must not be. */
+/** The fields of a concept by the names of their columns, without empty cells of optional columns. */
 const conceptOf = (header: readonly string[], cells: readonly string[]) =>
   Object.fromEntries(
     header.flatMap((name, index) => {

@@ -27,7 +27,7 @@ export function readJson(text: string): Located {
   return { value: JSON.parse(text), lineOf: (...path) => lines.get(path.slice(0, 2).join('\n')) ?? 1 };
 }
 
-/** Most values begin behind a comma or a bracket. */
+/** Refuses a document with too many values, counted by commas and opening brackets: most values follow one. */
 function requireBounded(bytes: Uint8Array): void {
   let signs = 0;
   for (const byte of bytes) if (SIGNS.has(byte)) signs += 1;
@@ -56,7 +56,7 @@ function walkMembers(
   }, 0);
 }
 
-/** The line of a place, for places that are asked for in their order. */
+/** Returns a function that finds the line of a byte offset; its calls must have ascending offsets. */
 function counter(bytes: Uint8Array): (at: number) => number {
   let line = 1;
   let counted = 0;

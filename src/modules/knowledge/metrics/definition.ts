@@ -12,7 +12,7 @@ import { parseExpression } from './parse.ts';
 import { columnNamed, tableNamesIn } from './relations.ts';
 import { toType } from './types.ts';
 
-/** What metric queries read of a semantic item. */
+/** A semantic item, with the fields that metric queries read. */
 export interface Item {
   id: string;
   kind: 'entity' | 'metric' | 'dimension' | 'mapping';
@@ -26,7 +26,7 @@ export interface Item {
   mapped_relations: readonly string[];
 }
 
-/** The fields that say what is computed. */
+/** The fields that define the computation of an item. */
 export type Computed = Omit<Item, 'id' | 'name'>;
 
 /** A dimension: a value of each row. */
@@ -41,7 +41,7 @@ export interface Metric {
   formula: Expression;
   /** The rows that count. */
   filters: Expression[];
-  /** Where a call names no column, such as `count(*)`, it counts rows of these tables joined. */
+  /** The tables whose joined rows are counted by a call without a column, such as `count(*)`. */
   tables: Table[];
   /** Null for a metric that all rows count for. */
   semiAdditive: SemiAdditive | null;
@@ -53,7 +53,7 @@ export interface SemiAdditive {
   by: Expression;
 }
 
-/** How `aggregation` calls an aggregate besides its own name. */
+/** The names of aggregates in `aggregation`, besides their own. */
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ['average', 'avg'],
   ['mean', 'avg'],
@@ -139,7 +139,7 @@ function aggregatedOf(item: Computed, tables: readonly Table[], formula: Express
   return { kind: 'aggregate', type, call: { ...word, argument, filter: null } };
 }
 
-/** What stands in an expression outside of its aggregates. */
+/** Yields an expression and its parts, but no parts of aggregates. */
 function* topLevel(expression: Expression): Generator<Expression> {
   yield expression;
   if (expression.kind !== 'sql') return;
@@ -154,7 +154,7 @@ function aggregationOf({ aggregation }: Computed): Pick<Aggregate, 'name' | 'isD
   return AGGREGATES.has(name) ? { name, isDistinct: false } : undefined;
 }
 
-/** Of the mapped columns, `last` and `first` add up those that are not the time they look at. */
+/** For `last` and `first`, removes the time column from the mapped columns: the others are added up. */
 function withoutTime(item: Computed, tables: readonly Table[]): Computed {
   const time = semiAdditiveOf(item, tables)?.by;
   if (time?.kind !== 'column') return item;

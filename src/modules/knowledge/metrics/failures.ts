@@ -7,7 +7,7 @@ export interface NamedItem {
   name: string;
 }
 
-/** What could be asked for, by kind. */
+/** The kinds of items that a query can ask for. */
 type Kind = 'metric' | 'dimension';
 
 /** An item is not there, is no active one, or cannot be computed. */

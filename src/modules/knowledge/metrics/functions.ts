@@ -50,7 +50,7 @@ const ofAlike =
 
 const MAX_ARGUMENTS = 20;
 
-/** How a part of a time is written in a call: as a text in quotes. */
+/** Reads the unit of time in a call: a text in quotes. @throws ExpressionError for an unknown unit */
 function unitOf(units: ReadonlySet<string>, value: Expression | undefined): string {
   const unit = value?.kind === 'text' ? value.value.toLowerCase() : '';
   if (!units.has(unit)) throw new ExpressionError(`takes one of ${[...units].join(', ')} in quotes`);

@@ -5,7 +5,7 @@ import { OperatorParser } from './operators.ts';
 import { type Token, tokensOf } from './tokens.ts';
 import { alike, toType } from './types.ts';
 
-/** Where an expression stands. */
+/** The tables and metrics that an expression may name. */
 export interface Scope {
   /** The tables whose columns it may name. */
   tables: readonly Table[];

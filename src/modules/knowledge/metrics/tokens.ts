@@ -27,7 +27,7 @@ function* piecesOf(text: string): Generator<Piece> {
   }
 }
 
-/** The tokens of an expression, which end with one of kind `end`. @throws ExpressionError for what is none of ours */
+/** The tokens of an expression, the last of kind `end`. @throws ExpressionError for text that is no token of the grammar */
 export function tokensOf(text: string): Token[] {
   const tokens: Token[] = [];
   let until = 0;

@@ -37,7 +37,7 @@ export const changedStatus = z
   .optional()
   .meta({ description: '`archived` does the same as DELETE, and needs the permission to delete too.' });
 
-/** What a statement is based on: words of a text, or a table and column. */
+/** Evidence for a statement: words of a text, or a table and column. */
 export const evidence = z
   .object({
     source: z.enum(EVIDENCE_SOURCES),

@@ -25,7 +25,7 @@ export const dependencyPending = defineFailure('suggestion.dependency_pending', 
 /** A field that changed since the model read the target. */
 export interface Difference {
   field: string;
-  /** When the suggestion was made. */
+  /** The value when the suggestion was made. */
   before: unknown;
   now: unknown;
   /** Absent when the suggestion does not change the field. */
