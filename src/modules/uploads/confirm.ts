@@ -4,7 +4,7 @@ import type { Confirmation, ConfirmedColumn, ConfirmedSchema, Evolution } from '
 
 type Sent = Confirmation['columns'][number];
 
-/** Collects the problems of confirmed columns, and which columns of the files they have taken. */
+/** Collects the problems of confirmed columns, and the columns of the files that are taken. */
 class Matching {
   readonly problems: FieldProblem[] = [];
   readonly #taken = new Set<number>();

@@ -6,8 +6,8 @@ const kept = (jobId: string): string => qualified('kept', jobId);
 
 /**
  * Statements that move all rows of a table of schema `public` to `kept`, for one simple query. The reader's rights to new
- * tables are revoked: without, Postgres's statistics (`pg_stats`) would show it values of tables that it cannot name. Each
- * row is kept as it is when it is deleted, also when it was being changed. They affect as many rows as they move.
+ * tables are revoked: otherwise Postgres's statistics (`pg_stats`) would show it values of tables that it cannot name. Each
+ * row is kept as it is at its deletion, even if it was being changed. They affect as many rows as they move.
  */
 export function keepRows(table: string, jobId: string, reader: string): string {
   return [
@@ -17,7 +17,7 @@ export function keepRows(table: string, jobId: string, reader: string): string {
   ].join('; ');
 }
 
-/** Holds kept rows until the transaction ends; fails with 42P01 where they have been dropped. */
+/** Locks the kept rows until the transaction ends; fails with 42P01 where they have been dropped. */
 export const holdKept = (jobId: string): string => `LOCK TABLE ${kept(jobId)} IN ACCESS SHARE MODE`;
 
 /** Copies kept rows back into their table, under their ids. */

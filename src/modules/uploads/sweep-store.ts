@@ -2,7 +2,7 @@ import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { JobStatus } from './job.ts';
 import { ACTIVE } from './store.ts';
 
-/** What a sweep needs to know of a job. */
+/** The fields of a job that a sweep needs. */
 export interface SweptJob {
   id: string;
   status: JobStatus;
@@ -27,11 +27,11 @@ const toSweptJob = (row: SweptRow): SweptJob => ({
   updatedAt: Number(row.updated_at),
 });
 
-/** The day (UTC) of a job that is done, and how many rows of its files were loaded. */
+/** The day (UTC) of a job that is done, and the number of its loaded rows. */
 const LOADED_DAY = "(coalesce(loaded_at, updated_at) AT TIME ZONE 'UTC')::date";
 const LOADED_ROWS = "(progress ->> 'rows_processed')::bigint";
 
-/** How many rows jobs have loaded by day, `2026-01-31`, of those on which they did; both ends are included. */
+/** The rows that jobs have loaded, by day (`2026-01-31`), of days with a load; both ends are included. */
 export async function readLoadedDays(tx: TenantTx, companyId: string, from: string, to: string) {
   const rows = await tx.query<{ day: string; rows: string }>(
     `SELECT day::text, sum(rows) AS rows FROM (
@@ -43,7 +43,7 @@ export async function readLoadedDays(tx: TenantTx, companyId: string, from: stri
   return new Map(rows.map(({ day, rows: count }) => [day, Number(count)]));
 }
 
-/** A job is silent when it has not changed since a timestamp (ISO 8601). */
+/** The times since which a job without a change is silent (ISO 8601). */
 export interface SilentSince {
   /** For a job that waits for its confirm. */
   waiting: string;
@@ -88,7 +88,7 @@ export async function readJobs(tx: TenantTx, companyId: string, ids: string[]): 
 
 /**
  * Deletes up to `limit` jobs that ended at or before `until` (ISO 8601).
- * @returns how many, and when the oldest of those left ended, in milliseconds
+ * @returns the number of deleted jobs, and when the oldest job left ended, in milliseconds
  */
 export async function deleteEndedJobs(
   tx: TenantTx,

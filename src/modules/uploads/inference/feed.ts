@@ -35,8 +35,8 @@ import { linesBefore, titlesOf } from './skipped.ts';
 import { type InferenceState, MAX_RECORD_BYTES } from './state.ts';
 
 /**
- * The state before a text's first block. `sheet`, `records`: what is known of the workbook's sheet, or of the records, that
- * it was made of; `said`: how a person says that it is to be read.
+ * The state before a text's first block. `sheet`, `records`: facts about the workbook's sheet, or the records, that the text
+ * was made of; `said`: the reading options that a person gave.
  */
 export function beginInference({
   fileName,

@@ -3,7 +3,7 @@ import { shorten } from '../../../kernel/text.ts';
 import { foldCell } from './columns.ts';
 import { boundsOf, type InferenceState, type KeptRow, SAMPLE_ROWS, SAMPLE_SIZE } from './state.ts';
 
-/** A record shows by its number of fields that backslashes do not escape the file's delimiters. */
+/** Thrown where a record's number of fields shows that backslashes do not escape the file's delimiters. */
 export class UnevenEscapes extends Error {}
 
 /** @throws UnevenEscapes for a record of another width than the table's, where backslashes escape delimiters */
@@ -20,7 +20,7 @@ export function enterRow(state: InferenceState, offset: number, line: number, bl
   } else if (blankBefore) state.irregular = true;
 }
 
-/** Keeps the row as one of the file's sample, while that has room. */
+/** Adds the row to the file's sample, while there is room. */
 export function addSample(state: InferenceState, textOf: (index: number) => string): void {
   if (state.sampleRows.length >= SAMPLE_ROWS || state.sampleSize >= SAMPLE_SIZE) return;
   const most = Math.max(64, Math.min(1000, Math.floor(SAMPLE_SIZE / state.width)));
@@ -56,8 +56,8 @@ function foldKept(state: InferenceState, row: KeptRow, samples: number): void {
 }
 
 /**
- * The cells of the first record that would show, further down in their columns, that it is a row: those of a record that
- * has an empty or a repeated cell.
+ * The cells of the first record to look for further down in their columns, where they show that it is a row: only those of a
+ * record that has an empty or a repeated cell.
  */
 export function watchedCells({ firstRow, width, recurs }: InferenceState): [field: number, text: string][] {
   if (firstRow === null || recurs) return [];
