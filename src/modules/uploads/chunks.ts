@@ -24,7 +24,7 @@ export interface LoadState {
 /** Whole rows of a file, in the form that COPY takes. */
 export interface Chunk {
   plan: LoadPlan;
-  /** Where the rows start in the file, and its bytes from there on; `last` when these reach its end. */
+  /** The position where the rows start in the file, and its bytes from there on; `last` when these reach its end. */
   from: Position;
   block: Uint8Array;
   last: boolean;

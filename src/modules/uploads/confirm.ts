@@ -60,7 +60,7 @@ function sourceOf(column: Sent, place: number, count: number, inferred: Inferred
  * Matches each confirmed column of an existing table, known by its name, with one of the files: by `source_index` (null:
  * none), else the one that was inferred for it. Columns that are not confirmed stay null.
  * With a key its columns must be filled; others that may not be null need not, as rows may all be there already.
- * Where columns may be added, one of another name is new; where one may be widened, its old type refuses that.
+ * Where columns may be added, one of another name is new; one that may be widened keeps its old type if that is confirmed.
  * A column that is not in the table, of another type, not in the files, or null where it must not be is invalid.
  */
 export function matchTableColumns(

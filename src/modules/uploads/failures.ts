@@ -1,7 +1,7 @@
 import { defineFailure, invalid, notFound } from '../../kernel/failure.ts';
 
 export const MAX_FILES = 10;
-/** Of all files of one call together. Before the Worker stands its zone, which lets 100 MB through on Free and Pro. */
+/** The most bytes of all files of one call together: before the Worker, Cloudflare lets 100 MB through on Free and Pro. */
 export const MAX_UPLOAD_BYTES = 100 * 1024 * 1024;
 
 export const jobNotFound = notFound('upload_job', { portuguese: 'Upload não encontrado.' });
@@ -88,7 +88,7 @@ export const tooLarge = defineFailure('upload.too_large', 'too_large', {
   'managed-tables': 'UPLOAD_TOO_LARGE',
 });
 
-/** `file` is the name as it will be shown, `accepted` the extensions with their dots. */
+/** The file has no accepted type. `file` is its name as it is shown, `accepted` the extensions with their dots. */
 export const wrongFileType = defineFailure('upload.file_type', 'invalid', {
   message: 'Files of this type are not accepted.',
   portuguese: 'O tipo de um dos arquivos não é aceito.',

@@ -106,7 +106,7 @@ async function copyChunk(work: Work<LoadState>, chunk: Chunk, onSent: () => void
   return state;
 }
 
-/** @throws the reason why Postgres refused a chunk, as exactly as can be told */
+/** Throws the problem of a chunk that Postgres refused, as exactly as it can be found. */
 async function explainRefusal(work: Work<LoadState>, chunk: Chunk, error: unknown): Promise<never> {
   if (!isPostgresError(error)) throw error;
   if (error.code === GUARD_REFUSED) throw new Superseded();

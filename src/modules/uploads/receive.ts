@@ -27,17 +27,17 @@ export interface StoredFile {
   storage_path: string;
   size_bytes: number;
   mime_type: string;
-  /** How the keys of its pieces end after `storage_path/`, in their order; numbers from 0 when not said. */
+  /** The last parts of its pieces' keys, behind `storage_path/`, in order; numbers from 0 when absent. */
   pieces?: string[];
 }
 
 /** The content of an upload form. */
 export interface UploadForm {
-  /** In the order of the form. */
+  /** The files, in the order of the form. */
   files: StoredFile[];
   /** The field `mode`, wherever it stands; null when absent. */
   mode: string | null;
-  /** The field `evolve`, likewise. */
+  /** The field `evolve`, wherever it stands; null when absent. */
   evolve: string | null;
   /** The fields `key`, in their order; at most {@link MAX_KEYS}. */
   keys: string[];

@@ -49,7 +49,7 @@ interface Stored {
 }
 
 /**
- * A stage on the way from an uploaded file to a text: a file as it came, an entry of an archive that is still packed, a
+ * A stage on the way from an uploaded file to a text: a file as it was uploaded, an entry of an archive that is still packed, a
  * workbook being converted, a text. Plain data.
  */
 export type Item =

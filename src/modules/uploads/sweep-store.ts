@@ -45,9 +45,9 @@ export async function readLoadedDays(tx: TenantTx, companyId: string, from: stri
 
 /** The times since which a job without a change is silent (ISO 8601). */
 export interface SilentSince {
-  /** For a job that waits for its confirm. */
+  /** The time for jobs that wait for their confirm. */
   waiting: string;
-  /** For any other. */
+  /** The time for all other jobs. */
   working: string;
 }
 
@@ -117,8 +117,8 @@ export async function deleteEndedJobs(
 }
 
 /**
- * Names of staging tables that no active job uses. The state is searched as text: with half a character of somebody's
- * file in it, Postgres would refuse it as JSON.
+ * Names of staging tables that no active job uses. The state is searched as text: it may hold half a character of a
+ * file, and Postgres would refuse that as JSON.
  */
 export async function orphanedStagingTables(tx: TenantTx): Promise<string[]> {
   const rows = await tx.query<{ name: string }>(

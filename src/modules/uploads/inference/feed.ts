@@ -212,7 +212,7 @@ function otherEscaping({ escaping, dialect }: InferenceState, error: unknown): E
 const isError = (error: unknown, code: InferenceError['code']): boolean =>
   error instanceof InferenceError && error.code === code;
 
-/** The state before the file's first block, with what is already certain. */
+/** The state before the file's first block, with the facts that are already certain. */
 function startOver(state: InferenceState): InferenceState {
   const { quoting, escaping } = state;
   const again = { ...beginInference(state), quoting, escaping };
