@@ -30,7 +30,7 @@ const DATETIME = `^${DAY}([Tt ]${TIME}([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)?)?$`;
 
 const textToDatetime = fromText('datetime', DATETIME);
 
-/** Other pairs convert only if every value is null. */
+/** The conversions between types. Other pairs convert only if every value is null. */
 const CONVERSIONS: Partial<Record<`${ColumnType} ${ColumnType}`, Conversion>> = {
   'text integer': fromText('integer', `${NUMBER_START}[0-9]+$`),
   'text decimal': fromText('decimal', `${NUMBER_START}([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]{1,6})?$`),
@@ -70,13 +70,13 @@ const NONE = (to: ColumnType): Conversion => ({ fits: () => 'false', using: () =
 
 const conversionOf = (from: ColumnType, to: ColumnType): Conversion => CONVERSIONS[`${from} ${to}`] ?? NONE(to);
 
-/** What a change may not meet in any row of a column: its SQL, and what is told of the first row that has it, as text. */
+/** A condition that a change may not meet in any row of a column, as SQL, and the text that shows the first such row. */
 export interface Obstacle {
   where: string;
   told: string;
 }
 
-/** A value that `to` cannot hold without loss, told by at most 100 of its characters. */
+/** The obstacle of a value that `to` cannot hold without loss, shown by at most 100 of its characters. */
 export function misfit(from: Column, to: ColumnType): Obstacle {
   const column = quoted(from.name);
   const fits = conversionOf(from.type, to).fits(column);
@@ -88,8 +88,8 @@ export const isNull = (column: string): Obstacle => ({ where: `${quoted(column)}
 export const isFilled = (column: string): Obstacle => ({ where: `${quoted(column)} IS NOT NULL`, told: "''::text" });
 
 /**
- * A query that looks for obstacles, at most a thousand, in one pass over the table: asked for one by one they would be a pass
- * each. Answers `found`: what is told of each, or null.
+ * A query that looks for obstacles, at most a thousand, in one pass over the table: single queries would take a pass each.
+ * Its column `found` has the text that shows each obstacle, or null.
  */
 export function selectObstacles(table: string, obstacles: readonly Obstacle[]): Statement {
   const found = obstacles.map(({ where, told }) => `any_value(${told}) FILTER (WHERE ${where})`);
