@@ -26,7 +26,7 @@ const PROVIDER_ATTEMPTS = 2;
 const MAX_REPEATED = 4000;
 const MAX_PROBLEMS = 2000;
 
-/** A query that validated, with the items' own names. */
+/** A valid query, with the items' own names. */
 export interface ValidQuery {
   input: MetricQueryInput;
   prepared: PreparedQuery;
@@ -119,7 +119,7 @@ async function validate(
   }
 }
 
-/** The query with the names that items have, and the values that the data has. */
+/** Makes a valid query, with the items' own names and the values that the data has. */
 export function validQuery(input: MetricQueryInput, prepared: PreparedQuery): ValidQuery {
   const { query, columns, times } = prepared;
   const isText = (index: number) => input.filters[index]?.values.every((value) => typeof value === 'string');

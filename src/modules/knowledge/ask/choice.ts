@@ -30,7 +30,7 @@ export const CHOICE_SHAPE = z.object({
   alternatives: z.array(queryShape),
 });
 
-/** Readings of a question that are offered at most. */
+/** The most readings of a question that are offered. */
 const MAX_ALTERNATIVES = 5;
 
 /** The model's choice for a question: one query, several possible ones, or none. */

@@ -9,13 +9,13 @@ import * as store from './store.ts';
 
 /** The most items and verified questions that are read, and the most characters of an item's description. */
 const LIMITS = { items: 500, description: 300, verified: 200 };
-/** Dimensions of which values are read; how many, and how long. */
+/** The most dimensions whose values are sampled, and the most values of each, and characters of a value. */
 const SAMPLED = 30;
 const VALUES = { count: 25, length: 80 };
-/** Verified questions that are shown as examples. */
+/** The most verified questions in the prompt, and the most other names of an item. */
 const EXAMPLES = 20;
 const MAX_NAMES = 20;
-/** The longest parts of the prompt. */
+/** The most characters of the items, and of the examples, in the prompt. */
 const MAX_ITEMS_TEXT = 60_000;
 const MAX_EXAMPLES_TEXT = 20_000;
 

@@ -38,7 +38,7 @@ const PURGED_PER_BATCH = 1000;
 const NAMED_ITEMS = 20;
 const NAMED_QUESTIONS = 5;
 
-/** Something else to ask for. */
+/** Another query, item or verified question to ask for. */
 export interface Alternative {
   kind: 'query' | 'metric' | 'dimension' | 'verified_question';
   /** Null for a query. */
@@ -53,7 +53,7 @@ export interface Answer {
   questionId: string;
   kind: Exclude<Outcome, 'failed'>;
   query: MetricQueryInput | null;
-  /** Null where nothing was to be computed. */
+  /** Null where nothing was computed. */
   result: MetricResult | null;
   used: MetricResult['used'];
   verifiedQuestionId: string | null;
@@ -72,7 +72,7 @@ const WHY = {
 /**
  * Answers a question by a metric query: by that of an equal verified question, or else by one that a model chooses, which is
  * validated as if the caller had sent it.
- * @throws aiNotConfigured, providerFailed, askedTooOften; why the query could not be run
+ * @throws aiNotConfigured, providerFailed, askedTooOften; the failure of a query that could not be run
  */
 export async function ask(
   ctx: PrincipalContext,
@@ -114,7 +114,7 @@ async function verdictOf(ctx: PrincipalContext, row: QuestionRow): Promise<Verdi
   }
 }
 
-/** Records a question before it is answered, so that it counts whatever becomes of it. */
+/** Records a question before it is answered, so that it counts for the limit whatever its outcome. */
 async function begin(ctx: PrincipalContext, question: string, model: string | null): Promise<store.AskedRow> {
   const { companyId, id: askedBy } = ctx.actor;
   const now = ctx.now();

@@ -55,7 +55,7 @@ export const selectAsked = (db: ControlDb, companyId: string, id: string) =>
     .from(asked)
     .where(byId(asked, companyId, id));
 
-/** Notes which verified question an asked one was accepted as, if the statement before it in the batch changed a row. */
+/** Records the verified question that an asked one was accepted as, if the statement before it in the batch changed a row. */
 export const markAccepted = (db: ControlDb, { companyId, id }: AskedRow, acceptedAs: string) =>
   db
     .update(asked)
@@ -110,7 +110,7 @@ export const selectOffered = (
     .orderBy(desc(resources.updatedAt), desc(resources.id))
     .limit(limit);
 
-/** Other names of active concepts that are not denied: a JSON list. */
+/** The names and aliases of active concepts that are not denied; the aliases as a JSON list. */
 export const selectAliases = (db: ControlDb, companyId: string, ids: readonly string[], denied: Denials) =>
   db
     .select({

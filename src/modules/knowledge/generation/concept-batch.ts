@@ -18,7 +18,7 @@ import { type BatchInput, type BatchResult, originOf, rationaleOf, SourceMissing
 import { readBatch } from './sources.ts';
 
 const PROMPT = PROMPTS.conceptGeneration;
-/** Most candidates of one answer that are read. */
+/** The most candidates of one answer that are read. */
 const MAX_CANDIDATES = 200;
 
 const SHAPE = z.object({

@@ -7,7 +7,7 @@ import { readDirectory, ZipDamaged, ZipTooLarge } from '../../../formats/zip/dir
 import { unpackWhole, zipOf } from '../../../formats/zip/unpack.ts';
 import { ACCEPTED_FILE_TYPES, badFile } from './failures.ts';
 
-/** Most that the parts of an Office file may hold when unpacked: a small archive can claim to hold a lot. */
+/** The most bytes of an Office file's parts when unpacked: a small archive can claim to hold a lot. */
 const MAX_UNPACKED_BYTES = 20 * 1024 * 1024;
 
 /** The parts of a Word document that hold its text, in reading order. */
@@ -35,7 +35,7 @@ function plainText(bytes: Uint8Array): string {
   return text;
 }
 
-/** Reads an Office file, which may be damaged, something else, or too large. */
+/** Awaits the reading of an Office file. @throws badFile where it is damaged, something else, or too large */
 async function ofOffice<T>(read: Promise<T>): Promise<T> {
   try {
     return await read;

@@ -3,7 +3,7 @@ import { defineFailure, invalid, notFound } from '../../../kernel/failure.ts';
 /** The endings of the names of files that are accepted. */
 export const ACCEPTED_FILE_TYPES = ['.docx', '.xlsx', '.csv', '.tsv', '.txt', '.md'] as const;
 
-/** Also for the id of a job whose type is not the route's. */
+/** Also thrown for the id of a job whose type is not the route's. */
 export const jobNotFound = notFound('knowledge_job', { message: 'There is no such job.', console: 'JOB_NOT_FOUND' });
 
 export const jobEnded = defineFailure('knowledge_job.ended', 'conflict', {

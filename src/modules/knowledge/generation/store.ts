@@ -60,7 +60,7 @@ const targetsNothingDenied = (denied: Record<ResourceType, Denials>): (SQL | und
     return isTargetable && sql`(${jobs.targetType} <> ${type} or not exists (${targets}))`;
   });
 
-/** A page of a company's jobs of one type, newest first, without those about something that is denied. */
+/** A page of a company's jobs of one type, newest first, without those with a denied target. */
 export function readJobs(
   db: ControlDb,
   of: { companyId: string; type: JobType },
@@ -81,7 +81,7 @@ export function readJobs(
   return readPage(db, { table: jobs, filter }, { ...part, by: jobs.createdAt, descending: true });
 }
 
-/** Leases an active job to one delivery, until `until`, unless another has it. */
+/** Leases an active job to one delivery, until `until`, unless another delivery has it. */
 export const leaseJob = (db: ControlDb, key: JobKey, now: number, until: number) =>
   db
     .update(jobs)
@@ -89,7 +89,7 @@ export const leaseJob = (db: ControlDb, key: JobKey, now: number, until: number)
     .where(and(byKey(key), isActive, or(isNull(jobs.leasedUntil), lte(jobs.leasedUntil, now))))
     .returning();
 
-/** The usage of a job with more added, as the database adds it. */
+/** The SQL that adds to the usage of a job. */
 const usageWith = ({ requests, prompt_tokens, completion_tokens }: AiUsage): SQL =>
   sql`json_object('requests', ${jobs.usage} ->> '$.requests' + ${requests},
     'prompt_tokens', ${jobs.usage} ->> '$.prompt_tokens' + ${prompt_tokens},

@@ -22,9 +22,9 @@ import { conceptBatch } from './concept-batch.ts';
 import { ontologyBatch } from './ontology-batch.ts';
 import * as store from './store.ts';
 
-/** After so many deliveries without a finished batch a job fails. */
+/** The most deliveries without a finished batch, after which a job fails. */
 const MAX_ATTEMPTS = 8;
-/** The longest that reading and writing take, besides asking the model. */
+/** The longest time for reading and writing, besides asking the model. */
 const GRACE_MS = 30_000;
 
 const BATCHES: Record<JobType, (input: BatchInput) => Promise<BatchResult>> = {
@@ -129,7 +129,7 @@ async function deleteSource(ctx: CompanyContext, { id, companyId, input }: store
   }
 }
 
-/** Asks how to improve the next target. One that is gone, or needs no improvement, counts as rejected. */
+/** Asks the model how to improve the next target. One that is gone, or needs no improvement, counts as rejected. */
 async function enrichmentBatch({ ctx, settings, job, usage }: BatchInput): Promise<BatchResult> {
   const [target] = await findResources(ctx, [job.targetIds[job.processedCount] as string]);
   if (!target || target.status === 'archived') return { suggestions: [], rejected: 1 };

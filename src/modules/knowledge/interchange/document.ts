@@ -7,7 +7,7 @@ import { MAX_ITEMS, MAX_LONG_ITEMS, name, textList } from '../resources/fields.t
 import { uniqueKeyFrom } from '../resources/service.ts';
 import { semanticFields } from '../semantic/item.ts';
 
-/** A node by its name, which is one among those of its type. */
+/** A reference to a node by its name, which is unique within its type. */
 const nodeName = z.strictObject({ node_type: nodeFields.node_type, name });
 type NodeName = z.output<typeof nodeName>;
 
@@ -125,10 +125,10 @@ export const REFERENCES: Record<List, readonly Reference[]> = {
 
 export const FORMAT = 'data-console-knowledge/1';
 
-/** The largest document of any format that is taken, and made. */
+/** The most bytes of a document of any format, for import and export. */
 export const MAX_DOCUMENT_BYTES = 5 * 1024 * 1024;
 
-/** The knowledge of a company without ids, times and the company itself. */
+/** The schema of a document: the knowledge of a company without ids, times and the company itself. */
 export const knowledgeDocument = z
   .strictObject({
     format: z.literal(FORMAT).optional(),

@@ -18,7 +18,7 @@ import {
 import { exportTooLarge } from './failures.ts';
 import { selectActive } from './store.ts';
 
-/** Resources that are read at once. */
+/** The number of resources that are read at a time. */
 const BATCH = 500;
 
 export type ActiveResource = Awaited<ReturnType<typeof selectActive>>[number];

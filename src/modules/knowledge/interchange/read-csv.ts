@@ -17,7 +17,7 @@ const COLUMNS = ['name', 'description', 'type', 'aliases', 'tags'];
 const LIST_COLUMNS = ['aliases', 'tags'];
 const REQUIRED_COLUMNS = ['name', 'description'];
 
-/** A glossary: a concept a line, the columns in any order. Cells are text, whatever a spreadsheet would make of them. */
+/** Reads a glossary: one concept a line, the columns in any order. Cells are text, even if they look like numbers. */
 export function readGlossary(text: string): ReadDocument {
   const bytes = new TextEncoder().encode(text);
   const dialect = dialectOf(text);

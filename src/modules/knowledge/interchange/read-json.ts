@@ -3,11 +3,11 @@ import { importUnreadable } from './failures.ts';
 import { type Located, MAX_ENTRIES, tooManyEntries } from './read-knowledge.ts';
 
 const MAX_DEPTH = 100;
-/** Each value, even an empty list, takes memory: a document of five megabytes has at most one in ten bytes. */
+/** The most commas and opening brackets, one in ten bytes of the largest document: even an empty list takes memory. */
 const MAX_SIGNS = 500_000;
 const SIGNS = new Set([...',[{'].map((sign) => sign.charCodeAt(0)));
 
-/** JSON with the lines of its members, and of the elements of lists among them. */
+/** Parses JSON, with the lines of its members, and of the elements of lists among them. */
 export function readJson(text: string): Located {
   const bytes = new TextEncoder().encode(text);
   requireBounded(bytes);

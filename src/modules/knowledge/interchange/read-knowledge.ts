@@ -28,14 +28,14 @@ export interface ReadDocument {
   errors: ImportError[];
 }
 
-/** A value of a document, and where its parts begin. */
+/** A value of a document, with the lines where its parts begin. */
 export interface Located {
   value: unknown;
   /** The line of the part at this path; of the whole, where that is not known. */
   lineOf(...path: (string | number)[]): number;
 }
 
-/** A document as `GET /export` answers it. */
+/** Reads a document of the form that `GET /export` answers. */
 export function readKnowledge({ value, lineOf }: Located): ReadDocument {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw importUnreadable('it must be an object of lists', 1);

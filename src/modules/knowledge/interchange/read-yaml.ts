@@ -10,7 +10,7 @@ const MAX_ALIASES = 100;
 /** The most characters of texts in double quotes, which the parser builds one by one: each takes thirty times its memory. */
 const MAX_QUOTED = 1_000_000;
 
-/** YAML with the lines of its parts. */
+/** Parses YAML, with the lines of its parts. */
 export function readYaml(text: string): Located {
   requireBounded(text);
   const lines = new LineCounter();

@@ -20,7 +20,7 @@ export interface MetricQuery {
   timeGrain: TimeGrain | null;
   /** The sort order: `column` is the index of a result column, of which dimensions come first. */
   orderBy: readonly { column: number; descending: boolean }[];
-  /** The most rows; one more is selected, to tell whether there is. */
+  /** The most rows; one more is selected, to find out whether there are more. */
   limit: number;
 }
 
@@ -29,7 +29,7 @@ export interface CompiledQuery {
   statement: CompiledSql;
   /** The item in each result column, in order. */
   columns: Item[];
-  /** Metrics, those that they build on, dimensions, and those of the filters. */
+  /** The metrics, those that they build on, the dimensions, and the dimensions of filters. */
   used: Item[];
   /** The tables that it reads. */
   tables: Table[];
@@ -103,7 +103,7 @@ export function dimensionValue(model: Model, item: Item): Expression {
   return sql(value.type)`CASE WHEN ${holds} THEN ${value} END`;
 }
 
-/** Dates and times become the first day of their grain, in UTC. */
+/** The grouping by a dimension: dates and times become the first day of their grain, in UTC. */
 function groupingOf(model: Model, item: Item, grain: TimeGrain | null): Grouping {
   const value = dimensionValue(model, item);
   if (grain === null || !isTime(value.type)) return { item, value };

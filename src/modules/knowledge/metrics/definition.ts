@@ -20,7 +20,7 @@ export interface Item {
   formula: string | null;
   filters: readonly string[];
   aggregation: string | null;
-  /** By name or id. */
+  /** Tables by name or id. */
   mapped_tables: readonly string[];
   mapped_columns: readonly string[];
   mapped_relations: readonly string[];
@@ -32,14 +32,14 @@ export type Computed = Omit<Item, 'id' | 'name'>;
 /** A dimension: a value of each row. */
 export interface Dimension {
   value: Expression;
-  /** Rows that do not fit have no value. */
+  /** The filters of rows; other rows have no value. */
   filters: Expression[];
 }
 
 /** A metric: a formula of aggregates and of other metrics. */
 export interface Metric {
   formula: Expression;
-  /** The rows that count. */
+  /** The filters of the rows that count. */
   filters: Expression[];
   /** The tables whose joined rows are counted by a call without a column, such as `count(*)`. */
   tables: Table[];
@@ -71,12 +71,12 @@ export function tableNamesOf({ mapped_tables, mapped_columns, mapped_relations }
   ];
 }
 
-/** Finds those of the tables that names or ids name, each once, in that order. */
+/** Finds the tables with these names or ids, each once, in the order of the names. */
 const named = (tables: readonly Table[], names: readonly string[]): Table[] => [
   ...new Set(names.flatMap((name) => tables.find((table) => table.id === name || table.name === name) ?? [])),
 ];
 
-/** @throws ExpressionError where it cannot be computed */
+/** Parses a dimension. @throws ExpressionError where it cannot be computed */
 export function dimensionOf(item: Computed, all: readonly Table[]): Dimension {
   const tables = named(all, tableNamesOf(item).flat());
   const value = item.formula === null ? onlyColumn(item, tables) : parseExpression(item.formula, { tables });
@@ -85,7 +85,7 @@ export function dimensionOf(item: Computed, all: readonly Table[]): Dimension {
   return { value, filters: filtersOf(item, tables) };
 }
 
-/** @throws ExpressionError where it cannot be computed */
+/** Parses a metric. @throws ExpressionError where it cannot be computed */
 export function metricOf(item: Computed, all: readonly Table[], typeOfMetric: (name: string) => ValueType): Metric {
   const [whole = [], ...others] = tableNamesOf(item).map((names) => named(all, names));
   const tables = [...new Set([...whole, ...others.flat()])];

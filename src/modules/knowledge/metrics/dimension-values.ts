@@ -17,7 +17,7 @@ const MAX_LOOKED_UP = 50;
 const SIMILAR = 5;
 const TOLD = 3;
 
-/** Runs statements under the read-only login. @returns the values that each found; undefined where it failed */
+/** Runs statements under the read-only login. @returns the values that each has found; undefined for one that failed */
 async function valuesOf(
   ctx: PrincipalContext,
   statements: readonly ValuesSql[],

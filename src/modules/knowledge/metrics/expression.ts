@@ -17,7 +17,7 @@ export interface Table {
   /** The table's name in SQL. */
   name: string;
   columns: readonly TableColumn[];
-  /** Counts changes of its name and columns. */
+  /** Increased by changes of its name and columns. */
   version: number;
   /** Names of the columns that no two rows share: `id`, and those with a unique index of their own. */
   unique: ReadonlySet<string>;
@@ -28,7 +28,7 @@ export interface Aggregate {
   /** The function of Postgres. */
   name: string;
   isDistinct: boolean;
-  /** Null counts rows. */
+  /** The argument; null for a count of rows. */
   argument: Expression | null;
   /** The `FILTER` of the call. */
   filter: Expression | null;
@@ -116,7 +116,7 @@ export function tablesIn(expressions: readonly Expression[]): Table[] {
   return [...tables.values()];
 }
 
-/** The SQL of a call of an aggregate. @param conditions which rows count, all of them where there is none */
+/** The SQL of a call of an aggregate. @param conditions the conditions of the rows that count; without any, all rows do */
 export function aggregateSql({ name, isDistinct }: Aggregate, argument: string, conditions: readonly string[]): string {
   const filter = conditions.length > 0 ? ` FILTER (WHERE ${conditions.join(' AND ')})` : '';
   return `${name}(${isDistinct ? 'DISTINCT ' : ''}${argument})${filter}`;

@@ -52,7 +52,7 @@ export class Measures {
   readonly items = new Map<string, Item>();
   readonly #model: Model;
   readonly #budget: TextBudget;
-  /** Of each expression that was compared a number, equal for those that mean the same. */
+  /** A number for each compared expression, equal for those that mean the same. */
   readonly #numbers = new Map<Expression, number>();
   readonly #numbersByText = new Map<string, number>();
   #visits = 0;

@@ -68,7 +68,7 @@ export class Model {
     return item;
   }
 
-  /** A metric that another builds on. */
+  /** Finds a metric that another builds on. */
   metricNamed(name: string): Item {
     const item = this.#metricNamed(name);
     if (!item) throw semanticItemUnknown('metric', name);

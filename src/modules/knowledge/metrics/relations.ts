@@ -18,7 +18,7 @@ interface Step {
   to: End;
 }
 
-/** The way from one table to another: each step finds at most one row. */
+/** The path from one table to another: each step finds at most one row. */
 export type Path = readonly Step[];
 
 /** The reason why there is not exactly one path between two tables. */
@@ -33,7 +33,7 @@ const isUnique = ({ table, column }: End): boolean => table.unique.has(column);
 const COLUMN = /^([^.\s=]+)\.([^.\s=]+)$/;
 const RELATION = /^([^.\s=]+\.[^.\s=]+)\s*=\s*([^.\s=]+\.[^.\s=]+)$/;
 
-/** A column as a text names it, before it is known whether it exists. */
+/** A column named in a text, before it is known whether it exists. */
 export interface ColumnName {
   /** By name or id. */
   table: string;
@@ -50,7 +50,7 @@ export function columnNamed(text: string): ColumnName | undefined {
 export const columnsIn = (relation: string): ColumnName[] =>
   (RELATION.exec(relation)?.slice(1) ?? []).flatMap((side) => columnNamed(side) ?? []);
 
-/** The tables that a relation names, by name or id, before it is known whether there are such. */
+/** The tables that a relation names, by name or id, before it is known whether they exist. */
 export const tableNamesIn = (relation: string): string[] => columnsIn(relation).map(({ table }) => table);
 
 /** The relations of a company's items, each once. Those that name a table or column that does not exist are left out. */

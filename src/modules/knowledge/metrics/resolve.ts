@@ -41,7 +41,7 @@ export class Found {
     return this.#byKey.get(uniqueKeyFrom(kind, name));
   }
 
-  /** @throws semanticItemUnknown */
+  /** Finds an item by its id or name. @throws semanticItemUnknown */
   require(kind: Kind, idOrName: string): Item {
     const item = this.all.get(idOrName) ?? this.named(kind, idOrName);
     if (item?.kind !== kind) throw semanticItemUnknown(kind, idOrName);
@@ -70,7 +70,7 @@ export async function resolve(ctx: CompanyContext, input: MetricQueryInput): Pro
   return resolveIn(readings, input);
 }
 
-/** The same for one query of several that were read together. */
+/** Resolves one of several queries that were read together. */
 export const resolveIn = ({ model, found }: Readings, input: MetricQueryInput): Resolved => ({
   model,
   query: resolveQuery(input, model, found),

@@ -31,7 +31,7 @@ export type MetricResult = UserSqlResult & Pick<CompiledQuery, 'used'> & { sql: 
 export const queryMetrics = async (ctx: PrincipalContext, input: MetricQueryInput): Promise<MetricResult> =>
   runMetrics(ctx, input, await prepareForReader(ctx, input));
 
-/** The same for a query that was just compiled. */
+/** Runs a metric query that was just compiled. */
 export function runMetrics(
   ctx: PrincipalContext,
   input: MetricQueryInput,

@@ -4,7 +4,7 @@ import { type Expression, ExpressionError, isTime, sql, type ValueType } from '.
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const INTERVAL = /^\d{1,6} *(second|minute|hour|day|week|month|year)s?$/i;
 
-/** Says what a text or a JSON value must be to be of a type, as a problem of a field is worded. */
+/** The words of a problem for a text or a JSON value that is not of a type. */
 export const expectationOf = (type: ValueType): string =>
   type === 'uuid'
     ? 'must be the id of a row'

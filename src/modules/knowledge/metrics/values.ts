@@ -6,7 +6,7 @@ import { render, type Table, TextBudget, tablesIn } from './expression.ts';
 import { Joined } from './joined.ts';
 import type { Model } from './model.ts';
 
-/** Rows that a sample looks at, however many there are. */
+/** The most rows that a sample reads. */
 const SAMPLED_ROWS = 10_000;
 
 /** A statement about the values of a dimension, and the tables that it reads. */
@@ -17,7 +17,7 @@ export interface ValuesSql {
 
 /**
  * A statement about a dimension of texts.
- * @param write makes it of a SELECT whose only column, `v`, is the value of the dimension for each row
+ * @param write makes the statement from a SELECT whose only column, `v`, is the value of the dimension for each row
  */
 function valuesSql(model: Model, item: Item, write: (from: string, bind: Bind) => string): ValuesSql {
   const value = dimensionValue(model, item);

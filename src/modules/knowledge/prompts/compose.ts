@@ -14,7 +14,7 @@ import promoteSemantic from './promote-semantic.v1.txt';
 interface Prompt {
   version: string;
   text: string;
-  /** The file that says how the model must treat the sections; `data-rule.v1.txt` unless given. */
+  /** The text that tells the model how to treat the sections; that of `data-rule.v1.txt` unless given. */
   rule?: string;
 }
 

@@ -150,7 +150,7 @@ async function writeReplacement(
   return undefined;
 }
 
-/** The columns of a question that is verified. @throws why its query does not compile; `invalid` naming the field */
+/** The columns of a question that is verified. @throws the failure of its query; `invalid` naming the field */
 async function verifiedColumns(ctx: PrincipalContext, { question, query }: QuestionInput) {
   const key = questionKey(question);
   if (key === '') throw invalid([{ field: 'question', message: 'must hold a letter or a digit' }]);

@@ -36,10 +36,10 @@ export async function recheckIfOutdated<C extends Content>(
   return { ...resource, validationErrors: await recordCheck(ctx, resource, () => check(ctx, resource.content)) };
 }
 
-/** Pause while the company's database cannot be reached; it doubles each time. */
+/** The pause while the company's database cannot be reached; it doubles each time. */
 const MIN_PAUSE_SECONDS = 60;
 const MAX_PAUSE_SECONDS = 3_600;
-/** After so many pauses, about a day, a message goes to the dead letters. */
+/** The most pauses, about a day, after which a message goes to the dead-letter queue. */
 export const MAX_TRIES = 30;
 
 export const pauseSeconds = (tries: number): number => Math.min(MIN_PAUSE_SECONDS * 2 ** tries, MAX_PAUSE_SECONDS);

@@ -14,7 +14,7 @@ export interface Check {
   errors: ValidationError[];
   /** Whether the tables are still as they were checked. */
   isCurrent(): Promise<boolean>;
-  /** The tables could not be looked at: ids and names of those to look at later. */
+  /** The ids and names of tables to check later, as they could not be read now. */
   later?: string[];
 }
 

@@ -12,7 +12,7 @@ import { asTable } from '../metrics/tables.ts';
 import { metricNamesIn, withoutMetrics } from '../metrics/tokens.ts';
 import type { SemanticItem } from './item.ts';
 
-/** Only planning takes time: nothing is run and no row is sent. */
+/** The limits of compiling: only planning takes time, nothing is run and no row is sent. */
 const COMPILE_LIMITS = { rows: 0, bytes: 64 * 1024, milliseconds: 3_000 };
 
 /** SQL that a user or a model wrote. */

@@ -5,12 +5,12 @@ import { listTables, type ManagedTable } from '../../managed-tables/service.ts';
 import type { Concept } from '../concepts/concept.ts';
 import { countResources, findResources, type Resource, searchable, unarchivedResources } from '../resources/service.ts';
 
-/** Characters of one section of a prompt: all sections together fit the smallest context of today's models. */
+/** The most characters of one section of a prompt: all sections together fit the smallest context of today's models. */
 const MAX_SECTION = 60_000;
 const TABLES_PER_PAGE = 500;
-/** A table of more columns is described in several lines, so that no line is as long as a batch. */
+/** The most columns in one line: a table of more is described in several lines, so that no line is as long as a batch. */
 const COLUMNS_PER_LINE = 50;
-/** Concepts that are read, last changed first. */
+/** The most concepts that are read, last changed first. */
 const MAX_CONCEPTS = 5000;
 const SHORT_DESCRIPTION = 200;
 

@@ -95,7 +95,7 @@ export type NewSuggestion = Omit<
   'status' | 'reviewNote' | 'reviewedByUserId' | 'reviewedAt' | 'resourceId'
 >;
 
-/** The columns of suggestions, from their rows as one parameter: a statement takes at most a hundred. */
+/** The columns of suggestions, from their rows as one parameter: a statement takes at most a hundred parameters. */
 function candidatesOf(rows: readonly NewSuggestion[], status: 'staged' | 'pending') {
   const values = Object.entries(getTableColumns(suggestions)).map(([field, { dataType }]) => {
     if (field === 'status') return sql`${status}`;
