@@ -13,7 +13,7 @@ const READABLE = ['.csv', '.xlsx', '.xls'];
 /**
  * The files of an archive that are loaded: not folders, hidden files, files that macOS adds, and files of other types. Sizes
  * are those that the archive claims; unpacking fails when they are wrong.
- * @param size of the archive in bytes
+ * @param size the size of the archive in bytes
  * @throws JobProblem for archives that are too large, encrypted, nested or bombs, or have no file to load
  */
 export function chooseEntries(archive: string, size: number, entries: ZipEntry[]): ZipEntry[] {

@@ -9,7 +9,7 @@ const BLOCK_BYTES = 4 * 1024 * 1024;
 /** A block of a text. */
 export interface TextBlock {
   bytes: Uint8Array;
-  /** The text ends with it. */
+  /** Whether the text ends with it. */
   last: boolean;
 }
 

@@ -128,7 +128,7 @@ export const uploadLocked = defineFailure('resumable_upload.locked', 'conflict',
   'managed-tables': { status: 423, code: 'UPLOAD_LOCKED' },
 });
 
-/** The status 460 is the one that the tus protocol defines for this. */
+/** The bytes do not have the sent checksum; 460 is the tus protocol's status for this. */
 export const checksumMismatch = defineFailure('resumable_upload.checksum', 'invalid', {
   message: 'The bytes do not have the checksum that was sent with them. None of them was kept.',
   portuguese: 'Os bytes não conferem com a soma de verificação enviada. Nenhum deles foi guardado.',
@@ -141,7 +141,7 @@ export const tooManyBegun = defineFailure('resumable_upload.too_many', 'too_many
   detail: (limit: number) => ({ limit, retryAfter: 60 }),
 });
 
-/** The version of tus that is spoken. */
+/** The supported version of tus. */
 export const TUS_VERSION = '1.0.0';
 
 export const wrongTusVersion = defineFailure('resumable_upload.version', 'invalid', {

@@ -54,7 +54,7 @@ export interface FetchLimits {
 const LIMITS: FetchLimits = { bytes: 5 * 1024 ** 3, silenceMs: 30_000, pieceMs: 300_000 };
 /** The longest time that a message fetches before the next one resumes, where the download can be resumed. */
 const MESSAGE_MS = 60_000;
-/** The longest time for a whole file where it cannot: the platform gives a message 15 minutes. */
+/** The longest time for a file whose download cannot be resumed: the platform gives a message 15 minutes. */
 const WHOLE_MS = 600_000;
 /** The interval at which a job that waits for a slow server renews its time of change: less than `RESUME_AFTER_MS`. */
 const ALIVE_MS = 20_000;
@@ -83,7 +83,7 @@ const addressContext = (companyId: string, jobId: string) => `upload-source:${co
 
 /**
  * Prepares the fetch of a new job's file.
- * @param url passed the rules for outside addresses
+ * @param url an address that has passed the rules for outside addresses
  * @returns its first state, and the address as it may be shown
  */
 export async function beginFetch(

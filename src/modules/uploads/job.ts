@@ -34,7 +34,7 @@ export interface JobError {
   file?: string;
   /** The 1-based line on which the record starts. */
   line?: number;
-  /** The confirmed name. */
+  /** The confirmed name of the column. */
   column?: string;
   value?: string;
   /** For an exceeded quota: its name, its limit, and the use. */
@@ -89,7 +89,7 @@ export interface Evolution {
   widened: { name: string; from: ColumnType }[];
 }
 
-/** `source_index` is null for a column of an existing table that the files do not fill. */
+/** A confirmed column; `source_index` is null for a column of an existing table that the files do not fill. */
 export type ConfirmedColumn = Omit<z.output<typeof confirmedColumn>, 'source_index'> & { source_index: number | null };
 
 /** A text that is read for a job: an uploaded file, or the result of converting one. */

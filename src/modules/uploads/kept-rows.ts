@@ -1,7 +1,7 @@
 import type { Column } from '../../tenant-sql/columns.ts';
 import { literal, qualified, quoted } from '../../tenant-sql/identifiers.ts';
 
-/** A table of schema `kept` holds the rows that a load has replaced; it is named by the id of the load's job. */
+/** The table of schema `kept` with the rows that a load has replaced; it is named by the id of the load's job. */
 const kept = (jobId: string): string => qualified('kept', jobId);
 
 /**

@@ -39,7 +39,7 @@ import { upsertRows } from './upsert.ts';
 import type { Work } from './work.ts';
 import { finishLoad, type Placed } from './work-store.ts';
 
-/** Indexing the largest table that an upload makes, or moving its rows into another, takes seconds. */
+/** The longest time for indexing or moving the rows of an upload, which takes seconds for the largest one. Milliseconds. */
 const PUBLISH_TIMEOUT_MS = 10 * 60_000;
 const VACUUM_TIMEOUT_MS = 2 * 60_000;
 

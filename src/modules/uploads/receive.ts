@@ -55,7 +55,7 @@ const MAX_FIELD_BYTES = 64;
 const MAX_KEYS = 5;
 /** The most bytes of a refused body that are read, so that its sender gets the answer. */
 const DRAIN_BYTES = 2 * MAX_UPLOAD_BYTES;
-/** The longest time to read it, where the files cannot be stored. Milliseconds. */
+/** The longest time to read a refused body where the files cannot be stored. Milliseconds. */
 const DRAIN_MS = 5_000;
 /** The longest time for deleting refused files. Milliseconds. */
 const DISCARD_MS = 5_000;

@@ -11,9 +11,9 @@ import * as problems from './problems.ts';
 /** The progress of writing the records of a file as a text. Plain data. */
 export interface RecordsState {
   form: JsonForm;
-  /** Bytes of the file that are read. */
+  /** The number of bytes of the file that are read. */
   offset: number;
-  /** Null before its first byte. */
+  /** The encoding; null before the first byte is read. */
   encoding: Encoding | null;
   json: JsonState;
   /** The text so far. */

@@ -141,7 +141,7 @@ export async function claimUpload(
 
 interface Writing extends Reached {
   writer: string;
-  /** ISO 8601. */
+  /** The time of the write, in ISO 8601. */
   at: string;
 }
 

@@ -42,7 +42,7 @@ const MAX_METADATA = 8_192;
 /** The digests by their names in the protocol. */
 const ALGORITHMS: Record<string, Checksum['algorithm']> = { sha1: 'SHA-1', sha256: 'SHA-256', md5: 'MD5' };
 
-/** tus 1.0.0: https://tus.io/protocols/resumable-upload */
+/** The headers of tus 1.0.0: https://tus.io/protocols/resumable-upload */
 const TUS: Omit<Protocol, 'reads'> = {
   always: { 'Tus-Resumable': TUS_VERSION, 'Tus-Version': TUS_VERSION },
   options: {

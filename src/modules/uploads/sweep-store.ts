@@ -7,7 +7,7 @@ export interface SweptJob {
   id: string;
   status: JobStatus;
   step: number;
-  /** Milliseconds. */
+  /** The time of the last change, in milliseconds. */
   updatedAt: number;
 }
 
@@ -68,7 +68,7 @@ export async function readSilentJobs(
   return rows.map(toSweptJob);
 }
 
-/** Milliseconds, from `since` on, until the next active job is silent; null when there is none. */
+/** The milliseconds from `since` on until the next active job is silent; null when there is none. */
 export async function untilNextSilent(tx: TenantTx, companyId: string, since: SilentSince): Promise<number | null> {
   const [row] = await tx.query<{ left: string | null }>(
     `SELECT (extract(epoch FROM min(updated_at - ${SILENT_SINCE})) * 1000)::bigint AS left

@@ -10,7 +10,7 @@ const SMALL_BYTES = 8 * 1024 * 1024;
  */
 const semaphore = new Semaphore({ permits: 1, maxWaiting: 100, waitMs: 20_000, holdMs: LEASE_MS });
 
-/** Waits until there is room for so many bytes. */
+/** Waits until `bytes` bytes of memory are free. */
 export type Reserve = (bytes: number) => Promise<void>;
 
 class NoRoom extends Error {}

@@ -18,7 +18,7 @@ export interface WrittenColumn {
   /** The index of the column's field in the file. */
   field: number;
   formats: ColumnFormats;
-  /** The value's bytes need neither conversion nor escaping. */
+  /** Whether the value's bytes need neither conversion nor escaping. */
   asIs: boolean;
 }
 

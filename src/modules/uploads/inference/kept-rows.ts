@@ -6,12 +6,12 @@ import { boundsOf, type InferenceState, type KeptRow, SAMPLE_ROWS, SAMPLE_SIZE }
 /** Thrown where a record's number of fields shows that backslashes do not escape the file's delimiters. */
 export class UnevenEscapes extends Error {}
 
-/** @throws UnevenEscapes for a record of another width than the table's, where backslashes escape delimiters */
+/** Checks the number of fields where backslashes escape delimiters. @throws UnevenEscapes if it is not the width of the table */
 export function checkEscapes({ dialect, width }: InferenceState, fields: number): void {
   if (dialect?.escapesDelimiters && fields !== width) throw new UnevenEscapes();
 }
 
-/** Notes where the second row begins, and whether blank lines stand between rows. */
+/** Records where the second row begins, and whether blank lines stand between rows. */
 export function enterRow(state: InferenceState, offset: number, line: number, blankBefore: boolean): void {
   state.dense ||= !blankBefore;
   if (state.secondRow === null) {
@@ -67,5 +67,5 @@ export function watchedCells({ firstRow, width, recurs }: InferenceState): [fiel
   return isComplete ? [] : cells.map(([field, text]) => [field, text]);
 }
 
-/** Header cells are repeated when their keys are equal. */
+/** The key of a header cell: cells with equal keys count as repeated. */
 export const nameKey = (cell: string): string => cell.trim().toLowerCase();

@@ -125,7 +125,7 @@ export class RecordFold {
     state.end = this.#offset(end);
   }
 
-  /** The hot loop: it handles every value of every row. */
+  /** Adds the values of a row to the statistics: the hot loop, as it handles every value of every row. */
   #fold(line: number): void {
     const bytes = this.#bytes;
     const { starts, ends, kinds, count } = this.fields;
