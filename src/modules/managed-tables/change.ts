@@ -24,7 +24,7 @@ const wantedColumn = column
   })
   .meta({ id: 'ManagedTableColumnChange' });
 
-/** Fields left out stay as they are. */
+/** The body of a change of a table. Absent fields stay as they are. */
 export const tableChanges = z.object({
   display_name: tableName.optional(),
   columns: columnList(wantedColumn).optional(),

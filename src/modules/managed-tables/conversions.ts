@@ -11,7 +11,7 @@ interface Conversion {
 
 const always = (using: (column: string) => string): Conversion => ({ fits: () => 'true', using });
 
-/** From text: the value matches a regular expression and Postgres accepts it. Spaces around it are ignored. */
+/** The conversion from text: the value matches a regular expression and Postgres accepts it. Spaces around it are ignored. */
 const fromText = (type: ColumnType, shape: string): Conversion => ({
   fits: (c) => `(btrim(${c}) ~ '${shape}' AND pg_input_is_valid(btrim(${c}), '${POSTGRES_TYPES[type]}'))`,
   using: (c) => `btrim(${c})::${POSTGRES_TYPES[type]}`,
@@ -21,10 +21,10 @@ const zeroOrOne: Conversion = { fits: (c) => `${c} IN (0, 1)`, using: (c) => `${
 
 const utc = (column: string): string => `(${column} AT TIME ZONE 'UTC')`;
 
-/** 007 is a code, not the number 7: the conversion would lose its leading zeros. */
+/** The start of a number: 007 is a code, not the number 7, and the conversion would lose its leading zeros. */
 const NUMBER_START = '^[+-]?(?!0[0-9])';
 const DAY = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
-/** Postgres also accepts 24:00 and second 60, which mean another time; rows and files do not. */
+/** A time of day. Postgres also accepts 24:00 and second 60, which mean another time; rows and files do not. */
 const TIME = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6}0*)?)?';
 const DATETIME = `^${DAY}([Tt ]${TIME}([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)?)?$`;
 

@@ -16,7 +16,7 @@ export interface Evolved {
   widened: { name: string; from: ColumnType; to: ColumnType }[];
 }
 
-/** Dates become times, and times texts, in UTC. */
+/** The setting for the conversion of dates to times, and of times to texts: in UTC. */
 const IN_UTC = { text: "SET LOCAL TIME ZONE 'UTC'", values: [] };
 
 /**

@@ -58,7 +58,7 @@ export const WRITERS: Record<ExportFormat, (selected: Selected) => Writer> = {
 
 const encoder = new TextEncoder();
 
-/** Postgres writes the lines itself; the Worker passes them on. */
+/** Writes CSV: Postgres makes the lines itself, the Worker passes them on. */
 function writeCsv(selected: Selected): Writer {
   let parts: AsyncGenerator<Uint8Array> | undefined;
   return {

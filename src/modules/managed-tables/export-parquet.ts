@@ -13,7 +13,7 @@ import { parquetValue } from './parquet-values.ts';
 import { usualBatchRows, type Walk } from './row-batches.ts';
 import { scalesOf } from './surveys.ts';
 
-/** Parquet: each batch of rows is a row group. */
+/** Writes Parquet: each batch of rows is a row group. */
 export function writeParquet(selected: Selected, nextRows: (tx: TenantTx) => Promise<RawRow[]>): Writer {
   const { shown } = selected;
   let file: ParquetFile | undefined;

@@ -36,7 +36,7 @@ export interface Export {
 export const MAX_EXPORT_MS = 15 * 60_000;
 /** The longest time for a query of the next rows. Milliseconds. */
 const STATEMENT_MS = 30_000;
-/** The longest pause between two reads, and more. Milliseconds. */
+/** A time that no pause between two reads exceeds. Milliseconds. */
 const MAX_PAUSE_MS = 120_000;
 
 /**

@@ -32,7 +32,7 @@ export interface TableIndex {
   id: string;
   columns: string[];
   unique: boolean;
-  /** ISO 8601 UTC, to the second. */
+  /** The time of creation: ISO 8601 UTC, to the second. */
   createdAt: string;
 }
 

@@ -27,7 +27,7 @@ export interface PageRequest {
   counted: boolean;
 }
 
-/** `id` and the columns as `c0`, `c1`, … */
+/** A row as the database sends it: `id`, and the columns as `c0`, `c1`, … */
 export type RawRow = { id: string | null } & Record<string, string | boolean | null>;
 
 /** A page as it was read. */
@@ -40,7 +40,7 @@ export interface FoundPage {
   total: number | undefined;
   /** The position of the last row, if others come after it. */
   last: CursorPosition | null;
-  /** The table has rows, but a transaction that began before it was rewritten sees none. */
+  /** Whether the table has rows of which the transaction sees none, as it began before the table was rewritten. */
   isStale: boolean;
 }
 

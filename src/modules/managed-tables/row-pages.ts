@@ -66,7 +66,7 @@ export type PageRow = { id: string | null } & Record<string, string | boolean | 
   };
 
 /**
- * Counts rows `offset` to `offset + limit` among `total` from the nearer end: pages near the end cost no more than first ones.
+ * Counts rows `offset` to `offset + limit` of `total` from the nearer end, so that pages near the end cost no more than others.
  */
 export function nearerWindow(total: number, offset: number, limit: number): Window {
   const after = total - offset - limit;
@@ -164,7 +164,7 @@ function walk({ table, rows, order }: PageOf, limit: number, after: Position | n
   return `(SELECT valued.ids || ${without([], `(${most} - cardinality(valued.ids))`)} FROM (SELECT ${valued} AS ids OFFSET 0) AS valued)`;
 }
 
-/** Nulls come last in both directions; ties are ordered by id, which is insertion order. */
+/** The `ORDER BY` list. Nulls come last in both directions; ties are ordered by id, which is insertion order. */
 export function orderBy(order: RowOrder | null, reversed: boolean): string {
   const direction = (descending: boolean) => (descending === reversed ? 'ASC' : 'DESC');
   const id = ofSource('id');

@@ -200,7 +200,7 @@ async function requireRowVersion(tx: TenantTx, ctx: CompanyContext, table: Manag
   await ctx.requireVersion(rowFrom(table, await lockRow(tx, table, rowId)));
 }
 
-/** Deletes pass whatever the quota. */
+/** The options of a delete, which passes whatever the quota. */
 const FREES = { room: 'frees' } as const;
 
 /** The row in an answer. @throws rowNotFound, rowTooLargeToReturn */

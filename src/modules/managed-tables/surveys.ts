@@ -5,8 +5,8 @@ import { noFormula } from './row-batches.ts';
 import { sourceOf } from './row-pages.ts';
 
 /**
- * The digits after the point that the selected rows need, by the names of decimal columns. Columns with a value of more than
- * `digits` digits are left out. Reads all rows.
+ * The digits after the point that the selected rows need, by the names of decimal columns. Columns whose values do not all fit
+ * into `digits` digits are left out. Reads all rows.
  */
 export async function scalesOf(
   tx: TenantTx,

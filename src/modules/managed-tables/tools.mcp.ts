@@ -1,7 +1,7 @@
 import { LIST_ARGUMENTS, type Tool } from '../../http/mcp/tools.ts';
 import { FILTER_OPERATORS, type FilterOperator } from '../../tenant-sql/row-filters.ts';
 
-/** Not a list of types: several MCP clients cannot read one. */
+/** The schema of a single value. It has no list of types, as several MCP clients cannot read one. */
 const SCALAR = { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] };
 
 const valueSchema = (operator: FilterOperator): object => {

@@ -6,7 +6,7 @@ import { scheduleSweep } from '../managed-database/service.ts';
 
 /** The longest time for the reader of an export to take the part that waits in R2. Milliseconds. */
 export const MAX_TAKING_MS = 12 * HOUR_MS;
-/** Longer than any export takes: older objects were left by one that broke off without cleanup. Milliseconds. */
+/** The age from which objects were left by an export that broke off without cleanup: no export takes longer. Milliseconds. */
 const RETENTION_MS = DAY_MS;
 /** The size of one object. Three of them are in memory while rows are read. */
 const OBJECT_BYTES = 4 * 1024 * 1024;

@@ -28,15 +28,15 @@ export interface RowSink {
 export class TableChanged extends Error {}
 
 const LIMITS = {
-  /** All rows of a table are read at once to find the digits that a column needs. */
+  /** The longest time of a statement: to find the digits that a column needs, all rows are read at once. */
   statementTimeoutMs: 240_000,
-  /** A load that replaces all rows may take longer; then the write is tried again later. */
+  /** The longest wait for a lock. A load that replaces all rows may take longer; then the write is tried again later. */
   lockTimeoutMs: 30_000,
-  /** Rows are written before more are read. */
+  /** The longest pause between two reads, in which rows are written. */
   idleTimeoutMs: 120_000,
 };
 
-/** No such table, column, or operation on a column of its type. */
+/** SQLSTATE class 42: no such table, column, or operation on a column of its type. */
 const NO_SUCH_THING = /^42/;
 
 /** The company's next living table in the order of ids; undefined at the end. */
