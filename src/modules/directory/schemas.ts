@@ -10,7 +10,7 @@ const ENTERPRISE = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
 /** The path of the resources of a kind, beneath that of SCIM. */
 export const PATH_OF = { User: '/Users', Group: '/Groups' } as const satisfies Record<ResourceKind, string>;
 
-/** Attributes of RFC 7643, in small letters, that directories send and this API does not keep. */
+/** Attributes of RFC 7643, in lower case, that directories send and this API does not keep. */
 const NOT_KEPT = {
   User: 'nickname profileurl title usertype preferredlanguage locale timezone password phonenumbers ims photos addresses entitlements roles x509certificates',
   Group: '',

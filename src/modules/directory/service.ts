@@ -38,7 +38,7 @@ import type { ResourceKind } from './schemas.ts';
 /** The filter, order and page of a list. */
 export interface Search {
   filter?: string;
-  /** Counted from 1. */
+  /** The place of the first resource on the page, counted from 1. */
   startIndex: number;
   count: number;
   sortBy?: string;
