@@ -32,7 +32,7 @@ const isUsers = ({ companyId, email }: Addressed): SQL =>
     isNull(users.deletedAt),
   );
 
-/** Holds where the address has said yes, or has signed in to the portal. */
+/** Holds where the address has consented, or has signed in to the portal. */
 const hasAgreed = (to: Addressed): SQL =>
   or(
     exists(mailConsents, consentOf(to), isNotNull(mailConsents.agreedAt)),

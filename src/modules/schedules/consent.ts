@@ -37,7 +37,7 @@ export async function refusalOf(ctx: Context, schedule: Schedule, email: string)
   return refusal;
 }
 
-/** Asks the addresses of an active schedule that were not asked yet, so that the first run can reach them. */
+/** Asks the addresses of an active schedule for consent that were not asked yet, so that the first run can reach them. */
 export async function askRecipients(ctx: Context, schedule: Schedule): Promise<void> {
   if (schedule.status !== 'active') return;
   for (const { kind, subject } of schedule.recipients) if (kind === 'email') await refusalOf(ctx, schedule, subject);

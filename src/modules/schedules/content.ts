@@ -115,7 +115,7 @@ function numberColumns({ columns }: UserSqlResult, named: readonly string[]): nu
 
 const shortText = (text: string): string => shorten(text, SHOWN.characters);
 
-/** A file for each table, as far as there is room, else its first rows; of a dashboard without tables for each widget. */
+/** Makes a file for each table, while there is room, else its first rows; of a dashboard without tables, for each widget. */
 export async function filesOf(
   item: SharedItem,
   widgets: readonly Widget[],

@@ -55,7 +55,7 @@ function occurrences(cron: string, from: number, before: number): number[] {
   return found;
 }
 
-/** The number of days to look at, more than a year has: the rarer they are, the more years that is. */
+/** The number of matching days to look at, more than a year has: the rarer they are, the more years that covers. */
 const DAYS_LOOKED_AT = 400;
 
 function comesOnTwoDaysRunning(days: string, now: number): boolean {

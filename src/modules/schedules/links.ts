@@ -14,7 +14,7 @@ const pagesBaseUrl = (ctx: Context, { apiUrl }: Pick<Schedule, 'apiUrl'>): strin
 export const viewUrl = (ctx: Context, { slug }: Company, schedule: Schedule, { kind }: Recipient): string =>
   kind === 'user' ? ctx.config.CONSOLE_URL : `${pagesBaseUrl(ctx, schedule)}/portal/${slug}`;
 
-/** Version of the secret, company, schedule or consent, and the signature, which identifies the recipient. */
+/** The form of a token: version of the secret, company, schedule or consent, and the signature that identifies the recipient. */
 const TOKEN = /^(?<version>\d{1,12})-(?<companyId>[a-f0-9]{24})-(?<id>[a-f0-9]{24})-(?<signature>[\w-]{43})$/;
 
 type Named = Pick<Schedule, 'companyId' | 'id'>;

@@ -101,7 +101,7 @@ export const postponeRun = (db: ControlDb, run: ScheduleRun, dueAt: number) =>
 export const renewRun = (db: ControlDb, run: ScheduleRun, dueAt: number) =>
   db.update(scheduleRuns).set({ dueAt }).where(isPresent(run)).returning({ id: scheduleRuns.id });
 
-/** Failures in a row after which a schedule is paused. */
+/** The failures in a row after which a schedule is paused. */
 const MOST_FAILURES = 3;
 
 /**
