@@ -5,7 +5,7 @@ import { resultTooLarge } from '../../tenant-sql/failures.ts';
 import { namesIn, noted, type UserSqlResult, UserSqlRun } from '../../tenant-sql/user-sql.ts';
 import { fetchOf, openingOf, type Steps } from '../../tenant-sql/user-sql-steps.ts';
 
-/** The number of rows in the first batch; that in later ones follows from the size of these. */
+/** The number of rows in the first batch; the size of these decides on the number in the next one. */
 const FIRST_ROWS = 100;
 /** The most rows of a batch. */
 export const MOST_ROWS = 10_000;
