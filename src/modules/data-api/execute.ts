@@ -15,7 +15,7 @@ import { endpointNotFound } from './failures.ts';
 import { parametersOf } from './parameters.ts';
 import { publishedReads, type VizApiEndpoint } from './store.ts';
 
-/** An active endpoint and what it publishes. */
+/** An active endpoint and the visualization that it publishes. */
 export interface Published {
   endpoint: VizApiEndpoint;
   visualization: Visualization;
@@ -25,13 +25,13 @@ export interface Published {
 const readSlug = ({ db, actor: { companyId } }: PrincipalContext, slug: string) =>
   readOnce(db, `endpoint ${slug}`, () => readTogether(db, publishedReads(db, companyId, slug)));
 
-/** The ARN of the active endpoint of a slug; of all where there is none. */
+/** The ARN of the active endpoint of a slug; of all endpoints where there is none. */
 export async function endpointArn(ctx: PrincipalContext, slug: string): Promise<string> {
   const { endpoint } = await readSlug(ctx, slug);
   return resourceArn('data_api:execute', ctx.actor.companyId, endpoint[0]?.id);
 }
 
-/** What a slug publishes, for a caller who is not denied it. */
+/** Returns the endpoint and visualization of a slug, for a caller who is not denied the latter. @throws endpointNotFound */
 export async function readPublished(ctx: PrincipalContext, slug: string): Promise<Published> {
   const {
     endpoint: [endpoint],
@@ -46,10 +46,10 @@ export async function readPublished(ctx: PrincipalContext, slug: string): Promis
 export const valuesFor = (visualization: Visualization, sent: Record<string, unknown>): BoundValues =>
   boundValues(viewerRules(visualizationInputs(visualization), { isInsider: true }), sent);
 
-/** A result, and whether it was kept of an execution before. */
+/** A result, and whether it comes from the cache. */
 export type EndpointResult = UserSqlResult & { cached: boolean };
 
-/** Runs what a slug publishes with the values of a query, or finds what an equal query was answered a little while ago. */
+/** Runs the visualization of a slug with the values of a query, or returns the recent cached result of an equal query. */
 export async function executeEndpoint(
   ctx: PrincipalContext,
   slug: string,
@@ -70,7 +70,7 @@ export async function executeEndpoint(
   });
 }
 
-/** All that a result depends on besides the data. */
+/** A digest of all that a result depends on besides the data. */
 const keyOf = (endpoint: VizApiEndpoint, visualization: Visualization, values: BoundValues): Promise<string> =>
   sha256Hex(
     JSON.stringify([endpoint.id, endpoint.version, visualization.id, visualization.version, canonicalValues(values)]),
@@ -82,13 +82,13 @@ async function run(ctx: CompanyContext, visualization: Visualization, values: Bo
   throw execution ? asExecutionFailure(execution.failure) : endpointNotFound();
 }
 
-/** A failure of the visualization's SQL in the words that programs are told. */
+/** A failure of the visualization's SQL as the Data API reports it; any other failure stays. */
 export const asExecutionFailure = (failure: Failure): Failure =>
   userSqlFailures.some((type) => type.matches(failure))
     ? executionFailed(failure.message).because(failure.cause ?? failure)
     : failure;
 
-/** A parameter at fault is told by its name in the query, where it stands alone. */
+/** Runs work, and names parameters in its problems as the query does: without `parameters.` before them. */
 async function namingQueryParameters<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -7,7 +7,7 @@ export const endpointSlugTaken = taken('viz_api_endpoint', 'slug', {
   detail: { field: 'slug' },
 });
 
-/** @returns the failure of publishing a visualization whose parameter could not be told from the form of the answer */
+/** @returns the failure of publishing a visualization that has a parameter called `format`, as the query's own */
 export const formatTaken = () =>
   invalid([
     {

@@ -12,16 +12,16 @@ import { readPublished, valuesFor } from './execute.ts';
 import { jobNotFound, tooManyJobs } from './failures.ts';
 import { type DataJob, insertJob, selectJob, selectJobStamps } from './job-store.ts';
 
-/** Jobs of a company that have not ended. */
+/** The most jobs of a company that have not ended. */
 const MAX_UNFINISHED = 20;
 
-/** When the scheduled run sends the message of a job again that nobody has begun. Milliseconds. */
+/** The time after which the scheduled run sends the message of a job again that has not begun. Milliseconds. */
 export const RESUME_AFTER_MS = 120_000;
 
-/** How long a job and its result are kept. Milliseconds. */
+/** The time for which a job and its result are kept. Milliseconds. */
 export const RETENTION_MS = DAY_MS;
 
-/** Has the result of an endpoint written in the background. */
+/** Queues a job that writes the result of an endpoint in the background. */
 export async function createJob(
   ctx: PrincipalContext,
   slug: string,
@@ -56,13 +56,13 @@ export async function createJob(
 const readJob = ({ db, actor: { companyId } }: PrincipalContext, id: string) =>
   readOnce(db, `job ${id}`, () => selectJob(db, companyId, id));
 
-/** The ARN of the endpoint that a job is of; of all where there is no such job. */
+/** The ARN of a job's endpoint; of all endpoints where there is no such job. */
 export async function jobArn(ctx: PrincipalContext, id: string): Promise<string> {
   const [job] = await readJob(ctx, id);
   return resourceArn('data_api:get_job', ctx.actor.companyId, job?.endpointId);
 }
 
-/** A job, for a caller who may execute its endpoint: its result is what executing answered. */
+/** A job, for a caller who may execute its endpoint, as its result is the answer of an execution. */
 export async function getJob(ctx: PrincipalContext, id: string): Promise<DataJob> {
   const [job] = ID_PATTERN.test(id) ? await readJob(ctx, id) : [];
   if (!job) throw jobNotFound();
@@ -72,7 +72,7 @@ export async function getJob(ctx: PrincipalContext, id: string): Promise<DataJob
   return job;
 }
 
-/** A text of each of these jobs that is another one after each change: as the primary knows it now. */
+/** Returns a stamp for each of these jobs that differs after each change, read from the primary database. */
 export async function jobStamps(
   { bindings, actor: { companyId } }: CompanyContext,
   ids: readonly string[],
@@ -81,7 +81,7 @@ export async function jobStamps(
   return new Map(rows.map(({ id, stamp }) => [id, stamp]));
 }
 
-/** The job whose result a link opens, whoever made the link: as the primary knows it, for links are opened as soon as they are made. */
+/** The job whose result a link opens, for any holder; from the primary database, as links are opened right after they exist. */
 export async function getLinkedJob(ctx: CompanyContext, id: string): Promise<DataJob> {
   const { companyId } = ctx.actor;
   const db = openControlDb(ctx.bindings.CONTROL_DB);

@@ -9,7 +9,7 @@ export type DataJob = typeof dataJobs.$inferSelect;
 
 const UNFINISHED = ['queued', 'running'] as const;
 
-/** Stores a job while the company has fewer than `most` that have not ended. */
+/** Stores a job while the company has fewer than `most` unfinished ones. */
 export const insertJob = (db: ControlDb, record: DataJob, most: number) =>
   insertWhen(
     db,
@@ -18,7 +18,7 @@ export const insertJob = (db: ControlDb, record: DataJob, most: number) =>
     sql`(select count(*) from ${dataJobs} where ${and(eq(dataJobs.companyId, record.companyId), inArray(dataJobs.status, [...UNFINISHED]))}) < ${most}`,
   ).returning({ id: dataJobs.id });
 
-/** Whether the endpoint of a job is active and still publishes what the result is of. */
+/** Whether the endpoint of a job is active and still publishes the visualization of the result. */
 const isPublished = exists(
   vizApiEndpoints,
   sql`viz_api_endpoints.id = data_jobs.endpoint_id and viz_api_endpoints.company_id = data_jobs.company_id`,
@@ -31,7 +31,7 @@ export const selectJob = (db: ControlDb, companyId: string, id: string) =>
     .from(dataJobs)
     .where(byId(dataJobs, companyId, id));
 
-/** A text of each of these jobs that is another one after each change of what it shows. */
+/** Selects a stamp for each of these jobs that differs after each change of the columns that a job shows. */
 export const selectJobStamps = (db: ControlDb, companyId: string, ids: readonly string[]) => {
   const { id, status, rowCount, bytes, error, updatedAt } = dataJobs;
   return db
@@ -40,7 +40,7 @@ export const selectJobStamps = (db: ControlDb, companyId: string, ids: readonly 
     .where(and(eq(dataJobs.companyId, companyId), sql`${id} in ${idList(ids)}`));
 };
 
-/** Begins a try of a job that nobody is at. */
+/** Begins an attempt of a job that no other attempt holds. */
 export const claimJob = (
   db: ControlDb,
   { companyId, id }: { companyId: string; id: string },
@@ -52,7 +52,7 @@ export const claimJob = (
     .where(and(byId(dataJobs, companyId, id), isFree(now)))
     .returning();
 
-/** Gives up a job that nobody is at after `most` tries. */
+/** Ends a job as failed after `most` attempts, if none holds it. */
 export const giveUpJob = (
   db: ControlDb,
   { companyId, id }: { companyId: string; id: string },
@@ -66,17 +66,17 @@ export const giveUpJob = (
 const isFree = (now: number) =>
   or(eq(dataJobs.status, 'queued'), and(eq(dataJobs.status, 'running'), lte(dataJobs.dueAt, now))) as SQL;
 
-/** A try of a job, which ends when another one begins. */
+/** An attempt of a job, which ends when another one begins. */
 export type Try = Pick<DataJob, 'companyId' | 'id' | 'attempt'>;
 
 const isPresent = ({ companyId, id, attempt }: Try) =>
   and(byId(dataJobs, companyId, id), eq(dataJobs.status, 'running'), eq(dataJobs.attempt, attempt));
 
-/** Changes a job while this try is the present one. */
+/** Changes a job while this attempt is the present one. */
 export const updateTry = (db: ControlDb, present: Try, changes: Partial<DataJob>) =>
   db.update(dataJobs).set(changes).where(isPresent(present)).returning({ id: dataJobs.id });
 
-/** Jobs that nobody looks after any more; each is told to one run only. */
+/** Claims the jobs that no attempt holds any more, each for one run only. */
 export const claimDueJobs = (db: ControlDb, { now, next, limit }: { now: number; next: number; limit: number }) =>
   db
     .update(dataJobs)

@@ -14,23 +14,23 @@ import { deleteResult, deleteTry, pieceOf } from './pieces.ts';
 import { MOST_ROWS, streamUserSql } from './user-sql-stream.ts';
 
 const MAX_TRIES = 5;
-/** How long a try is believed to be at work after it last said so, and how often it does. Milliseconds. */
+/** The lease of an attempt since its last renewal, and the interval of renewals. Milliseconds. */
 const LEASE_MS = 120_000;
 const BEAT_MS = 30_000;
 
-/** What a result may be and take. */
+/** The most rows and bytes of a result, and the longest time for it. */
 export const JOB_LIMITS = { rows: 10_000_000, bytes: 5 * 1024 ** 3, milliseconds: 600_000 };
 
 const BATCH_SIZE = 50;
 
-/** By how much a batch is made smaller. */
+/** The divisor by which a batch is made smaller. */
 const FEWER = 30;
 
 const INTERRUPTED = 'The job was interrupted too often.';
 
 /**
- * Writes the result of a job to R2 as it comes. A message that comes twice does nothing while the first try is at work; a try
- * that was cut off is begun anew, and what it left is deleted. Only the present try says how the job ended.
+ * Writes the result of a job to R2 as it comes. A message that comes twice does nothing while the first attempt is at work; an
+ * interrupted attempt is begun anew, and its objects are deleted. Only the present attempt sets the outcome of the job.
  */
 export async function writeResult(ctx: CompanyContext, jobId: string, limits = JOB_LIMITS): Promise<void> {
   const now = ctx.now();
@@ -62,13 +62,13 @@ export async function writeResult(ctx: CompanyContext, jobId: string, limits = J
   }
 }
 
-/** Says how a try ended, unless another one has begun: then what it wrote is of no use. */
+/** Records the outcome of an attempt, unless another one has begun: then its objects are deleted. */
 async function end(ctx: CompanyContext, job: DataJob, changes: Partial<DataJob>): Promise<void> {
   const { ended } = await commit(ctx.db, { ended: updateTry(ctx.db, job, { ...changes, updatedAt: ctx.now() }) });
   if (ended.length === 0) await deleteTry(ctx.files, job);
 }
 
-/** Where long rows follow many short ones, a batch may be too large: then all is written anew over it, fewer rows at once. */
+/** Writes the whole result. If a batch is too large, as long rows follow short ones, starts over with fewer rows in a batch. */
 async function writeWhole(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMITS) {
   const endsAt = performance.now() + limits.milliseconds;
   for (let batchRows = MOST_ROWS; ; batchRows = Math.ceil(batchRows / FEWER)) {
@@ -112,7 +112,7 @@ async function write(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMIT
   }
 }
 
-/** Sends the messages of jobs again that nobody looks after. For the scheduled run. */
+/** Sends messages again for jobs that no attempt holds. For the scheduled run. */
 export async function resumeDataJobs(ctx: Context): Promise<void> {
   const now = ctx.now();
   const { due } = await commit(ctx.db, {

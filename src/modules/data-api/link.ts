@@ -7,12 +7,12 @@ import { getLinkedJob, RETENTION_MS } from './job-service.ts';
 import type { DataJob } from './job-store.ts';
 import { piecesOf } from './pieces.ts';
 
-/** How long a link to a result works, unless the result is deleted before. */
+/** The time for which a link to a result works, unless the result is deleted before. */
 const LINK_SECONDS = 3600;
 
-/** The claims of a link. What is behind it is looked up when it is opened. */
+/** The claims of a link. The result is looked up when the link is opened. */
 interface Claims {
-  /** The job. */
+  /** The id of the job. */
   sub: string;
   company_id: string;
 }
@@ -20,7 +20,7 @@ interface Claims {
 /** The holder of a link. */
 export type ResultViewer = ViewerActor<Claims>;
 
-/** A link to the result of a job that has succeeded. @returns when it ends, in ms */
+/** A link to the result of a job that has succeeded. @returns its end as `expiresAt`, in ms */
 export async function linkTo(ctx: Context, job: DataJob): Promise<{ url: string; expiresAt: number }> {
   const validity = validFor(ctx, Math.min(LINK_SECONDS, secondsUntil(ctx, job.createdAt + RETENTION_MS)));
   const claims = { sub: job.id, company_id: job.companyId, sid: job.id, jti: ctx.newId(), token_type: 'access' };
@@ -28,14 +28,14 @@ export async function linkTo(ctx: Context, job: DataJob): Promise<{ url: string;
   return { url: `${ctx.baseUrl}/data/results/${token}`, expiresAt: Math.floor(validity.expiresAt / 1000) * 1000 };
 }
 
-/** Opens the token of a link. */
+/** Verifies the token of a link. @returns its holder */
 export const openResultToken: OpenToken = async (ctx, token, count) => {
   const claims = await verifyToken<Claims>(ctx, 'data-result', token, 'access');
   await count?.(claims.sub);
   return { kind: 'viewer', companyId: claims.company_id, tokenId: claims.sub, allowedOrigins: [], opened: claims };
 };
 
-/** The result behind a link, read from R2 as fast as it is taken. */
+/** The result of a link, read from R2 as fast as the caller takes it. */
 export async function download(ctx: Context<ResultViewer>): Promise<PreparedAnswer> {
   const job = await getLinkedJob(ctx, ctx.actor.opened.sub);
   const { files } = ctx;

@@ -3,8 +3,8 @@ import { cut } from '../../kernel/text.ts';
 import type { Parameter } from '../../sql-templates/parameters.ts';
 
 /**
- * The values of a query by the slug of the parameter, as a body would hold them: a list is repeated, the ends of a range are
- * `slug.from` and `slug.to`, and an empty one is no value. `format` is none of them.
+ * The values in a query by the slugs of parameters, as a body would hold them: a list is repeated, a range has the ends
+ * `slug.from` and `slug.to`, and an empty value counts as none. `format` is not one of them.
  */
 export function parametersOf(query: URLSearchParams, parameters: readonly Parameter[]): Record<string, unknown> {
   const kinds = new Map(parameters.map(({ slug, kind }) => [slug, kind]));

@@ -17,7 +17,7 @@ import {
 
 export type { VizApiEndpoint };
 
-/** What an endpoint is made of. */
+/** The fields of an endpoint that people set. */
 export type EndpointInput = Pick<
   VizApiEndpoint,
   'name' | 'slug' | 'description' | 'visualizationId' | 'cacheSeconds' | 'status'
@@ -51,7 +51,7 @@ export async function createEndpoint(ctx: PrincipalContext, input: EndpointInput
   });
 }
 
-/** Changes what is sent. Whoever publishes something by it must be allowed to execute that. */
+/** Changes the given fields. A caller who publishes a visualization by this must be allowed to execute it. */
 export function changeEndpoint(
   ctx: PrincipalContext,
   id: string,

@@ -5,19 +5,19 @@ import { resultTooLarge } from '../../tenant-sql/failures.ts';
 import { namesIn, noted, type UserSqlResult, UserSqlRun } from '../../tenant-sql/user-sql.ts';
 import { fetchOf, openingOf, type Steps } from '../../tenant-sql/user-sql-steps.ts';
 
-/** Rows of the first batch; how many the next ones have follows from how large those were. */
+/** The number of rows in the first batch; the size of these decides on the number in the next one. */
 const FIRST_ROWS = 100;
 /** The most rows of a batch. */
 export const MOST_ROWS = 10_000;
-/** A batch is to have about so many bytes, and must not have more than the second. Two are held at once. */
+/** The bytes that a batch should have, about, and the most that it may have. Two batches are held at once. */
 const BATCH_BYTES = 1024 * 1024;
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
 
 export type UserSqlBatch = Pick<UserSqlResult, 'columns' | 'rows'>;
 
 /**
- * Runs user SQL as `runUserSql` does, and gives its rows batch by batch, as of one moment, in memory that does not depend on
- * how many there are. While a batch is worked on, the next one is fetched. The first batch may be empty.
+ * Runs user SQL as `runUserSql` does, and yields its rows batch by batch, as of one moment, in memory that does not depend on
+ * their number. While a batch is processed, the next one is fetched. The first batch may be empty.
  * @param sql opened with the read-only login and used for nothing else; to be closed afterwards, which ends the transaction
  * @param limits `batchRows` are the most rows of a batch
  * @throws resultTooLarge where a batch has too many bytes: with fewer `batchRows` it may fit
@@ -54,6 +54,6 @@ export async function* streamUserSql(
   }
 }
 
-/** How many rows to fetch after so many that had so many bytes; four times as many at the most. */
+/** The number of rows to fetch after a batch of `rows` rows with `bytes` bytes; at most four times as many. */
 const rowsAfter = (rows: number, bytes: number): number =>
   Math.max(1, Math.min(rows * 4, Math.floor((BATCH_BYTES * rows) / Math.max(1, bytes))));

@@ -3,13 +3,13 @@ import { invalidSyntax, invalidValue } from './failures.ts';
 import { MOST_RESULTS } from './schemas.ts';
 import type { Search } from './service.ts';
 
-/** Which attributes of resources are wanted; names as they were sent. */
+/** The attributes of resources that a request asks for; names as sent. */
 export interface Wanted {
   attributes?: string;
   excludedAttributes?: string;
 }
 
-/** What a list is asked by, as its query or the body of a `.search` has it. */
+/** The parameters of a list, from its query or the body of a `.search`. */
 export interface Asked extends Wanted {
   filter?: string;
   startIndex?: string | number;
@@ -18,11 +18,11 @@ export interface Asked extends Wanted {
   sortOrder?: string;
 }
 
-/** The page of a list when none is asked for. */
+/** The number of resources on a page when none is asked for. */
 const STANDARD = 100;
 const MOST = { names: 100, characters: 8_000 };
 
-/** A page is never refused for its size: it is made to fit. @throws invalidValue for what is no whole number */
+/** Reads the parameters of a list. Too large a page is cut, not refused. @throws invalidValue for a number that is not whole */
 export const searchOf = ({ filter, startIndex, count, sortBy, sortOrder = 'ascending' }: Asked): Search => {
   if (!/^(ascending|descending)$/i.test(sortOrder)) throw invalidValue('sortOrder must be ascending or descending');
   return {
@@ -42,7 +42,7 @@ function wholeNumber(name: string, value: string | number | undefined, standard:
   return Math.min(LARGEST, Number(value));
 }
 
-/** What the body of a `.search` asks. @throws invalidSyntax, invalidValue */
+/** Reads the body of a `.search`. @throws invalidSyntax, invalidValue */
 export function askedIn(body: unknown): Asked {
   if (!isRecord(body)) throw invalidSyntax('must be a JSON object');
   const sent = new Map(Object.entries(body).map(([name, value]) => [name.toLowerCase(), value]));
@@ -75,10 +75,10 @@ export function askedIn(body: unknown): Asked {
   };
 }
 
-/** Attributes that are always answered, whatever is asked for. */
+/** Attributes that are always answered, even if excluded. */
 const ALWAYS = ['id', 'schemas'];
 
-/** The names of some attributes, without schemas, in small letters: `name.formatted`. */
+/** The names in a list of attributes, without schemas, in lower case: `name.formatted`. */
 const namesIn = (text = ''): Set<string> =>
   new Set(
     text
@@ -93,13 +93,13 @@ const namesIn = (text = ''): Set<string> =>
       .filter((name) => name !== ''),
   );
 
-/** Whether answers that are asked for so hold an attribute. */
+/** Whether an answer to this request has an attribute. */
 export function isWanted({ attributes, excludedAttributes }: Wanted, name: string): boolean {
   const [only, without] = [namesIn(attributes), namesIn(excludedAttributes)];
   return (only.size === 0 || [...only].some((each) => each.split('.')[0] === name)) && !without.has(name);
 }
 
-/** A resource with what is wanted of it. */
+/** A resource with only the attributes that the request asks for. */
 export function narrowed<R extends object>(resource: R, { attributes, excludedAttributes }: Wanted): R {
   const [only, without] = [namesIn(attributes), namesIn(excludedAttributes)];
   if (only.size + without.size === 0) return resource;

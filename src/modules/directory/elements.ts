@@ -4,7 +4,7 @@ import type { Comparison, Filter, Value } from './grammar.ts';
 /** An element of an attribute with several values, by the names of its parts. */
 type Element = Readonly<Record<string, Value>>;
 
-/** Whether the filter of a value path holds of an element. Texts are compared in any case. @throws invalidFilter */
+/** Whether an element matches the filter of a value path. The case of texts does not matter. @throws invalidFilter */
 export function elementFits(filter: Filter, element: Element): boolean {
   switch (filter.op) {
     case 'and':

@@ -4,8 +4,8 @@ const text = { type: 'string', maxLength: 8000 } as const;
 const yesOrNo = { type: ['boolean', 'string'], maxLength: 5 } as const;
 
 /**
- * A body that is read attribute by attribute, in whatever case their names are; those that are not kept may be anything.
- * @param properties what of it is read, for the description
+ * The schema of a body that is read attribute by attribute, in any case of their names; unknown attributes may be anything.
+ * @param properties the attributes that are read, for the description
  */
 const described = (description: string, properties: Readonly<Record<string, unknown>>) =>
   z.unknown().meta({ type: 'object', additionalProperties: true, description, properties });
@@ -63,7 +63,7 @@ const attributes = z.string().optional().meta({
 });
 const excludedAttributes = z.string().optional().meta({ description: 'Attributes to leave out, separated by commas.' });
 
-/** The query of what answers one resource. */
+/** The query of an endpoint that answers one resource. */
 export const resourceQuery = z.object({ attributes, excludedAttributes });
 
 const integer = (description: string) =>

@@ -9,28 +9,28 @@ import { invalidFilter } from './failures.ts';
 import { type AttributePath, type Comparison, type Filter, printAttribute, type Value } from './grammar.ts';
 import { inSchema, isOfStandard, type ResourceKind, SCHEMA_OF } from './schemas.ts';
 
-/** What the caller may not see. */
+/** The users and groups that are hidden from the caller. */
 export interface Hidden {
   users: Denials;
   groups: Denials;
 }
 
-/** A value of a record, as the database finds it. Texts that are no `exact` ones are compared in any case. */
+/** An attribute with one value, as SQL. Texts are compared in any case, except `exact` ones. */
 interface Single {
   type: 'text' | 'exact' | 'email' | 'yes-or-no' | 'time';
   is: SQLWrapper;
 }
 
-/** An attribute with parts; compared itself, it is its `value`. */
+/** An attribute with parts; a comparison with the attribute itself is one with its `value`. */
 interface Complex {
   parts: Readonly<Record<string, Single>>;
-  /** Whether the record has an element of which this holds; the condition itself where it has exactly one. */
+  /** A condition for records with an element that meets `condition`; `condition` itself where there is exactly one element. */
   some(condition: SQL): SQL;
 }
 
 type Attribute = Single | Complex;
 
-/** A word of ours, as a part of the statement: D1 takes 100 parameters. */
+/** A constant in the text of the statement, not a parameter: D1 takes 100 parameters. */
 const constant = (text: string): Single => ({ type: 'text', is: sql.raw(`'${text}'`) });
 const NOTHING: Single = { type: 'text', is: sql`null` };
 
@@ -43,7 +43,7 @@ const metaOf = (table: typeof users | typeof groups, kind: ResourceKind): Comple
   some: (condition) => condition,
 });
 
-/** The attributes that are kept, by their names in small letters. What others name is nothing. */
+/** The attributes that are kept, by their names in lower case. Others count as empty. */
 function keptAttributes(
   kind: ResourceKind,
   { users: hiddenUsers, groups: hiddenGroups }: Hidden,
@@ -98,8 +98,8 @@ function keptAttributes(
 }
 
 /**
- * What a filter asks of the records, as a condition that is true or false, and never null.
- * @param anyKind whether it is asked of both kinds: what a kind does not have is nothing there
+ * The SQL condition of a filter: true or false, and never null.
+ * @param anyKind whether records of both kinds are searched: an attribute that a kind does not have is empty there
  * @throws invalidFilter
  */
 export function conditionOf(filter: Filter, kind: ResourceKind, hidden: Hidden, anyKind = false): SQL {
@@ -149,7 +149,7 @@ export function conditionOf(filter: Filter, kind: ResourceKind, hidden: Hidden, 
   return whole;
 }
 
-/** A list says its condition three times, and has parameters of its own; D1 takes 100. */
+/** The most parameters of a condition: a list uses it three times, and has parameters of its own; D1 takes 100. */
 const MOST_PARAMETERS = 24;
 
 const partOf = ({ parts }: Complex, name: string): Single => {
@@ -173,7 +173,7 @@ function comparison({ type, is }: Single, op: Comparison, value: Value): SQL {
   return sql`(${is} is not null and ${partComparison(op as 'co' | 'sw' | 'ew', type, is, wanted)})`;
 }
 
-/** Letters whose case is ignored in one comparison, beyond ASCII: a statement has many of them. */
+/** The most letters beyond ASCII whose case is ignored in one comparison: a statement has many comparisons. */
 const MOST_LETTERS = 10;
 
 function partComparison(op: 'co' | 'sw' | 'ew', type: Single['type'], is: SQLWrapper, part: string): SQL {
@@ -191,7 +191,7 @@ function nullComparison(is: SQLWrapper, op: Comparison): SQL {
   throw invalidFilter(`compares null by ${op}`);
 }
 
-/** A value as the database has those of its type. */
+/** The database's form of a value for an attribute of this type. */
 function heldValue(type: Single['type'], value: Exclude<Value, null>): string | number {
   if (type === 'yes-or-no') {
     const truth = typeof value === 'string' ? value.toLowerCase() : String(value);

@@ -10,7 +10,7 @@ export type Comparison = (typeof COMPARISONS)[number];
 
 export type Value = string | number | boolean | null;
 
-/** A filter of RFC 7644. `has` is a value path: an element of the attribute for which all of its filter holds. */
+/** A filter of RFC 7644. `has` is a value path: it holds for an attribute with an element that matches all of its filter. */
 export type Filter =
   | { op: 'and' | 'or'; of: readonly Filter[] }
   | { op: 'not'; of: Filter }
@@ -18,15 +18,15 @@ export type Filter =
   | { op: 'pr'; path: AttributePath }
   | { op: Comparison; path: AttributePath; value: Value };
 
-/** What a PATCH is about: an attribute, or what `sub` names of those of its elements that a filter picks. */
+/** The target of a PATCH operation: an attribute, or the part `sub` of those of its elements that a filter selects. */
 export interface TargetPath extends AttributePath {
   of?: Filter;
 }
 
-/** Why a text is neither a filter nor a path, as a sentence. */
+/** The reason why a text is neither a filter nor a path, as a sentence. */
 export class NotInForm extends Error {}
 
-/** Far beyond what directories send, and below what the database takes in one statement. */
+/** Limits of filters: far beyond those that directories send, and below those of the database in one statement. */
 export const BOUNDS = { characters: 8_000, depth: 10, comparisons: 24 };
 
 const TOKEN =
@@ -56,7 +56,7 @@ function tokensOf(text: string): Token[] {
   return tokens;
 }
 
-/** Reads tokens from left to right. No deeper than `BOUNDS` allow, so that nobody's text is what ends the stack. */
+/** Reads tokens from left to right, no deeper than `BOUNDS` allow, so that no text exhausts the stack. */
 class Parser {
   readonly #tokens: readonly Token[];
   #at = 0;
@@ -87,7 +87,7 @@ class Parser {
     return parsed;
   }
 
-  /** @param isOutside whether it stands in no value path, in which none can stand */
+  /** Parses a filter. @param isOutside whether it is outside of a value path, within which no other one is allowed */
   #any = (isOutside: boolean): Filter => this.#joined('or', () => this.#joined('and', () => this.#one(isOutside)));
 
   #joined(op: 'and' | 'or', parse: () => Filter): Filter {
@@ -107,7 +107,7 @@ class Parser {
     return isOutside && this.#takes('[') ? this.#element(path) : this.#comparison(path);
   }
 
-  /** Also `emails[type eq "work"].value eq "…"`, which is not of the RFC: an element that fits both. */
+  /** Parses a value path; also `emails[type eq "work"].value eq "…"`, which is not in the RFC: one element must match both. */
   #element(path: AttributePath): Filter {
     const of = this.#within(']');
     const sub = this.#takesKind('sub');
@@ -151,7 +151,7 @@ class Parser {
     return { ...(colon > 0 && { schema: text.slice(0, colon) }), name, ...(sub !== undefined && { sub }) };
   }
 
-  /** What stands before a bracket that is open already closes. */
+  /** Parses a filter up to the bracket that closes it. */
   #within(end: ')' | ']', isOutside = false): Filter {
     this.#depth += 1;
     if (this.#depth > BOUNDS.depth) throw new NotInForm(`is nested more than ${BOUNDS.depth} levels deep`);
@@ -189,13 +189,13 @@ class Parser {
   }
 }
 
-/** The filter that a text holds. Operators and attributes may be in any case. @throws NotInForm */
+/** Parses a filter. Operators and attributes may be in any case. @throws NotInForm */
 export const parseFilter = (text: string): Filter => new Parser(text).filter();
 
-/** The path of an operation of a PATCH. @throws NotInForm */
+/** Parses the path of a PATCH operation. @throws NotInForm */
 export const parsePath = (text: string): TargetPath => new Parser(text).path();
 
-/** The text of a filter; parsed, it is the same filter again. */
+/** The text of a filter; parsing it gives the same filter. */
 export function printFilter(filter: Filter): string {
   switch (filter.op) {
     case 'and':
@@ -214,7 +214,7 @@ export function printFilter(filter: Filter): string {
   }
 }
 
-/** The text of a path; parsed, it is the same path again. */
+/** The text of a path; parsing it gives the same path. */
 export function printPath({ of, sub, ...path }: TargetPath): string {
   if (of === undefined) return printAttribute({ ...path, ...(sub !== undefined && { sub }) });
   return `${printAttribute(path)}[${printFilter(of)}]${sub === undefined ? '' : `.${sub}`}`;

@@ -8,7 +8,7 @@ const LONGEST = { id: 100, externalId: 255, name: 200 };
 /** The most members in one body, and operations in a PATCH. */
 const MOST = { members: 20_000, operations: 1000 };
 
-/** What was sent of a user. Absent: nothing was said of it. */
+/** The attributes of a user in a body. Absent ones were not sent. */
 export interface UserInput {
   userName?: string;
   displayName?: string;
@@ -19,7 +19,7 @@ export interface UserInput {
   active?: boolean;
 }
 
-/** What a request does to the members of a group, one after the other. */
+/** A change of the members of a group; the changes of a request are made one after the other. */
 export type MemberStep =
   | { op: 'add' | 'remove' | 'replace'; ids: readonly string[] }
   | { op: 'removeWhere'; filter: Filter };
@@ -30,16 +30,16 @@ export interface GroupInput {
   members: MemberStep[];
 }
 
-/** A body that says what a user or a group needs to have. */
+/** A body with the attributes that every user or group must have. */
 export type WholeUser = UserInput & { userName: string };
 export type WholeGroup = GroupInput & { displayName: string };
 
 type Operation = 'add' | 'replace' | 'remove';
 
-/** Takes over one attribute of a body or an operation; what is not kept is left. */
+/** Takes an attribute of a body or an operation into the input; ignores attributes that are not kept. */
 type Take<Input> = (into: Input, op: Operation, path: TargetPath, value: unknown) => void;
 
-/** What a POST or PUT says of a user, who has a user name in any case. @throws invalidSyntax, invalidValue */
+/** Reads the user in the body of a POST or PUT, which must have a user name. @throws invalidSyntax, invalidValue */
 export function readUser(body: unknown): WholeUser {
   const input = readResource<UserInput>({}, 'User', takeOfUser, body);
   const { userName } = input;
@@ -47,7 +47,7 @@ export function readUser(body: unknown): WholeUser {
   return { ...input, userName };
 }
 
-/** What a PATCH does to a user. */
+/** Reads the changes to a user in the body of a PATCH. */
 export const readUserPatch = (body: unknown): UserInput => readPatch<UserInput>({}, 'User', takeOfUser, body);
 
 export function readGroup(body: unknown): WholeGroup {
@@ -66,7 +66,7 @@ function readResource<Input>(into: Input, kind: ResourceKind, take: Take<Input>,
   return into;
 }
 
-/** Names of a body or of an operation's value may be dotted, with a value path, or with their schema before them. */
+/** Takes the members of a body or of an operation's value. Names may be dotted, have a value path, or the schema before them. */
 function takeMembers<Input>(
   into: Input,
   kind: ResourceKind,
@@ -121,7 +121,7 @@ function takeAt<Input>(
   }
 }
 
-/** The path that a text is; undefined where it is none. */
+/** The path in a text; undefined where it is none. */
 function pathIn(text: string): TargetPath | undefined {
   try {
     return pathOf(text);
@@ -131,7 +131,7 @@ function pathIn(text: string): TargetPath | undefined {
   }
 }
 
-/** @throws invalidPath */
+/** The path in a text. @throws invalidPath */
 function pathOf(text: string): TargetPath {
   try {
     return parsePath(text);
@@ -140,7 +140,7 @@ function pathOf(text: string): TargetPath {
   }
 }
 
-/** A member of an object, in whatever case its name is. */
+/** A member of an object, by its name in any case. */
 function memberOf(object: Readonly<Record<string, unknown>>, name: string): unknown {
   const key = Object.keys(object).find((each) => each.toLowerCase() === name);
   return key === undefined ? undefined : object[key];
@@ -223,7 +223,7 @@ function addressOf(value: unknown): string {
   return data;
 }
 
-/** An empty name is as none. */
+/** A name; undefined if it is empty. */
 function nameOf(field: string, value: unknown): string | undefined {
   if (value === null || value === undefined || (typeof value === 'string' && value.trim() === '')) return undefined;
   return personName(field, value);
@@ -243,7 +243,7 @@ function externalIdOf(value: unknown): string | null {
   return value;
 }
 
-/** Entra sends texts. */
+/** A boolean, also from a text, as Entra sends it. */
 function truthOf(value: unknown): boolean | undefined {
   if (value === null || value === undefined) return undefined;
   const text = typeof value === 'string' ? value.toLowerCase() : value;
@@ -253,8 +253,8 @@ function truthOf(value: unknown): boolean | undefined {
 }
 
 /**
- * What the console calls a user: the display name, else the whole name, else given and family name. Of one of these alone the
- * rest is taken from the name that there is; undefined where nothing was said.
+ * The name of a user in the console: the display name, else the whole name, else given and family name. If only one of these
+ * is sent, the other is taken from the present name; undefined if none is sent.
  */
 export function nameFrom(
   { displayName, formatted, givenName, familyName }: UserInput,

@@ -31,7 +31,7 @@ import { groupView, list, listOf, VERSIONED, viewGroup } from './views.ts';
 
 const narrows = (shown: object, query: unknown) => narrowed(shown, query as Wanted);
 
-/** Room for the most members in one body, with names and addresses. */
+/** The most bytes of a body: enough for the most members, with names and addresses. */
 const BODY_LIMIT = 4 * 1024 * 1024;
 
 const OF_CHANGES = [

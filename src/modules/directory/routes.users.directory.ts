@@ -22,7 +22,7 @@ import { list, listOf, userView, VERSIONED, viewUser } from './views.ts';
 
 const narrows = (shown: object, query: unknown) => narrowed(shown, query as Wanted);
 
-/** What is sent of a user may be against these. */
+/** The failures of a change of a user. */
 const OF_CHANGES = [
   userNotFound,
   emailTaken,

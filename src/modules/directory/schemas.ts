@@ -10,7 +10,7 @@ const ENTERPRISE = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
 /** The path of the resources of a kind, beneath that of SCIM. */
 export const PATH_OF = { User: '/Users', Group: '/Groups' } as const satisfies Record<ResourceKind, string>;
 
-/** Attributes of RFC 7643, in small letters, that directories send and this API does not keep. */
+/** Attributes of RFC 7643, in lower case, that directories send and this API does not keep. */
 const NOT_KEPT = {
   User: 'nickname profileurl title usertype preferredlanguage locale timezone password phonenumbers ims photos addresses entitlements roles x509certificates',
   Group: '',
@@ -19,11 +19,11 @@ const NOT_KEPT = {
 
 const saysName = (names: string, name: string): boolean => names.split(' ').includes(name);
 
-/** Whether a schema, if one is named, is that of the kind itself. */
+/** Whether a schema, if one is given, is the kind's own. */
 export const inSchema = (schema: string | undefined, kind: ResourceKind): boolean =>
   schema === undefined || schema.toLowerCase() === SCHEMA_OF[kind].toLowerCase();
 
-/** Whether the RFC has an attribute that this API does not keep. @param name in small letters */
+/** Whether the RFC has an attribute that this API does not keep. @param name in lower case */
 export const isOfStandard = (kind: ResourceKind, schema: string | undefined, name: string): boolean =>
   inSchema(schema, kind)
     ? saysName(NOT_KEPT[kind], name)
@@ -68,7 +68,7 @@ const EXTERNAL_ID = attribute('externalId', 'What the directory calls it. No two
   uniqueness: 'server',
 });
 
-/** What is kept of users and groups, as `/Schemas` shows it. */
+/** The schemas of users and groups, with the attributes that are kept, as `/Schemas` shows them. */
 export const SCHEMAS = [
   {
     id: SCHEMA_OF.User,
@@ -142,7 +142,7 @@ export const RESOURCE_TYPES = (['User', 'Group'] as const).map((kind) => ({
 /** The most resources in one answer. */
 export const MOST_RESULTS = 1000;
 
-/** What the API can do. */
+/** The capabilities of the API, as `/ServiceProviderConfig` shows them. */
 export const CONFIGURATION = {
   patch: { supported: true },
   bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },

@@ -35,17 +35,17 @@ import {
 } from './input.ts';
 import type { ResourceKind } from './schemas.ts';
 
-/** Which resources are wanted, in which order. */
+/** The filter, order and page of a list. */
 export interface Search {
   filter?: string;
-  /** Counted from 1. */
+  /** The place of the first resource on the page, counted from 1. */
   startIndex: number;
   count: number;
   sortBy?: string;
   descending: boolean;
 }
 
-/** Some resources, and how many there are of which the filter holds. */
+/** A page of resources, and the number of all that match the filter. */
 export interface Found<T> {
   total: number;
   records: T[];
@@ -73,7 +73,7 @@ const GROUP_ORDERS = {
   'meta.lastmodified': 'updated_at',
 } as const;
 
-/** The users of which a filter holds, without those that the caller may not see; the oldest first unless told otherwise. */
+/** The users that match a filter, without those that the caller may not see; the oldest first by default. */
 export async function searchUsers(
   ctx: PrincipalContext,
   search: Search,
@@ -87,7 +87,7 @@ export async function searchUsers(
   });
 }
 
-/** The same of groups. @param withMembers whether their members are read */
+/** The groups that match a filter, as `searchUsers`. @param withMembers whether their members are read */
 export async function searchGroups(
   ctx: PrincipalContext,
   search: Search,
@@ -105,7 +105,7 @@ export async function searchGroups(
   return { total, records: records.map((group) => ({ group, members: byGroup.get(group.id) ?? [] })) };
 }
 
-/** Both: users come first, then groups, without those of a kind that the caller may not list. */
+/** Users and groups that match a filter: first users, then groups, without a kind that the caller may not list. */
 export async function searchAll(ctx: PrincipalContext, search: Search, withMembers: boolean) {
   const nobody = { total: 0, records: [] };
   const users = isAllowed(ctx.actor, 'users:list', '*') ? await searchUsers(ctx, search, true) : nobody;
@@ -150,17 +150,17 @@ function filterOf(text: string): Filter {
 
 export const getUser = (ctx: PrincipalContext, id: string): Promise<UserWithGroups> => findUserWithGroups(ctx, id);
 
-/** Makes a user without a password, who is active unless the directory says otherwise. */
+/** Creates a user without a password, who is active unless the directory says otherwise. */
 export async function makeUser(ctx: PrincipalContext, input: WholeUser): Promise<UserWithGroups> {
   const { userName: email, externalId, active: isActive } = input;
   const user = await provisionUser(ctx, { email, name: nameFrom(input), externalId, isActive });
   return { ...user, groups: [] };
 }
 
-/** What a directory may be allowed to change of users: one of these is enough for a request that needs no other. */
+/** The permissions to change users: one of these is enough for a request that needs no other. */
 export const USER_WRITES = ['users:update', 'users:activate', 'users:deactivate'] as const;
 
-/** Changes what differs from what is there: nothing is written where nothing does. */
+/** Changes the values of a user that differ from the present ones; writes nothing where none does. */
 export async function reviseUser(ctx: PrincipalContext, id: string, input: UserInput): Promise<UserWithGroups> {
   const user = await mayReach(ctx, id);
   const wanted: UserChanges = {
@@ -184,7 +184,7 @@ export async function reviseUser(ctx: PrincipalContext, id: string, input: UserI
   return { ...changed, groups: user.groups };
 }
 
-/** A user whom the caller may change in any way. Who may not is not told whether the user is there. */
+/** A user, for a caller who may change users in some way. Others do not learn whether the user exists. */
 async function mayReach(ctx: PrincipalContext, id: string): Promise<UserWithGroups> {
   if (!USER_WRITES.some((action) => isAllowed(ctx.actor, action, id))) requireAction(ctx.actor, 'users:update', id);
   return findUserWithGroups(ctx, id);
@@ -192,7 +192,7 @@ async function mayReach(ctx: PrincipalContext, id: string): Promise<UserWithGrou
 
 export { deleteGroup, deleteUser };
 
-/** A group with its members. @param isWithout whether they are not asked for, so that there may be too many of them */
+/** A group with its members. @param isWithout whether members are not asked for, so that too many are no failure */
 export async function getGroupWithMembers(
   ctx: PrincipalContext,
   id: string,
@@ -204,7 +204,7 @@ export async function getGroupWithMembers(
   throw tooManyMembers();
 }
 
-/** Makes a group with these members, which allows nothing yet. */
+/** Creates a group with these members and without any permissions. */
 export async function makeGroup(
   ctx: PrincipalContext,
   { displayName, externalId, members }: WholeGroup,
@@ -215,7 +215,7 @@ export async function makeGroup(
   return shownAfterWrite(await getGroupOfUsers(ctx, id, MOST_MEMBERS + 1));
 }
 
-/** Changes what differs from what is there: nothing is written where nothing does. */
+/** Changes the values of a group that differ from the present ones; writes nothing where none does. */
 export async function reviseGroup(
   ctx: PrincipalContext,
   id: string,
@@ -237,19 +237,19 @@ export async function reviseGroup(
 
 const idsOf = (members: readonly { id: string }[]) => new Set(members.map(({ id }) => id));
 
-/** The most members whom the audit trail names: as many as one request of the console has enter a group. */
+/** The most members whom the audit trail names: as many as one request of the console adds to a group. */
 const MOST_RECORDED = 100;
 
 const recordMembers = (ctx: PrincipalContext, action: Action, ids: readonly string[]): void =>
   ctx.recordAs(action, ids.length > MOST_RECORDED ? [] : ids);
 
-/** What is done is not refused: members that are too many are left out. */
+/** The answer to a write that is done, so that it cannot fail any more: too many members are left out. */
 const shownAfterWrite = ({ group, members }: GroupOfUsers): DirectoryGroup => ({
   group,
   members: members.length > MOST_MEMBERS ? null : members,
 });
 
-/** The ids of the members when all steps are done, one after the other. */
+/** The ids of the members after all steps, one after the other. */
 function membersAfter(present: readonly { id: string; name: string }[], steps: readonly MemberStep[]): Set<string> {
   const names = new Map(present.map(({ id, name }) => [id, name]));
   let ids = new Set(names.keys());

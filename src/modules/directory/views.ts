@@ -18,7 +18,7 @@ const meta = (kind: ResourceKind) =>
     version: text.optional().meta({ description: 'The `ETag`. Not of a group whose members were not asked for.' }),
   });
 
-/** What is not asked for is left out, but for the id. */
+/** The schema of a resource in answers: all attributes but the id may be left out, as a request may not ask for them. */
 const resource = <Shape extends z.ZodRawShape>(kind: ResourceKind, shape: Shape) =>
   z.object({ ...z.object(shape).partial().shape, meta: meta(kind).partial().optional() }).extend({
     schemas: z.array(z.literal(SCHEMA_OF[kind])),
@@ -63,7 +63,7 @@ const metaFor = (
   location: addressOf(at, kind, id),
 });
 
-/** How a GET of one gets its version: it tells it itself, whatever was asked for. */
+/** The version of a resource: its own `meta.version`, whatever attributes the request asks for. */
 export const VERSIONED = { ...versioned(), told: (shown: object) => metaOf(shown).version };
 
 const versionFor = (shown: object): Promise<string> => versionOf(shown, versioned());

@@ -4,18 +4,18 @@ import { logError } from '../../platform/log.ts';
 import { resultUnknown } from '../../tenant-sql/failures.ts';
 import * as store from './store.ts';
 
-/** Longer than any change takes. One whose isolate died counts as under way for so long. Milliseconds. */
+/** The time for which a change counts as under way if its isolate died: longer than any change takes. Milliseconds. */
 const CHANGE_MS = HOUR_MS;
 
-/** Names the tables that a change is of, before any of it is committed; it may be called again for more of them. */
+/** Names the tables that a change is about to change, before any of it is committed; may be called again for more of them. */
 export type Changing = (...tables: string[]) => void;
 
 /**
- * Runs a change of what the company's tables hold or are called, so that nobody is shown results of before once it is
- * answered: results belong to a version of the tables they were read of, which is another from here on, and while a change of one
- * of them is under way none are kept.
- * @param work one transaction, which waits for `announced()` before it commits. Announcements are on their way meanwhile. Where it
- * names no table, the change is of all
+ * Runs a change of rows or names of the company's tables, so that no older result is shown once the change is answered: a result
+ * belongs to the version of the tables it was read from, the change makes a new version, and while it is under way no result of
+ * these tables is cached.
+ * @param work one transaction, which waits for `announced()` before it commits. Announcements are on their way meanwhile. If it
+ * names no table, the change counts as one of all tables
  */
 export async function changeData<T>(
   ctx: CompanyContext,

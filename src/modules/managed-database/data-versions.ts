@@ -1,23 +1,23 @@
 import { ALL_TABLES, type DatabaseRow, type OpenChange } from './store.ts';
 
-/** What tells the versions of a company's tables. */
+/** The columns that hold the versions of a company's tables. */
 export type DataState = Pick<
   DatabaseRow,
   'dataVersion' | 'notedVersion' | 'changedTables' | 'openChanges' | 'dataChanges' | 'dataChangesUntil'
 >;
 
-/** What a result was read of: the tables, and the version that the company's data had before. */
+/** The source of a result: the tables that it was read from, and the version of the company's data before that. */
 export interface ReadOf {
   tables: readonly string[];
   version: number;
 }
 
-/** Every table, where it is not known which. */
+/** All tables: stands for the tables of a result where they are not known. */
 export const UNKNOWN_TABLES: readonly string[] = [ALL_TABLES];
 
 /** The versions of a company's tables, as they were when its row was read. */
 export class DataVersions {
-  /** Another after each change of any table. */
+  /** The version of the data, which differs after each change of any table. */
   readonly version: number;
   readonly #changed: Readonly<Record<string, number>>;
   readonly #beingChanged: ReadonlySet<string>;
@@ -40,12 +40,12 @@ export class DataVersions {
     return this.#beingChanged.size === 0;
   }
 
-  /** What is read of these tables from here on is of; null while one of them is being changed. */
+  /** The source for a result of these tables that is read from now on; null while one of them is being changed. */
   readOf(tables: readonly string[]): ReadOf | null {
     return this.#areSettled(tables) ? { tables, version: this.version } : null;
   }
 
-  /** Whether a result still shows what the tables hold. */
+  /** Whether a result still shows the present rows of its tables. */
   isCurrent({ tables, version }: ReadOf): boolean {
     return this.#areSettled(tables) && this.#lastChangeOf(tables) <= version;
   }

@@ -5,10 +5,10 @@ import { findCached, putCached } from '../../platform/edge-cache.ts';
 import { logError } from '../../platform/log.ts';
 import type { DataVersions, ReadOf } from './data-versions.ts';
 
-/** The most characters of a result that is kept. */
+/** The most characters of a result that is cached. */
 const MAX_LENGTH = 2 * 1024 * 1024;
 
-/** About how many characters a result has, how long it is kept, and the tables that it was read of. */
+/** The approximate length of a result in characters, the time to cache it, and the tables that it was read from. */
 interface Keeping {
   length: number;
   seconds: number;
@@ -16,9 +16,9 @@ interface Keeping {
 }
 
 /**
- * Results of what reads the company's tables, in the cache of the data centre, because a compute sleeps longer than an isolate
- * lives; encrypted for the company. Their address holds all that they depend on but the data; with each stands what it was read of:
- * after a change of these tables nobody finds what was read before it.
+ * Cached results of queries on the company's tables, in the cache of the data centre, because a compute sleeps longer than an
+ * isolate lives; encrypted for the company. A result's address has all that it depends on but the data; its source is stored with
+ * it, so that after a change of its tables it is not found any more.
  */
 export class KeptResults {
   readonly #ctx: CompanyContext;
@@ -27,9 +27,9 @@ export class KeptResults {
   readonly #key: string;
 
   /**
-   * @param versionsOf tells the versions of the company's tables
-   * @param kind what they are kept for: each has a cache of its own
-   * @param key everything that a result depends on besides the data, digested
+   * @param versionsOf reads the versions of the company's tables
+   * @param kind the use of the results: each has a cache of its own
+   * @param key a digest of everything that a result depends on besides the data
    */
   constructor(
     ctx: CompanyContext,
@@ -43,7 +43,7 @@ export class KeptResults {
     this.#key = key;
   }
 
-  /** The result of the present data, if one is kept. */
+  /** The cached result, if there is one of the present data. */
   async find(): Promise<string | undefined> {
     try {
       const versions = await this.#versionsOf(this.#ctx);
@@ -58,7 +58,7 @@ export class KeptResults {
     }
   }
 
-  /** Keeps a result of about so many characters, of tables that were read after their versions were. Nothing waits for it. */
+  /** Caches a result, whose tables were read after the context had read their versions. Nothing waits for it. */
   keep(text: () => string, { length, seconds, tables }: Keeping): void {
     if (length <= MAX_LENGTH) this.#ctx.defer(this.#put(text(), seconds, tables));
   }

@@ -14,8 +14,8 @@ interface TenantMigration {
 }
 
 /**
- * Uploads whose bytes come in several requests, for a day after the last one. `pieces` names the objects that hold the bytes;
- * `writer` is the request that alone may add some until `writer_until`.
+ * Uploads whose bytes come in several requests, kept for a day after the last one. `pieces` names the objects that hold the
+ * bytes; `writer` is the one request that may add some until `writer_until`.
  */
 const RESUMABLE_UPLOADS = `
   CREATE TABLE console.resumable_uploads (
@@ -66,7 +66,7 @@ const MIGRATIONS: TenantMigration[] = [
 /** The schema version of this release. */
 export const TENANT_SCHEMA_VERSION = MIGRATIONS.length;
 
-/** An arbitrary number: the holder of this lock migrates the database. */
+/** The advisory lock, an arbitrary number, under which the database is migrated. */
 const LOCK = 728_346_190;
 
 const BASE_SCHEMA = `

@@ -46,10 +46,10 @@ export interface ProvisioningOptions {
 }
 
 const TIMEOUT_MS = 90_000;
-/** The lease outlasts the call that holds it. */
+/** The time by which the lease outlasts the call that holds it. */
 const LEASE_MARGIN_MS = 30_000;
 const POLL_MS = 250;
-/** How often to look for a project after an unanswered creation: Neon may still be creating it. */
+/** The number of searches for a project after an unanswered creation, as Neon may still be creating it. */
 const FIND_ATTEMPTS = 3;
 const FIND_PAUSE_MS = 1_000;
 
@@ -112,7 +112,7 @@ async function build(
   }
 }
 
-/** A creation without a proper answer; the project was not found since. */
+/** A creation without a proper answer, after which the project was not found. */
 class UnclearCreation extends NeonProblem {}
 
 async function findOrCreate(neon: NeonApi, names: TenantNames, deadline: number): Promise<string> {

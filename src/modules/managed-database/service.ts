@@ -22,7 +22,7 @@ export { type DataState, DataVersions, type ReadOf, UNKNOWN_TABLES } from './dat
 export { renewConnections } from './record.ts';
 export { recordSizes, type Sizes, selectDataState } from './store.ts';
 
-/** Whether the company has its Postgres, the connection's id in the API, and whether somebody waits for it to wake. */
+/** Whether the company has its Postgres, the connection's id in the API, and whether a request waits for it to wake. */
 export interface DatabaseStatus {
   provisioned: boolean;
   connection_id: string | null;
@@ -34,18 +34,18 @@ interface Connection {
   id: string;
   owner: string;
   reader: string;
-  /** Of what the tables hold. */
+  /** The versions of the company's tables. */
   versions: DataVersions;
   quotas: Quotas;
 }
 
-/** The connection strings that a context has read, and the connection it has open. */
+/** The connection strings that a context has read, and the connections it has open. */
 interface Opened {
   connection: Promise<Connection | null>;
   owner?: TenantSql;
-  /** Through the pooler, under the same login. */
+  /** The connection through the pooler, under the same login. */
   reading?: TenantSql;
-  /** Resolves when the database lets a connection wait. */
+  /** Resolves when the database makes a connection wait. */
   waking: PromiseWithResolvers<void>;
 }
 
@@ -75,13 +75,13 @@ const neonOf = ({ config }: Context): NeonApi =>
     computeUnits: { min: config.NEON_MIN_CU, max: config.NEON_MAX_CU },
   });
 
-/** How long Neon may take to delete a project, the tries included: it refuses to while another operation is under way. */
+/** The longest time for deleting a project, retries included: Neon refuses while another operation is under way. */
 const DELETION_MS = 30_000;
 
 /**
- * Deletes the company's projects at Neon, for good: the recorded one, and any of its name, as a provisioning that was cut off
- * leaves. What is gone already is no error.
- * @returns how many there were
+ * Deletes the company's projects at Neon, for good: the recorded one, and others of its name, left by an interrupted
+ * provisioning. A project that is gone already is no error.
+ * @returns the number of deleted projects
  */
 export async function deleteDatabase(ctx: CompanyContext): Promise<number> {
   const { companyId } = ctx.actor;
@@ -97,7 +97,7 @@ export async function deleteDatabase(ctx: CompanyContext): Promise<number> {
   throw new Error('the company’s projects are still listed');
 }
 
-/** The company's projects that one call deletes: there is one, unless Neon lost an answer. */
+/** The most projects of a company that one call deletes: there is one, unless an answer of Neon was lost. */
 const MOST_PROJECTS = 5;
 
 /** Whether Neon has a project of the company. */
@@ -116,16 +116,16 @@ export async function connectionIdOf(ctx: CompanyContext): Promise<string | null
   return (await connectionOf(ctx))?.id ?? null;
 }
 
-/** The versions of the company's tables, as the context has read them: before anything it reads of the tables. */
+/** The versions of the company's tables, as the context read them before it read any table. */
 async function dataVersionsOf(ctx: CompanyContext): Promise<DataVersions | null> {
   return (await connectionOf(ctx))?.versions ?? null;
 }
 
-/** Results of the present data, which are kept for `kind`. @param key everything else that they depend on, digested */
+/** The cached results of the present data for `kind`. @param key a digest of everything else that they depend on */
 export const keptResults = (ctx: CompanyContext, kind: 'last-results' | 'data-results', key: string): KeptResults =>
   new KeptResults(ctx, dataVersionsOf, kind, key);
 
-/** Resolves when the database lets a connection of the context wait, as it has slept; otherwise never. */
+/** Resolves when the database, which has slept, makes a connection of the context wait; otherwise never. */
 export const untilWaking = (ctx: CompanyContext): Promise<void> => openedOf(ctx).waking.promise;
 
 /** The company's Postgres under the service's own login, one connection per context; undefined before provisioning. */
@@ -138,8 +138,8 @@ export async function databaseOf(ctx: CompanyContext): Promise<TenantSql | undef
 }
 
 /**
- * The same for statements that only read: through the pooler, where a burst of them costs the database no connections, unless
- * the context works on a connection of its own already.
+ * As `databaseOf`, for statements that only read: through the pooler, where a burst of them costs the database no connections,
+ * unless the context has a connection of its own already.
  */
 export async function databaseToRead(ctx: CompanyContext): Promise<TenantSql | undefined> {
   const connection = await connectionOf(ctx);
@@ -157,7 +157,7 @@ export async function requireDatabase(ctx: CompanyContext): Promise<TenantSql> {
 }
 
 /**
- * Opens a connection under the service's own login that outlives the request: whoever opens it closes it. Undefined before
+ * Opens a connection under the service's own login that outlives the request: the caller must close it. Undefined before
  * provisioning.
  */
 export async function openLastingDatabase(ctx: CompanyContext): Promise<TenantSql | undefined> {
@@ -167,7 +167,7 @@ export async function openLastingDatabase(ctx: CompanyContext): Promise<TenantSq
 
 /**
  * Opens the company's Postgres under the login for user SQL, which may read tables of schema `public` only. Each call
- * opens a new connection, for statements that run in parallel; it waits where the isolate has many of the company's.
+ * opens a new connection, for statements that run in parallel; it waits while the isolate has many of the company's.
  */
 export async function openReadonlyDatabase(ctx: CompanyContext): Promise<TenantSql> {
   const connection = await connectionOf(ctx);
@@ -177,7 +177,7 @@ export async function openReadonlyDatabase(ctx: CompanyContext): Promise<TenantS
   return open(ctx, throughPooler(connection.reader), release);
 }
 
-/** Opens one connection more, as `openReadonlyDatabase` does; undefined where others wait for one. */
+/** Opens one more connection, as `openReadonlyDatabase` does; undefined while other statements wait for one. */
 export async function openAnotherReadonlyDatabase(ctx: CompanyContext): Promise<TenantSql | undefined> {
   const connection = await connectionOf(ctx);
   const release = readerConnections(ctx).tryAcquire();
@@ -195,7 +195,7 @@ export interface DueDatabase {
   marks: number;
 }
 
-/** How long a sweep may take before another run starts it again. Milliseconds. */
+/** The longest time of a sweep, after which another run starts it again. Milliseconds. */
 const SWEEP_MS = MINUTE_MS;
 
 /** Claims the databases whose sweep is due, so that only one run sweeps each. */
@@ -206,7 +206,7 @@ export async function claimDueDatabases(ctx: Pick<Context, 'db' | 'now'>, limit:
 
 /**
  * Ends a sweep. The next one is at `next` (ms), or never with null, unless one was scheduled meanwhile.
- * @param sizes what the sweep has measured
+ * @param sizes the sizes that the sweep has measured
  */
 export async function finishSweep(
   ctx: Pick<Context, 'db'>,
@@ -217,7 +217,7 @@ export async function finishSweep(
   await store.finishSweep(ctx.db, swept.companyId, swept.marks, next, sizes);
 }
 
-/** What the company may use at most of something of its Postgres or its files; undefined for no limit. */
+/** The company's quota of its Postgres or its files; undefined for no limit. */
 export const quotaFor = async (ctx: CompanyContext, quota: Quota): Promise<number | undefined> =>
   (await connectionOf(ctx))?.quotas[quota];
 
@@ -270,18 +270,18 @@ function open(ctx: CompanyContext, connectionString: string, onClosed = () => {}
   return sql;
 }
 
-/** Counts a statement of people's SQL: with what its request tells in the end, or by itself where that is told already. */
+/** Counts an execution of people's SQL: with the usage of its request, or by itself if that is recorded already. */
 function noteExecution(ctx: CompanyContext): void {
   if (!ctx.meter.isTold) ctx.meter.executions += 1;
   else ctx.defer(countExecutions(ctx, 1).catch((error) => logError('execution_not_counted', error)));
 }
 
-/** Counts statements of people's SQL that were run today and that no request tells of. */
+/** Counts executions of people's SQL today that belong to no request's usage. */
 export async function countExecutions(ctx: CompanyContext, count: number): Promise<void> {
   if (count > 0) await countUse(ctx.db, { companyId: ctx.actor.companyId, at: ctx.now() }, 'executions', count);
 }
 
-/** Lets a context that is used again after it was closed open another connection. */
+/** Removes a closed connection, so that a context that is used again opens another one. */
 function forget(opened: Opened, closed: TenantSql): void {
   if (opened.owner === closed) delete opened.owner;
   if (opened.reading === closed) delete opened.reading;
@@ -290,13 +290,13 @@ function forget(opened: Opened, closed: TenantSql): void {
 const sqlOptions = ({ config }: CompanyContext): TenantSqlOptions =>
   config.NEON_WS_PROXY === undefined ? {} : { wsProxy: config.NEON_WS_PROXY };
 
-/** The columns of the service's own tables in the company's Postgres that say who did something. */
+/** Selects the columns of the service's own tables in the company's Postgres that name the user who did something. */
 const MAKERS = `SELECT table_name, column_name FROM information_schema.columns
   WHERE table_schema = 'console' AND data_type = 'text' AND column_name ~ '_by(_user_id)?$' ORDER BY 1, 2`;
 
 type Maker = { table_name: string; column_name: string };
 
-/** Which tables, uploads and the like of the company's Postgres were made by these users. */
+/** Counts the tables, uploads and other records in the company's Postgres that these users made. */
 export async function readMakers(ctx: CompanyContext, ids: readonly string[]): Promise<Record<string, unknown>[]> {
   const database = await databaseOf(ctx);
   if (!database || ids.length === 0) return [];
@@ -309,7 +309,7 @@ export async function readMakers(ctx: CompanyContext, ids: readonly string[]): P
   return found;
 }
 
-/** Puts another id in the place of these users there. @returns how many rows named them */
+/** Replaces these users by another id in all records of the company's Postgres. @returns the number of changed rows */
 export async function replaceMakers(ctx: CompanyContext, ids: readonly string[], by: string): Promise<number> {
   const database = await databaseOf(ctx);
   if (!database || ids.length === 0) return 0;

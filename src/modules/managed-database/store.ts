@@ -23,7 +23,7 @@ export async function readDatabase(
     .get() as Promise<(DatabaseRow & { quotas: Quotas | null }) | undefined>;
 }
 
-/** What tells the versions of a company's tables, to be read with others. The id may be a subquery. */
+/** Selects the versions of a company's tables, to be read with other rows. The id may be a subquery. */
 export const selectDataState = (db: ControlDb, companyId: string | SQL) => {
   const { dataVersion, notedVersion, changedTables, openChanges, dataChanges, dataChangesUntil } = managedDatabases;
   return db
@@ -105,7 +105,7 @@ export async function scheduleSweep(db: ControlDb, companyId: string, dueAt: num
     .where(ofCompany(companyId));
 }
 
-/** What a change of all tables names, as no table can be called. */
+/** The name for all tables in a change, which no table can have. */
 export const ALL_TABLES = '*';
 
 /** A change that is under way, until `until` (ms) at the latest. */
@@ -114,10 +114,10 @@ export interface OpenChange {
   until: number;
 }
 
-/** Most tables whose last change is known by itself; of others it is known that they were not changed after it. */
+/** The most tables whose own last change is known; of the others only that theirs was earlier. */
 const TABLES_KNOWN = 100;
 
-/** Counts a change of tables, which is under way until `endDataChange`, or `until` if that never comes. */
+/** Records a change of tables, which is under way until `endDataChange`, or `until` if that never comes. */
 export async function beginDataChange(
   db: ControlDb,
   companyId: string,
@@ -148,7 +148,7 @@ export async function beginDataChange(
     .where(ofCompany(companyId));
 }
 
-/** The tables that were changed last of a list; the others are among all others. */
+/** The last changed tables of a list; the others are counted under `ALL_TABLES`. */
 const newestOf = (changed: SQL): SQL => sql`(
   select json_group_object(each.key, iif(each.key = ${ALL_TABLES}, max(each.value, given.least), each.value))
   from (
@@ -186,10 +186,10 @@ export async function claimDue(
     .returning({ companyId: managedDatabases.companyId, marks: managedDatabases.sweepMarks });
 }
 
-/** How much a company's Postgres holds, and its files in R2. */
+/** The sizes of a company's Postgres, and of its files in R2. */
 export type Sizes = Pick<DatabaseRow, 'tables' | 'rows' | 'tableBytes' | 'fileBytes'>;
 
-/** Sets the next sweep, unless one was scheduled since `marks` was read. @param sizes what was measured meanwhile */
+/** Sets the next sweep, unless one was scheduled since `marks` was read. @param sizes the sizes measured meanwhile */
 export async function finishSweep(
   db: ControlDb,
   companyId: string,
@@ -206,7 +206,7 @@ export async function finishSweep(
     .where(ofCompany(companyId));
 }
 
-/** Keeps what was measured of a company. */
+/** Stores the measured sizes of a company. */
 export const recordSizes = (db: ControlDb, companyId: string, sizes: Sizes) =>
   db.update(managedDatabases).set(sizes).where(ofCompany(companyId));
 

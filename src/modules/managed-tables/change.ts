@@ -24,7 +24,7 @@ const wantedColumn = column
   })
   .meta({ id: 'ManagedTableColumnChange' });
 
-/** Fields left out stay as they are. */
+/** The body of a change of a table. Absent fields stay as they are. */
 export const tableChanges = z.object({
   display_name: tableName.optional(),
   columns: columnList(wantedColumn).optional(),
@@ -67,7 +67,7 @@ export async function changeTable(ctx: PrincipalContext, id: string, changes: Ta
   return changeInTime(database, (options) => inShapeChange(ctx, database, work, named, options));
 }
 
-/** @param showsValues whether a refusal may tell the value that it is about */
+/** Applies a plan to a table's columns. @param showsValues whether a refusal may show the value that causes it */
 async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan, showsValues: boolean): Promise<void> {
   const name = table.displayName;
   const problems = await findLosses(tx, table, plan, showsValues);
@@ -105,7 +105,7 @@ async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan, sh
   }
 }
 
-/** The values that a conversion makes do not go with an index. */
+/** The failure for converted values that violate an index; undefined for other errors. */
 function refusedByIndex(plan: ColumnPlan, error: unknown, showsValues: boolean): Failure | undefined {
   const refusal = indexRefusalOf(error);
   if (!refusal) return undefined;
@@ -123,8 +123,8 @@ function refusedByIndex(plan: ColumnPlan, error: unknown, showsValues: boolean):
 }
 
 /**
- * Locks the table, and finds the columns whose values the change would lose or leave null; one problem for each. However many
- * columns change, that is one round trip.
+ * Locks the table, and finds the columns whose values the change would lose or leave null; one problem for each. It takes one
+ * round trip, however many columns change.
  */
 async function findLosses(
   tx: TenantTx,
@@ -173,7 +173,7 @@ async function findLosses(
   return [...kept, ...added];
 }
 
-/** What `selectObstacles` answers. */
+/** The row that `selectObstacles` selects. */
 interface Found {
   found: (string | null)[];
 }

@@ -14,20 +14,20 @@ import { type Room, withinTableQuota } from './room.ts';
 
 export type { Changing };
 
-/** Lock not available, deadlock detected, serialization failure, statement timeout. */
+/** The SQLSTATEs of lock not available, deadlock detected, serialization failure, statement timeout. */
 const BUSY: ReadonlySet<string> = new Set(['55P03', '40P01', '40001', '57014']);
 
-/** Turns a database's answer that others are in the way into `tableBusy`; any other error stays. */
+/** Turns a database error that other transactions cause into `tableBusy`; any other error stays. */
 export const busyOr = (error: unknown): unknown =>
   isPostgresError(error) && BUSY.has(error.code) ? tableBusy().because(error) : error;
 
-/** How long a change of a table that somebody waits for may take, in milliseconds; a dead connection costs five seconds more. */
+/** The longest time for a table change that a request waits for, in milliseconds; a dead connection takes five seconds more. */
 export const ANSWERED_MS = 24_000;
-/** A statement ends before its transaction does, which costs the connection. */
+/** The time by which a statement ends before its transaction does, as a transaction's timeout costs the connection. */
 const MARGIN_MS = 1_000;
 
 /**
- * Changes a table, or answers in time that it is in use: then nothing was changed.
+ * Changes a table, or fails in time with `tableInUse`: then nothing was changed.
  * @param change one transaction with these options
  */
 export async function changeInTime<T>(
@@ -44,14 +44,14 @@ export async function changeInTime<T>(
   }
 }
 
-/** Turns an answer that others are in the way into that of a change of the table itself; any other error stays. */
+/** Turns `tableBusy` and a timeout into `tableInUse`, for a change of the table itself; any other error stays. */
 export const inUseOr = (error: unknown): unknown => {
   if (tableBusy.matches(error)) return tableInUse().because(error.cause);
   const isEnded = databaseUnavailable.matches(error) && isOutOfTime(error.cause);
   return isEnded ? tableInUse().because(error.cause) : error;
 };
 
-/** Longer than any change of a table takes. */
+/** A time that no change of a table exceeds. */
 const LONGEST_CHANGE_MS = 60 * 60_000;
 
 /** Runs a transaction; fails with `tableBusy` if it waits for others too long. */
@@ -67,13 +67,13 @@ export async function inTransaction<T>(
   }
 }
 
-/** A transaction that names the tables that it changes: see `changeData`. */
+/** A transaction that names the tables it changes: see `changeData`. */
 type Change<T> = (tx: TenantTx, changing: Changing) => Promise<T>;
 
-/** How a change is run, and what it does to the room that tables take, which is measured where it is not said. */
+/** The options of a change: those of its transaction, and its effect on the space of tables, which is measured if absent. */
 export type ChangeOptions = TransactionOptions & { room?: Room };
 
-/** Runs a transaction that changes what the tables hold or are called: see `changeData` and `withinTableQuota`. */
+/** Runs a transaction that changes rows or names of tables: see `changeData` and `withinTableQuota`. */
 export const inChange = <T>(
   ctx: CompanyContext,
   database: TenantSql,
@@ -95,7 +95,7 @@ export const inChange = <T>(
   );
 
 /**
- * Runs a transaction that changes which tables there are, or of what columns.
+ * Runs a transaction that adds, deletes or renames tables or changes their columns.
  * @param tablesOf ids and names of the tables that it changed, old and new; none if it changed nothing
  */
 export const inShapeChange = <T>(
@@ -119,8 +119,8 @@ export const inShapeChange = <T>(
   );
 
 /**
- * Has webhook endpoints told of a change that leads to no check of knowledge, after which they are told, too. That is stored before the
- * change is committed, as a check is.
+ * Notifies webhook endpoints of a change that starts no check of knowledge, after which they are notified anyway. The message
+ * is stored before the change is committed, as that of a check is.
  * @param work the change, which waits for `announced` before it commits
  */
 export async function tellChange<T>(
@@ -141,8 +141,8 @@ export async function tellChange<T>(
 }
 
 /**
- * Has domain knowledge checked again after a change of tables. That is stored before the change is committed, so that it
- * is not forgotten whatever happens then.
+ * Has domain knowledge checked again after a change of tables. The message is stored before the change is committed, so that
+ * it is not lost whatever happens then.
  * @param work the change, which waits for `announced` before it commits
  */
 export async function changeShape<T>(

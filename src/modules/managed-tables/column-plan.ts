@@ -12,7 +12,7 @@ export interface ColumnPlan {
   added: { index: number; column: Column }[];
   /** The columns after the change. */
   columns: Column[];
-  /** Whether anything changes. */
+  /** Whether the plan changes anything. */
   changes: boolean;
 }
 

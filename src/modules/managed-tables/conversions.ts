@@ -11,7 +11,7 @@ interface Conversion {
 
 const always = (using: (column: string) => string): Conversion => ({ fits: () => 'true', using });
 
-/** From text: the value matches a regular expression and Postgres accepts it. Spaces around it are ignored. */
+/** The conversion from text: the value matches a regular expression and Postgres accepts it. Spaces around it are ignored. */
 const fromText = (type: ColumnType, shape: string): Conversion => ({
   fits: (c) => `(btrim(${c}) ~ '${shape}' AND pg_input_is_valid(btrim(${c}), '${POSTGRES_TYPES[type]}'))`,
   using: (c) => `btrim(${c})::${POSTGRES_TYPES[type]}`,
@@ -21,16 +21,16 @@ const zeroOrOne: Conversion = { fits: (c) => `${c} IN (0, 1)`, using: (c) => `${
 
 const utc = (column: string): string => `(${column} AT TIME ZONE 'UTC')`;
 
-/** 007 is a code, not the number 7: the conversion would lose its leading zeros. */
+/** The start of a number: 007 is a code, not the number 7, and the conversion would lose its leading zeros. */
 const NUMBER_START = '^[+-]?(?!0[0-9])';
 const DAY = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
-/** Postgres also accepts 24:00 and second 60, which mean another time; rows and files do not. */
+/** A time of day. Postgres also accepts 24:00 and second 60, which mean another time; rows and files do not. */
 const TIME = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6}0*)?)?';
 const DATETIME = `^${DAY}([Tt ]${TIME}([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)?)?$`;
 
 const textToDatetime = fromText('datetime', DATETIME);
 
-/** Other pairs convert only if every value is null. */
+/** The conversions between types. Other pairs convert only if every value is null. */
 const CONVERSIONS: Partial<Record<`${ColumnType} ${ColumnType}`, Conversion>> = {
   'text integer': fromText('integer', `${NUMBER_START}[0-9]+$`),
   'text decimal': fromText('decimal', `${NUMBER_START}([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]{1,6})?$`),
@@ -70,13 +70,13 @@ const NONE = (to: ColumnType): Conversion => ({ fits: () => 'false', using: () =
 
 const conversionOf = (from: ColumnType, to: ColumnType): Conversion => CONVERSIONS[`${from} ${to}`] ?? NONE(to);
 
-/** What a change may not meet in any row of a column: its SQL, and what is told of the first row that has it, as text. */
+/** A condition that a change may not meet in any row of a column, as SQL, and the text that shows the first such row. */
 export interface Obstacle {
   where: string;
   told: string;
 }
 
-/** A value that `to` cannot hold without loss, told by at most 100 of its characters. */
+/** The obstacle of a value that `to` cannot hold without loss, shown by at most 100 of its characters. */
 export function misfit(from: Column, to: ColumnType): Obstacle {
   const column = quoted(from.name);
   const fits = conversionOf(from.type, to).fits(column);
@@ -88,8 +88,8 @@ export const isNull = (column: string): Obstacle => ({ where: `${quoted(column)}
 export const isFilled = (column: string): Obstacle => ({ where: `${quoted(column)} IS NOT NULL`, told: "''::text" });
 
 /**
- * A query that looks for obstacles, at most a thousand, in one pass over the table: asked for one by one they would be a pass
- * each. Answers `found`: what is told of each, or null.
+ * A query that looks for obstacles, at most a thousand, in one pass over the table: single queries would take a pass each.
+ * Its column `found` has the text that shows each obstacle, or null.
  */
 export function selectObstacles(table: string, obstacles: readonly Obstacle[]): Statement {
   const found = obstacles.map(({ where, told }) => `any_value(${told}) FILTER (WHERE ${where})`);

@@ -4,7 +4,7 @@ import { tableNotFound } from './failures.ts';
 import * as store from './store.ts';
 import type { ManagedTable } from './table.ts';
 
-/** The table is not as it was read: to be thrown by work of `withCurrentTable`. */
+/** Thrown by work of `withCurrentTable` where the table is not as it was read. */
 export class StaleTable extends Error {}
 
 /** SQLSTATE class 42: no such table, column, or operation on a column of its type. */
@@ -13,7 +13,7 @@ const NO_SUCH_THING = /^42/;
 /**
  * Repeats work on a table that was changed after the work read it. Postgres, too, reports a changed name or type; its
  * error is rethrown if the table has not changed.
- * @param work reads the table by the function passed to it, or says by the other which table it takes for granted
+ * @param work reads the table by the function passed to it, or names by the other the table that it relies on
  */
 export function withCurrentTable<T>(
   database: TenantSql,

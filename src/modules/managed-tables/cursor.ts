@@ -5,12 +5,12 @@ import type { Position } from './row-pages.ts';
 import type { AskedRows } from './selection.ts';
 import { readSort } from './sort.ts';
 
-/** A position with the type of the column that the rows are ordered by: of another type its value means nothing. */
+/** A position with the type of the column that orders the rows: for another type its value means nothing. */
 export interface CursorPosition extends Position {
   type: string;
 }
 
-/** What a cursor belongs to: with another table, selection or order it opens nothing. */
+/** The table, selection and order of a cursor: it cannot be opened with others. */
 export interface CursorPlace {
   tableId: string;
   asked: AskedRows;
@@ -18,14 +18,14 @@ export interface CursorPlace {
 }
 
 /**
- * Seals a position, so that nobody reads values from it or makes one up. It is good for this company, table, selection and
- * order only; whatever order the filters are sent in, and however the order is spelled.
+ * Encrypts a position, so that its values cannot be read or made up. It is valid for this company, table, selection and
+ * order only; the order of filters and the spelling of the order do not matter.
  */
 export function sealCursor(ctx: CompanyContext, place: CursorPlace, position: CursorPosition): Promise<string> {
   return encrypt(ctx.config.ENCRYPTION_KEYS, JSON.stringify(position), purposeOf(ctx, place));
 }
 
-/** Opens what `sealCursor` made for the same place. */
+/** Decrypts a cursor of `sealCursor` for the same place. @throws badCursor */
 export async function openCursor(ctx: CompanyContext, place: CursorPlace, cursor: string): Promise<CursorPosition> {
   try {
     return JSON.parse(await decrypt(ctx.config.ENCRYPTION_KEYS, cursor, purposeOf(ctx, place)));

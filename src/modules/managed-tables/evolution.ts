@@ -8,22 +8,22 @@ import { convertColumn, isFilled, misfit, selectObstacles } from './conversions.
 import * as store from './store.ts';
 import type { ManagedTable } from './table.ts';
 
-/** What a load does to the columns of its table. Plain data. */
+/** The changes that a load makes to the columns of its table. Plain data. */
 export interface Evolved {
-  /** The names of nullable columns that it adds. */
+  /** The names of the nullable columns that it adds. */
   added: string[];
-  /** Columns whose type it changes to one that takes every value of the one before. */
+  /** The columns that it changes to a type that takes every value of the type before. */
   widened: { name: string; from: ColumnType; to: ColumnType }[];
 }
 
-/** Dates become times, and times texts, in UTC. */
+/** The setting for the conversion of dates to times, and of times to texts: in UTC. */
 const IN_UTC = { text: "SET LOCAL TIME ZONE 'UTC'", values: [] };
 
 /**
  * Adds columns to a table, and widens others, in one pass over its rows. The table's `shape` must be locked; its other
  * columns stay.
  * @param added new columns, all nullable
- * @returns the table as it is then
+ * @returns the table after that
  * @throws PostgresError 54011 where Postgres has no room for so many columns, or of an index that does not hold a value
  */
 export async function evolveTable(
@@ -47,16 +47,16 @@ export async function evolveTable(
   return change(tx, ctx, table, [...columns, ...added]);
 }
 
-/** Why the columns of a table cannot be taken back, with the column. */
+/** The reason why column changes cannot be reverted, with the column. */
 export interface EvolutionKept {
   why: 'column_filled' | 'values_do_not_fit';
   column: string;
 }
 
 /**
- * Reverts `evolveTable`, unless a value would be lost by it. The table's `shape` must be locked, its columns not changed
+ * Reverts `evolveTable`, unless a value would be lost. The table's `shape` must be locked, its columns not changed
  * since.
- * @returns what would be lost; then nothing was changed
+ * @returns the column that would lose values; then nothing was changed
  */
 export async function revertEvolution(
   tx: TenantTx,

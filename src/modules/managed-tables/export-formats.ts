@@ -22,15 +22,15 @@ import { rowOf } from './row-view.ts';
 import { longColumnOf } from './surveys.ts';
 import { cellsOf, longText } from './workbook-cells.ts';
 
-/** What a table can be exported as. */
+/** The formats of an export. */
 export const EXPORT_FORMATS = ['csv', 'ndjson', 'xlsx', 'parquet'] as const;
 
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
-/** Those whose first bytes depend on all the rows, which are read before. */
+/** The formats whose first bytes depend on all rows, which are read before. */
 export const SURVEYED: ReadonlySet<ExportFormat> = new Set(['xlsx', 'parquet']);
 
-/** Which rows are written, in which order, and how. */
+/** The rows to write, their order and the way to write them. */
 export interface Selected extends Walk {
   order: RowOrder | null;
   safe: boolean;
@@ -40,11 +40,11 @@ export interface Selected extends Walk {
 
 /** Writes rows as they are read. */
 export interface Writer {
-  /** What comes before the first rows; known when these are. */
+  /** The bytes before the first rows; known when these are. */
   header: Uint8Array;
   /** The most rows that the format can hold, if there is a limit. */
   maxRows?: number;
-  /** The next rows, as they are written; null when there are no more. */
+  /** The bytes of the next rows; null when there are no more. */
   next(tx: TenantTx, milliseconds: number): Promise<Uint8Array | null>;
 }
 
@@ -58,7 +58,7 @@ export const WRITERS: Record<ExportFormat, (selected: Selected) => Writer> = {
 
 const encoder = new TextEncoder();
 
-/** Postgres writes the lines itself; the Worker passes them on. */
+/** Writes CSV: Postgres makes the lines itself, the Worker passes them on. */
 function writeCsv(selected: Selected): Writer {
   let parts: AsyncGenerator<Uint8Array> | undefined;
   return {
@@ -71,7 +71,7 @@ function writeCsv(selected: Selected): Writer {
   };
 }
 
-/** Lines are handed on while Postgres sends more. It pauses between two batches: the larger they are, the less. */
+/** Yields lines while Postgres sends more. It pauses between two batches: the larger they are, the less. */
 async function* linesOf(selected: Selected, tx: TenantTx, milliseconds: number): AsyncGenerator<Uint8Array> {
   const { shown, rows: selection, safe, hasLongValues } = selected;
   const steps = stepsOf(selected);
@@ -108,16 +108,16 @@ async function* linesOf(selected: Selected, tx: TenantTx, milliseconds: number):
 
 const ID_LENGTH = 36;
 const FIRST_ROWS = 500;
-/** What lines wait in for whoever takes them; none is split. */
+/** The number of buffers in which lines wait for the reader, and the bytes of each; no line is split. */
 const BUFFERS = 16;
 const BUFFER_BYTES = 512 * 1024;
-/** What is asked for at a time: it fits, even if nobody takes any. */
+/** The smallest batch to ask Postgres for: it fits into the buffers, even if nothing is read meanwhile. Below, the largest. */
 const LEAST_BATCH_BYTES = 12 * BUFFER_BYTES;
 const MOST_BATCH_BYTES = 8 * LEAST_BATCH_BYTES;
-/** What takes longer could, twice as long, come near a statement's limit. */
+/** The time after which a batch counts as slow: one twice as long could come near a statement's limit. */
 const QUICK_MS = 2_000;
 
-/** Rows as the list shows them, one a line. */
+/** Writes rows as the list shows them, one a line. */
 function writeNdjson(selected: Selected): Writer {
   const nextRows = rowReader(selected);
   return {
@@ -130,7 +130,7 @@ function writeNdjson(selected: Selected): Writer {
   };
 }
 
-/** A workbook with one sheet, which has the name of the table. */
+/** Writes a workbook with one sheet, which has the name of the table. */
 function writeXlsx(selected: Selected): Writer {
   const { table, shown, rows: selection, safe } = selected;
   const nextRows = rowReader(selected);
@@ -154,7 +154,7 @@ function writeXlsx(selected: Selected): Writer {
   };
 }
 
-/** Reads the next rows; none at the end. */
+/** Returns a function that reads the next rows; none at the end. */
 function rowReader(selected: Selected): (tx: TenantTx) => Promise<RawRow[]> {
   const steps = stepsOf(selected);
   const list = asRows(selected.shown);
@@ -168,17 +168,17 @@ function rowReader(selected: Selected): (tx: TenantTx) => Promise<RawRow[]> {
   };
 }
 
-/** The way from one batch to the next. */
+/** The steps from one batch to the next. */
 interface Steps {
-  /** The next batch, of so many rows at the most; null at the end. */
+  /** The next batch, of at most `rows` rows; null at the end. */
   next(tx: TenantTx, rows: number): Promise<Next | null>;
-  /** So many rows of it were read; `lastId` tells the last one of them. */
+  /** Called after `rows` rows of it were read; `lastId` returns the id of the last one. */
   took(rows: number, lastId: () => string): void;
 }
 
 const stepsOf = (selected: Selected): Steps => (selected.order ? alongCursor(selected, selected.order) : alongIds());
 
-/** In insertion order each batch follows the last id of the one before. */
+/** The steps in insertion order: each batch follows the last id of the one before. */
 function alongIds(): Steps {
   let after: string | null = null;
   return {
@@ -189,7 +189,7 @@ function alongIds(): Steps {
   };
 }
 
-/** In any other order a cursor knows the ids: it sorts once. */
+/** The steps in any other order: a cursor holds the ids, so that Postgres sorts once. */
 function alongCursor(selected: Selected, order: RowOrder): Steps {
   let ids: string[] | undefined;
   return {

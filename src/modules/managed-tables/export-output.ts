@@ -2,19 +2,19 @@ import type { CompanyContext } from '../../context.ts';
 import { withinTime } from '../../kernel/time-limit.ts';
 import { MAX_TAKING_MS, WaitingExport } from './waiting-export.ts';
 
-/** How long rows wait, all in all, for whoever takes the export, before the rest goes to R2. Milliseconds. */
+/** The time that rows wait for the reader of an export, in all, before the rest goes to R2. Milliseconds. */
 export const PATIENCE_MS = 5_000;
-/** How much longer R2 may take than reading, all in all. Milliseconds. */
+/** The time by which R2 may be slower than reading the rows, in all. Milliseconds. */
 const BEHIND_MS = 45_000;
-/** Memory that is used again before it is taken is no larger: see `LineBuffers`. */
+/** The largest bytes that are copied before they are sent: only buffers of this size are used again (see `LineBuffers`). */
 const COPIED_BYTES = 512 * 1024;
 
 const NOT_YET = new Error('not taken yet');
 
-/** Whoever took the export takes no more. */
+/** Thrown where the reader of an export takes no more. */
 export class TakenNoMore extends Error {}
 
-/** Where an export is written to: straight to whoever takes it, or by way of R2 once that is slower than reading. */
+/** The output of an export: straight to its reader, or by way of R2 once the reader is slower than Postgres. */
 export class ExportOutput {
   readonly #ctx: CompanyContext;
   readonly #taker: WritableStreamDefaultWriter<Uint8Array>;
@@ -29,14 +29,14 @@ export class ExportOutput {
     this.#taker = taker.getWriter();
   }
 
-  /** Begins to write bytes, which may be changed once `ready` resolves. */
+  /** Begins to write bytes, whose memory may be used again once `ready` resolves. */
   write(bytes: Uint8Array): void {
     this.#written = this.#waiting ? this.#waiting.write(bytes) : this.#send(this.#own(bytes));
     // It is thrown where it is waited for.
     this.#written.catch(() => {});
   }
 
-  /** Resolves when more can be written, in a minute less than whoever takes it would take. */
+  /** Resolves when more can be written: after less than a minute in all, however slow the reader is. */
   async ready(): Promise<void> {
     const began = Date.now();
     if (this.#waiting) {
@@ -51,7 +51,7 @@ export class ExportOutput {
     this.#patienceMs -= Date.now() - began;
   }
 
-  /** Resolves when all is taken. */
+  /** Resolves when the reader has taken everything. */
   async end(): Promise<void> {
     await withinTime(MAX_TAKING_MS, this.#finish(), () => new TakenNoMore('the export is taken too slowly'));
   }
@@ -62,13 +62,13 @@ export class ExportOutput {
     await this.#taker.close();
   }
 
-  /** Lets the export end as a broken stream; nothing is left of it. */
+  /** Ends the export as a broken stream, and deletes its objects. */
   async abort(error: unknown): Promise<void> {
     await this.#taker.abort(error).catch(() => {});
     await this.#waiting?.discard();
   }
 
-  /** Bytes whose memory nobody uses before they are taken. */
+  /** A copy of bytes whose memory may be used again before they are sent; larger bytes as they are. */
   #own(bytes: Uint8Array): Uint8Array {
     if (bytes.length > COPIED_BYTES) return bytes;
     this.#copy.set(bytes);

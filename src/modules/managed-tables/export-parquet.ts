@@ -13,7 +13,7 @@ import { parquetValue } from './parquet-values.ts';
 import { usualBatchRows, type Walk } from './row-batches.ts';
 import { scalesOf } from './surveys.ts';
 
-/** Parquet: each batch of rows is a row group. */
+/** Writes Parquet: each batch of rows is a row group. */
 export function writeParquet(selected: Selected, nextRows: (tx: TenantTx) => Promise<RawRow[]>): Writer {
   const { shown } = selected;
   let file: ParquetFile | undefined;
@@ -37,15 +37,15 @@ export function writeParquet(selected: Selected, nextRows: (tx: TenantTx) => Pro
   return writer;
 }
 
-/** The values of the id, and of the columns after it. */
+/** The values of a column of the file, by its place: the id stands at 0, the columns of the table follow. */
 export function valuesOf(rows: RawRow[], type: ParquetType, at: number) {
   const name = at === 0 ? 'id' : `c${at - 1}`;
   return rows.map((row) => parquetValue(type, row[name] ?? null));
 }
 
 /**
- * The columns of the file. A decimal is one of Parquet, with as many digits after the point as the rows need, where all of them
- * have room; else it is text. No digit is lost.
+ * The columns of the file. A decimal column is a Parquet decimal, with as many digits after the point as the rows need, if
+ * all of them fit; else it is text. No digit is lost.
  */
 export async function columnsOf(tx: TenantTx, { table, shown, rows }: Walk): Promise<ParquetColumn[]> {
   const decimals = shown.filter(({ type }) => type === 'decimal');

@@ -6,29 +6,29 @@ import { type CatalogueRow, selectTable, type TableKey } from './store.ts';
 
 /** The most exports of a company at once: each takes a connection, and keeps its table as it is. */
 export const MAX_EXPORTS = 4;
-/** The first key of the locks of exports; the second is the place. Any number that no other use has. */
+/** The first key of the advisory locks of exports, an arbitrary number; the second is the place. */
 const LOCK = 728_346_192;
 
-/** A place among the company's exports, if one is free. It lasts as long as the transaction. */
+/** Takes one of the company's places for exports, if one is free, until the transaction ends. */
 const TAKE_PLACE = `
   SELECT place FROM generate_series(1, ${MAX_EXPORTS}) AS place WHERE pg_try_advisory_xact_lock(${LOCK}, place) LIMIT 1`;
 
-/** How values are written as text, and that a cursor is read to its end. */
+/** Settings for the text of values, and for a cursor that is read to its end. */
 const SETTINGS = `
   SELECT set_config('timezone', 'UTC', true), set_config('datestyle', 'ISO', true),
     set_config('cursor_tuple_fraction', '1', true)`;
 
-/** What an export finds. */
+/** The state in which an export begins. */
 export interface Entered {
   hasPlace: boolean;
-  /** Of the table now; undefined where it is gone. */
+  /** The present version of the table's schema; undefined where the table is gone. */
   schemaVersion: number | undefined;
   rowCount: number;
   /** Whether values of the table are stored apart from its rows. */
   hasLongValues: boolean;
 }
 
-/** Postgres stores what is long after compression in another table. */
+/** Selects whether the table has long values: Postgres stores values that are long after compression in another table. */
 const longValues = (table: string): Statement => ({
   text: `SELECT coalesce(pg_relation_size(reltoastrelid), 0) > 0 AS found FROM pg_class WHERE oid = $1::regclass`,
   values: [qualified('public', table)],

@@ -15,12 +15,12 @@ import { parseSort } from './sort.ts';
 import type { TableKey } from './store.ts';
 import type { ManagedTable } from './table.ts';
 
-/** Which rows are exported, and how. */
+/** The rows to export, with their order and format. */
 export interface ExportRequest {
   rows: AskedRows;
   sortBy?: string | undefined;
   format: ExportFormat;
-  /** Whether a spreadsheet must take no text for a formula. */
+  /** Whether texts must be written so that a spreadsheet takes none for a formula. */
   safe: boolean;
 }
 
@@ -28,20 +28,20 @@ export interface ExportRequest {
 export interface Export {
   /** The name of the table. */
   name: string;
-  /** What comes to its end was exported whole; else it fails as a stream. */
+  /** The stream: it ends only if everything was exported; otherwise it fails. */
   body: ReadableStream<Uint8Array>;
 }
 
-/** How long reading the rows of an export may take. It keeps the table as it is. Milliseconds. */
+/** The longest time for reading the rows of an export, during which the table cannot be changed. Milliseconds. */
 export const MAX_EXPORT_MS = 15 * 60_000;
-/** How long the next rows may be looked for. Milliseconds. */
+/** The longest time for a query of the next rows. Milliseconds. */
 const STATEMENT_MS = 30_000;
-/** How long reading waits at a time, and more. Milliseconds. */
+/** A time that no pause between two reads exceeds. Milliseconds. */
 const MAX_PAUSE_MS = 120_000;
 
 /**
- * Exports the selected rows as they are at one moment. What is read ahead of whoever takes them is a few megabytes; where they
- * are taken slowly the rest waits in R2. Until all are read nobody can change, empty or delete the table, while rows come and go.
+ * Exports the selected rows as they are at one moment. Only a few megabytes are read ahead of the caller; where the caller is
+ * slow, the rest waits in R2. Until all are read nobody can change, empty or delete the table, while rows come and go.
  */
 export async function exportRows(ctx: CompanyContext, tableId: string, request: ExportRequest): Promise<Export> {
   const key = keyOf(ctx, tableId);
@@ -89,10 +89,10 @@ export async function exportRows(ctx: CompanyContext, tableId: string, request: 
   }
 }
 
-/** What ended an export whose first rows were written: it cannot be tried again. */
+/** Thrown for an export that fails after its first rows were written: it cannot be tried again. */
 class BrokenOff extends Error {}
 
-/** @param begin is called when the first rows were read */
+/** Reads the rows into the output. @param begin called when the first rows were read */
 function readAll(
   database: TenantSql,
   key: TableKey,

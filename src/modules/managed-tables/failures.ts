@@ -52,7 +52,7 @@ export const rowTooLargeToReturn = defineFailure('managed_table.row_too_large', 
   detail: (bytes: number, limit: number) => ({ bytes, limit_bytes: limit }),
 });
 
-/** Rows with large values are written one insert at a time. */
+/** Too many inserts of rows with large values wait: they are written one at a time. */
 export const tooManyLargeRows = defineFailure('managed_table.too_many_large_rows', 'unavailable', {
   message: 'Too many large rows are being written at the moment.',
   portuguese: 'Há muitas linhas grandes sendo gravadas no momento. Tente novamente em instantes.',
@@ -66,14 +66,14 @@ export const pageTooLarge = defineFailure('managed_table.page_too_large', 'too_l
   detail: (bytes: number, limit: number) => ({ bytes, limit_bytes: limit }),
 });
 
-/** Rows were looked for longer than people's own SQL may run. */
+/** Finding the rows takes longer than people's own SQL may run. */
 export const selectionTooSlow = defineFailure('managed_table.selection_too_slow', 'invalid', {
   message: 'Looking for these rows takes too long. Use filters that an index answers, or that leave fewer rows.',
   portuguese: 'A busca por estas linhas demora demais. Use filtros mais seletivos ou crie um índice.',
   'managed-tables': 'MANAGED_TABLE_QUERY_TIMEOUT',
 });
 
-/** As many exports of the company run as may run at once. */
+/** The company has as many exports running as it may have at once. */
 export const tooManyExports = defineFailure('managed_table.too_many_exports', 'too_many', {
   message: 'Other exports of your company are running.',
   portuguese: 'Outras exportações da sua empresa estão em andamento.',
@@ -94,7 +94,7 @@ export const tableBusy = defineFailure('managed_table.busy', 'unavailable', {
   detail: { retryAfter: 5 },
 });
 
-/** The same for a change of the table itself, of which nothing was done. */
+/** As `tableBusy`, for a change of the table itself, which was not made. */
 export const tableInUse = defineFailure('managed_table.in_use', 'conflict', {
   message: 'Others are using the table, or the change takes too long. Nothing was changed.',
   portuguese: 'A tabela está em uso por outra operação, ou a alteração demora demais. Nada foi alterado.',
@@ -102,7 +102,7 @@ export const tableInUse = defineFailure('managed_table.in_use', 'conflict', {
   'managed-tables': 'MANAGED_TABLE_BUSY',
 });
 
-/** The most wrong values of a list of rows that a failure names. */
+/** The most wrong values in a list of rows that a failure names. */
 export const MAX_ROW_PROBLEMS = 100;
 
 /** Values that do not fit the table: at most `MAX_ROW_PROBLEMS` problems, each with its row, counted from 0. */
@@ -120,7 +120,7 @@ export const badCursor = () =>
     },
   ]);
 
-/** A page ends at a value that is too long to go on from. */
+/** A page ends at a value that is too long for a cursor. */
 export const keyTooLong = (column: string, bytes: number) =>
   invalid([
     {
@@ -143,7 +143,7 @@ export const tooManyIndexes = defineFailure('managed_table.too_many_indexes', 'c
 
 /**
  * A unique index of the table forbids a row. `value` is Postgres's text of the values, in the order of the columns; null for
- * somebody who may not read rows.
+ * a caller who may not read rows.
  */
 export const duplicateValue = defineFailure('managed_table.duplicate_value', 'conflict', {
   message: 'Another row has this value, and an index of the table says that it is unique.',
@@ -155,7 +155,7 @@ export const duplicateValue = defineFailure('managed_table.duplicate_value', 'co
 export const unknownColumns = (names: string[]) =>
   invalid(names.map((name) => ({ field: 'columns', message: `"${name}" is not a column of the table` })));
 
-/** A unique index cannot be built: there are several rows of one value, which is null for somebody who may not read rows. */
+/** A unique index cannot be built: several rows have one value, which is null for a caller who may not read rows. */
 export const duplicatesForIndex = (columns: string[], value: string | null) =>
   invalid([
     {
@@ -164,7 +164,7 @@ export const duplicatesForIndex = (columns: string[], value: string | null) =>
     },
   ]);
 
-/** A value that no index can hold: of a row that is written, counted from 0, or of one that is there, with its id. */
+/** A value that is too long for an index: of a row to write, counted from 0, or of an existing one, with its id. */
 export const tooLongForIndex = ({
   field,
   column,

@@ -9,7 +9,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Whether a text is the id of a row. */
 export const isRowId = (text: string): boolean => UUID.test(text);
 
-/** What a filter compares with, or what is wrong with it. */
+/** The values that a filter compares with, or the problem with them. */
 export type ReadValues = { values: string[] } | { problem: string };
 
 /** Reads the text of a filter by the type of its column. */
@@ -34,7 +34,7 @@ const encoded = ({ type }: FilteredColumn, operator: FilterOperator, text: strin
 const expectationOf = ({ name, type }: FilteredColumn): string =>
   type === 'uuid' ? 'must be ids of rows' : `${EXPECTATIONS[type]}: "${name}" is of type ${type}`;
 
-/** One value of a list and what ends it: in quotes, where they are doubled, or without a quote or comma. */
+/** One value of a list and the comma or end behind it: in quotes, doubled within, or without any quote or comma. */
 const ITEM = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y;
 
 /** The values of a comma-separated list; undefined where its quotes are wrong. Spaces count. */

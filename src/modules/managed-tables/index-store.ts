@@ -14,7 +14,7 @@ export interface StoredIndex {
   valid: boolean;
 }
 
-/** Postgres's own catalogue is the only record: an index is never there without being listed, nor listed without being there. */
+/** Selects the indexes from Postgres's own catalogue, the only record: so every index that exists is listed, and no other. */
 const SELECT_INDEXES = `
   SELECT substr(named.relname::text, ${INDEX_PREFIX.length + 1}) AS id, listed.indisunique AS "unique",
     listed.indisvalid AS valid,
@@ -31,7 +31,7 @@ const SELECT_INDEXES = `
   )
   ORDER BY named.relname`;
 
-/** The living table and its indexes, the first made first; undefined when there is no such table. */
+/** The living table and its indexes, the oldest first; undefined when there is no such table. */
 export async function readIndexes(
   tx: TenantTx,
   key: TableKey,
@@ -43,7 +43,7 @@ export async function readIndexes(
   return row && { table: tableOf(row), indexes };
 }
 
-/** A whole unique index of one column says that no two rows have the same value there. */
+/** Selects the columns with a whole unique index of their own: no two rows have the same value there. */
 const UNIQUE_COLUMNS = `ARRAY(
   SELECT attribute.attname::text FROM pg_catalog.pg_index AS listed
   JOIN pg_catalog.pg_attribute AS attribute
@@ -52,7 +52,7 @@ const UNIQUE_COLUMNS = `ARRAY(
     AND listed.indisunique AND listed.indisvalid AND listed.indnkeyatts = 1 AND listed.indpred IS NULL
 )`;
 
-/** The company's living tables with one of these ids or names, and the columns that no two rows of them share. */
+/** The company's living tables with one of these ids or names, and their unique columns. */
 export async function findKeyedTables(
   tx: TenantTx,
   companyId: string,
@@ -66,7 +66,7 @@ export async function findKeyedTables(
   return rows.map((row) => ({ table: tableOf(row), unique: row.unique_columns }));
 }
 
-/** The ids of the company's tables with an index that is not valid: its building goes on, or broke off. */
+/** The ids of the company's tables with an invalid index: it is being built, or its building broke off. */
 export async function tablesOfInvalid(tx: TenantTx, companyId: string): Promise<string[]> {
   const rows = await tx.query<{ id: string }>(
     `SELECT DISTINCT managed.id FROM pg_catalog.pg_index AS listed
@@ -79,7 +79,7 @@ export async function tablesOfInvalid(tx: TenantTx, companyId: string): Promise<
   return rows.map(({ id }) => id);
 }
 
-/** The id of the row that stands at a place of the table, and its longest value among the columns. */
+/** The id of the row at a physical place (`ctid`) of the table, and its column with the longest value. */
 export async function readLongest(
   tx: TenantTx,
   table: string,
@@ -96,10 +96,10 @@ export async function readLongest(
 }
 
 /**
- * Whether transactions go on that began before `since`, as Postgres writes a time, and that building an index on a table
- * would wait for: those that write to it, and all that still see what was before. With `all` also those that read it, for
- * which dropping an index waits. What keeps up others to come does not wait here.
- * @param since null for now
+ * Whether transactions run that began before `since`, in Postgres's format, and that building an index on a table would wait
+ * for: those that write to it, and all that still see the data of before. With `all` also those that read it, for which
+ * dropping an index waits. It is polled before the statement runs, as a waiting one would hold up later transactions.
+ * @param since null for the present
  */
 export async function othersSince(
   tx: TenantTx,
@@ -124,12 +124,12 @@ export async function othersSince(
   return row as { since: string; found: boolean };
 }
 
-/** The first key of a session's locks on the indexes of a table; the second is the table. Any number that no other use has. */
+/** The first key of the advisory locks on a table's indexes, an arbitrary number; the second is the table. */
 const LOCK = 728_346_191;
 
 /**
- * Takes the lock of those who change a table's indexes, if it is free; it lasts as long as the connection, or until
- * `unlock`. Nobody waits for it inside the database: building an index waits for all statements that have begun.
+ * Takes the lock for changing a table's indexes, if it is free; it lasts as long as the connection, or until
+ * `unlock`. Nobody waits for it inside the database: building an index waits for all running statements.
  */
 export async function tryLock(tx: TenantTx, tableId: string): Promise<boolean> {
   const [row] = await tx.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1, hashtext($2)) AS taken', [
@@ -139,7 +139,7 @@ export async function tryLock(tx: TenantTx, tableId: string): Promise<boolean> {
   return row?.taken === true;
 }
 
-/** The same until the transaction ends. */
+/** As `tryLock`, but until the transaction ends. */
 export async function tryLockForTransaction(tx: TenantTx, tableId: string): Promise<boolean> {
   const [row] = await tx.query<{ taken: boolean }>('SELECT pg_try_advisory_xact_lock($1, hashtext($2)) AS taken', [
     LOCK,

@@ -32,17 +32,17 @@ export interface TableIndex {
   id: string;
   columns: string[];
   unique: boolean;
-  /** ISO 8601 UTC, to the second. */
+  /** The time of creation: ISO 8601 UTC, to the second. */
   createdAt: string;
 }
 
-/** How long one waits for what others have begun, such as a load, before an index is begun; how often one looks. */
+/** The time to wait for running transactions, such as a load, before an index is begun, and the interval of checks. */
 const OTHERS = { waitMs: 8_000, everyMs: 100 };
-/** How long it may take to drop an index: of the time of a request whose index is not built in time, the last part. */
+/** The time reserved for dropping an index: the last part of a request whose index is not built in time. */
 const DROP_TIMEOUT_MS = 5_000;
-/** When an index whose building broke off is looked for. */
+/** The time after which the sweep looks for an index whose building broke off. */
 const SWEEP_MS = 60_000;
-/** How long a caller waits until others have changed the table's indexes, and how often it tries. */
+/** The time to wait while other requests change the table's indexes, and the interval of tries. */
 const INDEX_LOCK = { waitMs: 5_000, everyMs: 100 };
 
 const toIndex = ({ id, columns, unique }: store.StoredIndex): TableIndex => ({
@@ -52,15 +52,15 @@ const toIndex = ({ id, columns, unique }: store.StoredIndex): TableIndex => ({
   createdAt: isoTimestamp(createdAtOf(id)),
 });
 
-/** The indexes of a table, the first made first. */
+/** The indexes of a table, the oldest first. */
 export async function listIndexes(ctx: CompanyContext, tableId: string): Promise<TableIndex[]> {
   const { indexes } = await read(await requireTablesDatabaseToRead(ctx), keyOf(ctx, tableId));
   return indexes.filter(({ valid }) => valid).map(toIndex);
 }
 
 /**
- * Builds an index while others write to the table. The caller's connection must be its own: it takes no pooled one.
- * @throws tooManyIndexes, duplicatesForIndex, tooLongForIndex; `tableInUse` while another one is built for long, or where it
+ * Builds an index while other requests write to the table. The caller's connection must be its own: it takes no pooled one.
+ * @throws tooManyIndexes, duplicatesForIndex, tooLongForIndex; `tableInUse` while another index is built for long, or if this
  *   is not built in time
  */
 export async function createIndex(
@@ -92,7 +92,7 @@ export async function createIndex(
 /**
  * Builds a unique index on these columns of a table that the transaction has locked against writes, unless there is one,
  * in whatever order.
- * @throws tooManyIndexes; `tableBusy` while others change the table's indexes; what Postgres says of values it refuses
+ * @throws tooManyIndexes; `tableBusy` while others change the table's indexes; Postgres's error for values that it refuses
  */
 export async function requireUniqueIndex(
   tx: TenantTx,
@@ -128,7 +128,7 @@ export async function deleteIndex(ctx: CompanyContext, tableId: string, indexId:
   });
 }
 
-/** Changes which columns identify rows of a table: relations of domain knowledge lead to these alone. */
+/** Runs a change of the columns that identify rows, as relations of domain knowledge may lead only to these. */
 const changeKeys = <T>(ctx: CompanyContext, tableId: string, change: () => Promise<T>): Promise<T> =>
   changeShape(
     ctx,
@@ -140,8 +140,8 @@ const changeKeys = <T>(ctx: CompanyContext, tableId: string, change: () => Promi
   );
 
 /**
- * Drops the company's indexes whose building broke off: rows are held against them, though nobody sees them.
- * @returns when the next look is due, in milliseconds, where one is being built; infinity where none is
+ * Drops the company's indexes whose building broke off: they restrict rows, though no list shows them.
+ * @returns when the next check is due, in milliseconds, where one is being built; infinity where none is
  */
 export async function sweepIndexes(ctx: CompanyContext): Promise<number> {
   const database = await databaseOf(ctx);
@@ -158,15 +158,15 @@ export async function sweepIndexes(ctx: CompanyContext): Promise<number> {
   return due;
 }
 
-/** Under the lock of the table's indexes none is being built: one that is not valid is left over. */
+/** Drops invalid indexes. Under the lock of the table's indexes none is being built, so these are left over. */
 async function dropBroken(database: TenantSql, key: TableKey, milliseconds: number): Promise<void> {
   const found = await store.readIndexes(database, key);
   for (const { id, valid } of found?.indexes ?? []) if (!valid) await drop(database, id, milliseconds);
 }
 
 /**
- * Waits for the transactions that building or dropping an index would wait for: what is begun and cannot be ended stays
- * behind, broken, as long as they go on.
+ * Waits for the transactions that building or dropping an index would wait for: a statement that does not end in time leaves a
+ * broken index behind, as long as they run.
  */
 async function untilOthersEnd(database: TenantSql, table: string, until: number, all: boolean): Promise<void> {
   const latest = Math.min(until, Date.now() + OTHERS.waitMs);
@@ -241,7 +241,7 @@ async function drop(database: TenantSql, id: string, milliseconds: number): Prom
   }
 }
 
-/** Runs work while nobody else changes the table's indexes. */
+/** Runs work while no other request changes the table's indexes. */
 async function withIndexLock<T>(
   database: TenantSql,
   tableId: string,

@@ -13,21 +13,21 @@ import { parseSort } from './sort.ts';
 import * as store from './store.ts';
 import type { ManagedTable } from './table.ts';
 
-/** The values of one page as text: a page of long texts must not exhaust the Worker's memory. */
+/** The most bytes of the values of one page as text: a page of long texts must not exhaust the Worker's memory. */
 export const MAX_PAGE_BYTES = 16 * 1024 * 1024;
 
-/** Which page of a table's rows is asked for, and in what order (see `parseSort`). */
+/** The page of a table's rows that is asked for, and their order (see `parseSort`). */
 export interface PageRequest {
   rows: AskedRows;
   sortBy?: string | undefined;
-  /** Where the page begins: at the page of this number, after a row, or with null at the first one. */
+  /** The start of the page: the page of this number, the row after a position, or with null the first row. */
   at: { page: number } | { after: CursorPosition | null };
   perPage: number;
   /** Whether the selected rows are counted. */
   counted: boolean;
 }
 
-/** `id` and the columns as `c0`, `c1`, … */
+/** A row as the database sends it: `id`, and the columns as `c0`, `c1`, … */
 export type RawRow = { id: string | null } & Record<string, string | boolean | null>;
 
 /** A page as it was read. */
@@ -36,26 +36,26 @@ export interface FoundPage {
   /** The columns of the rows. */
   shown: Column[];
   rows: RawRow[];
-  /** How many rows are selected; undefined where they are not counted. */
+  /** The number of selected rows; undefined where they are not counted. */
   total: number | undefined;
-  /** The last row, if others come after it. */
+  /** The position of the last row, if others come after it. */
   last: CursorPosition | null;
-  /** The table has rows, but a transaction that began before it was rewritten sees none. */
+  /** Whether the table has rows of which the transaction sees none, as it began before the table was rewritten. */
   isStale: boolean;
 }
 
-/** How many tables an isolate remembers. */
+/** The most tables that an isolate remembers. */
 const MAX_KNOWN = 500;
-/** Tables as this isolate has read them last. */
+/** Tables as this isolate read them last. */
 const known = new RecentlyUsed<string, ManagedTable>(MAX_KNOWN);
 
 const nameOf = ({ companyId, id }: store.TableKey): string => `${companyId} ${id}`;
 
 /**
- * A table and a page of its rows, undefined when there is no such table. Where this isolate has read the table before, both are
- * asked for in one round trip, and the page holds when it is what the table, read along with it, asks for.
- * @param onTable is told which table the page is asked of
- * @throws PostgresError where the table has changed since this isolate read it; to be tried again
+ * A table and a page of its rows, undefined when there is no such table. If this isolate has read the table before, both are
+ * read in one round trip, and the page is used if it is the one that the table, read with it, needs.
+ * @param onTable called with the table that the page is read by
+ * @throws PostgresError where the table has changed since this isolate read it; the caller tries again
  */
 export async function readPage(
   database: TenantSql,
@@ -90,16 +90,16 @@ interface Count {
   total: string;
 }
 
-/** What the statements of an `Asked` answer. */
+/** The rows that the statements of an `Asked` select. */
 type Answers = [sql.PageRow, Count?];
 
-/** A page as it is asked for of a table. */
+/** A page request, read by the columns of a table. */
 interface Asked {
   table: ManagedTable;
   shown: Column[];
   order: sql.RowOrder | null;
   counted: boolean;
-  /** The page; the number of selected rows, where the catalogue does not tell it. */
+  /** Select the page and, where the catalogue does not have it, the number of selected rows. */
   statements: [Statement] | [Statement, Statement];
 }
 
@@ -134,7 +134,7 @@ function following(page: sql.PageOf, after: CursorPosition | null, limit: number
 
 const typeOf = (order: sql.RowOrder | null): string => order?.type ?? 'uuid';
 
-/** The page as it would be of the table as it is known; undefined where that has no such columns. */
+/** The page request by the table that this isolate remembers; undefined where that has no such columns. */
 function guessOf(table: ManagedTable | undefined, request: PageRequest): Asked | undefined {
   try {
     return table && ask(table, request);
@@ -147,7 +147,7 @@ function guessOf(table: ManagedTable | undefined, request: PageRequest): Asked |
 const isSame = (one: Asked, other: Asked): boolean =>
   JSON.stringify(one.statements) === JSON.stringify(other.statements);
 
-/** What was found, and remembers the table, since the page that was asked of it came. */
+/** Makes a page of the answers, and remembers the table, since its statements worked. */
 function found(key: store.TableKey, { table, shown, order, counted }: Asked, [page, count]: AnswersOf): FoundPage {
   known.set(nameOf(key), table);
   const [first] = page;
@@ -171,7 +171,7 @@ function positionOf({ id, key, key_bytes: bytes }: sql.PageRow, order: sql.RowOr
   return { id: id as string, key, type: typeOf(order) };
 }
 
-/** As long as rows may be read; where they are looked for, as long as people's own SQL may run. Milliseconds. */
+/** The longest time for reading rows, and for finding them by a filter, as for people's own SQL. Milliseconds. */
 const TIMEOUTS = { all: 20_000, selected: 10_000 };
 
 async function inReading<T>(

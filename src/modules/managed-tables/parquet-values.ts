@@ -1,7 +1,7 @@
 import type { ParquetType, ParquetValue } from '../../formats/parquet/write.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 
-/** A value as a file has it, of Postgres's text in a session in UTC. */
+/** The value for a Parquet file, from Postgres's text in a session in UTC. */
 export function parquetValue(type: ParquetType, raw: string | boolean | null): ParquetValue {
   if (typeof raw !== 'string' || type === 'text') return raw;
   if (typeof type === 'object') return unscaled(raw, type.scale);
@@ -10,7 +10,7 @@ export function parquetValue(type: ParquetType, raw: string | boolean | null): P
   return type === 'datetime' ? microseconds(raw) : raw;
 }
 
-/** A decimal without its point: of `scale` digits after it, where it has no more that matter. */
+/** The digits of a decimal as a whole number, `scale` of them after the point; further ones must be zeros. */
 function unscaled(text: string, scale: number): bigint {
   const [whole = '', fraction = ''] = text.split('.');
   return BigInt(whole + fraction.padEnd(scale, '0').slice(0, scale));

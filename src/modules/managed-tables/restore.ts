@@ -21,7 +21,7 @@ export async function listDeletedTables(
   return store.readDeletedSince(database, ctx.actor.companyId, keptSince(ctx), window);
 }
 
-/** Brings a deleted table back as it was, under its name, unless another table has taken that. */
+/** Restores a deleted table as it was, under its name. @throws restoredNameTaken if another table has the name now */
 export async function restoreTable(ctx: CompanyContext, id: string): Promise<ManagedTable> {
   const work = async (tx: TenantTx, changing: Changing): Promise<ManagedTable> => {
     try {

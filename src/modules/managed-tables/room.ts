@@ -3,7 +3,7 @@ import { quotaExceeded } from '../../db/failures.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import { quotaFor } from '../managed-database/service.ts';
 
-/** How much a company's living tables hold, with their indexes. */
+/** The sizes of a company's living tables, with their indexes. */
 export interface TableSizes {
   tables: number;
   rows: number;
@@ -11,7 +11,7 @@ export interface TableSizes {
 }
 
 const LIVING = 'FROM console.managed_tables WHERE company_id = $1 AND deleted_at IS NULL';
-/** The size of files, which also grow by what others have not committed yet. */
+/** The size of tables and indexes on disk, which includes uncommitted rows of other transactions. */
 const BYTES = `coalesce(sum(pg_total_relation_size(to_regclass(format('public.%I', display_name)))), 0)`;
 
 export async function readTableSizes(tx: TenantTx, companyId: string): Promise<TableSizes> {
@@ -28,20 +28,20 @@ const bytesOf = async (tx: TenantTx, companyId: string): Promise<number> => {
   return Number(row?.bytes);
 };
 
-/** An arbitrary number: who holds this lock has measured the company's tables, and commits next. */
+/** The advisory lock, an arbitrary number, under which the company's tables are measured until the transaction commits. */
 const MEASURE_LOCK = 519_204_878;
 
-/** What a change is known to do to the room that tables take. */
+/** The known effect of a change on the space of tables. */
 export type Room = 'adds' | 'frees';
 
-/** Thrown to roll back what would pass the quota. */
+/** Thrown to roll back a change that would exceed the quota. */
 class PassesQuota extends Error {}
 
 /**
- * Runs a change of what tables hold against the company's quota: where they have more than that afterwards, it is rolled back.
- * Where there is no quota, nothing is measured.
- * @param room what it does: what adds is refused too where it takes no more than is there, and what frees is never
- * @param change runs the transaction, and in it `within` around all that it does; it may be nothing but the transaction
+ * Runs a change of tables within the company's quota: if it takes more space and the tables exceed the quota after it, it is
+ * rolled back. Without a quota nothing is measured.
+ * @param room its known effect: one that `adds` is refused beyond the quota even if it takes no more, one that `frees` never is
+ * @param change runs the transaction, and in it `within` around all its work; it may be nothing but the transaction
  */
 export async function withinTableQuota<T>(
   ctx: CompanyContext,
@@ -68,7 +68,7 @@ export async function withinTableQuota<T>(
   }
 }
 
-/** Refuses what takes room of a company whose tables have none left. */
+/** Refuses a request that takes space from a company whose quota is used up. */
 export async function requireTableRoom(ctx: CompanyContext, database: TenantTx): Promise<void> {
   const limit = await quotaFor(ctx, 'table_bytes');
   if (limit === undefined) return;

@@ -21,7 +21,7 @@ import { deleteRow, getRow, insertRows, listRows, updateRow } from './rows.ts';
 import { selectionQuery, sortBy } from './selection-query.ts';
 
 const MAX_INSERT_ROWS = 10_000;
-/** Characters of a cursor: the longest key that a row can have, sealed. */
+/** The most characters of a cursor: the longest key that a row can have, encrypted. */
 const MAX_CURSOR = 8192;
 const MAX_INSERT_BYTES = 10 * 1024 * 1024;
 
@@ -32,9 +32,9 @@ const row = z.record(z.string(), resultCell).meta({
   override: ({ jsonSchema }) => Object.assign(jsonSchema, { properties: { id: { type: 'string' } }, required: ['id'] }),
 });
 
-/** `z.record` would drop a column called `__proto__` and copy every row. */
+/** The schema of a row: `z.record` would drop a column called `__proto__` and copy every row. */
 const anyRow = z.unknown().meta({ type: 'object', additionalProperties: true });
-/** Null for what is no object. */
+/** A row that is not yet read; null for a value that is no object. */
 const unreadRow = anyRow as z.ZodType<UnreadObject | null>;
 
 const rowsPage = z.object({

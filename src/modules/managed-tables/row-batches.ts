@@ -6,14 +6,14 @@ import { orderBy, type RowOrder, sourceOf } from './row-pages.ts';
 
 /** The most rows of a batch. */
 export const BATCH_ROWS = 20_000;
-/** A batch ends with the row that passes this many bytes of values. */
+/** The bytes of values that end a batch: with the row that exceeds them. */
 const BATCH_BYTES = 4 * 1024 * 1024;
 
-/** How many rows `selectBatch` takes, where texts and decimals have some 16 bytes on average. */
+/** The number of rows that `selectBatch` takes, where texts and decimals have some 16 bytes on average. */
 export const usualBatchRows = (shown: Column[]): number =>
   Math.min(BATCH_ROWS, Math.ceil(BATCH_BYTES / (36 + (32 + 16) * shown.length)));
 
-/** The rows that are walked through. */
+/** A walk through rows of a table. */
 export interface Walk {
   table: string;
   /** The columns to show, besides `id`. */
@@ -21,12 +21,12 @@ export interface Walk {
   rows: RowSelection;
 }
 
-/** Which rows come next: so many after an id, in insertion order, or these. */
+/** The next rows: up to `rows` after an id, in insertion order, or those with these ids. */
 export type Next = { after: string | null; rows: number } | { ids: string[] };
 
 /**
  * Selects the next rows of a walk in its order.
- * @param list what is selected of each: expressions over the table, called `source`
+ * @param list the select list: expressions over the table, called `source`
  */
 export function selectRows({ table, rows }: Walk, next: Next, list: string, bind: Bind): string {
   if ('ids' in next)
@@ -42,9 +42,9 @@ export function selectRows({ table, rows }: Walk, next: Next, list: string, bind
 }
 
 /**
- * Selects the next rows of a walk as far as they fit into memory, so that they may be fewer than asked for. To weigh them
+ * Selects the next rows of a walk as far as they fit into memory, which may be fewer than asked for. Measuring them
  * costs Postgres as much as to read them.
- * @param list what is selected of each: expressions over the columns of `selectedColumns`, in `batch`
+ * @param list the select list: expressions over the columns of `selectedColumns`, in `batch`
  */
 export function selectBatch(walk: Walk, next: Next, list: string, bind: Bind): string {
   const place = 'ids' in next ? 'listed.place' : ofSource('id');
@@ -59,14 +59,14 @@ export function selectBatch(walk: Walk, next: Next, list: string, bind: Bind): s
     ORDER BY batch.place`;
 }
 
-/** Opens a cursor of the ids of the selected rows in this order; `FETCH_IDS` reads on. */
+/** Opens a cursor over the ids of the selected rows in this order; `FETCH_IDS` reads from it. */
 export function declareIds({ table, rows }: Walk, order: RowOrder): Statement {
   const { values, bind } = bindings();
   const ids = `SELECT source."id" FROM ${sourceOf(table)} ${where(conditionsOf(rows, bind))} ORDER BY ${orderBy(order, false)}`;
   return { text: `DECLARE walked NO SCROLL CURSOR FOR ${ids}`, values };
 }
 
-/** The next ids of the cursor of `declareIds`. */
+/** Fetches the next ids of the cursor of `declareIds`. */
 export const FETCH_IDS = `FETCH ${BATCH_ROWS} FROM walked`;
 
 /** Keeps a table from being changed, emptied or deleted until the transaction ends. Rows may come and go. */
@@ -75,14 +75,14 @@ export const lockShape = (table: string): Statement => ({
   values: [],
 });
 
-/** The select list of a batch as it is. */
+/** The select list of a batch with unchanged values. */
 export const asRows = (columns: Column[]): string =>
   ['batch."id"', ...columns.map((_, index) => `batch.c${index}`)].join(', ');
 
 /**
- * The select list for CSV, in words that only one type has: decimals with a point, datetimes with a time.
- * @param safe whether a spreadsheet must take no text for a formula
- * @param from what the values are selected from: the table itself, or a batch of it
+ * The select list for CSV, in forms that only one type has: decimals with a point, datetimes with a time.
+ * @param safe whether texts must be written so that a spreadsheet takes none for a formula
+ * @param from the source of the values: the table itself, or a batch of it
  */
 export const asCsv = (columns: Column[], safe: boolean, from: 'source' | 'batch'): string =>
   [
@@ -95,7 +95,7 @@ export const asCsv = (columns: Column[], safe: boolean, from: 'source' | 'batch'
 
 const asItIs = (value: string): string => value;
 
-/** A text as a spreadsheet takes it for no formula: which begins with one of these. */
+/** The SQL of a text that a spreadsheet takes for no formula: a quote goes before these first characters. */
 export const noFormula = (value: string): string =>
   `CASE WHEN left(${value}, 1) IN ('=', '+', '-', '@', E'\\t', E'\\r') THEN '''' || ${value} ELSE ${value} END`;
 

@@ -11,14 +11,14 @@ export interface EncodedRows {
   /** The columns for which any row has a value. */
   columns: Column[];
   count: number;
-  /** Of one row after another its texts by position in `columns`. Each call encodes them anew: they are held nowhere. */
+  /** The texts of one row after another, by position in `columns`. Each call encodes them anew: they are held nowhere. */
   texts(): Iterable<RowTexts>;
 }
 
-/** So many characters of an unknown column's name are shown. */
+/** The most characters of an unknown column's name that are shown. */
 const SHOWN_NAME = 100;
 
-/** More of them cannot be columns of a table, so that a row has no more fields. */
+/** The most fields of a row: more cannot be columns of a table. */
 const MOST_FIELDS = 2 * MAX_COLUMNS;
 
 /** Validates JSON rows, and encodes their values for a table's columns. */

@@ -26,47 +26,47 @@ export interface Window {
   fromEnd: boolean;
 }
 
-/** A row that a page comes after: its id, and its value in the column of the order as Postgres writes it. */
+/** The position of a row: its id, and its value in the column of the order, in Postgres's format. */
 export interface Position {
   id: string;
   key: string | null;
 }
 
-/** The rows that come after one, or the first ones. */
+/** The rows after a position, or the first ones. */
 export interface Following {
   limit: number;
   after: Position | null;
 }
 
-/** What a page is made of. */
+/** The table, rows, columns and order of a page. */
 export interface PageOf {
   table: string;
   /** The columns to show, besides `id`. */
   shown: Column[];
   rows: RowSelection;
   order: RowOrder | null;
-  /** The values of a larger page are not sent. */
+  /** The most bytes of the page's values: a larger page is not sent. */
   maxBytes: number;
 }
 
-/** A longer value of the order's column does not fit into a cursor. No index holds such. */
+/** The most bytes of a value in a cursor: a longer one of the order's column does not fit. No index holds longer ones. */
 export const MAX_KEY_BYTES = 4000;
 
 /** A result row of a page: values of the page, and one row of the table, whose columns are null if there is none. */
 export type PageRow = { id: string | null } & Record<string, string | boolean | null> & {
     /** The length of the page's values as text. */
     bytes: string;
-    /** Of an empty page: whether the table has any row. */
+    /** For an empty page: whether the table has any row. */
     has_rows: boolean | null;
     /** Whether rows come after the page. */
     has_more: boolean;
-    /** Of the last row: its value in the order's column, and its length. Null if it is longer than `MAX_KEY_BYTES`. */
+    /** For the last row: its value in the order's column, and its length. Null if it is longer than `MAX_KEY_BYTES`. */
     key: string | null;
     key_bytes: string | null;
   };
 
 /**
- * The window of rows `offset` to `offset + limit` among `total`. Pages near the end cost no more than the first ones.
+ * Counts rows `offset` to `offset + limit` of `total` from the nearer end, so that pages near the end cost no more than others.
  */
 export function nearerWindow(total: number, offset: number, limit: number): Window {
   const after = total - offset - limit;
@@ -85,8 +85,8 @@ export function selectWindow(page: PageOf, { limit, offset, fromEnd }: Window): 
 }
 
 /**
- * Selects the rows that follow another in the order, as rows of `PageRow`. Each part of the order is one walk along an
- * index, if there is one: rows with a value, then those without.
+ * Selects the rows after a position in the order, as rows of `PageRow`. Each part of the order is one walk along an
+ * index, if there is one: rows with a value, then rows without.
  */
 export function selectFollowing(page: PageOf, { limit, after }: Following): Statement {
   const { values, bind } = bindings();
@@ -104,7 +104,7 @@ export function countRows(table: string, rows: RowSelection): Statement {
 export const sourceOf = (table: string): string => `${qualified('public', table)} AS source`;
 
 /**
- * The ids are selected first, with the columns of the order only: along the index, or in a sort that holds no whole rows.
+ * Selects a page by its ids, which are found first: along the index, or in a sort that holds no whole rows.
  * `ids` is an array, which keeps its order; it may hold one more than the page, to tell whether others follow.
  */
 function pageOfIds(page: PageOf, ids: string, limit: number, fromEnd: boolean, bind: Bind): string {
@@ -164,7 +164,7 @@ function walk({ table, rows, order }: PageOf, limit: number, after: Position | n
   return `(SELECT valued.ids || ${without([], `(${most} - cardinality(valued.ids))`)} FROM (SELECT ${valued} AS ids OFFSET 0) AS valued)`;
 }
 
-/** Nulls come last in both directions; ties are ordered by id, which is insertion order. */
+/** The `ORDER BY` list. Nulls come last in both directions; ties are ordered by id, which is insertion order. */
 export function orderBy(order: RowOrder | null, reversed: boolean): string {
   const direction = (descending: boolean) => (descending === reversed ? 'ASC' : 'DESC');
   const id = ofSource('id');

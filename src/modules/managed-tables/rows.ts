@@ -34,7 +34,7 @@ import {
 import * as store from './store.ts';
 import type { ManagedTable } from './table.ts';
 
-/** Which rows are listed. */
+/** The rows to list, by page or cursor. */
 export interface RowsRequest extends Omit<PageRequest, 'at'> {
   page: number;
   /** The `next_cursor` of the page before, or an empty text for the first page; without it pages have numbers. */
@@ -50,7 +50,7 @@ export interface RowsPage {
   nextCursor: string | null | undefined;
 }
 
-/** A page of the selected rows, in insertion order unless `sortBy` asks for another (see `parseSort`). */
+/** Returns a page of the selected rows, in insertion order unless `sortBy` names another (see `parseSort`). */
 export async function listRows(ctx: CompanyContext, tableId: string, request: RowsRequest): Promise<RowsPage> {
   const { cursor, page, rows: asked, sortBy } = request;
   const key = keyOf(ctx, tableId);
@@ -93,7 +93,7 @@ export async function getRow(ctx: CompanyContext, tableId: string, rowId: string
 
 /**
  * Inserts all rows or none, in their order.
- * @param rows JSON objects by column name, null for what is none; `values.ts` describes the values of each type
+ * @param rows JSON objects by column name, null for other values; `values.ts` describes the values of each type
  * @returns the number of rows
  */
 export async function insertRows(
@@ -125,7 +125,7 @@ export async function insertRows(
 
 /**
  * Changes the given fields of a row.
- * @returns the whole row; its id and the given fields for somebody who may not read rows of the table
+ * @returns the whole row; for a caller who may not read rows of the table, its id and the given fields
  */
 export async function updateRow(
   ctx: PrincipalContext,
@@ -154,7 +154,7 @@ export async function updateRow(
   return Object.assign(Object.create(null), Object.fromEntries(Object.entries(row).filter(isShown)));
 }
 
-/** What a change writes. Who changes a row that is not there is told so before what is wrong with the change. */
+/** Encodes the values of a change. If both the row is missing and the change is invalid, the missing row is reported. */
 async function encodeFor(tx: TenantTx, table: ManagedTable, rowId: string, changes: Record<string, unknown>) {
   if (!isRowId(rowId)) throw rowNotFound();
   try {
@@ -173,7 +173,7 @@ async function lockRow(tx: TenantTx, table: ManagedTable, rowId: string): Promis
 
 const isFound = (found: sql.FoundRow | undefined): found is sql.FoundRow => found !== undefined && found.bytes !== null;
 
-/** Whether the caller may be shown values of the table's rows, in whatever answer they stand. */
+/** Whether the caller may see values of the table's rows, in any answer. */
 export const mayReadRows = (ctx: PrincipalContext, tableId: string): boolean =>
   isAllowed(ctx.actor, 'managed-tables:data-read', tableId);
 
@@ -194,16 +194,16 @@ export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: str
   );
 }
 
-/** Locks the row of a write that is made for a version of it, and refuses the write where that is another one. */
+/** Locks the row of a conditional write (`If-Match`), and refuses the write where the row has another version. */
 async function requireRowVersion(tx: TenantTx, ctx: CompanyContext, table: ManagedTable, rowId: string): Promise<void> {
   if (!ctx.requireVersion) return;
   await ctx.requireVersion(rowFrom(table, await lockRow(tx, table, rowId)));
 }
 
-/** Deletes are let through whatever the quota. */
+/** The options of a delete, which passes whatever the quota. */
 const FREES = { room: 'frees' } as const;
 
-/** The row as it was found, if it is one that can be answered. */
+/** The row in an answer. @throws rowNotFound, rowTooLargeToReturn */
 function rowFrom({ columns }: ManagedTable, found: sql.FoundRow | undefined): Row {
   if (!isFound(found)) throw rowNotFound();
   const { id, bytes, ...values } = found;
@@ -211,10 +211,10 @@ function rowFrom({ columns }: ManagedTable, found: sql.FoundRow | undefined): Ro
   return rowOf(columns, { id, ...values });
 }
 
-/** What a statement writes: see `EncodedRows`. */
+/** The values that a statement writes: see `EncodedRows`. */
 type Written = Pick<EncodedRows, 'columns' | 'texts'>;
 
-/** Runs work that writes values of these columns, and explains why Postgres refuses them. */
+/** Runs work that writes values of these columns, and turns Postgres's refusals into failures. */
 async function explainRefusal<T>(
   ctx: PrincipalContext,
   database: TenantSql,
@@ -234,7 +234,7 @@ async function explainRefusal<T>(
   }
 }
 
-/** The longest value of an index's columns among those that were written. */
+/** The longest written value in an index's columns. */
 async function findLongest(database: TenantSql, key: store.TableKey, indexId: string, { columns, texts }: Written) {
   const found = await readIndexes(database, key);
   const indexed = new Set(found?.indexes.find(({ id }) => id === indexId)?.columns);

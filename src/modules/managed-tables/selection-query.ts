@@ -4,7 +4,7 @@ import { FILTER_OPERATORS, type FilterOperator } from '../../tenant-sql/row-filt
 /** The most filters of a request. */
 export const MAX_FILTERS = 50;
 const MAX_SEARCH = 1000;
-/** As long as the names of all columns that a table can have. */
+/** The most characters of `fields`: the names of all columns that a table can have. */
 const MAX_FIELDS = 65_000;
 
 const ABOUT: Record<FilterOperator, string> = {
@@ -23,7 +23,7 @@ const ABOUT: Record<FilterOperator, string> = {
 
 const SCALARS = [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }];
 
-/** Sent again, an operator says that both must fit. */
+/** The schema of an operator's value; a list of values means that the rows must match each of them. */
 const schemaOf = (operator: FilterOperator) =>
   operator === 'is_null'
     ? { type: 'boolean' }
@@ -59,7 +59,7 @@ const filter = z
     },
   });
 
-/** The parameters that say which rows of a table are meant, and which of their columns: see `readSelection`. */
+/** The parameters that select rows of a table, and the columns to show: see `readSelection`. */
 export const selectionQuery = {
   filter,
   search: z
@@ -78,7 +78,7 @@ export const selectionQuery = {
     }),
 };
 
-/** How rows are ordered: see `parseSort`. */
+/** The parameter for the order of rows: see `parseSort`. */
 export const sortBy = z
   .string()
   .max(80)

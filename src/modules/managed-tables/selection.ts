@@ -11,30 +11,30 @@ import {
 } from '../../tenant-sql/row-filters.ts';
 import { readValues } from './filter-values.ts';
 
-/** A filter as it was asked for: `filter[column][operator]=value`. */
+/** A filter as it was sent: `filter[column][operator]=value`. */
 export interface AskedFilter {
   column: string;
   operator: string;
   value: string;
 }
 
-/** Which rows of a table are asked for, and which of their columns. */
+/** The rows and columns of a table that are asked for, as sent. */
 export interface AskedRows {
   filter: AskedFilter[];
   search: string;
-  /** Names with commas between them; all columns where it is left out. */
+  /** Names with commas between them; all columns where absent. */
   fields?: string | undefined;
 }
 
-/** What was asked for, read by the columns of the table. */
+/** The rows and columns that are asked for, checked against the columns of the table. */
 export interface ReadSelection {
   rows: RowSelection;
-  /** The columns to show after `id`, in the order that was asked for. */
+  /** The columns to show after `id`, in the order of the request. */
   shown: Column[];
 }
 
 /**
- * Reads which rows are asked for by the columns of the table, for whatever lists or exports them: `conditionsOf` of
+ * Checks the selection of a list or export against the columns of the table: `conditionsOf` of
  * `tenant-sql/row-filters.ts` makes SQL of `rows`.
  * @throws the failure `request.invalid`, which names parameters as they were sent, such as `filter[price][gt]`
  */
@@ -57,10 +57,10 @@ export function readSelection(asked: AskedRows, columns: Column[]): ReadSelectio
 }
 
 const MAX_PROBLEMS = 20;
-/** Nobody's name is longer, but what was sent can be. */
+/** The most characters of a sent name that are shown: names of columns are not longer. */
 const MAX_SHOWN = 80;
 
-/** A filter's parameter as it was sent. */
+/** The parameter of a filter, as it was sent. */
 const nameOf = ({ column, operator }: AskedFilter): string =>
   `filter[${shorten(column, MAX_SHOWN)}][${shorten(operator, MAX_SHOWN)}]`;
 

@@ -40,14 +40,14 @@ export function keyOf(ctx: CompanyContext, id: string): store.TableKey {
   return { id, companyId: ctx.actor.companyId };
 }
 
-/** The company's Postgres, for work on an existing table; before provisioning no table exists. */
+/** The company's Postgres, for work on an existing table. @throws tableNotFound before provisioning, as no table exists then */
 export async function requireTablesDatabase(ctx: CompanyContext): Promise<TenantSql> {
   const database = await databaseOf(ctx);
   if (!database) throw tableNotFound();
   return database;
 }
 
-/** The same for statements that only read. */
+/** As `requireTablesDatabase`, for statements that only read. */
 export async function requireTablesDatabaseToRead(ctx: CompanyContext): Promise<TenantSql> {
   const database = await databaseToRead(ctx);
   if (!database) throw tableNotFound();
@@ -78,13 +78,13 @@ export async function findTables(ctx: CompanyContext, idsOrNames: string[]): Pro
   return database && idsOrNames.length > 0 ? store.findTables(database, ctx.actor.companyId, idsOrNames) : [];
 }
 
-/** A table and the columns that no two of its rows share, besides `id`. */
+/** A table and its unique columns, besides `id`. */
 export interface KeyedTable {
   table: ManagedTable;
   unique: string[];
 }
 
-/** The same with the columns that identify their rows. */
+/** As `findTables`, with the columns that identify rows. */
 export async function findKeyedTables(ctx: CompanyContext, idsOrNames: string[]): Promise<KeyedTable[]> {
   const database = await databaseToRead(ctx);
   if (!database || idsOrNames.length === 0) return [];
@@ -120,7 +120,7 @@ export async function createTable(ctx: PrincipalContext, { display_name, columns
   return inShapeChange(ctx, database, work, () => [id, display_name], { room: 'adds' });
 }
 
-/** Inserts a table into the catalogue, in the transaction that creates it. This takes its name: see `isNameTaken`. */
+/** Inserts a table into the catalogue, in the transaction that creates it. This reserves its name: see `isNameTaken`. */
 export async function registerTable(
   tx: TenantTx,
   ctx: CompanyContext,
@@ -137,7 +137,7 @@ export async function registerTable(
   return store.insertTable(tx, { ...table, companyId: ctx.actor.companyId, createdAt: at, updatedAt: at });
 }
 
-/** Whether a living table has this name, for an early answer. Only `registerTable` takes a name. */
+/** Whether a living table has this name, for an early answer. Only `registerTable` reserves a name. */
 export async function isNameInUse(ctx: CompanyContext, displayName: string): Promise<boolean> {
   const database = await databaseToRead(ctx);
   return database !== undefined && (await store.nameInUse(database, ctx.actor.companyId, displayName));
@@ -155,7 +155,7 @@ export async function lockTable(
   return table;
 }
 
-/** Counts rows that were added to a locked table, or with a negative number removed, in the transaction that did so. */
+/** Adds `change`, which may be negative, to the row count of a locked table, in the transaction that writes the rows. */
 export async function countRows(tx: TenantTx, ctx: CompanyContext, id: string, change: number): Promise<void> {
   await tx.queryAll([store.countRows(keyOf(ctx, id), change, isoTimestamp(ctx.now()))]);
 }
@@ -176,7 +176,7 @@ export async function deleteTable(ctx: CompanyContext, id: string): Promise<void
   );
 }
 
-/** Deletes a table whose `shape` is locked, unless files are loaded into it. */
+/** Deletes a table whose `shape` is locked. @throws tableLocked while files are loaded into it */
 export async function deleteLockedTable(tx: TenantTx, ctx: CompanyContext, table: ManagedTable): Promise<void> {
   const { id, displayName: name } = table;
   if (await store.hasActiveUpload(tx, id)) throw tableLocked();

@@ -10,7 +10,7 @@ interface Sort {
   descending: boolean;
 }
 
-/** The order that a `sort_by` means, however it is spelled; insertion order without one. @throws badSort */
+/** The column and direction of a `sort_by`, in any spelling; without one those of insertion order. @throws badSort */
 export function readSort(sortBy: string | undefined): Sort {
   if (sortBy === undefined) return { column: 'id', descending: false };
   const parts = GRAMMAR.exec(sortBy);

@@ -25,7 +25,7 @@ export interface CatalogueRow {
   updated_at: string;
 }
 
-/** What transactions have added to the number of a table's rows and to the time of its last change, beside them. */
+/** Selects the changes of a table's row count and time of last change that are stored beside its row. */
 const CHANGES = 'FROM console.row_count_changes AS beside WHERE beside.table_id = managed_tables.id';
 
 /** The columns of a {@link CatalogueRow}, of `console.managed_tables` under its own name. */
@@ -35,7 +35,7 @@ export const FIELDS = `
   schema_version, created_by_user_id, created_at,
   greatest(updated_at, (SELECT max(beside.changed_at) ${CHANGES})) AS updated_at`;
 
-/** Condition of the living table of a {@link TableKey}, as the first two values. */
+/** The condition for the living table of a {@link TableKey}, as the first two values. */
 export const LIVING = 'id = $1 AND company_id = $2 AND deleted_at IS NULL';
 
 const HAS_ACTIVE_UPLOAD = `EXISTS (
@@ -70,7 +70,7 @@ export async function readTable(tx: TenantTx, key: TableKey): Promise<ManagedTab
   return row && tableOf(row);
 }
 
-/** The living table of a company whose id follows this one. */
+/** The company's living table with the next id after this one. */
 export async function readTableAfter(tx: TenantTx, companyId: string, id: string): Promise<ManagedTable | undefined> {
   const [row] = await tx.query<CatalogueRow>(
     `SELECT ${FIELDS} FROM console.managed_tables
@@ -92,7 +92,7 @@ const LOCKS: Record<TableLock, string> = { shape: 'FOR UPDATE', rows: 'FOR NO KE
 /**
  * Locks the living table until the transaction ends. Every change of a table takes this lock before any lock on the
  * table itself, so that changes wait for each other instead of deadlocking.
- * @returns the table as it is under the lock; rows may come and go unless that is `shape`
+ * @returns the table as it is under the lock; rows may come and go unless the lock is `shape`
  */
 export async function lockTable(tx: TenantTx, key: TableKey, lock: TableLock): Promise<ManagedTable | undefined> {
   const values = [key.id, key.companyId];
@@ -114,7 +114,7 @@ export async function nameInUse(tx: TenantTx, companyId: string, displayName: st
 
 const DUPLICATE_TABLE = '42P07';
 
-/** Whether a change failed because a living table has the name, or a relation that the catalogue does not know. */
+/** Whether a change failed because a living table, or a relation that is not in the catalogue, has the name. */
 export const isNameTaken = (error: unknown): boolean =>
   isPostgresError(error) && (error.constraint === 'managed_tables_display_name' || error.code === DUPLICATE_TABLE);
 
@@ -124,7 +124,7 @@ export async function hasActiveUpload(tx: TenantTx, tableId: string): Promise<bo
   return row?.active === true;
 }
 
-/** Condition of the ids that are not denied, as two values from a number on: ids, and patterns for LIKE. */
+/** The condition for ids that are not denied, with two values from a number on: ids, and patterns for LIKE. */
 export const notDenied = (column: string, first: number): string =>
   `${column} <> ALL($${first}::text[]) AND ${column} NOT LIKE ALL($${first + 1}::text[])`;
 
@@ -210,15 +210,15 @@ export async function changeTable(
 }
 
 /**
- * Counts rows that the transaction adds, or with a negative number removes, without waiting for others that do so. The table
- * must be locked, and the rows written: an emptying that comes in between would count them, too.
+ * Adds to a table's row count, or subtracts with a negative number, without waiting for other transactions. The table must be
+ * locked, and the rows written: a truncation in between would subtract them, too.
  */
 export const countRows = ({ id, companyId }: TableKey, change: number, at: string): Statement => ({
   text: 'SELECT console.count_rows($1, $2, $3::bigint, $4::timestamptz)',
   values: [id, companyId, change, at],
 });
 
-/** Counts no rows, in a transaction that has emptied the table. */
+/** Sets the row count to zero, in a transaction that has emptied the table. */
 export async function countNoRows(tx: TenantTx, { id, companyId }: TableKey, at: string): Promise<void> {
   await tx.execute(
     `WITH beside AS (DELETE FROM console.row_count_changes WHERE table_id = $1)
@@ -227,7 +227,7 @@ export async function countNoRows(tx: TenantTx, { id, companyId }: TableKey, at:
   );
 }
 
-/** Tells webhook endpoints that the transaction has emptied the table. */
+/** Notifies webhook endpoints that the transaction has emptied the table. */
 export async function tellTruncated(tx: TenantTx, { id, companyId }: TableKey): Promise<void> {
   await tx.execute(
     `SELECT console.tell_table('table.truncated', managed_tables) FROM console.managed_tables WHERE ${LIVING}`,

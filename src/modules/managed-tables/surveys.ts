@@ -5,8 +5,8 @@ import { noFormula } from './row-batches.ts';
 import { sourceOf } from './row-pages.ts';
 
 /**
- * How many digits after the point the selected rows need, by the names of decimal columns: of those whose values all have room
- * in so many digits. It reads all rows.
+ * The digits after the point that the selected rows need, by the names of decimal columns. Columns whose values do not all fit
+ * into `digits` digits are left out. Reads all rows.
  */
 export async function scalesOf(
   tx: TenantTx,
@@ -36,9 +36,9 @@ export async function scalesOf(
 }
 
 /**
- * The name of a column that has a value of more than so many UTF-16 characters among the selected rows, if there is one. It
- * reads all rows, but of long texts only their length.
- * @param safe whether texts are written as `noFormula` has them
+ * Finds a column with a value of more than `characters` UTF-16 characters among the selected rows. Reads all rows, but only the
+ * length of long texts.
+ * @param safe whether texts are written as by `noFormula`
  */
 export async function longColumnOf(
   tx: TenantTx,

@@ -10,9 +10,9 @@ export interface ManagedTable {
   columns: Column[];
   source: TableSource;
   status: 'active';
-  /** Exact. */
+  /** The exact number of rows. */
   rowCount: number;
-  /** Counts changes of the name and the columns. */
+  /** Increased by changes of the name and the columns. */
   schemaVersion: number;
   createdByUserId: string;
   createdAt: string;

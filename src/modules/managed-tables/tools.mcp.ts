@@ -1,7 +1,7 @@
 import { LIST_ARGUMENTS, type Tool } from '../../http/mcp/tools.ts';
 import { FILTER_OPERATORS, type FilterOperator } from '../../tenant-sql/row-filters.ts';
 
-/** Not as a list of types: several clients of the protocol cannot read one. */
+/** The schema of a single value. It has no list of types, as several MCP clients cannot read one. */
 const SCALAR = { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] };
 
 const valueSchema = (operator: FilterOperator): object => {
@@ -10,7 +10,7 @@ const valueSchema = (operator: FilterOperator): object => {
   return operator === 'contains' || operator === 'starts_with' ? { type: 'string' } : SCALAR;
 };
 
-/** `filter`, for a model. */
+/** The schema of `filter`, for a model. */
 const filterSchema = {
   type: 'object',
   description: '`{ column: { operator: value } }`. All must fit. `ne` and `nin` keep nulls.',
@@ -21,7 +21,7 @@ const filterSchema = {
   },
 };
 
-/** What agents read of tables. */
+/** The MCP tools by which agents read tables. */
 export const managedTableTools: readonly Tool[] = [
   {
     name: 'list_tables',

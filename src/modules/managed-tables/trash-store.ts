@@ -3,7 +3,7 @@ import { datetimeJson } from '../../tenant-sql/values.ts';
 import { type CatalogueRow, FIELDS, LIVING, type Nullable, type TableKey, tableOf } from './store.ts';
 import type { DeletedTable, ManagedTable } from './table.ts';
 
-/** The table must be locked. */
+/** Marks a table as deleted. The table must be locked. */
 export async function markDeleted(tx: TenantTx, key: TableKey, at: string): Promise<void> {
   await tx.execute(`UPDATE console.managed_tables SET deleted_at = $3, updated_at = $3 WHERE ${LIVING}`, [
     key.id,
@@ -40,7 +40,7 @@ export async function readDeletedSince(
 }
 
 /**
- * Takes a table that was deleted after `since` (ISO 8601) back into the catalogue, and locks it. A taken name violates
+ * Restores a table that was deleted after `since` (ISO 8601) in the catalogue, and locks it. A taken name violates
  * `managed_tables_display_name`.
  * @returns undefined when there is no such table
  */
@@ -74,7 +74,7 @@ export async function readDeleted(
 
 /**
  * Removes a table that was deleted at or before `until` (ISO 8601) from the catalogue.
- * @returns false when there is none any more: it was restored
+ * @returns false if no such table is left, as after a restore
  */
 export async function removeDeleted(tx: TenantTx, key: TableKey, until: string): Promise<boolean> {
   const removed = await tx.execute(

@@ -7,11 +7,11 @@ import { dropFromTrash } from '../../tenant-sql/ddl.ts';
 import { databaseOf } from '../managed-database/service.ts';
 import * as store from './trash-store.ts';
 
-/** How long a deleted table is kept: until then it can be restored. Milliseconds. */
+/** The time for which a deleted table is kept and can be restored. Milliseconds. */
 export const TRASH_RETENTION_MS = 30 * DAY_MS;
 const TABLES_PER_SWEEP = 100;
 
-/** The time (ISO 8601) after which a table must have been deleted to be kept still. */
+/** The earliest time of deletion (ISO 8601) of tables that are still kept. */
 export const keptSince = (ctx: CompanyContext): string => isoTimestamp(ctx.now() - TRASH_RETENTION_MS);
 
 /**

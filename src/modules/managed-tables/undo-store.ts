@@ -2,16 +2,16 @@ import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { Statement } from '../../tenant-sql/rows.ts';
 import { LIVING, type TableKey } from './store.ts';
 
-/** What ends the undo of all loads that came before. */
+/** The changes after which no earlier load can be undone. */
 export type UndoEnd = 'columns_changed' | 'truncated';
 
-/** Loads up to a number cannot be undone any more; `endedBy` says why, null where there are none. */
+/** The number up to which loads cannot be undone any more, and the change that ended it; null for none. */
 export interface UndoLimit {
   after: number;
   endedBy: UndoEnd | null;
 }
 
-/** Lets no load of the table so far be undone any more. The table must be locked. */
+/** Makes all loads of the table so far impossible to undo. The table must be locked. */
 export async function endUndo(tx: TenantTx, key: TableKey, by: UndoEnd): Promise<void> {
   await tx.execute(
     `UPDATE console.managed_tables SET undoable_after = nextval('console.load_numbers'), undo_ended_by = $3
@@ -26,7 +26,7 @@ export interface UndoLimitRow {
   undo_ended_by: UndoEnd | null;
 }
 
-/** Which loads of a table can be undone, as far as the table decides that; no row where there is no such table. */
+/** Selects the limit up to which a table's loads cannot be undone; no row where there is no such table. */
 export const selectUndoLimit = ({ id, companyId }: TableKey): Statement => ({
   text: `SELECT undoable_after, undo_ended_by FROM console.managed_tables WHERE ${LIVING}`,
   values: [id, companyId],

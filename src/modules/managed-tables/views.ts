@@ -25,17 +25,17 @@ export const deletedRecord = tableRecord.extend({ deleted_at: timestamp }).meta(
 
 const shown = viewBy(tableRecord);
 
-/** Shows tables of a connection. A company with a table always has one. */
+/** Returns a view of tables of a connection. A company with a table always has one. */
 export const viewWith = (connectionId: string | null) => (table: ManagedTable) =>
   shown({ ...table, connectionId: connectionId as string });
 
-/** The version of a table is of its name and columns; a change of its number of rows alone is none. */
+/** The fields that do not count for a table's version, which is one of its name and columns. */
 export const TABLE_VERSION = {
   without: ['connection_id', 'row_count', 'updated_at'],
   decidedBy: 'service',
 } as const;
 
-/** Refuses a write that is made for another version of the table. Asked under the lock of the write. */
+/** Refuses a conditional write for another version of the table. Call it under the lock of the write. */
 export async function requireTableVersion(ctx: CompanyContext, table: ManagedTable): Promise<void> {
   await ctx.requireVersion?.(viewWith(null)(table));
 }

@@ -4,20 +4,20 @@ import { createdAtOf } from '../../kernel/ids.ts';
 import { deleteObjects } from '../../platform/stored-files.ts';
 import { scheduleSweep } from '../managed-database/service.ts';
 
-/** How long whoever takes an export may take for what waits in R2. Milliseconds. */
+/** The longest time for the reader of an export to take the part that waits in R2. Milliseconds. */
 export const MAX_TAKING_MS = 12 * HOUR_MS;
-/** Longer than any export goes on: what is older was left by one that broke off without a word. Milliseconds. */
+/** The age from which objects were left by an export that broke off without cleanup: no export takes longer. Milliseconds. */
 const RETENTION_MS = DAY_MS;
 /** The size of one object. Three of them are in memory while rows are read. */
 const OBJECT_BYTES = 4 * 1024 * 1024;
 const BUFFERS = 3;
-/** How much is read of an object at a time: whoever is slow has so much in memory, for as long as it takes. */
+/** The number of bytes that are read of an object at a time, and held in memory until a slow reader takes them. */
 const SENT_BYTES = 256 * 1024;
 const KEYS_PER_PAGE = 1000;
 
 const prefixOf = (companyId: string): string => `exports/${companyId}/`;
 
-/** What is written of an export faster than it is taken: it waits in R2, in objects that are deleted as they are sent. */
+/** The part of an export that is read faster than it is taken: it waits in R2, in objects that are deleted as they are sent. */
 export class WaitingExport {
   readonly #ctx: CompanyContext;
   readonly #id: string;
@@ -30,11 +30,11 @@ export class WaitingExport {
   #isWhole = false;
   #changed = Promise.withResolvers<void>();
   readonly #sent: Promise<void>;
-  /** What keeps the rest from being sent. */
+  /** The error that ended the sending. */
   #failure: { error: unknown } | undefined;
 
   /**
-   * @param begin resolves when what was written before is sent
+   * @param begin resolves when the bytes written before are sent
    * @param send resolves when bytes were taken
    */
   constructor(ctx: CompanyContext, begin: Promise<void>, send: (bytes: Uint8Array) => Promise<void>) {
@@ -47,7 +47,7 @@ export class WaitingExport {
     });
   }
 
-  /** Copies bytes; waits while as much as fits into memory is on its way to R2. @throws what keeps it from being taken */
+  /** Copies bytes into objects; waits while all buffers are on their way to R2. @throws the error that ended the sending */
   async write(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; ) {
       if (this.#failure) throw this.#failure.error;
@@ -60,7 +60,7 @@ export class WaitingExport {
     }
   }
 
-  /** Resolves when all that was written is taken, and nothing is left of it in R2. */
+  /** Resolves when all written bytes are taken, and none of them is left in R2. */
   async end(): Promise<void> {
     if (this.#length > 0) this.#store();
     this.#isWhole = true;
@@ -68,7 +68,7 @@ export class WaitingExport {
     await this.#sent;
   }
 
-  /** Deletes what was not sent. */
+  /** Deletes the objects that were not sent. */
   async discard(): Promise<void> {
     await Promise.allSettled(this.#objects);
     await deleteObjects(
@@ -125,8 +125,8 @@ export class WaitingExport {
 }
 
 /**
- * Deletes what exports have left in R2 that broke off without a word.
- * @returns when the next is due, in milliseconds; infinity if there is none
+ * Deletes objects in R2 of exports that broke off without cleanup.
+ * @returns when the next one is due, in milliseconds; infinity if there is none
  */
 export async function sweepExports(ctx: CompanyContext): Promise<number> {
   let due = Number.POSITIVE_INFINITY;

@@ -11,32 +11,32 @@ import { inTransaction, requireTablesDatabase } from './service.ts';
 import { readTableAfter } from './store.ts';
 import type { ManagedTable } from './table.ts';
 
-/** How far the rows of a table are written, in the order of their ids, and as what. */
+/** The last row of a table that is written, in the order of ids, and the columns of its files. */
 export interface WrittenTo {
   after: string;
   columns: ParquetColumn[];
 }
 
-/** Takes what is written of a table. */
+/** The receiver of a file's bytes. */
 export interface RowSink {
   write(bytes: Uint8Array, rows: number): Promise<void>;
-  /** Whether this file has enough: the rest goes into another one. */
+  /** Whether the file is large enough: the rest goes into another one. */
   isFull(): boolean;
 }
 
-/** The table is not as it was when its first rows were written: all of it is to be written anew. */
+/** Thrown where the table has changed since its first rows were written: all of it must be written anew. */
 export class TableChanged extends Error {}
 
 const LIMITS = {
-  /** To find how many digits a column needs, all of a table is read at once. */
+  /** The longest time of a statement: to find the digits that a column needs, all rows are read at once. */
   statementTimeoutMs: 240_000,
-  /** A load that replaces all rows may take longer; then it is tried again later. */
+  /** The longest wait for a lock. A load that replaces all rows may take longer; then the write is tried again later. */
   lockTimeoutMs: 30_000,
-  /** What was read is written before more is read. */
+  /** The longest pause between two reads, in which rows are written. */
   idleTimeoutMs: 120_000,
 };
 
-/** No such table, column, or operation on a column of its type. */
+/** SQLSTATE class 42: no such table, column, or operation on a column of its type. */
 const NO_SUCH_THING = /^42/;
 
 /** The company's next living table in the order of ids; undefined at the end. */
@@ -46,9 +46,9 @@ export async function tableAfter(ctx: CompanyContext, id: string): Promise<Manag
 }
 
 /**
- * Writes the rows of a table as a Parquet file, or those that follow `from`, as they are at one moment, while they fit. Other
- * files of the table are of other moments; each row is in one of them.
- * @returns where the next file begins; null when all rows are written
+ * Writes the rows of a table as a Parquet file, or those after `from`, as they are at one moment, while they fit. Other
+ * files of the table show other moments; each row is in one of them.
+ * @returns the last written row, for the next file; null when all rows are written
  * @throws TableChanged where another file of the table was written by other columns
  */
 export async function writeParquetFile(
@@ -94,7 +94,7 @@ export async function writeParquetFile(
   }
 }
 
-/** Whether what needs the columns found fits into these: the same ones, with no more digits after a point. */
+/** Whether the found columns fit into these: the same ones, with no more digits after a point. */
 const haveRoom = (columns: readonly ParquetColumn[], found: readonly ParquetColumn[]): boolean =>
   columns.length === found.length &&
   columns.every(({ name, type, nullable }, at) => {

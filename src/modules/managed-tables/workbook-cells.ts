@@ -7,7 +7,7 @@ import type { RawRow } from './page.ts';
 
 /**
  * The cells of a row: its id, then its columns.
- * @param safe whether a spreadsheet must take no text for a formula
+ * @param safe whether texts must be written so that a spreadsheet takes none for a formula
  */
 export const cellsOf = (columns: Column[], row: RawRow, safe: boolean): WrittenCell[] => [
   row.id,

@@ -5,7 +5,7 @@ import { type SqlToken, sqlTokens } from '../../sql-templates/lexer.ts';
 import type { Cell, UserSqlResult } from '../../tenant-sql/user-sql.ts';
 import { toPostgresText } from '../../tenant-sql/values.ts';
 
-/** Whether a condition holds of a result; `value` is to be compared with by the next run. */
+/** The result of judging a condition; `value` is compared with by the next run. */
 export type Verdict = { holds: boolean; value: string | null } | 'undecidable';
 
 const HOLDS: Record<Exclude<Condition['op'], 'changed'>, (order: number) => boolean> = {
@@ -18,11 +18,11 @@ const HOLDS: Record<Exclude<Condition['op'], 'changed'>, (order: number) => bool
 };
 
 /**
- * A comparison holds if it does in any row; as elsewhere, `ne` means everything else, nulls included. `changed` holds if the
- * values of the column, in whatever order, are others than `before`; the first time there is nothing that they were. Rows of a
- * result that was cut without an order are others each time: nobody can say whether they changed.
+ * Judges a condition on a result. A comparison holds if it does in any row; `ne` means every other value, nulls included, as in
+ * filters. `changed` holds if the values of the column, in any order, differ from `before`; the first time it never holds. Of a
+ * result that was cut and is not ordered, the rows may differ each time, so that `changed` is `undecidable`.
  * @param isOrdered whether the statement orders its rows
- * @returns `undecidable` also where the result has no such column, or the value is not of its type
+ * @returns `undecidable` also if the result has no such column, or the value is not of its type
  */
 export async function judge(
   { column, op, value }: Pick<Condition, 'column' | 'op' | 'value'>,
@@ -55,7 +55,7 @@ const orderOf = <T extends number | string>(one: T, other: T): number => (one < 
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i;
 
-/** How the cells of a column compare with a value; undefined where they cannot. */
+/** Returns how a cell of a column compares with a value; undefined where they cannot be compared. */
 function comparison(type: string, value: Condition['value'], op: Condition['op']): Compare | undefined {
   switch (type) {
     case 'integer':

@@ -13,16 +13,16 @@ export interface Addressed {
   email: string;
 }
 
-/** Scheduled mails to one address from outside since a moment, by all companies together. */
+/** The most scheduled mails to one outside address since a moment, of all companies together. */
 const MOST_MAILS = 50;
 
 const consentOf = ({ companyId, email }: Addressed): SQL =>
   and(eq(mailConsents.companyId, companyId), eq(mailConsents.email, email)) as SQL;
 
-/** Holds where the address wants nothing of the company any more. */
+/** Holds where the address has ended all mails of the company. */
 const hasEnded = (to: Addressed): SQL => exists(mailConsents, consentOf(to), isNotNull(mailConsents.endedAt));
 
-/** Holds where the address is that of a user of the company, who is asked nothing and has no limit. */
+/** Holds where the address is that of an active user of the company, who needs no consent and has no limit. */
 const isUsers = ({ companyId, email }: Addressed): SQL =>
   exists(
     users,
@@ -32,7 +32,7 @@ const isUsers = ({ companyId, email }: Addressed): SQL =>
     isNull(users.deletedAt),
   );
 
-/** Holds where the address has said yes, or has signed in to the portal. */
+/** Holds where the address has consented, or has signed in to the portal. */
 const hasAgreed = (to: Addressed): SQL =>
   or(
     exists(mailConsents, consentOf(to), isNotNull(mailConsents.agreedAt)),
@@ -42,7 +42,7 @@ const hasAgreed = (to: Addressed): SQL =>
 const isBelowLimit = ({ email }: Addressed, since: number): SQL =>
   sql`(select count(*) from ${scheduledMails} where ${and(eq(scheduledMails.email, email), gt(scheduledMails.sentAt, since))}) < ${MOST_MAILS}`;
 
-/** The condition of a mail to an address, at the moment of the write that begins it. */
+/** Holds where an address may be mailed, at the moment of the write that begins the mail. */
 export const mayBeMailed = (to: Addressed, since: number): SQL =>
   and(not(hasEnded(to)), or(isUsers(to), and(hasAgreed(to), isBelowLimit(to, since)))) as SQL;
 
@@ -50,7 +50,7 @@ export const mayBeMailed = (to: Addressed, since: number): SQL =>
 export const countMail = (db: ControlDb, record: typeof scheduledMails.$inferSelect) =>
   insertWhen(db, scheduledMails, record, afterChange);
 
-/** Takes a mail out of the count: it was not sent. */
+/** Removes a mail from the count, as it was not sent. */
 export const uncountMail = (db: ControlDb, { companyId, email }: Addressed, runId: string) =>
   db
     .delete(scheduledMails)
@@ -58,7 +58,7 @@ export const uncountMail = (db: ControlDb, { companyId, email }: Addressed, runI
       and(eq(scheduledMails.companyId, companyId), eq(scheduledMails.runId, runId), eq(scheduledMails.email, email)),
     );
 
-/** Forgets mails that are not counted any more: sent before a moment. */
+/** Deletes mails that no longer count, as they were sent before a moment. */
 export const deleteCounted = (db: ControlDb, before: number, limit: number) =>
   db
     .delete(scheduledMails)
@@ -69,7 +69,7 @@ export const deleteCounted = (db: ControlDb, before: number, limit: number) =>
       ),
     );
 
-/** How an address stands with a company. */
+/** The consent of an address to mails of a company. */
 export interface Standing {
   hasEnded: boolean;
   isUsers: boolean;
@@ -78,13 +78,13 @@ export interface Standing {
   wasAsked: boolean;
 }
 
-/** One row, whatever is known of the address. */
+/** Selects the consent of an address: always one row. */
 export const selectStanding = (db: ControlDb, to: Addressed, since: number) =>
   db.all<Record<keyof Standing, 0 | 1>>(sql`select ${hasEnded(to)} as hasEnded, ${isUsers(to)} as isUsers,
     ${hasAgreed(to)} as hasAgreed, ${isBelowLimit(to, since)} as isBelowLimit,
     ${exists(mailConsents, consentOf(to), isNotNull(mailConsents.askedAt))} as wasAsked`);
 
-/** Records that an address is about to be mailed the question: once, and not if it has answered. No row, no mail. */
+/** Records that an address is about to be asked for consent: once, and not if it has answered. Without a row no mail is sent. */
 export const beginAsking = (db: ControlDb, { id, companyId, email }: Addressed & { id: string }, now: number) =>
   db
     .insert(mailConsents)
@@ -96,7 +96,7 @@ export const beginAsking = (db: ControlDb, { id, companyId, email }: Addressed &
     })
     .returning();
 
-/** Takes back that the question was mailed: the mail service said that it did not take the mail. */
+/** Takes back that an address was asked for consent, as the mail service did not accept the mail. */
 export const undoAsking = (db: ControlDb, { companyId, id }: Pick<MailConsent, 'companyId' | 'id'>) =>
   db
     .update(mailConsents)
@@ -109,7 +109,7 @@ export const selectConsent = (db: ControlDb, companyId: string, id: string) =>
     .from(mailConsents)
     .where(byId(mailConsents, companyId, id));
 
-/** Records the yes of an address, unless it has ended everything. */
+/** Records the consent of an address, unless it has ended all mails. */
 export const agree = (db: ControlDb, { companyId, id }: Pick<MailConsent, 'companyId' | 'id'>, now: number) =>
   db
     .update(mailConsents)
@@ -117,7 +117,7 @@ export const agree = (db: ControlDb, { companyId, id }: Pick<MailConsent, 'compa
     .where(and(byId(mailConsents, companyId, id), isNull(mailConsents.endedAt)))
     .returning({ id: mailConsents.id });
 
-/** Records, for good, that an address wants nothing of the company any more. */
+/** Records, for good, that an address has ended all mails of the company. */
 export const endAll = (db: ControlDb, { id, companyId, email }: Addressed & { id: string }, now: number) =>
   db
     .insert(mailConsents)

@@ -8,15 +8,15 @@ import { type Addressed, agree, beginAsking, selectStanding, undoAsking } from '
 import { consentUrls, holderOf, unsubscribeBy } from './links.ts';
 import { type Recipient, readSchedule, type Schedule } from './store.ts';
 
-/** From when on scheduled mails to an address are counted. */
+/** The moment from which on scheduled mails to an address count for its limit. */
 export const countedSince = (ctx: Context): number => ctx.now() - DAY_MS;
 
-/** Why an address gets no scheduled mail at this moment. */
+/** The reason why an address gets no scheduled mail at present. */
 export type Refusal = 'ended' | 'not_agreed' | 'too_many_mails';
 
 /**
- * Why an address gets no mail of a company's schedules, if so: users of the company do, others after they said yes, within
- * the limit of a day. `isAsked` says whether the question was mailed.
+ * The reason why an address gets no mail of a company's schedules, if any: users of the company get them, others only after
+ * their consent and within the limit of a day. `isAsked` says whether the address was asked for consent.
  */
 async function standingOf(ctx: Context, to: Addressed): Promise<{ refusal: Refusal | undefined; isAsked: boolean }> {
   const [standing] = await selectStanding(ctx.db, to, countedSince(ctx));
@@ -27,7 +27,7 @@ async function standingOf(ctx: Context, to: Addressed): Promise<{ refusal: Refus
   return { refusal: standing.isBelowLimit ? undefined : 'too_many_mails', isAsked };
 }
 
-/** Why an address gets nothing of a schedule at this moment, if so. One that has not been asked yet is. */
+/** The reason why an address gets no mail of a schedule at present, if any. Asks for its consent if that was not done yet. */
 export async function refusalOf(ctx: Context, schedule: Schedule, email: string): Promise<Refusal | undefined> {
   const { companyId, id } = schedule;
   const { refusal, isAsked } = await standingOf(ctx, { companyId, email });
@@ -37,13 +37,13 @@ export async function refusalOf(ctx: Context, schedule: Schedule, email: string)
   return refusal;
 }
 
-/** Asks the addresses of an active schedule that were not asked yet, so that the first run can reach them. */
+/** Asks the addresses of an active schedule for consent that were not asked yet, so that the first run can reach them. */
 export async function askRecipients(ctx: Context, schedule: Schedule): Promise<void> {
   if (schedule.status !== 'active') return;
   for (const { kind, subject } of schedule.recipients) if (kind === 'email') await refusalOf(ctx, schedule, subject);
 }
 
-/** Mails an address the question whether it wants scheduled mails of a company: once, whoever asks at the same time. */
+/** Asks an address for consent to scheduled mails of a company by mail: once, however many requests do so at a time. */
 export async function mailConsent(
   ctx: SendingContext,
   { companyId, email, about }: MailRequest<'schedule_consent'>,
@@ -71,7 +71,7 @@ export async function mailConsent(
   }
 }
 
-/** Records the answer of the address that a token names. @returns false where it names none, or one that has ended all mails */
+/** Records the answer of the address in a token. @returns false if the token is not valid, or its address has ended all mails */
 export async function answerBy(ctx: Context, token: string, isYes: boolean): Promise<boolean> {
   const consent = (await holderOf(ctx, token))?.consent;
   if (!consent) return false;

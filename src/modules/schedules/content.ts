@@ -11,13 +11,13 @@ import { type Section, sectionBytes } from '../mails/service.ts';
 import { type SharedItem, visualizationsOf } from '../viewing/service.ts';
 import { type Execution, resultFile, type Visualization, type Written } from '../visualizations/service.ts';
 
-/** What of a result stands in a mail. */
+/** The most rows, columns, characters of a cell, and numbers of a result in a mail. */
 const SHOWN = { rows: 10, columns: 6, characters: 120, numbers: 6 };
-/** Mail programs cut off what is longer than 102 KB, the link to unsubscribe with it. Bytes of sections. */
+/** The most bytes of a mail's sections: mail programs cut off beyond 102 KB, and with it the link to unsubscribe. */
 const MAX_BYTES = 85_000;
 const MAX_FILES = 50;
 
-/** A widget and how it came out. */
+/** A widget and its result or failure. */
 export interface Widget {
   visualization: Visualization;
   execution: Execution;
@@ -32,16 +32,16 @@ export function widgetsOf(item: SharedItem, executions: readonly Execution[]): W
   });
 }
 
-/** What a mail holds: results, files, and what is to be said of them. */
+/** The content of a mail: results, files, and notes about them. */
 export interface MailContent {
   sections: Section[];
   notes: string[];
   files: AttachedFile[];
-  /** Says which files are left out. */
+  /** Names the files that are left out. */
   tooLarge?: string;
 }
 
-/** The numbers and first rows of each widget, within what mail programs show. */
+/** The numbers and first rows of each widget, within the limits of mail programs. */
 export function summaryOf(widgets: readonly Widget[], locale: Locale): MailContent {
   const texts = MAIL_TEXTS[locale];
   const cells = cellTextsIn(locale, texts);
@@ -100,13 +100,13 @@ function sectionOf(
   };
 }
 
-/** What a mail says of a widget without a result. */
+/** The text for a widget without a result. */
 function failureText(execution: Execution, locale: Locale): string {
   const { notShown, failed } = MAIL_TEXTS[locale].schedule;
   return 'failure' in execution && execution.failure.kind === 'forbidden' ? notShown : failed;
 }
 
-/** The columns that a number shows: those that it names, else all that are numbers. */
+/** The columns that a number widget shows: those that it names, else all columns of numbers. */
 function numberColumns({ columns }: UserSqlResult, named: readonly string[]): number[] {
   const all = columns.map((_column, at) => at);
   if (named.length > 0) return all.filter((at) => named.includes(columns[at]?.name ?? ''));
@@ -115,7 +115,7 @@ function numberColumns({ columns }: UserSqlResult, named: readonly string[]): nu
 
 const shortText = (text: string): string => shorten(text, SHOWN.characters);
 
-/** A file for each table, as far as there is room, else its first rows; of a dashboard without tables for each widget. */
+/** Makes a file for each table, while there is room, else its first rows; of a dashboard without tables, for each widget. */
 export async function filesOf(
   item: SharedItem,
   widgets: readonly Widget[],
@@ -158,7 +158,7 @@ export async function filesOf(
   };
 }
 
-/** Two widgets may have one name. */
+/** A file name that is not taken: two widgets may have one name. */
 function freeName(title: string, ending: string, taken: Set<string>): string {
   let free = fileName(title, ending);
   for (let count = 2; taken.has(free.toLowerCase()); count += 1) free = fileName(`${title} ${count}`, ending);
@@ -166,7 +166,7 @@ function freeName(title: string, ending: string, taken: Set<string>): string {
   return free;
 }
 
-/** @returns null where it takes more bytes, `failed` where it cannot be written in this format */
+/** Writes a result as a file. @returns null where it takes more bytes, `failed` where the format cannot hold it */
 async function writeFile(how: Written, result: UserSqlResult, maxBytes: number) {
   try {
     return await readBounded(resultFile(how, result), maxBytes);

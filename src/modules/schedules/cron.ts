@@ -1,15 +1,15 @@
 import { Cron } from 'croner';
 import { DAY_MS } from '../../kernel/clock.ts';
 
-/** Between two occurrences, in milliseconds. */
+/** The shortest time between two occurrences, in milliseconds. */
 export const MIN_INTERVAL_MS = 15 * 60 * 1000;
 
 const FIELDS = /^[^\s@]+(?: +[^\s@]+){4}$/;
 
 /**
- * As Vixie cron reads it, by the clock of the time zone. A day comes where either of the two day fields names it, but where one
- * begins with `*`, such as `*\/2`, only where both do. A time that the clock leaves out in spring is right after the gap, one
- * that comes twice in autumn is the first of both; what recurs by `*` or a step keeps its pace through both.
+ * Reads an expression as Vixie cron does, by the clock of the time zone. Of the two day fields, either can name a day; where
+ * one begins with `*`, such as `*\/2`, both must. A time that the clock skips in spring is moved behind the gap; one that comes
+ * twice in autumn is the first of both; times that recur by `*` or a step keep their pace through both.
  */
 function parseCron(cron: string, timeZone: string): Cron {
   const [, , dayOfMonth = '', , dayOfWeek = ''] = cron.split(/ +/);
@@ -22,7 +22,7 @@ export function nextOccurrence({ cron, timeZone }: { cron: string; timeZone: str
   return parseCron(cron, timeZone).nextRun(new Date(after))?.getTime() ?? null;
 }
 
-/** What is wrong with a cron expression; undefined if nothing is. */
+/** The problem of a cron expression; undefined if there is none. */
 export function cronProblem(cron: string, now: number): string | undefined {
   if (!FIELDS.test(cron)) return 'must have five fields: minute, hour, day of the month, month, day of the week';
   try {
@@ -33,7 +33,7 @@ export function cronProblem(cron: string, now: number): string | undefined {
   return isTooOften(cron, now) ? 'must leave at least 15 minutes between two times' : undefined;
 }
 
-/** Looks at the times themselves, on the clock of a day without a change: `0,10 8 * * *` is as wrong as every ten minutes. */
+/** Whether times are too close, by the times of a day without a clock change: `0,10 8 * * *` is as wrong as every ten minutes. */
 function isTooOften(cron: string, now: number): boolean {
   const [minute, hour, ...day] = cron.split(/ +/);
   const midnight = Math.floor(now / DAY_MS) * DAY_MS;
@@ -44,7 +44,7 @@ function isTooOften(cron: string, now: number): boolean {
   return overnight < MIN_INTERVAL_MS && comesOnTwoDaysRunning(`0 0 ${day.join(' ')}`, now);
 }
 
-/** Those from one moment to before another, up to the first that comes too soon. */
+/** The occurrences from one moment to before another, up to the first that comes too soon. */
 function occurrences(cron: string, from: number, before: number): number[] {
   const found: number[] = [];
   for (let at = nextOccurrence({ cron, timeZone: 'UTC' }, from - 1); at !== null && at < before; ) {
@@ -55,7 +55,7 @@ function occurrences(cron: string, from: number, before: number): number[] {
   return found;
 }
 
-/** More days than a year has: rarer ones are looked at for many years. */
+/** The number of matching days to look at, more than a year has: the rarer they are, the more years that covers. */
 const DAYS_LOOKED_AT = 400;
 
 function comesOnTwoDaysRunning(days: string, now: number): boolean {

@@ -31,7 +31,7 @@ import {
 } from './run-store.ts';
 import type { Recipient, Schedule } from './store.ts';
 
-/** What should have been sent and was not; the rest is nobody's failure, such as a recipient who has left. */
+/** The problems that count as failures of a delivery; others are nobody's failure, such as a recipient who has left. */
 const FAILURES: ReadonlySet<RunProblem> = new Set<RunProblem>([
   'target_deleted',
   'parameters',
@@ -42,15 +42,15 @@ const FAILURES: ReadonlySet<RunProblem> = new Set<RunProblem>([
   'unconfirmed',
 ]);
 
-/** How a delivery with a problem ends. */
+/** The outcome of a delivery with a problem. */
 export const outcomeOf = (problem: RunProblem): Pick<Delivery, 'status' | 'problem'> => ({
   status: FAILURES.has(problem) ? 'failed' : 'skipped',
   problem,
 });
 
 /**
- * Whether a recipient gets nothing of a run because they are an address that has not agreed, wants nothing any more, or had its
- * mails of a day; then this is recorded.
+ * Whether a recipient gets no mail of a run, as an address that has not agreed, has ended all mails, or has reached its limit
+ * of a day; if so, records this.
  */
 export async function recordRefusal(
   ctx: CompanyContext,
@@ -74,17 +74,17 @@ interface Sending {
 
 type Member = { recipient: Recipient; reader: Reader };
 
-/** A recipient for whom the condition holds, and what they are sent. */
+/** A recipient for whom the condition holds, with the content of the mail. */
 interface Mailing extends Member {
   content: MailContent;
-  /** To compare with the next time; null where there is nothing to. */
+  /** The value to compare with by the next run; null where the condition needs none. */
   value: string | null;
 }
 
 /**
- * Computes once what these recipients are all shown alike, and sends it to each for whom the condition holds.
- * @returns `later` where the mail service did not take some of the mails for now
- * @throws where the database is away
+ * Computes the results that these recipients share once, and mails them to each for whom the condition holds.
+ * @returns `later` where the mail service did not accept some of the mails for now
+ * @throws where the database is unavailable
  */
 export async function sendTo(
   ctx: CompanyContext,
@@ -135,7 +135,7 @@ async function mailingsOf(
   return mailings;
 }
 
-/** Why nothing can be sent of these results. @throws where trying again may help */
+/** The problem for which these results cannot be sent; undefined if none. @throws where a retry may help */
 function problemOf(widgets: readonly Widget[], { condition }: Schedule): RunProblem | undefined {
   const failures = widgets.flatMap(({ execution }) => ('failure' in execution ? [execution.failure] : []));
   const away = failures.find(({ kind }) => kind === 'unavailable');
@@ -150,11 +150,11 @@ function problemOf(widgets: readonly Widget[], { condition }: Schedule): RunProb
   return execution.failure.kind === 'forbidden' ? 'not_allowed' : 'condition_failed';
 }
 
-/** What the condition is judged on. */
+/** The widget that the condition is judged on. */
 const widgetFor = (condition: Condition, widgets: readonly Widget[]): Widget | undefined =>
   widgets.find(({ visualization }) => visualization.id === condition.visualization_id);
 
-/** What the condition says of what a recipient may see. */
+/** Judges the condition on the results that a recipient may see. */
 async function verdictFor(
   { condition, recipients }: Schedule,
   widgets: readonly Widget[],
@@ -168,7 +168,7 @@ async function verdictFor(
   return judge(condition, execution.result, known?.lastValue ?? null, isOrdered(visualization.sql));
 }
 
-/** @returns the value to keep if the condition is met; otherwise records why nothing is sent, and returns undefined */
+/** Records why nothing is sent unless the condition is met. @returns the value to keep if it is, else undefined */
 async function recordUnlessMet(
   ctx: CompanyContext,
   run: ScheduleRun,
@@ -185,7 +185,7 @@ async function recordUnlessMet(
   return undefined;
 }
 
-/** What a mail shows: to outsiders without addresses of pages, which people of the company could make up. */
+/** The content of a mail; for outsiders without web addresses, which people of the company could invent. */
 async function contentOf(
   ctx: CompanyContext,
   sending: Sending,
@@ -202,7 +202,7 @@ async function contentOf(
   return { ...content, sections: content.sections.map(sectionForOutsiders) };
 }
 
-/** The summary, or the files for who may have them. */
+/** The summary, or the files for a recipient who may have them. */
 async function resultsOf(
   ctx: CompanyContext,
   { schedule: { format }, item }: Sending,

@@ -8,17 +8,17 @@ import { deleteCounted } from './consent-store.ts';
 import { MIN_INTERVAL_MS, nextOccurrence } from './cron.ts';
 import { type Due, deleteOldRuns, handOut, selectDue, selectLeft } from './run-store.ts';
 
-/** Schedules that one unit of work hands out, and how many units one scheduled run makes at the most. */
+/** The most schedules that one unit of work hands out, and the most units of one scheduled run. */
 const BATCH_SIZE = 1000;
 const MOST_UNITS = 30;
 
 /**
- * How many runs of a company go side by side: each uses two of the forty connections of the company's reader, and viewers need
- * theirs.
+ * The number of a company's runs that go side by side: each uses two of the forty connections of the company's reader, and
+ * viewers need connections, too.
  */
 const SIDE_BY_SIDE = 4;
 
-/** After this time the message of a run is taken for lost. Milliseconds. */
+/** The time after which the message of a run counts as lost. Milliseconds. */
 const RESUME_AFTER_MS = 120_000;
 const COMPANIES_PER_BATCH = 500;
 
@@ -26,9 +26,9 @@ const RETENTION_MS = 7 * DAY_MS;
 const DELETED_PER_BATCH = 1000;
 
 /**
- * Hands out what is due: each occurrence becomes a run, once, and each company a few messages that have its runs done one after
- * another. So a company with many waits for itself, and nobody waits for it. After an outage a schedule runs once, however many of
- * its times have passed.
+ * Makes runs of the due schedules: each occurrence becomes a run, once, and each company gets a few messages that do its runs
+ * one after another. So a company with many runs delays only its own. After an outage a schedule runs once, however many
+ * occurrences were missed.
  */
 export async function handOutDue(ctx: Context): Promise<void> {
   const now = ctx.now();
@@ -51,7 +51,7 @@ function messageFor(companyId: string, sent: Map<string, number>): JobMessage[] 
   return [{ type: 'schedules.run', companyId }];
 }
 
-/** Never sooner than the shortest interval after this one, also where the clock of the time zone changes. */
+/** The next occurrence: at least the shortest interval after this one, also where the clock of the time zone changes. */
 function nextAfter(due: Due, now: number): number | null {
   try {
     return nextOccurrence(due, Math.max(now, due.nextRunAt + MIN_INTERVAL_MS - 1));
@@ -61,14 +61,14 @@ function nextAfter(due: Due, now: number): number | null {
   }
 }
 
-/** Sends the messages of runs again that nobody began, or whose try was cut off. */
+/** Sends messages again for runs that nothing has begun, or whose attempt was cut off. */
 export async function resumeRuns(ctx: Context): Promise<void> {
   const now = ctx.now();
   const left = await selectLeft(ctx.db, { now, before: now - RESUME_AFTER_MS, limit: COMPANIES_PER_BATCH });
   await ctx.jobs.sendAll(left.map(({ companyId }) => ({ type: 'schedules.run', companyId })));
 }
 
-/** Deletes old runs, and mails that are not counted any more. */
+/** Deletes old runs, and mails that no longer count. */
 export const purgeRuns = (ctx: Context) =>
   commit(ctx.db, {
     runs: deleteOldRuns(ctx.db, ctx.now() - RETENTION_MS, DELETED_PER_BATCH),

@@ -8,18 +8,18 @@ export const tooManySchedules = defineFailure('schedule.too_many', 'conflict', {
   console: 'TOO_MANY_SCHEDULES',
 });
 
-/** Somebody runs one schedule again and again: its recipients would be flooded. */
+/** A schedule is run by hand too often: its recipients would be flooded. */
 export const tooManyRuns = defineFailure('schedule.too_many_runs', 'too_many', {
   message: 'A schedule can be run at most 5 times in ten minutes, besides its scheduled runs.',
   detail: { retryAfter: 120 },
 });
 
-/** The token is not one of ours, or names nobody any more: the answer does not tell which. */
+/** The token is not valid, or its recipient is gone: the answer does not say which. */
 export const nothingToEnd = defineFailure('schedule.nothing_to_end', 'missing', {
   message: 'The link is not valid, or there is nothing left to unsubscribe from.',
 });
 
-/** The token is not one of ours, or its address has ended all emails: the answer does not tell which. */
+/** The token is not valid, or its address has ended all emails: the answer does not say which. */
 export const nothingToAgreeTo = defineFailure('schedule.nothing_to_agree_to', 'missing', {
   message: 'The link is not valid, or these emails were ended.',
 });

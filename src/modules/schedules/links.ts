@@ -6,20 +6,20 @@ import { endAll, type MailConsent, selectConsent } from './consent-store.ts';
 import type { Recipient, Schedule } from './store.ts';
 import { selectRecipients, unsubscribe } from './store.ts';
 
-/** The base URL of our pages: `PUBLIC_URL`, else that of the request which wrote the schedule, as a background run has none. */
+/** The base URL of public pages: `PUBLIC_URL`, else that of the request that wrote the schedule, as a background run has none. */
 const pagesBaseUrl = (ctx: Context, { apiUrl }: Pick<Schedule, 'apiUrl'>): string =>
   (ctx.config.PUBLIC_URL ?? apiUrl).replace(/\/+$/, '');
 
-/** Where a recipient sees what a schedule sends: outsiders in the portal. */
+/** The page where a recipient sees the results of a schedule: the console, or for outsiders the portal. */
 export const viewUrl = (ctx: Context, { slug }: Company, schedule: Schedule, { kind }: Recipient): string =>
   kind === 'user' ? ctx.config.CONSOLE_URL : `${pagesBaseUrl(ctx, schedule)}/portal/${slug}`;
 
-/** Version of the secret, company, schedule or question, and the signature that says which recipient. */
+/** The form of a token: version of the secret, company, schedule or consent, and the signature that identifies the recipient. */
 const TOKEN = /^(?<version>\d{1,12})-(?<companyId>[a-f0-9]{24})-(?<id>[a-f0-9]{24})-(?<signature>[\w-]{43})$/;
 
 type Named = Pick<Schedule, 'companyId' | 'id'>;
 
-/** What is signed for a recipient of a schedule, and for an address that was asked whether it wants mails of a company. */
+/** The signed texts: for a recipient of a schedule, and for an address that was asked for consent to mails of a company. */
 const recipientText = ({ companyId, id }: Named, { kind, subject }: Recipient): string =>
   `data-console unsubscribe: ${companyId}/${id}/${kind}:${subject}`;
 const consentText = ({ companyId, id }: Named): string => `data-console mail consent: ${companyId}/${id}`;
@@ -36,22 +36,22 @@ async function tokenOf(ctx: Context, { companyId, id }: Named, text: string): Pr
 export const unsubscribeUrl = async (ctx: Context, schedule: Schedule, recipient: Recipient): Promise<string> =>
   `${pagesBaseUrl(ctx, schedule)}/unsubscribe/${await tokenOf(ctx, schedule, recipientText(schedule, recipient))}`;
 
-/** The links by which an address says yes to the mails of a company, and by which it ends them all. */
+/** The links by which an address consents to the mails of a company, and by which it ends them all. */
 export async function consentUrls(ctx: Context, { apiUrl }: Pick<Schedule, 'apiUrl'>, consent: MailConsent) {
   const [base, token] = [pagesBaseUrl(ctx, { apiUrl }), await tokenOf(ctx, consent, consentText(consent))];
   return { agreeUrl: `${base}/mail-consent/${token}`, unsubscribeUrl: `${base}/unsubscribe/${token}` };
 }
 
-/** Whom a token names, and what of: one schedule, or all of the company's where `scheduleId` is null. */
+/** The recipient of a token, and the schedule it is about; all schedules of the company where `scheduleId` is null. */
 export interface TokenHolder {
   company: Company;
   scheduleId: string | null;
   recipient: Recipient;
-  /** Of a token of the question. */
+  /** The consent of a token that asks for one. */
   consent?: MailConsent;
 }
 
-/** Whom a token names, if there still is such a recipient or question. */
+/** The recipient of a token, if the recipient or the question for consent still exists. */
 export async function holderOf(ctx: Context, token: string): Promise<TokenHolder | undefined> {
   const { version = '', companyId = '', id = '', signature = '' } = TOKEN.exec(token)?.groups ?? {};
   const secret = version === '' ? undefined : secretOf(ctx.config.EMBED_SECRETS, version);
@@ -77,12 +77,12 @@ export async function holderOf(ctx: Context, token: string): Promise<TokenHolder
   return undefined;
 }
 
-/** Whether somebody can end all mails of a company: an address; users are the company's own people. */
+/** Whether the holder of a token can end all mails of a company: an address can; users are the company's own people. */
 export const canEndAll = ({ recipient }: TokenHolder): boolean => recipient.kind === 'email';
 
 /**
- * Unsubscribes whom a token names: from its schedule, or from all of the company's where the token or `isAll` says so.
- * @returns whether there is anything to end
+ * Unsubscribes the holder of a token: from its schedule, or from all of the company's where the token or `isAll` says so.
+ * @returns false where there was nothing to end
  */
 export async function unsubscribeBy(ctx: Context, token: string, isAll: boolean): Promise<boolean> {
   const holder = await holderOf(ctx, token);

@@ -15,22 +15,22 @@ import { selectUser } from '../users/service.ts';
 import { recordOf, rulesOf, type SharedItem, type View, viewFor } from '../viewing/service.ts';
 import type { Recipient } from './store.ts';
 
-/** Somebody who may see what a schedule sends. */
+/** A recipient who may see the results of a schedule. */
 export interface Reader {
   email: string;
   name: string;
   view: View;
-  /** Whether files may be sent: outsiders need what downloading needs. */
+  /** Whether files may be sent: to outsiders, only where they may download. */
   files: boolean;
 }
 
-/** What a user needs to see something, as the routes that execute it ask. */
+/** The permission that a user needs to see an item, as for the routes that execute it. */
 export const ACTION_TO_SEE = { dashboard: 'dashboards:get', visualization: 'visualizations:execute' } as const;
 
 /**
- * What a recipient may see at this moment: users by their own access, addresses by the context that grants it. The access of
- * the schedule's maker does not matter.
- * @returns why they see nothing, if so
+ * The view that a recipient may see at present: users by their own access, addresses by the context that grants it. The access
+ * of the schedule's maker does not matter.
+ * @returns the reason why they see nothing, if so
  */
 export async function readerOf(
   ctx: CompanyContext,
@@ -67,7 +67,7 @@ async function viewed(
   }
 }
 
-/** A user who can sign in, with what they may do at this moment. */
+/** A user who can sign in, with their present permissions. */
 async function userActor({ db, actor: { companyId } }: CompanyContext, id: string): Promise<UserActor | undefined> {
   const {
     user: [user],
@@ -93,7 +93,7 @@ async function userActor({ db, actor: { companyId } }: CompanyContext, id: strin
 }
 
 /**
- * What is wrong with recipients and parameters for what is sent.
+ * The problems of recipients and parameters for an item to send.
  * @param mustCheck whether a recipient has to be checked: one who has left since does not keep others from changing the
  *   rest
  */

@@ -25,14 +25,14 @@ const answer = z.object({
     .meta({ description: '`no` ends all scheduled emails of the company, for good.' }),
 });
 
-/** What a page says, given its texts, the company's name, and whom the link names, if anybody. */
+/** Makes the content of a page from its texts, the company's name, and the holder of the link, if any. */
 type Words = (
   texts: (typeof MAIL_TEXTS)['en']['pages'],
   company: string,
   holder: TokenHolder | undefined,
 ) => PlainContent;
 
-/** A page for whoever has the link of a mail, in the brand of its company. */
+/** A page for the holder of a mail's link, in the brand of its company. */
 async function page(ctx: Context, request: Request, token: string, words: Words): Promise<Response> {
   const [holder, locale] = [await holderOf(ctx, token), pageLocale(request)];
   const { pages, aCompany } = MAIL_TEXTS[locale];
@@ -45,14 +45,14 @@ async function page(ctx: Context, request: Request, token: string, words: Words)
   });
 }
 
-/** Whether a person's browser asks, which shows the answer; mail programs and scripts want none. */
+/** Whether the request comes from a browser, which shows a page; mail programs and scripts need none. */
 const wantsPage = ({ headers }: Request): boolean => headers.get('Accept')?.includes('text/html') === true;
 
 const emptyAnswer = () => new Response('', { headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
 
 const ANSWERED = 'An empty text, or for browsers a page that says so.';
 
-/** What the links of mails lead to: pages for people, and what mail programs do by themselves (RFC 8058). */
+/** The targets of links in mails: pages for people, and the requests that mail programs send by themselves (RFC 8058). */
 export const unsubscribeEndpoints = [
   endpoint(
     {

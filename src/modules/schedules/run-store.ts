@@ -16,7 +16,7 @@ import { isRecipient, type Recipient } from './store.ts';
 export type ScheduleRun = typeof scheduleRuns.$inferSelect;
 export type Delivery = typeof scheduleDeliveries.$inferSelect;
 
-/** A schedule whose time has come. */
+/** A schedule that is due. */
 export type Due = Pick<typeof schedules.$inferSelect, 'id' | 'companyId' | 'cron' | 'timeZone'> & { nextRunAt: number };
 
 /** Schedules of active companies that are due, the first of each company before the second of any. */
@@ -26,13 +26,13 @@ export const selectDue = (db: ControlDb, now: number, limit: number) =>
     from ${schedules} where next_run_at <= ${now} and ${ofActiveCompany(schedules.companyId)})
     order by place, next_run_at, id limit ${limit}`);
 
-/** An occurrence that is handed out, and the next one. */
+/** A due schedule with the id of its run and its next occurrence. */
 export interface HandedOut extends Due {
   runId: string;
   next: number | null;
 }
 
-/** Makes the runs of occurrences, each once whoever else is at it, and says when the next ones are. */
+/** Inserts the runs of occurrences, each once even if others do so too, and sets the next occurrences. */
 export function handOut(db: ControlDb, handed: readonly HandedOut[], now: number) {
   const list = JSON.stringify(handed.map(({ id, nextRunAt, next, runId }) => ({ id, at: nextRunAt, next, runId })));
   return {
@@ -54,7 +54,7 @@ export function handOut(db: ControlDb, handed: readonly HandedOut[], now: number
   };
 }
 
-/** Makes a run that somebody asks for, while the schedule is there and had fewer than `most` such runs since a moment. */
+/** Inserts a run by hand, while the schedule exists and had fewer than `most` of these since a moment. */
 export const insertManualRun = (
   db: ControlDb,
   { id, companyId, scheduleId, occurrence }: Pick<ScheduleRun, 'id' | 'companyId' | 'scheduleId' | 'occurrence'>,
@@ -70,7 +70,7 @@ export const insertManualRun = (
   ).returning({ id: scheduleRuns.id });
 };
 
-/** Begins the run of a company that has waited for longest and that nobody is at. */
+/** Claims the run of a company that has waited longest and that no attempt holds. */
 export const claimRun = (db: ControlDb, companyId: string, { now, until }: { now: number; until: number }) =>
   db
     .update(scheduleRuns)
@@ -93,20 +93,20 @@ export const claimRun = (db: ControlDb, companyId: string, { now, until }: { now
 const isPresent = ({ companyId, id, attempt }: ScheduleRun): SQL =>
   and(byId(scheduleRuns, companyId, id), eq(scheduleRuns.attempt, attempt)) as SQL;
 
-/** Leaves a run for later, while this try is the present one. */
+/** Postpones a run, while this attempt is the present one. */
 export const postponeRun = (db: ControlDb, run: ScheduleRun, dueAt: number) =>
   db.update(scheduleRuns).set({ status: 'queued', dueAt }).where(isPresent(run)).returning({ id: scheduleRuns.id });
 
-/** Keeps others from a run that goes on. */
+/** Extends the lease of a run, while this attempt is the present one. */
 export const renewRun = (db: ControlDb, run: ScheduleRun, dueAt: number) =>
   db.update(scheduleRuns).set({ dueAt }).where(isPresent(run)).returning({ id: scheduleRuns.id });
 
-/** Failures in a row after which a schedule is paused. */
+/** The failures in a row after which a schedule is paused. */
 const MOST_FAILURES = 3;
 
 /**
- * Ends a run while this try is the present one, and records on its schedule what became of it. `paused` answers a row where
- * that was one failure too many.
+ * Ends a run while this attempt is the present one, and records the result on its schedule. `paused` returns a row if that
+ * was one failure too many.
  */
 export function endRun(db: ControlDb, run: ScheduleRun, lastRun: LastRun, now: number) {
   const { companyId, scheduleId } = run;
@@ -138,9 +138,10 @@ export const selectDeliveries = (db: ControlDb, { companyId, id }: ScheduleRun) 
     .where(and(eq(scheduleDeliveries.companyId, companyId), eq(scheduleDeliveries.runId, id)));
 
 /**
- * Records that a recipient is about to be sent the mail of a run: once, whichever try does, while they want it, and an address
- * while it may be mailed, as long as the company has mails left for the day and is not suspended. Where `begun` answers no row nothing is to be sent.
- * @param since from when on mails to an address count
+ * Records that a mail of a run is about to be sent to a recipient: once over all attempts, while the recipient is subscribed,
+ * an address may be mailed, and the company has mails left for the day and is not suspended. If `begun` has no row, it must
+ * not be sent.
+ * @param since the moment from which on mails to an address count
  */
 export const beginDelivery = (
   db: ControlDb,
@@ -178,7 +179,7 @@ const deliveryOf = (run: ScheduleRun, { kind, subject }: Recipient): SQL =>
     eq(scheduleDeliveries.subject, subject),
   ) as SQL;
 
-/** Records how a delivery that was begun ended. */
+/** Records the outcome of a delivery that was begun. */
 export const endDelivery = (
   db: ControlDb,
   run: ScheduleRun,
@@ -186,7 +187,7 @@ export const endDelivery = (
   outcome: Pick<Delivery, 'status' | 'problem'>,
 ) => db.update(scheduleDeliveries).set(outcome).where(deliveryOf(run, recipient));
 
-/** Counts a mail of the company less: the mail service said that it did not take it. @param at when it was begun */
+/** Subtracts a mail from the company's use, as the mail service did not accept it. @param at when it was begun */
 export const uncountUse = (db: ControlDb, { companyId }: ScheduleRun, at: number) =>
   countUse(db, { companyId, at }, 'mails', -1);
 
@@ -194,14 +195,14 @@ export const uncountUse = (db: ControlDb, { companyId }: ScheduleRun, at: number
 export const selectMailsLeft = (db: ControlDb, { companyId }: ScheduleRun, at: number) =>
   db.all<{ isLeft: 0 | 1 }>(sql`select ${mayMail({ companyId, at })} as isLeft`);
 
-/** Takes back that a delivery was begun: the mail service said that it did not take the mail. */
+/** Takes back that a delivery was begun, as the mail service did not accept the mail. */
 export const undoDelivery = (db: ControlDb, run: ScheduleRun, recipient: Recipient, at: number) => ({
   used: uncountUse(db, run, at),
   delivery: db.delete(scheduleDeliveries).where(deliveryOf(run, recipient)),
   count: uncountMail(db, { companyId: run.companyId, email: recipient.subject }, run.id),
 });
 
-/** Records that a recipient gets nothing of a run, and why. */
+/** Records that a recipient gets no mail of a run, with the reason. */
 export const insertOutcome = (
   db: ControlDb,
   { companyId, id: runId }: ScheduleRun,
@@ -213,14 +214,14 @@ export const insertOutcome = (
     .values({ companyId, runId, kind, subject, ...outcome })
     .onConflictDoNothing();
 
-/** What the column of a `changed` condition holds for a recipient now. */
+/** Records the present value of the column of a `changed` condition for a recipient. */
 export const recordValue = (db: ControlDb, run: ScheduleRun, recipient: Recipient, value: string) =>
   db
     .update(scheduleRecipients)
     .set({ lastValue: value })
     .where(isRecipient(run.companyId, run.scheduleId, recipient));
 
-/** Companies with runs that should have been begun before a moment while nobody is at any: their message was lost. */
+/** Companies with runs that were due before a moment while no attempt holds any: their message was lost. */
 export const selectLeft = (db: ControlDb, { now, before, limit }: { now: number; before: number; limit: number }) =>
   db
     .selectDistinct({ companyId: scheduleRuns.companyId })
@@ -236,7 +237,7 @@ export const selectLeft = (db: ControlDb, { now, before, limit }: { now: number;
     )
     .limit(limit);
 
-/** Deletes runs that ended, and what they sent to whom, made before a moment. */
+/** Deletes ended runs made before a moment, with their deliveries. */
 export const deleteOldRuns = (db: ControlDb, before: number, limit: number) =>
   db.delete(scheduleRuns).where(
     inArray(

@@ -23,14 +23,14 @@ import {
 } from './run-store.ts';
 import { type Recipient, readSchedule, type Schedule } from './store.ts';
 
-/** How many runs one message has done before it lets others' go first, and for how long it goes on. */
+/** The most runs of one message, and the longest time for them, before other messages have their turn. */
 const PER_MESSAGE = { runs: 25, milliseconds: 60_000 };
-/** How long a try is believed to be at work after it last said so: longer than one execution and its mails take. */
+/** The lease of an attempt since its last renewal: longer than one execution and its mails take. */
 const LEASE_MS = 5 * 60_000;
 const MAX_TRIES = 3;
 const WAIT_MS = 60_000;
 
-/** Does a company's runs that wait, one after another. */
+/** Does the waiting runs of a company, one after another. */
 export async function runSchedules(ctx: CompanyContext): Promise<void> {
   const { companyId } = ctx.actor;
   const startedAt = performance.now();
@@ -47,7 +47,7 @@ export async function runSchedules(ctx: CompanyContext): Promise<void> {
   await ctx.jobs.send({ type: 'schedules.run', companyId });
 }
 
-/** One try of a run. What is away for a while is tried again later; in the end the run has failed. */
+/** Makes one attempt of a run. If something is unavailable, it is tried again later, and fails in the end. */
 async function doRun(ctx: CompanyContext, run: ScheduleRun): Promise<void> {
   const schedule = await readSchedule(ctx.db, run.companyId, run.scheduleId);
   if (!schedule) return;
@@ -97,7 +97,7 @@ async function tryRun(ctx: CompanyContext, run: ScheduleRun, schedule: Schedule)
 }
 
 /**
- * The recipients that this run has not dealt with. A delivery that an earlier try began and did not end is recorded as
+ * The recipients that this run has not handled. A delivery that an earlier attempt began and did not end is recorded as
  * `unconfirmed`: its mail may have gone, and a mail goes at most once.
  */
 async function remainingRecipients(
@@ -114,7 +114,7 @@ async function remainingRecipients(
   return recipients.filter((recipient) => recipient.unsubscribedAt === null && !isDone(recipient));
 }
 
-/** Ends a run, and says on its schedule what became of it. One that sent nothing although it should have is a failure. */
+/** Ends a run, and records the result on its schedule. A run that should have sent mails and sent none is a failure. */
 async function finish(
   ctx: CompanyContext,
   run: ScheduleRun,
@@ -147,7 +147,7 @@ async function finish(
   return 'ended';
 }
 
-/** The mail to the maker, if that is a user who is still there; it is stored where the schedule was paused just before. */
+/** Prepares the mail to the maker, if still an active user; it is stored only if the schedule was paused just before. */
 async function noticeToMaker(ctx: CompanyContext, { companyId, scheduleId }: ScheduleRun) {
   const schedule = await readSchedule(ctx.db, companyId, scheduleId);
   const [maker] = schedule ? await selectUser(ctx.db, companyId, schedule.createdByUserId) : [];

@@ -33,15 +33,15 @@ import {
 
 export type { Schedule };
 
-/** What people decide about a schedule. */
+/** The fields of a schedule that people set. */
 export type ScheduleInput = Pick<
   Schedule,
   'name' | 'targetType' | 'targetId' | 'parameters' | 'cron' | 'timeZone' | 'format' | 'condition' | 'status'
 > & { recipients: Recipient[] };
 
-/** Of a company. */
+/** The most schedules of a company. */
 const MAX_SCHEDULES = 1000;
-/** How often one schedule may be run by hand, in how long. */
+/** The most runs by hand of one schedule, within this time. */
 const MANUAL_RUNS = { most: 5, withinMs: 10 * 60 * 1000 };
 
 const actionOn = (type: TargetType) => `${type}s:schedule` as const;
@@ -50,8 +50,8 @@ const requireScheduling = ({ actor }: PrincipalContext, { type, id }: Target): v
   requireAction(actor, actionOn(type), id);
 
 /**
- * Whether mails come, and what is told of a run, says whether a condition holds. Only who may see what the condition is about
- * sets it, has it judged, or reads of its runs.
+ * Requires access to the visualization of a condition. Whether mails come, and the result of a run, reveal whether it holds: so
+ * only callers who may see it set the condition, have it judged, or read of its runs.
  */
 function requireMaySeeCondition(ctx: PrincipalContext, { targetType, targetId, condition }: RunSubject): void {
   if (!condition) return;
@@ -59,7 +59,7 @@ function requireMaySeeCondition(ctx: PrincipalContext, { targetType, targetId, c
   requireNotDenied(ctx, [condition.visualization_id]);
 }
 
-/** Nobody has others sent what they are denied themselves. */
+/** Refuses a target that the caller is denied: nobody may have others sent it. */
 async function requireTargetNotDenied(ctx: PrincipalContext, { type, id }: Target): Promise<void> {
   if (type === 'visualization') return requireNotDenied(ctx, [id]);
   requireNotDenied(ctx, [id], ['dashboards:get']);
@@ -70,7 +70,7 @@ async function requireTargetNotDenied(ctx: PrincipalContext, { type, id }: Targe
   );
 }
 
-/** A schedule as the caller may read it: without its last run, if that is about what they may not see. */
+/** A schedule as the caller may read it: without its last run, if that is about something hidden from them. */
 function withoutHiddenRun(ctx: PrincipalContext, schedule: Schedule): Schedule {
   const { lastRun } = schedule;
   return lastRun && !isMet(() => requireMaySeeCondition(ctx, lastRun.about ?? schedule))
@@ -83,7 +83,7 @@ const targetOf = ({ targetType, targetId }: Pick<Schedule, 'targetType' | 'targe
   id: targetId,
 });
 
-/** A page of the schedules of what the caller may schedule and see, the newest first. */
+/** A page of the schedules whose targets the caller may schedule and see, the newest first. */
 export async function listSchedules(ctx: PrincipalContext, part: { page: number; perPage: number; search: string }) {
   const { companyId } = ctx.actor;
   const targets = { dashboard: allowed(ctx, 'dashboard'), visualization: allowed(ctx, 'visualization') };
@@ -108,14 +108,14 @@ function allowed(ctx: PrincipalContext, type: TargetType): 'all' | 'some' | 'non
   return mayScheduleOne(ctx, { type, id: '*' }) ? 'all' : 'none';
 }
 
-/** A schedule of something that the caller may schedule and is not denied: its schedules would tell of that, too. */
+/** A schedule whose target the caller may schedule and is not denied: the schedule would reveal it, too. */
 export async function getSchedule(ctx: PrincipalContext, id: string): Promise<Schedule> {
   const schedule = await findSchedule(ctx, id);
   requireNotDenied(ctx, [schedule.targetId], [`${schedule.targetType}s:get`]);
   return schedule;
 }
 
-/** The same whether or not the caller is denied to get what is sent: who may schedule it may end that. */
+/** As `getSchedule`, even if the caller is denied the target: who may schedule it may end the schedule. */
 async function findSchedule(ctx: PrincipalContext, id: string): Promise<Schedule> {
   const schedule = ID_PATTERN.test(id) ? await readSchedule(ctx.db, ctx.actor.companyId, id) : undefined;
   if (!schedule) {
@@ -164,8 +164,8 @@ export async function createSchedule(ctx: PrincipalContext, input: ScheduleInput
 }
 
 /**
- * Changes what is sent. Who may not see what its condition is about, or is denied what it sends, can pause it and nothing
- * else. Who has unsubscribed stays so; users until they are taken off and put on again.
+ * Changes the given fields. A caller who may not see the visualization of the condition, or is denied the target, can only
+ * pause it. Recipients who have unsubscribed stay so; users until they are removed from the list and added again.
  */
 export async function changeSchedule(
   ctx: PrincipalContext,
@@ -218,7 +218,7 @@ export async function removeSchedule(ctx: PrincipalContext, id: string): Promise
   if (deleted.length === 0) throw scheduleNotFound();
 }
 
-/** Has a schedule run at once, also one that is paused, under the same condition. @returns the id of the run */
+/** Runs a schedule at once, also a paused one, under the same condition. @returns the id of the run */
 export async function runSchedule(ctx: PrincipalContext, id: string): Promise<string> {
   const schedule = await getSchedule(ctx, id);
   requireMaySeeCondition(ctx, schedule);
@@ -242,7 +242,7 @@ export async function runSchedule(ctx: PrincipalContext, id: string): Promise<st
 const nextOf = (schedule: Pick<Schedule, 'cron' | 'timeZone' | 'status'>, now: number): number | null =>
   schedule.status === 'active' ? nextOccurrence(schedule, now) : null;
 
-/** @param mustCheck whether a recipient has to be checked: a new one, or any where what is sent has changed */
+/** Checks a schedule. @param mustCheck whether a recipient has to be checked: a new one, or any if the target has changed */
 async function validate(
   ctx: PrincipalContext,
   { targetType, targetId, parameters, cron, timeZone, recipients, condition }: ScheduleInput,

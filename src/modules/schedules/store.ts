@@ -13,7 +13,7 @@ import type { TargetType } from '../../sharing/share-event.ts';
 type Row = typeof schedules.$inferSelect;
 type Changed = Omit<Row, 'nextRunAt'> & { nextRunAt: Row['nextRunAt'] | undefined };
 
-/** To whom a schedule sends: a user by id, or an address from outside, in lower case. */
+/** The recipient of a schedule: a user by id, or an outside address, in lower case. */
 export interface Recipient {
   kind: 'user' | 'email';
   subject: string;
@@ -46,8 +46,8 @@ export const insertSchedule = (db: ControlDb, record: Row, most: number) =>
   ).returning();
 
 /**
- * Changes what people decide, while the schedule is the version that the change was made for and its target exists. Its next
- * run stays as it is where none is given.
+ * Changes the fields that people set, while the schedule is the version that the change was made for and its target exists. Its
+ * next run stays as it is where none is given.
  */
 export const updateSchedule = (db: ControlDb, next: Changed) => {
   const { id, companyId, version, lastRun: _kept, ...rest } = next;
@@ -58,14 +58,14 @@ export const updateSchedule = (db: ControlDb, next: Changed) => {
     .returning();
 };
 
-/** The position of an address that has unsubscribed and is not on the list any more. */
+/** The position of an address that has unsubscribed and is no longer on the list. */
 const OFF_THE_LIST = -1;
 
 /**
  * Statements that replace the recipients, for the batch that writes the schedule: after the insert, before the update, whose
- * conditions they share (a rival's next version has the same number). Recipients who stay keep whether they unsubscribed;
- * addresses do for good, also while they are off the list.
- * @param anew the condition is another one: there is nothing to compare with
+ * conditions they share (a rival's next version has the same number). Recipients who stay keep whether they are unsubscribed;
+ * addresses keep it for good, also while they are off the list.
+ * @param anew whether the condition or target is another one, so that there is no value to compare with
  */
 export function replaceRecipients(db: ControlDb, next: Changed, recipients: readonly Recipient[], anew: boolean) {
   const { companyId, id, version } = next;
@@ -118,7 +118,7 @@ const EXTRA = {
     .as('recipients'),
 };
 
-/** One schedule, or none. */
+/** The schedule of an id; undefined if there is none. */
 export async function readSchedule(db: ControlDb, companyId: string, id: string): Promise<Schedule | undefined> {
   const part = { by: schedules.createdAt, descending: true, page: 1, perPage: 1 };
   const { records } = await readPage(
@@ -131,7 +131,7 @@ export async function readSchedule(db: ControlDb, companyId: string, id: string)
 
 /**
  * A page of the company's schedules, the newest first. `search` is a lower-case part of the name.
- * @param targets by type what their targets may be: all, or only these; and which of them are denied
+ * @param targets for each type the allowed targets: all, or only these; and which of them are denied
  */
 export const readSchedules = (
   db: ControlDb,
@@ -159,7 +159,7 @@ export const readSchedules = (
   );
 };
 
-/** What the company's schedules send, each once. */
+/** Selects the targets of the company's schedules, each once. */
 export const selectTargets = (db: ControlDb, companyId: string) =>
   db
     .selectDistinct({ type: schedules.targetType, id: schedules.targetId })
@@ -182,7 +182,7 @@ export const selectRecipients = (db: ControlDb, companyId: string, id: string) =
     .from(scheduleRecipients)
     .where(and(eq(scheduleRecipients.companyId, companyId), eq(scheduleRecipients.scheduleId, id)));
 
-/** Records that a recipient wants nothing any more. */
+/** Records that a recipient has unsubscribed from a schedule. */
 export const unsubscribe = (db: ControlDb, companyId: string, id: string, recipient: Recipient, now: number) =>
   db
     .update(scheduleRecipients)

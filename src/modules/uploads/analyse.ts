@@ -29,18 +29,18 @@ import { failWork, saveProgress, type Work, workOnJob } from './work.ts';
 import { finishAnalysis } from './work-store.ts';
 
 /**
- * The version of {@link AnalysisState}: count it up whenever a field of the state, or of what it holds, changes. An
+ * The version of {@link AnalysisState}: count it up whenever a field of the state, or of an object in it, changes. An
  * analysis that an earlier version of the program has begun then starts over.
  */
 const ANALYSIS = 6;
 
 /**
- * How far an analysis has come: what there is to read, the texts that are read, and the one being read; and where columns of
- * the table may be widened, how far the texts were read again to find out which.
+ * The progress of an analysis: the items to read, the texts that are read, and the one being read; and where columns of the
+ * table may be widened, the progress of reading the texts again to find these columns.
  */
 interface AnalysisState {
   analysis: typeof ANALYSIS;
-  /** What a person said of the files; null in the first analysis of a job. */
+  /** The options that a person gave for reading the files; null in the first analysis of a job. */
   look: Look | null;
   items: Item[];
   finished: InferenceState[];
@@ -111,7 +111,7 @@ async function tryNextBlock(ctx: CompanyContext, before: AnalysisState, inferenc
   return { state: { ...before, widening: { file, ...after } }, bytes: block.bytes.length };
 }
 
-/** A problem of a later look fails nothing: the job waits again, with the schema of before. */
+/** Ends an analysis with a problem. A later look does not fail the job: it waits again, with its previous schema. */
 async function endWith(work: Work<AnalysisState | FetchState>, error: JobError): Promise<void> {
   const { ctx, database, job } = work;
   const look = lookOf(job);
@@ -128,11 +128,11 @@ async function endWith(work: Work<AnalysisState | FetchState>, error: JobError):
   await forget(ctx, { jobId: job.id, look: look.number, only: true }, reading.sources);
 }
 
-/** The state of an earlier version of the program, too, tells what was said. */
+/** The look of a job's analysis, also from a state of an earlier version of the program. */
 const lookOf = ({ state }: WorkedJob<AnalysisState | FetchState>): Look | null =>
   state && 'look' in state ? state.look : null;
 
-/** What stays is deleted with the job. */
+/** Deletes objects that the analysis made; those that remain are deleted with the job. */
 async function forget(ctx: CompanyContext, made: Parameters<typeof deleteMade>[1], texts: Source[]): Promise<void> {
   await deleteMade(ctx, made, texts).catch((error) =>
     logError('made_not_deleted', error, { company_id: ctx.actor.companyId, job_id: made.jobId }),
@@ -182,7 +182,7 @@ async function readNextBlock(ctx: CompanyContext, before: AnalysisState): Promis
   return { state, bytes: block.bytes.length };
 }
 
-/** The text of a sheet, or of records, is written in one way, whatever is said of the text files beside it. */
+/** The reading options for a text. A text made of a sheet or of records has a fixed form: options for text files do not apply. */
 function saidOf({ sheet, records, delimiter }: Source, { look }: AnalysisState): Said {
   if (records) return {};
   const { sheet: _, ...said } = look?.said ?? {};
@@ -213,7 +213,7 @@ async function saveSchema(
   if (state.look) await forget(ctx, { jobId: job.id, look: state.look.number, only: false }, texts);
 }
 
-/** The columns of the existing table that the rows go into. They do not change while the job is active. */
+/** The columns of the existing table to load into. They do not change while the job is active. */
 async function columnsOfTable({ ctx, job }: Work<AnalysisState>): Promise<TableColumn[] | undefined> {
   if (job.userTableId === null) return undefined;
   try {

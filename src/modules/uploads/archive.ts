@@ -1,19 +1,19 @@
 import type { ZipEntry } from '../../formats/zip/directory.ts';
 import * as problems from './problems.ts';
 
-/** At most so many files of an archive are loaded. */
+/** The most loadable files of an archive. */
 export const MAX_ENTRIES = 50;
-/** The most that all of them together may unpack to. */
+/** The most bytes that all files of an archive may unpack to. */
 export const MAX_UNPACKED_BYTES = 1024 * 1024 * 1024;
-/** Text shrinks to a tenth; what is large and shrinks to less than this share is a bomb. */
+/** The highest ratio of unpacked to packed bytes: text shrinks to a tenth; a large file beyond this ratio is a bomb. */
 export const MAX_RATIO = 200;
 export const RATIO_FROM_BYTES = 50 * 1024 * 1024;
 const READABLE = ['.csv', '.xlsx', '.xls'];
 
 /**
- * The files of an archive that are loaded: not folders, hidden files, what macOS adds, and files of other types. Sizes
- * are what the archive claims; unpacking fails when they are wrong.
- * @param size of the archive in bytes
+ * The files of an archive that are loaded: not folders, hidden files, files that macOS adds, and files of other types. Sizes
+ * are those that the archive claims; unpacking fails when they are wrong.
+ * @param size the size of the archive in bytes
  * @throws JobProblem for archives that are too large, encrypted, nested or bombs, or have no file to load
  */
 export function chooseEntries(archive: string, size: number, entries: ZipEntry[]): ZipEntry[] {

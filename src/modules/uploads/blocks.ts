@@ -3,13 +3,13 @@ import { readSegments } from '../../platform/segments.ts';
 import type { Source } from './job.ts';
 import { fileMissing, JobProblem } from './problems.ts';
 
-/** So much of a text is read, processed and saved at a time. COPY of so much is as fast as of the whole. */
+/** The size of a block, which is read, processed and saved at a time. COPY is as fast by block as for the whole text. */
 const BLOCK_BYTES = 4 * 1024 * 1024;
 
 /** A block of a text. */
 export interface TextBlock {
   bytes: Uint8Array;
-  /** The text ends with it. */
+  /** Whether the text ends with it. */
   last: boolean;
 }
 

@@ -7,28 +7,28 @@ import type { ConfirmedColumn, ConfirmedSchema, Reading, WorkedJob } from './job
 import { JobProblem, rowRefused } from './problems.ts';
 import { ROW_ID } from './upsert-sql.ts';
 
-/** How far a load has come; stored with its job. */
+/** The progress of a load; stored with its job. */
 export interface LoadState {
-  /** The id of the table to be; its staging table is named by it. */
+  /** The id of the table to make; its staging table is named by it. */
   table_id: string;
-  /** The place of the file that is being loaded; the number of files when all are. */
+  /** The index of the file that is being loaded; the number of files when all are loaded. */
   file: number;
-  /** Where in that file the next row starts; null before its first. */
+  /** The position in that file where the next row starts; null before its first. */
   position: Position | null;
   /** Rows loaded so far, of all files. */
   rows: number;
-  /** Of an upsert: where each chunk so far starts, and how many rows come before it. */
+  /** For an upsert: the position where each chunk so far starts, and the number of rows before it. */
   starts?: { file: number; position: Position | null; rows: number }[];
 }
 
-/** Whole rows of a file, in the form in which COPY takes them. */
+/** Whole rows of a file, in the form that COPY takes. */
 export interface Chunk {
   plan: LoadPlan;
-  /** Where the rows start in the file, and its bytes from there on; `last` when these reach its end. */
+  /** The position where the rows start in the file, and its bytes from there on; `last` when these reach its end. */
   from: Position;
   block: Uint8Array;
   last: boolean;
-  /** Bytes of the file that the rows take, and what of them goes to COPY. */
+  /** The number of the file's bytes that the rows take, and the bytes for COPY. */
   bytes: number;
   data: Uint8Array;
   rows: number;
@@ -36,7 +36,7 @@ export interface Chunk {
   after: LoadState;
 }
 
-/** How the files of a job are read; there once it is analysed. */
+/** Returns how the files of a job are read, which is known once the job is analysed. */
 export function requireReading({ reading }: WorkedJob<unknown>): Reading {
   if (!reading) throw new Error('the job is not analysed');
   return reading;
@@ -49,7 +49,7 @@ export function requireConfirmed({ confirmedSchema }: WorkedJob<unknown>): Confi
 
 type LoadedColumn = ConfirmedColumn & { source_index: number };
 
-/** The confirmed columns that are filled from the files, and the ids of rows where an upsert knows rows by these. */
+/** The confirmed columns that are filled from the files, and the column of row ids where an upsert finds rows by their ids. */
 export function loadedColumns(job: WorkedJob<unknown>): LoadedColumn[] {
   const columns = requireConfirmed(job).columns.flatMap((column): LoadedColumn[] =>
     column.source_index === null ? [] : [{ ...column, source_index: column.source_index }],
@@ -59,7 +59,7 @@ export function loadedColumns(job: WorkedJob<unknown>): LoadedColumn[] {
   return [{ name: ROW_ID, display_name: 'id', type: 'text', nullable: false, source_index: ids }, ...columns];
 }
 
-/** How each file of a confirmed job is loaded. @param zone the edges of the confirmed time zone, where they matter */
+/** Plans how each file of a confirmed job is loaded. @param zone the edges of the confirmed time zone, where they matter */
 export function planFiles(job: WorkedJob<LoadState>, zone: ZoneEdges | null): LoadPlan[] {
   const { found, files } = requireReading(job);
   const columns = loadedColumns(job).map(({ name, type, nullable, source_index: source }) => {
@@ -104,7 +104,7 @@ export async function readChunk(
   }
 }
 
-/** The COPY of a chunk, after the settings under which Postgres reads its dates as they are meant. */
+/** The statements that COPY a chunk, with the settings under which Postgres reads its dates as inference did. */
 export function copyStatements(table: string, { plan }: Chunk, timeZone: string | null): string[] {
   return [
     `SET LOCAL DateStyle = ${literal(plan.dateStyle)}`,
@@ -121,7 +121,7 @@ export function findMisfitValue({ plan, from, block, last }: Chunk): void {
   nextChunk({ ...plan, mode: 'convert' }, from, block, last);
 }
 
-/** The problem that Postgres's error names (`COPY "table", line 12, column price: "abc"`), by the lines of the file. */
+/** The problem in Postgres's error (`COPY "table", line 12, column price: "abc"`), with the line number in the file. */
 export function rowProblemOf({ plan, from }: Chunk, error: PostgresError): JobProblem {
   const [, line, column, value] = /, line (\d+)(?:, column ([^:]+): "(.*)")?/s.exec(error.where ?? '') ?? [];
   const where = {

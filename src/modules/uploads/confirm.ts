@@ -4,7 +4,7 @@ import type { Confirmation, ConfirmedColumn, ConfirmedSchema, Evolution } from '
 
 type Sent = Confirmation['columns'][number];
 
-/** Collects the problems of confirmed columns, and which columns of the files they have taken. */
+/** Collects the problems of confirmed columns, and the columns of the files that are taken. */
 class Matching {
   readonly problems: FieldProblem[] = [];
   readonly #taken = new Set<number>();
@@ -30,7 +30,7 @@ class Matching {
 const NO_SOURCE = 'is not a column of the files';
 
 /**
- * Matches each confirmed column with one of the files: by `source_index`, without it by the inferred name, else by its
+ * Matches each confirmed column with a column of the files: by `source_index`, without it by the inferred name, else by its
  * place when as many were confirmed as were inferred. Other columns of the files are left out of the table.
  * A column that matches none, or one that another has, is invalid.
  */
@@ -57,10 +57,10 @@ function sourceOf(column: Sent, place: number, count: number, inferred: Inferred
 }
 
 /**
- * Matches each confirmed column of an existing table, known by its name, with one of the files: by `source_index` (null:
+ * Matches each confirmed column of an existing table, known by its name, with a column of the files: by `source_index` (null:
  * none), else the one that was inferred for it. Columns that are not confirmed stay null.
  * With a key its columns must be filled; others that may not be null need not, as rows may all be there already.
- * Where columns may be added, one of another name is new; where one may be widened, its old type refuses that.
+ * Where columns may be added, one of another name is new; one that may be widened keeps its old type if that is confirmed.
  * A column that is not in the table, of another type, not in the files, or null where it must not be is invalid.
  */
 export function matchTableColumns(

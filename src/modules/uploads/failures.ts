@@ -1,7 +1,7 @@
 import { defineFailure, invalid, notFound } from '../../kernel/failure.ts';
 
 export const MAX_FILES = 10;
-/** Of all files of one call together. Before the Worker stands its zone, which lets 100 MB through on Free and Pro. */
+/** The most bytes of all files of one call together: before the Worker, Cloudflare lets 100 MB through on Free and Pro. */
 export const MAX_UPLOAD_BYTES = 100 * 1024 * 1024;
 
 export const jobNotFound = notFound('upload_job', { portuguese: 'Upload não encontrado.' });
@@ -18,7 +18,7 @@ export const jobEnded = defineFailure('upload_job.ended', 'invalid', {
   'managed-tables': { status: 400, code: 'UPLOAD_JOB_ENDED' },
 });
 
-/** Why a load cannot be undone, in a word for programs and a sentence for people. */
+/** The reasons why a load cannot be undone, each with a sentence for people. */
 const UNDO_REFUSALS = {
   not_done: 'A carga não foi concluída.',
   already_undone: 'A carga já foi desfeita.',
@@ -53,7 +53,7 @@ export const notMultipart = defineFailure('upload.not_multipart', 'malformed', {
   portuguese: 'Envie os arquivos como multipart/form-data, no campo "files".',
 });
 
-/** The body is no whole form; `message` says why. */
+/** The body is not a whole form; `message` says why. */
 export const malformedForm = defineFailure('upload.malformed_form', 'malformed', {
   message: 'The form is incomplete or malformed.',
   portuguese: 'O formulário enviado está incompleto ou malformado.',
@@ -64,7 +64,7 @@ export const wrongMode = () => invalid([{ field: 'mode', message: 'must be appen
 
 export const wrongEvolve = () => invalid([{ field: 'evolve', message: 'must be none, add or widen' }]);
 
-/** With the columns that a load would add the table has too many. */
+/** The table would have too many columns with those that the load adds. */
 export const tooManyTableColumns = (max: number) =>
   invalid([{ field: 'columns', message: `would be more than ${max} columns in the table` }]);
 
@@ -88,7 +88,7 @@ export const tooLarge = defineFailure('upload.too_large', 'too_large', {
   'managed-tables': 'UPLOAD_TOO_LARGE',
 });
 
-/** `file` is the name as it will be shown, `accepted` the extensions with their dots. */
+/** The file has no accepted type. `file` is its name as it is shown, `accepted` the extensions with their dots. */
 export const wrongFileType = defineFailure('upload.file_type', 'invalid', {
   message: 'Files of this type are not accepted.',
   portuguese: 'O tipo de um dos arquivos não é aceito.',
@@ -98,7 +98,7 @@ export const wrongFileType = defineFailure('upload.file_type', 'invalid', {
 
 export const uploadNotFound = notFound('resumable_upload', { portuguese: 'Upload não encontrado.' });
 
-/** Of one resumable upload. */
+/** The largest file of a resumable upload. */
 export const MAX_RESUMABLE_BYTES = 5 * 1024 ** 3;
 
 export const resumableTooLarge = defineFailure('resumable_upload.too_large', 'too_large', {
@@ -128,7 +128,7 @@ export const uploadLocked = defineFailure('resumable_upload.locked', 'conflict',
   'managed-tables': { status: 423, code: 'UPLOAD_LOCKED' },
 });
 
-/** 460 is what the protocol has for it. */
+/** The bytes do not have the sent checksum; 460 is the tus protocol's status for this. */
 export const checksumMismatch = defineFailure('resumable_upload.checksum', 'invalid', {
   message: 'The bytes do not have the checksum that was sent with them. None of them was kept.',
   portuguese: 'Os bytes não conferem com a soma de verificação enviada. Nenhum deles foi guardado.',
@@ -141,7 +141,7 @@ export const tooManyBegun = defineFailure('resumable_upload.too_many', 'too_many
   detail: (limit: number) => ({ limit, retryAfter: 60 }),
 });
 
-/** The version of tus that is spoken. */
+/** The supported version of tus. */
 export const TUS_VERSION = '1.0.0';
 
 export const wrongTusVersion = defineFailure('resumable_upload.version', 'invalid', {

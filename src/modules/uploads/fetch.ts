@@ -20,52 +20,52 @@ import { mediaType, nameInAnswer, nameInPath } from './source-name.ts';
 import { saveProgress, type Work } from './work.ts';
 import { finishFetch } from './work-store.ts';
 
-/** How far the file of an address has come. The address is in it encrypted, and is gone with it. */
+/** The progress of fetching a file from an address. It holds the address encrypted, and is deleted with it. */
 export interface FetchState {
   fetching: 1;
   /** The whole address, encrypted. */
   address: string;
-  /** The name with a known ending that the caller or the path gives; null where the answer has to tell. */
+  /** The name with a known ending that the caller or the path gives; null where the answer must name the file. */
   name: string | null;
-  /** What the first answer said. */
+  /** The file's name and media type in the first answer. */
   found: { name: string; type: string } | null;
-  /** The strong `ETag` under which it goes on; null where it cannot. */
+  /** The strong `ETag` with which the download is resumed; null where it cannot be resumed. */
   etag: string | null;
-  /** How large it is, where the server says. */
+  /** The size of the file, where the server says it. */
   total: number | null;
-  /** Bytes that lie in R2: whole pieces. */
+  /** The number of bytes stored in R2: whole pieces. */
   received: number;
-  /** How often it began again from the first byte. Pieces of each time lie apart. */
+  /** The number of restarts from the first byte. The pieces of each start are stored apart. */
   restarts: number;
   /** Deliveries since the last piece, this one included. */
   tries: number;
 }
 
-/** What bounds a download. Milliseconds and bytes. */
+/** The limits of a download, in milliseconds and bytes. */
 export interface FetchLimits {
   /** The largest file. */
   bytes: number;
-  /** For so long nothing may come. */
+  /** The longest time without any byte. */
   silenceMs: number;
-  /** In so long a piece must be there. */
+  /** The longest time for one piece. */
   pieceMs: number;
 }
 
 const LIMITS: FetchLimits = { bytes: 5 * 1024 ** 3, silenceMs: 30_000, pieceMs: 300_000 };
-/** A message fetches no longer than this before the next goes on, where the server lets it. */
+/** The longest time that a message fetches before the next one resumes, where the download can be resumed. */
 const MESSAGE_MS = 60_000;
-/** Where it does not, the whole file has to come in the time that the platform gives a message: 15 minutes. */
+/** The longest time for a file whose download cannot be resumed: the platform gives a message 15 minutes. */
 const WHOLE_MS = 600_000;
-/** So often a job that waits for a slow server shows that it is alive: less than `RESUME_AFTER_MS`. */
+/** The interval at which a job that waits for a slow server renews its time of change: less than `RESUME_AFTER_MS`. */
 const ALIVE_MS = 20_000;
-/** Deliveries in a row without a piece, as for all other work. */
+/** The most deliveries in a row without a piece, as for all other work. */
 const MAX_TRIES = 12;
 const MAX_RESTARTS = 2;
-/** A piece comes over so many connections at most. */
+/** The most connections for one piece. */
 const MAX_CONNECTIONS = 20;
-/** So many connections in a row may bring nothing. */
+/** The most connections in a row without any byte. */
 const MAX_EMPTY = 4;
-/** Answers after which asking again helps. */
+/** The statuses after which a retry may succeed. */
 const PASSING = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 const UNREACHABLE = {
@@ -82,8 +82,8 @@ const unreachable = (why: keyof typeof UNREACHABLE) => new JobProblem(sourceUnre
 const addressContext = (companyId: string, jobId: string) => `upload-source:${companyId}:${jobId}`;
 
 /**
- * What a new job needs to fetch its file.
- * @param url has been held against the rules for outside addresses
+ * Prepares the fetch of a new job's file.
+ * @param url an address that has passed the rules for outside addresses
  * @returns its first state, and the address as it may be shown
  */
 export async function beginFetch(
@@ -111,13 +111,13 @@ export async function beginFetch(
   return { sourceUrl: address.origin + address.pathname, state };
 }
 
-/** Whether a job has still to fetch its file. */
+/** Whether a job still has to fetch its file. */
 export const isFetch = (work: Work<unknown>): work is Work<FetchState> =>
   (work.job.state as Partial<FetchState> | null)?.fetching === 1;
 
 /**
  * Fetches the file of a job into R2, piece by piece, for a bounded while.
- * @returns true: the next message goes on, or begins to read it
+ * @returns true: the next message resumes the download, or begins to analyse the file
  */
 export async function fetchSource(work: Work<FetchState>, limits: FetchLimits = LIMITS): Promise<boolean> {
   const { ctx, job } = work;
@@ -132,7 +132,7 @@ export async function fetchSource(work: Work<FetchState>, limits: FetchLimits = 
   return true;
 }
 
-/** One message's worth of a download. Between pieces at most one of them is in memory. */
+/** The part of a download in one message. Between pieces it holds at most one piece in memory. */
 class Download {
   readonly #work: Work<FetchState>;
   readonly #limits: FetchLimits;
@@ -190,12 +190,12 @@ class Download {
     }
   }
 
-  /** Counts what the first answer says of the file's size before it is read, where the company has a quota. */
+  /** Counts the size that the first answer announces against the company's quota, if any, before the file is read. */
   async #countAnnounced(): Promise<void> {
     if (this.#state.total !== null && (await quotaFor(this.#work.ctx, 'file_bytes')) !== undefined) await this.save();
   }
 
-  /** Decides what follows when a connection was lost, and waits a little. */
+  /** Retries after a lost connection, after a short pause, or fails. */
   async #goOn({ problem }: OutsideFailed, hasCome: boolean): Promise<void> {
     if (problem !== 'lost' && !(problem === 'silent' && this.#offset > 0)) throw unreachable(problem);
     this.#connections += 1;
@@ -244,7 +244,7 @@ class Download {
     }
   }
 
-  /** The first answer says what the file is. */
+  /** Reads name, type and size of the file from the first answer. @throws JobProblem for a file that cannot be loaded */
   #expectWhole({ status, headers }: OutsideAnswer, address: string): void {
     if (status !== 200) throw statusProblem(status);
     const { name } = this.#state;
@@ -260,7 +260,7 @@ class Download {
     this.#state = { ...this.#state, found: { name: found, type: mediaTypeOf(mediaType(headers)) }, etag, total };
   }
 
-  /** The bytes that follow, of the same file. */
+  /** Checks that an answer continues the same file. @throws JobProblem where the file has changed */
   #expectRest(answer: OutsideAnswer, etag: string, address: string): void {
     const { status, headers } = answer;
     if (status === 416 && this.#state.total === null && headers.get('content-range') === `bytes */${this.#offset}`) {
@@ -286,7 +286,7 @@ class Download {
     }
   }
 
-  /** @returns `later` when the next message is to go on */
+  /** Receives an answer. @returns `later` where the next message is to resume */
   async #receive(answer: OutsideAnswer): Promise<'end' | 'later'> {
     const { ctx } = this.#work;
     for (let bytes = await answer.read(); bytes !== null; bytes = await answer.read()) {
@@ -326,7 +326,7 @@ class Download {
     await this.save();
   }
 
-  /** Stores the last piece and has the file read. */
+  /** Stores the last piece and queues the file for analysis. */
   async #finish(): Promise<void> {
     const { ctx, database, job } = this.#work;
     const file = { ...this.#file(), size_bytes: this.#offset };
@@ -359,7 +359,7 @@ class Download {
   }
 }
 
-/** A weak one stands for the same meaning, not for the same bytes. */
+/** The ETag if it is strong: a weak one stands for equal meaning, not for equal bytes. */
 const strong = (etag: string | null): string | null => (etag !== null && /^"[^"]*"$/.test(etag) ? etag : null);
 
 const statusProblem = (status: number): Error =>

@@ -3,28 +3,28 @@ import { bytesIn, type Segment, SegmentWriter } from '../../platform/segments.ts
 import { MAX_RATIO, RATIO_FROM_BYTES } from './archive.ts';
 import { gzipDamaged, gzipOverRatio, gzipTooLarge, JobProblem } from './problems.ts';
 
-/** The most that a file may unpack to. */
+/** The most bytes that a file may unpack to. */
 const MAX_BYTES = 5 * 1024 ** 3;
 
-/** What a file is unpacked with. */
+/** The packed file and the storage for its unpacked bytes. */
 export interface GzipEnvironment {
   bucket: R2Bucket;
   newKey(): string;
   /** The packed bytes. */
   stream(): ReadableStream<Uint8Array>;
-  /** One call writes so many bytes, about. */
+  /** The number of bytes that one call unpacks, about. */
   budget: number;
 }
 
-/** What is unpacked so far. */
+/** The bytes that are unpacked so far. */
 export interface Unpacked {
   segments: Segment[];
   done: boolean;
 }
 
 /**
- * Goes on unpacking a file, about `budget` bytes of it. What was unpacked before is unpacked again, and left out: no state
- * of an inflater survives a message.
+ * Continues unpacking a file, about `budget` bytes of it. Earlier bytes are unpacked again and dropped: no state of an
+ * inflater survives a message.
  * @param size of the packed file
  * @throws JobProblem for one that is damaged, too large, or a bomb
  */

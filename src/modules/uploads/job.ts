@@ -11,10 +11,10 @@ import type { StoredFile } from './receive.ts';
 /** The status of a job; the first four are those of an active one. */
 export type JobStatus = 'queued' | 'analisando' | 'waiting_confirm' | 'inserting' | 'done' | 'failed';
 
-/** What the rows do to the table: create it, join its rows, replace them, or update those of the same key. */
+/** The way in which rows enter the table: a new table, rows added, replaced, or updated by their key. */
 export type UploadMode = 'create' | 'append' | 'replace' | 'upsert';
 
-/** How a load may change the columns of its table: not, by new ones, or besides by wider types. */
+/** The changes that a load may make to its table's columns: none, new columns, or also wider types. */
 export const EVOLVES = ['none', 'add', 'widen'] as const;
 
 export type Evolve = (typeof EVOLVES)[number];
@@ -27,23 +27,23 @@ export interface JobProgress {
   bytes_total: number;
 }
 
-/** Why a job failed. `message` is a sentence in Portuguese; the rest says where, if there is a place. */
+/** The reason why a job failed. `message` is a sentence in Portuguese; other fields give the place, where there is one. */
 export interface JobError {
   code: string;
   message: string;
   file?: string;
-  /** 1-based, where the record starts. */
+  /** The 1-based line on which the record starts. */
   line?: number;
-  /** The confirmed name. */
+  /** The confirmed name of the column. */
   column?: string;
   value?: string;
-  /** Where a quota is in the way: which, how much it is, and how much was used. */
+  /** For an exceeded quota: its name, its limit, and the use. */
   quota?: string;
   limit?: number;
   use?: number;
 }
 
-/** A column as a person confirms it: its name, its type, and which column of the files it is. */
+/** A column as a person confirms it: its name, its type, and its column of the files. */
 export const confirmedColumn = column
   .extend({
     source_index: z.number().int().nonnegative().nullable().optional().meta({
@@ -79,7 +79,7 @@ export interface ConfirmedSchema {
   display_name: string;
   columns: ConfirmedColumn[];
   time_zone: string | null;
-  /** Which of the columns the load adds to the existing table, and what the types of others were; absent where it changes none. */
+  /** The columns that the load adds to the existing table, and the former types of those it widens; absent for neither. */
   evolution?: Evolution;
 }
 
@@ -89,37 +89,37 @@ export interface Evolution {
   widened: { name: string; from: ColumnType }[];
 }
 
-/** `source_index` is null for a column of an existing table that the files do not fill. */
+/** A confirmed column; `source_index` is null for a column of an existing table that the files do not fill. */
 export type ConfirmedColumn = Omit<z.output<typeof confirmedColumn>, 'source_index'> & { source_index: number | null };
 
-/** A text that is read for a job: an uploaded file, or what one was converted to. */
+/** A text that is read for a job: an uploaded file, or the result of converting one. */
 export interface Source {
-  /** The name that people know it by. */
+  /** The name that people see. */
   name: string;
   /** Its pieces in R2, in their order. */
   segments: Segment[];
   size_bytes: number;
-  /** The workbook's sheet that it was made of, with one line a row and typed values without quotes. */
+  /** The workbook's sheet that it was made of, with one line a row and typed values without quotes; null for other texts. */
   sheet: SheetFacts | null;
-  /** What stands between its fields by its kind, where it has more than one; absent where that is found. */
+  /** The delimiter of the kind of file; absent where the delimiter is inferred. */
   delimiter?: string;
   /** The records that it was made of; absent for other texts. */
   records?: RecordFacts;
 }
 
-/** What inference found out for the load. */
+/** The results of inference that the load needs. */
 export interface Reading {
   /** The texts, in the order of their rows. */
   sources: Source[];
-  /** How each of them is read. */
+  /** The reading of each text. */
   files: FileReading[];
-  /** Their columns. */
+  /** The columns of the texts. */
   found: FoundColumn[];
-  /** Which of them holds the ids of rows, where an upsert knows rows by these. */
+  /** The position of the column of row ids, where an upsert finds rows by their ids. */
   ids?: number;
 }
 
-/** How many rows an upsert has inserted, updated, and found as they are in the files. */
+/** The numbers of rows that an upsert inserted, updated, and left as they were. */
 export interface LoadResult {
   inserted: number;
   updated: number;
@@ -143,9 +143,9 @@ export interface UploadJob {
   error: JobError | null;
   /** The columns of the key of an upsert. */
   key: string[] | null;
-  /** What an upsert came to. */
+  /** The numbers of rows of an upsert. */
   result: LoadResult | null;
-  /** When it was undone, and who by. */
+  /** The time when the load was undone, and the user who did it. */
   undoneAt: string | null;
   undoneBy: string | null;
   /** The address that the file is fetched from, without query and fragment; null where files were sent. */
@@ -154,13 +154,13 @@ export interface UploadJob {
   updatedAt: string;
 }
 
-/** A job with what only its work needs. */
+/** A job with the fields that only its work needs. */
 export interface WorkedJob<State> extends UploadJob {
-  /** How the files are read; null until inference has finished. */
+  /** The results of inference for the load; null until inference has finished. */
   reading: Reading | null;
-  /** Counted up with every change of the job. */
+  /** Increased by every change of the job. */
   step: number;
-  /** How far the phase has come; null at its beginning. */
+  /** The progress of the phase; null at its beginning. */
   state: State | null;
   /** Deliveries since the last progress, this one included. */
   attempts: number;

@@ -6,9 +6,9 @@ import { sweepCompany } from './sweep.ts';
 export { analyseUpload } from './analyse.ts';
 export { loadUpload } from './load.ts';
 
-/** One scheduled run sweeps so many companies; the others are still due in the next one. */
+/** The most companies that one scheduled run sweeps; the others are still due in the next one. */
 const COMPANIES_PER_RUN = 50;
-/** Five at a time: a Worker has at most six connections open. */
+/** The limits of sweeps: five at a time, as a Worker has at most six connections open. */
 const SWEEPS = { concurrency: 5, timeoutMs: 20_000, failureEvent: 'sweep_failed' };
 
 /**

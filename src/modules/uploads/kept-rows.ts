@@ -1,13 +1,13 @@
 import type { Column } from '../../tenant-sql/columns.ts';
 import { literal, qualified, quoted } from '../../tenant-sql/identifiers.ts';
 
-/** A table of schema `kept` holds the rows that a load has replaced; it is named by the id of the load's job. */
+/** The table of schema `kept` with the rows that a load has replaced; it is named by the id of the load's job. */
 const kept = (jobId: string): string => qualified('kept', jobId);
 
 /**
  * Statements that move all rows of a table of schema `public` to `kept`, for one simple query. The reader's rights to new
- * tables are revoked: without, Postgres's statistics (`pg_stats`) would show it values of tables that it cannot name. Each
- * row is kept as it is when it is deleted, also when it was being changed. They affect as many rows as they move.
+ * tables are revoked: otherwise Postgres's statistics (`pg_stats`) would show it values of tables that it cannot name. Each
+ * row is kept as it is at its deletion, even if it was being changed. They affect as many rows as they move.
  */
 export function keepRows(table: string, jobId: string, reader: string): string {
   return [
@@ -17,7 +17,7 @@ export function keepRows(table: string, jobId: string, reader: string): string {
   ].join('; ');
 }
 
-/** Holds kept rows until the transaction ends; fails with 42P01 where they have been dropped. */
+/** Locks the kept rows until the transaction ends; fails with 42P01 where they have been dropped. */
 export const holdKept = (jobId: string): string => `LOCK TABLE ${kept(jobId)} IN ACCESS SHARE MODE`;
 
 /** Copies kept rows back into their table, under their ids. */

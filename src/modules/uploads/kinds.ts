@@ -1,15 +1,15 @@
 /**
- * The kinds of files that become tables. A new one is an entry here, and a stage in `sources.ts` that makes a text of it by
- * a reader of `src/formats`.
+ * A kind of file that becomes a table. A new one is an entry of `KINDS`, and a stage in `sources.ts` that makes a text of the
+ * file by a reader of `src/formats`.
  */
 interface Kind {
-  /** How the names of such files end, in lower case. */
+  /** The endings of the names of such files, in lower case. */
   extensions: readonly [string, ...string[]];
-  /** What answers that name no file call them. */
+  /** The media types of such files, for answers that name no file. */
   mediaTypes: readonly string[];
   /** Whether a form may hold such files. */
   inForms: boolean;
-  /** Whether such files may come packed by gzip, their names with `.gz` behind. */
+  /** Whether such files may be packed by gzip, their names with `.gz` behind. */
   packed?: true;
 }
 
@@ -45,13 +45,13 @@ const PACKED = '.gz';
 
 const ENTRIES = Object.entries(KINDS) as [KindName, Kind][];
 
-/** How the names of files end that come from addresses. */
+/** The endings of the names of files from addresses and resumable uploads. */
 export const ACCEPTED_TYPES: readonly string[] = ENTRIES.flatMap(([, { extensions, packed }]) => [
   ...extensions,
   ...(packed ? extensions.map((extension) => `${extension}${PACKED}`) : []),
 ]);
 
-/** How those of files end that stand in a form. */
+/** The endings of the names of files in a form. */
 export const FORM_TYPES: readonly string[] = ENTRIES.flatMap(([, { extensions, inForms }]) =>
   inForms ? extensions : [],
 );
@@ -60,18 +60,18 @@ export const FORM_TYPES: readonly string[] = ENTRIES.flatMap(([, { extensions, i
 export const isAccepted = (name: string, types = ACCEPTED_TYPES): boolean =>
   types.some((type) => name.toLowerCase().endsWith(type));
 
-/** The kind of a file by its name; null for none that is read. */
+/** The kind of a file by its name; null for a name of no kind. */
 export function kindOf(name: string): KindName | null {
   const found = ENTRIES.find(([, { extensions }]) => isAccepted(name, extensions));
   return found?.[0] ?? null;
 }
 
-/** The name of a file that is packed by gzip, as it is without that; null for a name of other files. */
+/** The name of a gzip file without `.gz`; null for a name of other files. */
 export function unpackedName(name: string): string | null {
   const bare = name.slice(0, -PACKED.length);
   return isAccepted(name, [PACKED]) && kindOf(bare) !== null ? bare : null;
 }
 
-/** How the name of a file ends that an answer calls by a media type; undefined for what is not read. */
+/** The ending of file names for a media type; undefined for a type of no kind. */
 export const endingOf = (mediaType: string): string | undefined =>
   ENTRIES.find(([, { mediaTypes }]) => mediaTypes.includes(mediaType))?.[1].extensions[0];

@@ -6,7 +6,7 @@ import type { JobProgress, JobStatus, UploadMode } from './job.ts';
 import type { StoredFile } from './receive.ts';
 import { type JobKey, KEY } from './store.ts';
 
-/** What a job's rows did to its table, and what an undo needs to know of that. Timestamps are ISO 8601 in UTC. */
+/** A load: the changes that a job made to its table, as far as an undo needs them. Timestamps are ISO 8601 in UTC. */
 export interface Load {
   jobId: string;
   tableId: string | null;
@@ -17,13 +17,13 @@ export interface Load {
   rowCount: number;
   inserted: number;
   updated: number;
-  /** Loads of a table are in its order; 0 or null for one that an earlier version of the program did. */
+  /** Its place in the order of the table's loads; 0 or null for a load of an earlier version of the program. */
   number: number | null;
   loadedAt: string;
   loadedBy: string;
-  /** How the ids of the rows begin that were added to others. */
+  /** The first characters of the ids of the added rows, where they were added to others. */
   addedRows: string | null;
-  /** What it did to the table's columns; null where it left them. */
+  /** The changes to the table's columns; null where it made none. */
   evolved: Evolved | null;
   undoneAt: string | null;
 }
@@ -65,7 +65,7 @@ export const toLoad = (row: LoadRow): Load => ({
   undoneAt: row.undone_at && datetimeJson(row.undone_at),
 });
 
-/** Locks a job until the transaction ends, and reads what it has loaded. */
+/** Locks a job until the transaction ends, and reads its load. */
 export async function lockLoad(tx: TenantTx, key: JobKey): Promise<Load | undefined> {
   const [row] = await tx.query<LoadRow>(`SELECT ${COLUMNS} FROM console.upload_jobs WHERE ${KEY} FOR UPDATE`, [
     key.id,
@@ -110,13 +110,13 @@ export async function markUndone(tx: TenantTx, key: JobKey, by: string, at: stri
   );
 }
 
-/** A table of schema `kept`, and until when a load needs it, in milliseconds; null when none does. */
+/** A table of schema `kept`, and the time of the load that needs it, in milliseconds; null when none does. */
 export interface KeptTable {
   jobId: string;
   loadedAt: number | null;
 }
 
-/** Tables of schema `kept`, those first that no load needs, then the oldest. */
+/** Tables of schema `kept`, first those that no load needs, then the oldest. */
 export async function readKept(tx: TenantTx, companyId: string, limit: number): Promise<KeptTable[]> {
   const rows = await tx.query<{ name: string; loaded_at: string | null }>(
     `SELECT tablename AS name, (extract(epoch FROM needed.loaded_at) * 1000)::bigint AS loaded_at

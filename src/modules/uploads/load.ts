@@ -60,14 +60,14 @@ async function load(work: Work<LoadState>): Promise<boolean> {
   return false;
 }
 
-/** The edges of the confirmed time zone, where some column may have values beyond them. */
+/** The edges of the confirmed time zone, where a column may have values beyond them; null elsewhere. */
 async function zoneOf({ database, job }: Work<LoadState>): Promise<ZoneEdges | null> {
   const zone = requireConfirmed(job).time_zone;
   const matters = zone !== null && loadedColumns(job).some(({ type }) => type === 'datetime');
   return matters ? zoneEdges(database, zone) : null;
 }
 
-/** Its primary key is added at the end: that is faster than keeping it during the load. */
+/** Creates the staging table without a primary key: adding it at the end is faster than keeping it during the load. */
 async function createStagingTable(work: Work<LoadState>): Promise<LoadState> {
   const { ctx, database, job } = work;
   await requireTableRoom(ctx, database);
@@ -85,7 +85,7 @@ async function createStagingTable(work: Work<LoadState>): Promise<LoadState> {
 
 /**
  * Copies a chunk and saves the progress, in one message and so in one transaction. Its commit need not reach the disk at
- * once: were it lost, so would be the progress, and the last commit of the load waits for all before it.
+ * once: if it is lost, so is the progress, and the last commit of the load waits for all before it.
  */
 async function copyChunk(work: Work<LoadState>, chunk: Chunk, onSent: () => void): Promise<LoadState> {
   const { ctx, database, job } = work;
@@ -106,7 +106,7 @@ async function copyChunk(work: Work<LoadState>, chunk: Chunk, onSent: () => void
   return state;
 }
 
-/** @throws why Postgres refused a chunk, as exactly as can be told */
+/** Throws the problem of a chunk that Postgres refused, as exactly as it can be found. */
 async function explainRefusal(work: Work<LoadState>, chunk: Chunk, error: unknown): Promise<never> {
   if (!isPostgresError(error)) throw error;
   if (error.code === GUARD_REFUSED) throw new Superseded();
@@ -115,7 +115,7 @@ async function explainRefusal(work: Work<LoadState>, chunk: Chunk, error: unknow
   throw rowProblemOf(chunk, (await findRefusedRow(work, chunk)) ?? error);
 }
 
-/** Postgres's error for the first bad row of a chunk, when it takes row by row; the trial is rolled back. */
+/** Finds Postgres's error for the first bad row of a chunk, by a trial row by row that is rolled back. */
 async function findRefusedRow({ database, job }: Work<LoadState>, chunk: Chunk): Promise<PostgresError | undefined> {
   const { table_id: tableId } = chunk.after;
   const copy = copyStatements(stagingTable(tableId), chunk, requireConfirmed(job).time_zone);
@@ -148,5 +148,5 @@ function progressOf(job: WorkedJob<LoadState>, { file, position, rows }: LoadSta
   };
 }
 
-/** SQLSTATE classes 22 and 23 are about values; 54 about more than Postgres stores in a row. */
+/** Whether an error is about data: SQLSTATE classes 22 and 23 are about values; 54 about more than Postgres stores in a row. */
 const isAboutData = (code: string): boolean => /^(22|23|54)/.test(code);

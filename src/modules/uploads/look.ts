@@ -4,10 +4,10 @@ import { MAX_SHEET_NAME } from '../../formats/workbook/choice.ts';
 import type { FieldProblem } from '../../kernel/failure.ts';
 import type { JobError, Reading } from './job.ts';
 
-/** More lines are no titles. */
+/** The most lines before the table: titles are not longer. */
 const MAX_SKIPPED_LINES = 1000;
 
-/** The body of a second look: how the files are to be read. What is absent is inferred. */
+/** The body of a second look: the options for reading the files. Absent ones are inferred. */
 export const lookBody = z.object({
   header: z.boolean().optional().meta({ description: 'Whether the first record holds the names of the columns.' }),
   delimiter: z
@@ -35,7 +35,7 @@ export const lookBody = z.object({
     .meta({ description: 'The name of the sheet to read, one of `dialect.sheets`, also a hidden one.' }),
 });
 
-/** What a person says of how a job's files are to be read. Plain data. */
+/** The options that a person gave for reading a job's files. Plain data. */
 export type SaidOfFiles = z.output<typeof lookBody>;
 
 /** A later analysis of a job. Its number is higher than those of all earlier ones. */
@@ -49,7 +49,7 @@ type Member = keyof SaidOfFiles;
 const OF_TEXTS: Member[] = ['delimiter', 'quote', 'encoding'];
 const OF_LINES: Member[] = ['header', 'skip_lines'];
 
-/** The problems of members that no file of the job has: a workbook has no delimiter, a text no sheet. */
+/** The problems of options that no file of the job takes: a workbook has no delimiter, a text no sheet. */
 export function problemsOfLook(said: SaidOfFiles, { sources }: Reading): FieldProblem[] {
   const hasTexts = sources.some(({ sheet, records }) => sheet === null && !records);
   const hasLines = sources.some(({ records }) => !records);
@@ -63,13 +63,13 @@ export function problemsOfLook(said: SaidOfFiles, { sources }: Reading): FieldPr
   ];
 }
 
-/** Why the files could not be read with what was said. `message` is a sentence in Portuguese. */
+/** The reason why the files could not be read with the given options. `message` is a sentence in Portuguese. */
 export interface LookProblem {
   field: string;
   message: string;
 }
 
-/** For each way in which a reading fails, the members that may be to blame, the likeliest first. */
+/** For each code of a failed reading, the options that may be to blame, the likeliest first. */
 const BLAMED: Record<string, Member[]> = {
   DELIMITER_NOT_FOUND: ['delimiter'],
   SHEET_UNKNOWN: ['sheet'],
@@ -85,7 +85,7 @@ const BLAMED: Record<string, Member[]> = {
   COLUMN_MISSING: ['header', 'skip_lines', 'delimiter', 'sheet'],
 };
 
-/** Names the member to blame, and tells no cell: what was said to be a header may be a row. */
+/** Names the option to blame, without text of any cell: a line that was declared a header may be a row. */
 export function lookProblem({ said }: Look, { code, message, file }: JobError): LookProblem {
   const members = (Object.keys(said) as Member[]).filter((member) => said[member] !== undefined);
   const field = BLAMED[code]?.find((member) => members.includes(member)) ?? members[0] ?? 'files';

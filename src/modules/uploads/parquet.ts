@@ -7,7 +7,7 @@ import { type Segment, SegmentWriter } from '../../platform/segments.ts';
 import { MAX_COLUMNS } from '../../tenant-sql/columns.ts';
 import * as problems from './problems.ts';
 
-/** How far the rows of a Parquet file are written as a text. Plain data. */
+/** The progress of writing the rows of a Parquet file as a text. Plain data. */
 export interface ParquetReading {
   state: ParquetState;
   /** The text so far, and its bytes. */
@@ -17,27 +17,27 @@ export interface ParquetReading {
 
 export const beginReading = (): ParquetReading => ({ state: beginParquet(), text: [], written: 0 });
 
-/** What a Parquet file is read with. */
+/** The Parquet file and the storage for its text. */
 export interface ParquetEnvironment {
   bucket: R2Bucket;
   newKey(): string;
-  /** Reads so many bytes from an offset on; fewer where the file ends. */
+  /** Reads `length` bytes from an offset on; fewer where the file ends. */
   read(offset: number, length: number): Promise<Uint8Array>;
   /** Bytes of text that one call writes, about. */
   budget: number;
 }
 
-/** The most memory that reading a file takes, about: pages, texts of them, and what is ahead of them. */
+/** The most memory that reading a file takes, about: pages, their texts, and bytes read ahead. */
 export const PARQUET_BYTES = 64 * 1024 * 1024;
-/** The text of a file: what repeats takes hardly any room in it. */
+/** The most bytes of the text of a file, in which repeated values take hardly any room. */
 const MAX_TEXT_BYTES = 10 * 1024 ** 3;
-/** So much text is written at a time. */
+/** The number of bytes of text that are written at a time. */
 const PASSED_BYTES = 1024 * 1024;
 
 /**
- * Goes on writing the rows of a file as a text, about `budget` bytes of it.
- * @returns the reading after that, and what is known of the text once it is whole
- * @throws JobProblem for what is no such file
+ * Continues writing the rows of a file as a text, about `budget` bytes of it.
+ * @returns the progress after that, and the facts about the text once it is whole
+ * @throws JobProblem for a file that is not valid
  */
 export async function continueParquet(
   { bucket, newKey, read, budget }: ParquetEnvironment,
@@ -75,5 +75,5 @@ function factsOf(file: string, footer: Footer, { notNumbers }: ParquetState): Re
   return { names, types: typesOf(footer), notNumbers, encoding: 'utf-8' };
 }
 
-/** Of a column's name as it is kept. */
+/** The most characters of a column's name. */
 const MAX_NAME_LENGTH = 1000;

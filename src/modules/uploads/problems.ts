@@ -17,7 +17,7 @@ export class JobProblem extends Error {
   }
 }
 
-/** Another delivery has done the work, or the job has ended: there is nothing left to do. */
+/** Thrown where another delivery has done the work, or the job has ended: nothing is left to do. */
 export class Superseded extends Error {
   constructor() {
     super('another delivery has done this step, or the job has ended');
@@ -43,7 +43,7 @@ export const noRoom: JobError = {
     'O banco de dados gerenciado está sem espaço ou não aceita alterações. Nada foi carregado. Libere espaço e envie os arquivos novamente.',
 };
 
-/** The load, or its file, would pass a quota of the company. */
+/** The load, or its file, would exceed a quota of the company. */
 export const quotaPassed = ({ quota, limit, use }: FailureDetail): JobError => ({
   code: 'QUOTA_EXCEEDED',
   message: 'Isto passaria de uma cota da organização. Nada foi carregado.',
@@ -158,7 +158,7 @@ export const tooLongForIndex: JobError = {
   message: 'Um valor do arquivo é longo demais para um índice da tabela. Nada foi carregado.',
 };
 
-/** Postgres refuses a row in which we find nothing wrong; `where` as far as Postgres tells. */
+/** Postgres refuses a row that our own check accepts; `where` holds the place that Postgres names. */
 export const rowRefused = (file: string, where: { line: number; column?: string; value?: string }): JobError => ({
   code: 'ROW_REFUSED',
   message: `O banco de dados recusou uma linha do arquivo "${file}" (linha ${where.line}).`,
@@ -166,7 +166,7 @@ export const rowRefused = (file: string, where: { line: number; column?: string;
   ...where,
 });
 
-/** Other rows were loaded than were analysed: better no table than one that lacks rows. */
+/** The load has another number of rows than the analysis: better no table than one that lacks rows. */
 export const rowsDiffer = (loaded: number, expected: number): JobError => ({
   code: 'ROWS_DIFFER',
   message: `Foram lidas ${loaded} linhas, mas a análise encontrou ${expected}. Envie os arquivos novamente.`,
@@ -177,10 +177,10 @@ const inFile = (code: string, file: string, message: string): JobError => ({ cod
 export const workbookUnreadable = (file: string) =>
   inFile('WORKBOOK_UNREADABLE', file, `A planilha "${file}" está corrompida ou não é um arquivo do Excel.`);
 
-/** What a file is, where it was named as something else. */
+/** The content of a file whose name says something else. */
 export type OtherContent = 'HTML' | 'MHTML' | 'XML' | 'JSON';
 
-/** A `.xlsx` is never read as anything else, so that nothing is guessed; under another ending it may be. */
+/** The file is no workbook. A `.xlsx` is never read as anything else, so that nothing is guessed; under `ending` it may be. */
 export const notWorkbook = (file: string, content: OtherContent | 'texto', ending?: '.csv' | '.xls') =>
   inFile(
     'WORKBOOK_UNREADABLE',
@@ -203,7 +203,7 @@ export const workbookEncrypted = (file: string) =>
 export const workbookEmpty = (file: string) =>
   inFile('NO_ROWS', file, `A planilha "${file}" não tem nenhuma linha de dados.`);
 
-/** The workbook has no sheet of the name that a person said. */
+/** The workbook has no sheet of the name that a person gave. */
 export const sheetUnknown = (file: string, sheet = '') =>
   inFile('SHEET_UNKNOWN', file, `A planilha "${file}" não tem nenhuma aba chamada "${sheet}".`);
 
@@ -263,7 +263,7 @@ export const fileWithoutRecords = (file: string) =>
 export const fileWithoutColumns = (file: string) =>
   inFile('NO_COLUMNS', file, `O arquivo "${file}" não tem nenhuma coluna.`);
 
-/** What is wrong with a file of JSON, and the code that tells it. `at` is the place, a clause without full stop. */
+/** The code and sentence for each fault of a JSON file. `at` is the place, a clause without full stop. */
 const JSON_FAULTS: Record<JsonFault, [code: string, sentence: (at: string, form: JsonForm, member: string) => string]> =
   {
     malformed: ['JSON_MALFORMED', (at) => `não é JSON válido: há um erro de sintaxe ${at}`],
@@ -291,7 +291,7 @@ const JSON_FAULTS: Record<JsonFault, [code: string, sentence: (at: string, form:
     not_utf8: ['UNREADABLE_BYTES', (at) => `não pôde ser lido como texto Unicode: há bytes inválidos ${at}`],
   };
 
-/** The problem of a file of JSON. Lines of an array are its items. */
+/** The problem of a JSON file. For an array, `line` counts its items. */
 export function ofJson(file: string, form: JsonForm, { fault, line, member }: JsonProblem): JobProblem {
   const [code, sentence] = JSON_FAULTS[fault];
   const at = form === 'lines' ? `na linha ${line}` : `no item ${line} da lista`;
@@ -302,7 +302,7 @@ export function ofJson(file: string, form: JsonForm, { fault, line, member }: Js
 export const parquetTextTooLarge = (file: string) =>
   inFile('PARQUET_TOO_LARGE', file, `O conteúdo de "${file}" passa de 10 GB depois de convertido.`);
 
-/** What is wrong with a Parquet file, and the code that tells it. `of` names the column, where there is one. */
+/** The code and sentence for each fault of a Parquet file. `of` names the column, where there is one. */
 const PARQUET_FAULTS: Record<ParquetFault, [code: string, sentence: (of: string, detail: string) => string]> = {
   not_parquet: ['PARQUET_UNREADABLE', () => 'não é um arquivo Parquet'],
   damaged: ['PARQUET_UNREADABLE', (of) => `está corrompido ou incompleto e não pôde ser lido${of}`],

@@ -39,14 +39,14 @@ import { upsertRows } from './upsert.ts';
 import type { Work } from './work.ts';
 import { finishLoad, type Placed } from './work-store.ts';
 
-/** Indexing the largest table that an upload makes, or moving its rows into another, takes seconds. */
+/** The longest time for indexing or moving the rows of an upload, which takes seconds for the largest one. Milliseconds. */
 const PUBLISH_TIMEOUT_MS = 10 * 60_000;
 const VACUUM_TIMEOUT_MS = 2 * 60_000;
 
 /**
  * Moves the rows of a complete load into their table, and ends the job, in one transaction. Readers see all rows or none,
- * and never wait: rows that are replaced are deleted, not truncated, and kept for an undo. A load that changes columns lets
- * them wait, as a change by hand does.
+ * and never wait: rows that are replaced are deleted, not truncated, and kept for an undo. Only a load that changes columns
+ * makes them wait, as such a change by hand does.
  * @throws JobProblem when the name is taken, or the table has changed; Superseded
  */
 export async function publish(work: Work<LoadState>, state: LoadState, progress: JobProgress): Promise<void> {
@@ -72,14 +72,14 @@ export async function publish(work: Work<LoadState>, state: LoadState, progress:
   await vacuumTable(ctx, database, requireConfirmed(job).display_name);
 }
 
-/** Frees the space of rows that were replaced; otherwise Postgres does it by itself, later. */
+/** Frees the space of rows that were replaced; without this, Postgres does it later. */
 export async function vacuumTable({ actor }: CompanyContext, database: TenantSql, name: string): Promise<void> {
   await database.executeAlone(vacuum(name), VACUUM_TIMEOUT_MS).catch((error: unknown) => {
     logError('vacuum_failed', error, { company_id: actor.companyId });
   });
 }
 
-/** The rows do not go with an index of the table. */
+/** The problem of rows that violate an index of the table; undefined for other errors. */
 function refusedByIndex(error: unknown): JobProblem | undefined {
   const refusal = indexRefusalOf(error);
   if (!refusal) return undefined;
@@ -88,7 +88,7 @@ function refusedByIndex(error: unknown): JobProblem | undefined {
   );
 }
 
-/** The staging table becomes the table. */
+/** Makes the staging table the table of the job. */
 async function createTable(
   tx: TenantTx,
   { ctx, job }: Work<LoadState>,
@@ -115,7 +115,7 @@ async function createTable(
   return { userTableId: id, addedRows: null };
 }
 
-/** The rows of the staging table move into the existing table. */
+/** Moves the rows of the staging table into the existing table. */
 async function moveRows(tx: TenantTx, work: Work<LoadState>, state: LoadState, changing: Changing): Promise<Placed> {
   const { ctx, job } = work;
   const { table: present, evolving } = await lockUnchangedTable(tx, work);
@@ -139,13 +139,13 @@ async function moveRows(tx: TenantTx, work: Work<LoadState>, state: LoadState, c
   return { userTableId: table.id, addedRows, ...evolved };
 }
 
-/** What is left to be done to the columns of a table before the rows fit: another load may have done it meanwhile. */
+/** The changes to the columns of a table that are still needed before the rows fit: another load may have made some. */
 interface Evolving {
   added: Column[];
   widened: Evolved['widened'];
 }
 
-/** Changes the columns of a locked table, and tells what the load has done to them. */
+/** Changes the columns of a locked table. @returns the table after that, and the changes of the load */
 async function evolve(
   tx: TenantTx,
   ctx: CompanyContext,
@@ -163,7 +163,7 @@ async function evolve(
 }
 
 /**
- * Locks the table against all that would change what the load needs: its columns, too, where it changes any.
+ * Locks the table against all changes that the load does not allow: also of its columns, where it changes any itself.
  * @throws JobProblem when the table has other columns than were confirmed, or is gone
  */
 async function lockUnchangedTable(

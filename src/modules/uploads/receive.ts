@@ -27,45 +27,45 @@ export interface StoredFile {
   storage_path: string;
   size_bytes: number;
   mime_type: string;
-  /** How the keys of its pieces end after `storage_path/`, in their order; numbers from 0 when not said. */
+  /** The last parts of its pieces' keys, behind `storage_path/`, in order; numbers from 0 when absent. */
   pieces?: string[];
 }
 
 /** The content of an upload form. */
 export interface UploadForm {
-  /** In the order of the form. */
+  /** The files, in the order of the form. */
   files: StoredFile[];
   /** The field `mode`, wherever it stands; null when absent. */
   mode: string | null;
-  /** The field `evolve`, likewise. */
+  /** The field `evolve`, wherever it stands; null when absent. */
   evolve: string | null;
   /** The fields `key`, in their order; at most {@link MAX_KEYS}. */
   keys: string[];
 }
 
 /**
- * A file of this size or more is stored in pieces, each an object, of which one at a time is held in memory. Not as parts
- * of an R2 multipart upload: no list shows what a broken one leaves behind, so that no sweep could delete it.
+ * The size of a piece: a larger file is stored in pieces, each an object, of which one at a time is held in memory. Not as
+ * parts of an R2 multipart upload: no list shows those of a broken one, so that no sweep could delete them.
  */
 export const PIECE_BYTES = 8 * 1024 * 1024;
-/** What a form may hold besides its files: boundaries, headers, other fields. */
+/** The most bytes of a form besides its files: boundaries, headers, other fields. */
 const MAX_FORM_BYTES = 1024 * 1024;
 const MAX_FIELD_BYTES = 64;
-/** One more than a key may have columns, so that too many are noticed. */
+/** The most fields `key` that are read: one more than a key may have columns, so that too many are noticed. */
 const MAX_KEYS = 5;
-/** A refused body is read this far, so that its sender gets the answer. */
+/** The most bytes of a refused body that are read, so that its sender gets the answer. */
 const DRAIN_BYTES = 2 * MAX_UPLOAD_BYTES;
-/** For so long, where the files cannot be stored. Milliseconds. */
+/** The longest time to read a refused body where the files cannot be stored. Milliseconds. */
 const DRAIN_MS = 5_000;
-/** How long the deletion of refused files may take. Milliseconds. */
+/** The longest time for deleting refused files. Milliseconds. */
 const DISCARD_MS = 5_000;
-/** Browsers send it for a file whose type they do not know. */
+/** The media type that browsers send for a file whose type they do not know. */
 const UNKNOWN_TYPE = 'application/octet-stream';
 
 /**
  * Streams the files of a form into R2 under `prefix`, numbered from 0, in memory that does not depend on their size.
- * Sizes are counted as the bytes arrive, whatever the headers claim. When it throws, nothing is left in R2, unless that is
- * away.
+ * Sizes are counted as the bytes arrive, whatever the headers claim. When it throws, nothing is left in R2, unless R2 is out
+ * of reach.
  */
 export async function receiveForm({ stream, type }: SentBody, bucket: R2Bucket, prefix: string): Promise<UploadForm> {
   const boundary = boundaryOf(type);
@@ -114,7 +114,7 @@ export async function deleteFiles(bucket: R2Bucket, files: StoredFile[]): Promis
   );
 }
 
-/** The same for files of a request that is refused: what cannot be deleted now is left to the sweep. */
+/** As `deleteFiles`, for files of a refused request: those that cannot be deleted now are left to the sweep. */
 export async function discardFiles(bucket: R2Bucket, files: StoredFile[]): Promise<void> {
   await withinTime(DISCARD_MS, deleteFiles(bucket, files)).catch((error) => logError('files_not_deleted', error));
 }
@@ -126,7 +126,7 @@ export const filesOf = (companyId: string, jobId?: string): string =>
 /** The id of the job that an object in R2 belongs to. */
 export const jobIdOf = (key: string): string => key.split('/')[2] ?? '';
 
-/** Both ways to repeat a field of a form are in use. */
+/** Whether a part of the form is a file: both ways to repeat a field of a form are in use. */
 const isFile = ({ name }: PartHeaders): boolean => name === 'files' || name === 'files[]';
 
 /** The size of all files together. */
@@ -171,7 +171,7 @@ async function store(reader: MultipartReader, bucket: R2Bucket, file: StoredFile
   }
 }
 
-/** A media type as it is shown: what is none is unknown. */
+/** The media type of a file as it is shown: an invalid one becomes the unknown type. */
 export const mediaTypeOf = (sent: string): string =>
   /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/.test(sent) ? sent : UNKNOWN_TYPE;
 
@@ -180,7 +180,7 @@ async function fieldText(reader: MultipartReader): Promise<string> {
   return Buffer.from(bytes).toString('utf8');
 }
 
-/** Characters of a file's name. */
+/** The most characters of a file's name. */
 const MAX_NAME_LENGTH = 255;
 
 /**

@@ -8,12 +8,12 @@ import { type Segment, SegmentWriter } from '../../platform/segments.ts';
 import { MAX_COLUMNS } from '../../tenant-sql/columns.ts';
 import * as problems from './problems.ts';
 
-/** How far the records of a file are written as a text. Plain data. */
+/** The progress of writing the records of a file as a text. Plain data. */
 export interface RecordsState {
   form: JsonForm;
-  /** Bytes of the file that are read. */
+  /** The number of bytes of the file that are read. */
   offset: number;
-  /** Null before its first byte. */
+  /** The encoding; null before the first byte is read. */
   encoding: Encoding | null;
   json: JsonState;
   /** The text so far. */
@@ -28,29 +28,29 @@ export const beginRecords = (form: JsonForm): RecordsState => ({
   text: [],
 });
 
-/** What the records of a file are read with. */
+/** The file of records and the storage for its text. */
 export interface RecordsEnvironment {
   bucket: R2Bucket;
   newKey(): string;
-  /** Reads so many bytes from an offset on; fewer where the file ends. */
+  /** Reads `length` bytes from an offset on; fewer where the file ends. */
   read(offset: number, length: number): Promise<Uint8Array>;
   /** Bytes that one call reads, about, and that are read at a time. */
   budget: number;
   block: number;
 }
 
-/** The state after some work, and what is known of the text once it is whole. */
+/** The state after some work, and the facts about the text once it is whole. */
 export interface RecordsRead {
   state: RecordsState;
   facts: RecordFacts | null;
 }
 
-/** An object is read as a whole, with what is before it. */
+/** The most bytes that are read at a time: an object is read as a whole, with the bytes before it. */
 const MOST_BYTES = MAX_OBJECT_BYTES + 64 * 1024;
 
 /**
- * Goes on writing the objects of a file as a text, about `budget` bytes of it.
- * @throws JobProblem for what is no such file
+ * Continues writing the objects of a file as a text, about `budget` bytes of it.
+ * @throws JobProblem for a file that is not valid
  */
 export async function continueRecords(
   { bucket, newKey, read, budget, block }: RecordsEnvironment,

@@ -4,7 +4,7 @@ import { cutValue, nextChunk } from './inference/index.ts';
 import type { JobError, WorkedJob } from './job.ts';
 import { JobProblem } from './problems.ts';
 
-/** A staged row cannot be brought into the table: which one of the load, from 1 on, and the values of its key. */
+/** Thrown for a staged row that the table cannot take: `row` is its number in the load, from 1, `key` the values of its key. */
 export class RowRefused extends Error {
   readonly row: number;
   readonly key: string[];
@@ -19,7 +19,7 @@ export class RowRefused extends Error {
   }
 }
 
-/** Says of a refused row where it stands in the files, by reading again the chunk that it came in. */
+/** Finds the place of a refused row in the files, by reading its chunk again. @returns the problem with that place */
 export async function locateRefusedRow(
   ctx: CompanyContext,
   job: WorkedJob<LoadState>,

@@ -1,39 +1,39 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { Evolve, UploadMode } from './job.ts';
 
-/** An upload that can be gone on with: its bytes come in any number of requests, one after the other. */
+/** A resumable upload: its bytes come in any number of requests, one after the other. */
 export interface ResumableUpload {
   id: string;
   companyId: string;
   createdByUserId: string;
   fileName: string;
   mimeType: string;
-  /** The table that the rows go into, and how; null and `create` for a new one. */
+  /** The table that the rows go into, and the mode; null and `create` for a new one. */
   userTableId: string | null;
   mode: UploadMode;
   evolve: Evolve;
   key: string[] | null;
-  /** As its sender wrote it. */
+  /** The metadata as the sender wrote it. */
   metadata: string;
-  /** Bytes: of the whole file, and of those that are stored for good. */
+  /** The number of bytes of the whole file, and of those that are stored for good. */
   length: number;
   received: number;
-  /** Names of the objects that hold what was received, in order; all but the last are of `PIECE_BYTES`. */
+  /** Names of the objects that hold the received bytes, in order; all but the last are of `PIECE_BYTES`. */
   pieces: string[];
-  /** Whether its job was made, which has the same id. */
+  /** Whether its job, which has the same id, was made. */
   isFinished: boolean;
-  /** When the last byte came. Milliseconds. */
+  /** The time of the last byte. Milliseconds. */
   updatedAt: number;
 }
 
 export interface UploadKey {
   id: string;
   companyId: string;
-  /** Who began it: nobody else goes on with it. */
+  /** The user who began it: nobody else may continue it. */
   createdByUserId: string;
 }
 
-/** How far an upload has come. */
+/** The progress of an upload. */
 export type Reached = Pick<ResumableUpload, 'received' | 'pieces'>;
 
 interface Row {
@@ -77,10 +77,10 @@ const toUpload = (row: Row): ResumableUpload => ({
   updatedAt: Number(row.updated_at),
 });
 
-/** An arbitrary number: who holds this lock counts the begun uploads of the company. */
+/** The advisory lock, an arbitrary number, under which the begun uploads of the company are counted. */
 const COUNT_LOCK = 519_204_877;
 
-/** Keeps a new upload, unless the company has that many begun ones that came on since a timestamp. @returns whether it is kept */
+/** Stores a new upload, unless the company has `most` begun ones with a byte after `since`. @returns whether it is stored */
 export async function insertUpload(
   tx: TenantTx,
   upload: Omit<ResumableUpload, 'received' | 'isFinished' | 'updatedAt'>,
@@ -121,9 +121,9 @@ export async function readUpload(tx: TenantTx, key: UploadKey): Promise<Resumabl
 }
 
 /**
- * Lets one request add bytes to an upload from an offset on. It is let go when the time is over, so that a request that died
- * keeps nobody out.
- * @returns undefined where another one adds some, or the upload is not there, is finished or at another offset
+ * Claims an upload for one request that adds bytes from an offset on. The claim ends after `seconds`, so that a request that
+ * died keeps nobody out.
+ * @returns undefined where another request has claimed it, or the upload does not exist, is finished or at another offset
  */
 export async function claimUpload(
   tx: TenantTx,
@@ -141,11 +141,11 @@ export async function claimUpload(
 
 interface Writing extends Reached {
   writer: string;
-  /** ISO 8601. */
+  /** The time of the write, in ISO 8601. */
   at: string;
 }
 
-/** Counts bytes that are stored, and goes on. @returns false where another request adds bytes by now, or the upload is gone */
+/** Counts stored bytes, and renews the claim. @returns false where another request has claimed it, or the upload is gone */
 export async function keepWriting(
   tx: TenantTx,
   key: UploadKey,
@@ -160,7 +160,7 @@ export async function keepWriting(
   return kept === 1;
 }
 
-/** The same, and lets others go on. */
+/** Counts stored bytes, and ends the claim. @returns false as `keepWriting` does */
 export async function stopWriting(
   tx: TenantTx,
   key: UploadKey,
@@ -175,8 +175,8 @@ export async function stopWriting(
 }
 
 /**
- * Marks that the job of a whole upload is made, in the same transaction.
- * @returns undefined where it was made already, or the upload is gone
+ * Marks an upload as finished, in the transaction that makes its job.
+ * @returns undefined where it was finished already, or the upload is gone
  */
 export async function finishUpload(tx: TenantTx, key: UploadKey, at: string): Promise<ResumableUpload | undefined> {
   const [row] = await tx.query<Row>(
@@ -187,7 +187,7 @@ export async function finishUpload(tx: TenantTx, key: UploadKey, at: string): Pr
   return row && toUpload(row);
 }
 
-/** Begun uploads of which every byte is there, at most so many. */
+/** Begun uploads whose bytes are all there, up to `most`. */
 export async function readWhole(tx: TenantTx, companyId: string, most: number): Promise<ResumableUpload[]> {
   const rows = await tx.query<Row>(
     `SELECT ${COLUMNS} FROM console.resumable_uploads
@@ -197,7 +197,7 @@ export async function readWhole(tx: TenantTx, companyId: string, most: number): 
   return rows.map(toUpload);
 }
 
-/** @returns the upload as it was last; undefined where there is none that came on since a timestamp */
+/** Deletes an upload. @returns the upload as it was; undefined where there is none with a byte after `since` */
 export async function deleteUpload(
   tx: TenantTx,
   key: UploadKey,
@@ -210,7 +210,7 @@ export async function deleteUpload(
   return row && toUpload(row);
 }
 
-/** Deletes uploads without a byte since a timestamp, begun ones and those whose job is long made. @returns how many, at most so many */
+/** Deletes up to `most` uploads without a byte since `until`, begun or finished ones. @returns the number of deleted ones */
 export async function deleteExpired(tx: TenantTx, companyId: string, until: string, most: number): Promise<number> {
   return tx.execute(
     `DELETE FROM console.resumable_uploads WHERE updated_at <= $2 AND id IN (
@@ -219,7 +219,7 @@ export async function deleteExpired(tx: TenantTx, companyId: string, until: stri
   );
 }
 
-/** Of these ids, those of begun uploads, whose files are still needed. */
+/** The ids among these of begun uploads, whose files are still needed. */
 export async function begunAmong(tx: TenantTx, companyId: string, ids: readonly string[]): Promise<Set<string>> {
   const rows = await tx.query<{ id: string }>(
     'SELECT id FROM console.resumable_uploads WHERE company_id = $1 AND id = ANY($2::text[]) AND NOT is_finished',
@@ -228,7 +228,7 @@ export async function begunAmong(tx: TenantTx, companyId: string, ids: readonly 
   return new Set(rows.map(({ id }) => id));
 }
 
-/** When the last byte came to the upload that waits longest. Milliseconds; null where there is none. */
+/** The time of the last byte of the upload that waits longest, in milliseconds; null where there is none. */
 export async function oldestUpload(tx: TenantTx, companyId: string): Promise<number | null> {
   const [row] = await tx.query<{ oldest: string | null }>(
     `SELECT (extract(epoch FROM min(updated_at)) * 1000)::bigint AS oldest

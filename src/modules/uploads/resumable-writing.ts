@@ -11,30 +11,30 @@ import { filesOf, PIECE_BYTES, pieceOf, type StoredFile } from './receive.ts';
 import * as uploads from './resumable-store.ts';
 import { RESUME_AFTER_MS } from './service.ts';
 
-/** A request that says nothing for so long no longer keeps others out. Seconds. */
+/** The length of a claim: a request that does not renew it for so long no longer keeps others out. Seconds. */
 export const WRITER_SECONDS = 10;
-/** How often it says so while bytes come slowly. Milliseconds. */
+/** The interval at which a request renews its claim while bytes come slowly. Milliseconds. */
 const ALIVE_MS = 3_000;
-/** A sender from whom nothing comes for so long is gone. Milliseconds. */
+/** The longest pause between bytes, after which the sender counts as gone. Milliseconds. */
 const PAUSE_MS = 30_000;
-/** How long the deletion of objects that nothing needs may take. Milliseconds. */
+/** The longest time for deleting objects that are not needed. Milliseconds. */
 const DISCARD_MS = 5_000;
 
-/** A digest of the bytes of one request, as the sender says it: `value` in base64. */
+/** A digest of the bytes of one request, as the sender gives it: `value` in base64. */
 export interface Checksum {
   algorithm: 'SHA-1' | 'SHA-256' | 'MD5';
   value: string;
 }
 
-/** What a request sends. */
+/** The bytes and headers of a request that adds bytes. */
 export interface SentBytes {
   bytes: ReadableStream<Uint8Array> | null;
-  /** How many there are, where the request says so; else 0. */
+  /** The number of bytes, where the request declares it; else 0. */
   announced: number;
   checksum?: Checksum | undefined;
 }
 
-/** The file of an upload, as its job has it. */
+/** The file of an upload, for its job. */
 export const fileOf = (upload: uploads.ResumableUpload): StoredFile => ({
   original_name: upload.fileName,
   storage_path: `${filesOf(upload.companyId, upload.id)}/0`,
@@ -43,14 +43,14 @@ export const fileOf = (upload: uploads.ResumableUpload): StoredFile => ({
   pieces: upload.pieces,
 });
 
-/** The name of a piece carries the request that wrote it: whatever one puts late overwrites nothing that another has put. */
+/** The name of a piece, with the request that wrote it: an object stored late never overwrites one of another request. */
 export const pieceName = (piece: number, writer: string): string => `${piece}.${writer}`;
 
 export const newWriter = (): string => crypto.randomUUID().slice(-12);
 
 /**
- * Deletes objects that nothing needs any more; what cannot be deleted now is left to the sweep.
- * @param names as they stand in `pieces`
+ * Deletes objects that are no longer needed; those that cannot be deleted now are left to the sweep.
+ * @param names names of pieces
  */
 export async function discardPieces(ctx: PrincipalContext, upload: uploads.ResumableUpload, names: string[]) {
   const keys = names.map((name) => pieceOf(fileOf(upload), name));
@@ -58,28 +58,28 @@ export async function discardPieces(ctx: PrincipalContext, upload: uploads.Resum
 }
 
 /**
- * The bytes of one request. They are stored as pieces of equal size; the last of a request may be shorter, and the next request begins
- * by reading it, stores it anew with what follows, and has it deleted. What counts is what the upload's row says: a piece
- * that it does not name is nothing but waste.
+ * The bytes of one request, stored as pieces of equal size. The last piece of a request may be shorter: the next request begins
+ * by reading it, stores it anew with the bytes that follow, and has it deleted. The upload's row decides: a piece that it does
+ * not name is waste.
  */
 export class Writing {
   readonly #ctx: PrincipalContext;
   readonly #database: TenantSql;
   readonly #upload: uploads.ResumableUpload;
   readonly #writer: string;
-  /** One piece, or what is left of the file where that is less. */
+  /** One piece, or the rest of the file where that is less. */
   readonly #buffer: Uint8Array;
   /** Bytes of the piece that is being received. */
   #length = 0;
-  /** With what is being received. */
+  /** The progress with the bytes that are being received. */
   #reached: uploads.Reached;
-  /** As the row has it. */
+  /** The progress that the row has. */
   #saved: uploads.Reached;
   #savedAt: number;
-  /** Pieces that this request has put and that the row does not name. */
+  /** Pieces that this request has stored and that the row does not name. */
   #uncounted: string[] = [];
 
-  /** @param upload as `writer` has claimed it */
+  /** @param upload an upload that `writer` has claimed */
   constructor(ctx: PrincipalContext, database: TenantSql, upload: uploads.ResumableUpload, writer: string) {
     this.#ctx = ctx;
     this.#database = database;
@@ -93,8 +93,8 @@ export class Writing {
   }
 
   /**
-   * Receives until the sender ends, or is gone: then what has come stays, unless there is a checksum.
-   * @returns the upload as it is then
+   * Receives until the sender ends, or is gone: then the received bytes stay, unless there is a checksum.
+   * @returns the upload after that
    */
   async receive({ bytes, announced, checksum }: SentBytes): Promise<uploads.ResumableUpload> {
     const { received, length } = this.#upload;
@@ -139,7 +139,7 @@ export class Writing {
     if (Buffer.from(await digest.digest).toString('base64') !== checksum?.value) throw checksumMismatch();
   }
 
-  /** @returns null at the end, `cut` where there was none */
+  /** Reads the next bytes. @returns null at the end, `cut` where the connection broke off */
   async #next(reader: ReadableStreamDefaultReader<Uint8Array> | undefined): Promise<Uint8Array | 'cut' | null> {
     if (!reader) return null;
     try {
@@ -150,7 +150,7 @@ export class Writing {
     }
   }
 
-  /** @param counts whether bytes count before the request has ended */
+  /** Adds bytes to the piece. @param counts whether bytes count before the request has ended */
   async #take(chunk: Uint8Array, counts: boolean): Promise<void> {
     for (let at = 0; at < chunk.length; ) {
       const room = Math.min(this.#buffer.length - this.#length, chunk.length - at);
@@ -166,7 +166,7 @@ export class Writing {
     if (this.#ctx.now() - this.#savedAt > ALIVE_MS) await this.#save(this.#saved);
   }
 
-  /** Reads the short piece that the request before has left. */
+  /** Reads the short piece that the request before has stored. */
   async #readRest(): Promise<void> {
     const { received, pieces } = this.#reached;
     const left = received % PIECE_BYTES;
@@ -185,7 +185,7 @@ export class Writing {
     }
   }
 
-  /** Stores what has come of a piece; nothing where nothing has come in this request. */
+  /** Stores the received bytes as a piece; nothing if this request has received none. */
   async #storePiece(): Promise<void> {
     if (this.#reached.received === this.#saved.received) {
       this.#reached = this.#saved;
@@ -227,7 +227,7 @@ export class Writing {
     this.#uncounted = this.#uncounted.filter((name) => !reached.pieces.includes(name));
   }
 
-  /** Another request adds bytes by now, or the upload is gone. */
+  /** Ends the request, as another one has claimed the upload, or it is gone. @throws uploadLocked, uploadNotFound */
   async #giveUp(): Promise<never> {
     await this.#discard(this.#uncounted);
     throw (await uploads.readUpload(this.#database, this.#upload)) ? uploadLocked() : uploadNotFound();

@@ -33,18 +33,18 @@ import { requireFileRoom } from './room.ts';
 import { keyFor, RESUME_AFTER_MS, requireChanging, toEvolve, toMode } from './service.ts';
 import * as store from './store.ts';
 
-/** An upload without a byte for so long is deleted. Milliseconds. */
+/** The time without a byte after which an upload is deleted. Milliseconds. */
 export const RESUMABLE_MS = DAY_MS;
-/** As many uploads a company may have begun. */
+/** The most begun uploads of a company. */
 const MAX_BEGUN = 20;
 const KEYS_PER_PAGE = 1000;
 
-/** What a new upload is said to be. */
+/** The file and options of a new upload, as the sender declares them. */
 export interface NewResumable {
   length: number;
   fileName: string;
   mimeType: string;
-  /** As its sender wrote it. */
+  /** The metadata as the sender wrote it. */
   metadata: string;
   tableId: string | undefined;
   mode: string | undefined;
@@ -54,8 +54,8 @@ export interface NewResumable {
 
 /**
  * Begins an upload.
- * @param sent its first bytes, where they come at once. If they are refused, nothing is left
- * @returns the upload as it is then
+ * @param sent its first bytes, where the request has some. If they are refused, no upload is left
+ * @returns the upload after that
  */
 export async function beginUpload(
   ctx: PrincipalContext,
@@ -131,17 +131,17 @@ function keyOfUpload(ctx: PrincipalContext, id: string): uploads.UploadKey {
   return { id, companyId: ctx.actor.companyId, createdByUserId: ctx.actor.id };
 }
 
-/** Uploads without a byte since then are no more. */
+/** The time before which an upload's last byte makes it expired. */
 const expiry = (ctx: CompanyContext): string => isoTimestamp(ctx.now() - RESUMABLE_MS);
 
-/** The ARN of the table that an upload is for; of all tables where it makes one, or there is no such upload. */
+/** The ARN of the table that an upload is for; of all tables where it makes a table, or does not exist. */
 export async function resumableArn(ctx: PrincipalContext, id: string): Promise<string> {
   const database = ID_PATTERN.test(id) ? await databaseOf(ctx) : undefined;
   const upload = database && (await uploads.readUpload(database, keyOfUpload(ctx, id)));
   return resourceArn('managed-tables:upload', ctx.actor.companyId, upload?.userTableId ?? '*');
 }
 
-/** How far an upload is. One whose last byte came, and whose job was not made, is finished here. */
+/** Returns an upload with its progress. If all its bytes are there but no job, makes the job first. */
 export async function getUpload(ctx: PrincipalContext, id: string): Promise<uploads.ResumableUpload> {
   const upload = await readUpload(ctx, id);
   if (upload.isFinished || upload.received < upload.length) return upload;
@@ -155,10 +155,10 @@ async function readUpload(ctx: PrincipalContext, id: string): Promise<uploads.Re
 }
 
 /**
- * Adds bytes to an upload, in memory that does not depend on their number. Where the connection is cut, what has come stays,
- * unless a checksum was said.
- * @param offset of the first byte
- * @returns the upload as it is then
+ * Adds bytes to an upload, in memory that does not depend on their number. Where the connection is cut, the received bytes
+ * stay, unless a checksum was given.
+ * @param offset the offset of the first byte
+ * @returns the upload after that
  */
 export async function appendBytes(
   ctx: PrincipalContext,
@@ -206,7 +206,7 @@ async function finish(
   return { ...upload, isFinished: true, updatedAt: at };
 }
 
-/** A table that is gone by now, or has lost the columns of the key, fails the job: its bytes are there, and nobody is refused them. */
+/** Inserts the job of an upload. If its table is gone, or lacks columns of the key, the job fails; the request does not. */
 async function insertJob(tx: TenantTx, ctx: CompanyContext, upload: uploads.ResumableUpload): Promise<void> {
   const { id, companyId, createdByUserId, mode, evolve, key, userTableId, length } = upload;
   const progress = { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: length };
@@ -235,7 +235,7 @@ async function holdsKey(
   }
 }
 
-/** Makes the jobs of whole uploads that nobody came back for. @returns how many there were */
+/** Makes the jobs of uploads whose bytes are all there and that have none. @returns the number of these uploads */
 export async function finishWhole(ctx: CompanyContext, database: TenantSql, most: number): Promise<number> {
   const whole = await uploads.readWhole(database, ctx.actor.companyId, most);
   for (const upload of whole) {
@@ -244,7 +244,7 @@ export async function finishWhole(ctx: CompanyContext, database: TenantSql, most
   return whole.length;
 }
 
-/** Deletes an upload with its bytes; the job of one that is finished stays. */
+/** Deletes an upload with its bytes; the job of a finished one stays. */
 export async function endUpload(ctx: PrincipalContext, id: string): Promise<void> {
   const database = await requireDatabase(ctx);
   // A request that is adding bytes may still put some: a sweep finds them.

@@ -7,15 +7,15 @@ import { quotaFor, type Sizes } from '../managed-database/service.ts';
 import { readTableSizes } from '../managed-tables/service.ts';
 import { ACTIVE } from './store.ts';
 
-/** How long the files of an ended job, and files without a job, are kept. An upload without a byte for so long is over, too. */
+/** The time for which files of ended jobs, and files without a job, are kept; an upload without a byte for so long ends, too. */
 export const FILE_RETENTION_MS = DAY_MS;
 
-/** The size of a job's files: of one that is being fetched, what is known of it, and what came of one that failed meanwhile. */
+/** The size of a job's files; of a fetch, the size known so far, or the bytes received before it failed. */
 const OF_JOB = `CASE WHEN json_array_length(files) = 0
   THEN (progress ->> CASE WHEN ${ACTIVE} THEN 'bytes_total' ELSE 'bytes_processed' END)::bigint
   ELSE (SELECT sum((file ->> 'size_bytes')::bigint) FROM json_array_elements(files) AS file) END`;
 
-/** The size of a company's uploaded files that are kept, and of what begun uploads are going to have, in bytes. */
+/** The size of a company's stored upload files, and of begun uploads at their full length, in bytes. */
 export async function readFileBytes(ctx: CompanyContext, tx: TenantTx): Promise<number> {
   const kept = isoTimestamp(ctx.now() - FILE_RETENTION_MS);
   const [row] = await tx.query<{ bytes: string }>(
@@ -28,19 +28,19 @@ export async function readFileBytes(ctx: CompanyContext, tx: TenantTx): Promise<
   return Number(row?.bytes);
 }
 
-/** How much the company's Postgres holds, and its uploads. */
+/** The sizes of the company's Postgres and of its upload files. */
 export const measureCompany = async (ctx: CompanyContext, tx: TenantTx): Promise<Sizes> => ({
   ...(await readTableSizes(tx, ctx.actor.companyId)),
   fileBytes: await readFileBytes(ctx, tx),
 });
 
-/** An arbitrary number: who holds this lock has counted the company's files, and commits next. */
+/** The advisory lock, an arbitrary number, under which the files of the company are counted until the transaction commits. */
 const COUNT_LOCK = 519_204_879;
 
 /**
- * Refuses what a transaction has written of an upload where the company has more bytes of files by it than its quota. To be asked
- * last: until the transaction ends, others wait to be counted.
- * @param bytes how many of them are of this upload
+ * Refuses a transaction of an upload that leaves the company with more bytes of files than its quota. Call it last: until the
+ * transaction ends, others wait to be counted.
+ * @param bytes the bytes of this upload among them
  */
 export async function requireFileRoom(ctx: CompanyContext, tx: TenantTx, bytes: number): Promise<void> {
   const limit = await quotaFor(ctx, 'file_bytes');
@@ -50,7 +50,7 @@ export async function requireFileRoom(ctx: CompanyContext, tx: TenantTx, bytes: 
   if (use > limit) throw quotaExceeded({ quota: 'file_bytes', limit, use: use - bytes });
 }
 
-/** Writes of an upload in one transaction that is held against the quota; as it comes where there is none. */
+/** Runs `write` in a transaction that is checked against the company's quota; without a quota, runs it directly. */
 export async function withinFileQuota<T>(
   ctx: CompanyContext,
   database: TenantSql,
@@ -65,7 +65,7 @@ export async function withinFileQuota<T>(
   });
 }
 
-/** Refuses an upload, before any byte of it is read, of a company that has no room for even one. */
+/** Refuses an upload, before any byte of it is read, if the company's quota is used up. */
 export async function requireSomeRoom(ctx: CompanyContext, tx: TenantTx): Promise<void> {
   const limit = await quotaFor(ctx, 'file_bytes');
   if (limit === undefined) return;

@@ -92,7 +92,7 @@ const fromUrl = z.object({
   }),
 });
 
-/** What a route that receives files can answer. */
+/** The failures of a route that receives files. */
 const formFailures = [
   notProvisioned,
   notMultipart,

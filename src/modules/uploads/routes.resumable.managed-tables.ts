@@ -36,13 +36,13 @@ import type { Checksum, SentBytes } from './resumable-writing.ts';
 
 const PATH = '/v1/managed-tables/uploads';
 const BYTES = 'application/offset+octet-stream';
-/** Of a header, which may hold a name of 1,024 characters in base64. */
+/** The most characters of the header, which may hold a name of 1,024 characters in base64. */
 const MAX_METADATA = 8_192;
 
-/** As the protocol calls the digests that it knows. */
+/** The digests by their names in the protocol. */
 const ALGORITHMS: Record<string, Checksum['algorithm']> = { sha1: 'SHA-1', sha256: 'SHA-256', md5: 'MD5' };
 
-/** tus 1.0.0: https://tus.io/protocols/resumable-upload */
+/** The headers of tus 1.0.0: https://tus.io/protocols/resumable-upload */
 const TUS: Omit<Protocol, 'reads'> = {
   always: { 'Tus-Resumable': TUS_VERSION, 'Tus-Version': TUS_VERSION },
   options: {
@@ -206,12 +206,12 @@ export const resumableUploadEndpoints = [
   ),
 ];
 
-/** @throws wrongTusVersion */
+/** Requires the supported version of tus. @throws wrongTusVersion */
 function requireVersion({ headers }: Request): void {
   if (headers.get('tus-resumable') !== TUS_VERSION) throw wrongTusVersion();
 }
 
-/** @throws wrongUploadType */
+/** Requires the media type for bytes of an upload. @throws wrongUploadType */
 function requireBytes({ headers }: Request): void {
   const [type = ''] = (headers.get('content-type') ?? '').split(';');
   if (type.trim().toLowerCase() !== BYTES) throw wrongUploadType();
@@ -229,7 +229,7 @@ function countIn(headers: Headers, name: string): number {
   return Number(text);
 }
 
-/** What the headers of a new upload say of it. */
+/** Reads the description of a new upload from its headers. */
 function describedBy(headers: Headers): NewResumable {
   if (headers.has('upload-defer-length')) throw wrongUploadHeader('Upload-Defer-Length', 'Upload-Length instead');
   const length = countIn(headers, 'Upload-Length');
@@ -253,7 +253,7 @@ function describedBy(headers: Headers): NewResumable {
   };
 }
 
-/** `name base64,name base64` */
+/** Reads metadata, `name base64,name base64`. */
 function metadataOf(header: string): Map<string, string> {
   const wrong = (expected: string) => wrongUploadHeader('Upload-Metadata', expected);
   if (header.length > MAX_METADATA) throw wrong(`at most ${MAX_METADATA} characters`);
@@ -268,7 +268,7 @@ function metadataOf(header: string): Map<string, string> {
   return said;
 }
 
-/** The text whose UTF-8 stands in base64; null where it is none. */
+/** Decodes a text from base64 of UTF-8; null where it is invalid. */
 function textIn(base64: string): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Uint8Array.fromBase64(base64));
@@ -288,7 +288,7 @@ function sentBy({ body, headers }: Request): SentBytes {
   return { bytes: body, announced, checksum: algorithm && { algorithm, value } };
 }
 
-/** What the protocol tells of an upload. */
+/** The protocol's answer for an upload, with its offset and expiry. */
 function answer(status: 200 | 201 | 204, upload: ResumableUpload, more: Record<string, string> = {}): Response {
   const headers = {
     'Upload-Offset': String(upload.received),

@@ -40,10 +40,10 @@ import { requireFileRoom, requireSomeRoom, withinFileQuota } from './room.ts';
 import * as store from './store.ts';
 import { knowsTimeZone } from './time-zones.ts';
 
-/** A job that does not change for so long is queued again by the scheduled run. Milliseconds. */
+/** The time without a change after which the scheduled run queues a job again. Milliseconds. */
 export const RESUME_AFTER_MS = 60_000;
 
-/** As many as an index has at most. */
+/** The most columns of a key: as many as an index has at most. */
 const MAX_KEY_COLUMNS = 4;
 
 export { MAX_FILES, MAX_UPLOAD_BYTES } from './failures.ts';
@@ -66,8 +66,8 @@ export async function startUpload(ctx: PrincipalContext, sent: SentBody): Promis
 }
 
 /**
- * The same for an existing table, whose rows are joined or replaced, as `mode` of the form says. Until the job ends, the
- * table can be neither emptied, deleted, renamed nor changed.
+ * As `startUpload`, for an existing table, whose rows are joined, replaced or updated, as the form's `mode` says. Until the
+ * job ends, the table can be neither emptied, deleted, renamed nor changed.
  */
 export async function startTableUpload(ctx: PrincipalContext, tableId: string, sent: SentBody): Promise<string> {
   const database = await requireDatabase(ctx);
@@ -80,21 +80,21 @@ export async function startTableUpload(ctx: PrincipalContext, tableId: string, s
   });
 }
 
-/** What the rows do to an existing table, as a form's or header's text says; they join its rows where it does not. */
+/** Reads the mode of a load into an existing table from a form or header; `append` where it is absent. */
 export function toMode(sent: string | null): Exclude<UploadMode, 'create'> {
   const mode = sent ?? 'append';
   if (mode !== 'append' && mode !== 'replace' && mode !== 'upsert') throw wrongMode();
   return mode;
 }
 
-/** How a load may change columns, as a form's or header's text says; not where it does not. */
+/** Reads from a form or header how a load may change columns; `none` where it is absent. */
 export function toEvolve(sent: string | null): Evolve {
   const evolve = EVOLVES.find((each) => each === (sent ?? 'none'));
   if (!evolve) throw wrongEvolve();
   return evolve;
 }
 
-/** What an upload from an address is told. */
+/** The body of an upload from an address. */
 export interface Address {
   url: string;
   filename?: string | undefined;
@@ -105,7 +105,7 @@ export interface Address {
 }
 
 /**
- * Queues a job that fetches a file from an address first, and goes on as one whose files were sent.
+ * Queues a job that fetches a file from an address first, and continues as one whose files were sent.
  * @returns the job's id
  */
 export async function startUploadFromUrl(ctx: PrincipalContext, sent: Address): Promise<string> {
@@ -139,7 +139,7 @@ const newJob = (ctx: PrincipalContext, id: string, files: StoredFile[]): store.N
   createdAt: isoTimestamp(ctx.now()),
 });
 
-/** Keeps a job. Where it loads into a table, that cannot be changed otherwise until the job ends. */
+/** Stores a job. A table that it loads into cannot be changed otherwise until the job ends. */
 async function insertJob(
   ctx: PrincipalContext,
   database: TenantSql,
@@ -163,13 +163,13 @@ async function insertJob(
   });
 }
 
-/** A load that changes or removes rows, or changes columns, asks what doing so by hand does. */
+/** Requires the permissions to change or remove rows, or to change columns by hand, for a load that does so. */
 export function requireChanging(ctx: PrincipalContext, mode: UploadMode, tableId: string | null, evolve: Evolve): void {
   if (evolve !== 'none') requireAction(ctx.actor, 'managed-tables:update', tableId ?? '*');
   if (mode === 'replace' || mode === 'upsert') requireAction(ctx.actor, 'managed-tables:data-write', tableId ?? '*');
 }
 
-/** The columns by which an upsert knows rows, which an index has to hold; null for other modes, which take none. */
+/** The columns of the key of an upsert; null for other modes, which have no key. @throws invalid */
 export function keyFor(mode: string, keys: string[], columns: { name: string }[]): string[] | null {
   const problem = (message: string) => invalid([{ field: 'key', message }]);
   if (mode !== 'upsert') {
@@ -185,7 +185,7 @@ export function keyFor(mode: string, keys: string[], columns: { name: string }[]
   return keys;
 }
 
-/** @param insert inserts the job; when it throws, the files are deleted */
+/** Receives the files, then queues a job. @param insert inserts the job; when it throws, the files are deleted */
 async function startJob(
   ctx: PrincipalContext,
   sent: SentBody,
@@ -208,10 +208,10 @@ async function startJob(
   return id;
 }
 
-/** The ARN of the table that a job loads into; of all tables where it makes one, or there is no such job. */
+/** The ARN of the table that a job loads into; of all tables where it makes a table, or does not exist. */
 export const jobArn = (ctx: PrincipalContext, id: string): Promise<string> => findArn(databaseOf, ctx, id);
 
-/** The same for a request that only reads. */
+/** As `jobArn`, for a request that only reads. */
 export const jobArnToRead = (ctx: PrincipalContext, id: string): Promise<string> => findArn(databaseToRead, ctx, id);
 
 async function findArn(open: typeof databaseOf, ctx: PrincipalContext, id: string): Promise<string> {
@@ -226,7 +226,7 @@ export async function getJob(ctx: PrincipalContext, id: string): Promise<UploadJ
   return permitted(ctx, 'managed-tables:list', database && (await store.readJob(database, key)));
 }
 
-/** A text of each of these jobs that is another one after each change. */
+/** Returns a stamp for each of these jobs that differs after each change. */
 export async function jobStamps(ctx: CompanyContext, ids: readonly string[]): Promise<Map<string, string>> {
   const database = await databaseToRead(ctx);
   return database ? store.readLastChanges(database, ctx.actor.companyId, ids) : new Map();
@@ -239,7 +239,7 @@ export async function activeJobs(ctx: PrincipalContext): Promise<UploadJob[]> {
   return store.readActiveJobs(database, ctx.actor.companyId, deniedEverywhere(ctx.actor, 'table'));
 }
 
-/** What is denied on a table is denied on its upload jobs, too. */
+/** Returns a job, if the caller is allowed the action on its table. */
 export async function requireJob(ctx: PrincipalContext, action: TableAction, id: string): Promise<UploadJob> {
   return permitted(ctx, action, await store.readJob(await requireJobsDatabase(ctx), keyOf(ctx, id)));
 }
@@ -282,8 +282,8 @@ export async function confirmUpload(ctx: PrincipalContext, id: string, confirmat
 }
 
 /**
- * Queues another analysis of a waiting job's files, which reads them with what a person says of them. Of several requests
- * for one job, and its confirm, one wins.
+ * Queues another analysis of a waiting job's files with a person's reading options. Of several requests for one job, and its
+ * confirm, one wins.
  */
 export async function analyseAgain(ctx: PrincipalContext, id: string, said: SaidOfFiles): Promise<void> {
   const database = await requireJobsDatabase(ctx);
@@ -326,7 +326,7 @@ async function confirmedTable(
   return { display_name: name.data, columns: matched };
 }
 
-/** Cancels an active job; no table and no rows of it remain. */
+/** Cancels an active job; none of its tables and rows remain. */
 export async function cancelUpload(ctx: PrincipalContext, id: string): Promise<void> {
   const database = await requireJobsDatabase(ctx);
   await requireJob(ctx, 'managed-tables:upload', id);
@@ -341,7 +341,7 @@ export async function cancelUpload(ctx: PrincipalContext, id: string): Promise<v
   );
 }
 
-/** The company's Postgres, for work on an existing job; before provisioning none exists. */
+/** The company's Postgres, for work on an existing job. @throws jobNotFound before provisioning, as no job exists then */
 export async function requireJobsDatabase(ctx: CompanyContext): Promise<TenantSql> {
   const database = await databaseOf(ctx);
   if (!database) throw jobNotFound();

@@ -1,20 +1,20 @@
 import { endingOf, isAccepted } from './kinds.ts';
 import { safeFileName } from './receive.ts';
 
-/** The headers of an answer, as far as they are read here. */
+/** The headers of an answer that are read here. */
 interface AnswerHeaders {
   get(name: string): string | null;
 }
 
-/** The name that the path of an address gives its file; empty for none. */
+/** The file name in the path of an address; empty for none. */
 export function nameInPath(address: string): string {
   const last = new URL(address).pathname.split('/').at(-1) ?? '';
   return safeFileName(decoded(last));
 }
 
 /**
- * The name of a file by the answer that holds it: what `Content-Disposition` says, else the name in the path, with the
- * ending of `Content-Type`. Null where neither tells a kind that is read.
+ * The name of a file from the answer that holds it: the name in `Content-Disposition`, else the name in the path, with the
+ * ending of `Content-Type`. Null where neither has a known kind of file.
  */
 export function nameInAnswer(headers: AnswerHeaders, inPath: string): string | null {
   const disposed = dispositionName(headers.get('content-disposition') ?? '');
@@ -29,7 +29,7 @@ export function nameInAnswer(headers: AnswerHeaders, inPath: string): string | n
 export const mediaType = (headers: AnswerHeaders): string =>
   (headers.get('content-type') ?? '').split(';', 1).join('').trim().toLowerCase();
 
-/** RFC 6266: the name in Unicode goes first. */
+/** The name in `Content-Disposition`; by RFC 6266 the one in Unicode goes first. */
 function dispositionName(disposition: string): string | null {
   const text = disposition.slice(0, 2048);
   const extended = /;\s*filename\*\s*=\s*utf-8'[^']*'([^;\s]+)/i.exec(text)?.[1];

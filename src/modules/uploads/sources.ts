@@ -41,7 +41,7 @@ import {
 } from './workbook.ts';
 import { withWorkbookLimit } from './workbook-limit.ts';
 
-/** Bytes in R2, and the name that people know them by. */
+/** Bytes in R2, and the name that people see. */
 interface Stored {
   name: string;
   segments: Segment[];
@@ -49,7 +49,7 @@ interface Stored {
 }
 
 /**
- * A stage on the way from an uploaded file to a text: a file as it came, an entry of an archive that is still packed, a
+ * A stage on the way from an uploaded file to a text: a file as it was uploaded, an entry of an archive that is still packed, a
  * workbook being converted, a text. Plain data.
  */
 export type Item =
@@ -63,16 +63,16 @@ export type Item =
 
 type FileItem = Item & { kind: 'file' };
 
-/** For which analysis of a job texts are made, and what a person says of its workbooks. */
+/** The analysis of a job that texts are made for, and the sheet to read of its workbooks. */
 export interface Making {
   jobId: string;
-  /** The look that the analysis is; 0 for the first one of a job. */
+  /** The number of the analysis's look; 0 for the first one of a job. */
   look: number;
-  /** The name of the sheet that is wanted. */
+  /** The name of the sheet to read. */
   sheet: string | undefined;
 }
 
-/** A job has at most so many texts; more come of archives made to harm. */
+/** The most texts of a job: archives made to harm have more. */
 const MAX_ITEMS = 100;
 
 export const itemsOf = (files: StoredFile[]): Item[] =>
@@ -91,14 +91,14 @@ export const textsOf = (items: Item[]): Source[] =>
     return [source];
   });
 
-/** The place of the first item that is no text yet; -1 when all are. */
+/** The index of the first item that is no text yet; -1 when all are. */
 export const nextUnprepared = (items: Item[]): number => items.findIndex(({ kind }) => kind !== 'text');
 
 /**
- * Takes the item at `index` one stage further: finds out what a file is, unpacks an entry, converts about one message's
+ * Takes the item at `index` one stage further: detects the content of a file, unpacks an entry, converts about one message's
  * worth of a workbook.
- * @returns the items, those that came of it in its place, and about how many bytes that took
- * @throws JobProblem for what cannot become a text
+ * @returns the items, with the results in its place, and about how many bytes that took
+ * @throws JobProblem for an item that cannot become a text
  */
 export async function prepareItem(
   ctx: CompanyContext,
@@ -115,7 +115,7 @@ export async function prepareItem(
   return { items: all, bytes: next.bytes };
 }
 
-/** Bytes of text that a workbook was converted to. */
+/** The bytes of text that a workbook was converted to. */
 function convertedBytes(item: Item): number {
   if (item.kind === 'workbook') return item.conversion.written;
   return item.kind === 'text' && item.sheet ? item.size_bytes : 0;
@@ -123,7 +123,7 @@ function convertedBytes(item: Item): number {
 
 const nameOf = (item: Item | undefined): string => item?.name ?? '';
 
-/** What came of an item, and about how many bytes that took. */
+/** The results of one stage of an item, and about how many bytes it took. */
 interface Stage {
   items: Item[];
   bytes: number;
@@ -148,10 +148,10 @@ async function nextStage(ctx: CompanyContext, making: Making, item: Item): Promi
   }
 }
 
-/** So many bytes tell what a file is. */
+/** The number of first bytes by which the content of a file is detected. */
 const HEAD_BYTES = 4096;
 
-/** What is no table of text. */
+/** Contents that are not a table of text. */
 const OTHER_CONTENT: Partial<Record<Content, OtherContent>> = {
   html: 'HTML',
   mhtml: 'MHTML',
@@ -160,7 +160,7 @@ const OTHER_CONTENT: Partial<Record<Content, OtherContent>> = {
   json: 'JSON',
 };
 
-/** What a file becomes, by its kind. */
+/** The first stage of a file, by its kind. */
 const STAGES: Record<KindName, (ctx: CompanyContext, making: Making, item: FileItem) => Promise<Stage>> = {
   csv: identifyText,
   tsv: async (ctx, making, item) => withDelimiter(await identifyText(ctx, making, item), '\t'),
@@ -194,14 +194,14 @@ const storedOf = ({ name, segments, size_bytes }: FileItem): Stored => ({ name, 
 
 const textOf = (item: FileItem): Item => ({ kind: 'text', sheet: null, ...storedOf(item) });
 
-/** A text is read as it is. */
+/** Takes a text as it is. @throws JobProblem for other content */
 async function identifyText(ctx: CompanyContext, _: Making, item: FileItem): Promise<Stage> {
   const other = OTHER_CONTENT[contentOf(await headOf(ctx, item))];
   if (other) throw new JobProblem(contentUnreadable(item.name, other));
   return { items: [textOf(item)], bytes: 0 };
 }
 
-/** A page that tells of an error has the name of the file that was asked for. */
+/** Takes a file of records. An error page may have the name of the requested file. @throws JobProblem for other content */
 async function identifyRecords(ctx: CompanyContext, item: FileItem, form: JsonForm): Promise<Stage> {
   const content = contentOf(await headOf(ctx, item));
   const other = content === 'json' ? undefined : OTHER_CONTENT[content];
@@ -209,7 +209,7 @@ async function identifyRecords(ctx: CompanyContext, item: FileItem, form: JsonFo
   return { items: [{ kind: 'records', ...storedOf(item), reading: beginRecords(form) }], bytes: 0 };
 }
 
-/** Other programs write texts, HTML and XML under the name of an old workbook. */
+/** Detects the content of a workbook: other programs write texts, HTML and XML under the name of an old one. */
 async function identifyWorkbook(ctx: CompanyContext, making: Making, item: FileItem): Promise<Stage> {
   const { name } = item;
   const stored = storedOf(item);
@@ -282,7 +282,7 @@ async function convertWorkbook(ctx: CompanyContext, making: Making, item: Item &
   return { items: [sheetText(item.name, conversion.result)], bytes: budget };
 }
 
-/** A message unpacks so many times the bytes that it reads of others. */
+/** The number of bytes that a message unpacks for each byte that it would read of other files. */
 const UNPACKED_SHARE = 16;
 
 async function unpackFile(ctx: CompanyContext, making: Making, item: Item & { kind: 'packed' }): Promise<Stage> {
@@ -347,7 +347,7 @@ const recordsText = (name: string, segments: Segment[], records: RecordFacts): I
 /** Leaves an item as it is, for the next message. */
 const later = (ctx: CompanyContext, item: Item): Stage => ({ items: [item], bytes: ctx.config.UPLOAD_MESSAGE_BYTES });
 
-/** Converts a workbook that is text, in one go. */
+/** Converts a text workbook (HTML or XML), in one go. */
 async function convertAtOnce(
   ctx: CompanyContext,
   making: Making,
@@ -364,7 +364,7 @@ async function convertAtOnce(
   return { items: [sheetText(stored.name, converted)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
 }
 
-/** @returns null when others' texts leave no room for the workbook's */
+/** Converts an old workbook. @returns null while other workbooks leave no room in memory for its texts */
 async function convertBiffFile(ctx: CompanyContext, making: Making, stored: Stored): Promise<Stage | null> {
   return withWorkbookLimit(async (reserve) => {
     // In UTF-8 a text has at most twice the bytes that it has in the file.
@@ -399,16 +399,16 @@ const sheetText = (name: string, { text: segments, sheet }: Converted<Segment[]>
   size_bytes: bytesIn(segments),
 });
 
-/** What is made for a job lies beside its files, so that it is deleted with them. */
+/** The prefix of objects made for a job: beside its files, so that they are deleted with them. */
 const madeFor = (companyId: string, { jobId, look }: Pick<Making, 'jobId' | 'look'>): string =>
   `${filesOf(companyId, jobId)}/made${look > 0 ? `/${look}` : ''}`;
 
-/** So many objects are listed, and deleted, at a time. */
+/** The number of objects that are listed, and deleted, at a time. */
 const KEYS_PER_PAGE = 1000;
 
 /**
- * Deletes what earlier looks of a job have made, or `only` what this one has, but for what the job's texts are. No later
- * look makes anything under these keys.
+ * Deletes objects of earlier looks of a job, or with `only` those of this look, except those of the job's texts. No later
+ * look writes under these keys.
  */
 export async function deleteMade(
   ctx: CompanyContext,
@@ -434,7 +434,7 @@ export async function deleteMade(
   } while (cursor !== undefined);
 }
 
-/** Each time a new key. */
+/** A new key each time. */
 const newKey = (ctx: CompanyContext, making: Making): string =>
   `${madeFor(ctx.actor.companyId, making)}/${crypto.randomUUID()}`;
 
@@ -446,7 +446,7 @@ function readerOf(ctx: CompanyContext, { name, segments, size_bytes: size }: Sto
   };
 }
 
-/** So much of a packed entry is read at a time. */
+/** The number of bytes of a packed entry that are read at a time. */
 const PACKED_BYTES = 4 * 1024 * 1024;
 
 function zipOf(ctx: CompanyContext, stored: Stored): ZipSource {

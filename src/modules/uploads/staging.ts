@@ -1,16 +1,16 @@
 import { literal, qualified, quoted } from '../../tenant-sql/identifiers.ts';
 
-/** The table of schema `console` that holds the rows of a load until all are there, named by the id of the table to be. */
+/** The table of schema `console` that holds the rows of a load until all are there, named by the id of its table. */
 export const stagingTable = (tableId: string): string => qualified('console', tableId);
 
-/** Draws how the ids of rows begin that are added together: the rest of each is its counter (see `countRowIds`). */
+/** Draws the first characters of the ids of rows that are added together: the rest of each is its counter (see `countRowIds`). */
 export const DRAW_BEGINNING = 'SELECT left(uuidv7()::text, 24) AS beginning';
 
 /**
  * Appends the rows of a table that was loaded in `console` to a table of schema `public`, in their order. They get new
  * ids, so they come after all existing rows, however long ago they were staged.
  * @param columns names that both tables have
- * @param beginning drawn while the table is locked
+ * @param beginning the first characters of the new ids, drawn while the table is locked
  */
 export function appendRows(table: string, stagingId: string, columns: string[], beginning: string): string {
   const names = columns.map((name) => quoted(name)).join(', ');

@@ -49,13 +49,13 @@ export interface JobRow {
 export const COLUMNS =
   'id, company_id, user_table_id, created_by_user_id, files, mode, evolve, status, inferred_schema, confirmed_schema, progress, error, key_columns, result, undone_at, undone_by, source_url, created_at, updated_at';
 
-/** Condition of the job of a {@link JobKey}, as the first two values. */
+/** The condition for the job of a {@link JobKey}, as the first two values. */
 export const KEY = 'id = $1 AND company_id = $2';
 
-/** Condition of jobs that have not ended. */
+/** The condition for jobs that have not ended. */
 export const ACTIVE = `status IN ('queued', 'analisando', 'waiting_confirm', 'inserting')`;
 
-/** At most so many jobs are listed; expiry keeps the number of waiting ones low. */
+/** The most jobs in a list; expiry keeps the number of waiting ones low. */
 const MAX_LISTED = 500;
 
 export function toJob(row: JobRow): UploadJob {
@@ -82,7 +82,7 @@ export function toJob(row: JobRow): UploadJob {
   };
 }
 
-/** A new job, whose files are stored, or are fetched as its `state` says. */
+/** A new job, whose files are stored, or are to be fetched as its `state` says. */
 export type NewJob = Pick<UploadJob, 'id' | 'companyId' | 'createdByUserId' | 'files' | 'createdAt'> & {
   progress: JobProgress;
   fetched?: { sourceUrl: string; state: object };
@@ -144,8 +144,8 @@ export async function readActiveJobs(tx: TenantTx, companyId: string, denied: De
 }
 
 /**
- * Lets a waiting job load.
- * @returns false when it waits no more
+ * Moves a waiting job to its load.
+ * @returns false when it no longer waits
  * @throws PostgresError of the constraint `upload_jobs_name` when another job loads a table of that name
  */
 export async function confirmJob(
@@ -164,8 +164,8 @@ export async function confirmJob(
 }
 
 /**
- * Lets a waiting job be analysed again, with what a person says of its files. What was inferred before stays.
- * @returns false when it waits no more
+ * Moves a waiting job to another analysis, with a person's reading options. The previous schema stays.
+ * @returns false when it no longer waits
  */
 export async function lookAgain(tx: TenantTx, key: JobKey, said: SaidOfFiles, at: string): Promise<boolean> {
   const changed = await tx.execute(
@@ -178,7 +178,7 @@ export async function lookAgain(tx: TenantTx, key: JobKey, said: SaidOfFiles, at
   return changed === 1;
 }
 
-/** How the files of a job were read; undefined before. */
+/** Reads the results of inference for the load of a job; undefined before. */
 export async function readReading(tx: TenantTx, key: JobKey): Promise<Reading | undefined> {
   const [row] = await tx.query<{ reading: Reading | null }>(`SELECT reading FROM console.upload_jobs WHERE ${KEY}`, [
     key.id,
@@ -187,7 +187,7 @@ export async function readReading(tx: TenantTx, key: JobKey): Promise<Reading | 
   return row?.reading ?? undefined;
 }
 
-/** What a transaction that has locked a job needs to know of it. */
+/** The fields of a job that a transaction reads when it locks the job. */
 export interface LockedJob {
   status: JobStatus;
   step: number;

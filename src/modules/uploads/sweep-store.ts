@@ -2,12 +2,12 @@ import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { JobStatus } from './job.ts';
 import { ACTIVE } from './store.ts';
 
-/** What a sweep needs to know of a job. */
+/** The fields of a job that a sweep needs. */
 export interface SweptJob {
   id: string;
   status: JobStatus;
   step: number;
-  /** Milliseconds. */
+  /** The time of the last change, in milliseconds. */
   updatedAt: number;
 }
 
@@ -27,11 +27,11 @@ const toSweptJob = (row: SweptRow): SweptJob => ({
   updatedAt: Number(row.updated_at),
 });
 
-/** The day (UTC) of a job that is done, and how many rows of its files were loaded. */
+/** The day (UTC) of a job that is done, and the number of its loaded rows. */
 const LOADED_DAY = "(coalesce(loaded_at, updated_at) AT TIME ZONE 'UTC')::date";
 const LOADED_ROWS = "(progress ->> 'rows_processed')::bigint";
 
-/** How many rows jobs have loaded by day, `2026-01-31`, of those on which they did; both ends are included. */
+/** The rows that jobs have loaded, by day (`2026-01-31`), of days with a load; both ends are included. */
 export async function readLoadedDays(tx: TenantTx, companyId: string, from: string, to: string) {
   const rows = await tx.query<{ day: string; rows: string }>(
     `SELECT day::text, sum(rows) AS rows FROM (
@@ -43,11 +43,11 @@ export async function readLoadedDays(tx: TenantTx, companyId: string, from: stri
   return new Map(rows.map(({ day, rows: count }) => [day, Number(count)]));
 }
 
-/** A job is silent when it has not changed since a timestamp (ISO 8601). */
+/** The times since which a job without a change is silent (ISO 8601). */
 export interface SilentSince {
-  /** For a job that waits for its confirm. */
+  /** The time for jobs that wait for their confirm. */
   waiting: string;
-  /** For any other. */
+  /** The time for all other jobs. */
   working: string;
 }
 
@@ -68,7 +68,7 @@ export async function readSilentJobs(
   return rows.map(toSweptJob);
 }
 
-/** Milliseconds, from `since` on, until the next active job is silent; null when there is none. */
+/** The milliseconds from `since` on until the next active job is silent; null when there is none. */
 export async function untilNextSilent(tx: TenantTx, companyId: string, since: SilentSince): Promise<number | null> {
   const [row] = await tx.query<{ left: string | null }>(
     `SELECT (extract(epoch FROM min(updated_at - ${SILENT_SINCE})) * 1000)::bigint AS left
@@ -88,7 +88,7 @@ export async function readJobs(tx: TenantTx, companyId: string, ids: string[]): 
 
 /**
  * Deletes up to `limit` jobs that ended at or before `until` (ISO 8601).
- * @returns how many, and when the oldest of those left ended, in milliseconds
+ * @returns the number of deleted jobs, and when the oldest job left ended, in milliseconds
  */
 export async function deleteEndedJobs(
   tx: TenantTx,
@@ -117,8 +117,8 @@ export async function deleteEndedJobs(
 }
 
 /**
- * Names of staging tables that no active job uses. The state is searched as text: with half a character of somebody's
- * file in it, Postgres would refuse it as JSON.
+ * Names of staging tables that no active job uses. The state is searched as text: it may hold half a character of a
+ * file, and Postgres would refuse that as JSON.
  */
 export async function orphanedStagingTables(tx: TenantTx): Promise<string[]> {
   const rows = await tx.query<{ name: string }>(

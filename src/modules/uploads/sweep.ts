@@ -21,21 +21,21 @@ import { stagingTable } from './staging.ts';
 import * as store from './sweep-store.ts';
 import { UNDOABLE_MS } from './undo.ts';
 
-/** A job that waits for its confirm longer than this expires. */
+/** The time after which a job that waits for its confirm expires. */
 const WAITING_MS = DAY_MS;
-/** How long the record of an ended job is kept. */
+/** The time for which the record of an ended job is kept. */
 const JOB_RETENTION_MS = 90 * DAY_MS;
 const JOBS_PER_RUN = 1000;
 const KEYS_PER_PAGE = 1000;
 const TABLES_PER_RUN = 100;
 
 /**
- * Sweeps a company's uploads: queues silent jobs again, expires those that waited too long for their confirm, makes the jobs of
- * whole resumable uploads, deletes those that nobody goes on with, the
+ * Sweeps a company's uploads: queues silent jobs again, expires those that waited too long for their confirm, makes missing
+ * jobs of complete resumable uploads, deletes abandoned ones, the
  * files of ended jobs and those without a job, the records of jobs that ended long ago, staging tables that no job uses,
- * rows that loads replaced and no undo can bring back any more, tables in the trash, indexes whose building broke off, and
- * what exports have left in R2.
- * @returns when the next sweep is due, in milliseconds, null when there is nothing to wait for; and how much the company has
+ * rows that loads replaced and no undo can restore any more, tables in the trash, unfinished indexes, and leftovers of exports
+ * in R2.
+ * @returns when the next sweep is due, in milliseconds, null if none is; and the sizes of the company's data
  */
 export async function sweepCompany(ctx: CompanyContext): Promise<{ next: number | null; sizes?: Sizes }> {
   const database = await databaseOf(ctx);
@@ -110,7 +110,7 @@ async function queueAgain(ctx: CompanyContext, job: store.SweptJob): Promise<voi
   await ctx.jobs.send({ type, companyId: ctx.actor.companyId, jobId: job.id });
 }
 
-/** A staging table is dropped in the transaction that ends its job; this one drops what any mistake leaves behind. */
+/** Drops staging tables without a job, which only a mistake leaves: one is dropped in the transaction that ends its job. */
 async function dropOrphanedTables(ctx: CompanyContext, database: TenantSql): Promise<number> {
   for (const name of await store.orphanedStagingTables(database)) {
     await logFailure(ctx, { table: name }, () => database.execute(`DROP TABLE IF EXISTS ${stagingTable(name)}`));
@@ -118,7 +118,7 @@ async function dropOrphanedTables(ctx: CompanyContext, database: TenantSql): Pro
   return Number.POSITIVE_INFINITY;
 }
 
-/** Drops rows that loads have replaced when no undo needs them any more, as many as one run should. */
+/** Drops replaced rows that no undo needs any more, up to `TABLES_PER_RUN` tables. */
 async function dropKeptTables(ctx: CompanyContext, database: TenantSql): Promise<number> {
   const isNeeded = ({ loadedAt }: KeptTable): boolean => loadedAt !== null && loadedAt + UNDOABLE_MS > ctx.now();
   const { companyId } = ctx.actor;
@@ -138,8 +138,8 @@ async function deleteEndedJobs(ctx: CompanyContext, database: TenantSql): Promis
 }
 
 /**
- * Makes the jobs of whole uploads whose last request did not come to it, and deletes those that nobody has gone on with. Their files
- * have no job, and go with the others of that kind.
+ * Makes the jobs of complete uploads whose last request did not, and deletes abandoned uploads. Their files have no job, and
+ * are deleted as such.
  */
 async function sweepBegun(ctx: CompanyContext, database: TenantSql): Promise<number> {
   const { companyId } = ctx.actor;
@@ -151,7 +151,7 @@ async function sweepBegun(ctx: CompanyContext, database: TenantSql): Promise<num
   return isLeft ? Math.min(due, ctx.now() + RESUME_AFTER_MS) : due;
 }
 
-/** Lists R2 itself, so that no file is left behind, whatever broke off where. */
+/** Deletes files that are not needed. It lists R2 itself, so that none is left behind after an interruption. */
 async function sweepFiles(ctx: CompanyContext, database: TenantSql): Promise<number> {
   const { companyId } = ctx.actor;
   let due = Number.POSITIVE_INFINITY;
@@ -181,7 +181,7 @@ async function sweepFiles(ctx: CompanyContext, database: TenantSql): Promise<num
   return due;
 }
 
-/** When a job ended, in milliseconds; for an upload that no job came of, when it began, which its id tells. */
+/** The time when a job ended, in milliseconds; without a job, when the upload began, which its id tells. */
 function neededUntil(id: string, job: store.SweptJob | undefined): number {
   if (!job) return createdAtOf(id);
   return job.status === 'done' || job.status === 'failed' ? job.updatedAt : Number.POSITIVE_INFINITY;

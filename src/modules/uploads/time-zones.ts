@@ -12,7 +12,7 @@ export async function knowsTimeZone(tx: TenantTx, zone: string): Promise<boolean
   }
 }
 
-/** What a time zone leaves of the first and the last day that the API can write. */
+/** Reads the local times of a zone that the API can write, as seconds of the first and of the last day. */
 export async function zoneEdges(tx: TenantTx, zone: string): Promise<ZoneEdges> {
   const [row] = await tx.query<{ first: string; last: string }>(
     `SELECT extract(epoch FROM timestamp '0001-01-02' - (timestamptz '0001-01-02 00:00:00Z' AT TIME ZONE $1::text)) AS first,

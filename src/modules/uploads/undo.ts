@@ -29,12 +29,12 @@ import { type Load, type LoadRow, lockLoad, markUndone, selectLastLoad, selectLo
 import { vacuumTable } from './publish.ts';
 import { requireJob, requireJobsDatabase } from './service.ts';
 
-/** How long after a load it can be undone, and the rows that it replaced are kept. Milliseconds. */
+/** The time after a load in which it can be undone, and its replaced rows are kept. Milliseconds. */
 export const UNDOABLE_MS = 30 * DAY_MS;
-/** To remove and bring back the rows of the largest load. */
+/** The longest time for an undo, enough to remove and restore the rows of the largest load. Milliseconds. */
 const UNDO_TIMEOUT_MS = 120_000;
 
-/** How many rows an undo has removed, and brought back. */
+/** The numbers of rows that an undo has removed and restored. */
 export interface Undone {
   removed: number;
   restored: number;
@@ -42,7 +42,7 @@ export interface Undone {
 
 const since = (ctx: CompanyContext): string => isoTimestamp(ctx.now() - UNDOABLE_MS);
 
-/** Why a load cannot be undone; undefined when it can, unless a unique index forbids it. */
+/** The reason why a load cannot be undone; undefined when it can, unless a unique index forbids it. */
 function refusalOf(
   load: Load,
   lastLoadId: string | undefined,
@@ -85,7 +85,7 @@ interface Named {
   id: string;
 }
 
-/** What decides besides a load itself whether it can be undone. */
+/** The statements that read the table's last load and the limit of its undos. */
 const undoReads = (ctx: CompanyContext, tableId: string): [limit: Statement, last: Statement] => {
   const key = keyOf(ctx, tableId);
   return [selectUndoLimit(key), selectLastLoad(key.companyId, tableId)];
@@ -138,7 +138,7 @@ export async function undoUpload(ctx: PrincipalContext, id: string): Promise<Und
   return undone;
 }
 
-/** A load whose table is gone is refused for what it is itself, where that is reason enough. */
+/** Locks the table of a load. @throws notUndoable for a deleted table, with a reason of the load itself where there is one */
 async function lockLoadedTable(
   tx: TenantTx,
   ctx: PrincipalContext,
@@ -183,7 +183,7 @@ async function takeBack(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable
   return { removed, restored };
 }
 
-/** What the load has done to the columns goes with its rows, unless others need it. */
+/** Reverts the load's changes to columns. @throws notUndoable where others need them */
 async function takeBackColumns(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable, evolved: Evolved) {
   const kept = await revertEvolution(tx, ctx, table, evolved).catch(refuseWhere('23505', 'unique_index'));
   if (kept) throw notUndoable(kept.why, kept.column);

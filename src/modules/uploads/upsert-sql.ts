@@ -1,12 +1,12 @@
 import { literal, qualified, quoted } from '../../tenant-sql/identifiers.ts';
 
-/** The rows of a table that was loaded in `console`, and the table of schema `public` that they go into. */
+/** The staging table of a load, and the table of schema `public` that its rows go into. */
 export interface Upsert {
   table: string;
   stagingId: string;
   /** Columns of which no two staged rows have the same values, none of them null; or `ROW_ID` alone. */
   key: string[];
-  /** The other columns that are staged. */
+  /** The other staged columns. */
   others: string[];
 }
 
@@ -17,7 +17,7 @@ export const ROW_ID = '$id';
 
 const UUID = '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
 
-/** SQL of a staged value of the key; null for a text that is no id. */
+/** The SQL of a staged value of the key; null for a text that is no id. */
 function keyValue(of: string, name: string): string {
   const value = `${of}.${quoted(name)}`;
   return name === ROW_ID ? `CASE WHEN btrim(${value}) ~ '${UUID}' THEN btrim(${value})::uuid END` : value;
@@ -29,11 +29,11 @@ const sameKey = ({ key }: Upsert): string =>
   key.map((name) => `present.${quoted(name === ROW_ID ? 'id' : name)} = ${keyValue('staged', name)}`).join(' AND ');
 const isNew = (upsert: Upsert): string => `NOT EXISTS (SELECT FROM ${target(upsert)} WHERE ${sameKey(upsert)})`;
 
-/** Finds out whether any two staged rows have the same key: a row, or none. */
+/** Selects a row if any two staged rows have the same key. */
 export const selectAnyDuplicateKey = (upsert: Upsert): string =>
   `SELECT FROM ${staged(upsert)} GROUP BY ${keyOf('staged', upsert.key)} HAVING count(*) > 1 LIMIT 1`;
 
-/** The first staged row whose key an earlier one has: which row of the load it is, from 1 on, and its key as texts. */
+/** Selects the first staged row whose key an earlier one has: its number in the load, from 1, and its key as texts. */
 export const selectFirstDuplicateKey = (upsert: Upsert): string => `
   SELECT numbered."$row" AS row, ${textsOf('numbered', upsert.key)} AS key FROM (
     SELECT staged.*, row_number() OVER (ORDER BY staged."id") AS "$row",
@@ -41,7 +41,7 @@ export const selectFirstDuplicateKey = (upsert: Upsert): string => `
     FROM ${staged(upsert)}
   ) AS numbered WHERE numbered."$nth" = 2 ORDER BY numbered."$row" LIMIT 1`;
 
-/** The first staged row whose key no row of the table has, as `selectFirstDuplicateKey` tells it. */
+/** Selects the first staged row whose key no row of the table has, with the columns of `selectFirstDuplicateKey`. */
 export const selectFirstNew = (upsert: Upsert): string => `
   SELECT staged."$row" AS row, ${textsOf('staged', upsert.key)} AS key FROM (
     SELECT staged.*, row_number() OVER (ORDER BY staged."id") AS "$row" FROM ${staged(upsert)}
@@ -60,7 +60,7 @@ export function updateSame(upsert: Upsert): string {
 
 /**
  * Inserts the rows whose key no row of the table has, in their order.
- * @param beginning how their ids begin (see `DRAW_BEGINNING`)
+ * @param beginning the first characters of their ids (see `DRAW_BEGINNING`)
  */
 export function insertNew(upsert: Upsert, beginning: string): string {
   const names = [...upsert.key, ...upsert.others];

@@ -14,9 +14,9 @@ import * as sql from './upsert-sql.ts';
 import type { Work } from './work.ts';
 
 /**
- * Updates the rows of a locked table whose key is among the staged ones, and inserts the others. Nobody else changes rows
+ * Updates the rows of a locked table whose key is among the staged ones, and inserts the others. No other request changes rows
  * meanwhile.
- * @throws JobProblem, or RowRefused for a row of the files: nothing is to be committed then
+ * @throws JobProblem, or RowRefused for a row of the files: the transaction must not be committed then
  */
 export async function upsertRows(
   tx: TenantTx,
@@ -51,13 +51,13 @@ export async function upsertRows(
   return { inserted, updated, unchanged: state.rows - inserted - updated };
 }
 
-/** @throws RowRefused for the row that a statement finds, if it finds one */
+/** Refuses the row that a statement selects, if any. @throws RowRefused */
 async function refuseFirst(tx: TenantTx, select: string, toProblem: RowRefused['toProblem']): Promise<void> {
   const [found] = await tx.query<{ row: string; key: string[] }>(select);
   if (found) throw new RowRefused(Number(found.row), found.key, toProblem);
 }
 
-/** The table's unique index on the key, made if there is none. */
+/** Makes the table's unique index on the key, unless it exists. */
 async function indexKey(tx: TenantTx, ctx: CompanyContext, tableId: string, key: string[]): Promise<void> {
   try {
     await requireUniqueIndex(tx, ctx, tableId, key);

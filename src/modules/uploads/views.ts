@@ -159,7 +159,7 @@ export const uploadJobView = z
   })
   .meta({ id: 'UploadJob' });
 
-/** The job as the caller may see it: values of the files only for who may read rows of the table. */
+/** The job as the caller may see it: with values of the files only for a caller who may read rows of the table. */
 export const viewUploadJob = (ctx: PrincipalContext, job: UploadJob): z.input<typeof uploadJobView> =>
   mayReadRows(ctx, job.userTableId ?? '*') ? viewWithValues(job) : withoutValues(viewWithValues(job));
 
@@ -198,7 +198,7 @@ const withoutEvidence = (column: InferredColumn): InferredColumn => ({
   evidence: { ...column.evidence, distinct_sample: [], counter_example: null },
 });
 
-/** Where the sentence tells the value, it stands in quotes. */
+/** Removes the value from an error and, where it stands in quotes, from its message. */
 const withoutValue = ({ value, message, ...error }: NonNullable<JobView['error']>) =>
   value === undefined
     ? { ...error, message }

@@ -13,7 +13,7 @@ interface WorkedRow<State> extends JobRow {
   attempts: number;
 }
 
-/** A job that may run, or how many others of its company have work to do. */
+/** A job that may run, or the number of the company's other jobs with work to do. */
 export type Claim<State> = { job: WorkedJob<State> } | { job: null; others: number };
 
 /**
@@ -50,7 +50,7 @@ export async function claimJob<State>(
   };
 }
 
-/** Releases a job that was claimed until then; its next delivery may have claimed it anew already. */
+/** Releases a job that was claimed until `until`; a later delivery may have claimed it meanwhile. */
 export async function releaseJob(tx: TenantTx, key: JobKey, until: string): Promise<void> {
   await tx.execute(`UPDATE console.upload_jobs SET turn_until = NULL WHERE ${KEY} AND turn_until = $3`, [
     key.id,
@@ -80,7 +80,7 @@ export async function advance(
 }
 
 /**
- * Saves that a job's file is fetched, in the place of what there was to do it: the address is forgotten.
+ * Saves that a job's file is fetched, in place of the state of the fetch: the address is deleted.
  * @returns false when another delivery has done that step: nothing is saved
  */
 export async function finishFetch(
@@ -103,7 +103,7 @@ export async function finishFetch(
 export const GUARD_REFUSED = '22012';
 
 /**
- * The same as two statements around a COPY; together in one message they are one transaction and one round trip. The
+ * As `advance`, as two statements around a COPY; together in one message they are one transaction and one round trip. The
  * guard fails with {@link GUARD_REFUSED} when another delivery has done that step.
  */
 export function guardedAdvance(
@@ -153,12 +153,12 @@ export async function finishAnalysis(
   return changed === 1;
 }
 
-/** Where the rows of a load are: in which table, and how their ids begin, if they were added to those of others. */
+/** The table with the rows of a load, and the first characters of their ids, if they were added to other rows. */
 export interface Placed {
   userTableId: string;
   addedRows: string | null;
   result?: LoadResult;
-  /** What it did to the table's columns. */
+  /** The changes to the table's columns. */
   evolved?: Evolved;
 }
 

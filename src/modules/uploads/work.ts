@@ -12,14 +12,14 @@ import type { JobError, JobProgress, WorkedJob } from './job.ts';
 import { JobProblem, noRoom, quotaPassed, retriesExhausted, Superseded } from './problems.ts';
 import { advance, claimJob, releaseJob } from './work-store.ts';
 
-/** After so many deliveries in a row without any progress a job fails. */
+/** The most deliveries in a row without any progress, after which a job fails. */
 const MAX_ATTEMPTS = 12;
 
-/** Jobs of one company that run at once: the consumers of the queue serve other companies too. */
+/** The most jobs of one company that run at once: the consumers of the queue serve other companies too. */
 const MAX_ACTIVE_JOBS = 2;
-/** A delivery has its job until its work is done, or for this time if its isolate died. */
+/** The lease of a delivery on its job, which ends with its work, or after this time if its isolate died. */
 export const LEASE_MS = 120_000;
-/** Shorter than `RESUME_AFTER_MS`, so that the sweep does not queue a waiting job again. */
+/** The longest pause before a job tries again: shorter than `RESUME_AFTER_MS`, so that the sweep does not queue it as well. */
 const MAX_PAUSE_SECONDS = 30;
 
 /** The work of one delivered message on its job. */
@@ -30,8 +30,8 @@ export interface Work<State> {
 }
 
 /**
- * Works on a job for one message: `run` goes on from where the job stands, for a bounded while, and returns whether there
- * is more to do, which the next message does then. Messages may be delivered twice, late, or at the same time: a delivery
+ * Works on a job for one message: `run` continues the job, for a bounded time, and returns whether there is more to do, which
+ * the next message does then. Messages may be delivered twice, late, or at the same time: a delivery
  * that finds its step done by another one stops. A problem with the files ends the job with `endWith`, which fails it
  * unless given; any other error is thrown, so that the message is delivered again.
  */
@@ -77,11 +77,11 @@ export async function workOnJob<State>(
 export const failWork = ({ ctx, database, job }: Work<unknown>, problem: JobError): Promise<void> =>
   failJobAtStep(database, ctx, job.id, job.step, problem);
 
-/** About two of a company's waiting messages come back a second, however many there are. */
+/** The pause of a waiting job's message: about two of a company's come back a second, however many there are. */
 const pauseFor = (others: number): number => Math.min(Math.ceil(others / 2), MAX_PAUSE_SECONDS);
 
 /**
- * Saves how far the work has come, by itself or in the transaction that did it.
+ * Saves the progress of the work, by itself or in the transaction that did it.
  * @throws Superseded when another delivery has done this step
  */
 export async function saveProgress<State>(

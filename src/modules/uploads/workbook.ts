@@ -27,28 +27,28 @@ import { bytesIn, readSegments, type Segment, SegmentWriter } from '../../platfo
 import type { JobError } from './job.ts';
 import * as problems from './problems.ts';
 
-/** How far the conversion of an Excel workbook has come. Plain data. */
+/** The progress of converting an Excel workbook. Plain data. */
 export interface ConversionState {
-  /** The place of the sheet that is being converted. */
+  /** The index of the sheet that is being converted. */
   sheet: number;
-  /** Its unpacked XML; null while it is packed. */
+  /** The sheet's unpacked XML; null while it is packed. */
   xml: Segment[] | null;
   rows: SheetState;
-  /** How often a row was found to begin left of the sheet's first column. */
+  /** The number of times that a row began left of the sheet's first column. */
   shifts: number;
-  /** The text so far, the row of its header if that was joined from merged cells, and how many rows that made empty. */
+  /** The text so far, the row of a header joined from merged cells, and the number of rows that this made empty. */
   text: Segment[];
   header: number | null;
   joined: number;
-  /** Bytes of XML unpacked and of text written so far, of all sheets and including what was begun again. */
+  /** Bytes of XML unpacked and of text written so far, of all sheets and including restarts. */
   unpacked: number;
   written: number;
-  /** The sheets before this one that may be the workbook's table, and the one that is. */
+  /** The candidates for the workbook's table among the sheets before this one, and the chosen one. */
   choice: Choice<Converted<Segment[]>>;
   result: Converted<Segment[]> | null;
 }
 
-/** A sheet's first column is that of its leftmost value; after so many shifts, column A is taken. */
+/** The most shifts to a new first column, that of the leftmost value; after these, column A is taken. */
 const MAX_SHIFTS = 5;
 const FURTHEST_RIGHT = 16_383;
 
@@ -70,7 +70,7 @@ const newSheetState = (sheet: number): Omit<ConversionState, 'unpacked' | 'writt
   joined: 0,
 });
 
-/** What a conversion works with. */
+/** The workbook and the storage for its text. */
 export interface ConversionEnvironment {
   bucket: R2Bucket;
   zip: ZipSource;
@@ -78,7 +78,7 @@ export interface ConversionEnvironment {
   reserve(bytes: number): Promise<void>;
   /** Makes a new key. */
   newKey(): string;
-  /** The name of the sheet that is wanted, where a person said it. */
+  /** The name of the sheet to read, where a person gave it. */
   sheet?: string | undefined;
   /** Bytes of XML that one call converts, about, and that are read at a time. */
   budget: number;
@@ -92,8 +92,8 @@ interface File {
 }
 
 /**
- * Goes on with a conversion: unpacks sheets and turns their XML into text, one line a row, about `budget` bytes of it.
- * @throws JobProblem for what is no workbook, or too large a one
+ * Continues a conversion: unpacks sheets and turns their XML into text, one line a row, about `budget` bytes of it.
+ * @throws JobProblem for a file that is no workbook, or is too large
  */
 export async function continueConversion(
   environment: ConversionEnvironment,
@@ -213,9 +213,9 @@ async function convertBlock(
   }
 }
 
-/** Headers stand within the first block. */
+/** The size of the first block of a text, which holds the header. */
 const FIRST_BLOCK_BYTES = 256 * 1024;
-/** Merged cells are listed behind the rows; so much of a sheet's end is searched for them. */
+/** The most bytes at the end of a sheet in which merged cells are looked for: they are listed behind the rows. */
 const TAIL_BYTES = 4 * 1024 * 1024;
 
 async function mergesOf(bucket: R2Bucket, xml: Segment[], size: number, names: Namespaces | null): Promise<Merges> {

@@ -18,22 +18,22 @@ import { providerFailed } from './failures.ts';
 import { type Offered, sectionsOf } from './material.ts';
 import { inWords } from './words.ts';
 
-/** A choice that does not validate is tried once more, with what is wrong. */
+/** The most choices a model is asked for: after an invalid one it is asked again, and told its problems. */
 const MAX_CHOICES = 2;
-/** How often a provider is asked that is slow or fails: somebody waits. */
+/** The most attempts at a provider that is slow or fails: few, as somebody waits for the answer. */
 const PROVIDER_ATTEMPTS = 2;
-/** What is repeated of an answer that was wrong. */
+/** The most characters of an invalid answer that are sent back to the model; below, those of its problems. */
 const MAX_REPEATED = 4000;
 const MAX_PROBLEMS = 2000;
 
-/** A query that validated, with the items' own names. */
+/** A valid query, with the items' own names. */
 export interface ValidQuery {
   input: MetricQueryInput;
   prepared: PreparedQuery;
   words: string;
 }
 
-/** What may be said to a question. */
+/** The outcome of choosing a query for a question: an answer, several possible readings, or a refusal. */
 export type Verdict =
   | ({ kind: 'answer' } & ValidQuery)
   | { kind: 'clarification'; readings: ValidQuery[] }
@@ -41,7 +41,7 @@ export type Verdict =
 
 type Judged = Verdict | { kind: 'invalid'; problems: string[] };
 
-/** Has the model choose a query, and checks what it chose. @throws providerFailed */
+/** Has the model choose a query, and validates its choice. @throws providerFailed */
 export async function chooseQuery(
   ctx: PrincipalContext,
   settings: AiSettings,
@@ -60,7 +60,7 @@ export async function chooseQuery(
   }
 }
 
-/** What the model answers: JSON, or undefined for what is none. */
+/** Returns the model's answer as JSON; undefined if it is no JSON. @throws providerFailed */
 async function answerOf(settings: AiSettings, prompt: ReturnType<typeof compose>, usage: AiUsage): Promise<unknown> {
   try {
     const { value } = await askModel(
@@ -102,7 +102,7 @@ async function judge(ctx: PrincipalContext, answer: unknown): Promise<Judged> {
   }
 }
 
-/** A query that compiles, over tables that the caller may read, with values that the data has. */
+/** Prepares a query that compiles, over tables that the caller may read, with values that the data has. */
 async function validate(
   ctx: PrincipalContext,
   input: MetricQueryInput,
@@ -119,7 +119,7 @@ async function validate(
   }
 }
 
-/** The query with the names that items have, and the values that the data has. */
+/** Makes a valid query, with the items' own names and the values that the data has. */
 export function validQuery(input: MetricQueryInput, prepared: PreparedQuery): ValidQuery {
   const { query, columns, times } = prepared;
   const isText = (index: number) => input.filters[index]?.values.every((value) => typeof value === 'string');

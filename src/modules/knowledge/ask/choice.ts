@@ -30,10 +30,10 @@ export const CHOICE_SHAPE = z.object({
   alternatives: z.array(queryShape),
 });
 
-/** Readings of a question that are offered at most. */
+/** The most readings of a question that are offered. */
 const MAX_ALTERNATIVES = 5;
 
-/** What the model chose. */
+/** The model's choice for a question: one query, several possible ones, or none. */
 export type Choice =
   | { kind: 'answer'; query: MetricQueryInput }
   | { kind: 'clarification'; alternatives: MetricQueryInput[] }
@@ -51,7 +51,7 @@ const choice = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('refusal') }),
 ]);
 
-/** Reads what a model answered, which may be anything. @returns what is wrong with it, where it is no choice */
+/** Reads the answer of a model, which may be anything. @returns its problems, where it is no choice */
 export function readChoice(answer: unknown): Choice | { problems: string[] } {
   const { success, data, error } = choice.safeParse(answer);
   if (success) return data;

@@ -7,15 +7,15 @@ import { hiddenQuestions, questionKey } from '../questions/service.ts';
 import { joinLines } from '../suggestions/service.ts';
 import * as store from './store.ts';
 
-/** Items and verified questions that are looked at, and the most characters of their descriptions. */
+/** The most items and verified questions that are read, and the most characters of an item's description. */
 const LIMITS = { items: 500, description: 300, verified: 200 };
-/** Dimensions of which values are read; how many, and how long. */
+/** The most dimensions whose values are sampled, and the most values of each, and characters of a value. */
 const SAMPLED = 30;
 const VALUES = { count: 25, length: 80 };
-/** Verified questions that are shown as examples. */
+/** The most verified questions in the prompt, and the most other names of an item. */
 const EXAMPLES = 20;
 const MAX_NAMES = 20;
-/** The longest parts of the prompt. */
+/** The most characters of the items, and of the examples, in the prompt. */
 const MAX_ITEMS_TEXT = 60_000;
 const MAX_EXAMPLES_TEXT = 20_000;
 
@@ -30,14 +30,14 @@ export interface OfferedItem {
 }
 
 export interface Offered {
-  /** Those first that have words in common with the question. */
+  /** Metrics and dimensions; those that share words with the question come first. */
   items: OfferedItem[];
   verified: { id: string; question: string; query: Record<string, unknown> }[];
 }
 
 const wordsOf = (text: string): string[] => questionKey(text).split(' ');
 
-/** How many words of a question stand in texts. */
+/** Counts the words of a question, of three characters or more, that stand in the texts. */
 function inCommon(question: ReadonlySet<string>, texts: readonly string[]): number {
   const words = new Set(texts.flatMap(wordsOf));
   return [...words].filter((word) => word.length > 2 && question.has(word)).length;
@@ -49,7 +49,7 @@ const byRelevance = <T>(question: string, all: readonly T[], textsOf: (each: T) 
   return scored.toSorted((a, b) => b.score - a.score).map(({ each }) => each);
 };
 
-/** What the company's knowledge offers the caller, the most relevant for a question first. */
+/** Reads the metrics, dimensions and verified questions that the caller may use, the most relevant for a question first. */
 export async function readOffered(ctx: PrincipalContext, question: string): Promise<Offered> {
   const { companyId } = ctx.actor;
   const hidden = await hiddenItems(ctx);
@@ -80,7 +80,7 @@ export async function readOffered(ctx: PrincipalContext, question: string): Prom
   };
 }
 
-/** What the model is told, all of it data: what was asked, what there is, and the day today. */
+/** The sections of the prompt, all of them data: the question, today's date, and the items and examples to choose from. */
 export async function sectionsOf(
   ctx: PrincipalContext,
   question: string,

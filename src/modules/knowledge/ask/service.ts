@@ -30,34 +30,34 @@ import * as store from './store.ts';
 
 export type { AskedRow } from './store.ts';
 
-/** How many questions of a company are kept, and how long. */
+/** The most questions that are kept for a company, and how long each is kept. */
 const KEPT = 10_000;
 const RETENTION_MS = 90 * DAY_MS;
 const PURGED_PER_BATCH = 1000;
-/** What a refusal names of what there is. */
+/** The most items, and the most verified questions, that a refusal names as alternatives. */
 const NAMED_ITEMS = 20;
 const NAMED_QUESTIONS = 5;
 
-/** Something else to ask for. */
+/** Another query, item or verified question to ask for. */
 export interface Alternative {
   kind: 'query' | 'metric' | 'dimension' | 'verified_question';
   /** Null for a query. */
   id: string | null;
-  /** Of a query, what it computes. */
+  /** For a query, what it computes. */
   name: string;
   query: MetricQueryInput | null;
 }
 
-/** What a question is answered. */
+/** The answer to a question. */
 export interface Answer {
   questionId: string;
   kind: Exclude<Outcome, 'failed'>;
   query: MetricQueryInput | null;
-  /** Null where nothing was to be computed. */
+  /** Null where nothing was computed. */
   result: MetricResult | null;
   used: MetricResult['used'];
   verifiedQuestionId: string | null;
-  /** Made of the query, never of what a model says. */
+  /** Made from the query, never from words of a model. */
   explanation: string;
   alternatives: Alternative[];
 }
@@ -72,7 +72,7 @@ const WHY = {
 /**
  * Answers a question by a metric query: by that of an equal verified question, or else by one that a model chooses, which is
  * validated as if the caller had sent it.
- * @throws aiNotConfigured, providerFailed, askedTooOften; why the query could not be run
+ * @throws aiNotConfigured, providerFailed, askedTooOften; the failure of a query that could not be run
  */
 export async function ask(
   ctx: PrincipalContext,
@@ -100,7 +100,7 @@ export async function ask(
   }
 }
 
-/** What a verified question is answered; undefined where its query does not compile at this moment. */
+/** Returns the verdict on a verified question; undefined where its query does not compile at this moment. */
 async function verdictOf(ctx: PrincipalContext, row: QuestionRow): Promise<Verdict | undefined> {
   const input = storedQuery(row);
   try {
@@ -114,7 +114,7 @@ async function verdictOf(ctx: PrincipalContext, row: QuestionRow): Promise<Verdi
   }
 }
 
-/** Records a question before it is answered, so that it counts whatever becomes of it. */
+/** Records a question before it is answered, so that it counts for the limit whatever its outcome. */
 async function begin(ctx: PrincipalContext, question: string, model: string | null): Promise<store.AskedRow> {
   const { companyId, id: askedBy } = ctx.actor;
   const now = ctx.now();
@@ -146,7 +146,7 @@ async function begin(ctx: PrincipalContext, question: string, model: string | nu
 
 type Reasoned = Verdict | { kind: 'refusal'; why: keyof typeof WHY };
 
-/** Computes what was chosen, and records what came of the question. */
+/** Computes the chosen query, and records the outcome of the question. */
 async function finish(
   ctx: PrincipalContext,
   asked: store.AskedRow,
@@ -207,7 +207,7 @@ async function alternativesTo(
   ];
 }
 
-/** A page of the company's asked questions, newest first, without those that were answered by what the caller may not see. */
+/** A page of the company's asked questions, newest first, without those whose answer the caller may not see. */
 export async function listAsked(
   ctx: PrincipalContext,
   { kind }: { kind?: Outcome | undefined },

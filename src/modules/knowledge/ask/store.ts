@@ -13,7 +13,7 @@ export type AskedRow = typeof asked.$inferSelect;
 const lastNumber = (companyId: string): SQL =>
   sql`(select coalesce(max(${asked.number}), 0) from ${asked} where ${eq(asked.companyId, companyId)})`;
 
-/** Stores a question under the next number. Where a model is asked, not if its asker had it asked `limit` times since. */
+/** Stores a question under the next number; one for a model only if its asker sent fewer than `limit` of these since `since`. */
 export const insertAsked = (
   db: ControlDb,
   row: Omit<AskedRow, 'number'>,
@@ -42,7 +42,7 @@ export const deleteBefore = (db: ControlDb, before: number, limit: number) =>
     .delete(asked)
     .where(inArray(asked.id, db.select({ id: asked.id }).from(asked).where(lt(asked.askedAt, before)).limit(limit)));
 
-/** What came of a question. */
+/** Records the outcome of a question. */
 export const updateAsked = (db: ControlDb, { companyId, id }: AskedRow, outcome: Partial<AskedRow>) =>
   db
     .update(asked)
@@ -55,7 +55,7 @@ export const selectAsked = (db: ControlDb, companyId: string, id: string) =>
     .from(asked)
     .where(byId(asked, companyId, id));
 
-/** Notes which verified question an asked one was accepted as, if the statement before it in the batch changed a row. */
+/** Records the verified question that an asked one was accepted as, if the statement before it in the batch changed a row. */
 export const markAccepted = (db: ControlDb, { companyId, id }: AskedRow, acceptedAs: string) =>
   db
     .update(asked)
@@ -110,7 +110,7 @@ export const selectOffered = (
     .orderBy(desc(resources.updatedAt), desc(resources.id))
     .limit(limit);
 
-/** Other names of active concepts that are not denied: a JSON list. */
+/** The names and aliases of active concepts that are not denied; the aliases as a JSON list. */
 export const selectAliases = (db: ControlDb, companyId: string, ids: readonly string[], denied: Denials) =>
   db
     .select({

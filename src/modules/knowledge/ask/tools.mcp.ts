@@ -1,6 +1,6 @@
 import type { Tool } from '../../../http/mcp/tools.ts';
 
-/** How agents ask in words. */
+/** The MCP tool by which agents ask questions in plain language. */
 export const askTools: readonly Tool[] = [
   {
     name: 'ask',

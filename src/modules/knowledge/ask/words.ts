@@ -4,11 +4,11 @@ import type { PreparedQuery } from '../metrics/service.ts';
 
 type Filter = PreparedQuery['query']['filters'][number];
 
-/** Values that are written out, and their longest part. */
+/** The most values of a filter that are written out, and the most characters of each. */
 const WRITTEN_VALUES = 5;
 const MAX_VALUE = 60;
 
-/** How a filter compares, before its values. */
+/** The words for the comparison of a filter, which stand before its values. */
 const COMPARES: Record<Exclude<Filter['operator'], 'is_null'>, string> = {
   eq: 'is',
   ne: 'is not',
@@ -22,7 +22,7 @@ const COMPARES: Record<Exclude<Filter['operator'], 'is_null'>, string> = {
   starts_with: 'begins with',
 };
 
-/** The same between times. */
+/** The words for comparing dates and times. */
 const COMPARES_TIMES: Partial<typeof COMPARES> = {
   gt: 'is after',
   gte: 'is on or after',
@@ -46,7 +46,7 @@ function filterInWords({ dimension: { id, name }, operator, values }: Filter, ti
   return `${name} ${compares} ${listed([...texts, ...more])}`;
 }
 
-/** What a query computes, in one sentence: of the query alone, so that it says what was done and not what was meant. */
+/** Describes a query in one sentence: from the query alone, so that it says what was done and not what was meant. */
 export function inWords({ query, columns, times }: PreparedQuery): string {
   const { metrics, dimensions, filters, timeGrain, orderBy, limit } = query;
   const names = dimensions.map(({ id, name }) => (timeGrain && times.has(id) ? `${timeGrain} of ${name}` : name));

@@ -1,6 +1,6 @@
 import { LIST_ARGUMENTS, type Tool } from '../../../http/mcp/tools.ts';
 
-/** Where agents look up what words mean. */
+/** The MCP tool by which agents look up business terms. */
 export const conceptTools: readonly Tool[] = [
   {
     name: 'search_concepts',

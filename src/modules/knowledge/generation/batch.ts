@@ -13,13 +13,13 @@ export interface BatchInput {
 
 export interface BatchResult {
   suggestions: NewSuggestion[];
-  /** How many candidates of the model were not valid. */
+  /** The number of the model's candidates that were not valid. */
   rejected: number;
-  /** How many existing concepts the model was not told of. */
+  /** The number of existing concepts that the prompt left out. */
   conceptsNotSent?: number;
 }
 
-/** Where a suggestion of a job comes from. @param candidateKey unique within the job */
+/** The columns for the origin of a job's suggestion. @param candidateKey unique within the job */
 export const originOf = ({ id, createdByUserId, requestId }: JobRow, candidateKey: string) => ({
   createdByUserId,
   requestId,
@@ -27,7 +27,7 @@ export const originOf = ({ id, createdByUserId, requestId }: JobRow, candidateKe
   candidateKey,
 });
 
-/** The text of the job is gone. */
+/** The stored text of the job is gone. */
 export class SourceMissing extends Error {}
 
 /** The rationale of a candidate; undefined when it is not valid. */

@@ -18,7 +18,7 @@ import { type BatchInput, type BatchResult, originOf, rationaleOf, SourceMissing
 import { readBatch } from './sources.ts';
 
 const PROMPT = PROMPTS.conceptGeneration;
-/** Most candidates of one answer that are read. */
+/** The most candidates of one answer that are read. */
 const MAX_CANDIDATES = 200;
 
 const SHAPE = z.object({
@@ -111,7 +111,7 @@ type ConceptProposal = Omit<Proposal, 'model' | 'promptVersion'>;
 const candidateKeyOf = ({ targetId, targetName }: ConceptProposal): string =>
   targetId === null ? `create\n${concept.uniqueKeyOf({ name: targetName } as Concept)}` : `enrich\n${targetId}`;
 
-/** What a candidate proposes; undefined for one that is not valid, or creates a concept that exists. */
+/** Reads a candidate as a proposal; undefined for one that is not valid, or creates a concept that exists. */
 function readCandidate(
   candidate: unknown,
   known: Map<string, Resource<Concept>>,

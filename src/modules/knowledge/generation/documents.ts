@@ -7,10 +7,10 @@ import { readDirectory, ZipDamaged, ZipTooLarge } from '../../../formats/zip/dir
 import { unpackWhole, zipOf } from '../../../formats/zip/unpack.ts';
 import { ACCEPTED_FILE_TYPES, badFile } from './failures.ts';
 
-/** Most that the parts of an Office file may hold when unpacked: a small archive can claim to hold a lot. */
+/** The most bytes of an Office file's parts when unpacked: a small archive can claim to hold a lot. */
 const MAX_UNPACKED_BYTES = 20 * 1024 * 1024;
 
-/** The parts of a Word document that hold what it says, in the order in which it is read. */
+/** The parts of a Word document that hold its text, in reading order. */
 const WORD_PARTS = ['word/document.xml', 'word/footnotes.xml', 'word/endnotes.xml'] as const;
 
 /** The text of a file, read by the ending of its name. */
@@ -35,7 +35,7 @@ function plainText(bytes: Uint8Array): string {
   return text;
 }
 
-/** Reads an Office file, which may be damaged, something else, or too large. */
+/** Awaits the reading of an Office file. @throws badFile where it is damaged, something else, or too large */
 async function ofOffice<T>(read: Promise<T>): Promise<T> {
   try {
     return await read;
@@ -57,7 +57,7 @@ async function textOfWord(bytes: Uint8Array): Promise<string> {
   return texts.join('').replaceAll(/\n{3,}/g, '\n\n');
 }
 
-/** The texts of the document's parts; undefined for one that it has not. */
+/** The texts of the document's parts; undefined for a part that it lacks. */
 async function wordParts(bytes: Uint8Array): Promise<(string | undefined)[]> {
   const zip = zipOf(bytes);
   const entries = new Map((await readDirectory(zip.read, bytes.length)).map((entry) => [entry.name, entry]));

@@ -1,9 +1,9 @@
 import { defineFailure, invalid, notFound } from '../../../kernel/failure.ts';
 
-/** What the names of files must end in. */
+/** The endings of the names of files that are accepted. */
 export const ACCEPTED_FILE_TYPES = ['.docx', '.xlsx', '.csv', '.tsv', '.txt', '.md'] as const;
 
-/** Also for a job of another type than the route's. */
+/** Also thrown for the id of a job whose type is not the route's. */
 export const jobNotFound = notFound('knowledge_job', { message: 'There is no such job.', console: 'JOB_NOT_FOUND' });
 
 export const jobEnded = defineFailure('knowledge_job.ended', 'conflict', {
@@ -19,11 +19,11 @@ export const jobRunning = defineFailure('knowledge_job.running', 'conflict', {
   console: 'JOB_RUNNING',
 });
 
-/** @param field what is missing */
+/** @param field the missing prerequisite */
 export const prerequisiteMissing = (field: string, message: string) =>
   invalid([{ field, message }], 'Something that the generation needs is missing.');
 
-/** What is wrong with the file, as a problem of the field `file`. */
+/** A problem with the file, reported for the field `file`. */
 export const badFile = (message: string) => invalid([{ field: 'file', message }]);
 
 /** @param limit in bytes */

@@ -9,7 +9,7 @@ import type { ConceptGeneration } from './service.ts';
 
 export const MAX_FILE_BYTES = 10 * 1024 * 1024;
 const MAX_TEXT = 100_000;
-/** Everything of a form that is not the file. */
+/** The most bytes of a form besides its file. */
 const MAX_FORM_BYTES = 1024 * 1024;
 
 /** The JSON body that generates concepts. */
@@ -22,7 +22,7 @@ export const conceptGeneration = z
   })
   .meta({ id: 'ConceptGeneration' });
 
-/** The same as a form, with a file. */
+/** The form that generates concepts: the fields of the JSON body, and a file. */
 export const conceptGenerationForm = z.object({
   business_domains: z.array(z.string()).optional().meta({ description: 'A field for each key.' }),
   text: z.string().max(MAX_TEXT).optional(),
@@ -69,12 +69,12 @@ export const generationOf = ({ business_domains, text }: z.output<typeof concept
 
 const isFile = (part: Part): part is Part & { filename: string } => part.filename !== null;
 
-/** A browser's "no file chosen" has neither a name nor content. */
+/** Whether a file was chosen: a browser's "no file chosen" has neither a name nor content. */
 const wasChosen = (file: Part): boolean => file.filename !== '' || file.bytes.length > 0;
 
 const decoder = new TextDecoder();
 
-/** The values of fields; a file where a text is due stays one, for the validation to find. */
+/** The values of fields. A file in a field for text stays a file, so that the validation finds it. */
 const valuesOf = (parts: Part[], names: string[]): unknown[] =>
   names.flatMap((name) =>
     parts.filter((part) => part.name === name).map((part) => (isFile(part) ? part : decoder.decode(part.bytes))),

@@ -5,11 +5,11 @@ import * as store from './store.ts';
 
 export { runBatch } from './work.ts';
 
-/** An active job without a change for so long is resumed. */
+/** The time without a change after which an active job is resumed. */
 const RESUME_AFTER_MS = 60_000;
 const JOBS_PER_RUN = 100;
 
-/** Scheduled: sends the messages of stalled jobs again, as theirs may be lost. */
+/** Scheduled: sends the messages of stalled jobs again, as these may be lost. */
 export async function resumeJobs(ctx: Context): Promise<void> {
   const now = ctx.now();
   for (const { id, companyId } of await store.selectStalled(
@@ -21,7 +21,7 @@ export async function resumeJobs(ctx: Context): Promise<void> {
   }
 }
 
-/** A text that is older belongs to an active job, or to none. */
+/** The age from which a text without an active job is left over. */
 const SETTLED_MS = 60 * 60_000;
 
 /** Scheduled: deletes texts that ended jobs failed to delete. */

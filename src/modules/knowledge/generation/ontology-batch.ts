@@ -22,9 +22,9 @@ import { type KnownOntology, knownOntology, readNode, readRelation, suggestedNod
 import { readBatch } from './sources.ts';
 
 const PROMPT = PROMPTS.ontologyGeneration;
-/** Most nodes, and most relations, of one answer that are read. */
+/** The most nodes, and the most relations, of one answer that are read. */
 const MAX_CANDIDATES = 300;
-/** Most nodes, and most relations, of the company that are read. */
+/** The most nodes, and the most relations, of the company that are read. */
 const MAX_KNOWN = 5000;
 
 const text = z.string().nullable();
@@ -91,7 +91,7 @@ export async function ontologyBatch({ ctx, settings, job, usage }: BatchInput): 
   );
 }
 
-/** What the company has of an ontology, and is suggested already. */
+/** Reads the ontology of the company and the nodes and relations that are suggested already. */
 async function readKnown(ctx: CompanyContext, jobId: string, hints: Resource<Concept>[]): Promise<KnownOntology> {
   const nodes = (await unarchivedResources(ctx, {
     type: 'ontology_node',

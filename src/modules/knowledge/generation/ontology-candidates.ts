@@ -27,7 +27,7 @@ type Ends = Record<
   string | null
 >;
 
-/** The suggestions of nodes that suggested relations name. */
+/** The ids of the suggested nodes that suggested relations refer to. */
 export const suggestedNodeIds = (suggested: SuggestedCreation[]): string[] =>
   suggested
     .flatMap(({ payload }) => [payload.subject_suggestion_id, payload.object_suggestion_id])

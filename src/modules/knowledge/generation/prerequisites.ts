@@ -7,7 +7,7 @@ import { countResources } from '../resources/service.ts';
 import { isAiConfigured } from '../suggestions/service.ts';
 import { prerequisiteMissing } from './failures.ts';
 
-/** What generating concepts needs, and what of it is missing. */
+/** The prerequisites of generating concepts, and the names of those that are missing. */
 export async function conceptPrerequisites(ctx: CompanyContext) {
   const businessDomains = await getBusinessDomains(ctx);
   const aiConfigured = isAiConfigured(ctx);
@@ -18,7 +18,7 @@ export async function conceptPrerequisites(ctx: CompanyContext) {
   return { aiConfigured, businessDomains, missing };
 }
 
-/** What generating an ontology needs, and what of it is missing. */
+/** The prerequisites of generating an ontology, and the names of those that are missing. */
 export async function ontologyPrerequisites(ctx: CompanyContext) {
   const connectionId = await connectionIdOf(ctx);
   const tableCount = connectionId === null ? 0 : (await listTables(ctx, { page: 1, perPage: 1, search: '' })).total;
@@ -56,7 +56,7 @@ export async function requireBusinessDomains(
   return [...new Set(keys)].map((key) => byKey.get(key) as BusinessDomain);
 }
 
-/** Requires what generating an ontology from a connection needs. */
+/** Requires all prerequisites of generating an ontology from a connection. */
 export async function requireOntologyPrerequisites(ctx: CompanyContext, connectionId: string): Promise<void> {
   const { connections, entityHintCount } = await ontologyPrerequisites(ctx);
   if (entityHintCount === 0) {

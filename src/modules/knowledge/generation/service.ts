@@ -13,7 +13,7 @@ export { conceptPrerequisites, ontologyPrerequisites } from './prerequisites.ts'
 export { type ConceptGeneration, startConceptGeneration, startEnrichment, startOntologyGeneration } from './start.ts';
 export type { JobRow } from './store.ts';
 
-/** A job of the company, of one type or any. One about something that the caller may not see is as if absent. */
+/** A job of the company, of one type or any. One on a target that the caller may not see is as if absent. */
 export async function getJob(ctx: CompanyContext, id: string, type?: JobType): Promise<store.JobRow> {
   const [job] = await store.selectJob(ctx.db, { companyId: ctx.actor.companyId, id });
   if (!job || (type !== undefined && job.type !== type)) throw jobNotFound();
@@ -21,7 +21,7 @@ export async function getJob(ctx: CompanyContext, id: string, type?: JobType): P
   return job;
 }
 
-/** A text of each of these jobs that is another one after each change: as the primary knows it now. */
+/** Returns a stamp for each of these jobs that differs after each change, read from the primary database. */
 export async function jobStamps(
   { bindings, actor: { companyId } }: CompanyContext,
   ids: readonly string[],
@@ -30,7 +30,7 @@ export async function jobStamps(
   return new Map(rows.map(({ id, stamp }) => [id, stamp]));
 }
 
-/** A page of the company's enrichment jobs, newest first, without those about something that the caller may not see. */
+/** A page of the company's enrichment jobs, newest first, without those on a target that the caller may not see. */
 export const listEnrichments = (
   ctx: PrincipalContext,
   filter: { targetType?: ResourceType; status?: JobStatus },

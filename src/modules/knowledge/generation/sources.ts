@@ -2,12 +2,12 @@ import type { CompanyContext } from '../../../context.ts';
 import type { JobSource } from '../../../db/schema/knowledge-jobs.ts';
 import { storing } from '../../../platform/file-storage.ts';
 
-/** Characters of one batch: long enough to understand, short enough for the smallest context of today's models. */
+/** The characters of one batch: long enough to understand, short enough for the smallest context of today's models. */
 export const BATCH_CHARACTERS = 24_000;
-/** Most batches of one job. A file of 10 MiB has fewer. */
+/** The most batches of one job. A file of 10 MiB has fewer. */
 export const MAX_BATCHES = 500;
 
-/** Cuts a text into batches, at the end of a paragraph or line where there is one near. */
+/** Cuts a text into batches, at the end of a paragraph or line if one is near. */
 export function batchesOf(text: string, size = BATCH_CHARACTERS): string[] {
   const batches: string[] = [];
   for (let start = 0; start < text.length; ) {

@@ -15,7 +15,7 @@ import { endCancelled } from './work.ts';
 
 /** The input of a generation of concepts. */
 export interface ConceptGeneration {
-  /** Keys; all of the company's when not given. */
+  /** Keys of business domains; all of the company's when absent. */
   businessDomains?: string[];
   text?: string;
   file?: { name: string; bytes: Uint8Array<ArrayBuffer> };

@@ -24,7 +24,7 @@ export const insertJob = (db: ControlDb, row: JobRow) => db.insert(jobs).values(
 
 export const selectJob = (db: ControlDb, key: JobKey) => db.select().from(jobs).where(byKey(key));
 
-/** A text of each of these jobs that is another one after each change of what it shows. */
+/** Selects a stamp for each of these jobs that differs after each change of the columns that a job shows. */
 export const selectStamps = (db: ControlDb, companyId: string, ids: readonly string[]) => {
   const { status, processedCount, suggestionCount, rejectedCount, conceptsNotSent } = jobs;
   const { usage, lastError, endedAt, updatedAt } = jobs;
@@ -60,7 +60,7 @@ const targetsNothingDenied = (denied: Record<ResourceType, Denials>): (SQL | und
     return isTargetable && sql`(${jobs.targetType} <> ${type} or not exists (${targets}))`;
   });
 
-/** A page of a company's jobs of one type, newest first, without those about something that is denied. */
+/** A page of a company's jobs of one type, newest first, without those with a denied target. */
 export function readJobs(
   db: ControlDb,
   of: { companyId: string; type: JobType },
@@ -81,7 +81,7 @@ export function readJobs(
   return readPage(db, { table: jobs, filter }, { ...part, by: jobs.createdAt, descending: true });
 }
 
-/** Leases an active job to one delivery, until `until`, unless another has it. */
+/** Leases an active job to one delivery, until `until`, unless another delivery has it. */
 export const leaseJob = (db: ControlDb, key: JobKey, now: number, until: number) =>
   db
     .update(jobs)
@@ -89,13 +89,13 @@ export const leaseJob = (db: ControlDb, key: JobKey, now: number, until: number)
     .where(and(byKey(key), isActive, or(isNull(jobs.leasedUntil), lte(jobs.leasedUntil, now))))
     .returning();
 
-/** The usage of a job with more added, as the database adds it. */
+/** The SQL that adds to the usage of a job. */
 const usageWith = ({ requests, prompt_tokens, completion_tokens }: AiUsage): SQL =>
   sql`json_object('requests', ${jobs.usage} ->> '$.requests' + ${requests},
     'prompt_tokens', ${jobs.usage} ->> '$.prompt_tokens' + ${prompt_tokens},
     'completion_tokens', ${jobs.usage} ->> '$.completion_tokens' + ${completion_tokens})`;
 
-/** Counts what a delivery used although its result was not stored. */
+/** Adds the usage of a delivery whose result was not stored. */
 export const addUsage = (db: ControlDb, key: JobKey, usage: AiUsage) =>
   db
     .update(jobs)
@@ -157,7 +157,7 @@ export const cancelJob = (db: ControlDb, key: JobKey, now: number) =>
     .where(and(byKey(key), isActive))
     .returning();
 
-/** Those of the ids that are active jobs, of any company. */
+/** Selects those of the ids that belong to active jobs, of any company. */
 export const selectActiveIds = (db: ControlDb, ids: readonly string[]) =>
   db
     .select({ id: jobs.id })

@@ -22,9 +22,9 @@ import { conceptBatch } from './concept-batch.ts';
 import { ontologyBatch } from './ontology-batch.ts';
 import * as store from './store.ts';
 
-/** After so many deliveries without a finished batch a job fails. */
+/** The most deliveries without a finished batch, after which a job fails. */
 const MAX_ATTEMPTS = 8;
-/** The longest that reading and writing take, besides asking the model. */
+/** The longest time for reading and writing, besides asking the model. */
 const GRACE_MS = 30_000;
 
 const BATCHES: Record<JobType, (input: BatchInput) => Promise<BatchResult>> = {
@@ -64,7 +64,7 @@ class TooManyAttempts extends Error {}
 
 const leaseMs = (ctx: CompanyContext): number => GRACE_MS + (isAiConfigured(ctx) ? maxAskMs(requireAi(ctx)) : 0);
 
-/** What the job says of an error that ends it; undefined for an error after which the batch is tried again. */
+/** Returns the message of an error that ends the job; undefined for an error after which the batch is tried again. */
 function finalError(error: unknown): string | undefined {
   if (error instanceof SourceMissing) return 'The text that was sent is no longer available.';
   if (error instanceof TooManyAttempts) return 'The job was tried several times without progress.';
@@ -100,7 +100,7 @@ async function recordBatch(
   return !isLast;
 }
 
-/** Ends a job as failed, and deletes what it staged. */
+/** Ends a job as failed, and deletes its staged suggestions. */
 async function endFailed(ctx: CompanyContext, job: store.JobRow, lastError: string, usage: AiUsage): Promise<void> {
   const { failed } = await commit(ctx.db, {
     failed: store.failJob(ctx.db, job, lastError, usage, ctx.now()),
@@ -109,7 +109,7 @@ async function endFailed(ctx: CompanyContext, job: store.JobRow, lastError: stri
   if (failed[0]) await deleteSource(ctx, failed[0]);
 }
 
-/** Ends a job as cancelled, and deletes what it staged; undefined for a job that is not active. */
+/** Ends a job as cancelled, and deletes its staged suggestions; undefined for a job that is not active. */
 export async function endCancelled(ctx: CompanyContext, id: string): Promise<store.JobRow | undefined> {
   const { cancelled } = await commit(ctx.db, {
     cancelled: store.cancelJob(ctx.db, { companyId: ctx.actor.companyId, id }, ctx.now()),
@@ -129,7 +129,7 @@ async function deleteSource(ctx: CompanyContext, { id, companyId, input }: store
   }
 }
 
-/** Asks how to improve the next target. One that is gone, or needs no improvement, counts as rejected. */
+/** Asks the model how to improve the next target. One that is gone, or needs no improvement, counts as rejected. */
 async function enrichmentBatch({ ctx, settings, job, usage }: BatchInput): Promise<BatchResult> {
   const [target] = await findResources(ctx, [job.targetIds[job.processedCount] as string]);
   if (!target || target.status === 'archived') return { suggestions: [], rejected: 1 };

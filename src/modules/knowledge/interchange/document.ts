@@ -7,7 +7,7 @@ import { MAX_ITEMS, MAX_LONG_ITEMS, name, textList } from '../resources/fields.t
 import { uniqueKeyFrom } from '../resources/service.ts';
 import { semanticFields } from '../semantic/item.ts';
 
-/** A node by its name, which is one among those of its type. */
+/** A reference to a node by its name, which is unique within its type. */
 const nodeName = z.strictObject({ node_type: nodeFields.node_type, name });
 type NodeName = z.output<typeof nodeName>;
 
@@ -26,7 +26,7 @@ const {
 } = nodeFields;
 const { subject_node_id: _subject, object_node_id: _object, ...relation } = relationFields;
 
-/** What of each kind stands in a document: its own fields, and what it refers to by name. */
+/** The shape of an entry in each list of a document: its own fields, and its references to others by name. */
 export const SHAPES = {
   concepts: z.strictObject(conceptFields).partial().required({ name: true, description: true }),
   semantic: z
@@ -56,7 +56,7 @@ export const SHAPES = {
 
 export type List = keyof typeof SHAPES;
 
-/** In this order: what others refer to comes first. */
+/** The lists of a document, in this order: entries that others refer to come first. */
 export const LISTS = Object.keys(SHAPES) as List[];
 
 export const TYPE_OF: Record<List, ResourceType> = {
@@ -69,12 +69,12 @@ export const TYPE_OF: Record<List, ResourceType> = {
 /** A field of a document that refers to others by name, where the resource holds ids. */
 export interface Reference {
   documentField: string;
-  /** That of the resource. */
+  /** The name of the field in the resource. */
   field: string;
   type: ResourceType;
-  /** What is called so, to people: `concept`. */
+  /** The noun for the resource in messages to people: `concept`. */
   what: string;
-  /** The unique key of what a name means. */
+  /** The unique key of the resource that a name means. */
   keyOf(named: never): string;
   isList: boolean;
 }
@@ -125,10 +125,10 @@ export const REFERENCES: Record<List, readonly Reference[]> = {
 
 export const FORMAT = 'data-console-knowledge/1';
 
-/** The largest document of any format that is taken, and made. */
+/** The most bytes of a document of any format, for import and export. */
 export const MAX_DOCUMENT_BYTES = 5 * 1024 * 1024;
 
-/** The knowledge of a company without ids, times and the company itself. */
+/** The schema of a document: the knowledge of a company without ids, times and the company itself. */
 export const knowledgeDocument = z
   .strictObject({
     format: z.literal(FORMAT).optional(),

@@ -18,12 +18,12 @@ import {
 import { exportTooLarge } from './failures.ts';
 import { selectActive } from './store.ts';
 
-/** Resources that are read at once. */
+/** The number of resources that are read at a time. */
 const BATCH = 500;
 
 export type ActiveResource = Awaited<ReturnType<typeof selectActive>>[number];
 
-/** The active knowledge of the company, and what it was made of. */
+/** The active knowledge of the company, as a document, and the resources that it was made of. */
 export interface Exported {
   document: KnowledgeDocument;
   resources: ActiveResource[];
@@ -58,7 +58,7 @@ async function readActive(ctx: PrincipalContext, maxBytes: number): Promise<Acti
   }
 }
 
-/** What stands for a table's id is its name: an id means nothing elsewhere. */
+/** Returns a function that replaces ids of tables in a text by their names: an id means nothing elsewhere. */
 async function tableNames(
   ctx: PrincipalContext,
   resources: readonly ActiveResource[],
@@ -110,12 +110,12 @@ function entriesOf(
     .map(([, entry]) => entry);
 }
 
-/** What a document calls a resource. */
+/** The name by which a document refers to a resource. */
 function nameOf({ resourceType, content }: { resourceType: ResourceType; content: Content }): unknown {
   return resourceType === 'ontology_node' ? { node_type: content.node_type, name: content.name } : content.name;
 }
 
-/** Kind and name, which are one together; of a relation its ends. */
+/** The text to sort entries by: kind and name, which are unique together; for a relation, its ends and predicate. */
 function sortKeyOf(list: List, entry: Entry): string {
   if (list !== 'relations') return [entry.kind ?? entry.node_type ?? '', entry.name].join('\n');
   const end = (documentField: string) => Object.values(entry[documentField] as object).join('\n');

@@ -40,21 +40,21 @@ export interface Imported {
   errors: ImportError[];
 }
 
-/** An entry whose form is right. */
+/** A valid entry of a document. */
 interface Item {
   list: List;
   line: number;
   name: string;
-  /** What it is known by among all that documents name: a relation by the names of its ends. */
+  /** Identifies the entry within documents; for a relation, made of the names of its ends. */
   key: string;
   value: Entry;
   references: { documentField: string; field: string; isList: boolean; named: { key: string; says: string }[] }[];
 }
 
-/** What a name in a document refers to: a resource, or a pending suggestion of one. */
+/** The target of a name in a document: a resource, or a pending suggestion of one. */
 type Known = { resourceId: string } | { suggestionId: string };
 
-/** Makes pending suggestions of what a document names and the company does not have. Nothing else is changed. */
+/** Stores pending suggestions for entries of a document that the company does not have. Changes nothing else. */
 export async function importKnowledge(
   ctx: PrincipalContext,
   { source, found, errors }: ReadDocument,
@@ -70,7 +70,7 @@ export async function importKnowledge(
   });
 }
 
-/** What becomes of the items. @param known what their names refer to; the suggestions that are made are added */
+/** Makes suggestions from the items. @param known the targets of their names; the suggestions that are made are added */
 function suggestionsOf(
   ctx: PrincipalContext,
   items: readonly Item[],
@@ -166,7 +166,7 @@ const keyIn = (type: string, uniqueKey: string): string => `${type}\n${uniqueKey
 const idOf = (known: Known): string => ('resourceId' in known ? known.resourceId : known.suggestionId);
 
 /**
- * What the company has, or is suggested already, of all that a document names. Relations that no import suggested are known
+ * Reads the resources and pending suggestions that the names of a document mean. Relations that no import suggested are found
  * by the ids of their ends, or of the suggestions of these.
  */
 async function readKnown(ctx: PrincipalContext, items: readonly Item[]): Promise<Map<string, Known>> {
@@ -201,13 +201,13 @@ async function findResources(ctx: PrincipalContext, keys: readonly string[], kno
 const isKnown = (item: Item, known: ReadonlyMap<string, Known>): boolean =>
   known.has(item.key) || (item.list === 'relations' && known.has(keyByIds(item, known) ?? ''));
 
-/** What a relation is known by in a company; null where one of its ends is not there. */
+/** The key of a relation, made of the ids of its ends; null where one of its ends is not there. */
 function keyByIds({ list, name, references }: Item, known: ReadonlyMap<string, Known>): string | null {
   const [subject, object] = references.map(({ named }) => known.get(named[0]?.key ?? ''));
   return subject && object ? keyIn(TYPE_OF[list], uniqueKeyFrom(idOf(subject), name, idOf(object))) : null;
 }
 
-/** What others refer to comes first. What stands in a circle, or refers to one, is an error. */
+/** Sorts items so that each follows those it refers to. Items in a circle of references, or that refer to one, are errors. */
 function inOrder(items: readonly Item[], known: ReadonlyMap<string, Known>, errors: ImportError[]): Item[] {
   const waiting = new Map(items.map((item) => [item.key, item]));
   const dependents = new Map<string, Item[]>();
@@ -233,7 +233,7 @@ function inOrder(items: readonly Item[], known: ReadonlyMap<string, Known>, erro
   return ordered;
 }
 
-/** What the suggestion of an item says; null where it could never be accepted. */
+/** The payload for the suggestion of an item; null where it could never be accepted. */
 function payloadOf(
   { list, name, value, line, references }: Item,
   known: ReadonlyMap<string, Known>,

@@ -28,10 +28,10 @@ const byName = <T extends { name: string }>(all: Iterable<T>): T[] =>
   [...all].toSorted((a, b) => byCodePoint(a.name, b.name));
 
 /**
- * The knowledge as a semantic model of Apache Ossie, in YAML: the tables that items map as datasets, dimensions as their
- * fields, and what metrics are computed by, written out. Tables that are not there, or not yet, are datasets too, as far as items
- * describe them. All of ours stands in an extension besides, as JSON, so that nothing is lost on the way back. Without a mapped
- * table there is no model: one has at least a dataset.
+ * The knowledge as a semantic model of Apache Ossie, in YAML: mapped tables as datasets, dimensions as their fields, and
+ * metrics as expressions with the metrics they build on written out. Tables that do not exist, or not yet, are datasets too,
+ * as far as items describe them. An extension holds our whole document, as JSON, so that nothing is lost on the way back.
+ * Without a dataset there is no model: a model must have one.
  */
 export async function semanticModelOf(ctx: PrincipalContext, { document, resources }: Exported): Promise<string> {
   const all = resources.filter(({ resourceType }) => resourceType === 'semantic');
@@ -76,7 +76,7 @@ export async function semanticModelOf(ctx: PrincipalContext, { document, resourc
 
 type NamedSql = AnsiSql & { name: string; description: string };
 
-/** What cannot be computed is left out, as if it were not there. */
+/** Writes an item as SQL; an empty list for an item that cannot be computed. */
 function exportable(
   { name, description }: { name: string; description: string },
   write: () => AnsiSql | null,
@@ -105,7 +105,7 @@ const datasetOf = (table: Table, fields: readonly NamedSql[]) => ({
   })),
 });
 
-/** The tables that items map and that are not there, with the columns that dimensions map. */
+/** Datasets for the tables that items map but that do not exist, with the columns that dimensions map. */
 function missingDatasets(items: readonly (Item & { description: string })[], tables: readonly Table[]) {
   const known = new Set(tables.flatMap(({ id, name }) => [id, name]));
   const names = new Set(items.flatMap((item) => tableNamesOf(item).flat()).filter((name) => !known.has(name)));

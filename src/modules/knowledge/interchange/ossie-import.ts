@@ -26,8 +26,8 @@ export const isSemanticModel = (value: unknown): value is { version?: unknown; s
   typeof value === 'object' && value !== null && 'semantic_model' in value;
 
 /**
- * What an Ossie document says: ours by the document that we put into it, of others what a semantic model has: entities of
- * datasets, dimensions of fields, metrics, and how datasets are joined. Each is given a concept, which our items are of.
+ * Reads an Ossie document. One of ours holds our own document; of any other, its semantic model is read: entities from
+ * datasets, dimensions from fields, metrics, and the joins between datasets. Each gets a concept, which items must belong to.
  */
 export function readSemanticModel(located: Located): ReadDocument {
   const { version, semantic_model: models } = located.value as { version?: unknown; semantic_model: unknown };
@@ -79,7 +79,7 @@ class Reading {
       this.#metric(each, [...path, 'metrics', index], [...tables.values()]);
   }
 
-  /** Everything in it stands on one line. */
+  /** Reads our own document, which stands on one line: all its entries and errors have that line. */
   #ours(data: string, path: Path): void {
     const line = this.#lineOf(...path);
     const { value } = readJson(data);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 /** The version of Apache Ossie's core metadata specification that is written, and read. */
 export const OSSIE_VERSION = '0.2.0.dev0';
 
-/** Who we are among the vendors of `custom_extensions`. */
+/** Our vendor name in `custom_extensions`. */
 export const VENDOR = 'DATA_CONSOLE';
 
 const text = z.string();
@@ -14,7 +14,7 @@ const expression = z.object({
   dialects: z.array(z.object({ dialect: text, expression: text })).min(1),
 });
 
-/** What is read of a semantic model. What other vendors add to it is let be. */
+/** The fields of a semantic model that are read. Those that other vendors add are ignored. */
 export const semanticModel = z.object({
   name: text,
   description: text.optional(),

@@ -17,7 +17,7 @@ const COLUMNS = ['name', 'description', 'type', 'aliases', 'tags'];
 const LIST_COLUMNS = ['aliases', 'tags'];
 const REQUIRED_COLUMNS = ['name', 'description'];
 
-/** A glossary: a concept a line, the columns in any order. Cells are text, whatever a spreadsheet would make of them. */
+/** Reads a glossary: one concept a line, the columns in any order. Cells are text, even if they look like numbers. */
 export function readGlossary(text: string): ReadDocument {
   const bytes = new TextEncoder().encode(text);
   const dialect = dialectOf(text);
@@ -51,7 +51,7 @@ function scanAll(bytes: Uint8Array, dialect: Dialect, fields: Fields, onRecord: 
   }
 }
 
-/** The delimiter is the one that the header has. */
+/** Returns how cells are separated and quoted: the delimiter is the one in the header. */
 function dialectOf(text: string): Dialect {
   const [header = ''] = text.split(/\r?\n/, 1);
   const delimiter = ([',', ';', '\t'] as const).find((sign) => header.includes(sign)) ?? ',';
@@ -72,7 +72,7 @@ function readHeader(cells: readonly string[], line: number): string[] {
   return header;
 }
 
-/** Empty cells are as if they were not there, but for those that must not be. */
+/** The fields of a concept by the names of their columns, without empty cells of optional columns. */
 const conceptOf = (header: readonly string[], cells: readonly string[]) =>
   Object.fromEntries(
     header.flatMap((name, index) => {

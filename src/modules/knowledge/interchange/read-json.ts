@@ -3,11 +3,11 @@ import { importUnreadable } from './failures.ts';
 import { type Located, MAX_ENTRIES, tooManyEntries } from './read-knowledge.ts';
 
 const MAX_DEPTH = 100;
-/** Each value, even an empty list, takes memory: a document of five megabytes has at most one in ten bytes. */
+/** The most commas and opening brackets, one in ten bytes of the largest document: even an empty list takes memory. */
 const MAX_SIGNS = 500_000;
 const SIGNS = new Set([...',[{'].map((sign) => sign.charCodeAt(0)));
 
-/** JSON with the lines of its members, and of the elements of lists among them. */
+/** Parses JSON, with the lines of its members, and of the elements of lists among them. */
 export function readJson(text: string): Located {
   const bytes = new TextEncoder().encode(text);
   requireBounded(bytes);
@@ -27,7 +27,7 @@ export function readJson(text: string): Located {
   return { value: JSON.parse(text), lineOf: (...path) => lines.get(path.slice(0, 2).join('\n')) ?? 1 };
 }
 
-/** Most values begin behind a comma or a bracket. */
+/** Refuses a document with too many values, counted by commas and opening brackets: most values follow one. */
 function requireBounded(bytes: Uint8Array): void {
   let signs = 0;
   for (const byte of bytes) if (SIGNS.has(byte)) signs += 1;
@@ -56,7 +56,7 @@ function walkMembers(
   }, 0);
 }
 
-/** The line of a place, for places that are asked for in their order. */
+/** Returns a function that finds the line of a byte offset; its calls must have ascending offsets. */
 function counter(bytes: Uint8Array): (at: number) => number {
   let line = 1;
   let counted = 0;

@@ -1,41 +1,41 @@
 import { LISTS, type List } from './document.ts';
 import { importUnreadable } from './failures.ts';
 
-/** More that a document names is not taken, and more errors are not told. */
+/** The most entries that a document may have, and the most errors that are reported. */
 export const MAX_ENTRIES = 5000;
 export const MAX_ERRORS = 1000;
 
 export const tooManyEntries = () => importUnreadable(`it has more than ${MAX_ENTRIES} entries`);
 
-/** Something that a document names, before anything of it is checked. */
+/** An entry of a document, before anything of it is checked. */
 export interface Found {
   list: List;
   value: unknown;
-  /** Where it begins, from 1. */
+  /** The line where it begins, from 1. */
   line: number;
 }
 
-/** Something that cannot be taken from a document. */
+/** A problem with an entry or a document, at its line. */
 export interface ImportError {
   line: number;
   message: string;
 }
 
 export interface ReadDocument {
-  /** How the document calls itself, for reviewers. */
+  /** The kind of document, as reviewers read it: `a semantic model`. */
   source: string;
   found: Found[];
   errors: ImportError[];
 }
 
-/** A value of a document, and where its parts begin. */
+/** A value of a document, with the lines where its parts begin. */
 export interface Located {
   value: unknown;
   /** The line of the part at this path; of the whole, where that is not known. */
   lineOf(...path: (string | number)[]): number;
 }
 
-/** A document as `GET /export` answers it. */
+/** Reads a document of the form that `GET /export` answers. */
 export function readKnowledge({ value, lineOf }: Located): ReadDocument {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw importUnreadable('it must be an object of lists', 1);

@@ -2,15 +2,15 @@ import { isCollection, Lexer, LineCounter, type Node, parseDocument } from 'yaml
 import { importUnreadable } from './failures.ts';
 import type { Located } from './read-knowledge.ts';
 
-/** The reader calls itself for each level, and its work grows with the number of tokens. */
+/** Limits for the YAML parser: it recurses for each level, and its work grows with the number of tokens. */
 const MAX_DEPTH = 50;
 const MAX_INDENT = 200;
 const MAX_TOKENS = 300_000;
 const MAX_ALIASES = 100;
-/** Of texts in double quotes, which it puts together from their characters: each takes thirty times its memory. */
+/** The most characters of texts in double quotes, which the parser builds one by one: each takes thirty times its memory. */
 const MAX_QUOTED = 1_000_000;
 
-/** YAML with the lines of its parts. */
+/** Parses YAML, with the lines of its parts. */
 export function readYaml(text: string): Located {
   requireBounded(text);
   const lines = new LineCounter();
@@ -44,7 +44,7 @@ export function readYaml(text: string): Located {
   return { value, lineOf };
 }
 
-/** What would take more depth or time than is had, before any of it is made. */
+/** Refuses a text that would take too much depth or time, before any of it is parsed. */
 function requireBounded(text: string): void {
   let tokens = 0;
   let line = 1;

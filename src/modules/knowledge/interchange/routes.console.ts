@@ -19,7 +19,7 @@ const PREFIX = '/api/v1/domain-knowledge';
 
 const named = z.array(z.object({ target_type: z.enum(TARGET_TYPES), name: z.string() }));
 
-/** A document that is no larger than an import takes. @throws exportTooLarge */
+/** Answers a document, if it is no larger than an import accepts. @throws exportTooLarge */
 function file(text: string, type: string, name: string): Response {
   const bytes = new TextEncoder().encode(text);
   if (bytes.length > MAX_DOCUMENT_BYTES) throw exportTooLarge(MAX_DOCUMENT_BYTES);

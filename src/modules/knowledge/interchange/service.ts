@@ -4,6 +4,6 @@ import { semanticModelOf } from './ossie-export.ts';
 
 export { exportTooLarge } from './failures.ts';
 
-/** What the caller may see of the company's active knowledge, as a semantic model of Apache Ossie, in YAML. @throws exportTooLarge */
+/** The active knowledge that the caller may see, as a semantic model of Apache Ossie, in YAML. @throws exportTooLarge */
 export const exportAsOssie = async (ctx: PrincipalContext, maxBytes: number): Promise<string> =>
   semanticModelOf(ctx, await exportKnowledge(ctx, maxBytes));

@@ -20,11 +20,11 @@ export interface AnsiSql {
   tables: Table[];
 }
 
-/** Most metrics that one is made of, repetitions included, and most characters of an expression. */
+/** The most metrics that one metric is made of, repetitions included, and the most characters of an expression. */
 const MAX_VISITS = 300;
 const MAX_SQL = 50_000;
 
-/** @throws what `Model.dimension` throws; ExpressionError where it would be too long */
+/** The SQL of a dimension. @throws what `Model.dimension` throws; ExpressionError where it would be too long */
 export function dimensionToAnsi(model: Model, item: Item): AnsiSql {
   const value = dimensionValue(model, item);
   const sql = write(value, new TextBudget(MAX_SQL), noAggregate);
@@ -32,8 +32,8 @@ export function dimensionToAnsi(model: Model, item: Item): AnsiSql {
 }
 
 /**
- * A metric with those that it builds on written out; null for a semi-additive one, which a single aggregate cannot
- * say. @throws what `Model.metric` throws; ExpressionError where it would be too long
+ * The SQL of a metric, with those that it builds on written out; null for a semi-additive one, which a single aggregate cannot
+ * express. @throws what `Model.metric` throws; ExpressionError where it would be too long
  */
 export function metricToAnsi(model: Model, item: Item): AnsiSql | null {
   const tables: Table[] = [];

@@ -23,7 +23,7 @@ export function typeNamed(name: string): ValueType {
   );
 }
 
-/** A cast of texts in quotes is read at once: what is no value of the type is refused. */
+/** Casts an expression. A text in quotes is read at once, and refused if it is no value of the type. */
 export function cast(expression: Expression, type: ValueType): Expression {
   if (expression.kind === 'text' || expression.kind === 'null') return toType(type, expression);
   if (expression.type === type) return expression;

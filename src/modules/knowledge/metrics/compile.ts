@@ -16,31 +16,31 @@ export interface MetricQuery {
   metrics: readonly Item[];
   dimensions: readonly Item[];
   filters: readonly { dimension: Item; operator: FilterOperator; values: readonly string[] }[];
-  /** To what dates and times are truncated. */
+  /** The unit that dates and times are truncated to. */
   timeGrain: TimeGrain | null;
-  /** By which column, dimensions first. */
+  /** The sort order: `column` is the index of a result column, of which dimensions come first. */
   orderBy: readonly { column: number; descending: boolean }[];
-  /** The most rows; one more is selected, to tell whether there is. */
+  /** The most rows; one more is selected, to find out whether there are more. */
   limit: number;
 }
 
 /** The statement of a metric query. */
 export interface CompiledQuery {
   statement: CompiledSql;
-  /** What stands in its columns, in their order. */
+  /** The item in each result column, in order. */
   columns: Item[];
-  /** Metrics, those that they build on, dimensions, and those of the filters. */
+  /** The metrics, those that they build on, the dimensions, and the dimensions of filters. */
   used: Item[];
   /** The tables that it reads. */
   tables: Table[];
 }
 
-/** What is written for a statement at most. It is repeated for nobody, but planned by Postgres. */
+/** The most characters of a statement, which Postgres has to plan. */
 export const MAX_SQL = 400_000;
 
 /**
- * Compiles a metric query to one statement, as `docs/metrics.md` explains. What is not a name of ours or of a table is
- * bound.
+ * Compiles a metric query to one statement, as `docs/metrics.md` explains. All values are bound: the text holds only our own
+ * words and the names of tables and columns.
  * @throws the failures of `compileFailures`
  */
 export function compileQuery(model: Model, query: MetricQuery): CompiledQuery {
@@ -103,7 +103,7 @@ export function dimensionValue(model: Model, item: Item): Expression {
   return sql(value.type)`CASE WHEN ${holds} THEN ${value} END`;
 }
 
-/** Dates and times become the first day of their grain, in UTC. */
+/** The grouping by a dimension: dates and times become the first day of their grain, in UTC. */
 function groupingOf(model: Model, item: Item, grain: TimeGrain | null): Grouping {
   const value = dimensionValue(model, item);
   if (grain === null || !isTime(value.type)) return { item, value };
@@ -111,7 +111,7 @@ function groupingOf(model: Model, item: Item, grain: TimeGrain | null): Grouping
   return { item, value: value.type === 'date' ? first : sql('date')`(${first} AT TIME ZONE 'UTC')::date` };
 }
 
-/** One row for each group of any of the facts. A fact has one row for a group at most, so nothing is counted twice. */
+/** Joins facts into one row for each group of any of them. A fact has one row for a group at most, so nothing counts twice. */
 function joinFacts(facts: readonly Fact[], groups: readonly string[]): string {
   const measures = facts.flatMap((fact) => fact.measures);
   const union = facts.map((fact, index) => {

@@ -12,7 +12,7 @@ import { parseExpression } from './parse.ts';
 import { columnNamed, tableNamesIn } from './relations.ts';
 import { toType } from './types.ts';
 
-/** What metric queries read of a semantic item. */
+/** A semantic item, with the fields that metric queries read. */
 export interface Item {
   id: string;
   kind: 'entity' | 'metric' | 'dimension' | 'mapping';
@@ -20,28 +20,28 @@ export interface Item {
   formula: string | null;
   filters: readonly string[];
   aggregation: string | null;
-  /** By name or id. */
+  /** Tables by name or id. */
   mapped_tables: readonly string[];
   mapped_columns: readonly string[];
   mapped_relations: readonly string[];
 }
 
-/** The fields that say what is computed. */
+/** The fields that define the computation of an item. */
 export type Computed = Omit<Item, 'id' | 'name'>;
 
 /** A dimension: a value of each row. */
 export interface Dimension {
   value: Expression;
-  /** Rows that do not fit have no value. */
+  /** The filters of rows; other rows have no value. */
   filters: Expression[];
 }
 
 /** A metric: a formula of aggregates and of other metrics. */
 export interface Metric {
   formula: Expression;
-  /** The rows that count. */
+  /** The filters of the rows that count. */
   filters: Expression[];
-  /** Where a call names no column, such as `count(*)`, it counts rows of these tables joined. */
+  /** The tables whose joined rows are counted by a call without a column, such as `count(*)`. */
   tables: Table[];
   /** Null for a metric that all rows count for. */
   semiAdditive: SemiAdditive | null;
@@ -53,7 +53,7 @@ export interface SemiAdditive {
   by: Expression;
 }
 
-/** How `aggregation` calls an aggregate besides its own name. */
+/** The names of aggregates in `aggregation`, besides their own. */
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ['average', 'avg'],
   ['mean', 'avg'],
@@ -71,12 +71,12 @@ export function tableNamesOf({ mapped_tables, mapped_columns, mapped_relations }
   ];
 }
 
-/** Finds those of the tables that names or ids name, each once, in that order. */
+/** Finds the tables with these names or ids, each once, in the order of the names. */
 const named = (tables: readonly Table[], names: readonly string[]): Table[] => [
   ...new Set(names.flatMap((name) => tables.find((table) => table.id === name || table.name === name) ?? [])),
 ];
 
-/** @throws ExpressionError where it cannot be computed */
+/** Parses a dimension. @throws ExpressionError where it cannot be computed */
 export function dimensionOf(item: Computed, all: readonly Table[]): Dimension {
   const tables = named(all, tableNamesOf(item).flat());
   const value = item.formula === null ? onlyColumn(item, tables) : parseExpression(item.formula, { tables });
@@ -85,7 +85,7 @@ export function dimensionOf(item: Computed, all: readonly Table[]): Dimension {
   return { value, filters: filtersOf(item, tables) };
 }
 
-/** @throws ExpressionError where it cannot be computed */
+/** Parses a metric. @throws ExpressionError where it cannot be computed */
 export function metricOf(item: Computed, all: readonly Table[], typeOfMetric: (name: string) => ValueType): Metric {
   const [whole = [], ...others] = tableNamesOf(item).map((names) => named(all, names));
   const tables = [...new Set([...whole, ...others.flat()])];
@@ -139,7 +139,7 @@ function aggregatedOf(item: Computed, tables: readonly Table[], formula: Express
   return { kind: 'aggregate', type, call: { ...word, argument, filter: null } };
 }
 
-/** What stands in an expression outside of its aggregates. */
+/** Yields an expression and its parts, but no parts of aggregates. */
 function* topLevel(expression: Expression): Generator<Expression> {
   yield expression;
   if (expression.kind !== 'sql') return;
@@ -154,7 +154,7 @@ function aggregationOf({ aggregation }: Computed): Pick<Aggregate, 'name' | 'isD
   return AGGREGATES.has(name) ? { name, isDistinct: false } : undefined;
 }
 
-/** Of the mapped columns, `last` and `first` add up those that are not the time they look at. */
+/** For `last` and `first`, removes the time column from the mapped columns: the others are added up. */
 function withoutTime(item: Computed, tables: readonly Table[]): Computed {
   const time = semiAdditiveOf(item, tables)?.by;
   if (time?.kind !== 'column') return item;

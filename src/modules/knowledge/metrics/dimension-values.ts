@@ -9,15 +9,15 @@ import { mayRead, type PreparedQuery } from './prepare.ts';
 import { readAll } from './resolve.ts';
 import { equalValuesSql, sampleSql, similarValuesSql, type ValuesSql } from './values.ts';
 
-/** What one statement about values may take. A sample looks at few rows; a value is looked for in all of them. */
+/** The limits of one statement that reads values. A sample looks at few rows; a lookup looks at all of them. */
 const SAMPLE: UserSqlLimits = { rows: 100, bytes: 64 * 1024, milliseconds: 500 };
 const LOOKUP: UserSqlLimits = { rows: 200, bytes: 256 * 1024, milliseconds: 3_000 };
-/** Values that are looked for at once, and similar ones that are told for those that are not there. */
+/** The most values that are looked up at once, and the most similar ones that are suggested for those that are missing. */
 const MAX_LOOKED_UP = 50;
 const SIMILAR = 5;
 const TOLD = 3;
 
-/** Runs statements under the read-only login. @returns the values that each found; undefined where it failed */
+/** Runs statements under the read-only login. @returns the values that each has found; undefined for one that failed */
 async function valuesOf(
   ctx: PrincipalContext,
   statements: readonly ValuesSql[],
@@ -41,14 +41,14 @@ async function valuesOf(
   }
 }
 
-/** What is known of a dimension. */
+/** The type of a dimension, and samples of its values. */
 export interface Sampled {
   type: ValueType;
-  /** Of one of texts: some that it has. Not told to who may not read its tables. */
+  /** Some values of a dimension of texts; empty for a caller who may not read its tables. */
   values: string[];
 }
 
-/** Looks at dimensions, by id. Those that cannot be computed are left out. */
+/** Samples the values of dimensions, by id. Those that cannot be computed are left out. */
 export async function sampleValues(
   ctx: PrincipalContext,
   ids: readonly string[],
@@ -75,7 +75,7 @@ export async function sampleValues(
   return sampled;
 }
 
-/** What `read` answers, unless an item cannot be computed. */
+/** Returns the result of `read`; undefined where an item cannot be computed. */
 function undefinedIfInvalid<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -89,8 +89,8 @@ type Filter = PreparedQuery['query']['filters'][number];
 const EXACT_OPERATORS: ReadonlySet<string> = new Set(['eq', 'ne', 'in', 'nin']);
 
 /**
- * Looks for the values of a query's filters of texts, for somebody who may read its tables: what no row has was not meant.
- * @returns for each filter its values as the data has them, and what is wrong
+ * Looks up the values in a query's filters on texts, for a caller who may read its tables. A value that no row has is a problem.
+ * @returns for each filter its values in the letter case of the data, and the problems
  */
 export async function checkValues(
   ctx: PrincipalContext,

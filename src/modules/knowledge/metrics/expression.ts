@@ -14,29 +14,29 @@ export interface TableColumn {
 /** A managed table, as far as expressions and relations see it. */
 export interface Table {
   id: string;
-  /** Its name in SQL. */
+  /** The table's name in SQL. */
   name: string;
   columns: readonly TableColumn[];
-  /** Counts changes of its name and columns. */
+  /** Increased by changes of its name and columns. */
   version: number;
   /** Names of the columns that no two rows share: `id`, and those with a unique index of their own. */
   unique: ReadonlySet<string>;
 }
 
-/** A call of an aggregate: what a fact table is asked for. */
+/** A call of an aggregate, computed over the rows of a fact table. */
 export interface Aggregate {
   /** The function of Postgres. */
   name: string;
   isDistinct: boolean;
-  /** Null counts rows. */
+  /** The argument; null for a count of rows. */
   argument: Expression | null;
   /** The `FILTER` of the call. */
   filter: Expression | null;
 }
 
 /**
- * A parsed expression, every part of which has a type. What becomes SQL is only ever text of ours, numbers, and names
- * that tables have; texts are bound.
+ * A parsed expression, every part of which has a type. Its SQL is made of our own text, numbers, and names of tables and
+ * columns; texts are bound.
  */
 export type Expression = { type: ValueType } & (
   | { kind: 'column'; table: Table; column: string }
@@ -49,10 +49,10 @@ export type Expression = { type: ValueType } & (
   | { kind: 'metric'; name: string }
 );
 
-/** What is wrong with an expression, as a sentence about it. */
+/** A problem with an expression, as a sentence about it. */
 export class ExpressionError extends Error {}
 
-/** What the text of expressions may come to: all that is written counts, as often as it is, before it is written. */
+/** The budget for the SQL of expressions: each part is counted before it is written, as often as it is written. */
 export class TextBudget {
   #characters: number;
   #parts = 5_000;
@@ -64,7 +64,7 @@ export class TextBudget {
     this.#most = characters;
   }
 
-  /** @throws ExpressionError where more would be written than may be */
+  /** Takes from the budget. @throws ExpressionError where it is exceeded */
   spend(characters: number, parts = 0): void {
     this.#characters -= characters;
     this.#parts -= parts;
@@ -77,7 +77,7 @@ export class TextBudget {
 export const typeName = (type: ValueType): string =>
   type === 'uuid' || type === 'interval' ? type : POSTGRES_TYPES[type];
 
-/** An expression made of text of ours and other expressions, in brackets. */
+/** An expression made of our own text and other expressions, in brackets. */
 export const sql =
   (type: ValueType) =>
   (texts: TemplateStringsArray, ...between: (Expression | string)[]): Expression => ({
@@ -93,7 +93,7 @@ export const call = (type: ValueType, name: string, values: readonly Expression[
   parts: [`${name}(`, ...values.flatMap((value, index) => (index === 0 ? [value] : [', ', value])), ')'],
 });
 
-/** What stands directly in an expression. */
+/** The direct parts of an expression. */
 function partsOf(expression: Expression): Expression[] {
   if (expression.kind === 'sql') return expression.parts.filter((part) => typeof part !== 'string');
   if (expression.kind !== 'aggregate') return [];
@@ -116,13 +116,13 @@ export function tablesIn(expressions: readonly Expression[]): Table[] {
   return [...tables.values()];
 }
 
-/** The SQL of a call of an aggregate. @param conditions which rows count, all of them where there is none */
+/** The SQL of a call of an aggregate. @param conditions the conditions of the rows that count; without any, all rows do */
 export function aggregateSql({ name, isDistinct }: Aggregate, argument: string, conditions: readonly string[]): string {
   const filter = conditions.length > 0 ? ` FILTER (WHERE ${conditions.join(' AND ')})` : '';
   return `${name}(${isDistinct ? 'DISTINCT ' : ''}${argument})${filter}`;
 }
 
-/** How the parts of an expression that are not text of ours become SQL. */
+/** Renders the parts of an expression that are columns, aggregates, metrics or bound texts. */
 export interface Rendering {
   budget: TextBudget;
   bind(value: string): string;
@@ -131,7 +131,7 @@ export interface Rendering {
   metric(name: string, type: ValueType): string;
 }
 
-/** The characters of an expression that do not stand in what it is made of. */
+/** The length of an expression's SQL without that of its parts. */
 export function ownLength(expression: Expression): number {
   switch (expression.kind) {
     case 'column':

@@ -21,7 +21,7 @@ export interface Condition {
   values: readonly string[];
 }
 
-/** What every fact table of a query is grouped and filtered by. */
+/** The groupings and conditions that all fact tables of a query share. */
 export interface QueryScope {
   groupings: readonly Grouping[];
   conditions: readonly Condition[];
@@ -50,7 +50,7 @@ export const groupName = (index: number): string => `d${index + 1}`;
 
 /**
  * The statement that computes aggregates of one table for each group, and the tables it reads. Each row of the table
- * counts once: what is joined has at most one row for it.
+ * counts once: a joined table has at most one row for it.
  */
 export function factSql(
   model: Model,
@@ -125,7 +125,7 @@ function aggregatesSql({ measures, groups, conditionSql, sets, from, as }: Parts
   return `SELECT ${[...groups, ...columns].join(', ')}\n    ${from}${where(conditions)}${groupBy(groups)}`;
 }
 
-/** One aggregate over the rows of the last, or first, time of each group. */
+/** The SQL of one aggregate over the rows of the last, or first, time of each group. */
 function semiAdditiveSql({ measures: [measure], groups, conditionSql, sets, from, as }: Parts): string {
   const { call, semiAdditive, filterKey, name } = measure as Measure;
   const at = render((semiAdditive as NonNullable<Measure['semiAdditive']>).by, as);

@@ -7,10 +7,10 @@ export interface NamedItem {
   name: string;
 }
 
-/** What could be asked for, by kind. */
+/** The kinds of items that a query can ask for. */
 type Kind = 'metric' | 'dimension';
 
-/** An item is not there, is no active one, or cannot be computed. */
+/** An item does not exist, is not active, or cannot be computed. */
 export const semanticItemUnknown = defineFailure('semantic_query.item_unknown', 'invalid', {
   message: 'There is no active metric or dimension of that id or name, or it has errors.',
   detail: (kind: Kind, name: string, why?: string) => ({
@@ -32,7 +32,7 @@ const detailOf = (says: string) => (items: readonly NamedItem[], relations: read
   relations: [...relations],
 });
 
-/** The relations lead from one table to another in more than one way. */
+/** The relations allow more than one path from one table to another. */
 export const queryAmbiguous = defineFailure('semantic_query.ambiguous', 'invalid', {
   message: 'The mapped relations lead from the tables of one item to those of another in more than one way.',
   detail: detailOf('can be joined in more than one way.'),

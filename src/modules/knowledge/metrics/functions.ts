@@ -9,7 +9,7 @@ function requireArity(values: readonly Expression[], least: number, most = least
   throw new ExpressionError(`takes ${least === most ? least : `${least} to ${most}`} arguments`);
 }
 
-/** A function whose parameters have these types, of which the first `least` must be there. */
+/** The signature of a function whose parameters have these types; the first `least` of them are required. */
 const fixed =
   (name: string, type: ValueType, parameters: readonly ValueType[], least = parameters.length): Signature =>
   (values) => {
@@ -21,14 +21,14 @@ const fixed =
     );
   };
 
-/** Postgres knows functions of whole numbers by a smaller type than columns have. */
+/** An argument of a function. Postgres's functions of whole numbers take a smaller type than columns have. */
 const argument = (type: ValueType, value: Expression): Expression =>
   type === 'integer' ? sql('integer')`${toType(type, value)}::integer` : toType(type, value);
 
-/** A function of one number, calculated exactly. */
+/** The signature of a function of one number, calculated exactly. */
 const ofDecimal = (name: string): Signature => fixed(name, 'decimal', ['decimal']);
 
-/** A function of one number whose result is of the same type. */
+/** The signature of a function of one number whose result is of the same type. */
 const ofNumber =
   (name: string): Signature =>
   (values) => {
@@ -39,7 +39,7 @@ const ofNumber =
 
 const ofText = (name: string): Signature => fixed(name, 'text', ['text']);
 
-/** A construct that takes any number of values of one type. */
+/** The signature of a construct that takes several values of one type. */
 const ofAlike =
   (name: string, least: number, most: number): Signature =>
   (values) => {
@@ -50,7 +50,7 @@ const ofAlike =
 
 const MAX_ARGUMENTS = 20;
 
-/** How a part of a time is written in a call: as a text in quotes. */
+/** Reads the unit of time in a call: a text in quotes. @throws ExpressionError for an unknown unit */
 function unitOf(units: ReadonlySet<string>, value: Expression | undefined): string {
   const unit = value?.kind === 'text' ? value.value.toLowerCase() : '';
   if (!units.has(unit)) throw new ExpressionError(`takes one of ${[...units].join(', ')} in quotes`);

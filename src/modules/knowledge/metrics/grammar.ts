@@ -2,12 +2,12 @@ import { ExpressionError, type Table, type ValueType } from './expression.ts';
 import { parseExpression, type Scope } from './parse.ts';
 import { toType } from './types.ts';
 
-/** No two are taken by the same operators and functions, or refused in the same words. */
+/** Types that stand for all: each pair differs in the operators and functions that take them, or in the words of a refusal. */
 const TYPES: readonly ValueType[] = ['decimal', 'date', 'text'];
 
 /**
- * Why metric queries cannot read a formula or a filter, which Postgres might; undefined where they can. Others may change
- * the metrics that it builds on: what depends on their types is found out when it is asked for.
+ * Returns why metric queries cannot read a formula or a filter that Postgres may accept; undefined where they can. The metrics
+ * that it builds on may change: a problem that depends on their types is only found by a query.
  */
 export function problemIn(
   text: string,

@@ -5,7 +5,7 @@ import { uniqueKeyFrom } from '../resources/service.ts';
 import { selectBuilt } from './store.ts';
 import { metricNamesIn } from './tokens.ts';
 
-/** The semantic items that are as if absent for somebody, by id and by unique key. */
+/** The ids and unique keys of the semantic items that are hidden from a caller. */
 export interface HiddenItems {
   ids: ReadonlySet<string>;
   keys: ReadonlySet<string>;
@@ -14,8 +14,8 @@ export interface HiddenItems {
 const NOTHING: HiddenItems = { ids: new Set(), keys: new Set() };
 
 /**
- * Those that a Deny keeps from the caller, or all of whose concepts; and what is built on them, by a formula or by what an item
- * says it depends on.
+ * Finds the items that are hidden from the caller: by a Deny on the item or on all of its concepts, or because it builds on a
+ * hidden item, by its formula or by the items that it says it depends on.
  */
 export async function hiddenItems(ctx: CompanyContext): Promise<HiddenItems> {
   const denied = {

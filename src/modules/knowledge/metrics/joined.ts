@@ -20,7 +20,7 @@ export class Joined {
     this.tables.push(root);
   }
 
-  /** Joins the tables of expressions. @param items whose they are, for whoever is told that there is no way */
+  /** Joins the tables of expressions. @param items the items of the expressions, named by the failure where there is no path */
   join(items: readonly Item[], expressions: readonly Expression[]): void {
     const paths = tablesIn(expressions).map((table) => this.#model.path(this.#root, table));
     if (!paths.every(isPath)) throw joinFailure(items, paths);

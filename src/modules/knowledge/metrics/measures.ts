@@ -52,7 +52,7 @@ export class Measures {
   readonly items = new Map<string, Item>();
   readonly #model: Model;
   readonly #budget: TextBudget;
-  /** Of each expression that was compared a number, equal for those that mean the same. */
+  /** A number for each compared expression, equal for those that mean the same. */
   readonly #numbers = new Map<Expression, number>();
   readonly #numbersByText = new Map<string, number>();
   #visits = 0;
@@ -131,7 +131,7 @@ export const resultType = ({ type }: Measure): string => typeName(type);
 const tooLarge = (item: Item, most: string) =>
   semanticItemUnknown('metric', item.name, `the query would be computed from more than ${most}`);
 
-/** The one of the tables of an aggregate that has at most one row of each of the others for each of its rows. */
+/** The table of an aggregate of which each row has at most one row in each of the aggregate's other tables. */
 function rootOf(model: Model, item: Item, metric: Metric, call: Aggregate): Table {
   const named = tablesIn([call.argument, call.filter].filter((part) => part !== null));
   const tables = named.length > 0 ? named : metric.tables;
@@ -142,7 +142,7 @@ function rootOf(model: Model, item: Item, metric: Metric, call: Aggregate): Tabl
   throw joinFailure([item], paths.flat());
 }
 
-/** Why tables cannot be joined: the first reason found of ambiguous, fans_out, unreachable. */
+/** The failure for tables that cannot be joined: the first reason found of ambiguous, fans_out, unreachable. */
 export function joinFailure(items: readonly Item[], paths: readonly (Path | NoPath)[]) {
   const missing = paths.filter((path): path is NoPath => !isPath(path));
   const failures = { ambiguous: queryAmbiguous, fans_out: queryFansOut, unreachable: queryUnreachable } as const;

@@ -3,10 +3,10 @@ import { ExpressionError, type Table, TextBudget, type ValueType } from './expre
 import { semanticItemUnknown } from './failures.ts';
 import { type NoPath, type Path, Relations, relationsOf } from './relations.ts';
 
-/** How many metrics may build on one another. */
+/** The most metrics in a chain of which each builds on the next. */
 const MAX_DEPTH = 10;
 
-/** What a company's items say, as far as a query needs it: parsed once each. */
+/** A company's items, as far as a query needs them: each is parsed once. */
 export class Model {
   readonly #tables: readonly Table[];
   readonly #relations: Relations;
@@ -20,7 +20,7 @@ export class Model {
   /**
    * @param relations the `mapped_relations` of the company's items
    * @param metricNamed finds a metric that another builds on
-   * @param most characters of items that are parsed; where a whole company is read, what it has stored bounds them
+   * @param most characters of items that are parsed; unlimited where the items of a whole company are read
    */
   constructor(
     tables: readonly Table[],
@@ -68,7 +68,7 @@ export class Model {
     return item;
   }
 
-  /** A metric that another builds on. */
+  /** Finds a metric that another builds on. */
   metricNamed(name: string): Item {
     const item = this.#metricNamed(name);
     if (!item) throw semanticItemUnknown('metric', name);

@@ -3,7 +3,7 @@ import { call, type Expression, ExpressionError, sql } from './expression.ts';
 import { TokenReader } from './token-reader.ts';
 import { alike, arithmetic, asNumber, asText, toType } from './types.ts';
 
-/** How deep brackets and calls may stand in one another. */
+/** The deepest nesting of brackets and calls. */
 const MAX_DEPTH = 60;
 
 const COMPARISONS = new Set(['=', '<>', '!=', '<', '<=', '>', '>=']);
@@ -12,7 +12,7 @@ const COMPARISONS = new Set(['=', '<>', '!=', '<', '<=', '>', '>=']);
 export abstract class OperatorParser extends TokenReader {
   #depth = 0;
 
-  /** Parses what operators stand between. */
+  /** Parses an operand. */
   protected abstract operand(): Expression;
 
   protected expression(): Expression {
@@ -63,7 +63,7 @@ export abstract class OperatorParser extends TokenReader {
     return left;
   }
 
-  /** What follows `IS`. */
+  /** Parses the words after `IS`. */
   #state(left: Expression): Expression {
     const not = this.word('not') ? 'NOT ' : '';
     if (this.word('null')) return sql('boolean')`${left} IS ${not}NULL`;

@@ -5,11 +5,11 @@ import { OperatorParser } from './operators.ts';
 import { type Token, tokensOf } from './tokens.ts';
 import { alike, toType } from './types.ts';
 
-/** Where an expression stands. */
+/** The tables and metrics that an expression may name. */
 export interface Scope {
   /** The tables whose columns it may name. */
   tables: readonly Table[];
-  /** The types of the metrics that it may build on, by name; aggregates may stand in it where there is such a function. */
+  /** The types of the metrics that it may build on, by name. Without this function it may hold no aggregates either. */
   typeOfMetric?(name: string): ValueType;
 }
 
@@ -83,7 +83,7 @@ class Parser extends OperatorParser {
     return { kind: 'sql', type: 'date', parts: ['current_date'] };
   }
 
-  /** `date '…'`, `timestamptz '…'`, `interval '90 days'` or `interval '90' day`. */
+  /** Parses a literal: `date '…'`, `timestamptz '…'`, `interval '90 days'` or `interval '90' day`. */
   #literal(): Expression {
     const word = this.take('word');
     const value = this.take('text');

@@ -7,7 +7,7 @@ import type { Model } from './model.ts';
 import type { MetricQueryInput } from './query.ts';
 import { readAll, resolve, resolveIn, tablesOfItems } from './resolve.ts';
 
-/** A query that is compiled for the tables as they are. */
+/** A query that is compiled for the current tables. */
 export interface PreparedQuery extends CompiledQuery {
   query: MetricQuery;
   model: Model;
@@ -15,7 +15,7 @@ export interface PreparedQuery extends CompiledQuery {
   times: ReadonlySet<string>;
 }
 
-/** @throws the failures of `compileFailures`; `invalid` naming the field */
+/** Finds the items of a query and compiles it. @throws the failures of `compileFailures`; `invalid` naming the field */
 export async function prepareMetrics(ctx: CompanyContext, input: MetricQueryInput): Promise<PreparedQuery> {
   const { model, query } = await resolve(ctx, input);
   const dimensions = [...query.dimensions, ...query.filters.map(({ dimension }) => dimension)];
@@ -24,8 +24,8 @@ export async function prepareMetrics(ctx: CompanyContext, input: MetricQueryInpu
 }
 
 /**
- * The same for somebody who is told what is wrong with a query: only who may read the tables of its items is.
- * @throws accessDenied for who may not
+ * Compiles a query as `prepareMetrics` does, for a caller who is told its problems: only one who may read its tables is.
+ * @throws accessDenied for others
  */
 export async function prepareForReader(ctx: PrincipalContext, input: MetricQueryInput): Promise<PreparedQuery> {
   try {
@@ -46,7 +46,7 @@ export const withValues = (prepared: PreparedQuery, values: readonly (readonly s
   return { ...prepared, ...compileQuery(prepared.model, query), query };
 };
 
-/** Compiles several queries, which are read together. @returns for each what is wrong with it, or null */
+/** Compiles several queries, which are read together. @returns the problem of each, or null */
 export async function problemsOfQueries(
   ctx: CompanyContext,
   inputs: readonly MetricQueryInput[],
@@ -78,15 +78,15 @@ export async function problemsOfQueries(
   );
 }
 
-/** What is wrong with a query, in one text. */
+/** The problems of a query, in one text. */
 export const sentenceOf = ({ message, detail: { problems } }: Failure): string =>
   problems ? problems.map(({ field, message }) => `${field}: ${message}`).join('; ') : message;
 
-/** Whether somebody may read all of these tables. */
+/** Whether the caller may read all of these tables. */
 export const mayRead = ({ actor }: PrincipalContext, tables: readonly Pick<Table, 'id'>[]): boolean =>
   tables.every(({ id }) => isAllowed(actor, 'managed-tables:data-read', id));
 
-/** Refuses who may not read every table that a query reads. */
+/** Refuses a caller who may not read every table that a query reads. */
 export function requireTables({ actor }: PrincipalContext, tables: readonly Table[]): void {
   for (const { id } of tables) requireAction(actor, 'managed-tables:data-read', id);
 }

@@ -6,7 +6,7 @@ interface End {
   column: string;
 }
 
-/** How the rows of one table find the row of another that they belong to: `many.column = one.column`. */
+/** A relation, by which a row of one table finds the row of another that it belongs to: `many.column = one.column`. */
 export interface Relation {
   many: End;
   one: End;
@@ -18,10 +18,10 @@ interface Step {
   to: End;
 }
 
-/** The way from one table to another: each step finds at most one row. */
+/** The path from one table to another: each step finds at most one row. */
 export type Path = readonly Step[];
 
-/** Why there is no one way. */
+/** The reason why there is not exactly one path between two tables. */
 export type NoPath = { reason: 'ambiguous' | 'unreachable' | 'fans_out'; relations: string[] };
 
 export const isPath = (found: Path | NoPath): found is Path => Array.isArray(found);
@@ -33,7 +33,7 @@ const isUnique = ({ table, column }: End): boolean => table.unique.has(column);
 const COLUMN = /^([^.\s=]+)\.([^.\s=]+)$/;
 const RELATION = /^([^.\s=]+\.[^.\s=]+)\s*=\s*([^.\s=]+\.[^.\s=]+)$/;
 
-/** A column as a text names it, before it is known whether it exists. */
+/** A column named in a text, before it is known whether it exists. */
 export interface ColumnName {
   /** By name or id. */
   table: string;
@@ -50,10 +50,10 @@ export function columnNamed(text: string): ColumnName | undefined {
 export const columnsIn = (relation: string): ColumnName[] =>
   (RELATION.exec(relation)?.slice(1) ?? []).flatMap((side) => columnNamed(side) ?? []);
 
-/** The tables that a relation names, by name or id, before it is known whether there are such. */
+/** The tables that a relation names, by name or id, before it is known whether they exist. */
 export const tableNamesIn = (relation: string): string[] => columnsIn(relation).map(({ table }) => table);
 
-/** The relations of a company's items, each once. What names a table or column that is not there is none. */
+/** The relations of a company's items, each once. Those that name a table or column that does not exist are left out. */
 export function relationsOf(texts: readonly string[], tables: readonly Table[]): Relation[] {
   const byName = new Map(tables.flatMap((table) => [table.id, table.name].map((name) => [name, table])));
   const relations = new Map<string, Relation>();
@@ -70,9 +70,9 @@ const end = (table: Table | undefined, column: string): End | undefined =>
 /** The relations of a company, as a graph of its tables. */
 export class Relations {
   readonly #declared = new Map<string, Step[]>();
-  /** Against the relations that are one to one, too. */
+  /** Steps along relations, and against those that are one to one. */
   readonly #single = new Map<string, Step[]>();
-  /** In both directions. */
+  /** Steps along and against all relations. */
   readonly #any = new Map<string, Step[]>();
   readonly #found = new Map<string, Path | NoPath>();
 
@@ -91,8 +91,8 @@ export class Relations {
   }
 
   /**
-   * The one way from the rows of a table to a row of another. The relations alone decide which way is meant, so that an
-   * index more or less never leads along another one; the indexes decide whether it multiplies rows.
+   * The one path from the rows of a table to a row of another. The relations alone decide which path is meant, so that adding
+   * or dropping an index never changes it; the indexes decide whether it multiplies rows.
    */
   path(from: Table, to: Table): Path | NoPath {
     const key = `${from.id} ${to.id}`;
@@ -127,7 +127,7 @@ function add(steps: Map<string, Step[]>, step: Step): void {
   else steps.set(id, [step]);
 }
 
-/** Breadth first. @param without a step that is not taken */
+/** Finds a shortest path, breadth first. @param without a step that is not taken */
 function shortest(steps: ReadonlyMap<string, Step[]>, from: Table, to: Table, without?: Step): Path | undefined {
   const paths = new Map<string, Path>([[from.id, []]]);
   for (const [id, path] of paths) {
@@ -141,7 +141,7 @@ function shortest(steps: ReadonlyMap<string, Step[]>, from: Table, to: Table, wi
   return undefined;
 }
 
-/** Another way than this one: it lacks one of its steps. */
+/** Finds another path than this one: it lacks one of its steps. */
 function another(steps: ReadonlyMap<string, Step[]>, from: Table, to: Table, path: Path): Path | undefined {
   for (const step of path) {
     const other = shortest(steps, from, to, step);

@@ -17,7 +17,7 @@ import { readTables } from './tables.ts';
 import { metricNamesIn } from './tokens.ts';
 import { encoded, expectationOf } from './types.ts';
 
-/** More relations, or more metrics that build on one another, than a query looks at. */
+/** The most relations, and the most metrics that build on one another, that a query reads. */
 const MAX_RELATIONS = 2_000;
 const MAX_ITEMS = 200;
 
@@ -41,7 +41,7 @@ export class Found {
     return this.#byKey.get(uniqueKeyFrom(kind, name));
   }
 
-  /** @throws semanticItemUnknown */
+  /** Finds an item by its id or name. @throws semanticItemUnknown */
   require(kind: Kind, idOrName: string): Item {
     const item = this.all.get(idOrName) ?? this.named(kind, idOrName);
     if (item?.kind !== kind) throw semanticItemUnknown(kind, idOrName);
@@ -49,13 +49,13 @@ export class Found {
   }
 }
 
-/** What a query is compiled from. */
+/** A query with the model that it is compiled from. */
 export interface Resolved {
   model: Model;
   query: MetricQuery;
 }
 
-/** The items of one or several queries, with what they are compiled from. */
+/** The items of one or several queries, with the model that they are compiled from. */
 export interface Readings {
   model: Model;
   found: Found;
@@ -70,13 +70,13 @@ export async function resolve(ctx: CompanyContext, input: MetricQueryInput): Pro
   return resolveIn(readings, input);
 }
 
-/** The same for one query of several that were read together. */
+/** Resolves one of several queries that were read together. */
 export const resolveIn = ({ model, found }: Readings, input: MetricQueryInput): Resolved => ({
   model,
   query: resolveQuery(input, model, found),
 });
 
-/** Reads what several queries need. */
+/** Reads the items, tables and relations of several queries. */
 export async function readAll(ctx: CompanyContext, inputs: readonly MetricQueryInput[]): Promise<Readings> {
   const { found, relations } = await readItems(ctx, inputs);
   const names = [...found.all.values()].flatMap((item) => tableNamesOf(item).flat());
@@ -127,7 +127,7 @@ async function readItems(
   return { found, relations: relations.map(({ text }) => text) };
 }
 
-/** The keys of the metrics that an item builds on and that were not read. */
+/** Returns a function for the keys of the metrics that an item builds on and that were not read. */
 const namesMissing =
   (found: Found) =>
   ({ kind, formula }: Item): string[] =>
@@ -173,7 +173,7 @@ const repeated = (field: string, items: readonly Item[]): FieldProblem[] =>
 type Filter = MetricQuery['filters'][number];
 type ReadValues = { values: string[] } | { field: 'op' | 'values'; problem: string };
 
-/** The values of a filter as Postgres reads them, or what is wrong with them. */
+/** The values of a filter as Postgres reads them, or the problem with them. */
 function readValues(type: TableColumn['type'], operator: Filter['operator'], sent: readonly unknown[]): ReadValues {
   if (!takesOperator({ type }, operator)) return { field: 'op', problem: 'cannot be used with this dimension' };
   const takesList = operator === 'in' || operator === 'nin';

@@ -21,17 +21,17 @@ export {
   withValues,
 } from './prepare.ts';
 
-/** What a metric query was answered, and how. */
+/** The result of a metric query, with its SQL and the items that it used. */
 export type MetricResult = UserSqlResult & Pick<CompiledQuery, 'used'> & { sql: string };
 
 /**
- * Answers a metric query, for somebody who may read every table that it reads. It is compiled for the tables as they are,
- * and what was read of other ones, because a table was renamed meanwhile, is never answered.
+ * Runs a metric query, for a caller who may read every table that it reads. It is compiled for the current tables; where one
+ * was renamed meanwhile, so that other tables were read, their rows are never returned.
  */
 export const queryMetrics = async (ctx: PrincipalContext, input: MetricQueryInput): Promise<MetricResult> =>
   runMetrics(ctx, input, await prepareForReader(ctx, input));
 
-/** The same for a query that was just compiled. */
+/** Runs a metric query that was just compiled. */
 export function runMetrics(
   ctx: PrincipalContext,
   input: MetricQueryInput,

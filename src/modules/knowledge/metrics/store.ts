@@ -6,8 +6,8 @@ import { idList } from '../../../db/statements.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 
 /**
- * The semantic items that are denied or come from denied concepts alone, and those that build on others: how they name metrics in a formula, and the ids of items
- * that they depend on, as JSON.
+ * Selects the semantic items that are denied or come from denied concepts alone, and those that build on others: their formula
+ * if it names metrics, and the ids of the items that they depend on, as JSON.
  */
 export const selectBuilt = (db: ControlDb, companyId: string, denied: { items: Denials; concepts: Denials }) => {
   const sources = sql`json_each(${resources.content}, '$.source_concept_ids') as source`;
@@ -44,7 +44,7 @@ export const selectBuilt = (db: ControlDb, companyId: string, denied: { items: D
     );
 };
 
-/** Active semantic items without validation errors. @param hidden the ids of those that are as if absent */
+/** Holds for active semantic items without validation errors. @param hidden the ids of items that count as absent */
 export const isQueryable = (companyId: string, hidden: ReadonlySet<string>): SQL =>
   and(
     eq(resources.companyId, companyId),

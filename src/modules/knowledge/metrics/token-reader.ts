@@ -1,10 +1,10 @@
 import { ExpressionError } from './expression.ts';
 import type { Token } from './tokens.ts';
 
-/** How many operators an expression may hold: each may stand in the one after it. */
+/** The most operators of an expression: they may nest, each in the one after it. */
 const MAX_OPERATORS = 100;
 
-/** Those that are repeated without brackets; signs of calculation are counted as they are taken. */
+/** The operators that can be repeated without brackets; arithmetic signs are counted where they are taken. */
 const OPERATORS = new Set(['or', 'and', 'not', '||', '::']);
 
 /** Reads tokens one after another, the last of which is the end. */
@@ -42,7 +42,7 @@ export class TokenReader {
     return this.next.kind === kind && this.next.value === value;
   }
 
-  /** Takes the next token if it is this one. @returns whether it was */
+  /** Takes the next token if it has this kind and value. @returns whether it has */
   skip(kind: 'word' | 'sign', value: string): boolean {
     const is = this.is(kind, value);
     if (is) this.#at += 1;
@@ -58,12 +58,12 @@ export class TokenReader {
   word = (value: string): boolean => this.skip('word', value);
   sign = (value: string): boolean => this.skip('sign', value);
 
-  /** Takes the next token, which must be this one. */
+  /** Takes the next token, which must have this kind and value. */
   expect(kind: 'word' | 'sign', value: string): void {
     if (!this.skip(kind, value)) throw this.unexpected();
   }
 
-  /** Takes the next one, which must be of a kind. @returns its value */
+  /** Takes the next token, which must be of this kind. @returns its value */
   take(kind: Token['kind']): string {
     if (this.next.kind !== kind) throw this.unexpected();
     const { value } = this.next;

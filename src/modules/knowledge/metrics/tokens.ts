@@ -4,7 +4,7 @@ import { ExpressionError } from './expression.ts';
 /** A word, a text in quotes, a number, a reference to a metric, or a sign of one or two characters. */
 export interface Token {
   kind: 'word' | 'name' | 'text' | 'number' | 'metric' | 'sign' | 'end';
-  /** Words in lower case, names and texts without their quotes, of a metric its name. */
+  /** A word in lower case, a name or text without its quotes, or the name of a metric. */
   value: string;
 }
 
@@ -27,7 +27,7 @@ function* piecesOf(text: string): Generator<Piece> {
   }
 }
 
-/** The tokens of an expression, which end with one of kind `end`. @throws ExpressionError for what is none of ours */
+/** The tokens of an expression, the last of kind `end`. @throws ExpressionError for text that is no token of the grammar */
 export function tokensOf(text: string): Token[] {
   const tokens: Token[] = [];
   let until = 0;

@@ -1,6 +1,6 @@
 import type { Tool } from '../../../http/mcp/tools.ts';
 
-/** How agents compute metrics. */
+/** The MCP tool by which agents compute metrics. */
 export const metricTools: readonly Tool[] = [
   {
     name: 'query_metrics',

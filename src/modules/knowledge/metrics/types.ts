@@ -4,7 +4,7 @@ import { type Expression, ExpressionError, isTime, sql, type ValueType } from '.
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const INTERVAL = /^\d{1,6} *(second|minute|hour|day|week|month|year)s?$/i;
 
-/** What a text or a JSON value must be to be of a type. */
+/** The words of a problem for a text or a JSON value that is not of a type. */
 export const expectationOf = (type: ValueType): string =>
   type === 'uuid'
     ? 'must be the id of a row'
@@ -12,7 +12,7 @@ export const expectationOf = (type: ValueType): string =>
       ? "must be a number and a unit such as '30 days'"
       : EXPECTATIONS[type];
 
-/** The text that Postgres reads as a value of a type; undefined for what is no such value. */
+/** The text that Postgres reads as a value of a type; undefined for a value of no such form. */
 export function encoded(type: ValueType, value: unknown): string | undefined {
   if (type !== 'uuid' && type !== 'interval') return toPostgresText(type, value);
   return typeof value === 'string' && (type === 'uuid' ? UUID : INTERVAL).test(value) ? value : undefined;
@@ -20,7 +20,7 @@ export function encoded(type: ValueType, value: unknown): string | undefined {
 
 export const isNumeric = ({ type }: Expression): boolean => type === 'integer' || type === 'decimal';
 
-/** Null and texts in quotes have no type of their own: they take that of what they stand beside. */
+/** Whether a value has no type of its own, as null and texts in quotes: it takes the type of the values beside it. */
 const isUntyped = ({ kind, type }: Expression): boolean => kind === 'null' || (kind === 'text' && type === 'text');
 
 /** The expression as a value of a type. @throws ExpressionError where it is of another */
@@ -37,7 +37,7 @@ export function toType(type: ValueType, expression: Expression): Expression {
   throw new ExpressionError(`a value is of type ${expression.type} where one of type ${type} is expected`);
 }
 
-/** The type that values have in common, of those that do not stand for any. @throws ExpressionError where there is none */
+/** The type that values have in common, untyped ones aside. @throws ExpressionError where there is none */
 function commonType(expressions: readonly Expression[]): ValueType {
   const typed = expressions.filter((each) => !isUntyped(each));
   const types = new Set(
@@ -50,7 +50,7 @@ function commonType(expressions: readonly Expression[]): ValueType {
   throw new ExpressionError(`values of types ${[...types].join(' and ')} cannot be combined`);
 }
 
-/** The values, those without a type as the type that they have in common; numbers stay as they are. */
+/** The values, untyped ones with the type that they have in common; numbers stay as they are. */
 export function alike(expressions: readonly Expression[]): { type: ValueType; values: Expression[] } {
   const type = commonType(expressions);
   return { type, values: expressions.map((each) => (isUntyped(each) ? toType(type, each) : each)) };
@@ -66,7 +66,7 @@ export function asNumber(expression: Expression): Expression {
   throw new ExpressionError(`a value is of type ${expression.type} where a number is expected`);
 }
 
-/** `+`, `-`, `*`, `/` and `%`. What is divided by zero is null, and a division is one of decimals. */
+/** Applies `+`, `-`, `*`, `/` or `%`. Division by zero gives null; every division is one of decimals. */
 export function arithmetic(operator: string, left: Expression, right: Expression): Expression {
   const time = operator === '+' || operator === '-' ? ofTime(operator, left, right) : undefined;
   if (time) return time;
@@ -77,7 +77,7 @@ export function arithmetic(operator: string, left: Expression, right: Expression
   return sql(type)`${a} ${operator} ${b}`;
 }
 
-/** Dates and times more or less so many days, or so long; and the time between two. */
+/** Adds or subtracts days or an interval to or from a date or time, or subtracts two of these; undefined for other types. */
 function ofTime(operator: string, left: Expression, right: Expression): Expression | undefined {
   if (operator === '+' && !isTime(left.type) && isTime(right.type)) return ofTime(operator, right, left);
   if (!isTime(left.type)) return undefined;

@@ -6,7 +6,7 @@ import { render, type Table, TextBudget, tablesIn } from './expression.ts';
 import { Joined } from './joined.ts';
 import type { Model } from './model.ts';
 
-/** Rows that a sample looks at, however many there are. */
+/** The most rows that a sample reads. */
 const SAMPLED_ROWS = 10_000;
 
 /** A statement about the values of a dimension, and the tables that it reads. */
@@ -17,7 +17,7 @@ export interface ValuesSql {
 
 /**
  * A statement about a dimension of texts.
- * @param write makes it of a SELECT whose only column, `v`, is the value of the dimension for each row
+ * @param write makes the statement from a SELECT whose only column, `v`, is the value of the dimension for each row
  */
 function valuesSql(model: Model, item: Item, write: (from: string, bind: Bind) => string): ValuesSql {
   const value = dimensionValue(model, item);
@@ -39,7 +39,7 @@ function valuesSql(model: Model, item: Item, write: (from: string, bind: Bind) =
   return { statement: { text, values }, tables: joined.tables };
 }
 
-/** Some values, of so many characters, found among a part of the rows. @throws the failures of `compileFailures` */
+/** Selects some values, cut to `length` characters, from a part of the rows. @throws the failures of `compileFailures` */
 export const sampleSql = (model: Model, item: Item, { count, length }: { count: number; length: number }): ValuesSql =>
   valuesSql(
     model,
@@ -48,7 +48,7 @@ export const sampleSql = (model: Model, item: Item, { count, length }: { count: 
       `SELECT DISTINCT left(v, ${length}) AS v FROM (${from}\n    LIMIT ${SAMPLED_ROWS}) AS rows\nWHERE v IS NOT NULL ORDER BY 1 LIMIT ${count}`,
   );
 
-/** The values that are one of these, in any case. */
+/** Selects the values that equal one of these, in any letter case. */
 export const equalValuesSql = (model: Model, item: Item, values: readonly string[], count: number): ValuesSql =>
   valuesSql(
     model,
@@ -57,7 +57,7 @@ export const equalValuesSql = (model: Model, item: Item, values: readonly string
       `SELECT DISTINCT v FROM (${from}) AS rows\nWHERE ${caseFolded('v')} IN (SELECT ${caseFolded('w')} FROM unnest(${bind(values)}::text[]) AS w) LIMIT ${count}`,
   );
 
-/** Values that contain this one or begin with it, in any case. */
+/** Selects the values that contain this one or begin with it, in any letter case. */
 export const similarValuesSql = (
   model: Model,
   item: Item,

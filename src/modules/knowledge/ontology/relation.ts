@@ -30,7 +30,7 @@ export type OntologyRelation = z.output<z.ZodObject<typeof relationFields>>;
 
 const input = z.object({ ...relationFields, status: newStatus }).partial();
 
-/** How two nodes are related: subject, predicate, object. */
+/** A relation between two nodes: subject, predicate, object. */
 export const ontologyRelation: Definition<OntologyRelation> = {
   type: 'ontology_relation',
   failures: ontologyRelationFailures,

@@ -14,7 +14,7 @@ import promoteSemantic from './promote-semantic.v1.txt';
 interface Prompt {
   version: string;
   text: string;
-  /** How the model has to treat the sections; `data-rule.v1.txt` unless given. */
+  /** The text that tells the model how to treat the sections; that of `data-rule.v1.txt` unless given. */
   rule?: string;
 }
 
@@ -30,9 +30,9 @@ export const PROMPTS = {
   ask: { version: 'ask.v1', text: ask, rule: dataRuleAsk },
 } as const satisfies Record<string, Prompt>;
 
-/** A part of a prompt with text of others. */
+/** A section of a prompt, whose text comes from other people. */
 export interface PromptSection {
-  /** Says what the text is. */
+  /** Describes the text. */
   title: string;
   text: string;
 }

@@ -5,14 +5,14 @@ import { problemsOfQueries } from '../metrics/service.ts';
 import { storedQuery } from './question.ts';
 import * as store from './store.ts';
 
-/** What changes with every check is given up on. */
+/** The most checks of questions whose problems change with each check. */
 const MAX_CHECKS = 5;
 const MAX_REASON = 1000;
 
 /**
- * Compiles questions as the items and tables are now and records what is wrong with each, until that is the same twice: so
- * the last of several checks to record records what is true.
- * @returns for each what is wrong with it, or null
+ * Compiles questions for the current items and tables and records the problem of each, until it is the same twice: so the
+ * last of several checks to record one records a true one.
+ * @returns the problem of each, or null
  */
 export async function recordChecks(
   ctx: CompanyContext,

@@ -5,16 +5,16 @@ import { type HiddenItems, namesHidden } from '../metrics/service.ts';
 import { textUpTo } from '../resources/fields.ts';
 import type { QuestionRow } from './store.ts';
 
-/** A question as somebody asks it. */
+/** A question as people ask it. */
 export const questionText = textUpTo(1000).meta({ examples: ['What did customers in Recife pay last year?'] });
 
 const ACCENTS = /[\u0300-\u036f]/g;
 
-/** Punctuation that makes a difference: within numbers, a sign before one, and percent. */
+/** Whether punctuation makes a difference: within numbers, a sign before one, and percent. */
 const counts = (mark: string, before: string, after: string): boolean =>
   mark === '%' || (/\d/.test(after) && (/\d/.test(before) || (/[-−]/.test(mark) && !/\p{L}/u.test(before))));
 
-/** A question as it is compared: without case, accents, punctuation, and with single spaces. Empty if nothing is left. */
+/** A question in the form for comparison: without case, accents, punctuation, and with single spaces; may become empty. */
 export const questionKey = (question: string): string =>
   question
     .normalize('NFKD')
@@ -39,7 +39,7 @@ export const storable = (query: MetricQueryInput): Record<string, unknown> => ({
   })),
 });
 
-/** Those questions whose queries name something hidden, as what is denied of a list of them. @param read reads them all */
+/** Finds the questions whose queries name hidden items, as a denial of these questions. @param read reads all questions */
 export async function hiddenAmong(
   hidden: HiddenItems,
   read: () => Promise<Pick<QuestionRow, 'id' | 'query'>[]>,

@@ -15,24 +15,24 @@ import * as store from './store.ts';
 export { hiddenAmong, questionKey, storable, storedQuery } from './question.ts';
 export { hasQuestions, type QuestionRow } from './store.ts';
 
-/** What people say of a question. */
+/** A question and its query, as people send them. */
 export interface QuestionInput {
   question: string;
   query: MetricQueryInput;
 }
 
-/** A question, archived or not. One that is answered by what the caller may not see is as if absent. */
+/** A question, archived or not. One whose query names items that the caller may not see is as if absent. */
 export async function getQuestion(ctx: CompanyContext, id: string): Promise<store.QuestionRow> {
   const [row] = await store.selectQuestion(ctx.db, ctx.actor.companyId, id);
   if (!row || namesHidden(storedQuery(row), await hiddenItems(ctx))) throw questionNotFound();
   return row;
 }
 
-/** The questions that are answered by what is hidden. */
+/** The questions whose queries name hidden items. */
 export const hiddenQuestions = (ctx: CompanyContext, hidden: HiddenItems): Promise<Denials> =>
   hiddenAmong(hidden, async () => store.selectQueries(ctx.db, ctx.actor.companyId));
 
-/** A page of the company's questions, newest first, without those that are answered by what the caller may not see. */
+/** A page of the company's questions, newest first, without those whose queries name items that the caller may not see. */
 export async function listQuestions(
   ctx: CompanyContext,
   { search, ...filter }: store.QuestionFilter,
@@ -53,13 +53,13 @@ export async function findVerified(ctx: CompanyContext, question: string): Promi
   return row?.status === 'verified' ? row : undefined;
 }
 
-/** Whether something must be checked again when items or tables change. */
+/** Whether the company has a question to check again when items or tables change. */
 export async function hasAnyQuestion(ctx: CompanyContext): Promise<boolean> {
   return (await store.selectHasQuestions(ctx.db, ctx.actor.companyId)).length > 0;
 }
 
 /**
- * Verifies a question: its query compiles, and somebody says that it answers it.
+ * Verifies a question: its query compiles, and a person says that it answers the question.
  * @param after a statement that follows the write
  */
 export async function createQuestion(
@@ -87,13 +87,13 @@ export async function createQuestion(
   return recheckWritten(ctx, question);
 }
 
-/** What changes about a question. */
+/** The changes to a question. */
 export interface QuestionChanges extends Partial<QuestionInput> {
   status?: 'verified' | 'archived';
 }
 
 /**
- * Changes what is sent, and verifies the question anew. A change that changes nothing verifies nothing, unless the status
+ * Changes the fields that are sent, and verifies the question anew. A change without effect verifies nothing, unless the status
  * says so. An archived question is restored when the status `verified` is sent.
  */
 export async function changeQuestion(
@@ -150,7 +150,7 @@ async function writeReplacement(
   return undefined;
 }
 
-/** The columns of a question that is verified. @throws why its query does not compile; `invalid` naming the field */
+/** The columns of a question that is verified. @throws the failure of its query; `invalid` naming the field */
 async function verifiedColumns(ctx: PrincipalContext, { question, query }: QuestionInput) {
   const key = questionKey(question);
   if (key === '') throw invalid([{ field: 'question', message: 'must hold a letter or a digit' }]);

@@ -9,13 +9,13 @@ import type { Denials } from '../../../permissions/denials.ts';
 
 export type QuestionRow = typeof questions.$inferSelect;
 
-/** More are not kept, archived ones aside. */
+/** The most questions of a company, archived ones aside. */
 export const MAX_QUESTIONS = 1000;
 
 const living = (companyId: string): SQL =>
   and(eq(questions.companyId, companyId), ne(questions.status, 'archived')) as SQL;
 
-/** Holds while the company has room for one more. */
+/** Holds while the company has room for one more question. */
 const isRoom = (companyId: string): SQL =>
   sql`(select count(*) from ${questions} where ${living(companyId)}) < ${MAX_QUESTIONS}`;
 
@@ -42,7 +42,7 @@ export const selectByKey = (db: ControlDb, companyId: string, key: string) =>
 export const insertQuestion = (db: ControlDb, row: QuestionRow) =>
   insertWhen(db, questions, row, isRoom(row.companyId)).returning();
 
-/** Replaces the version before `row.version`, if that is still the present one; `restores` if there is room as well. */
+/** Replaces the version before `row.version`, if that is still the present one; with `restores`, only if there is room too. */
 export const replaceQuestion = (db: ControlDb, row: QuestionRow, restores: boolean) => {
   const { id, companyId, createdAt: _at, ...changes } = row;
   return db
@@ -67,7 +67,7 @@ export const selectAfter = (db: ControlDb, companyId: string, after: string, lim
     .orderBy(asc(questions.id))
     .limit(limit);
 
-/** Records what a check found of this version. */
+/** Records the problem that a check found in this version, or null. */
 export const recordCheck = (db: ControlDb, row: QuestionRow, problem: string | null, at: number) =>
   db
     .update(questions)

@@ -25,10 +25,10 @@ export const questionRecord = z
   })
   .meta({ id: 'VerifiedQuestion' });
 
-/** What is told of a reason that may name a table which the caller may not see. */
+/** The reason that replaces one which may name a table that the caller may not see. */
 const SOME_REASON = 'The query does not compile any more.';
 
-/** A question as the caller may read it: it says why it is stale to who may see all tables. */
+/** A question as the caller may read it: it says why it is stale only to callers who may see all tables. */
 export const viewQuestionFor =
   ({ actor }: PrincipalContext) =>
   (row: QuestionRow): z.input<typeof questionRecord> => {

@@ -5,12 +5,12 @@ import type { Check, Definition } from './definition.ts';
 import type { Resource } from './reading.ts';
 import { setValidationErrors } from './store.ts';
 
-/** Tables that change with every check are given up on. */
+/** The most checks of a resource whose tables change during each check. */
 const MAX_CHECKS = 5;
 
 /**
  * Checks this version of a resource and records the errors, again while the tables change meanwhile: so the last of
- * several checks to record them records what is true. A newer version has had its own check.
+ * several checks to record errors records the true ones. A newer version has had its own check.
  * @returns the errors recorded last
  */
 export async function recordCheck(
@@ -36,13 +36,13 @@ export async function recheckIfOutdated<C extends Content>(
   return { ...resource, validationErrors: await recordCheck(ctx, resource, () => check(ctx, resource.content)) };
 }
 
-/** Pause while the company's database cannot be reached; it doubles each time. */
+/** The pause while the company's database cannot be reached; it doubles each time. */
 const MIN_PAUSE_SECONDS = 60;
 const MAX_PAUSE_SECONDS = 3_600;
-/** After so many pauses, about a day, a message goes to the dead letters. */
+/** The most pauses, about a day, after which a message goes to the dead-letter queue. */
 export const MAX_TRIES = 30;
 
 export const pauseSeconds = (tries: number): number => Math.min(MIN_PAUSE_SECONDS * 2 ** tries, MAX_PAUSE_SECONDS);
 
-/** Whether an error only says that the company's database cannot be reached. */
+/** Whether an error means no more than that the company's database cannot be reached. */
 export const isUnreachable = (error: unknown): boolean => error instanceof Failure && error.kind === 'unavailable';

@@ -14,11 +14,11 @@ export interface Check {
   errors: ValidationError[];
   /** Whether the tables are still as they were checked. */
   isCurrent(): Promise<boolean>;
-  /** The tables could not be looked at: ids and names of those to look at later. */
+  /** The ids and names of tables to check later, as they could not be read now. */
   later?: string[];
 }
 
-/** What is checked again after a write. */
+/** The message that starts another check after a write. */
 export interface Recheck {
   message: JobMessage;
   /** Holds if there is anything to check. */
@@ -31,11 +31,11 @@ export interface Reference {
   field: string;
   id: string;
   type: ResourceType;
-  /** The facet it must have: a metric, an entity. */
+  /** The facet that the resource must have: a metric, an entity. */
   facet?: string;
 }
 
-/** What differs between the types of resources. What they have in common is in `lifecycle.ts`. */
+/** The definition of a type of resource: all that differs between types. Their common behaviour is in `lifecycle.ts`. */
 export interface Definition<C extends Content = Content> {
   type: ResourceType;
   failures: ResourceFailures;
@@ -43,7 +43,7 @@ export interface Definition<C extends Content = Content> {
   create: ZodType<Partial<C> & { status?: 'draft' | 'active' }>;
   /** The fields that a suggestion may change. */
   changes: ZodType<Partial<C> & { status?: 'draft' | 'active' }>;
-  /** The fields that people may change: the same, and they may archive. */
+  /** The fields that people may change: as above, and the status `archived`. */
   patch: ZodType<Partial<C> & { status?: Status }>;
   /** Values of fields that were not sent. */
   defaults: Partial<C>;
@@ -53,11 +53,11 @@ export interface Definition<C extends Content = Content> {
     requireDelete(actor: Principal, id: string): void;
   };
   nameOf(content: C): string;
-  /** What no two resources of the type may share, archived ones aside. */
+  /** The key that must be unique among the resources of the type, archived ones aside. */
   uniqueKeyOf(content: C): string;
   /**
-   * What lists filter by besides the status: the type of a concept or node, the kind of a semantic item, the predicate of a
-   * relation.
+   * The value by which lists filter besides the status: the type of a concept or node, the kind of a semantic item, the
+   * predicate of a relation.
    */
   facetOf(content: C): string;
   /** The texts that `search` finds, the name included. */
@@ -69,18 +69,18 @@ export interface Definition<C extends Content = Content> {
   acyclic: readonly (keyof C & string)[];
   /** Violated rules between fields. */
   problemsOf?(content: C): FieldProblem[];
-  /** Checks it against the company's tables as they are now. */
+  /** Checks the content against the current tables of the company. */
   check?(ctx: CompanyContext, content: C): Promise<Check>;
   /**
-   * A change of what others may take for granted, such as the kind of an item. @returns what must hold at its write
-   * @throws why it is refused
+   * Checks a change that others may rely on, such as one of the kind of an item. @returns what must hold at its write
+   * @throws the reason why the change is refused
    */
   beforeChange?(ctx: CompanyContext, current: Resource<C>, content: C): Promise<WriteCondition | undefined>;
-  /** What depends on one and is checked again after each write of it. */
+  /** The message after each write that checks whatever depends on the resource. */
   recheck?(companyId: string, check: Check | undefined): Recheck;
 }
 
-/** Those of the fields that differ from what the content holds. */
+/** The fields whose values differ from those of the content. */
 export const changedFields = (content: Content, fields: Content): Content =>
   Object.fromEntries(
     Object.entries(fields).filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(content[field])),

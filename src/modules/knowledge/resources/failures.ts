@@ -25,7 +25,7 @@ export const semanticItemFailures = failuresOf('semantic_item');
 export const ontologyNodeFailures = failuresOf('ontology_node');
 export const ontologyRelationFailures = failuresOf('ontology_relation');
 
-/** Items that are named, of those that name it. */
+/** The most referring items that a failure names. */
 const MAX_NAMED = 20;
 
 export const semanticItemInUse = defineFailure('semantic_item.in_use', 'conflict', {

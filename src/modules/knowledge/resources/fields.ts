@@ -3,9 +3,9 @@ import { STATUSES } from '../../../db/schema/knowledge-resources.ts';
 import { EVIDENCE_SOURCES } from '../../../db/schema/knowledge-suggestions.ts';
 import { ID_PATTERN } from '../../../kernel/ids.ts';
 
-/** Most items of `aliases`, `tags`, `related_catalog_assets` and `source_concept_ids`. */
+/** The most items of `aliases`, `tags`, `related_catalog_assets` and `source_concept_ids`. */
 export const MAX_ITEMS = 20;
-/** Most items of every other list. */
+/** The most items of every other list. */
 export const MAX_LONG_ITEMS = 100;
 export const MAX_DESCRIPTION = 4096;
 
@@ -37,7 +37,7 @@ export const changedStatus = z
   .optional()
   .meta({ description: '`archived` does the same as DELETE, and needs the permission to delete too.' });
 
-/** What a statement is based on: words of a text, or a table and column. */
+/** Evidence for a statement: words of a text, or a table and column. */
 export const evidence = z
   .object({
     source: z.enum(EVIDENCE_SOURCES),

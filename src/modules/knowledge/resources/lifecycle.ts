@@ -33,7 +33,7 @@ export async function changeResource<C extends Content>(
   });
 }
 
-/** Archives a resource. What refers to it keeps doing so. */
+/** Archives a resource. Others that refer to it keep their references. */
 export async function archiveResource<C extends Content>(
   ctx: PrincipalContext,
   definition: Definition<C>,

@@ -29,7 +29,7 @@ export async function getResource<C extends Content>(
   return row as Resource<C>;
 }
 
-/** The same for whom no route has asked whether they may see it: one that they are denied is as if absent. */
+/** As `getResource`, for routes that have not checked whether the caller may see it: a denied resource is as if absent. */
 export async function getVisibleResource<C extends Content>(
   ctx: CompanyContext,
   definition: Definition<C>,
@@ -39,7 +39,7 @@ export async function getVisibleResource<C extends Content>(
   return getResource(ctx, definition, id);
 }
 
-/** Those of the ids that exist in the company for the caller, of any type, archived or not. */
+/** Finds the resources of these ids in the company, of any type, archived or not, without those denied to the caller. */
 export async function findResources(ctx: CompanyContext, ids: readonly string[]): Promise<Resource[]> {
   if (ids.length === 0) return [];
   const found = await store.selectResources(ctx.db, ctx.actor.companyId, ids);
@@ -48,7 +48,7 @@ export async function findResources(ctx: CompanyContext, ids: readonly string[])
 
 /**
  * The resources of a type (and facet) that are not archived, last changed first.
- * @param mentionedIn a text: before all others come those whose name stands in it
+ * @param mentionedIn a text: resources whose name stands in it come first
  */
 export const unarchivedResources = (
   ctx: CompanyContext,

@@ -15,10 +15,10 @@ import type { Denials } from '../../../permissions/denials.ts';
 export type ResourceRow = typeof resources.$inferSelect;
 export type VersionRow = typeof versions.$inferSelect;
 
-/** What must hold at the moment of a write. */
+/** A condition that must hold at the moment of a write. */
 export type WriteCondition = SQL;
 
-/** Which resource of which company. */
+/** The key of a resource within all companies. */
 export interface ResourceKey {
   companyId: string;
   resourceType: ResourceType;
@@ -40,7 +40,7 @@ export const selectResources = (db: ControlDb, companyId: string, ids: readonly 
 
 /**
  * The resources of a type that are not archived, last changed first.
- * @param mentionedIn a `normalized` text: before all others come those whose unique key, such as the name, stands in it
+ * @param mentionedIn a `normalized` text: resources whose unique key, such as the name, stands in it come first
  */
 export const selectUnarchived = (
   db: ControlDb,
@@ -131,7 +131,7 @@ export const haveFacets = (companyId: string, wanted: readonly { id: string; fac
 
 /**
  * Holds unless following the fields from `ids` leads to the resource itself.
- * @param ids what the fields, or one of them, are about to hold
+ * @param ids the ids that the fields, or one of them, are about to hold
  */
 export const formsNoCycle = (
   key: ResourceKey,
@@ -177,7 +177,7 @@ export const selectVersion = (db: ControlDb, companyId: string, resourceId: stri
     .from(versions)
     .where(and(eq(versions.companyId, companyId), eq(versions.resourceId, resourceId), eq(versions.version, version)));
 
-/** Records the errors of this version, where they differ from those recorded. */
+/** Records the validation errors of this version, where they differ from those recorded. */
 export const setValidationErrors = (db: ControlDb, row: ResourceRow, errors: ValidationError[]) =>
   db
     .update(resources)

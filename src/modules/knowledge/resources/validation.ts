@@ -6,9 +6,9 @@ import { findResources } from './reading.ts';
 import { haveFacets, type WriteCondition } from './store.ts';
 
 /**
- * Checks the rules between fields, and that the resources they refer to exist in the company. References of `before` may
- * stay.
- * @returns what of it must still hold at the write
+ * Checks the rules between fields, and that the resources they refer to exist in the company. References that `before` has
+ * are not checked.
+ * @returns the conditions that must still hold at the write
  */
 export async function validateContent<C extends Content>(
   ctx: CompanyContext,

@@ -9,7 +9,7 @@ import { type Resource, resourceKey } from './reading.ts';
 import * as store from './store.ts';
 import { validateContent } from './validation.ts';
 
-/** What accepting a suggestion adds to the batch of a write. */
+/** The suggestion that a write accepts, with its condition and statement in the batch of the write. */
 export interface Acceptance {
   suggestionId: string;
   /** Holds while the suggestion can be accepted. */
@@ -22,8 +22,8 @@ export interface Acceptance {
 export type Input<C extends Content> = Partial<C> & { status?: Status };
 
 /**
- * Writes the first version of a new resource; undefined when the acceptance's condition does not hold, or what it refers to
- * has changed meanwhile.
+ * Writes the first version of a new resource; undefined when the acceptance's condition does not hold, or a resource that it
+ * refers to has changed meanwhile.
  */
 export async function insertFirstVersion<C extends Content>(
   ctx: PrincipalContext,
@@ -55,7 +55,7 @@ export async function insertFirstVersion<C extends Content>(
 
 /**
  * Writes the version after `current`; undefined when `current` is no longer the present version, the acceptance's condition
- * does not hold, or what it refers to, or what refers to it, has changed meanwhile.
+ * does not hold, or a resource that it refers to, or that refers to it, has changed meanwhile.
  */
 export async function replaceVersion<C extends Content>(
   ctx: PrincipalContext,
@@ -127,7 +127,7 @@ async function requireNoCycle<C extends Content>(
   if (cyclic.length > 0) throw invalid(cyclic.map((field) => ({ field, message: 'would make a cycle' })));
 }
 
-/** The ids that a field holds: one, several, or none. */
+/** The ids in the value of a field: one, several, or none. */
 const idsIn = (value: unknown): string[] => {
   const values = Array.isArray(value) ? value : [value];
   return values.filter((id): id is string => typeof id === 'string');
@@ -138,7 +138,7 @@ function changeOf(before: Status, after: Status): Change {
   return after === 'archived' ? 'archived' : 'updated';
 }
 
-/** A version that is written: what writes it, and what it goes with. */
+/** A version with the statement that writes it, and its check and acceptance. */
 interface NewVersion {
   write: ReturnType<typeof store.insertResource> | ReturnType<typeof store.replaceResource>;
   row: store.ResourceRow;

@@ -12,10 +12,10 @@ const validationError = z
   })
   .meta({ id: 'KnowledgeValidationError' });
 
-/** How often a model was asked, and what that took. */
+/** The number of requests to a model, and the tokens that they took. */
 export const usageView = z.object({ requests: z.int(), prompt_tokens: z.int(), completion_tokens: z.int() });
 
-/** What every resource shows besides its own fields. */
+/** The fields that every resource shows besides its own. */
 const common = {
   _id: z.string(),
   company_id: z.string(),

@@ -11,7 +11,7 @@ import { type Check, isUnreachable, type Recheck } from '../resources/service.ts
 import { expressionErrors, notCompiled } from './expressions.ts';
 import type { SemanticItem } from './item.ts';
 
-/** After how long a check is repeated that could not reach the database. */
+/** The delay of another check after one that could not reach the database. */
 const RECHECK_SECONDS = 60;
 
 /**
@@ -48,7 +48,7 @@ const recheckOf = (companyId: string, tables: string[]): JobMessage => ({
   after: '',
 });
 
-/** After a write: the item itself, where it could not be checked; and the verified questions, which may use it. */
+/** The message after a write: to check the item again, where that failed, or else the verified questions, which may use it. */
 export const recheckAfter = (companyId: string, check: Check | undefined): Recheck =>
   check?.later
     ? { message: recheckOf(companyId, check.later), delaySeconds: RECHECK_SECONDS }
@@ -68,7 +68,7 @@ const NOT_CHECKED: Check = {
   isCurrent: async () => true,
 };
 
-/** The same, but throws while the database cannot be reached. */
+/** As `checkItem`, but throws while the database cannot be reached. */
 export async function checkItemNow(ctx: CompanyContext, item: SemanticItem): Promise<Check> {
   const names = [...tablesOf(item)];
   const tables = await findTables(ctx, names);
@@ -78,12 +78,12 @@ export async function checkItemNow(ctx: CompanyContext, item: SemanticItem): Pro
   };
 }
 
-/** What in an expression may name a table beside those that are mapped. */
+/** Matches an expression that may name other tables than the mapped ones. */
 const NAMES_RELATIONS = /\b(?:select|table|\w*reg\w+)\b/i;
 
 /**
- * Items with the errors that their reader may be told: a table that the reader may not see is as if absent, and nothing is told
- * of expressions over it.
+ * Items with the errors that their reader may see: a table that the reader may not see is as if absent, and errors of
+ * expressions over it are left out.
  */
 export async function withVisibleErrors<R extends { content: SemanticItem; validationErrors: ValidationError[] }>(
   ctx: PrincipalContext,
@@ -106,7 +106,7 @@ export async function withVisibleErrors<R extends { content: SemanticItem; valid
   });
 }
 
-/** Everything of the tables that a check depends on. */
+/** A text of all properties of the tables that a check depends on. */
 const shapeOf = (tables: ManagedTable[]): string =>
   JSON.stringify(tables.map(({ id, displayName, columns }) => [id, displayName, columns]));
 
@@ -115,7 +115,7 @@ function tablesOf(item: SemanticItem): Set<string> {
   return new Set([...item.mapped_tables, ...columnsOf(item).map(({ table }) => table)]);
 }
 
-/** Errors in the mappings of an item: tables and columns that do not exist, texts that name none. */
+/** Errors in the mappings of an item: tables and columns that do not exist, malformed texts. */
 function mappingErrors(item: SemanticItem, tables: ManagedTable[]): ValidationError[] {
   const tableOf = (name: string) => tables.find(({ id, displayName }) => id === name || displayName === name);
   const unknownTables = item.mapped_tables.flatMap((name, index) =>

@@ -12,7 +12,7 @@ import { asTable } from '../metrics/tables.ts';
 import { metricNamesIn, withoutMetrics } from '../metrics/tokens.ts';
 import type { SemanticItem } from './item.ts';
 
-/** Only planning takes time: nothing is run and no row is sent. */
+/** The limits of compiling: only planning takes time, nothing is run and no row is sent. */
 const COMPILE_LIMITS = { rows: 0, bytes: 64 * 1024, milliseconds: 3_000 };
 
 /** SQL that a user or a model wrote. */
@@ -20,7 +20,7 @@ interface Expression {
   field: string;
   as: 'formula' | 'filter';
   text: string;
-  /** As Postgres can plan it, and the statement that does over the tables of `from`. */
+  /** The SQL that Postgres can plan; `statement` is a whole statement with it, over the tables of `from`. */
   sql: string;
   statement(from: string): string;
 }
@@ -49,8 +49,8 @@ function expressionsOf({ kind, formula, filters }: SemanticItem): Expression[] {
 
 /**
  * Has Postgres plan an item's formula and filters over its tables, with the read-only login and the limits of all user SQL.
- * Those of metrics and dimensions must keep to the grammar of metric queries as well.
- * @param tables those that the item maps
+ * Expressions of metrics and dimensions must keep to the grammar of metric queries as well.
+ * @param tables the tables that the item maps
  */
 export async function expressionErrors(
   ctx: CompanyContext,
@@ -79,7 +79,7 @@ export const notCompiled = (item: SemanticItem): ValidationError[] =>
     message: 'There is no mapped table to compile it on.',
   }));
 
-/** What is wrong with expressions for Postgres. */
+/** Has Postgres plan expressions. @returns the problem of each one that it refuses */
 async function plan(
   ctx: CompanyContext,
   expressions: readonly Expression[],
@@ -110,7 +110,7 @@ async function plan(
   }
 }
 
-/** What is wrong with an expression for metric queries, which read metrics and dimensions alone. */
+/** The problem of an expression that metric queries cannot read; they read metrics and dimensions alone. */
 function outsideGrammar(
   { kind }: SemanticItem,
   { text, as }: Expression,

@@ -5,17 +5,17 @@ import { checkItemNow } from './check.ts';
 import type { SemanticItem } from './item.ts';
 import { selectDependents } from './store.ts';
 
-/** Most items that one message checks, and the time after which it begins with no other. */
+/** The most items that one message checks, and the time after which it begins with no other. */
 const ITEMS_PER_MESSAGE = 20;
 const MILLISECONDS_PER_MESSAGE = 30_000;
 
-/** How far a recheck has come. */
+/** The progress of a recheck of items. */
 interface RecheckProgress {
-  /** Ids and names, old and new; empty for every item of the company. */
+  /** Ids and names of the changed tables, old and new; empty for every item of the company. */
   tables: string[];
   /** The id of the last item checked so far, or ''. */
   after: string;
-  /** How often the database could not be reached so far. */
+  /** The number of times that the database could not be reached so far. */
   tries?: number;
 }
 

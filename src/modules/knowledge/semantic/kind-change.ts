@@ -7,7 +7,7 @@ import { noNewReferrers, selectPossibleReferrers } from './store.ts';
 
 /**
  * Refuses to make a metric or an entity another kind of item while others refer to it.
- * @returns what must hold at the write, as one that refers to it may come in between
+ * @returns the condition that must hold at the write, as another item may begin to refer to it in between
  */
 export async function requireUnreferenced(
   ctx: CompanyContext,

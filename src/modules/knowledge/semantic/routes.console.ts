@@ -27,7 +27,7 @@ const view = (item: Resource<SemanticItem>) => ({
   validation_errors: item.validationErrors,
 });
 
-/** As its reader may see it. */
+/** An item as its reader may see it. */
 async function viewItem(ctx: PrincipalContext, item: Resource<SemanticItem>) {
   const [visible] = await withVisibleErrors(ctx, [item]);
   return view(visible as Resource<SemanticItem>);

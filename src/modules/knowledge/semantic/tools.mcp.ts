@@ -1,6 +1,6 @@
 import { LIST_ARGUMENTS, type Tool } from '../../../http/mcp/tools.ts';
 
-/** Which metrics agents may compute. */
+/** The MCP tool by which agents list the metrics that they may compute. */
 export const semanticTools: readonly Tool[] = [
   {
     name: 'list_metrics',

@@ -3,7 +3,7 @@ import type { SuggestionStatus } from '../../../db/schema/knowledge-suggestions.
 import { defineFailure, notFound } from '../../../kernel/failure.ts';
 import { aiInvalidOutput, aiNotConfigured, aiRefused, aiUnavailable } from '../../../platform/ai-failures.ts';
 
-/** Also for a suggestion that its job has not published yet. */
+/** Also thrown for a suggestion that its job has not published yet. */
 export const suggestionNotFound = notFound('suggestion');
 
 export const suggestionNotPending = defineFailure('suggestion.not_pending', 'conflict', {
@@ -25,7 +25,7 @@ export const dependencyPending = defineFailure('suggestion.dependency_pending', 
 /** A field that changed since the model read the target. */
 export interface Difference {
   field: string;
-  /** When the suggestion was made. */
+  /** The value when the suggestion was made. */
   before: unknown;
   now: unknown;
   /** Absent when the suggestion does not change the field. */

@@ -17,7 +17,7 @@ export const pendingImports = (ctx: CompanyContext, candidateKeys: readonly stri
 
 /**
  * Stores the suggestions of an import, all or none.
- * @returns whether they are stored: they are not where another import has suggested one of them meanwhile
+ * @returns whether they are stored; false where another import has suggested one of them meanwhile
  */
 export async function importSuggestions(ctx: CompanyContext, rows: readonly store.NewSuggestion[]): Promise<boolean> {
   const parts = inParameters(rows);

@@ -10,7 +10,7 @@ import { SEMANTIC_KINDS } from '../semantic/item.ts';
 const text = z.string().nullable();
 const texts = z.array(z.string()).nullable();
 
-/** Why a model proposes something. */
+/** The reasons of a model for a proposal. */
 export interface Rationale {
   explanation: string;
   evidence: Evidence[];
@@ -112,7 +112,7 @@ const rationale = z.object({
 });
 
 /**
- * Reads the rationale of an answer, cut to what is stored. What the model left out is empty.
+ * Reads the rationale of an answer, cut to the length that is stored. A part that the model left out is empty.
  * @throws ZodError when the answer has another shape
  */
 export const readRationale = (answer: unknown): Rationale => rationale.parse(answer);

@@ -5,16 +5,16 @@ import { listTables, type ManagedTable } from '../../managed-tables/service.ts';
 import type { Concept } from '../concepts/concept.ts';
 import { countResources, findResources, type Resource, searchable, unarchivedResources } from '../resources/service.ts';
 
-/** Characters of one section of a prompt: all sections together fit the smallest context of today's models. */
+/** The most characters of one section of a prompt: all sections together fit the smallest context of today's models. */
 const MAX_SECTION = 60_000;
 const TABLES_PER_PAGE = 500;
-/** A table of more columns is described in several lines, so that no line is as long as a batch. */
+/** The most columns in one line: a table of more is described in several lines, so that no line is as long as a batch. */
 const COLUMNS_PER_LINE = 50;
-/** Concepts that are read, last changed first. */
+/** The most concepts that are read, last changed first. */
 const MAX_CONCEPTS = 5000;
 const SHORT_DESCRIPTION = 200;
 
-/** As many of the lines as fit, from the first; no more of them are made. */
+/** Joins as many of the lines as fit, from the first; the rest of them is not made. */
 export function joinLines(lines: Iterable<string>, limit = MAX_SECTION): string {
   const kept: string[] = [];
   let length = 0;
@@ -26,7 +26,7 @@ export function joinLines(lines: Iterable<string>, limit = MAX_SECTION): string 
   return kept.join('\n');
 }
 
-/** All lines, where they fit into one section; undefined where they do not, and the rest of them is not made. */
+/** Joins all lines, where they fit into one section; undefined where they do not, and the rest of them is not made. */
 function oneSection(lines: Iterable<string>): string | undefined {
   const kept: string[] = [];
   let length = 0;
@@ -86,17 +86,17 @@ const conceptLine = ({ id, content, status }: Resource<Concept>): string =>
     aliases: content.aliases,
   });
 
-/** What a section holds of many: how much of it, and how many did not fit. */
+/** The concepts in a section of a prompt, and the number of those that did not fit. */
 interface ConceptsText {
   text: string;
-  /** Those that were read, which are not all of more than 5,000. */
+  /** The concepts that were read: the first 5,000 of more. */
   concepts: Resource<Concept>[];
   notSent: number;
 }
 
 /**
  * The company's concepts, and the text that describes them. Where they do not fit with their descriptions, it holds ids and
- * names only; where these do not fit either, of those that have the most to do with `about`.
+ * names only; where these do not fit either, those of the concepts most relevant to `about`.
  */
 export async function conceptsText(ctx: CompanyContext, about: string): Promise<ConceptsText> {
   const [total, read] = await Promise.all([
@@ -111,7 +111,7 @@ export async function conceptsText(ctx: CompanyContext, about: string): Promise<
   return { text, concepts, notSent: total - text.split('\n').length };
 }
 
-/** What has the most to do with a text first: concepts that it names, then those of which it has the most words. */
+/** Sorts concepts by their relevance to a text: first those that it names, then those that share most words with it. */
 function byRelevance(concepts: readonly Resource<Concept>[], about: string): Resource<Concept>[] {
   const text = searchable(about);
   const known = wordsOf(about);

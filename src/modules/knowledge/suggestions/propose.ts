@@ -13,7 +13,7 @@ import { proposalShape, type Rationale, readProposal, readRationale } from './mo
 import { catalogueText, resourcesText, resourceText } from './prompt-texts.ts';
 import { DEFINITIONS } from './suggestion.ts';
 
-/** What a model proposed for one target. */
+/** A model's proposal for one target. */
 export interface Proposal extends Rationale {
   targetType: TargetType;
   targetId: string | null;
@@ -36,7 +36,7 @@ const IMPROVE = {
 /** Whether the model can be asked at all. */
 export const isAiConfigured = ({ config }: CompanyContext): boolean => config.AI_API_KEY !== undefined;
 
-/** How the model is asked for a company: each call is counted, and none is made beyond the quota of its day. */
+/** The settings for asking a model on behalf of a company: each call is counted, and none is made beyond the quota of its day. */
 export function requireAi(ctx: CompanyContext): AiSettings {
   const { config } = ctx;
   if (config.AI_API_KEY === undefined) throw aiNotConfigured();

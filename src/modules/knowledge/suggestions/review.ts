@@ -131,7 +131,7 @@ function requirePending({ status }: store.SuggestionRow): void {
   if (status !== 'pending') throw suggestionNotPending(status as SuggestionStatus);
 }
 
-/** Ids of suggestions in such an order that what others refer to comes before these. */
+/** Sorts the ids of suggestions so that each follows those it refers to. */
 function neededFirst(ids: ReadonlySet<string>, known: ReadonlyMap<string, store.SuggestionRow>): string[] {
   const ordered = new Set<string>();
   const begun = new Set<string>();
@@ -147,7 +147,7 @@ function neededFirst(ids: ReadonlySet<string>, known: ReadonlyMap<string, store.
   return [...ordered];
 }
 
-/** The payload of a suggestion, with the resources that the suggestions it refers to have become. */
+/** The payload of a suggestion, where the suggestions it refers to are replaced by the resources made from them. */
 async function payloadOf(ctx: PrincipalContext, { payload }: store.SuggestionRow, override: Content): Promise<Content> {
   const references = suggestedReferences(payload).filter(({ field }) => !(field in override));
   const ids = references.flatMap((reference) => reference.ids);
@@ -161,7 +161,7 @@ async function payloadOf(ctx: PrincipalContext, { payload }: store.SuggestionRow
   return { ...payload, ...Object.fromEntries(found) };
 }
 
-/** The target of a suggestion, if it is still the version that the model read. */
+/** The target of a suggestion, if its version is still the one that the model read. */
 async function unchangedTarget(
   ctx: PrincipalContext,
   { targetType, targetId, targetVersion, payload }: store.SuggestionRow,

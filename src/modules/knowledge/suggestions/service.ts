@@ -26,7 +26,7 @@ export {
 export type { NewSuggestion, SuggestedCreation, SuggestionRow } from './store.ts';
 export { DEFINITIONS, deniedSuggestions, suggestedReferences, targetOf } from './suggestion.ts';
 
-/** A page of the company's suggestions, newest first, without those about what the caller may not see. */
+/** A page of the company's suggestions, newest first, without those on targets that the caller may not see. */
 export const listSuggestions = (
   ctx: PrincipalContext,
   filter: { status: SuggestionStatus; targetType?: TargetType; jobId?: string },

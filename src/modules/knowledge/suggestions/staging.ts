@@ -2,15 +2,15 @@ import type { CompanyContext } from '../../../context.ts';
 import type { Statement } from '../../../db/client.ts';
 import * as store from './store.ts';
 
-/** What a job has staged so far, the oldest first; the newest thousands where there are more. */
+/** The suggestions that a job has staged so far, the oldest first; only the newest 5,000 of more. */
 export const stagedSuggestions = async (ctx: CompanyContext, jobId: string): Promise<store.SuggestedCreation[]> =>
   (await store.selectStaged(ctx.db, ctx.actor.companyId, jobId).all()).toReversed();
 
-/** Only the names of what a job has staged so far: of concepts there may be very many. */
+/** The names alone of the suggestions that a job has staged so far: of concepts there may be very many. */
 export const stagedNames = (ctx: CompanyContext, jobId: string) =>
   store.selectStagedNames(ctx.db, ctx.actor.companyId, jobId).all();
 
-/** The ids of the resources that accepted suggestions made, by the ids of these. */
+/** The ids of the resources that were made from accepted suggestions, by the ids of the suggestions. */
 export async function acceptedResourceIds(ctx: CompanyContext, ids: string[]): Promise<Map<string, string>> {
   const rows = ids.length > 0 ? await store.selectMade(ctx.db, ctx.actor.companyId, ids) : [];
   return new Map(rows.map(({ id, resourceId }) => [id, resourceId]));
@@ -33,7 +33,7 @@ export const insertStatements = (
 ): Statement[] => (rows.length > 0 ? [store.insertCandidates(ctx.db, rows, status)] : []);
 
 /**
- * Statements that publish what a job has staged, with the last of its batches. Concepts replace the pending suggestions of
+ * Statements that publish a job's staged suggestions, with the last of its batches. Concepts replace the pending suggestions of
  * earlier jobs.
  */
 export function publishStatements(ctx: CompanyContext, jobId: string, of: 'concepts' | 'ontology'): Statement[] {
@@ -42,6 +42,6 @@ export function publishStatements(ctx: CompanyContext, jobId: string, of: 'conce
   return of === 'concepts' ? [store.supersedeConcepts(ctx.db, companyId, jobId, ctx.now()), publish] : [publish];
 }
 
-/** The statement that deletes what a job staged, if the one before it in the batch ended the job. */
+/** The statement that deletes a job's staged suggestions, if the one before it in the batch ended the job. */
 export const discardStatement = (ctx: CompanyContext, jobId: string): Statement =>
   store.deleteStaged(ctx.db, ctx.actor.companyId, jobId);

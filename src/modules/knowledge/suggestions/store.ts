@@ -14,13 +14,13 @@ export type SuggestionRow = typeof suggestions.$inferSelect;
 const byVisibleId = (companyId: string, id: string): SQL =>
   and(byId(suggestions, companyId, id), ne(suggestions.status, 'staged')) as SQL;
 
-/** What somebody is denied of suggestions themselves, and of what they are about. */
+/** The suggestions denied to a caller, and the denied targets of suggestions. */
 export interface DeniedSuggestions {
   suggestions: Denials;
   targets: Record<ResourceType, Denials>;
 }
 
-/** Holds for suggestions that are not denied, about what is not denied, from a concept that is not. */
+/** Holds for suggestions that are not denied, whose targets and source concept are not denied either. */
 const isShown = ({ suggestions: own, targets }: DeniedSuggestions): SQL | undefined =>
   and(
     isNotDenied(suggestions.id, own),
@@ -51,7 +51,7 @@ export const selectSuggestions = (db: ControlDb, companyId: string, ids: readonl
       ),
     );
 
-/** A page of a company's suggestions, newest first, without what is denied. */
+/** A page of a company's suggestions, newest first, without the denied ones. */
 export function readSuggestions(
   db: ControlDb,
   companyId: string,
@@ -95,7 +95,7 @@ export type NewSuggestion = Omit<
   'status' | 'reviewNote' | 'reviewedByUserId' | 'reviewedAt' | 'resourceId'
 >;
 
-/** The columns of suggestions, from their rows as one parameter: a statement takes at most a hundred. */
+/** The columns of suggestions, from their rows as one parameter: a statement takes at most a hundred parameters. */
 function candidatesOf(rows: readonly NewSuggestion[], status: 'staged' | 'pending') {
   const values = Object.entries(getTableColumns(suggestions)).map(([field, { dataType }]) => {
     if (field === 'status') return sql`${status}`;
@@ -115,7 +115,7 @@ export const insertCandidates = (db: ControlDb, rows: NewSuggestion[], status: '
 export const insertPending = (db: ControlDb, rows: readonly NewSuggestion[]) =>
   db.insert(suggestions).select(sql`select ${candidatesOf(rows, 'pending')}`);
 
-/** What tells a new thing that is suggested from others. */
+/** The columns that identify a suggestion of something new. */
 export type SuggestedCreation = Pick<SuggestionRow, 'id' | 'targetType' | 'targetName' | 'payload'>;
 
 /** The members of a payload that the keys of resources are made of. */
@@ -123,7 +123,7 @@ const IDENTIFYING = ['name', 'kind', 'node_type', 'predicate'].concat(
   ['subject', 'object'].flatMap((end) => [`${end}_node_id`, `${end}_suggestion_id`]),
 );
 
-/** Whole payloads of all suggestions that are read are more than an isolate can hold. */
+/** The columns that identify a suggestion: the whole payloads of all would be more than an isolate can hold. */
 const identity = {
   id: suggestions.id,
   targetType: suggestions.targetType,
@@ -132,7 +132,7 @@ const identity = {
     where key in (select value from json_each(${JSON.stringify(IDENTIFYING)})))`.mapWith(suggestions.payload),
 };
 
-/** Most suggestions that are read to find out what is suggested already. */
+/** The most suggestions that are read to find those that exist already. */
 const MAX_READ = 5000;
 
 const newestFirst = sql`${suggestions.createdAt} desc, ${suggestions.id} desc`;
@@ -140,7 +140,7 @@ const newestFirst = sql`${suggestions.createdAt} desc, ${suggestions.id} desc`;
 const ofStaged = (companyId: string, jobId: string) =>
   and(eq(suggestions.companyId, companyId), eq(suggestions.jobId, jobId), eq(suggestions.status, 'staged'));
 
-/** What a job has staged last, the newest first. */
+/** Selects the suggestions that a job staged last, the newest first. */
 export const selectStaged = (db: ControlDb, companyId: string, jobId: string) =>
   db.select(identity).from(suggestions).where(ofStaged(companyId, jobId)).orderBy(newestFirst).limit(MAX_READ);
 
@@ -203,7 +203,7 @@ export const selectImported = (db: ControlDb, companyId: string, candidateKeys: 
       ),
     );
 
-/** Supersedes the pending concepts of earlier generations, if the job has something staged: a cancelled one has not. */
+/** Supersedes the pending concepts of earlier generations, if the job has staged suggestions: a cancelled one has none. */
 export const supersedeConcepts = (db: ControlDb, companyId: string, jobId: string, now: number) =>
   db
     .update(suggestions)
@@ -218,14 +218,14 @@ export const supersedeConcepts = (db: ControlDb, companyId: string, jobId: strin
       ),
     );
 
-/** Publishes what a job has staged, with the last of its batches. */
+/** Publishes the staged suggestions of a job, with the last of its batches. */
 export const publishStaged = (db: ControlDb, companyId: string, jobId: string, now: number) =>
   db
     .update(suggestions)
     .set({ status: 'pending', updatedAt: now })
     .where(and(eq(suggestions.companyId, companyId), eq(suggestions.jobId, jobId), eq(suggestions.status, 'staged')));
 
-/** Deletes what a job staged, if the write before it changed a row. */
+/** Deletes the staged suggestions of a job, if the write before it changed a row. */
 export const deleteStaged = (db: ControlDb, companyId: string, jobId: string) =>
   db
     .delete(suggestions)

@@ -17,7 +17,7 @@ export const DEFINITIONS: Record<ResourceType, Definition> = {
   ontology_relation: ontologyRelation as Definition<never> as Definition,
 };
 
-/** What the caller is denied of suggestions, and of what they are about. */
+/** The suggestions denied to the caller, and the denied targets of suggestions. */
 export const deniedSuggestions = ({ actor }: PrincipalContext) => ({
   suggestions: deniedEverywhere(actor, 'suggestion'),
   targets: {
@@ -47,7 +47,7 @@ const relationEnds = z.object({
   object_suggestion_id: z.string().nullable().default(null),
 });
 
-/** Fields of a payload that refer to what is only suggested. */
+/** The field of a payload that refers to pending suggestions instead of resources. */
 const suggestedFields = z.object({
   suggested: z.record(z.string(), z.union([z.string(), z.array(z.string())])).default({}),
 });
@@ -59,7 +59,7 @@ export interface SuggestedReference {
   isList: boolean;
 }
 
-/** What a suggestion refers to that is only suggested itself: its ends, of a relation, and what its document named. */
+/** The references of a suggestion to other suggestions: the ends of a relation, and the names in an imported document. */
 export function suggestedReferences(payload: Content): SuggestedReference[] {
   const { subject_suggestion_id: subject, object_suggestion_id: object } = relationEnds.parse(payload);
   const { suggested } = suggestedFields.parse(payload);

@@ -60,7 +60,7 @@ export const acceptedRecord = z
   })
   .meta({ id: 'AcceptedSuggestion' });
 
-/** The resource as its own routes show it to the caller: to who may not get it, its id alone. */
+/** The resource as its own routes show it to the caller; only its id to a caller who may not get it. */
 export async function viewAccepted(
   ctx: PrincipalContext,
   { suggestion, resource }: { suggestion: SuggestionRow; resource: Resource },

@@ -1,7 +1,7 @@
 /**
- * What is known of a load once its rows are in place. `load_number` orders the loads of a table: it is drawn while the
- * table is locked. `added_rows` is how the ids of all its rows begin. Loads of earlier versions have the number 0, one that
- * an earlier version does during a deployment has none. A load is undone only if its number is above its table's
+ * The columns of a load whose rows are in place. `load_number` orders the loads of a table: it is drawn while the
+ * table is locked. `added_rows` is the first part of the ids of all its rows. Loads of earlier versions have the number 0, one
+ * that an earlier version does during a deployment has none. A load is undone only if its number is above its table's
  * `undoable_after`, which a change of the columns or a truncation raises; `undo_ended_by` says which.
  * Schema `kept` holds the rows that loads have replaced, in tables named by the ids of their jobs.
  */

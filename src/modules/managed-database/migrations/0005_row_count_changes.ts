@@ -1,10 +1,10 @@
 /**
- * Changes of the number of a table's rows that stand beside it, so that transactions which add and remove rows do not wait
- * for each other: `row_count` is exact together with them. `console.count_rows` puts a change, and those that others have
- * committed, into `row_count` where nobody else holds that, and else beside it.
+ * Changes of a table's row count that are stored beside it, so that transactions which add and remove rows do not wait
+ * for each other: `row_count` is exact together with them. `console.count_rows` adds a change, and those that others have
+ * committed, to `row_count` if no other transaction holds that row, and else stores it beside it.
  *
- * The version before sets `row_count` to what it makes of `row_count` alone. Where changes stand beside it then, the rows are
- * counted when its transaction commits: `count_version` tells that it was not `console.count_rows`. Its numbers may be below
+ * The version before sets `row_count` from `row_count` alone. If changes are stored beside it then, the rows are
+ * counted when its transaction commits: `count_version` shows that it was not `console.count_rows`. Its numbers may be below
  * zero until then.
  */
 export const ROW_COUNT_CHANGES = `

@@ -1,6 +1,6 @@
 /**
- * What happened to tables and uploads, until it is in the control database: written by triggers, in the transaction of the change. It
- * holds no cell of a table. Records name their fields as the code does.
+ * Events of tables and uploads, until they are copied to the control database: written by triggers, in the transaction of the
+ * change. An event holds no cell of a table. Records name their fields as the code does.
  */
 export const EVENTS = `
 CREATE TABLE console.events (

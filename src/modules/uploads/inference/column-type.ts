@@ -33,7 +33,7 @@ export function typeOf(columns: ColumnState[], header: string): ColumnType {
   return filled.some(({ traits }) => (traits & HAS_TIME) !== 0) ? 'datetime' : 'date';
 }
 
-/** The types that a column of a known type may come to, the narrowest first. */
+/** The types that are possible for a column whose file declares its type, the narrowest first. */
 const WITHIN: Record<KnownType, [ColumnType, number][]> = {
   text: [],
   integer: [
@@ -46,13 +46,13 @@ const WITHIN: Record<KnownType, [ColumnType, number][]> = {
   datetime: [['datetime', DATES]],
 };
 
-/** The type of a column whose file says its type: that one, unless a value is beyond what columns of that type hold. */
+/** The type of a column whose file declares its type: that one, unless a value is beyond the values of such columns. */
 export function typeWithin(known: KnownType, columns: ColumnState[]): ColumnType {
   const fits = (forms: number) => columns.every((column) => column.first === null || (column.forms & forms) !== 0);
   return WITHIN[known].find(([, forms]) => fits(forms))?.[0] ?? 'text';
 }
 
-/** Single letters are booleans only if both letters of a pair occur. */
+/** Whether the values answer a question: single letters do only if both letters of a pair occur. */
 function areAnswers(columns: ColumnState[]): boolean {
   const lettered = columns.filter(({ forms }) => (forms & (WORDS | ONE_ZERO)) === 0);
   const complete = (pair: number) => {

@@ -31,7 +31,7 @@ export interface ColumnState {
   blanks: number;
   /** Some distinct values. */
   sample: string[];
-  /** How a text column is read if its type is changed: see {@link Hints}. */
+  /** The decimal forms and date orders of a text column's values, used if its type is changed: see {@link Hints}. */
   decimals: number;
   dates: number;
   /** The first value; the last that narrowed the forms; the first that is no integer, has a time, leaves only text. */
@@ -43,7 +43,7 @@ export interface ColumnState {
 }
 
 /**
- * How the numbers and dates among a column's values are read: the decimal forms that they share, and the orders of day
+ * The readings of the numbers and dates among a column's values: the decimal forms that they share, and the orders of day
  * and month ({@link DMY}, {@link MDY}) that they allow. All of `DECIMALS` and `DATES` as long as no value narrows them.
  */
 export interface Hints {
@@ -89,14 +89,14 @@ export function narrow(column: ColumnState, forms: number, traits: number, decid
   if ((before & INTEGER) !== 0 && (after & INTEGER) === 0) column.notInteger = value();
 }
 
-/** Adds how a value of a text column would be read as a number or date. Other values change nothing. */
+/** Narrows the hints by a value of a text column, if it could be read as a number or date. */
 export function hint(hints: Hints, forms: number): void {
   if ((hints.decimals & forms) !== 0) hints.decimals &= forms;
   const orders = ordersOf(forms);
   if ((hints.dates & orders) !== 0) hints.dates &= orders;
 }
 
-/** Whether some values of a text column were numbers or dates, and further ones may still settle how they are read. */
+/** Whether some values of a text column were numbers or dates, and more values may still settle their reading. */
 export function isOpen({ decimals, dates }: Hints): boolean {
   return (
     dates === (DMY | MDY) ||
@@ -104,7 +104,7 @@ export function isOpen({ decimals, dates }: Hints): boolean {
   );
 }
 
-/** How the values of a column are read if its type is changed; a typed column is read by its forms. */
+/** The hints for reading a column's values if its type is changed; for a typed column, from its forms. */
 export function hintsOf({ forms, decimals, dates }: ColumnState): Hints {
   if (forms === 0 || forms === ANY) return { decimals, dates };
   return { decimals: forms & DECIMALS || DECIMALS, dates: ordersOf(forms) || DATES };

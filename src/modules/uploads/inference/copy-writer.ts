@@ -15,14 +15,14 @@ export interface WrittenColumn {
   name: string;
   type: ColumnType;
   nullable: boolean;
-  /** The index of its field in the file. */
+  /** The index of the column's field in the file. */
   field: number;
   formats: ColumnFormats;
-  /** The value's bytes need neither conversion nor escaping. */
+  /** Whether the value's bytes need neither conversion nor escaping. */
   asIs: boolean;
 }
 
-/** Is told a value that does not fit its column, and the line on which its record starts. */
+/** Called for a value that does not fit its column, with the line on which its record starts. */
 export type OnMisfit = (column: WrittenColumn, line: number, value: () => string) => void;
 
 /** The file, and the session's time zone; null for UTC. */
@@ -51,7 +51,7 @@ export class CopyWriter {
   readonly #out: CopyText;
   readonly #onMisfit: OnMisfit | undefined;
 
-  /** @param onMisfit with it values are only tried: nothing is written, and none throws */
+  /** @param onMisfit makes it a trial: values are only checked, nothing is written, and no value throws */
   constructor(
     { file, zone }: LoadSource,
     columns: WrittenColumn[],

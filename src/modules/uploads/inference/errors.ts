@@ -2,7 +2,7 @@ import { MAX_FIELDS, TooManyFields } from '../../../formats/csv/records.ts';
 import { shorten } from '../../../kernel/text.ts';
 import { MAX_COLUMNS } from '../../../tenant-sql/columns.ts';
 
-/** The ways in which a file's content can be wrong. */
+/** The kinds of errors in a file's content. */
 export type InferenceErrorCode =
   | 'NO_ROWS'
   | 'NUL_BYTE'
@@ -17,7 +17,7 @@ export type InferenceErrorCode =
   | 'VALUE_DOES_NOT_FIT'
   | 'DELIMITER_NOT_FOUND';
 
-/** Where a file's content is wrong. */
+/** The place of an error in a file's content. */
 export interface ErrorLocation {
   file?: string;
   /** The 1-based line on which the record starts. */
@@ -45,7 +45,7 @@ export function cutValue(value: string): string {
   return shorten(value, 200);
 }
 
-/** The error of a file with more columns than a table may have; `width` says how many. */
+/** The error of a file with `width` columns, more than a table may have. */
 export function tooManyColumns(file: string, width: number | string): InferenceError {
   const message = `O arquivo ${file} tem ${width} colunas; o máximo é ${MAX_COLUMNS}.`;
   return new InferenceError('TOO_MANY_COLUMNS', message, { file, line: 1 });
@@ -76,7 +76,7 @@ export function recordTooLarge(line: number): InferenceError {
   return new InferenceError('RECORD_TOO_LARGE', message, { line });
 }
 
-/** The error of a delimiter that was said, and stands nowhere in the file's beginning. */
+/** The error of a delimiter that a person gave, and that the beginning of the file does not contain. */
 export function delimiterNotFound(file: string, delimiter: string): InferenceError {
   const shown = delimiter === '\t' ? 'tabulação' : `"${delimiter}"`;
   const message = `O separador ${shown} não aparece no arquivo ${file}.`;

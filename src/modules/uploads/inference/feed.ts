@@ -35,8 +35,8 @@ import { linesBefore, titlesOf } from './skipped.ts';
 import { type InferenceState, MAX_RECORD_BYTES } from './state.ts';
 
 /**
- * The state before a text's first block. `sheet`, `records`: what is known of the workbook's sheet, or of the records, that
- * it was made of; `said`: how a person says that it is to be read.
+ * The state before a text's first block. `sheet`, `records`: facts about the workbook's sheet, or the records, that the text
+ * was made of; `said`: the reading options that a person gave.
  */
 export function beginInference({
   fileName,
@@ -212,7 +212,7 @@ function otherEscaping({ escaping, dialect }: InferenceState, error: unknown): E
 const isError = (error: unknown, code: InferenceError['code']): boolean =>
   error instanceof InferenceError && error.code === code;
 
-/** The state before the file's first block, with what is already certain. */
+/** The state before the file's first block, with the facts that are already certain. */
 function startOver(state: InferenceState): InferenceState {
   const { quoting, escaping } = state;
   const again = { ...beginInference(state), quoting, escaping };

@@ -38,14 +38,14 @@ function decideFile(state: InferenceState, known: string[]): DecidedFile {
   return file.header === null ? (headerOfTable(state, known) ?? file) : file;
 }
 
-/** The record above the body that names all its columns but the first is a header, too. */
+/** Decides the header as a person said. With one, the record above that names all columns but the first may be it. */
 function asSaid(state: InferenceState, header: boolean): DecidedFile {
   if (!header) return decided(state, { header: null, above: false });
   const found = decideHeader(state);
   return decided(state, found.above ? found : { header: headerCells(state), above: false });
 }
 
-/** Whether the first record is the row of joined names, and that was not skipped. */
+/** Whether the first record is the header joined from merged cells, which the reading options have not skipped. */
 const isAtHeader = ({ said, firstRow }: InferenceState, header: number): boolean =>
   said.skip_lines === undefined || firstRow?.line === header;
 

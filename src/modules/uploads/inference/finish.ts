@@ -18,9 +18,9 @@ const MAX_DISPLAY_NAME = 255;
 /**
  * Decides the schema of the table that the files of one job form together, and how to read each file. Every state must
  * be `done`.
- * @param into the columns of the existing table that the files go into; they become the schema's columns
- * @param key of an upsert into it
- * @param growth where the load may add columns to it, and which of its columns do not take all values
+ * @param into the columns of the existing table to load into; they become the schema's columns
+ * @param key the key of an upsert into it
+ * @param growth given where the load may add columns to it, with those of its columns that do not take all values
  * @throws InferenceError `NO_ROWS` when no file has a row, `HEADERS_DIFFER` naming a file with other columns, and for
  *   an existing table `NO_COLUMN_MATCHES`, `COLUMN_MISSING`
  */
@@ -73,7 +73,7 @@ export function finish(
   };
 }
 
-/** How a load may change the columns of its table. */
+/** The changes that a load may make to the columns of its table. */
 export interface Growth {
   /** The columns that may not take all values, where they may be widened; null where they may not. */
   doubts: readonly Doubt[] | null;
@@ -82,7 +82,7 @@ export interface Growth {
 interface DecidedColumn {
   column: InferredColumn;
   found: FoundColumn;
-  /** How each file's values of the column are read. */
+  /** The formats by which each file's values of the column are read. */
   formats: ColumnFormats[];
 }
 
@@ -122,7 +122,7 @@ function decideColumn(files: DecidedFile[], places: number[][], index: number): 
 }
 
 /**
- * How each file's values are read: by the decided form, or by the hints if the column's type is changed to number or
+ * The formats of each file's values: the decided form, or the hints that apply if the column's type is changed to number or
  * date.
  */
 function formatsOf(type: ColumnType, forms: number[], states: ColumnState[], delimiters: string[]): ColumnFormats[] {

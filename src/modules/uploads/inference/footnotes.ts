@@ -5,8 +5,8 @@ import type { InferenceState, KeptRow } from './state.ts';
 
 /**
  * Whether a record with a single value, below all rows so far, is a note: it has fewer fields than a row, or stands
- * below a blank line, or its value does not fit its typed column. In a file whose rows all stand below blank lines
- * these mean nothing; in one of a single column a value that fits a type is a row.
+ * below a blank line, or its value does not fit its typed column. In a file whose rows all stand below blank lines,
+ * blank lines do not count; in a file of one column, a value that fits a type is a row.
  */
 export function isFootnote(state: InferenceState, row: KeptRow): boolean {
   if (row.width < state.width) return true;

@@ -17,7 +17,7 @@ import { nameKey } from './kept-rows.ts';
 import { columnName } from './names.ts';
 import type { InferenceState, KeptRow } from './state.ts';
 
-/** Whether a file has a header, and which. */
+/** The decision whether a file has a header, and which one. */
 export interface HeaderDecision {
   /** The header cells by field; null when the first record is a row. */
   header: string[] | null;

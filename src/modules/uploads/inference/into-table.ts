@@ -14,16 +14,16 @@ export function namesOf(table: TableColumn[]): string[] {
   return table.flatMap(({ name, display_name }) => [name, columnName(display_name)]).filter((name) => name !== '');
 }
 
-/** Whether an upsert knows rows by their own ids. */
+/** Whether an upsert finds rows by their own ids. */
 export const isById = (key: readonly string[] | null): boolean => key?.length === 1 && key[0] === 'id';
 
-/** The column of rows' ids, by the header that exports give it. */
+/** Whether this is the column of row ids, by the header that exports give it. */
 const isOfIds = ({ display_name }: InferredColumn): boolean => display_name.trim().toLowerCase() === 'id';
 
 /**
  * Matches the table's columns with the files' columns, and returns the files' columns that match none. A column's name
  * goes before its friendly name.
- * @param key of an upsert, whose files may lack columns that may not be null; by `id` they must have a column of ids
+ * @param key the key of an upsert, whose files may lack columns that may not be null; by `id` they must have a column of ids
  * @throws InferenceError `NO_COLUMN_MATCHES`, or `COLUMN_MISSING` for a column that may not be null
  */
 export function matchTable(

@@ -3,15 +3,15 @@ import { shorten } from '../../../kernel/text.ts';
 import { foldCell } from './columns.ts';
 import { boundsOf, type InferenceState, type KeptRow, SAMPLE_ROWS, SAMPLE_SIZE } from './state.ts';
 
-/** A record shows by its number of fields that backslashes do not escape the file's delimiters. */
+/** Thrown where a record's number of fields shows that backslashes do not escape the file's delimiters. */
 export class UnevenEscapes extends Error {}
 
-/** @throws UnevenEscapes for a record of another width than the table's, where backslashes escape delimiters */
+/** Checks the number of fields where backslashes escape delimiters. @throws UnevenEscapes if it is not the width of the table */
 export function checkEscapes({ dialect, width }: InferenceState, fields: number): void {
   if (dialect?.escapesDelimiters && fields !== width) throw new UnevenEscapes();
 }
 
-/** Notes where the second row begins, and whether blank lines stand between rows. */
+/** Records where the second row begins, and whether blank lines stand between rows. */
 export function enterRow(state: InferenceState, offset: number, line: number, blankBefore: boolean): void {
   state.dense ||= !blankBefore;
   if (state.secondRow === null) {
@@ -20,7 +20,7 @@ export function enterRow(state: InferenceState, offset: number, line: number, bl
   } else if (blankBefore) state.irregular = true;
 }
 
-/** Keeps the row as one of the file's sample, while that has room. */
+/** Adds the row to the file's sample, while there is room. */
 export function addSample(state: InferenceState, textOf: (index: number) => string): void {
   if (state.sampleRows.length >= SAMPLE_ROWS || state.sampleSize >= SAMPLE_SIZE) return;
   const most = Math.max(64, Math.min(1000, Math.floor(SAMPLE_SIZE / state.width)));
@@ -56,8 +56,8 @@ function foldKept(state: InferenceState, row: KeptRow, samples: number): void {
 }
 
 /**
- * The cells of the first record that would show, further down in their columns, that it is a row: those of a record that
- * has an empty or a repeated cell.
+ * The cells of the first record to look for further down in their columns, where they show that it is a row: only those of a
+ * record that has an empty or a repeated cell.
  */
 export function watchedCells({ firstRow, width, recurs }: InferenceState): [field: number, text: string][] {
   if (firstRow === null || recurs) return [];
@@ -67,5 +67,5 @@ export function watchedCells({ firstRow, width, recurs }: InferenceState): [fiel
   return isComplete ? [] : cells.map(([field, text]) => [field, text]);
 }
 
-/** Header cells are repeated when their keys are equal. */
+/** The key of a header cell: cells with equal keys count as repeated. */
 export const nameKey = (cell: string): string => cell.trim().toLowerCase();

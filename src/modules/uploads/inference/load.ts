@@ -20,7 +20,7 @@ export interface LoadColumn {
   hasNulls: boolean;
 }
 
-/** How one file is loaded: plain data. */
+/** The plan for loading one file: plain data. */
 export interface LoadPlan {
   /** `raw`: the file's bytes go to COPY unchanged; `convert`: each value is converted. */
   mode: 'raw' | 'convert';
@@ -30,7 +30,7 @@ export interface LoadPlan {
   copyOptions: string;
   /** The `DateStyle` that the session must have. */
   dateStyle: 'ISO, DMY' | 'ISO, MDY';
-  /** Where the first row starts, and the offset after the last. */
+  /** The position where the first row starts, and the offset after the last. */
   start: Position;
   end: number;
   columns: LoadColumn[];
@@ -44,7 +44,7 @@ export interface LoadChunk {
   data: Uint8Array;
   /** Number of rows in `data`. */
   rows: number;
-  /** Where the next chunk starts. */
+  /** The position where the next chunk starts. */
   position: Position;
   /** The size of the next block; more than 1 if this block held no complete record and nothing was taken. */
   wants: number;
@@ -121,7 +121,7 @@ let shared: Fields | null = null;
 /**
  * Converts the complete rows that start in `block`, which holds the file's bytes from `position` on.
  * @param isLast the block reaches the end of the file
- * @param onMisfit is told the values that do not fit; the rows are then not to be loaded, and come without data
+ * @param onMisfit called for each value that does not fit; the rows are then not to be loaded, and come without data
  * @throws InferenceError `VALUE_DOES_NOT_FIT` with file, line, column and value
  */
 export function nextChunk(

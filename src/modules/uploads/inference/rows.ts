@@ -14,16 +14,16 @@ import { addSample, checkEscapes, enterRow, takeTrailing, watchedCells } from '.
 import { lineText } from './skipped.ts';
 import { type Bounds, boundsOf, type InferenceState, type KeptRow, SAMPLE_ROWS } from './state.ts';
 
-/** Used by all scans, because it is large and scans do not overlap. */
+/** The fields of a scan: shared by all scans, because it is large and scans do not overlap. */
 let shared: Fields | null = null;
 
-/** Every row up to this one is sampled for distinct values, later every 61st. */
+/** The number of first rows that are all sampled for distinct values; of later ones every 61st is. */
 const SAMPLED_ROWS = 1000;
 
-/** A file that was read with quotes shows that its quotes are ordinary characters. */
+/** Thrown where a file that was read with quotes shows that its quotes are ordinary characters. */
 export class QuotesBroken extends Error {}
 
-/** A record has too many fields, unless its backslashes escape delimiters. */
+/** Thrown for a record that has too many fields, unless its backslashes escape delimiters. */
 export class DelimiterEscaped extends Error {}
 
 /** A cell to look for in its column: its text, and the number of bytes that it has in the block. */
@@ -90,7 +90,7 @@ export class RecordFold {
     state.blank = false;
   }
 
-  /** A quoted value over several lines settles that the file's quotes quote, unless each line is a row by itself. */
+  /** Concludes from a quoted value over several lines that quotes quote. @throws QuotesBroken if each line is a row by itself */
   #checkQuotes(start: number, end: number): void {
     const { width } = this.#state;
     const areRows = () => width > 1 && widthOfLines(this.#bytes, start, end, this.#dialect.delimiter) === width;
@@ -125,7 +125,7 @@ export class RecordFold {
     state.end = this.#offset(end);
   }
 
-  /** The hot loop: it handles every value of every row. */
+  /** Adds the values of a row to the statistics: the hot loop, as it handles every value of every row. */
   #fold(line: number): void {
     const bytes = this.#bytes;
     const { starts, ends, kinds, count } = this.fields;
@@ -167,7 +167,7 @@ export class RecordFold {
     if (!column.sample.includes(text)) column.sample.push(text);
   }
 
-  /** What might have been notes are rows, since a row follows; in a file of one column, since a blank line does. */
+  /** Turns possible notes into rows, since a row follows; in a file of one column, since a blank line does. */
   #endNotes(): void {
     takeTrailing(this.#state, this.#state.trailing.length);
     this.#state.manySparse = false;
@@ -273,13 +273,13 @@ export class RecordFold {
   }
 }
 
-/** Whether a line of a text that was made of records holds one, though all its values are null. */
+/** Whether a line of a text that was made of records holds a record, though all its values are null. */
 const isRecord = ({ count, kinds }: Fields, { records }: InferenceState): boolean =>
   records !== null && (count > 1 || kinds[0] !== BARE);
 
 /**
- * The forms of a value without quotes. A fraction of a workbook's sheet, or of records, is a point decimal: `1.234` is not
- * grouped. A number of records is no answer to a question.
+ * The forms of a value without quotes. In a workbook's sheet, or in records, a fraction is a point decimal: `1.234` is not
+ * grouped. In records, 1 and 0 are not booleans.
  */
 function withoutQuotes(forms: number, { sheet, records }: InferenceState): number {
   if (forms === BLANK || (sheet === null && records === null)) return forms;

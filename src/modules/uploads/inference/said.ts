@@ -1,17 +1,17 @@
 import type { SaidDialect } from '../../../formats/csv/dialect.ts';
 import type { Encoding } from '../../../formats/text/decode.ts';
 
-/** What a person says of how a file is to be read; what is not said is inferred. Plain data. */
+/** The options that a person gave for reading a file; those not given are inferred. Plain data. */
 export interface Said extends SaidDialect {
   /** Whether the first record holds the names of the columns. */
   header?: boolean | undefined;
   encoding?: Encoding | undefined;
-  /** The delimiter is that of the file's kind: a file of one column has none. */
+  /** The delimiter was not given: it is that of the kind of file, of which one with a single column has none. */
   delimiterOfKind?: true;
 }
 
 /**
- * The offset behind the first lines of a text, each of which LF, CRLF or CR ends; -1 where the bytes have fewer.
+ * The offset behind the first lines of a text, which end with LF, CRLF or CR; -1 where the bytes have fewer.
  * @param isSheet the text was made of a sheet: a line end within quotes ends no line
  */
 export function offsetOfLine(bytes: Uint8Array, lines: number, isSheet: boolean): number {

@@ -9,7 +9,7 @@ export type RowValue = string | number | boolean | null;
 
 export interface ColumnEvidence {
   /**
-   * How the values are written, e.g. `integer`, `1.234,56`, `d/m/yyyy`, `sim/não`, `text`; of files that differ, each.
+   * The forms of the values, e.g. `integer`, `1.234,56`, `d/m/yyyy`, `sim/não`, `text`; all forms where files differ.
    */
   format: string;
   /** Number of rows in which the column is null. */
@@ -70,18 +70,18 @@ export interface InferredSchema {
     /** The names of the workbook's sheets; null for a text. Absent from schemas of earlier versions. */
     sheets?: string[] | null;
   };
-  /** Why the last look, with what a person said, could not be: the schema is that of before. */
+  /** The reason why the last look, with its reading options, failed: the schema is the previous one. */
   problem?: { field: string; message: string };
 }
 
-/** A value that does not fit a type; a long one is cut. `line` is where its record starts. */
+/** A value that does not fit a type, cut if long. `line` is the line on which its record starts. */
 export interface Misfit {
   file: string;
   line: number;
   value: string;
 }
 
-/** A column of the existing table whose type does not take all values of the files: the narrowest that does. */
+/** A column of the existing table whose type does not take all values of the files, with the narrowest type that does. */
 export interface ChangedColumn {
   name: string;
   from: ColumnType;
@@ -103,7 +103,7 @@ export interface Position {
   line: number;
 }
 
-/** How a file's values of a column are read as numbers and as dates. */
+/** The formats of a file's values in a column, as numbers and as dates. */
 export interface ColumnFormats {
   decimal: string;
   date: string;
@@ -118,15 +118,15 @@ export interface FileReading {
   fileName: string;
   encoding: Encoding;
   dialect: Dialect;
-  /** Where the first row's record starts: after byte order mark, preamble and header. */
+  /** The position where the first row's record starts: after byte order mark, preamble and header. */
   start: Position;
-  /** Where the last row's record ends; footnotes follow it. */
+  /** The offset where the last row's record ends; footnotes follow it. */
   end: number;
   /** Number of fields of a full record. */
   width: number;
   /** For each inferred column, the 0-based index of its field in this file. */
   fields: number[];
-  /** For each inferred column, how its values are read in this file, also if its type is changed. */
+  /** For each inferred column, the formats of its values in this file, also for the case that its type is changed. */
   formats: ColumnFormats[];
   rows: number;
   /** Postgres splits the bytes between `start` and `end` into the same records and values. */
@@ -143,7 +143,7 @@ export interface FoundColumn {
 /** The result of inference: the schema for people, and the data for the loader. */
 export interface Inference {
   schema: InferredSchema;
-  /** The 0-based position of the column that holds the ids of rows, where an upsert knows them by these. */
+  /** The 0-based position of the column of row ids, where an upsert finds rows by their ids. */
   ids?: number;
   files: FileReading[];
   found: FoundColumn[];

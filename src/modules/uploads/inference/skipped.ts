@@ -4,7 +4,7 @@ import { shorten } from '../../../kernel/text.ts';
 import type { DecidedFile } from './files.ts';
 import type { SkippedLine } from './schema.ts';
 
-/** How many skipped lines the answer holds, and how many characters of each. */
+/** The most skipped lines in the answer, and the most characters of each. */
 const SHOWN_LINES = 20;
 const SHOWN_LENGTH = 200;
 

@@ -25,7 +25,7 @@ export interface KeptRow {
 /** The state of inference after some blocks of a file: plain data that survives JSON, at most about 1 MB. */
 export interface InferenceState {
   fileName: string;
-  /** How a person says that it is to be read. */
+  /** The reading options that a person gave. */
   said: Said;
   /** Bytes of the file whose complete records have been read: the next block begins here. */
   offset: number;
@@ -47,7 +47,7 @@ export interface InferenceState {
   escaping: Escaping;
   /** The workbook's sheet that the text was converted from. */
   sheet: SheetFacts | null;
-  /** What is known of the records that the text was made of. */
+  /** Facts about the records that the text was made of. */
   records: RecordFacts | null;
   /** Number of fields of a full record. */
   width: number;
@@ -62,11 +62,11 @@ export interface InferenceState {
   above: KeptRow | null;
   /** The body's first record: header or row. */
   firstRow: KeptRow | null;
-  /** Where the next record starts. */
+  /** The position where the next record starts. */
   secondRow: Position | null;
   /** Number of rows after the first record, without footnotes. */
   rows: number;
-  /** Where the last row ends. */
+  /** The offset where the last row ends. */
   end: number;
   columns: ColumnState[];
   /** The first rows as they stand in the file, and the sum of their lengths. */
@@ -91,7 +91,7 @@ export interface InferenceState {
   lineEnds: number;
 }
 
-/** Limits of what the state keeps, so that a thousand columns of long values stay small. */
+/** Limits of the data in the state, so that a thousand columns of long values stay small. */
 export interface Bounds {
   /** Distinct values per column, and characters of each. */
   samples: number;

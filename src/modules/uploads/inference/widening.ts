@@ -19,11 +19,11 @@ export interface Doubt {
   type: ColumnType;
   /** The files' column that fills it. */
   source: number;
-  /** For each type that does not take them all, the first value that it does not take. */
+  /** For each type that does not take all values, the first value that it does not take. */
   misfits: Partial<Record<ColumnType, Misfit>>;
 }
 
-/** The columns of the table of which inference does not tell that they take all values. */
+/** The columns of the table that may not take all values, as far as inference tells. */
 export function doubtsOf({ schema, found }: Pick<Inference, 'schema' | 'found'>): Doubt[] {
   const rows = schema.total_row_count_estimate;
   return schema.columns.flatMap(({ name, type, source_index: source, evidence }) => {
@@ -33,15 +33,15 @@ export function doubtsOf({ schema, found }: Pick<Inference, 'schema' | 'found'>)
   });
 }
 
-/** The types that may still take all values of a column; every type is a text. */
+/** The types, besides text, that may still take all values of a column. */
 const candidates = ({ type, misfits }: Doubt): ColumnType[] =>
   [type, ...WIDER[type]].filter((each) => each !== 'text' && !misfits[each]);
 
-/** Whether no value can tell more. */
+/** Whether no further value can change the doubts. */
 export const areSettled = (doubts: readonly Doubt[]): boolean =>
   doubts.every((doubt) => candidates(doubt).length === 0);
 
-/** The same doubts after some rows of a file, where the next ones start, and the size of the block that is wanted. */
+/** The doubts after some rows of a file, the position of the next row, and the size of the next block. */
 export interface Checked {
   doubts: Doubt[];
   position: Position;
@@ -75,7 +75,7 @@ export function checkValues(
   return { doubts: after, position: chunk.position, wants: chunk.wants };
 }
 
-/** The narrowest type that takes all values of a column of the table, and why it is not its own; undefined when that does. */
+/** The wider type that takes all values of a table's column, and a value that its own type does not take; undefined for none. */
 export function widened({ name, type }: InferredColumn, doubts: readonly Doubt[]) {
   const doubt = doubts.find((each) => each.name === name && each.type === type);
   const because = doubt?.misfits[type];
