@@ -22,7 +22,7 @@ const witness = z.object({
   resource: z.string().meta({ description: 'A shortest of the resources on which it changes.' }),
 });
 
-/** What a change of access would change. */
+/** The permissions that a change of access would give and take away. */
 export const changeOfAccessView = z
   .object({
     gains: z.array(witness).max(MOST_WITNESSES),

@@ -17,7 +17,7 @@ import type { Stamps } from './waiting.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-/** What a token that stands in a path, `{token}`, was made for. */
+/** The purpose of a token that stands in a path, `{token}`. */
 export type TokenKind = 'share' | 'embed-dashboard' | 'embed-visualization' | 'data-result' | 'company-export';
 
 /**
@@ -55,7 +55,7 @@ export function actionOf(access: RouteAccess): Action | null {
   return isAction(access) ? access : null;
 }
 
-/** What a success looks like. Made by `ok`, `created`, `accepted`, `noContent`, `prepared` and `raw`. */
+/** The status and body of a success. Made by `ok`, `created`, `accepted`, `noContent`, `prepared` and `raw`. */
 export type Returns =
   | { status: 200 | 201 | 202; body: ZodType }
   | { status: 200; json: ZodType; mediaTypes: readonly string[] }
@@ -112,7 +112,7 @@ type Answer<R extends Returns> = R extends { body: infer S extends ZodType }
       : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without an answer may return nothing at all.
         void;
 
-/** How the answer of a GET gets its version, the `ETag`. */
+/** The way in which the answer of a GET gets its version, the `ETag`. */
 export interface Versioned {
   /** Fields that do not count: times of last use, and counters. */
   without: readonly string[];
@@ -123,22 +123,25 @@ export interface Versioned {
   besides?: readonly string[];
   /** The version as the answer itself tells it, or undefined where it does not; then it is no digest. */
   told?: (shown: object) => string | undefined;
-  /** Who decides in a write whether it is still that version: for `service` see `Context.requireVersion`. */
+  /**
+   * Whether the database or the service checks in a write that the version is still current; for `service` see
+   * `Context.requireVersion`.
+   */
   decidedBy: 'database' | 'service';
 }
 
 /** Versions an answer by all of its fields but these; the database checks `If-Match`. */
 export const versioned = (...without: string[]): Versioned => ({ without, decidedBy: 'database' });
 
-/** What a protocol of others says in headers. */
+/** The headers of a protocol that others define, such as resumable uploads. */
 export interface Protocol {
-  /** What all answers carry, refusals too. */
+  /** Headers of all answers, refusals too, with their values. */
   always: Readonly<Record<string, string>>;
-  /** What OPTIONS of the path tells besides. */
+  /** Further headers of the answer to OPTIONS on the path, with their values. */
   options: Readonly<Record<string, string>>;
-  /** What is read of a request, with what it says. An idempotency key stands for all of it, too. */
+  /** Headers that are read from a request, with descriptions. An idempotency key stands for their values, too. */
   reads: Readonly<Record<string, string>>;
-  /** What a success may carry, with what it says. */
+  /** Headers that a success may have, with descriptions. */
   tells: Readonly<Record<string, string>>;
 }
 
@@ -148,7 +151,7 @@ export interface Contract {
   /** In OpenAPI's form: `/accounts/{id}`. */
   path: string;
   access: RouteAccess;
-  /** What the audit trail calls a way of signing in, which asks for no action: `auth:login`. */
+  /** The action under which the audit trail records a way of signing in, which needs no permission: `auth:login`. */
   recordedAs?: string;
   /**
    * Besides what `access` asks for. `administrators`: only they and the owner may, for what the route changes leads to
@@ -166,19 +169,22 @@ export interface Contract {
   /** The parameter of the query that only administrators and the owner may send as `true`. */
   administratorsWith?: string;
   /**
-   * What the path's `{id}` names, where that is not the first resource type of the action's service: another type of it,
-   * or `none` when it is something of another service, so that the action is checked on all resources of the type.
+   * The resource type that the path's `{id}` names, where that is not the first of the action's service: another type of it, or
+   * `none` when the id is of another service, so that the action is checked on all resources of the type.
    */
   resource?: ResourceType | 'none';
   /** The parameter of the path with the id that the action is checked on, where that is not `id`: of a part that is of its own type. */
   resourceIn?: string;
-  /** How callers prove who they are, where it is not the surface's way. */
+  /** The kind of credential that callers send, where it is not the surface's. */
   credential?: Credential;
-  /** What generated clients call it: verb and noun, such as `replaceGroupPermissions`. Once in the API, and kept for good. */
+  /**
+   * The method's name in generated clients: verb and noun, such as `replaceGroupPermissions`. Unique in the API, and kept for
+   * good.
+   */
   operationId: string;
   /** The same for people, `Replace a group's permissions`: begins with the same verb, and has no full stop. */
   summary: string;
-  /** What the summary does not say: what is returned or refused, what else changes, limits. No two routes have the same. */
+  /** More than the summary: what is returned or refused, what else changes, limits. No two routes have the same. */
   description: string;
   query?: ZodType;
   /** Lets parameters of the query be that it does not know: of pages, and of what others make the addresses for. */
@@ -204,12 +210,12 @@ export interface Contract {
   /** Of a POST: it asks for something and changes nothing, so that it may be repeated. It ignores an idempotency key. */
   safe?: true;
   /**
-   * What an answer is given again under an idempotency key for only while it passes, where more than `access` decides that and
-   * it depends on other data than the caller's access. Where no GET of the surface shows what the path names, it also tells whether
-   * that is there. @throws as the service does
+   * A check before an answer is repeated under an idempotency key, where more than `access` decides that and it depends on other
+   * data than the caller's access. Where no GET of the surface shows the resource of the path, it also checks that this is there.
+   * @throws as the service does
    */
   stillMay?: (ctx: PrincipalContext, params: Record<string, string>) => Promise<unknown>;
-  /** Where `access` is `pending`: the member of the body with the token of who is in the middle of signing in. */
+  /** Where `access` is `pending`: the member of the body with the token of somebody in the middle of signing in. */
   pendingIn?: string;
   /** Of a write: members that the GET of the record shows, and that it changes by other means than a member of the same name. */
   changes?: readonly string[];
@@ -217,7 +223,7 @@ export interface Contract {
   readBack?: string;
   /** For the audit trail: the field of the body with the id or ids of what is attached to the resource of the path, or to what is made. */
   attaches?: string;
-  /** Where what a 201 made can be read, as the path before its id, when that is not beneath the route's own path. */
+  /** The path, without the id, at which a resource that a 201 made can be read, when that is not beneath the route's own path. */
   madeUnder?: string;
   /** Of a GET: its answer has a version, and the writes of the same path can be made for that version. */
   versioned?: Versioned;
@@ -234,7 +240,7 @@ export interface Contract {
   returns: Returns;
   /** Of a route that speaks a protocol of its own, in headers. */
   speaks?: Protocol;
-  /** Which requests it answers with 202 and no body in the place of `returns`. */
+  /** The requests that it answers with 202 and no body in the place of `returns`, in words. */
   acknowledges?: string;
   /** The failures it can answer with, besides those that its declarations imply (`impliedFailures`). */
   fails?: readonly FailureType[];
@@ -252,7 +258,7 @@ const DEFAULT_BODY_LIMIT = 1024 * 1024;
 
 export const bodyLimitOf = ({ bodyLimit }: Contract): number => bodyLimit ?? DEFAULT_BODY_LIMIT;
 
-/** What a handler is given: validated input and the context of the caller. */
+/** The arguments of a handler: validated input and the context of the caller. */
 export interface Call<C extends Contract, P extends Credentialed, V extends ViewerActor> {
   ctx: Context<ActorOf<C['access'], CallersOf<C, P>, V>>;
   params: Record<PathParameter<C['path']>, string>;
@@ -263,7 +269,10 @@ export interface Call<C extends Contract, P extends Credentialed, V extends View
   perform: Perform;
 }
 
-/** What a route is asked by another: parameters of its path, its query in terms of its schema, its body as parsed JSON. */
+/**
+ * The input of a route that another one performs: parameters of its path, its query in terms of its schema, its body as parsed
+ * JSON.
+ */
 export interface RouteInput {
   params: Record<string, string>;
   query: Record<string, unknown>;

@@ -45,8 +45,8 @@ interface KeyKeeper {
 }
 
 /**
- * A key as the place that keeps it knows it. What is told to that place never throws: a key becomes free by itself later.
- * @param tell calls that place
+ * A key as the object that stores it knows it. Calls of that object never throw: a key becomes free by itself later.
+ * @param tell calls that object
  */
 export function heldKey(
   state: KeyState,
@@ -63,7 +63,7 @@ export function heldKey(
 }
 
 /**
- * What a request says is to be done once. Its body is read for that, up to the route's limit.
+ * Reads the idempotency key of a request, and its body for that, up to the route's limit.
  * @returns null where it carries no key, or the route takes none; a failure for what cannot be a key, or not of this request
  */
 export async function keyedRequest(
@@ -147,9 +147,9 @@ interface KeptAnswer {
   headers: [string, string][];
   body: string | null;
   resourceIds: string[];
-  /** What its handler called it, if anything. */
+  /** The action that its handler recorded it as, if any. */
   recordedAs?: RequestFacts['recordedAs'];
-  /** What its sender could do, see `accessOf`. */
+  /** The digest of its sender's access, see `accessOf`. */
   access: string | null;
 }
 

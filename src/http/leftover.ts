@@ -1,6 +1,6 @@
 /** As much as the edge lets through. A body of more is not waited for. */
 const LEFTOVER_BYTES = 100 * 1024 * 1024;
-/** How long a sender may pause, and take in all. */
+/** The longest time between two pieces of a body, and for all of it. Milliseconds. */
 const PAUSE_MS = 2_000;
 const TOTAL_MS = 30_000;
 

@@ -29,7 +29,7 @@ import { type Call, forVersion, isKnown, versionedBy, versionOf } from './versio
 import { type Stamps, secondsOf, whenChanged } from './waiting.ts';
 import { readersOf, writtenFor } from './written-records.ts';
 
-/** What the Worker's Hono apps carry from one middleware to the next. */
+/** The bindings and variables that the Worker's Hono apps share between middlewares. */
 export interface HttpEnv {
   Bindings: Bindings;
   Variables: {
@@ -146,7 +146,7 @@ function checkAccess(contract: Contract, surface: Surface, authentication: Authe
   };
 }
 
-/** What an answer depends on besides its endpoint. */
+/** Data about an endpoint that its answers depend on. */
 interface Mounted {
   surface: Surface;
   authentication: Authentication;
@@ -199,7 +199,7 @@ async function answer(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounted: Moun
   return c.json(shown, contract.returns.status as 200, { 'Content-Type': mediaTypeOf(surface) });
 }
 
-/** What a handler is given, but for the query and the body. */
+/** The arguments of a handler, except for the query and the body. */
 const callOf = (c: HonoContext<HttpEnv>) => ({
   ctx: c.get('context') as unknown as PrincipalContext,
   params: c.req.param() as Record<string, string>,
@@ -251,7 +251,7 @@ function madeId(result: unknown): string[] {
   return idsOf(id ?? _id ?? job_id ?? export_id ?? organization?.id);
 }
 
-/** Where a request comes from, for the context. */
+/** The origin of a request, for its context: bindings, correlation id, address and base URL. */
 export function originOf(c: HonoContext<HttpEnv>): Origin {
   return {
     env: c.env,

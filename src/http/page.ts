@@ -5,17 +5,17 @@ import { acceptedLocale, DEFAULT_LOCALE, type Locale, localeOf } from '../texts/
 /** The pages that `src/web` builds. */
 export type PageName = 'view' | 'portal' | 'accept-invitation' | 'reset-password' | 'let-in' | 'plain' | 'docs';
 
-/** How a page is served. */
+/** The headers and data with which a page is served. */
 export interface Served {
   frames: FrameAncestors;
   locale: Locale;
-  /** Where the page wears a brand before it asks for anything. */
+  /** The brand of a page that shows one before its first request. */
   branding?: ViewBranding;
-  /** What the page is told besides, as JSON. It is about one person, so that nothing keeps such a page. */
+  /** Data for the page, as JSON. It is about one person, so that no cache keeps such a page. */
   told?: unknown;
   /** 200 when not said. */
   status?: 400;
-  /** What stands on a plain page. */
+  /** The content of a plain page. */
   plain?: PlainContent;
 }
 

@@ -30,7 +30,7 @@ const closed = (query: z.ZodType): z.ZodType =>
 interface Issue {
   path: PropertyKey[];
   message: string;
-  /** What the schema does not know, of an issue of that kind. */
+  /** The unknown members, for an issue of that kind. */
   keys?: string[];
 }
 
@@ -50,7 +50,7 @@ function textOf(url: string): string {
   return mark < 0 ? '' : url.slice(mark + 1);
 }
 
-/** What is percent-encoded in one go. */
+/** A run of percent-encoded bytes. */
 const ENCODED = /(?:%[\da-f]{2})+/gi;
 
 /**

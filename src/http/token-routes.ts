@@ -58,7 +58,7 @@ function tokenOpeners(contracts: readonly Contract[], tokens: Authentication['to
   };
 }
 
-/** Who may read the answer: any page where the token names none, else the pages it names. */
+/** The header that lets a page read the answer: any page where the token names none, else the pages it names. */
 function allowedReader(viewer: ViewerActor | null, origin: string | undefined): Header[] {
   if (viewer === null || origin === undefined) return [];
   if (viewer.allowedOrigins.length === 0) return [ANY_PAGE];
@@ -70,7 +70,7 @@ function knownViewer(c: HonoContext<HttpEnv>): ViewerActor | null {
   return actor?.kind === 'viewer' ? actor : null;
 }
 
-/** Whom a preflight asks for; null when there is no such token. */
+/** The viewer whose token is in the path of a preflight; null when there is no such token. */
 async function viewerOf(c: HonoContext<HttpEnv>, open: OpenToken, token: string): Promise<ViewerActor | null> {
   const { context, close } = openContext(originOf(c), { kind: 'anonymous' }, { nearest: true });
   try {

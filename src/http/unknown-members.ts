@@ -53,9 +53,9 @@ export function knownMembers(schema: Schema): Readonly<Record<string, Schema>> |
 /**
  * The members that a schema does not know, however deep, one after the other: of a body that has many, no more are made than are
  * asked for.
- * @param records what the same record is shown as. Objects of a list are found in it by what tells them apart, and by their
- * place: what was changed can be the one or the other
- * @param path where the value stands; it is the caller's again when all is said
+ * @param records forms in which the same record is shown. Objects of a list are found in them by the members that identify them,
+ * and by their place: either can have been changed
+ * @param path the place of the value; it is the caller's again once all members are made
  */
 export function* unknownMembers(
   schema: Schema,
@@ -108,7 +108,10 @@ function closest(options: readonly Schema[], value: object): Schema {
   return options[distances.indexOf(Math.min(...distances))] as Schema;
 }
 
-/** How far a value is from a form: members that the form does not know, or at once everything where it is another one. */
+/**
+ * The distance of a value from a form: the number of members that the form does not know, or the maximum where it is another
+ * form.
+ */
 function distanceOf(option: Schema, value: object): number {
   const { def } = bare(option)._zod;
   if (Array.isArray(value)) return def.type === 'array' ? 0 : Number.MAX_VALUE;
@@ -125,7 +128,7 @@ function contradicts(schema: Schema | undefined, value: unknown): boolean {
   return values !== undefined && !values.has(value as z.core.util.Literal);
 }
 
-/** What may tell the objects of a list apart. */
+/** Members that may identify the objects of a list. */
 const KEYS = ['id', '_id', 'source_index', 'slug', 'name'];
 
 const isScalar = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number';
@@ -177,9 +180,9 @@ const replaces = ({ method, body }: Contract, member: string): boolean =>
   (method === 'put' || method === 'patch') && body !== undefined && !!ownMember(knownMembers(body), member);
 
 /**
- * What is wrong with the members of a body that its route does not know. Those that the record of the path is shown with, and
- * that are equal there, are what was read and is sent back: nothing is wrong with them.
- * @throws what the path names is not there
+ * Returns the problems of a body's members that its route does not know. No problem are members that the GET of the path's record
+ * shows with an equal value: they were read and are sent back.
+ * @throws missing where the resource of the path is not there
  */
 export async function unknownProblems(
   body: unknown,

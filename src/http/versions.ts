@@ -5,7 +5,7 @@ import { sha256Hex } from '../platform/secrets.ts';
 import type { Contract, Endpoint, Versioned } from './endpoint.ts';
 import { preconditionFailed } from './failures.ts';
 
-/** What a handler is given. */
+/** The arguments of a handler. */
 export interface Call {
   ctx: Context;
   params: Record<string, string>;
@@ -70,9 +70,9 @@ export function versionedBy({ method, path, versionOf: other = path }: Contract,
 }
 
 /**
- * Runs the handler of a write for the version that `If-Match` names. What the GET reads of the control database is read first;
- * the write is applied only while all of that is the same. Where it is not, the version decides: what was changed meanwhile
- * may be something that does not count.
+ * Runs the handler of a write for the version that `If-Match` names. The rows that the GET reads of the control database are read
+ * first; the write is applied only while all of them are the same. Where they are not, the version decides: the change meanwhile
+ * may be one that does not count.
  * @throws preconditionFailed where there is another version
  */
 export async function forVersion(

@@ -14,11 +14,11 @@ export interface Tool {
   description: string;
   /** The route's `operationId`. */
   operation: string;
-  /** What the route's `{id}` is called here. */
+  /** The tool's argument for the route's `{id}`. */
   id?: string;
   /** Those parameters of the route's query and fields of its body that it takes. */
   argumentNames: readonly string[];
-  /** How some of them are described to a model, where the route's own schema says less. */
+  /** Schemas that describe some of the arguments to a model, where the route's own schema says less. */
   argumentSchemas?: Readonly<Record<string, object>>;
   /** Names under which some of them may be sent as well. */
   aliases?: Readonly<Record<string, string>>;
@@ -31,7 +31,7 @@ export interface Tool {
   fixed?: Readonly<Record<string, string>>;
 }
 
-/** What a tool takes that stands for a list. */
+/** The arguments of a tool that stands for a list. */
 export const LIST_ARGUMENTS: readonly string[] = ['search', 'page', 'per_page'];
 
 export interface ArgumentsSchema {
@@ -44,7 +44,7 @@ export interface ArgumentsSchema {
 
 const ID = { type: 'string', description: 'The `_id` or `id` from the list.' };
 
-/** What a tool takes, as JSON Schema: the schemas of the route, so that a model is told what the route expects. */
+/** The arguments of a tool as JSON Schema: the schemas of the route, so that a model is told what the route expects. */
 export function argumentsSchema(tool: Tool, { contract }: Route['endpoint']): ArgumentsSchema {
   const { argumentNames, argumentSchemas, id, aliases = {}, bodyArgument } = tool;
   // What a query is read as says more than the text that it is sent as: `page` is a whole number.
@@ -75,7 +75,7 @@ export function argumentsSchema(tool: Tool, { contract }: Route['endpoint']): Ar
   };
 }
 
-/** What a tool answers, as JSON Schema: what the route answers, as data that may be cut. */
+/** The result of a tool as JSON Schema: the answer of the route, as data that may be cut. */
 export function outputSchema({ contract: { returns } }: Route['endpoint']): {
   type: 'object';
   [more: string]: unknown;
@@ -102,7 +102,7 @@ function schemaOf(schema: z.ZodType | undefined, io: 'input' | 'output') {
   return made as { properties?: Record<string, object>; required?: string[] };
 }
 
-/** What is known of a schema, without what is for readers of the API's description: a model takes examples for facts. */
+/** The metadata of a schema without what is for readers of the API's description: a model takes examples for facts. */
 const OF_SCHEMA = {
   get(schema: z.core.$ZodType) {
     const { id: _id, param: _param, examples: _examples, ...rest } = z.globalRegistry.get(schema) ?? {};
@@ -121,7 +121,7 @@ const told = (schema: object): object =>
   });
 
 /**
- * What a call of a tool asks its route.
+ * The request that a call of a tool makes to its route.
  * @param schema of the tool's arguments
  * @throws where arguments are missing, unknown, or said twice. Their values are for the route to judge
  */
@@ -158,7 +158,7 @@ function fromJsonTexts(sent: Record<string, unknown>, properties: Record<string,
   return Object.fromEntries(Object.entries(sent).map(read));
 }
 
-/** What a text is the JSON of; the text where it is none. */
+/** The value of a text that is JSON; else the text itself. */
 function fromJsonText(text: string): unknown {
   try {
     return parseExactJson(text);
