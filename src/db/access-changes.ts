@@ -9,7 +9,7 @@ import { apiKeys, serviceAccounts } from './schema/service-accounts.ts';
 import { sessions } from './schema/sign-in.ts';
 import { users } from './schema/users.ts';
 
-/** Which writes of a table change what an isolate may know of a principal. */
+/** The writes to a table that change data an isolate may have cached about a principal. */
 interface Touching {
   table: SQLiteTable;
   /** A new row changes what is known: it gives or denies somebody something. A new principal is not known yet. */

@@ -44,7 +44,7 @@ export type ControlDb = ReturnType<typeof openControlDb>;
 /** A write or read that can stand in a batch. */
 export type Statement = BatchItem<'sqlite'>;
 
-/** Which failure a violated unique index means: `table.column` (or the index's expression as SQLite names it) → failure. */
+/** The failure that a violated unique index means: `table.column` (or the index's expression as SQLite names it) → failure. */
 export type ConstraintFailures = Record<string, () => Error>;
 
 /**
@@ -55,7 +55,7 @@ export interface Unit {
   readonly [name: string]: Statement | readonly Statement[] | Unit;
 }
 
-/** What each statement of a unit answered, in its place. */
+/** The result of each statement of a unit, in its place. */
 export type Results<Step> = Step extends Statement
   ? Step['_']['result']
   : Step extends readonly (infer One)[]
@@ -122,7 +122,7 @@ function errorText(error: unknown): string {
   return error.cause ? `${error.message} ${errorText(error.cause)}` : error.message;
 }
 
-/** How many rows a write of a batch changed. */
+/** The number of rows that a write of a batch changed. */
 export function changes(result: unknown): number {
   return (result as D1Result).meta.changes;
 }

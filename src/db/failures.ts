@@ -32,7 +32,7 @@ export const policyLimitExceeded = defineFailure('policy.limit_exceeded', 'confl
   console: 'POLICY_LIMIT_EXCEEDED',
 });
 
-/** What a write means that one of these triggers refuses, whichever module it comes from. */
+/** The failures of writes that one of these triggers refuses, whichever module they come from. */
 export const POLICY_LIMIT_FAILURES = {
   policies_of_group: () =>
     policyLimitExceeded(`At most ${POLICY_LIMITS.attached} policies can be attached to a group.`),
@@ -42,7 +42,7 @@ export const POLICY_LIMIT_FAILURES = {
     ),
 };
 
-/** What a company has used up, or would with this: nothing of it is done. `use` is without it. */
+/** A quota of the company is used up, or would be with this write: nothing of it is done. `use` is without it. */
 export const quotaExceeded = defineFailure('quota.exceeded', 'forbidden', {
   message: 'This would pass a quota of the organization. Nothing was done.',
   portuguese: 'Isto passaria de uma cota da organização. Nada foi feito.',
@@ -50,7 +50,7 @@ export const quotaExceeded = defineFailure('quota.exceeded', 'forbidden', {
   ...everywhere('QUOTA_EXCEEDED'),
 });
 
-/** What a trigger that holds a quota says: its name, the limit, and the use. */
+/** The message of a trigger that refuses a write for a quota: its name, the limit, and the use. */
 const QUOTA_REFUSED = /constraint failed: quota (\w+) (\d+) (\d+)/;
 
 /** The refusal of a write that a trigger of the database holds against a quota, whichever module it comes from. */

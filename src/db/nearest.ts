@@ -1,6 +1,6 @@
 import { RUNS } from './guarded-session.ts';
 
-/** How old what a replica answers may be. */
+/** The greatest age of the data in a replica's answer. */
 const MAX_AGE_MS = 5_000;
 
 /** A state of the database that a replica must have reached, and when (ms) it was the newest one. */
@@ -9,7 +9,7 @@ interface Reached {
   at: number;
 }
 
-/** What each database's primary has told this isolate last. */
+/** For each database, the newest state of its primary that this isolate knows. */
 const latest = new WeakMap<D1Database, Reached>();
 
 /**

@@ -7,7 +7,7 @@ export interface Query {
   values: readonly unknown[];
 }
 
-/** What is to be read before a rehearsed batch, and as if it had been applied. */
+/** Queries to be read before a rehearsed batch, and as if it had been applied. */
 export interface Observed {
   queries: readonly Query[];
   /** For each query, its rows before the latest batch and after it; null where there was none. */

@@ -8,7 +8,7 @@ type Owned = { companyId: SQLiteColumn; id: SQLiteColumn };
 /** A value, or the subquery that finds it. */
 type Found = string | SQL;
 
-/** What must hold at the moment of a write. */
+/** A condition that must hold at the moment of a write. */
 export type Condition = SQL;
 
 /** The row of an id, if it is the company's. */
@@ -19,7 +19,7 @@ export const byId = (table: Owned, companyId: Found, id: Found): SQL =>
 export const livingById = (table: Owned & { deletedAt: SQLiteColumn }, companyId: string, id: string): SQL =>
   and(byId(table, companyId, id), isNull(table.deletedAt)) as SQL;
 
-/** Which records of a table are listed. */
+/** The records of a table that a list shows. */
 export type Which = 'living' | 'deleted' | 'all';
 
 /** The condition of those records; none for all. */

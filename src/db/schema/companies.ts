@@ -13,7 +13,7 @@ export interface Logo {
   height: number;
 }
 
-/** What a company may use at most, by name; what is not named has no limit. */
+/** The quotas of a company, by name; a quota that is not set has no limit. */
 export const QUOTAS = ['users', 'table_bytes', 'file_bytes', 'mails_per_day', 'model_calls_per_day'] as const;
 export type Quota = (typeof QUOTAS)[number];
 export type Quotas = Partial<Record<Quota, number>>;
@@ -47,13 +47,13 @@ export const companies = sqliteTable(
   ],
 );
 
-/** How far the erasure of one store has come. */
+/** The progress of erasing one store. */
 export interface ErasedStore {
   /** Rows, objects or projects that are gone. */
   removed: number;
   /** When nothing was left, in milliseconds; null before. */
   at: number | null;
-  /** Where the next step goes on; null from the beginning. */
+  /** The position at which the next step goes on; null for the beginning. */
   cursor: string | null;
 }
 

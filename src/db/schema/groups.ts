@@ -14,7 +14,7 @@ export const groups = sqliteTable(
     /** Every company is born with these; they cannot be deleted. */
     isGlobal: flag('is_global').notNull().default(false),
     roles: json<Role[]>('roles').notNull(),
-    /** What the directory that keeps the group calls it. */
+    /** The id of the group in the directory that keeps it. */
     externalId: text('external_id'),
     ...timestamps(),
     deletedAt: deletedAt(),

@@ -8,7 +8,7 @@ import { RESOURCE_TYPES } from './knowledge-resources.ts';
 /** The text that a job reads, stored in R2 until the job ends. */
 export interface JobSource {
   key: string;
-  /** Where each batch begins, in bytes, and where the last one ends. */
+  /** The byte at which each batch begins, and at which the last one ends. */
   offsets: number[];
 }
 

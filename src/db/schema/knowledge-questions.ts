@@ -35,7 +35,7 @@ export const verifiedQuestions = sqliteTable(
   ],
 );
 
-/** How an asked question came out; `failed` where no answer came of it. */
+/** The outcomes of a question; `failed` where there is no answer. */
 export const OUTCOMES = ['answer', 'clarification', 'refusal', 'failed'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 

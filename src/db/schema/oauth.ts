@@ -30,8 +30,8 @@ export const oauthPublicClients = sqliteTable(
 );
 
 /**
- * What a person lets a program do: begun by their consent, in force once the program has exchanged its code. Codes and refresh
- * tokens are kept only as SHA-256.
+ * The permission of a person for a program to act for them: begun by their consent, in force once the program has exchanged its
+ * code. Codes and refresh tokens are kept only as SHA-256.
  */
 export const oauthGrants = sqliteTable(
   'oauth_grants',
@@ -41,11 +41,11 @@ export const oauthGrants = sqliteTable(
     userId: text('user_id').notNull(),
     clientId: text('client_id').notNull(),
     clientName: text('client_name').notNull(),
-    /** Where the program is, for one that administrators did not register. */
+    /** The host of the program, for one that administrators did not register. */
     clientHost: text('client_host'),
     scopes: json<string[]>('scopes').notNull(),
     resource: text('resource', { enum: ['api', 'mcp'] }).notNull(),
-    /** What was asked for, which is answered once. */
+    /** The id of the authorization request, which is answered once. */
     requestId: text('request_id').notNull().unique(),
     /** Of the code that the program exchanges for tokens: an authorization code, or its device code. */
     codeDigest: text('code_digest').notNull().unique(),

@@ -16,8 +16,8 @@ export const outbox = sqliteTable(
 );
 
 /**
- * What happened, until the company's webhook endpoints are told. Triggers of the tables that it happens to write it, in the batch
- * of the change, while the company has an active endpoint.
+ * Events that the company's webhook endpoints have not been told yet. Triggers of the changed tables write them, in the batch of
+ * the change, while the company has an active endpoint.
  */
 export const events = sqliteTable(
   'events',

@@ -9,7 +9,7 @@ export const CONDITION_OPS = ['gt', 'gte', 'lt', 'lte', 'eq', 'ne', 'changed'] a
 export const RECIPIENT_KINDS = ['user', 'email'] as const;
 export const RUN_KINDS = ['scheduled', 'manual'] as const;
 
-/** What a result must be like for a mail to be sent. Its fields are named as in the API. */
+/** The condition that a result must meet for a mail to be sent. Its fields are named as in the API. */
 export interface Condition {
   visualization_id: string;
   column: string;
@@ -38,14 +38,14 @@ export const RUN_PROBLEMS = [
 
 export type RunProblem = (typeof RUN_PROBLEMS)[number];
 
-/** What a run is about: whoever is told what became of it must be one who may see this. */
+/** The subject of a run: only people who may see it are told the result. */
 export interface RunSubject {
   targetType: TargetType;
   targetId: string;
   condition: Condition | null;
 }
 
-/** What became of the last run, its fields named as in the API. */
+/** The result of the last run, its fields named as in the API. */
 export interface LastRun {
   /** As its schedule was then. Runs of earlier versions of the service lack it. */
   about?: RunSubject;
@@ -95,7 +95,7 @@ export const schedules = sqliteTable(
   ],
 );
 
-/** To whom a schedule sends. */
+/** The recipients of a schedule. */
 export const scheduleRecipients = sqliteTable(
   'schedule_recipients',
   {
@@ -106,9 +106,12 @@ export const scheduleRecipients = sqliteTable(
     kind: text('kind', { enum: RECIPIENT_KINDS }).notNull(),
     /** Id of the user, or the email address in lower case. */
     subject: text('subject').notNull(),
-    /** Their order; below zero for an address that unsubscribed and was then taken off: adding it again does not bring it back. */
+    /**
+     * The order of recipients; below zero for an address that unsubscribed and was then taken off: adding it again does not bring
+     * it back.
+     */
     position: integer('position').notNull(),
-    /** They get nothing from then on. */
+    /** When the recipient unsubscribed, who gets nothing from then on. */
     unsubscribedAt: timestamp('unsubscribed_at'),
     /** Digest of what the column of a `changed` condition held for them when it was last looked at. */
     lastValue: text('last_value'),
@@ -128,7 +131,7 @@ export const scheduleRuns = sqliteTable(
     kind: text('kind', { enum: RUN_KINDS }).notNull(),
     occurrence: timestamp('occurrence').notNull(),
     status: text('status', { enum: ['queued', 'running', 'ended'] }).notNull(),
-    /** How often it was begun. */
+    /** The number of times that the run was begun. */
     attempt: integer('attempt').notNull(),
     /** From when on it may be begun; while it runs, when nobody is believed to be at it any more. */
     dueAt: timestamp('due_at').notNull(),
@@ -141,7 +144,7 @@ export const scheduleRuns = sqliteTable(
   ],
 );
 
-/** What one recipient got of a run: the row is there before the mail goes. */
+/** The delivery of a run to one recipient: the row is there before the mail goes. */
 export const scheduleDeliveries = sqliteTable(
   'schedule_deliveries',
   {

@@ -14,7 +14,7 @@ export interface SigningSecret {
   until: number | null;
 }
 
-/** Addresses of a company's own programs, which are told what happens. What they were sent is in an object of each. */
+/** Addresses of a company's own programs, which are told of events. An object of each has the deliveries to it. */
 export const webhookEndpoints = sqliteTable(
   'webhook_endpoints',
   {
